@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Which clock a figure was measured on.
+
+use serde::{Deserialize, Serialize};
+
+/// Nanoseconds in a second.
+pub const NANOS_PER_SEC: u64 = 1_000_000_000;
+
+/// The clock of a run. A figure of one clock is never compared with a figure of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Clock {
+    /// Emulated time that advances by a fixed step per executed instruction and jumps over
+    /// idleness: repeatable to the bit, knows nothing of caches, pipelines or real latencies.
+    Virtual,
+    /// Real time: noisy, and the only clock that knows the hardware.
+    Wall,
+}
+
+impl std::fmt::Display for Clock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Clock::Virtual => "virtual",
+            Clock::Wall => "wall",
+        })
+    }
+}

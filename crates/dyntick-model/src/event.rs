@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a kernel reported to have happened on a CPU.
+
+use crate::TickDependency;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// The name of a kernel function, or its address in hexadecimal where no name is known.
+pub type Symbol = Arc<str>;
+
+/// One trace event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When, ns on the trace clock (CLOCK_MONOTONIC of the traced kernel).
+    pub ts: u64,
+    /// The CPU that it happened on.
+    pub cpu: u32,
+    /// The thread that was running then; 0 is the idle task.
+    pub pid: i32,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// The interrupt vectors of `irq_vectors:*` (x86).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Vector {
+    /// The local APIC timer: a tick or any other hrtimer.
+    LocalTimer,
+    /// Another CPU asks this one to reschedule.
+    Reschedule,
+    /// Another CPU asks several to run a function.
+    CallFunction,
+    /// Another CPU asks this one to run a function.
+    CallFunctionSingle,
+    /// Work that this CPU queued for itself to run in interrupt context.
+    IrqWork,
+    /// Any other vector.
+    Other,
+}
+
+/// The kernel's softirqs, in the order of `include/linux/interrupt.h`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum Softirq {
+    Hi,
+    Timer,
+    NetTx,
+    NetRx,
+    Block,
+    IrqPoll,
+    Tasklet,
+    Sched,
+    Hrtimer,
+    Rcu,
+}
+
+impl Softirq {
+    const ALL: [Softirq; 10] = [
+        Softirq::Hi,
+        Softirq::Timer,
+        Softirq::NetTx,
+        Softirq::NetRx,
+        Softirq::Block,
+        Softirq::IrqPoll,
+        Softirq::Tasklet,
+        Softirq::Sched,
+        Softirq::Hrtimer,
+        Softirq::Rcu,
+    ];
+
+    /// From the `vec` field of `irq:softirq_*`.
+    pub fn from_number(number: u32) -> Option<Self> {
+        Self::ALL.get(number as usize).copied()
+    }
+
+    /// The kernel's name, as in `/proc/softirqs`.
+    pub fn kernel_name(self) -> &'static str {
+        const NAMES: [&str; 10] =
+            ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
+        NAMES[self as usize]
+    }
+}
+
+/// What happened. Each variant is one event of the kernel, named in its comment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the fields are the kernel's own
+pub enum EventKind {
+    /// `irq_vectors:*_entry`
+    VectorEntry { vector: Vector },
+    /// `irq_vectors:*_exit`
+    VectorExit { vector: Vector },
+    /// `irq:irq_handler_entry`
+    IrqEntry { irq: u32, name: Symbol },
+    /// `irq:irq_handler_exit`
+    IrqExit { irq: u32 },
+    /// `irq:softirq_raise`
+    SoftirqRaise { softirq: Softirq },
+    /// `irq:softirq_entry`
+    SoftirqEntry { softirq: Softirq },
+    /// `irq:softirq_exit`
+    SoftirqExit { softirq: Softirq },
+    /// `timer:tick_stop`
+    TickStop { success: bool, dependency: TickDependency },
+    /// `timer:hrtimer_start`; `expires` in ns, CLOCK_MONOTONIC
+    HrtimerStart { timer: u64, function: Symbol, expires: i64 },
+    /// `timer:hrtimer_cancel`
+    HrtimerCancel { timer: u64 },
+    /// `timer:hrtimer_expire_entry`
+    HrtimerEntry { timer: u64, function: Symbol },
+    /// `timer:hrtimer_expire_exit`
+    HrtimerExit { timer: u64 },
+    /// `timer:timer_start`; `expires` in jiffies, `flags` with the CPU in the low bits
+    TimerStart { timer: u64, function: Symbol, expires: u64, flags: u32 },
+    /// `timer:timer_expire_entry`
+    TimerEntry { timer: u64, function: Symbol },
+    /// `timer:timer_expire_exit`
+    TimerExit { timer: u64 },
+    /// `workqueue:workqueue_queue_work`; `target` is the CPU that it was queued for
+    WorkQueued { work: u64, function: Symbol, target: u32 },
+    /// `workqueue:workqueue_execute_start`
+    WorkStart { work: u64, function: Symbol },
+    /// `workqueue:workqueue_execute_end`
+    WorkEnd { work: u64 },
+    /// `sched:sched_switch`; `prev_state` 0 means that `prev` still wanted to run
+    SchedSwitch { prev: i32, prev_comm: Symbol, prev_state: u64, next: i32, next_comm: Symbol },
+    /// `sched:sched_wakeup` and `sched_wakeup_new`
+    SchedWakeup { pid: i32, comm: Symbol, target: u32 },
+    /// `ipi:ipi_send_cpu` (6.5 and newer): sent by this CPU
+    IpiSend { target: u32, callsite: Symbol, callback: Symbol },
+    /// `csd:csd_function_entry` (6.5 and newer): a function that another CPU asked for
+    CsdEntry { function: Symbol },
+    /// `csd:csd_function_exit`
+    CsdExit { function: Symbol },
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A kernel's configuration, as in `/boot/config-*` or `/proc/config.gz`.
+
+use std::collections::BTreeMap;
+
+/// The options of one kernel, without their `CONFIG_` prefix.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelConfig(BTreeMap<String, String>);
+
+impl KernelConfig {
+    /// From the text of a config file; options that are not set are absent.
+    pub fn parse(text: &str) -> Self {
+        let option = |line: &str| {
+            let (name, value) = line.strip_prefix("CONFIG_")?.split_once('=')?;
+            Some((name.to_owned(), value.trim_matches('"').to_owned()))
+        };
+        Self(text.lines().filter_map(option).collect())
+    }
+
+    /// The value of an option (`y`, `m`, a number, a string without its quotes).
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Whether an option is built in or a module.
+    pub fn is_enabled(&self, name: &str) -> bool {
+        matches!(self.get(name), Some("y" | "m"))
+    }
+
+    /// Ticks per second (`CONFIG_HZ`), where the configuration names it.
+    pub fn hz(&self) -> Option<u32> {
+        self.get("HZ")?.parse().ok()
+    }
+
+    /// All options in name order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Whether there is no option at all.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_a_config_file() {
+        let config = KernelConfig::parse(
+            "# comment\nCONFIG_HZ=250\nCONFIG_NO_HZ_FULL=y\n# CONFIG_PREEMPT_RT is not set\nCONFIG_LOCALVERSION=\"-x\"\n",
+        );
+        assert_eq!(config.hz(), Some(250));
+        assert!(config.is_enabled("NO_HZ_FULL"));
+        assert!(!config.is_enabled("PREEMPT_RT"));
+        assert_eq!(config.get("LOCALVERSION"), Some("-x"));
+    }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The words that every other crate of dyntick speaks. Pure values: no I/O, no clock.
+
+mod clock;
+mod cmdline;
+mod cpulist;
+mod event;
+mod kconfig;
+mod tick;
+mod version;
+
+pub use clock::{Clock, NANOS_PER_SEC};
+pub use cmdline::CommandLine;
+pub use cpulist::{CpuList, CpuListError};
+pub use event::{Event, EventKind, Softirq, Symbol, Vector};
+pub use kconfig::KernelConfig;
+pub use tick::{TickDependency, UnknownDependency};
+pub use version::{KernelVersion, KernelVersionError};
