@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The table of all figures that one run yielded, as a Parquet file.
+
+use parquet::basic::{LogicalType, Repetition, Type as PhysicalType};
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::ByteArray;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::record::RowAccessor;
+use parquet::schema::types::Type;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// One figure of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// The CPU that it belongs to; none for the whole machine.
+    pub cpu: Option<u32>,
+    /// What was measured, as `ticks` or `function`.
+    pub figure: String,
+    /// Which of several, as the function's name; empty where there is only one.
+    pub key: String,
+    /// The value.
+    pub value: f64,
+    /// Its unit, as `1`, `1/s`, `ns`.
+    pub unit: String,
+}
+
+/// Why a table could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum ObservationError {
+    /// The Parquet library refused.
+    #[error("the table of observations is damaged or could not be written: {0}")]
+    Parquet(#[from] parquet::errors::ParquetError),
+}
+
+/// The file's bytes. The same rows give the same bytes.
+pub fn write_parquet(rows: &[Observation]) -> Result<Vec<u8>, ObservationError> {
+    let properties = WriterProperties::builder().set_created_by("dyntick".to_owned()).build();
+    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema()?), Arc::new(properties))?;
+    let mut group = writer.next_row_group()?;
+    let mut column = 0;
+    while let Some(mut open) = group.next_column()? {
+        write_column(open.untyped(), rows, column)?;
+        open.close()?;
+        column += 1;
+    }
+    group.close()?;
+    Ok(writer.into_inner()?)
+}
+
+/// Reads what [`write_parquet`] wrote.
+pub fn read_parquet(bytes: Vec<u8>) -> Result<Vec<Observation>, ObservationError> {
+    let reader = SerializedFileReader::new(bytes::Bytes::from(bytes))?;
+    let rows = reader.get_row_iter(None)?;
+    let observation = |row: Result<parquet::record::Row, _>| {
+        let row = row?;
+        Ok(Observation {
+            cpu: row.get_int(0).ok().map(|cpu| cpu as u32),
+            figure: row.get_string(1)?.clone(),
+            key: row.get_string(2)?.clone(),
+            value: row.get_double(3)?,
+            unit: row.get_string(4)?.clone(),
+        })
+    };
+    rows.map(observation).collect()
+}
+
+fn schema() -> Result<Type, ObservationError> {
+    let field = |name, kind, logical, repetition| {
+        let builder = Type::primitive_type_builder(name, kind);
+        builder.with_logical_type(logical).with_repetition(repetition).build().map(Arc::new)
+    };
+    let text = |name| field(name, PhysicalType::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED);
+    let fields = vec![
+        field("cpu", PhysicalType::INT32, None, Repetition::OPTIONAL)?,
+        text("figure")?,
+        text("key")?,
+        field("value", PhysicalType::DOUBLE, None, Repetition::REQUIRED)?,
+        text("unit")?,
+    ];
+    Ok(Type::group_type_builder("observations").with_fields(fields).build()?)
+}
+
+fn write_column(writer: &mut ColumnWriter, rows: &[Observation], column: usize) -> Result<(), ObservationError> {
+    match writer {
+        ColumnWriter::Int32ColumnWriter(writer) => {
+            let cpus: Vec<i32> = rows.iter().filter_map(|row| row.cpu).map(|cpu| cpu as i32).collect();
+            let present: Vec<i16> = rows.iter().map(|row| i16::from(row.cpu.is_some())).collect();
+            writer.write_batch(&cpus, Some(&present), None)?;
+        }
+        ColumnWriter::DoubleColumnWriter(writer) => {
+            let values: Vec<f64> = rows.iter().map(|row| row.value).collect();
+            writer.write_batch(&values, None, None)?;
+        }
+        ColumnWriter::ByteArrayColumnWriter(writer) => {
+            let text = |row: &Observation| match column {
+                1 => ByteArray::from(row.figure.as_str()),
+                2 => ByteArray::from(row.key.as_str()),
+                _ => ByteArray::from(row.unit.as_str()),
+            };
+            let texts: Vec<ByteArray> = rows.iter().map(text).collect();
+            writer.write_batch(&texts, None, None)?;
+        }
+        _ => unreachable!("the schema has no other column type"),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows() -> Vec<Observation> {
+        let row = |cpu, figure: &str, key: &str, value| Observation {
+            cpu,
+            figure: figure.into(),
+            key: key.into(),
+            value,
+            unit: "1".into(),
+        };
+        vec![row(Some(1), "ticks", "", 2500.0), row(None, "script_ns", "", 0.5), row(Some(0), "softirq", "RCU", 7.0)]
+    }
+
+    #[test]
+    fn comes_back_as_it_went_and_twice_the_same() {
+        let bytes = write_parquet(&rows()).unwrap();
+        assert_eq!(bytes, write_parquet(&rows()).unwrap());
+        assert_eq!(read_parquet(bytes).unwrap(), rows());
+    }
+
+    #[test]
+    fn an_empty_table_and_a_damaged_one() {
+        assert_eq!(read_parquet(write_parquet(&[]).unwrap()).unwrap(), []);
+        assert!(read_parquet(b"not parquet".to_vec()).is_err());
+    }
+}
