@@ -1,1 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
+//! From what a kernel reported to what interrupted each CPU, and why.
+//!
+//! Pure: events and a [`Context`] in, an [`Explanation`] out. No file, no clock, no state between
+//! calls, so that the same code serves a recorded study and a live machine.
+
+mod cause;
+mod context;
+mod interruption;
+pub mod rules;
+mod summary;
+
+pub use cause::CauseId;
+pub use context::Context;
+pub use interruption::{Interruption, Kind, Task};
+pub use summary::{CauseCount, Summary, TickStopCount};
+
+/// What interrupted the CPUs of one window, and why.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Explanation {
+    /// Every interruption of every CPU, in order of time.
+    pub interruptions: Vec<Interruption>,
+    /// One summary per CPU, in order of CPU.
+    pub per_cpu: Vec<Summary>,
+}
+
+/// Explains a window: `events` of all its CPUs, sorted by time.
+pub fn explain(events: &[dyntick_model::Event], context: &Context) -> Explanation {
+    let (_, _) = (events, context);
+    Explanation::default()
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The name of a cause.
+
+use dyntick_model::Symbol;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A cause: a class and, where the class has many members, its member, as in
+/// `workqueue:vmstat_update`. `rules::get` finds the rule of the member or else of the class.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CauseId(Symbol);
+
+impl CauseId {
+    /// A cause without members, as `fair-server`.
+    pub fn class(class: &str) -> Self {
+        Self(class.into())
+    }
+
+    /// A member of a class, as `timer` and `clocksource_watchdog`.
+    pub fn member(class: &str, member: &str) -> Self {
+        Self(format!("{class}:{member}").into())
+    }
+
+    /// The part before the colon.
+    pub fn class_name(&self) -> &str {
+        self.0.split_once(':').map_or(&self.0, |(class, _)| class)
+    }
+
+    /// The part behind the colon.
+    pub fn member_name(&self) -> Option<&str> {
+        self.0.split_once(':').map(|(_, member)| member)
+    }
+
+    /// The whole name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for CauseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}

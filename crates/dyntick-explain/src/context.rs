@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What must be known beside the events to explain them.
+
+use dyntick_model::{CpuList, KernelVersion, NANOS_PER_SEC};
+
+/// The kernel and the machine on which the events were recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// Ticks per second (`CONFIG_HZ`).
+    pub hz: u32,
+    /// The CPUs of `nohz_full=` (or `isolcpus=nohz,`).
+    pub nohz_full: CpuList,
+    /// The CPUs taken out of load balancing by `isolcpus=domain,` or an isolated cpuset partition.
+    pub isolated: CpuList,
+    /// The CPUs whose RCU callbacks are offloaded, *including* those that `nohz_full=` implies.
+    pub rcu_nocbs: CpuList,
+    /// All CPUs of the window; one summary is given for each.
+    pub cpus: CpuList,
+    /// The kernel that ran.
+    pub kernel: KernelVersion,
+    /// Begin and end of the observation, ns on the events' clock.
+    pub window: (u64, u64),
+    /// The CPU that keeps the time for all others, where it is known. With `nohz_full` it is
+    /// otherwise inferred: the lowest housekeeping CPU that ticked in idle and never stopped.
+    pub timekeeper: Option<u32>,
+}
+
+impl Context {
+    /// The period of the tick, ns: `TICK_NSEC` in `include/vdso/jiffies.h`.
+    pub fn tick_ns(&self) -> u64 {
+        let hz = u64::from(self.hz.max(1));
+        (NANOS_PER_SEC + hz / 2) / hz
+    }
+
+    /// The length of the window, s.
+    pub fn seconds(&self) -> f64 {
+        self.window.1.saturating_sub(self.window.0) as f64 / NANOS_PER_SEC as f64
+    }
+
+    /// Whether the kernel is of this release or a newer one, as `at_least(6, 12)`.
+    pub fn at_least(&self, major: u32, minor: u32) -> bool {
+        (self.kernel.major, self.kernel.minor) >= (major, minor)
+    }
+}

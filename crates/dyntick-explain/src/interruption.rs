@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One entry into the kernel that the running task did not ask for.
+
+use crate::CauseId;
+use dyntick_model::{Softirq, Symbol};
+use serde::{Deserialize, Serialize};
+
+/// One entry into the kernel, or one turn of another task, caused from outside of the task that
+/// had the CPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interruption {
+    /// The CPU that was interrupted.
+    pub cpu: u32,
+    /// When it began, ns on the events' clock.
+    pub start_ns: u64,
+    /// How long it took, ns: for an interrupt until its last softirq and its decision on the tick;
+    /// for the turn of a task without the interrupts that it suffered itself, which are counted
+    /// on their own. From event to event, so the entry code before the first is not in it.
+    pub duration_ns: u64,
+    /// The way into the kernel.
+    pub kind: Kind,
+    /// Why it happened: `rules::get` has the words and the fix.
+    pub cause: CauseId,
+    /// The chain of causation, from its origin to this interruption, one step a text.
+    pub chain: Vec<String>,
+    /// Kernel functions that ran inside: timers, work items, called functions, in order.
+    pub functions: Vec<Symbol>,
+    /// The task that was interrupted.
+    pub victim: Task,
+    /// The raw events that speak for the cause.
+    pub evidence: Vec<String>,
+}
+
+/// A thread.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Task {
+    /// Its number; 0 is the idle task of any CPU.
+    pub pid: i32,
+    /// Its name as last seen, `?` where no event named it.
+    pub comm: Symbol,
+}
+
+impl std::fmt::Display for Task {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.pid {
+            0 => f.write_str("the idle task"),
+            pid => write!(f, "{} [{pid}]", self.comm),
+        }
+    }
+}
+
+/// The way in which a CPU was interrupted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Kind {
+    /// The periodic tick.
+    Tick,
+    /// The tick's timer fired once for the timer wheel while the periodic tick was stopped.
+    TimerWheel,
+    /// The timer interrupt for a high-resolution timer other than the tick's.
+    Hrtimer,
+    /// A timer interrupt in which nothing was due: what it had been set for was cancelled.
+    EmptyTimer,
+    /// Another CPU asked for the scheduler.
+    Reschedule,
+    /// Another CPU asked for a function call.
+    FunctionCall,
+    /// Work that this CPU, or another by way of it, had queued for interrupt context.
+    IrqWork,
+    /// A device.
+    #[allow(missing_docs)]
+    Device { irq: u32, name: Symbol },
+    /// Any other interrupt vector.
+    OtherVector,
+    /// Softirqs outside of an interrupt: in the context of the running task.
+    #[allow(missing_docs)]
+    Softirq { softirq: Softirq },
+    /// A kernel worker ran one or more work items.
+    WorkItem,
+    /// Another kernel thread ran.
+    KernelThread,
+    /// Another user task ran while the victim still wanted the CPU.
+    OtherTask,
+}
+
+impl Kind {
+    /// A short name, as used in tables.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Kind::Tick => "tick",
+            Kind::TimerWheel => "timer-wheel",
+            Kind::Hrtimer => "hrtimer",
+            Kind::EmptyTimer => "empty-timer",
+            Kind::Reschedule => "reschedule",
+            Kind::FunctionCall => "function-call",
+            Kind::IrqWork => "irq-work",
+            Kind::Device { .. } => "device",
+            Kind::OtherVector => "other-vector",
+            Kind::Softirq { .. } => "softirq",
+            Kind::WorkItem => "work-item",
+            Kind::KernelThread => "kernel-thread",
+            Kind::OtherTask => "other-task",
+        }
+    }
+
+    /// Whether the local timer interrupt was the way in.
+    pub fn is_local_timer(&self) -> bool {
+        matches!(self, Kind::Tick | Kind::TimerWheel | Kind::Hrtimer | Kind::EmptyTimer)
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What happened to one CPU, in figures.
+
+use crate::{CauseId, Kind};
+use dyntick_model::{Softirq, Symbol, TickDependency, Vector};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What interrupted one CPU over the window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The CPU.
+    pub cpu: u32,
+    /// Length of the window, s.
+    pub seconds: f64,
+    /// Periodic ticks.
+    pub ticks: u64,
+    /// Periodic ticks per second.
+    pub ticks_per_second: f64,
+    /// Ticks per second as a share of HZ: 1 for a CPU that ticks all the time.
+    pub share_of_hz: f64,
+    /// Local timer interrupts: ticks and all other timers, as LOC in `/proc/interrupts`.
+    pub local_timer: u64,
+    /// Local timer interrupts per second.
+    pub local_timer_per_second: f64,
+    /// Interruptions of all kinds.
+    pub interruptions: u64,
+    /// Time in interruptions, ns.
+    pub interrupted_ns: u64,
+    /// Interruptions by the way into the kernel (`Kind::name`).
+    pub by_kind: BTreeMap<String, u64>,
+    /// Interruptions by cause, the most frequent first.
+    pub by_cause: Vec<CauseCount>,
+    /// Hrtimers that expired, by function.
+    pub hrtimers: BTreeMap<Symbol, u64>,
+    /// Timer-wheel timers that expired, by function.
+    pub timers: BTreeMap<Symbol, u64>,
+    /// Work items that ran, by function.
+    pub works: BTreeMap<Symbol, u64>,
+    /// Softirqs that ran.
+    pub softirqs: BTreeMap<Softirq, u64>,
+    /// Interrupt vectors taken; device interrupts are not among them.
+    pub vectors: BTreeMap<Vector, u64>,
+    /// Functions that other CPUs called here (kernels from 6.5 on report them).
+    pub called_functions: BTreeMap<Symbol, u64>,
+    /// Device interrupts, by name.
+    pub devices: BTreeMap<Symbol, u64>,
+    /// Context switches.
+    pub context_switches: u64,
+    /// Decisions on the tick: `tick_stop` events.
+    pub tick_stops: Vec<TickStopCount>,
+    /// Interruptions whose origin could not be named.
+    pub unattributed: u64,
+    /// Share of the interruptions whose origin could not be named, 0 to 1; 0 if there was none.
+    pub unattributed_share: f64,
+    /// Share of the interrupted time whose origin could not be named, 0 to 1.
+    pub unattributed_time_share: f64,
+}
+
+/// How often one cause interrupted a CPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CauseCount {
+    /// The cause.
+    pub cause: CauseId,
+    /// Interruptions.
+    pub count: u64,
+    /// Ticks among them.
+    pub ticks: u64,
+    /// Time in them, ns.
+    pub total_ns: u64,
+    /// The longest, ns.
+    pub longest_ns: u64,
+    /// The functions that ran in them, with counts.
+    pub functions: BTreeMap<Symbol, u64>,
+    /// Most frequent chain of causation, from origin to interruption.
+    pub chain: Vec<String>,
+}
+
+/// How often `tick_stop` reported one outcome.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TickStopCount {
+    /// Whether the tick was stopped.
+    pub success: bool,
+    /// What kept it, if not.
+    pub dependency: TickDependency,
+    /// How often.
+    pub count: u64,
+}
+
+impl Summary {
+    /// Interruptions of one kind (`Kind::name`).
+    pub fn count_of(&self, kind: &Kind) -> u64 {
+        self.by_kind.get(kind.name()).copied().unwrap_or(0)
+    }
+
+    /// The figures of one cause.
+    pub fn cause(&self, name: &str) -> Option<&CauseCount> {
+        self.by_cause.iter().find(|count| count.cause.as_str() == name)
+    }
+}
