@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `/proc/interrupts`.
+
+use std::collections::BTreeMap;
+
+/// The counts of `/proc/interrupts` at one moment: by row (`LOC`, `24`, …) and CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Interrupts(BTreeMap<(String, u32), u64>);
+
+impl Interrupts {
+    /// From the file's text. Rows without counts per CPU (`ERR`, `MIS`) are left out.
+    pub fn parse(text: &str) -> Self {
+        let mut lines = text.lines();
+        let cpus: Vec<u32> = lines
+            .next()
+            .unwrap_or_default()
+            .split_ascii_whitespace()
+            .filter_map(|name| name.strip_prefix("CPU")?.parse().ok())
+            .collect();
+        let mut counts = BTreeMap::new();
+        for (row, rest) in lines.filter_map(|line| line.split_once(':')) {
+            let values: Vec<u64> = rest
+                .split_ascii_whitespace()
+                .map_while(|field| field.parse().ok())
+                .take(cpus.len())
+                .collect();
+            if values.len() == cpus.len() {
+                counts.extend(
+                    cpus.iter().zip(values).map(|(cpu, value)| ((row.trim().to_owned(), *cpu), value)),
+                );
+            }
+        }
+        Self(counts)
+    }
+
+    /// How many came since `before`: row, CPU, count. Rows without any are left out.
+    pub fn since(&self, before: &Self) -> Vec<(String, u32, u64)> {
+        let delta = |((row, cpu), now): (&(String, u32), &u64)| {
+            let then = before.0.get(&(row.clone(), *cpu)).copied().unwrap_or(0);
+            (*now > then).then(|| (row.clone(), *cpu, now - then))
+        };
+        self.0.iter().filter_map(delta).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEFORE: &str = "           CPU0       CPU2\n  4:        212          0   IO-APIC   4-edge      ttyS0\n\
+                          LOC:       1000       2000   Local timer interrupts\nERR:          0\n";
+
+    #[test]
+    fn counts_by_row_and_cpu() {
+        let after = BEFORE.replace("2000", "2500").replace("212", "213");
+        let delta = Interrupts::parse(&after).since(&Interrupts::parse(BEFORE));
+        assert_eq!(delta, [("4".to_owned(), 0, 1), ("LOC".to_owned(), 2, 500)]);
+    }
+
+    #[test]
+    fn reads_this_machine() {
+        let text = std::fs::read_to_string("/proc/interrupts").unwrap();
+        let now = Interrupts::parse(&text);
+        assert!(now.since(&Interrupts::default()).iter().any(|(row, _, count)| row == "LOC" && *count > 0));
+    }
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From raw pages to events.
+
+use super::{Field, Format, FormatError, Lost, Recording, RingError, SymbolTable, ring};
+use dyntick_model::{Event, EventKind, Softirq, Symbol, TickDependency, Vector};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// The events of a recording and what is missing from them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decoded {
+    /// All events, in order of time; of one CPU in the order in which they were recorded.
+    pub events: Vec<Event>,
+    /// Events that were lost, by CPU: refused by a full buffer, or missing between pages.
+    pub lost: BTreeMap<u32, u64>,
+    /// Records of no known event or with impossible contents.
+    pub undecoded: u64,
+}
+
+/// Why a recording cannot be decoded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// An event's layout.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// A damaged page.
+    #[error("CPU {cpu}: {source}")]
+    Ring {
+        /// Whose buffer.
+        cpu: u32,
+        /// What is wrong.
+        source: RingError,
+    },
+}
+
+impl Recording {
+    /// Decodes all of it.
+    pub fn decode(&self) -> Result<Decoded, DecodeError> {
+        let mut symbols = SymbolTable::new(&self.metadata.symbols);
+        self.decode_with(&mut symbols)
+    }
+
+    /// The function addresses that occur and have no name yet. Damage is left for [`Recording::decode`] to tell.
+    pub fn unknown_addresses(&self) -> BTreeSet<u64> {
+        let mut symbols = SymbolTable::new(&self.metadata.symbols);
+        let _ = self.decode_with(&mut symbols);
+        symbols.into_unknown()
+    }
+
+    fn decode_with(&self, symbols: &mut SymbolTable) -> Result<Decoded, DecodeError> {
+        let readers = readers(&self.metadata.formats)?;
+        let mut texts = Texts::default();
+        let mut decoded = Decoded::default();
+        for (&cpu, raw) in &self.raw {
+            let mut each = |ts, record: &[u8]| match decode_record(&readers, record, symbols, &mut texts) {
+                Some((pid, kind)) => decoded.events.push(Event { ts, cpu, pid, kind }),
+                None => decoded.undecoded += 1,
+            };
+            let lost = ring::for_each(raw, self.metadata.page_size, &mut each);
+            let Lost { counted, uncounted_places } =
+                lost.map_err(|source| DecodeError::Ring { cpu, source })?;
+            let refused = self.metadata.stats.get(&cpu).map_or(0, |stats| stats.lost);
+            decoded.lost.insert(cpu, refused.max(counted + uncounted_places));
+        }
+        decoded.events.sort_by_key(|event| event.ts);
+        Ok(decoded)
+    }
+}
+
+/// Texts that recur, as names of tasks, are kept once.
+#[derive(Default)]
+struct Texts(HashMap<Vec<u8>, Symbol>);
+
+impl Texts {
+    fn keep(&mut self, text: &[u8]) -> Symbol {
+        if let Some(kept) = self.0.get(text) {
+            return kept.clone();
+        }
+        let kept = Symbol::from(String::from_utf8_lossy(text).as_ref());
+        self.0.insert(text.to_owned(), kept.clone());
+        kept
+    }
+}
+
+/// Reads the records of one event.
+struct Reader {
+    pid: Field,
+    fields: Vec<Field>,
+    make: Make,
+}
+
+/// Makes an event of the fields that [`layout`] names, in that order.
+type Make = fn(&mut Fields) -> Option<EventKind>;
+
+/// The fields of one record.
+struct Fields<'a> {
+    record: &'a [u8],
+    fields: std::slice::Iter<'a, Field>,
+    symbols: &'a mut SymbolTable,
+    texts: &'a mut Texts,
+}
+
+impl Fields<'_> {
+    fn number(&mut self) -> Option<u64> {
+        self.fields.next()?.number(self.record)
+    }
+
+    fn function(&mut self) -> Option<Symbol> {
+        let address = self.number()?;
+        Some(self.symbols.name(address))
+    }
+
+    fn text(&mut self) -> Option<Symbol> {
+        let text = self.fields.next()?.text(self.record)?;
+        Some(self.texts.keep(text))
+    }
+
+    fn softirq(&mut self) -> Option<Softirq> {
+        Softirq::from_number(self.number()? as u32)
+    }
+}
+
+fn readers(formats: &BTreeMap<String, String>) -> Result<HashMap<u16, Reader>, FormatError> {
+    let mut readers = HashMap::new();
+    for (event, text) in formats {
+        let format = Format::parse(event, text)?;
+        let Some((names, make)) = layout(event) else { continue };
+        let field = |name: &str| {
+            format
+                .field(name)
+                .cloned()
+                .ok_or_else(|| FormatError::NoField { event: event.clone(), field: name.into() })
+        };
+        let fields = names.iter().map(|name| field(name)).collect::<Result<_, _>>()?;
+        readers.insert(format.id, Reader { pid: field("common_pid")?, fields, make });
+    }
+    Ok(readers)
+}
+
+fn decode_record(
+    readers: &HashMap<u16, Reader>,
+    record: &[u8],
+    symbols: &mut SymbolTable,
+    texts: &mut Texts,
+) -> Option<(i32, EventKind)> {
+    // `common_type` is the first field of every record.
+    let id = u16::from_le_bytes(record.get(..2)?.try_into().ok()?);
+    let reader = readers.get(&id)?;
+    let pid = reader.pid.number(record)? as i32;
+    let mut fields = Fields { record, fields: reader.fields.iter(), symbols, texts };
+    Some((pid, (reader.make)(&mut fields)?))
+}
+
+/// Which fields an event's record is read for, and what is made of them. Field names are the same
+/// in 6.1, 6.12 and 7.2.
+fn layout(event: &str) -> Option<(&'static [&'static str], Make)> {
+    use EventKind::*;
+    Some(match event {
+        "irq_vectors:local_timer_entry" => (&[], |_| Some(VectorEntry { vector: Vector::LocalTimer })),
+        "irq_vectors:local_timer_exit" => (&[], |_| Some(VectorExit { vector: Vector::LocalTimer })),
+        "irq_vectors:reschedule_entry" => (&[], |_| Some(VectorEntry { vector: Vector::Reschedule })),
+        "irq_vectors:reschedule_exit" => (&[], |_| Some(VectorExit { vector: Vector::Reschedule })),
+        "irq_vectors:call_function_entry" => (&[], |_| Some(VectorEntry { vector: Vector::CallFunction })),
+        "irq_vectors:call_function_exit" => (&[], |_| Some(VectorExit { vector: Vector::CallFunction })),
+        "irq_vectors:call_function_single_entry" => {
+            (&[], |_| Some(VectorEntry { vector: Vector::CallFunctionSingle }))
+        }
+        "irq_vectors:call_function_single_exit" => {
+            (&[], |_| Some(VectorExit { vector: Vector::CallFunctionSingle }))
+        }
+        "irq_vectors:irq_work_entry" => (&[], |_| Some(VectorEntry { vector: Vector::IrqWork })),
+        "irq_vectors:irq_work_exit" => (&[], |_| Some(VectorExit { vector: Vector::IrqWork })),
+        other if other.starts_with("irq_vectors:") && other.ends_with("_entry") => {
+            (&[], |_| Some(VectorEntry { vector: Vector::Other }))
+        }
+        other if other.starts_with("irq_vectors:") && other.ends_with("_exit") => {
+            (&[], |_| Some(VectorExit { vector: Vector::Other }))
+        }
+        "irq:irq_handler_entry" => {
+            (&["irq", "name"], |f| Some(IrqEntry { irq: f.number()? as u32, name: f.text()? }))
+        }
+        "irq:irq_handler_exit" => (&["irq"], |f| Some(IrqExit { irq: f.number()? as u32 })),
+        "irq:softirq_raise" => (&["vec"], |f| Some(SoftirqRaise { softirq: f.softirq()? })),
+        "irq:softirq_entry" => (&["vec"], |f| Some(SoftirqEntry { softirq: f.softirq()? })),
+        "irq:softirq_exit" => (&["vec"], |f| Some(SoftirqExit { softirq: f.softirq()? })),
+        "timer:tick_stop" => (&["success", "dependency"], |f| {
+            Some(TickStop {
+                success: f.number()? != 0,
+                dependency: TickDependency::from_mask(f.number()? as u32).ok()?,
+            })
+        }),
+        "timer:hrtimer_start" => (&["hrtimer", "function", "expires"], |f| {
+            Some(HrtimerStart { timer: f.number()?, function: f.function()?, expires: f.number()? as i64 })
+        }),
+        "timer:hrtimer_cancel" => (&["hrtimer"], |f| Some(HrtimerCancel { timer: f.number()? })),
+        "timer:hrtimer_expire_entry" => {
+            (&["hrtimer", "function"], |f| Some(HrtimerEntry { timer: f.number()?, function: f.function()? }))
+        }
+        "timer:hrtimer_expire_exit" => (&["hrtimer"], |f| Some(HrtimerExit { timer: f.number()? })),
+        "timer:timer_start" => (&["timer", "function", "expires", "flags"], |f| {
+            Some(TimerStart {
+                timer: f.number()?,
+                function: f.function()?,
+                expires: f.number()?,
+                flags: f.number()? as u32,
+            })
+        }),
+        "timer:timer_expire_entry" => {
+            (&["timer", "function"], |f| Some(TimerEntry { timer: f.number()?, function: f.function()? }))
+        }
+        "timer:timer_expire_exit" => (&["timer"], |f| Some(TimerExit { timer: f.number()? })),
+        "workqueue:workqueue_queue_work" => (&["work", "function", "cpu"], |f| {
+            Some(WorkQueued { work: f.number()?, function: f.function()?, target: f.number()? as u32 })
+        }),
+        "workqueue:workqueue_execute_start" => {
+            (&["work", "function"], |f| Some(WorkStart { work: f.number()?, function: f.function()? }))
+        }
+        "workqueue:workqueue_execute_end" => (&["work"], |f| Some(WorkEnd { work: f.number()? })),
+        "sched:sched_switch" => (&["prev_pid", "prev_comm", "prev_state", "next_pid", "next_comm"], |f| {
+            Some(SchedSwitch {
+                prev: f.number()? as i32,
+                prev_comm: f.text()?,
+                prev_state: f.number()?,
+                next: f.number()? as i32,
+                next_comm: f.text()?,
+            })
+        }),
+        "sched:sched_wakeup" | "sched:sched_wakeup_new" => (&["pid", "comm", "target_cpu"], |f| {
+            Some(SchedWakeup { pid: f.number()? as i32, comm: f.text()?, target: f.number()? as u32 })
+        }),
+        "ipi:ipi_send_cpu" => (&["cpu", "callsite", "callback"], |f| {
+            Some(IpiSend { target: f.number()? as u32, callsite: f.function()?, callback: f.function()? })
+        }),
+        "csd:csd_function_entry" => (&["func"], |f| Some(CsdEntry { function: f.function()? })),
+        "csd:csd_function_exit" => (&["func"], |f| Some(CsdExit { function: f.function()? })),
+        _ => return None,
+    })
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Kernel trace events by way of tracefs, read as raw ring-buffer pages.
+
+mod decode;
+mod format;
+mod recording;
+mod ring;
+mod session;
+mod symbols;
+
+pub use decode::{DecodeError, Decoded};
+pub use format::{Field, Format, FormatError};
+pub use recording::{CpuStats, Metadata, Recording};
+pub use ring::{Lost, RingError};
+pub use session::{SessionError, TraceSession};
+pub use symbols::{SymbolTable, resolve};

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Recording with a trace instance of one's own.
+
+use super::{CpuStats, Recording, resolve};
+use rustix::fs::{Mode, OFlags};
+use rustix::mount::MountFlags;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+const TRACEFS: &str = "/sys/kernel/tracing";
+const PREFIX: &str = "dyntick-";
+
+/// A trace instance, gone when this is dropped. The machine's own trace state stays as it is.
+pub struct TraceSession {
+    folder: PathBuf,
+    events: Vec<String>,
+    missing: Vec<String>,
+}
+
+/// Why nothing can be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// tracefs is not there and cannot be mounted.
+    #[error(
+        "tracefs is not at {TRACEFS} and cannot be mounted there ({0}); it needs root and a kernel with CONFIG_TRACING"
+    )]
+    NoTracefs(rustix::io::Errno),
+    /// A file of tracefs refused.
+    #[error("cannot {what} {path}: {source}")]
+    File {
+        /// What was tried.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+}
+
+impl TraceSession {
+    /// Prepares recording: all is enabled but nothing recorded yet. `events` are `system:name`;
+    /// those that this kernel lacks are left out and told in the recording. `buffer_kib` is per CPU.
+    pub fn new(events: &[String], buffer_kib: u32) -> Result<Self, SessionError> {
+        mount()?;
+        remove_abandoned();
+        let folder = PathBuf::from(format!("{TRACEFS}/instances/{PREFIX}{}", std::process::id()));
+        std::fs::create_dir(&folder).map_err(|source| SessionError::File {
+            what: "create",
+            path: folder.clone(),
+            source,
+        })?;
+        let mut session = Self { folder, events: Vec::new(), missing: Vec::new() };
+        session.write("tracing_on", "0")?;
+        session.write("trace_clock", "mono")?;
+        // A full buffer refuses new events, and counts them, rather than losing the window's begin.
+        session.write("options/overwrite", "0")?;
+        session.write("buffer_size_kb", &buffer_kib.to_string())?;
+        for event in events {
+            match session.write(&format!("{}/enable", event_folder(event)), "1") {
+                Ok(()) => session.events.push(event.clone()),
+                Err(_) => session.missing.push(event.clone()),
+            }
+        }
+        Ok(session)
+    }
+
+    /// Starts recording.
+    pub fn start(&self) -> Result<(), SessionError> {
+        self.write("tracing_on", "1")
+    }
+
+    /// Stops recording.
+    pub fn stop(&self) -> Result<(), SessionError> {
+        self.write("tracing_on", "0")
+    }
+
+    /// Takes out what was recorded. Names of functions are looked up in `/proc/kallsyms`.
+    pub fn read(&self) -> Result<Recording, SessionError> {
+        let mut recording = Recording::default();
+        recording.metadata.page_size = rustix::param::page_size();
+        recording.metadata.missing_events = self.missing.clone();
+        for event in &self.events {
+            let text = self.read_text(&format!("{}/format", event_folder(event)))?;
+            recording.metadata.formats.insert(event.clone(), text);
+        }
+        for cpu in self.cpus()? {
+            recording.metadata.stats.insert(cpu, self.stats(cpu)?);
+            recording.raw.insert(cpu, self.raw_pages(cpu, recording.metadata.page_size)?);
+        }
+        recording.metadata.symbols = self.names(&recording)?;
+        Ok(recording)
+    }
+
+    fn names(&self, recording: &Recording) -> Result<std::collections::BTreeMap<u64, String>, SessionError> {
+        let addresses = recording.unknown_addresses();
+        let path = Path::new("/proc/kallsyms");
+        let result = File::open(path).and_then(|file| resolve(&addresses, file));
+        result.map_err(|source| SessionError::File { what: "read", path: path.to_owned(), source })
+    }
+
+    fn cpus(&self) -> Result<Vec<u32>, SessionError> {
+        let path = self.folder.join("per_cpu");
+        let entries =
+            std::fs::read_dir(&path).map_err(|source| SessionError::File { what: "list", path, source })?;
+        let number = |name: std::ffi::OsString| name.to_str()?.strip_prefix("cpu")?.parse().ok();
+        let mut cpus: Vec<u32> = entries.flatten().filter_map(|entry| number(entry.file_name())).collect();
+        cpus.sort_unstable();
+        Ok(cpus)
+    }
+
+    fn stats(&self, cpu: u32) -> Result<CpuStats, SessionError> {
+        let text = self.read_text(&format!("per_cpu/cpu{cpu}/stats"))?;
+        let value = |name: &str| -> u64 {
+            let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+            lines.find(|(key, _)| *key == name).and_then(|(_, value)| value.trim().parse().ok()).unwrap_or(0)
+        };
+        Ok(CpuStats {
+            entries: value("entries"),
+            lost: value("overrun") + value("commit overrun") + value("dropped events"),
+        })
+    }
+
+    fn raw_pages(&self, cpu: u32, page_size: usize) -> Result<Vec<u8>, SessionError> {
+        let path = self.folder.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
+        let file = |source: rustix::io::Errno| SessionError::File {
+            what: "read",
+            path: path.clone(),
+            source: source.into(),
+        };
+        let pipe = rustix::fs::open(&path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty()).map_err(file)?;
+        let mut raw = Vec::new();
+        let mut page = vec![0; page_size];
+        loop {
+            page.fill(0);
+            match rustix::io::read(&pipe, &mut page) {
+                Ok(0) | Err(rustix::io::Errno::AGAIN) => return Ok(raw),
+                Ok(_) => raw.extend_from_slice(&page),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(file(error)),
+            }
+        }
+    }
+
+    fn write(&self, name: &str, value: &str) -> Result<(), SessionError> {
+        let path = self.folder.join(name);
+        std::fs::write(&path, value).map_err(|source| SessionError::File { what: "write", path, source })
+    }
+
+    fn read_text(&self, name: &str) -> Result<String, SessionError> {
+        let path = self.folder.join(name);
+        std::fs::read_to_string(&path).map_err(|source| SessionError::File { what: "read", path, source })
+    }
+}
+
+impl Drop for TraceSession {
+    fn drop(&mut self) {
+        let _ = self.stop();
+        let _ = std::fs::remove_dir(&self.folder);
+    }
+}
+
+fn event_folder(event: &str) -> String {
+    format!("events/{}", event.replacen(':', "/", 1))
+}
+
+fn mount() -> Result<(), SessionError> {
+    if Path::new(TRACEFS).join("instances").is_dir() {
+        return Ok(());
+    }
+    rustix::mount::mount("tracefs", TRACEFS, "tracefs", MountFlags::empty(), None)
+        .map_err(SessionError::NoTracefs)
+}
+
+/// Removes the instances of processes that were killed before they could.
+fn remove_abandoned() {
+    let instances = std::fs::read_dir(format!("{TRACEFS}/instances")).into_iter().flatten().flatten();
+    for instance in instances {
+        let owner =
+            instance.file_name().to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
+        if owner.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+            let _ = std::fs::remove_dir(instance.path());
+        }
+    }
+}

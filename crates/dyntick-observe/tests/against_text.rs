@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Our decoder against the kernel's own text output, on the machine at hand.
+
+use dyntick_model::EventKind;
+use dyntick_observe::trace::{SessionError, TraceSession};
+use std::time::Duration;
+
+const EVENTS: [&str; 6] = [
+    "sched:sched_switch",
+    "timer:tick_stop",
+    "timer:hrtimer_expire_entry",
+    "irq_vectors:local_timer_entry",
+    "irq:softirq_entry",
+    "no_such:event",
+];
+
+/// CPU, time in us, and the event's name, of a line such as
+/// `  bash-12  [001] d..2.  1234.567890: sched_switch: prev_comm=…`.
+fn text_key(line: &str) -> Option<(u32, u64, String)> {
+    let (before, rest) = line.split_once(": ")?;
+    let cpu = before.split('[').nth(1)?.split(']').next()?.parse().ok()?;
+    let (seconds, micros) = before.split_ascii_whitespace().last()?.split_once('.')?;
+    let time = seconds.parse::<u64>().ok()? * 1_000_000 + micros.parse::<u64>().ok()?;
+    Some((cpu, time, rest.split(':').next()?.to_owned()))
+}
+
+fn name(kind: &EventKind) -> &'static str {
+    match kind {
+        EventKind::SchedSwitch { .. } => "sched_switch",
+        EventKind::TickStop { .. } => "tick_stop",
+        EventKind::HrtimerEntry { .. } => "hrtimer_expire_entry",
+        EventKind::VectorEntry { .. } => "local_timer_entry",
+        EventKind::SoftirqEntry { .. } => "softirq_entry",
+        other => panic!("not asked for: {other:?}"),
+    }
+}
+
+#[test]
+fn same_events_as_the_kernel_prints() {
+    let session = match TraceSession::new(&EVENTS.map(String::from), 4096) {
+        Ok(session) => session,
+        Err(error @ (SessionError::NoTracefs(_) | SessionError::File { .. })) => {
+            eprintln!("skipped: no tracing on this machine: {error}");
+            return;
+        }
+    };
+    session.start().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    session.stop().unwrap();
+    let folder = format!("/sys/kernel/tracing/instances/dyntick-{}", std::process::id());
+    let text = std::fs::read_to_string(format!("{folder}/trace")).unwrap();
+    let recording = session.read().unwrap();
+    drop(session);
+    assert!(!std::path::Path::new(&folder).exists(), "the instance is removed");
+
+    assert_eq!(recording.metadata.missing_events, ["no_such:event"]);
+    let decoded = recording.decode().unwrap();
+    assert_eq!(decoded.undecoded, 0);
+    assert!(decoded.lost.values().all(|lost| *lost == 0), "{:?}", decoded.lost);
+
+    // The kernel rounds ns to us; events of different CPUs may then change places.
+    let mut printed: Vec<_> =
+        text.lines().filter(|line| !line.starts_with('#')).filter_map(text_key).collect();
+    let mut ours: Vec<_> =
+        decoded.events.iter().map(|e| (e.cpu, (e.ts + 500) / 1000, name(&e.kind).to_owned())).collect();
+    printed.sort_by_key(|(cpu, time, _)| (*cpu, *time));
+    ours.sort_by_key(|(cpu, time, _)| (*cpu, *time));
+    assert!(!printed.is_empty(), "a running machine has events");
+    assert_eq!(ours, printed);
+
+    let functions = decoded.events.iter().filter_map(|event| match &event.kind {
+        EventKind::HrtimerEntry { function, .. } => Some(function.to_string()),
+        _ => None,
+    });
+    assert!(functions.clone().all(|f| !f.starts_with("0x")), "every function has a name");
+}
