@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What must be known beside the events to explain them.
 
-use dyntick_model::{CpuList, KernelVersion, NANOS_PER_SEC};
+use dyntick_model::{CpuList, KernelVersion, NANOS_PER_SEC, Symbol};
+use std::collections::BTreeMap;
 
 /// The kernel and the machine on which the events were recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +24,9 @@ pub struct Context {
     /// The CPU that keeps the time for all others, where it is known. With `nohz_full` it is
     /// otherwise inferred: the lowest housekeeping CPU that ticked in idle and never stopped.
     pub timekeeper: Option<u32>,
+    /// Names of threads known beforehand. Events add to them; a task that never switches within
+    /// the window has no other.
+    pub comms: BTreeMap<i32, Symbol>,
 }
 
 impl Context {

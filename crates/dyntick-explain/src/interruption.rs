@@ -44,6 +44,7 @@ impl std::fmt::Display for Task {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.pid {
             0 => f.write_str("the idle task"),
+            pid if &*self.comm == "?" => write!(f, "thread {pid}"),
             pid => write!(f, "{} [{pid}]", self.comm),
         }
     }

@@ -4,9 +4,55 @@
 //! To add one, write its file beside the others and name it in the two lists of this file. A rule that
 //! describes a single function (`timer:mce_timer_fn`) needs words only; it is found by its name.
 
+mod anonymous_call;
+mod anonymous_irq_work;
+mod dependency_clock_unstable;
+mod dependency_perf;
+mod dependency_posix_timer;
+mod dependency_rcu;
+mod dependency_rcu_exp;
+mod dependency_sched;
+mod device;
+mod empty_timer;
+mod fair_server;
+mod function_call;
+mod function_call_do_sync_core;
+mod function_call_flush_tlb_func;
+mod function_call_ipi_mb;
+mod function_call_nohz_csd_func;
+mod function_call_rcu_exp_handler;
+mod hrtimer;
+mod hrtimer_hrtimer_wakeup;
+mod hrtimer_perf_mux_hrtimer_handler;
+mod hrtimer_posix_timer_fn;
+mod hrtimer_sched_rt_period_timer;
+mod hrtimer_timerfd_tmrproc;
+mod hrtimer_watchdog_timer_fn;
+mod idle_not_stopped;
+mod ipi;
+mod kernel_thread;
+mod kernel_thread_ksoftirqd;
+mod kernel_thread_migration;
+mod not_adaptive;
+mod other_task;
+mod softirq;
+mod timekeeper;
+mod timer;
+mod timer_clocksource_watchdog;
+mod timer_mce_timer_fn;
+mod timer_process_timeout;
+mod timer_tsc_sync_check_timer_fn;
 mod unknown;
+mod until_first_check;
+mod wakeup;
+mod wheel_empty;
+mod workqueue;
+mod workqueue_lru_add_drain_per_cpu;
+mod workqueue_refresh_vm_stats;
+mod workqueue_vmstat_update;
 
 use crate::CauseId;
+use crate::case::{Case, Finding};
 use dyntick_model::KernelVersion;
 
 /// One cause, in words, and what removes it.
@@ -26,6 +72,9 @@ pub struct Rule {
     pub source: &'static str,
     /// Whether it names the origin. If not, its interruptions count as unattributed.
     pub names_origin: bool,
+    /// Tells whether an interruption has this cause. A rule for a single function has none: it is
+    /// found by its name.
+    pub(crate) detect: Option<fn(&Case<'_>) -> Option<Finding>>,
 }
 
 /// One way to remove a cause.
@@ -101,8 +150,57 @@ impl Rule {
     }
 }
 
-/// The table of all rules.
-static RULES: &[&Rule] = &[&unknown::RULE];
+/// The table of all rules. Of those that detect a case the first one wins, so the order counts:
+/// what is certain and what lies deeper in the chain of causation stands above.
+static RULES: &[&Rule] = &[
+    &not_adaptive::RULE,
+    &timekeeper::RULE,
+    &idle_not_stopped::RULE,
+    &fair_server::RULE,
+    &workqueue::RULE,
+    &function_call::RULE,
+    &dependency_posix_timer::RULE,
+    &dependency_perf::RULE,
+    &dependency_clock_unstable::RULE,
+    &dependency_rcu::RULE,
+    &dependency_rcu_exp::RULE,
+    &kernel_thread::RULE,
+    &dependency_sched::RULE,
+    &wakeup::RULE,
+    &timer::RULE,
+    &until_first_check::RULE,
+    &hrtimer::RULE,
+    &wheel_empty::RULE,
+    &empty_timer::RULE,
+    &ipi::RULE,
+    &anonymous_call::RULE,
+    &anonymous_irq_work::RULE,
+    &other_task::RULE,
+    &device::RULE,
+    &softirq::RULE,
+    // Found by their names; in alphabetical order.
+    &function_call_do_sync_core::RULE,
+    &function_call_flush_tlb_func::RULE,
+    &function_call_ipi_mb::RULE,
+    &function_call_nohz_csd_func::RULE,
+    &function_call_rcu_exp_handler::RULE,
+    &hrtimer_hrtimer_wakeup::RULE,
+    &hrtimer_perf_mux_hrtimer_handler::RULE,
+    &hrtimer_posix_timer_fn::RULE,
+    &hrtimer_sched_rt_period_timer::RULE,
+    &hrtimer_timerfd_tmrproc::RULE,
+    &hrtimer_watchdog_timer_fn::RULE,
+    &kernel_thread_ksoftirqd::RULE,
+    &kernel_thread_migration::RULE,
+    &timer_clocksource_watchdog::RULE,
+    &timer_mce_timer_fn::RULE,
+    &timer_process_timeout::RULE,
+    &timer_tsc_sync_check_timer_fn::RULE,
+    &workqueue_lru_add_drain_per_cpu::RULE,
+    &workqueue_refresh_vm_stats::RULE,
+    &workqueue_vmstat_update::RULE,
+    &unknown::RULE,
+];
 
 /// All rules.
 pub fn all() -> &'static [&'static Rule] {
@@ -113,4 +211,56 @@ pub fn all() -> &'static [&'static Rule] {
 pub fn get(cause: &CauseId) -> &'static Rule {
     let find = |id: &str| RULES.iter().copied().find(|rule| rule.id == id);
     find(cause.as_str()).or_else(|| find(cause.class_name())).unwrap_or(&unknown::RULE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_rule_has_its_own_id() {
+        let ids: BTreeSet<&str> = all().iter().map(|rule| rule.id).collect();
+        assert_eq!(ids.len(), all().len());
+    }
+
+    /// A rule that detects nothing must be found by its name, so its class must be one that some
+    /// other rule gives to what it detects.
+    #[test]
+    fn rules_for_one_function_belong_to_a_class() {
+        for rule in all().iter().filter(|rule| rule.detect.is_none() && rule.id != "unknown") {
+            let class = rule.id.split_once(':').map(|(class, _)| class);
+            let class = all().iter().find(|other| Some(other.id) == class);
+            assert!(class.is_some_and(|class| class.detect.is_some()), "{}", rule.id);
+        }
+    }
+
+    #[test]
+    fn the_most_special_rule_answers() {
+        let id = |class: &str, member: &str| get(&CauseId::member(class, member)).id;
+        assert_eq!(id("workqueue", "vmstat_update"), "workqueue:vmstat_update");
+        assert_eq!(id("workqueue", "something_new"), "workqueue");
+        assert_eq!(id("nobody", "knows"), "unknown");
+    }
+
+    #[test]
+    fn fixes_depend_on_the_kernel() {
+        let settings = |kernel: &str| {
+            let kernel = kernel.parse().unwrap();
+            let rule = get(&CauseId::member("workqueue", "vmstat_update"));
+            rule.fixes_for(&kernel).map(|fix| fix.setting).collect::<Vec<_>>()
+        };
+        let isolated = Setting::Boot("isolcpus=domain,N");
+        assert!(settings("6.12.95").contains(&isolated));
+        assert!(!settings("6.1.0-56").contains(&isolated));
+    }
+
+    #[test]
+    fn texts_are_whole() {
+        for rule in all() {
+            assert!(!rule.title.ends_with('.') && rule.explanation.ends_with('.'), "{}", rule.id);
+            assert!(rule.fixes.iter().all(|fix| fix.effect.ends_with('.')), "{}", rule.id);
+            assert!(!rule.explanation.contains("  "), "{}", rule.id);
+        }
+    }
 }

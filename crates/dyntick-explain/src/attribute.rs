@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From facts to causes: the first rule that covers a case names its cause.
+
+use crate::case::{Case, Finding, kind_of};
+use crate::facts::Facts;
+use crate::observer::Observed;
+use crate::{CauseId, Context, Interruption, Kind, evidence, rules};
+use dyntick_model::{Event, Symbol};
+
+/// The interruptions of the window with their causes, in order of time.
+pub(crate) fn attribute(events: &[Event], context: &Context, observed: &Observed) -> Vec<Interruption> {
+    let kinds: Vec<Kind> = observed.facts.iter().map(kind_of).collect();
+    let timekeeper = context.timekeeper.or_else(|| infer_timekeeper(context, &observed.facts, &kinds));
+    let within = |facts: &Facts| (context.window.0..context.window.1).contains(&facts.start_ns);
+    let cases = observed.facts.iter().zip(&kinds).filter(|(facts, _)| within(facts));
+    cases
+        .map(|(facts, kind)| {
+            let case = Case { context, log: &observed.log, facts, kind, timekeeper };
+            interruption(&case, events)
+        })
+        .collect()
+}
+
+fn interruption(case: &Case<'_>, events: &[Event]) -> Interruption {
+    let unknown = || Finding { cause: CauseId::class("unknown"), chain: Vec::new() };
+    let finding = rules::all().iter().find_map(|rule| (rule.detect?)(case)).unwrap_or_else(unknown);
+    Interruption {
+        cpu: case.facts.cpu,
+        start_ns: case.facts.start_ns,
+        duration_ns: case.facts.duration_ns,
+        kind: case.kind.clone(),
+        cause: finding.cause,
+        chain: finding.chain,
+        functions: functions(case.facts),
+        victim: case.facts.victim.clone(),
+        evidence: case.facts.events.iter().map(|&index| evidence::describe(&events[index])).collect(),
+    }
+}
+
+fn functions(facts: &Facts) -> Vec<Symbol> {
+    let timers = facts.timers.iter().map(|timer| &timer.function);
+    let all = facts.hrtimers.iter().chain(timers).chain(&facts.called).chain(&facts.works);
+    all.cloned().collect()
+}
+
+/// With `nohz_full` one CPU keeps the time for all and never stops its tick in idle
+/// (`can_stop_idle_tick`): the lowest housekeeping CPU that ticked in idle and never stopped.
+fn infer_timekeeper(context: &Context, facts: &[Facts], kinds: &[Kind]) -> Option<u32> {
+    if context.nohz_full.is_empty() {
+        return None;
+    }
+    let candidate = |cpu: &u32| {
+        let own = || facts.iter().zip(kinds).filter(|(facts, _)| facts.cpu == *cpu);
+        let ticked_in_idle = own().any(|(facts, kind)| *kind == Kind::Tick && facts.victim.pid == 0);
+        let stopped = own().any(|(facts, kind)| *kind == Kind::TimerWheel || facts.decision.is_some());
+        ticked_in_idle && !stopped
+    };
+    context.cpus.difference(&context.nohz_full).iter().find(candidate)
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One interruption before the rules: the facts, and the questions that several rules ask.
+
+use crate::facts::{Entry, Facts, Newcomer, TimerRun};
+use crate::log::Log;
+use crate::{CauseId, Context, Kind, Task, names};
+use dyntick_model::{Symbol, TickDependency, Vector};
+
+/// What a rule is asked about.
+pub(crate) struct Case<'a> {
+    pub context: &'a Context,
+    pub log: &'a Log,
+    pub facts: &'a Facts,
+    pub kind: &'a Kind,
+    pub timekeeper: Option<u32>,
+}
+
+/// What a rule says of a case that it covers.
+pub(crate) struct Finding {
+    pub cause: CauseId,
+    pub chain: Vec<String>,
+}
+
+impl Finding {
+    /// A cause with its chain, from origin to interruption.
+    pub fn new(cause: CauseId, chain: impl IntoIterator<Item = String>) -> Option<Self> {
+        Some(Self { cause, chain: chain.into_iter().collect() })
+    }
+}
+
+/// What came to a CPU beside the task that it ran.
+pub(crate) enum Arrival<'a> {
+    /// The deadline server of the fair class.
+    FairServer,
+    /// A worker, for a work item.
+    Work { function: &'a Symbol, worker: &'a Task },
+    /// Another kernel thread.
+    KernelThread(&'a Newcomer),
+    /// A user task.
+    UserTask(&'a Newcomer),
+}
+
+/// The way into the kernel that the facts show.
+pub(crate) fn kind_of(facts: &Facts) -> Kind {
+    let timer = facts.tick.is_some() || !facts.hrtimers.is_empty();
+    match &facts.entry {
+        Entry::Vector(Vector::LocalTimer) => timer_kind(facts),
+        Entry::Vector(Vector::Reschedule) => Kind::Reschedule,
+        Entry::Vector(Vector::CallFunction | Vector::CallFunctionSingle) => Kind::FunctionCall,
+        Entry::Vector(Vector::IrqWork) => Kind::IrqWork,
+        // Where the timer is an ordinary interrupt line, as on arm64.
+        Entry::Vector(Vector::Other) | Entry::Device { .. } if timer => timer_kind(facts),
+        Entry::Vector(Vector::Other) => Kind::OtherVector,
+        Entry::Device { irq, name } => Kind::Device { irq: *irq, name: name.clone() },
+        Entry::Softirq(softirq) => Kind::Softirq { softirq: *softirq },
+        Entry::Turn(task) if names::is_worker(&task.comm) => Kind::WorkItem,
+        Entry::Turn(task) if names::is_kernel_thread(&task.comm) => Kind::KernelThread,
+        Entry::Turn(_) => Kind::OtherTask,
+    }
+}
+
+fn timer_kind(facts: &Facts) -> Kind {
+    match facts.tick {
+        Some(tick) if tick.periodic => Kind::Tick,
+        Some(_) => Kind::TimerWheel,
+        None if facts.hrtimers.is_empty() => Kind::EmptyTimer,
+        None => Kind::Hrtimer,
+    }
+}
+
+impl<'a> Case<'a> {
+    /// Whether the CPU may stop its tick while it is busy.
+    pub fn adaptive(&self) -> bool {
+        self.context.nohz_full.contains(self.facts.cpu)
+    }
+
+    /// Whether the CPU was idle.
+    pub fn idle(&self) -> bool {
+        self.facts.victim.pid == 0
+    }
+
+    /// `CPU 1`
+    pub fn cpu(&self) -> String {
+        format!("CPU {}", self.facts.cpu)
+    }
+
+    /// What the tick of an adaptive CPU depends on: that by which it was kept, if it ran, else that
+    /// by which this interrupt turned it back on.
+    pub fn dependency(&self) -> Option<TickDependency> {
+        match (self.kind, self.facts.decision) {
+            (Kind::Tick, _) => self.facts.kept.as_ref().map(|kept| kept.dependency),
+            (Kind::FunctionCall | Kind::IrqWork, Some(decision)) if decision.restarted => {
+                Some(decision.dependency)
+            }
+            _ => None,
+        }
+        .filter(|_| self.adaptive())
+    }
+
+    /// The task that ran when the tick was last kept, or else that runs now.
+    pub fn kept_by(&self) -> &Task {
+        self.facts.kept.as_ref().map_or(&self.facts.victim, |kept| &kept.current)
+    }
+
+    /// The first timer that ran and that may wake a CPU: a deferrable one runs in whichever tick
+    /// there is, and is the cause of none.
+    pub fn due_timer(&self) -> Option<&'a TimerRun> {
+        self.facts.timers.iter().find(|timer| !timer.deferrable)
+    }
+
+    /// What came to this CPU and so interrupted it.
+    pub fn arrival(&self) -> Option<Arrival<'a>> {
+        let facts = self.facts;
+        match self.kind {
+            Kind::WorkItem => match &facts.entry {
+                Entry::Turn(worker) => facts.works.first().map(|function| Arrival::Work { function, worker }),
+                _ => None,
+            },
+            Kind::Tick => {
+                let kept = facts.kept.as_ref().filter(|kept| kept.dependency == TickDependency::Sched)?;
+                if kept.fair_server {
+                    return Some(Arrival::FairServer);
+                }
+                self.foremost(&kept.others)
+            }
+            Kind::Reschedule | Kind::FunctionCall | Kind::IrqWork => {
+                if facts.newcomers.is_empty() && facts.sent_by_fair_server() && self.context.at_least(6, 12) {
+                    return Some(Arrival::FairServer);
+                }
+                self.foremost(&facts.newcomers)
+            }
+            _ => None,
+        }
+    }
+
+    /// The one of several arrivals that explains most: a work item, a kernel thread, a user task.
+    fn foremost(&self, newcomers: &'a [Newcomer]) -> Option<Arrival<'a>> {
+        let arrivals = newcomers.iter().map(|newcomer| self.arrival_of(newcomer));
+        arrivals.min_by_key(|arrival| match arrival {
+            Arrival::FairServer => 0,
+            Arrival::Work { .. } => 1,
+            Arrival::KernelThread(_) => 2,
+            Arrival::UserTask(_) => 3,
+        })
+    }
+
+    fn arrival_of(&self, newcomer: &'a Newcomer) -> Arrival<'a> {
+        let task = &newcomer.task;
+        if names::is_worker(&task.comm) {
+            let since = self.facts.kept.as_ref().map_or(self.facts.start_ns, |kept| kept.since_ns);
+            if let Some(function) = self.log.work_after(task.pid, since.min(self.facts.start_ns)) {
+                return Arrival::Work { function, worker: task };
+            }
+        }
+        match names::is_kernel_thread(&task.comm) {
+            true => Arrival::KernelThread(newcomer),
+            false => Arrival::UserTask(newcomer),
+        }
+    }
+
+    /// The last link of a chain that made a second task: what it did to this CPU.
+    pub fn effect(&self, arrived: &str) -> String {
+        let cpu = self.cpu();
+        match self.kind {
+            Kind::Tick => format!("tick of {cpu} kept by SCHED: {arrived} beside {}", self.kept_by()),
+            Kind::WorkItem | Kind::KernelThread if self.idle() => {
+                format!("{arrived} ran on {cpu}, which was idle")
+            }
+            Kind::WorkItem | Kind::KernelThread | Kind::OtherTask => {
+                format!("{arrived} ran on {cpu} instead of {}", self.facts.victim)
+            }
+            _ if self.facts.decision.is_some_and(|decision| decision.restarted) => {
+                format!("{cpu} was interrupted for {arrived} and started its tick again")
+            }
+            _ => format!("{cpu} was interrupted for {arrived}"),
+        }
+    }
+
+    /// `X sent the interrupt`, where the sender is known.
+    pub fn sent_by(&self) -> Option<String> {
+        let send = self.facts.senders.last()?;
+        Some(format!("{} sent the interrupt ({})", send.origin, send.callsite))
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Events as text.
+
+use dyntick_model::{Event, EventKind};
+
+/// One line for an event: its time in seconds, its CPU, and what it says.
+pub(crate) fn describe(event: &Event) -> String {
+    let Event { ts, cpu, pid, kind } = event;
+    format!("{}.{:09} CPU {cpu} pid {pid}: {}", ts / 1_000_000_000, ts % 1_000_000_000, text(kind))
+}
+
+fn text(kind: &EventKind) -> String {
+    use EventKind::*;
+    match kind {
+        VectorEntry { vector } => format!("{vector:?} entry"),
+        VectorExit { vector } => format!("{vector:?} exit"),
+        IrqEntry { irq, name } => format!("irq_handler_entry {irq} {name}"),
+        IrqExit { irq } => format!("irq_handler_exit {irq}"),
+        SoftirqRaise { softirq } => format!("softirq_raise {}", softirq.kernel_name()),
+        SoftirqEntry { softirq } => format!("softirq_entry {}", softirq.kernel_name()),
+        SoftirqExit { softirq } => format!("softirq_exit {}", softirq.kernel_name()),
+        TickStop { success, dependency } => {
+            format!("tick_stop success={} dependency={dependency}", u8::from(*success))
+        }
+        HrtimerStart { function, expires, .. } => format!("hrtimer_start {function} expires={expires}"),
+        HrtimerCancel { timer } => format!("hrtimer_cancel {timer:#x}"),
+        HrtimerEntry { function, .. } => format!("hrtimer_expire_entry {function}"),
+        HrtimerExit { timer } => format!("hrtimer_expire_exit {timer:#x}"),
+        TimerStart { function, expires, .. } => format!("timer_start {function} expires={expires}"),
+        TimerEntry { function, .. } => format!("timer_expire_entry {function}"),
+        TimerExit { timer } => format!("timer_expire_exit {timer:#x}"),
+        WorkQueued { function, target, .. } => format!("workqueue_queue_work {function} cpu={target}"),
+        WorkStart { function, .. } => format!("workqueue_execute_start {function}"),
+        WorkEnd { work } => format!("workqueue_execute_end {work:#x}"),
+        SchedSwitch { prev, prev_comm, prev_state, next, next_comm } => {
+            format!("sched_switch {prev_comm} [{prev}] state={prev_state:#x} -> {next_comm} [{next}]")
+        }
+        SchedWakeup { pid, comm, target } => format!("sched_wakeup {comm} [{pid}] cpu={target}"),
+        IpiSend { target, callsite, callback } => format!("ipi_send_cpu {target} {callsite} {callback}"),
+        CsdEntry { function } => format!("csd_function_entry {function}"),
+        CsdExit { function } => format!("csd_function_exit {function}"),
+    }
+}

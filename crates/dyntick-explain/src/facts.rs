@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What was seen of one interruption, before anybody asks for its cause.
+
+use crate::Task;
+use dyntick_model::{Softirq, Symbol, TickDependency, Vector};
+
+/// One interruption as observed.
+#[derive(Clone, Debug)]
+pub(crate) struct Facts {
+    pub cpu: u32,
+    pub start_ns: u64,
+    pub duration_ns: u64,
+    pub entry: Entry,
+    pub victim: Task,
+    /// The tick's own timer expired in it.
+    pub tick: Option<TickRun>,
+    /// Other hrtimers that expired.
+    pub hrtimers: Vec<Symbol>,
+    /// Timer-wheel timers that expired.
+    pub timers: Vec<TimerRun>,
+    /// Work items that it queued.
+    pub queued: Vec<Symbol>,
+    /// Work items that ran in it.
+    pub works: Vec<Symbol>,
+    /// Functions that another CPU asked for.
+    pub called: Vec<Symbol>,
+    pub raised: Vec<Softirq>,
+    /// Tasks that it woke, on whichever CPU.
+    pub woken: Vec<Task>,
+    /// Tasks that had been woken to run on this CPU and had not run yet when it ended.
+    pub newcomers: Vec<Newcomer>,
+    /// The other CPUs that sent the interrupt.
+    pub senders: Vec<Send>,
+    /// What had kept the tick when it began.
+    pub kept: Option<Kept>,
+    /// The decision on the tick that was taken at its end.
+    pub decision: Option<Decision>,
+    /// Positions of the raw events, the first few.
+    pub events: Vec<usize>,
+}
+
+/// How the CPU was taken from its task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    Vector(Vector),
+    Device {
+        irq: u32,
+        name: Symbol,
+    },
+    Softirq(Softirq),
+    /// The turn of another task.
+    Turn(Task),
+}
+
+/// An expiry of the tick's timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TickRun {
+    /// Whether it is part of the periodic tick. If not, the tick was stopped and its timer only
+    /// stood in for the next timer of the wheel.
+    pub periodic: bool,
+}
+
+/// A timer-wheel timer that ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TimerRun {
+    pub function: Symbol,
+    /// It may run late, and never wakes a CPU.
+    pub deferrable: bool,
+}
+
+/// A task on its way to a CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Newcomer {
+    pub task: Task,
+    pub woken_by: Origin,
+}
+
+/// Who did something: the innermost timer, work item or handler that ran, else the task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub cpu: u32,
+    pub task: Task,
+    pub function: Option<Symbol>,
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.function {
+            Some(function) => write!(f, "{function} on CPU {}", self.cpu),
+            None => write!(f, "{} on CPU {}", self.task, self.cpu),
+        }
+    }
+}
+
+/// An interrupt sent to another CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Send {
+    pub ts: u64,
+    pub origin: Origin,
+    pub callsite: Symbol,
+    pub reschedule: bool,
+}
+
+/// A decision on the tick, as reported by `tick_stop`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Decision {
+    pub stopped: bool,
+    pub dependency: TickDependency,
+    /// It turned a stopped tick back on.
+    pub restarted: bool,
+}
+
+/// Why the tick of a `nohz_full` CPU was kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    pub dependency: TickDependency,
+    pub since_ns: u64,
+    /// The task that ran when it was decided.
+    pub current: Task,
+    /// The other tasks that wanted the CPU.
+    pub others: Vec<Newcomer>,
+    /// The deadline server of the fair class had just been enqueued.
+    pub fair_server: bool,
+}
+
+impl Facts {
+    /// The task whose turn it is.
+    pub fn turn(&self) -> Option<&Task> {
+        match &self.entry {
+            Entry::Turn(task) => Some(task),
+            _ => None,
+        }
+    }
+
+    /// Whether it was sent by the deadline server of the fair class, which wakes no task.
+    pub fn sent_by_fair_server(&self) -> bool {
+        self.senders.iter().any(|send| send.origin.function.as_deref() == Some("dl_task_timer"))
+    }
+
+    /// Whether another CPU sent it, for another reason than a function call that is known.
+    pub fn is_from_another_cpu(&self) -> bool {
+        let vectors = [Vector::Reschedule, Vector::CallFunctionSingle, Vector::CallFunction];
+        let sent = matches!(self.entry, Entry::Vector(vector) if vectors.contains(&vector));
+        sent && self.called.is_empty() && !self.sent_by_fair_server()
+    }
+
+    /// Whether it woke the CPU for timers that did not run within it.
+    pub fn awaits_timers(&self) -> bool {
+        self.tick == Some(TickRun { periodic: false })
+            && self.timers.is_empty()
+            && self.raised.contains(&Softirq::Timer)
+    }
+}

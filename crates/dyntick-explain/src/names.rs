@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the kernel's names tell.
+
+use dyntick_model::Symbol;
+
+/// The function behind a symbol with an offset (`f+0x1/0x2`) or a compiler's suffix (`f.isra.0`).
+pub(crate) fn function(symbol: &Symbol) -> Symbol {
+    match symbol.find(['+', '.']) {
+        Some(end) if end > 0 => symbol[..end].into(),
+        _ => symbol.clone(),
+    }
+}
+
+/// Whether a function is that of the tick's hrtimer: `tick_sched_timer` until 6.8,
+/// `tick_nohz_handler` since.
+pub(crate) fn is_tick(function: &str) -> bool {
+    matches!(function, "tick_sched_timer" | "tick_nohz_handler")
+}
+
+/// The names of kernel threads begin so. There is no event that marks a thread as the kernel's.
+const KERNEL_THREADS: &[&str] = &[
+    "kworker/",
+    "ksoftirqd/",
+    "ktimers/",
+    "migration/",
+    "cpuhp/",
+    "rcu_",
+    "rcuc/",
+    "rcub/",
+    "rcuog/",
+    "rcuop/",
+    "rcuos/",
+    "rcu_exp",
+    "irq/",
+    "irq_work/",
+    "backlog_napi/",
+    "napi/",
+    "idle_inject/",
+    "watchdog",
+    "kthreadd",
+    "kswapd",
+    "kcompactd",
+    "khugepaged",
+    "ksmd",
+    "kauditd",
+    "khungtaskd",
+    "kdevtmpfs",
+    "oom_reaper",
+    "jbd2/",
+    "xfsaild/",
+    "scsi_eh",
+    "pool_workqueue",
+    "vhost-",
+    "dl_server",
+];
+
+/// Whether a thread of this name is the kernel's.
+pub(crate) fn is_kernel_thread(comm: &str) -> bool {
+    KERNEL_THREADS.iter().any(|start| comm.starts_with(start))
+}
+
+/// Whether a thread of this name runs work items.
+pub(crate) fn is_worker(comm: &str) -> bool {
+    comm.starts_with("kworker/")
+}
+
+/// The name without the number of the CPU: `migration/1` is one of the `migration` threads.
+pub(crate) fn thread_family(comm: &str) -> &str {
+    comm.split('/').next().unwrap_or(comm)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_and_suffixes_fall_away() {
+        assert_eq!(&*function(&"dl_task_timer+0x1d3/0x9e0".into()), "dl_task_timer");
+        assert_eq!(&*function(&"f.isra.0".into()), "f");
+        assert_eq!(&*function(&"0xffffffff81000000".into()), "0xffffffff81000000");
+    }
+
+    #[test]
+    fn kernel_threads_by_name() {
+        assert!(is_kernel_thread("kworker/1:0-events"));
+        assert!(is_kernel_thread("rcu_preempt"));
+        assert!(!is_kernel_thread("postgres"));
+        assert_eq!(thread_family("migration/1"), "migration");
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Cuts the events of all CPUs into interruptions, in one pass.
+
+use crate::cpu::Cpu;
+use crate::facts::{Facts, Newcomer, Send};
+use crate::log::Log;
+use crate::{Context, names};
+use dyntick_model::{Event, EventKind};
+use std::collections::{BTreeMap, HashMap};
+
+/// What was observed: the interruptions in order of their begin, and what was remembered.
+pub(crate) struct Observed {
+    pub facts: Vec<Facts>,
+    pub log: Log,
+}
+
+/// Reads all events, which must be sorted by time.
+pub(crate) fn observe(events: &[Event], context: &Context) -> Observed {
+    let mut observer = Observer::new(events, context);
+    for (index, event) in events.iter().enumerate() {
+        observer.log.note(event);
+        observer.tell_target(event);
+        observer.cpus.get_mut(&event.cpu).expect("has one for each CPU").step(index, event, &observer.log);
+    }
+    let mut facts: Vec<Facts> = observer.cpus.into_values().flat_map(Cpu::finish).collect();
+    facts.sort_by_key(|facts| (facts.start_ns, facts.cpu));
+    Observed { facts, log: observer.log }
+}
+
+struct Observer {
+    log: Log,
+    cpus: BTreeMap<u32, Cpu>,
+    /// The CPU on which a task runs or waits.
+    home: HashMap<i32, u32>,
+}
+
+impl Observer {
+    fn new(events: &[Event], context: &Context) -> Self {
+        let starts_recorded = events.iter().any(is_tick_start);
+        let new = |cpu| (cpu, Cpu::new(cpu, context.nohz_full.contains(cpu), starts_recorded));
+        let cpus = events.iter().map(|event| new(event.cpu)).collect();
+        let log = Log::new(context.comms.clone());
+        Self { log, cpus, home: HashMap::new() }
+    }
+
+    /// Tells a CPU what another one, or itself, has in store for it.
+    fn tell_target(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::SchedWakeup { pid, target, .. } => {
+                self.move_task(*pid, *target);
+                let woken_by = self.log.origin(event.cpu, event.pid);
+                let newcomer = Newcomer { task: self.log.task(*pid), woken_by };
+                if let Some(cpu) = self.cpus.get_mut(target) {
+                    cpu.will_run(newcomer);
+                }
+            }
+            EventKind::SchedSwitch { next, .. } => self.move_task(*next, event.cpu),
+            EventKind::IpiSend { target, callsite, callback } => {
+                let reschedule = matches!(&**callback, "" | "0" | "0x0" | "(null)");
+                let origin = self.log.origin(event.cpu, event.pid);
+                let callsite = names::function(callsite);
+                if let Some(cpu) = self.cpus.get_mut(target) {
+                    cpu.will_receive(Send { ts: event.ts, origin, callsite, reschedule });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn move_task(&mut self, pid: i32, cpu: u32) {
+        if pid == 0 {
+            return;
+        }
+        let before = self.home.insert(pid, cpu).filter(|before| *before != cpu);
+        if let Some(before) = before.and_then(|before| self.cpus.get_mut(&before)) {
+            before.will_not_run(pid);
+        }
+    }
+}
+
+fn is_tick_start(event: &Event) -> bool {
+    matches!(&event.kind, EventKind::HrtimerStart { function, .. } if names::is_tick(&names::function(function)))
+}

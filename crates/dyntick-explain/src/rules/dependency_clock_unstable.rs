@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+use crate::CauseId;
+use crate::case::{Case, Finding};
+use dyntick_model::TickDependency;
+
+pub(super) static RULE: Rule = Rule {
+    id: "dependency-clock-unstable",
+    title: "The CPU's clock is not trusted",
+    explanation: "The kernel found that the time stamp counters of the CPUs disagree or change their rate. It \
+        then corrects its scheduler clock in each tick, so no busy CPU may stop it.",
+    fixes: &[
+        Fix {
+            setting: Setting::Boot("tsc=reliable"),
+            effect: "Trusts the counter without checks. Only right where it really is steady and in step \
+                on all CPUs (many virtual machines).",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Command("cat /sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            effect: "If it is not tsc (or the hypervisor's clock), dmesg says why; firmware updates \
+                often mend it.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "kernel/sched/clock.c: __clear_sched_clock_stable",
+    names_origin: true,
+    detect: Some(detect),
+};
+
+fn detect(case: &Case<'_>) -> Option<Finding> {
+    let applies = case.dependency() == Some(TickDependency::ClockUnstable) && !case.idle();
+    let chain = [format!(
+        "sched_clock() became unstable; with {} running, the tick of {} is kept to correct it",
+        case.kept_by(),
+        case.cpu()
+    )];
+    applies.then(|| Finding::new(CauseId::class("dependency-clock-unstable"), chain)).flatten()
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+use crate::CauseId;
+use crate::case::{Case, Finding};
+use dyntick_model::TickDependency;
+
+pub(super) static RULE: Rule = Rule {
+    id: "dependency-posix-timer",
+    title: "A CPU-time timer needs the tick to be checked",
+    explanation: "A task has armed a timer on its CPU time: timer_create on a CPU-time clock, \
+        setitimer(ITIMER_PROF or ITIMER_VIRTUAL), or a limit on CPU time (ulimit -t). The kernel \
+        checks these in the tick, so it keeps it while the task runs.",
+    fixes: &[
+        Fix {
+            setting: Setting::Command("prlimit --pid PID --cpu=unlimited"),
+            effect: "Removes a limit on CPU time; it also counts when far from reached. Takes effect for \
+                timers that are armed later.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Program(
+                "use CLOCK_MONOTONIC timers instead of CPU-time timers and gprof-style profiling",
+            ),
+            effect: "They are hrtimers and need no tick.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "kernel/time/posix-cpu-timers.c: arm_timer",
+    names_origin: true,
+    detect: Some(detect),
+};
+
+fn detect(case: &Case<'_>) -> Option<Finding> {
+    let applies = case.dependency() == Some(TickDependency::PosixTimer) && !case.idle();
+    let chain = [format!(
+        "{} has a CPU-time timer or limit armed; the tick of {} is kept to check it",
+        case.kept_by(),
+        case.cpu()
+    )];
+    applies.then(|| Finding::new(CauseId::class("dependency-posix-timer"), chain)).flatten()
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+use crate::case::{Arrival, Case, Finding};
+use crate::{CauseId, Kind};
+
+pub(super) static RULE: Rule = Rule {
+    id: "fair-server",
+    title: "The scheduler's safety net for ordinary tasks went off",
+    explanation: "From 6.12 on, each CPU has a deadline server that guarantees ordinary tasks 50 ms in every \
+        second against real-time tasks. A CPU without a tick does not charge it, so about once a \
+        second its timer (dl_task_timer, often on another CPU) enqueues it. It counts as a second \
+        runnable task: an interrupt, the tick comes back until the server is charged, and stops \
+        again.",
+    fixes: &[
+        Fix {
+            setting: Setting::Command("echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime"),
+            effect: "Turns the server of this CPU off. Real-time tasks that never sleep can then starve \
+                ordinary ones on it, kernel threads included.",
+            versions: Versions::since(6, 12),
+        },
+        Fix {
+            setting: Setting::Command("chrt -f 1 COMMAND"),
+            effect: "A real-time task alone on the CPU does not start the server.",
+            versions: Versions::since(6, 12),
+        },
+    ],
+    versions: Versions::since(6, 12),
+    source: "kernel/sched/deadline.c: dl_server_timer; kernel/sched/fair.c: fair_server_init",
+    names_origin: true,
+    detect: Some(detect),
+};
+
+fn detect(case: &Case<'_>) -> Option<Finding> {
+    let local = *case.kind == Kind::Hrtimer
+        && case.context.at_least(6, 12)
+        && case.facts.woken.is_empty()
+        && case.facts.hrtimers.iter().all(|function| &**function == "dl_task_timer");
+    let arrived = matches!(case.arrival(), Some(Arrival::FairServer));
+    let chain = [
+        "dl_task_timer enqueued the deadline server of the fair class".to_owned(),
+        case.effect("the server as a second runnable entity"),
+    ];
+    (local || arrived).then(|| Finding::new(CauseId::class("fair-server"), chain)).flatten()
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "function-call:do_sync_core",
+    title: "The kernel rewrote its own code",
+    explanation: "Enabling a trace event, a BPF program, a static key or loading a module changes \
+        instructions in place, and every CPU is told to drop what it has decoded.",
+    fixes: &[Fix {
+        setting: Setting::Program("attach tracers and load modules before the quiet phase"),
+        effect: "Each change costs up to three interrupts of all CPUs.",
+        versions: Versions::ALL,
+    }],
+    versions: Versions::since(6, 5),
+    source: "arch/x86/kernel/alternative.c: text_poke_sync",
+    names_origin: true,
+    detect: None,
+};

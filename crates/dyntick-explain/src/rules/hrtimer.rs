@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+use crate::case::{Case, Finding};
+use crate::{CauseId, Kind};
+
+pub(super) static RULE: Rule = Rule {
+    id: "hrtimer",
+    title: "A high-resolution timer expired on this CPU",
+    explanation: "Some program or part of the kernel asked to be called at a precise time. The function that \
+        ran tells whose it is.",
+    fixes: &[Fix {
+        setting: Setting::Program("set the timer from a task on another CPU"),
+        effect: "Timers are queued where they are started, and move off nohz_full CPUs only if they \
+                are not pinned and the CPU is idle.",
+        versions: Versions::ALL,
+    }],
+    versions: Versions::ALL,
+    source: "kernel/time/hrtimer.c: hrtimer_interrupt",
+    names_origin: true,
+    detect: Some(detect),
+};
+
+fn detect(case: &Case<'_>) -> Option<Finding> {
+    let function = case.facts.hrtimers.first()?;
+    let mut chain = vec![format!("hrtimer {function} expired on {}", case.cpu())];
+    if let Some(task) = case.facts.woken.first() {
+        chain.push(format!("it woke {task}"));
+    }
+    let applies = matches!(case.kind, Kind::Hrtimer | Kind::TimerWheel);
+    applies.then(|| Finding::new(CauseId::member("hrtimer", function), chain)).flatten()
+}

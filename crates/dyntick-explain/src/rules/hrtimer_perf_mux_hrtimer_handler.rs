@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "hrtimer:perf_mux_hrtimer_handler",
+    title: "perf took turns with too many counters",
+    explanation: "More perf events were opened on the CPU than it has counters, so a timer rotates them.",
+    fixes: &[Fix {
+        setting: Setting::Program("measure fewer events at a time"),
+        effect: "All fit, nothing rotates.",
+        versions: Versions::ALL,
+    }],
+    versions: Versions::ALL,
+    source: "kernel/events/core.c: perf_mux_hrtimer_handler",
+    names_origin: true,
+    detect: None,
+};

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "hrtimer:sched_rt_period_timer",
+    title: "The limit on real-time tasks was accounted",
+    explanation: "While real-time tasks run, a timer grants them their share (950 ms of every second by \
+        default) anew each period.",
+    fixes: &[Fix {
+        setting: Setting::Sysctl("kernel.sched_rt_runtime_us=-1"),
+        effect: "No limit; a real-time task that never sleeps can then hang its CPU.",
+        versions: Versions::ALL,
+    }],
+    versions: Versions::before(6, 12),
+    source: "kernel/sched/rt.c: sched_rt_period_timer",
+    names_origin: true,
+    detect: None,
+};

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "hrtimer:watchdog_timer_fn",
+    title: "The soft-lockup watchdog looked whether the CPU is alive",
+    explanation: "Every fifth of twice kernel.watchdog_thresh (4 s by default) a timer on each watched CPU \
+        lets a kernel thread run and checks that it did. nohz_full CPUs are not watched by default.",
+    fixes: &[
+        Fix {
+            setting: Setting::Sysctl("kernel.watchdog_cpumask=HOUSEKEEPING-CPUS"),
+            effect: "Watches only the other CPUs.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Sysctl("kernel.soft_watchdog=0"),
+            effect: "No soft-lockup watchdog at all.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Boot("nosoftlockup"),
+            effect: "The same from boot.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "kernel/watchdog.c: watchdog_timer_fn",
+    names_origin: true,
+    detect: None,
+};

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+use crate::case::{Case, Finding};
+use crate::{CauseId, Kind};
+
+pub(super) static RULE: Rule = Rule {
+    id: "idle-not-stopped",
+    title: "The CPU was idle but had not stopped its tick",
+    explanation: "On going idle a CPU keeps its tick if the next timer is due within one period, if callbacks \
+        of RCU wait on it, or if the idle governor expects to be woken sooner. The tick that then \
+        fires is the governor's cue to think again.",
+    fixes: &[
+        Fix {
+            setting: Setting::Boot("rcu_nocbs=N"),
+            effect: "Moves RCU callbacks to threads, so that they no longer hold the tick of an idle \
+                CPU.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Boot("cpuidle.governor=teo"),
+            effect: "Another predictor of idle time, where the kernel has it built in.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "kernel/sched/idle.c: cpuidle_idle_call; kernel/time/tick-sched.c: tick_nohz_next_event",
+    names_origin: true,
+    detect: Some(detect),
+};
+
+fn detect(case: &Case<'_>) -> Option<Finding> {
+    if *case.kind != Kind::Tick || !case.idle() {
+        return None;
+    }
+    let due = case.due_timer().map(|timer| format!("timer {} was due in it", timer.function));
+    let idle = format!("{} was idle with its tick still running", case.cpu());
+    Finding::new(CauseId::class("idle-not-stopped"), due.into_iter().chain([idle]))
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+use crate::CauseId;
+use crate::case::{Case, Finding};
+
+pub(super) static RULE: Rule = Rule {
+    id: "ipi",
+    title: "Another CPU interrupted this one",
+    explanation: "The interrupt wakes no task that is seen, and no called function was reported, but the \
+        place in the kernel that sent it is known.",
+    fixes: &[Fix {
+        setting: Setting::Program("look at the function that sent it, and at the task that ran it there"),
+        effect: "The chain names both.",
+        versions: Versions::ALL,
+    }],
+    versions: Versions::since(6, 5),
+    source: "kernel/smp.c: send_call_function_single_ipi; kernel/sched/core.c: resched_curr",
+    names_origin: true,
+    detect: Some(detect),
+};
+
+fn detect(case: &Case<'_>) -> Option<Finding> {
+    let send = case.facts.senders.last()?;
+    let place = send.origin.function.as_ref().unwrap_or(&send.callsite);
+    let chain = case.sent_by().into_iter().chain([format!("{} was interrupted", case.cpu())]);
+    Finding::new(CauseId::member("ipi", place), chain)
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "kernel-thread:ksoftirqd",
+    title: "Softirqs that took too long were finished by a thread",
+    explanation: "After two milliseconds, or ten rounds, of softirqs in one go the rest is left to ksoftirqd. \
+        On PREEMPT_RT it runs those that were raised outside of a threaded interrupt.",
+    fixes: &[
+        Fix {
+            setting: Setting::Command("echo HOUSEKEEPING-MASK > /proc/irq/IRQ/smp_affinity"),
+            effect: "Moves the device interrupts, and with them their softirqs.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Boot("rcu_nocbs=N"),
+            effect: "Takes the callbacks of RCU out of softirqs.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "kernel/softirq.c: run_ksoftirqd",
+    names_origin: true,
+    detect: None,
+};

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "kernel-thread:migration",
+    title: "The CPU was stopped for a moment by the kernel",
+    explanation: "The migration thread has the highest priority of all. It moves a task that runs to another \
+        CPU (sched_setaffinity, exec, load balancing), or halts all CPUs together (stop_machine) to \
+        change code or hot-plug a CPU.",
+    fixes: &[
+        Fix {
+            setting: Setting::Program("set affinities before the quiet phase"),
+            effect: "No running task must be moved.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Boot("isolcpus=domain,N"),
+            effect: "No load balancing on the CPU.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "kernel/stop_machine.c: cpu_stopper_thread",
+    names_origin: true,
+    detect: None,
+};

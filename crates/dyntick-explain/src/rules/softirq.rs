@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+use crate::case::{Case, Finding};
+use crate::{CauseId, Kind};
+
+pub(super) static RULE: Rule = Rule {
+    id: "softirq",
+    title: "The task paid for deferred work of the kernel",
+    explanation: "Interrupt handlers leave part of their work to softirqs. Those that a system call raises, \
+        or that were left over, run in the context of the task when it switches them on again.",
+    fixes: &[Fix {
+        setting: Setting::Program("look at the system calls of the task, network sends above all"),
+        effect: "The softirq's name tells the subsystem.",
+        versions: Versions::ALL,
+    }],
+    versions: Versions::ALL,
+    source: "kernel/softirq.c: do_softirq",
+    names_origin: true,
+    detect: Some(detect),
+};
+
+fn detect(case: &Case<'_>) -> Option<Finding> {
+    let Kind::Softirq { softirq } = case.kind else { return None };
+    let chain = [format!("softirq {} ran in {} on {}", softirq.kernel_name(), case.facts.victim, case.cpu())];
+    Finding::new(CauseId::member("softirq", softirq.kernel_name()), chain)
+}

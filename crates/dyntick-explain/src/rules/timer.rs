@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+use crate::case::{Case, Finding};
+use crate::{CauseId, Kind};
+
+pub(super) static RULE: Rule = Rule {
+    id: "timer",
+    title: "A timer of the kernel had to run on this CPU",
+    explanation: "Kernel code set a timer that was due here. If the tick was stopped, the CPU was woken or \
+        interrupted for it; if it was due within one period, the tick was kept for it. A timer that \
+        may run late (a deferrable one) never does that.",
+    fixes: &[
+        Fix {
+            setting: Setting::Boot("nohz_full=N"),
+            effect: "New timers that are not bound to a CPU are queued on housekeeping CPUs instead.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Program(
+                "find the driver or subsystem behind the function, and whether it can be unloaded or \
+                moved",
+            ),
+            effect: "The function's name mostly tells it.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "kernel/time/timer.c: __run_timers, get_next_timer_interrupt",
+    names_origin: true,
+    detect: Some(detect),
+};
+
+fn detect(case: &Case<'_>) -> Option<Finding> {
+    let kept_for_it =
+        *case.kind == Kind::Tick && case.adaptive() && !case.idle() && case.facts.kept.is_none();
+    let timer = case.due_timer().filter(|_| kept_for_it || *case.kind == Kind::TimerWheel)?;
+    let mut chain = vec![format!("timer {} was due on {}", timer.function, case.cpu())];
+    if let Some(task) = case.facts.woken.first() {
+        chain.push(format!("it woke {task}"));
+    }
+    Finding::new(CauseId::member("timer", &timer.function), chain)
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "timer:mce_timer_fn",
+    title: "The kernel polled for corrected hardware errors",
+    explanation: "A timer on each CPU reads the machine-check banks, every five minutes by default and more \
+        often after errors.",
+    fixes: &[
+        Fix {
+            setting: Setting::Command(
+                "echo 0 > /sys/devices/system/machinecheck/machinecheck0/check_interval",
+            ),
+            effect: "No polling; errors that raise an interrupt are still seen.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Boot("mce=ignore_ce"),
+            effect: "No polling and no interrupts for corrected errors.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "arch/x86/kernel/cpu/mce/core.c: mce_timer_fn",
+    names_origin: true,
+    detect: None,
+};

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Rule, Versions};
+use crate::case::{Case, Finding};
+use crate::{CauseId, Kind};
+
+pub(super) static RULE: Rule = Rule {
+    id: "until-first-check",
+    title: "The tick had not been looked at since the CPU became busy",
+    explanation: "A nohz_full CPU decides on its tick only at the end of an interrupt, or on leaving idle if \
+        the tick was stopped. A task that starts while the tick runs gets one more tick, and that \
+        one stops it.",
+    fixes: &[],
+    versions: Versions::ALL,
+    source: "kernel/time/tick-sched.c: tick_nohz_irq_exit",
+    names_origin: true,
+    detect: Some(detect),
+};
+
+fn detect(case: &Case<'_>) -> Option<Finding> {
+    let stopped_it =
+        case.facts.decision.is_some_and(|decision| decision.stopped) && case.facts.kept.is_none();
+    let applies = *case.kind == Kind::Tick && case.adaptive() && !case.idle() && stopped_it;
+    let chain = [
+        format!("{} ran on {} with the tick still on", case.facts.victim, case.cpu()),
+        "nothing needed the tick any more, and its own end was the first chance to stop it".to_owned(),
+    ];
+    applies.then(|| Finding::new(CauseId::class("until-first-check"), chain)).flatten()
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+use crate::case::{Arrival, Case, Finding};
+use crate::{CauseId, Kind};
+
+pub(super) static RULE: Rule = Rule {
+    id: "wakeup",
+    title: "A task was woken to run on this CPU",
+    explanation: "A waker, on another CPU or in an interrupt, made a task runnable here and interrupted the \
+        CPU so that the scheduler looks at it. On an idle CPU this is how its own work begins.",
+    fixes: &[
+        Fix {
+            setting: Setting::Command("taskset -pc OTHER-CPUS PID"),
+            effect: "Moves the woken task away, if it does not belong here; the chain names it.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Boot("isolcpus=domain,N"),
+            effect: "Tasks come to the CPU only if they are pinned there.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "kernel/sched/core.c: try_to_wake_up",
+    names_origin: true,
+    detect: Some(detect),
+};
+
+fn detect(case: &Case<'_>) -> Option<Finding> {
+    if !matches!(case.kind, Kind::Reschedule | Kind::FunctionCall | Kind::IrqWork) {
+        return None;
+    }
+    let Some(Arrival::UserTask(newcomer)) = case.arrival() else { return None };
+    let by = &newcomer.woken_by;
+    let waker = case.facts.senders.last().map_or(by, |send| &send.origin);
+    let chain = [
+        format!("{waker} made {} runnable on {}", newcomer.task, case.cpu()),
+        case.effect(&newcomer.task.to_string()),
+    ];
+    Finding::new(CauseId::member("wakeup", &newcomer.task.comm), chain)
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Rule, Versions};
+use crate::case::{Case, Finding};
+use crate::{CauseId, Kind};
+
+pub(super) static RULE: Rule = Rule {
+    id: "wheel-empty",
+    title: "The CPU was woken for a timer that was no longer there",
+    explanation: "With the tick stopped its hrtimer is set to the next timer of the wheel. When it fires nothing \
+        is left to do if that timer was moved or deleted, was known only up to the coarse steps of the \
+        wheel, or, from 6.9 on, was run a moment before by another CPU: there, CPUs run the unbound timers \
+        of those that are idle.",
+    fixes: &[],
+    versions: Versions::ALL,
+    source: "kernel/time/timer.c: timer_base_try_to_set_idle",
+    names_origin: true,
+    detect: Some(detect),
+};
+
+fn detect(case: &Case<'_>) -> Option<Finding> {
+    if *case.kind != Kind::TimerWheel || !case.facts.hrtimers.is_empty() {
+        return None;
+    }
+    let (start, period) = (case.facts.start_ns, case.context.tick_ns());
+    let elsewhere = case.log.timer_elsewhere(case.facts.cpu, start, period);
+    let taken = elsewhere.map(|origin| format!("{origin} had run a moment before"));
+    let woken = format!("{} was woken for the timer wheel, and no timer was left for it", case.cpu());
+    Finding::new(CauseId::class("wheel-empty"), taken.into_iter().chain([woken]))
+}

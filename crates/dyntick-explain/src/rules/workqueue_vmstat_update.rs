@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "workqueue:vmstat_update",
+    title: "Memory statistics were folded into the global counters",
+    explanation: "Each CPU collects changes of the memory statistics on its own. Every vm.stat_interval \
+        seconds vmstat_shepherd looks which CPUs have some and queues vmstat_update there.",
+    fixes: &[
+        Fix {
+            setting: Setting::Sysctl("vm.stat_interval=60"),
+            effect: "Once a minute instead of once a second; /proc/vmstat lags by as much.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Boot("isolcpus=domain,N"),
+            effect: "The shepherd leaves isolated CPUs out; /proc/vmstat then lacks their last changes.",
+            versions: Versions::since(6, 12),
+        },
+        Fix {
+            setting: Setting::Program("allocate and touch all memory before the quiet phase (mlockall)"),
+            effect: "Without page faults and allocations there is nothing to fold.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "mm/vmstat.c: vmstat_shepherd, vmstat_update",
+    names_origin: true,
+    detect: None,
+};
