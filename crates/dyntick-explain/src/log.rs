@@ -104,7 +104,8 @@ impl Log {
     /// A timer that ran on another CPU within some time before a moment.
     pub fn timer_elsewhere(&self, cpu: u32, ts: u64, within_ns: u64) -> Option<&Origin> {
         let recent = self.timers_ran.iter().rev().skip_while(|(when, _)| *when > ts);
-        let mut recent = recent.take_while(|(when, _)| ts - when <= within_ns).map(|(_, origin)| origin);
+        let mut recent =
+            recent.take_while(|(when, _)| ts.saturating_sub(*when) <= within_ns).map(|(_, origin)| origin);
         recent.find(|origin| origin.cpu != cpu)
     }
 

@@ -72,7 +72,8 @@ pub struct CauseCount {
     pub longest_ns: u64,
     /// The functions that ran in them, with counts.
     pub functions: BTreeMap<Symbol, u64>,
-    /// Most frequent chain of causation, from origin to interruption.
+    /// The most frequent chain of causation, from origin to interruption; that of a tick, if the
+    /// cause has any.
     pub chain: Vec<String>,
 }
 

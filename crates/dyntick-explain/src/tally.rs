@@ -37,7 +37,8 @@ struct CauseTally {
     total_ns: u64,
     longest_ns: u64,
     functions: BTreeMap<Symbol, u64>,
-    chains: BTreeMap<Vec<String>, u64>,
+    /// By whether it is that of a tick, and the chain.
+    chains: BTreeMap<(bool, Vec<String>), u64>,
 }
 
 impl Tally {
@@ -82,7 +83,7 @@ impl Tally {
         for function in &interruption.functions {
             *cause.functions.entry(function.clone()).or_default() += 1;
         }
-        *cause.chains.entry(interruption.chain.clone()).or_default() += 1;
+        *cause.chains.entry((is_tick == 1, interruption.chain.clone())).or_default() += 1;
     }
 
     fn finish(self, cpu: u32, context: &Context) -> Summary {
@@ -111,10 +112,8 @@ impl Tally {
 impl CauseTally {
     fn finish(self, cause: CauseId) -> CauseCount {
         let Self { count, ticks, total_ns, longest_ns, functions, chains } = self;
-        // Of chains that are equally frequent the first in order, so that the choice is repeatable.
-        let most = chains.values().copied().max();
-        let chain = chains.into_iter().find(|(_, count)| Some(*count) == most);
-        let chain = chain.map(|(chain, _)| chain).unwrap_or_default();
+        let chain = chains.into_iter().max_by_key(|((of_tick, _), count)| (*of_tick, *count));
+        let chain = chain.map(|((_, chain), _)| chain).unwrap_or_default();
         CauseCount { cause, count, ticks, total_ns, longest_ns, functions, chain }
     }
 }

@@ -12,9 +12,8 @@ pub(super) static RULE: Rule = Rule {
         checks these in the tick, so it keeps it while the task runs.",
     fixes: &[
         Fix {
-            setting: Setting::Command("prlimit --pid PID --cpu=unlimited"),
-            effect: "Removes a limit on CPU time; it also counts when far from reached. Takes effect for \
-                timers that are armed later.",
+            setting: Setting::Program("start the program without a limit on CPU time (ulimit -t unlimited)"),
+            effect: "A limit keeps the tick even when it is far off, and lifting it later does not disarm it.",
             versions: Versions::ALL,
         },
         Fix {

@@ -44,8 +44,11 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
     if let Some(Arrival::UserTask(newcomer)) = case.arrival().filter(|_| !case.idle()) {
         let by = &newcomer.woken_by;
         if by.task != newcomer.task {
-            chain.push(format!("{by} woke {} on {}", newcomer.task, case.cpu()));
+            chain.push(format!("{by} made {} runnable on {}", newcomer.task, case.cpu()));
         }
+    }
+    if !case.context.isolated.contains(case.facts.cpu) {
+        chain.push(format!("{} takes part in load balancing: it is in no isolated domain", case.cpu()));
     }
     chain.push(case.effect(&competitors));
     Finding::new(CauseId::class("dependency-sched"), chain)

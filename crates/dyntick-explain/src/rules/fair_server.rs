@@ -6,11 +6,11 @@ use crate::{CauseId, Kind};
 pub(super) static RULE: Rule = Rule {
     id: "fair-server",
     title: "The scheduler's safety net for ordinary tasks went off",
-    explanation: "From 6.12 on, each CPU has a deadline server that guarantees ordinary tasks 50 ms in every \
-        second against real-time tasks. A CPU without a tick does not charge it, so about once a \
-        second its timer (dl_task_timer, often on another CPU) enqueues it. It counts as a second \
-        runnable task: an interrupt, the tick comes back until the server is charged, and stops \
-        again.",
+    explanation: "From 6.12 on, each CPU has a deadline server that guarantees ordinary tasks 50 ms in \
+        every second against real-time tasks. A CPU without a tick does not charge it, so about \
+        once a second its timer (dl_task_timer, often on another CPU) enqueues it. It counts as \
+        a second runnable task: an interrupt, the tick comes back until the server is charged, \
+        and stops again. In 7.2 the timer still fires, but no longer disturbs the CPU.",
     fixes: &[
         Fix {
             setting: Setting::Command("echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime"),
@@ -36,9 +36,12 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
         && case.facts.woken.is_empty()
         && case.facts.hrtimers.iter().all(|function| &**function == "dl_task_timer");
     let arrived = matches!(case.arrival(), Some(Arrival::FairServer));
-    let chain = [
-        "dl_task_timer enqueued the deadline server of the fair class".to_owned(),
-        case.effect("the server as a second runnable entity"),
-    ];
+    let chain = match local {
+        true => vec![format!("dl_task_timer of a deadline server expired on {}", case.cpu())],
+        false => vec![
+            "dl_task_timer enqueued the deadline server of the fair class".to_owned(),
+            case.effect("the server as a second runnable entity"),
+        ],
+    };
     (local || arrived).then(|| Finding::new(CauseId::class("fair-server"), chain)).flatten()
 }

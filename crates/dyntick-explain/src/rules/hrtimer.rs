@@ -10,8 +10,8 @@ pub(super) static RULE: Rule = Rule {
         ran tells whose it is.",
     fixes: &[Fix {
         setting: Setting::Program("set the timer from a task on another CPU"),
-        effect: "Timers are queued where they are started, and move off nohz_full CPUs only if they \
-                are not pinned and the CPU is idle.",
+        effect: "A timer is queued on the CPU that starts it; from nohz_full CPUs those that are not pinned \
+            move to a housekeeping CPU.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

@@ -2,6 +2,7 @@
 use super::{Fix, Rule, Setting, Versions};
 use crate::case::{Case, Finding};
 use crate::{CauseId, Kind};
+use dyntick_model::Softirq;
 
 pub(super) static RULE: Rule = Rule {
     id: "idle-not-stopped",
@@ -33,6 +34,10 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let due = case.due_timer().map(|timer| format!("timer {} was due in it", timer.function));
+    let raised = case.facts.raised.contains(&Softirq::Rcu);
+    let offloaded = case.context.rcu_nocbs.contains(case.facts.cpu);
+    let rcu =
+        (raised && !offloaded).then(|| format!("RCU had work on {}, which is not in rcu_nocbs", case.cpu()));
     let idle = format!("{} was idle with its tick still running", case.cpu());
-    Finding::new(CauseId::class("idle-not-stopped"), due.into_iter().chain([idle]))
+    Finding::new(CauseId::class("idle-not-stopped"), due.into_iter().chain(rcu).chain([idle]))
 }

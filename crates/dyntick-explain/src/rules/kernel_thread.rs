@@ -6,9 +6,9 @@ use crate::{CauseId, Kind, names};
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread",
     title: "A thread of the kernel ran on this CPU",
-    explanation: "The kernel does part of its work in threads. Those that belong to one CPU cannot be moved; \
-        the others can, and nohz_full (until 7.0) or isolcpus=domain keeps them away from the \
-        start.",
+    explanation: "The kernel does part of its work in threads. Those that belong to one CPU cannot be \
+        moved; the others can, and isolcpus=domain (on 6.1 and 6.12 nohz_full, too) keeps them \
+        away from the start.",
     fixes: &[
         Fix {
             setting: Setting::Boot("isolcpus=domain,N"),

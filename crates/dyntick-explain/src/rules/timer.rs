@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Boot("nohz_full=N"),
-            effect: "New timers that are not bound to a CPU are queued on housekeeping CPUs instead.",
+            effect: "Timers that are not bound to the CPU are left to housekeeping CPUs.",
             versions: Versions::ALL,
         },
         Fix {

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Interrupts of one CPU: where they begin, nest and end.
+
+use super::{Cpu, Open, Phase};
+use crate::facts::*;
+use crate::log::Log;
+use crate::names;
+use dyntick_model::{Event, EventKind, Softirq, Vector};
+
+/// A softirq that begins within this time after an interrupt, ns, is taken as run by its exit even
+/// if its raise was not recorded.
+const SOFTIRQ_FOLLOWS_NS: u64 = 50_000;
+
+/// The longest time that an interrupt takes from CPU to CPU, ns; generous, for busy hypervisors.
+const IPI_TRAVEL_NS: u64 = 2_000_000;
+
+impl Cpu {
+    /// Whether an event still belongs to the exit of the innermost interrupt.
+    pub(super) fn belongs_to_exit(&self, event: &Event) -> bool {
+        let Some(top) = self.open.last().filter(|open| open.phase == Phase::Exit) else {
+            return true;
+        };
+        match &event.kind {
+            EventKind::TickStop { .. } => true,
+            EventKind::HrtimerStart { function, .. } => names::is_tick(&names::function(function)),
+            EventKind::HrtimerCancel { timer } => Some(*timer) == self.tick_timer,
+            // An interrupt inside of a softirq leaves the softirqs to the one outside.
+            EventKind::SoftirqEntry { softirq } => {
+                self.open.len() == 1
+                    && (top.facts.raised.contains(softirq)
+                        || event.ts.saturating_sub(top.last_ns) <= SOFTIRQ_FOLLOWS_NS)
+            }
+            // Several handlers may share one interrupt line.
+            EventKind::IrqEntry { irq, .. } => {
+                matches!(&top.facts.entry, Entry::Device { irq: open, .. } if open == irq)
+                    && event.ts.saturating_sub(top.last_ns) <= SOFTIRQ_FOLLOWS_NS
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an event is an interrupt that came between another one and its softirqs.
+    pub(super) fn cuts_into_exit(&self, event: &Event) -> bool {
+        let interrupt = matches!(event.kind, EventKind::VectorEntry { .. } | EventKind::IrqEntry { .. });
+        self.open.last().is_some_and(|top| {
+            let softirqs_due = !top.facts.raised.is_empty() && !top.softirqs_ran;
+            interrupt
+                && top.phase == Phase::Exit
+                && softirqs_due
+                && event.ts.saturating_sub(top.last_ns) <= SOFTIRQ_FOLLOWS_NS
+        })
+    }
+
+    pub(super) fn close_exited(&mut self) {
+        while self.open.last().is_some_and(|open| open.phase == Phase::Exit) {
+            self.close();
+        }
+    }
+
+    pub(super) fn enter(&mut self, event: &Event, entry: Entry, log: &Log) {
+        if let Some(top) = self.open.last_mut().filter(|open| open.phase == Phase::Exit) {
+            top.phase = Phase::Handler;
+            return;
+        }
+        let mut facts = self.facts(event.ts, entry, log.task(event.pid));
+        facts.senders = self.take_sends(event.ts, &facts.entry);
+        self.fair_server |= facts.sent_by_fair_server();
+        if facts.entry == Entry::Vector(Vector::LocalTimer) {
+            self.owed_timers = None;
+        }
+        self.open.push(Open {
+            facts,
+            phase: Phase::Handler,
+            last_ns: event.ts,
+            nested_ns: 0,
+            softirqs_ran: false,
+        });
+    }
+
+    /// The senders of an interrupt that has arrived. What was sent long ago was seen by a CPU that
+    /// polled in idle, without an interrupt.
+    pub(super) fn take_sends(&mut self, now: u64, entry: &Entry) -> Vec<Send> {
+        let reschedule = match entry {
+            Entry::Vector(Vector::Reschedule) => true,
+            Entry::Vector(Vector::CallFunction | Vector::CallFunctionSingle) => false,
+            _ => return Vec::new(),
+        };
+        self.sends.retain(|send| now.saturating_sub(send.ts) <= IPI_TRAVEL_NS);
+        let (taken, left) = self.sends.drain(..).partition(|send| send.reschedule == reschedule);
+        self.sends = left;
+        taken
+    }
+
+    pub(super) fn exit_handler(&mut self) {
+        if let Some(open) = self.open.last_mut() {
+            open.phase = Phase::Exit;
+        }
+    }
+
+    pub(super) fn enter_softirq(&mut self, event: &Event, softirq: Softirq, log: &Log) {
+        if let Some(top) = self.open.last_mut() {
+            top.phase = Phase::Softirq;
+            top.softirqs_ran = true;
+            return;
+        }
+        let task = log.task(event.pid);
+        if names::is_kernel_thread(&task.comm) {
+            return; // ksoftirqd or ktimers: the turn of that thread is the interruption
+        }
+        let facts = self.facts(event.ts, Entry::Softirq(softirq), task);
+        self.open.push(Open {
+            facts,
+            phase: Phase::Softirq,
+            last_ns: event.ts,
+            nested_ns: 0,
+            softirqs_ran: false,
+        });
+    }
+
+    pub(super) fn exit_softirq(&mut self) {
+        if let Some(open) = self.open.last_mut().filter(|open| open.phase == Phase::Softirq) {
+            open.phase = Phase::Exit;
+        }
+    }
+
+    /// Ends the innermost interrupt.
+    pub(super) fn close(&mut self) {
+        let Some(mut open) = self.open.pop() else { return };
+        let whole_ns = open.last_ns.saturating_sub(open.facts.start_ns);
+        open.facts.duration_ns = whole_ns.saturating_sub(open.nested_ns);
+        open.facts.newcomers = self.fresh();
+        if let Some(outer) = self.open.last_mut().or(self.turn.as_mut()) {
+            outer.nested_ns += whole_ns;
+        }
+        if open.facts.awaits_timers() {
+            self.owed_timers = Some(self.done.len());
+        }
+        if open.facts.is_from_another_cpu() && open.facts.newcomers.is_empty() {
+            self.without_newcomer.push(self.done.len());
+        }
+        self.done.push(open.facts);
+    }
+}

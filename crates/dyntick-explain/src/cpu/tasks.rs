@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The tasks of one CPU: who wants it, and who takes it from whom.
+
+use super::{Cpu, Open, Phase, Runnable};
+use crate::facts::*;
+use crate::{Task, names};
+use dyntick_model::{Event, Symbol};
+
+/// A switch within this time after an interrupt from another CPU, ns, is taken as asked for by it.
+const SWITCH_FOLLOWS_NS: u64 = 100_000;
+
+impl Cpu {
+    /// A task was woken to run here.
+    pub fn will_run(&mut self, newcomer: Newcomer) {
+        self.runnable.insert(newcomer.task.pid, Runnable { newcomer, fresh: true });
+    }
+
+    /// A task went to another CPU.
+    pub fn will_not_run(&mut self, pid: i32) {
+        self.runnable.remove(&pid);
+    }
+
+    pub(super) fn fresh(&self) -> Vec<Newcomer> {
+        self.runnable.values().filter(|task| task.fresh).map(|task| task.newcomer.clone()).collect()
+    }
+
+    pub(super) fn run_work(&mut self, function: Symbol) {
+        if let Some(turn) = &mut self.turn {
+            turn.facts.works.push(function);
+        }
+    }
+
+    pub(super) fn switch(&mut self, event: &Event, prev: Task, prev_state: u64, next: Task) {
+        while !self.open.is_empty() {
+            self.close(); // no interrupt outlives a switch
+        }
+        self.explain_by_switch(event.ts, &next);
+        // The low byte has the states of sleep; 0x100 says preempted (`__trace_sched_switch_state`).
+        let wants_to_run = prev_state & 0xff == 0 && prev.pid != 0;
+        if wants_to_run {
+            let woken_by = Origin { cpu: self.cpu, task: prev.clone(), function: None };
+            let newcomer = Newcomer { task: prev.clone(), woken_by };
+            self.runnable.entry(prev.pid).or_insert(Runnable { newcomer, fresh: false });
+        } else {
+            self.runnable.remove(&prev.pid);
+        }
+        if let Some(task) = self.runnable.get_mut(&next.pid) {
+            task.fresh = false;
+        }
+        if prev.pid == 0 && !self.adaptive {
+            self.stopped = false; // `tick_nohz_idle_exit` restarts the tick
+        }
+        // The stopper's business is to move the task that ran before to another CPU.
+        let moved = names::thread_family(&prev.comm) == "migration";
+        let victim = match self.turn.as_ref().filter(|_| !moved) {
+            Some(turn) => turn.facts.victim.clone(),
+            None => {
+                if wants_to_run {
+                    prev
+                } else {
+                    Task { pid: 0, comm: "idle".into() }
+                }
+            }
+        };
+        self.close_turn(Some(event.ts));
+        self.begin_turn(event.ts, victim, next);
+    }
+
+    /// A task that was moved here, without being woken, is seen only when it runs.
+    pub(super) fn explain_by_switch(&mut self, ts: u64, next: &Task) {
+        for index in std::mem::take(&mut self.without_newcomer) {
+            let facts = &mut self.done[index];
+            let recent = ts.saturating_sub(facts.start_ns) <= SWITCH_FOLLOWS_NS;
+            if let Some(send) =
+                facts.senders.last().filter(|_| recent && next.pid != 0 && *next != facts.victim)
+            {
+                let woken_by = send.origin.clone();
+                facts.newcomers.push(Newcomer { task: next.clone(), woken_by });
+            }
+        }
+    }
+
+    /// Another task than the victim gets the CPU. An idle CPU's own task is no interruption.
+    pub(super) fn begin_turn(&mut self, ts: u64, victim: Task, next: Task) {
+        let interrupts = match victim.pid {
+            0 => names::is_kernel_thread(&next.comm),
+            _ => next.pid != victim.pid,
+        };
+        if next.pid == 0 || !interrupts {
+            return;
+        }
+        let facts = self.facts(ts, Entry::Turn(next), victim);
+        self.turn =
+            Some(Open { facts, phase: Phase::Handler, last_ns: ts, nested_ns: 0, softirqs_ran: false });
+    }
+
+    pub(super) fn close_turn(&mut self, end_ns: Option<u64>) {
+        let Some(mut turn) = self.turn.take() else { return };
+        let whole_ns = end_ns.unwrap_or(turn.last_ns).saturating_sub(turn.facts.start_ns);
+        turn.facts.duration_ns = whole_ns.saturating_sub(turn.nested_ns);
+        self.done.push(turn.facts);
+    }
+}

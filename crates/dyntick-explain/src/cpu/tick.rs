@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The tick of one CPU: what runs in it, and why it is kept.
+
+use super::{Cpu, Phase};
+use crate::facts::*;
+use crate::log::Log;
+use crate::names;
+use dyntick_model::{Event, Symbol, TickDependency};
+
+impl Cpu {
+    pub(super) fn start_hrtimer(&mut self, timer: u64, function: &Symbol) {
+        if !names::is_tick(&names::function(function)) {
+            return;
+        }
+        self.tick_timer = Some(timer);
+        let Some(top) = self.open.last_mut().filter(|open| open.phase == Phase::Handler) else { return };
+        // A handler that restarts the tick's timer itself is that of a running tick; that of a
+        // stopped one leaves it to the exit of the interrupt (`tick_nohz_handler`).
+        if let Some(tick) = &mut top.facts.tick {
+            tick.periodic = true;
+            self.stopped = false;
+        }
+    }
+
+    pub(super) fn run_hrtimer(&mut self, timer: u64, function: &Symbol) {
+        let function = names::function(function);
+        if !names::is_tick(&function) {
+            return self.with_top(|facts| facts.hrtimers.push(function));
+        }
+        self.tick_timer = Some(timer);
+        let periodic = !self.starts_recorded && !self.stopped;
+        self.with_top(|facts| facts.tick = Some(TickRun { periodic }));
+    }
+
+    pub(super) fn run_timer(&mut self, run: TimerRun) {
+        if let (true, Some(index)) = (self.open.is_empty(), self.owed_timers) {
+            self.done[index].timers.push(run.clone());
+        }
+        self.with_top(|facts| facts.timers.push(run));
+    }
+
+    pub(super) fn decide(&mut self, event: &Event, stopped: bool, dependency: TickDependency, log: &Log) {
+        let restarted = self.stopped && !stopped;
+        self.stopped = stopped;
+        if stopped {
+            self.kept = None;
+            self.fair_server = false;
+        } else {
+            self.kept = Some(self.keep(event, dependency, log));
+        }
+        let kept = self.kept.clone();
+        self.with_top(|facts| {
+            facts.decision = Some(Decision { stopped, dependency, restarted });
+            facts.kept = facts.kept.take().or(kept);
+        });
+    }
+
+    /// Why the tick is kept now. Where no other task is seen that wants the CPU, the reason of the
+    /// decision before still holds: from 6.12 on a task that went to sleep may stay queued for a
+    /// while (delayed dequeue).
+    pub(super) fn keep(&self, event: &Event, dependency: TickDependency, log: &Log) -> Kept {
+        let others = || self.runnable.iter().filter(|(pid, _)| **pid != event.pid).map(|(_, task)| task);
+        let news = others().any(|task| task.fresh);
+        let others: Vec<Newcomer> = others().map(|task| task.newcomer.clone()).collect();
+        let before = self.kept.as_ref().filter(|kept| kept.dependency == dependency);
+        match before {
+            Some(before) if others.is_empty() || !news && same_tasks(&others, &before.others) => {
+                before.clone()
+            }
+            _ => Kept {
+                dependency,
+                since_ns: event.ts,
+                current: log.task(event.pid),
+                fair_server: self.fair_server && others.is_empty(),
+                others,
+            },
+        }
+    }
+}
+
+fn same_tasks(a: &[Newcomer], b: &[Newcomer]) -> bool {
+    a.iter().map(|n| n.task.pid).eq(b.iter().map(|n| n.task.pid))
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Cases that are hard to provoke in a guest, built by hand from the order in which the kernel
+//! reports them.
+
+use dyntick_explain::{Context, Explanation, Kind, explain};
+use dyntick_model::{Event, EventKind, EventKind::*, Softirq, TickDependency, Vector};
+use proptest::prelude::*;
+
+const TICK: u64 = 4_000_000;
+const TIMER: u64 = 0x10;
+
+fn context() -> Context {
+    Context {
+        hz: 250,
+        nohz_full: "1".parse().unwrap(),
+        isolated: "".parse().unwrap(),
+        rcu_nocbs: "1".parse().unwrap(),
+        cpus: "0-1".parse().unwrap(),
+        kernel: "6.1.0-56-amd64".parse().unwrap(),
+        window: (0, 1_000_000_000),
+        timekeeper: Some(0),
+        comms: [(7, "app".into())].into(),
+    }
+}
+
+/// Events on one CPU, one microsecond apart from a time on.
+fn at(ts: u64, cpu: u32, pid: i32, kinds: Vec<EventKind>) -> Vec<Event> {
+    let event = |(i, kind)| Event { ts: ts + 1000 * i as u64, cpu, pid, kind };
+    kinds.into_iter().enumerate().map(event).collect()
+}
+
+fn start(expires: u64) -> EventKind {
+    HrtimerStart { timer: TIMER, function: "tick_sched_timer".into(), expires: expires as i64 }
+}
+
+fn entry() -> Vec<EventKind> {
+    vec![
+        VectorEntry { vector: Vector::LocalTimer },
+        HrtimerEntry { timer: TIMER, function: "tick_sched_timer".into() },
+        HrtimerExit { timer: TIMER },
+    ]
+}
+
+/// A periodic tick: its handler starts the timer again.
+fn tick(ts: u64) -> Vec<EventKind> {
+    [entry(), vec![start(ts + TICK), VectorExit { vector: Vector::LocalTimer }]].concat()
+}
+
+/// The timer of a stopped tick, with what its softirq runs.
+fn wheel(softirq: Vec<EventKind>) -> Vec<EventKind> {
+    let exit = vec![VectorExit { vector: Vector::LocalTimer }, SoftirqEntry { softirq: Softirq::Timer }];
+    [entry(), exit, softirq, vec![SoftirqExit { softirq: Softirq::Timer }]].concat()
+}
+
+fn stop(dependency: TickDependency) -> EventKind {
+    TickStop { success: dependency == TickDependency::None, dependency }
+}
+
+/// The cause, kind and chain of the only interruption.
+fn only(explanation: &Explanation) -> (&str, &Kind, String) {
+    let [one] = explanation.interruptions.as_slice() else {
+        panic!("one interruption, not {:#?}", explanation.interruptions);
+    };
+    (one.cause.as_str(), &one.kind, one.chain.join(" -> "))
+}
+
+#[test]
+fn a_tick_that_is_kept_names_its_dependency() {
+    for (dependency, cause) in [
+        (TickDependency::Rcu, "dependency-rcu"),
+        (TickDependency::RcuExp, "dependency-rcu-exp"),
+        (TickDependency::ClockUnstable, "dependency-clock-unstable"),
+        (TickDependency::PerfEvents, "dependency-perf"),
+    ] {
+        let events = at(TICK, 1, 7, [tick(TICK), vec![stop(dependency)]].concat());
+        let explanation = explain(&events, &context());
+        let (found, kind, chain) = only(&explanation);
+        assert_eq!((found, kind), (cause, &Kind::Tick));
+        assert!(chain.contains("CPU 1"), "{chain}");
+    }
+}
+
+#[test]
+fn a_kick_has_the_cause_of_the_tick_that_it_restarts() {
+    let mut events = at(TICK, 1, 7, [tick(TICK), vec![stop(TickDependency::None)]].concat());
+    let kick = vec![
+        VectorEntry { vector: Vector::IrqWork },
+        VectorExit { vector: Vector::IrqWork },
+        stop(TickDependency::PosixTimer),
+    ];
+    events.extend(at(5 * TICK, 1, 7, kick));
+    let explanation = explain(&events, &context());
+    let causes: Vec<&str> = explanation.interruptions.iter().map(|i| i.cause.as_str()).collect();
+    assert_eq!(causes, ["until-first-check", "dependency-posix-timer"]);
+}
+
+#[test]
+fn the_timer_of_a_stopped_tick_is_not_a_tick() {
+    let run = vec![TimerEntry { timer: 0x20, function: "mce_timer_fn".into() }, TimerExit { timer: 0x20 }];
+    let events = [at(0, 1, 7, vec![start(TICK)]), at(TICK, 1, 7, wheel(run))].concat();
+    let explanation = explain(&events, &context());
+    assert_eq!((only(&explanation).0, only(&explanation).1), ("timer:mce_timer_fn", &Kind::TimerWheel));
+    assert_eq!((explanation.per_cpu[1].ticks, explanation.per_cpu[1].local_timer), (0, 1));
+}
+
+#[test]
+fn a_deferrable_timer_woke_nobody() {
+    const DEFERRABLE: u32 = 0x8_0000;
+    let set = TimerStart { timer: 0x20, function: "late".into(), expires: 1, flags: DEFERRABLE };
+    let run = vec![TimerEntry { timer: 0x20, function: "late".into() }, TimerExit { timer: 0x20 }];
+    let events = [at(0, 1, 7, vec![start(TICK), set]), at(TICK, 1, 7, wheel(run))].concat();
+    let explanation = explain(&events, &context());
+    assert_eq!(only(&explanation).0, "wheel-empty");
+    assert_eq!(explanation.interruptions[0].functions, ["late".into()]);
+}
+
+#[test]
+fn a_delayed_work_item_is_the_cause_and_not_its_timer() {
+    let run = vec![
+        TimerEntry { timer: 0x20, function: "delayed_work_timer_fn".into() },
+        WorkQueued { work: 0x30, function: "vmstat_update".into(), target: 1 },
+        TimerExit { timer: 0x20 },
+    ];
+    let events = [at(0, 1, 7, vec![start(TICK)]), at(TICK, 1, 7, wheel(run))].concat();
+    assert_eq!(only(&explain(&events, &context())).0, "workqueue:vmstat_update");
+}
+
+#[test]
+fn on_preempt_rt_the_timers_run_in_a_thread_later() {
+    let raise = SoftirqRaise { softirq: Softirq::Timer };
+    let switch = |prev: i32, next: i32, next_comm: &str| SchedSwitch {
+        prev,
+        prev_comm: "app".into(),
+        prev_state: 0,
+        next,
+        next_comm: next_comm.into(),
+    };
+    let interrupt = [
+        vec![entry()[0].clone(), entry()[1].clone(), raise],
+        vec![entry()[2].clone()],
+        vec![VectorExit { vector: Vector::LocalTimer }, switch(7, 20, "ktimers/1")],
+    ];
+    let thread = vec![
+        SoftirqEntry { softirq: Softirq::Timer },
+        TimerEntry { timer: 0x20, function: "mce_timer_fn".into() },
+        TimerExit { timer: 0x20 },
+        SoftirqExit { softirq: Softirq::Timer },
+        switch(20, 7, "app"),
+    ];
+    let events = [
+        at(0, 1, 7, vec![start(TICK)]),
+        at(TICK, 1, 7, interrupt.concat()),
+        at(TICK + 10_000, 1, 20, thread),
+    ];
+    let explanation = explain(&events.concat(), &context());
+    let causes: Vec<&str> = explanation.interruptions.iter().map(|i| i.cause.as_str()).collect();
+    assert_eq!(causes, ["timer:mce_timer_fn", "kernel-thread:ktimers"]);
+}
+
+#[test]
+fn a_device_interrupt_lasts_until_the_end_of_its_softirq() {
+    let kinds = vec![
+        IrqEntry { irq: 24, name: "eth0".into() },
+        SoftirqRaise { softirq: Softirq::NetRx },
+        IrqExit { irq: 24 },
+        SoftirqEntry { softirq: Softirq::NetRx },
+        SoftirqExit { softirq: Softirq::NetRx },
+    ];
+    let explanation = explain(&at(TICK, 1, 7, kinds), &context());
+    assert_eq!(only(&explanation).0, "device:eth0");
+    assert_eq!(explanation.interruptions[0].duration_ns, 4000);
+}
+
+#[test]
+fn an_interrupt_inside_of_a_softirq_is_counted_on_its_own() {
+    let kinds = vec![
+        IrqEntry { irq: 24, name: "eth0".into() },
+        SoftirqRaise { softirq: Softirq::NetRx },
+        IrqExit { irq: 24 },
+        SoftirqEntry { softirq: Softirq::NetRx },
+        VectorEntry { vector: Vector::Other },
+        VectorExit { vector: Vector::Other },
+        SoftirqExit { softirq: Softirq::NetRx },
+    ];
+    let explanation = explain(&at(TICK, 1, 7, kinds), &context());
+    let durations: Vec<u64> = explanation.interruptions.iter().map(|i| i.duration_ns).collect();
+    assert_eq!(durations, [5000, 1000]);
+    assert_eq!(explanation.per_cpu[1].unattributed, 1);
+}
+
+fn any_kind() -> impl Strategy<Value = EventKind> {
+    let task = |pid: i32| ["idle", "app", "kworker/1:0", "migration/1"][pid as usize % 4].into();
+    prop_oneof![
+        prop::sample::select(vec![Vector::LocalTimer, Vector::Reschedule, Vector::IrqWork]).prop_flat_map(
+            |vector| prop::sample::select(vec![VectorEntry { vector }, VectorExit { vector }])
+        ),
+        Just(HrtimerEntry { timer: TIMER, function: "tick_sched_timer".into() }),
+        Just(HrtimerExit { timer: TIMER }),
+        Just(start(TICK)),
+        Just(SoftirqRaise { softirq: Softirq::Timer }),
+        Just(SoftirqEntry { softirq: Softirq::Timer }),
+        Just(SoftirqExit { softirq: Softirq::Timer }),
+        Just(TimerEntry { timer: 0x20, function: "delayed_work_timer_fn".into() }),
+        Just(TimerExit { timer: 0x20 }),
+        Just(WorkStart { work: 0x30, function: "vmstat_update".into() }),
+        Just(WorkEnd { work: 0x30 }),
+        prop::sample::select(vec![0x00, 0x04, 0x10])
+            .prop_map(|mask| stop(TickDependency::from_mask(mask).unwrap())),
+        (0..4i32, 0..2u64, 0..4i32).prop_map(move |(prev, prev_state, next)| SchedSwitch {
+            prev,
+            prev_comm: task(prev),
+            prev_state,
+            next,
+            next_comm: task(next),
+        }),
+        (1..4i32, 0..2u32).prop_map(move |(pid, target)| SchedWakeup { pid, comm: task(pid), target }),
+        (0..3u32).prop_map(|target| IpiSend { target, callsite: "f+0x1".into(), callback: "0x0".into() }),
+    ]
+}
+
+proptest! {
+    /// Lost and cut-off events put any event behind any other.
+    #[test]
+    fn no_order_of_events_is_too_odd(
+        kinds in prop::collection::vec((any_kind(), 0..2u32, 0..4i32, 0..100_000u64), 0..200),
+    ) {
+        let mut ts = 0;
+        let events: Vec<Event> = kinds
+            .into_iter()
+            .map(|(kind, cpu, pid, gap)| {
+                ts += gap;
+                Event { ts, cpu, pid, kind }
+            })
+            .collect();
+        let explanation = explain(&events, &context());
+        for one in &explanation.interruptions {
+            prop_assert!(one.start_ns + one.duration_ns <= ts);
+        }
+        for summary in &explanation.per_cpu {
+            let by_cause: u64 = summary.by_cause.iter().map(|cause| cause.count).sum();
+            prop_assert_eq!(by_cause, summary.interruptions);
+            prop_assert!((0.0..=1.0).contains(&summary.unattributed_share));
+        }
+    }
+}
