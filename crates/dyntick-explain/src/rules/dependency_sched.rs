@@ -37,7 +37,7 @@ pub(super) static RULE: Rule = Rule {
 fn detect(case: &Case<'_>) -> Option<Finding> {
     let applies = case.dependency() == Some(TickDependency::Sched) && *case.kind == Kind::Tick;
     let competitors = match case.facts.kept.as_ref().filter(|_| applies)?.others.as_slice() {
-        [] => "another runnable entity, not seen".to_owned(),
+        [] => "something that no event shows (a task from before, or the CPU quota of a cgroup)".to_owned(),
         others => others.iter().map(|other| other.task.to_string()).collect::<Vec<_>>().join(", "),
     };
     let mut chain = Vec::new();
