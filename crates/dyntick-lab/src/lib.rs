@@ -1,1 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
+//! The laboratory: studies, kernels, guest images, virtual machines and the guest agent.
+
+pub mod agent;
+pub mod apt;
+pub mod cache;
+pub mod figures;
+pub mod guest;
+pub mod image;
+pub mod kernels;
+pub mod lab;
+pub mod qemu;
+pub mod store;
+pub mod study;

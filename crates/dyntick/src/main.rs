@@ -1,3 +1,36 @@
-fn main() {
-    println!("Hello, world!");
+// SPDX-License-Identifier: GPL-2.0-only
+//! The command line on the host, and PID 1 in a guest.
+
+mod progress;
+mod verbs;
+
+use clap::Parser;
+use dyntick_lab::agent;
+use std::process::ExitCode;
+
+/// A laboratory for Linux timer ticks, CPU isolation and CPU idle.
+#[derive(Parser)]
+#[command(version, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: verbs::Verb,
+}
+
+fn main() -> ExitCode {
+    if agent::is_agent() {
+        agent::main();
+    }
+    let mut words = std::env::args().skip(1);
+    if words.next().as_deref() == Some(agent::TASK_COMMAND) {
+        return finish(agent::run_task(&words.next().unwrap_or_default()).map(|()| ExitCode::SUCCESS));
+    }
+    finish(Arguments::parse().verb.run())
+}
+
+/// Exit status 2 is for input and environment; a verb says itself when a check failed (1).
+fn finish(result: anyhow::Result<ExitCode>) -> ExitCode {
+    result.unwrap_or_else(|error| {
+        eprintln!("dyntick: {error:#}");
+        ExitCode::from(2)
+    })
 }

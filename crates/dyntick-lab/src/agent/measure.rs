@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The observation window.
+
+use super::settle::now;
+use super::tasks::Running;
+use crate::guest::{Archive, Job, Mailbox, Stage};
+use anyhow::Result;
+use dyntick_observe::trace::TraceSession;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The workload runs so long before the window opens, so that its own start is not measured.
+const WARM_UP: Duration = Duration::from_secs(1);
+
+/// What is known of a window besides its trace.
+pub struct Window {
+    /// Begin and end, ns of CLOCK_MONOTONIC.
+    pub bounds: (u64, u64),
+    /// CPU time of each task within, ns of user and of system time.
+    pub task_cpu_ns: Vec<(u64, u64)>,
+}
+
+/// Starts the workload, records while the window is open, and puts all that was recorded into the
+/// archive. Between begin and end the agent does nothing but sleep.
+pub fn window(
+    job: &Job,
+    mailbox: &Mailbox,
+    archive: &mut Archive,
+    notes: &mut Vec<String>,
+) -> Result<Window> {
+    // Enabling events rewrites kernel code and interrupts every CPU, so it comes first.
+    let session = TraceSession::new(&job.events, job.buffer_kib)?;
+    let tasks = Running::start(&job.tasks)?;
+    std::thread::sleep(WARM_UP);
+
+    mailbox.set_stage(Stage::Measure);
+    let cpu_times = tasks.cpu_times();
+    archive.insert("interrupts.before", std::fs::read("/proc/interrupts")?);
+    session.start()?;
+    let begin = now();
+    std::thread::sleep(Duration::from_nanos(job.measure_ns));
+    let end = now();
+    session.stop()?;
+    archive.insert("interrupts.after", std::fs::read("/proc/interrupts")?);
+    let task_cpu_ns = tasks
+        .cpu_times()
+        .iter()
+        .zip(&cpu_times)
+        .map(|(after, before)| (after.0 - before.0, after.1 - before.1))
+        .collect();
+    archive.insert("comms.json", serde_json::to_vec(&comms()?)?);
+    notes.extend(tasks.stop());
+    store(&session, archive, job.tasks.len())?;
+    Ok(Window { bounds: (begin, end), task_cpu_ns })
+}
+
+fn store(session: &TraceSession, archive: &mut Archive, tasks: usize) -> Result<()> {
+    let recording = session.read()?;
+    archive.insert("trace.json", serde_json::to_vec_pretty(&recording.metadata)?);
+    for (cpu, raw) in recording.raw {
+        archive.insert(format!("trace.cpu{cpu}"), raw);
+    }
+    for number in 0..tasks {
+        let output = std::fs::read(format!("/tmp/task-{number}.out")).unwrap_or_default();
+        if !output.is_empty() {
+            archive.insert(format!("task-{number}.out"), output);
+        }
+    }
+    Ok(())
+}
+
+/// The names of all threads that are there now: one that never switches within the window appears
+/// in the trace by its number only.
+fn comms() -> Result<BTreeMap<i32, String>> {
+    let mut comms = BTreeMap::new();
+    for entry in std::fs::read_dir("/proc")?.flatten() {
+        if let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) {
+            let comm = std::fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+            comms.insert(pid, comm.trim_end().to_owned());
+        }
+    }
+    Ok(comms)
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The workload: built-in tasks, real tools, and the timed script.
+
+use super::settle::{now, pin};
+use crate::guest::{Archive, Script, ScriptResult, Task, Work};
+use anyhow::{Context, Result, bail};
+use dyntick_model::{CpuList, NANOS_PER_SEC};
+use rustix::process::{Resource, Rlimit};
+use std::fs::File;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, Stdio};
+
+/// The first argument with which the agent starts this program again as a task.
+pub const TASK_COMMAND: &str = "guest-task";
+
+/// The tasks of a window; they end when this is dropped.
+pub struct Running {
+    children: Vec<Child>,
+}
+
+impl Running {
+    /// Starts all tasks.
+    pub fn start(tasks: &[Task]) -> Result<Self> {
+        let mut running = Running { children: Vec::new() };
+        for (number, task) in tasks.iter().enumerate() {
+            running.children.push(start(task, number)?);
+        }
+        Ok(running)
+    }
+
+    /// CPU time of each task so far, ns of user and of system time (`/proc/PID/stat`, which
+    /// counts in hundredths of a second).
+    pub fn cpu_times(&self) -> Vec<(u64, u64)> {
+        self.children.iter().map(|child| cpu_time(child.id()).unwrap_or_default()).collect()
+    }
+
+    /// Ends the tasks and returns a note for each that had ended before by itself.
+    pub fn stop(mut self) -> Vec<String> {
+        let early = self.children.iter_mut().enumerate().filter_map(|(number, child)| {
+            let status = child.try_wait().ok().flatten()?;
+            Some(format!("task {number} ended before the window closed ({status})"))
+        });
+        early.collect()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn start(task: &Task, number: usize) -> Result<Child> {
+    let output = || File::create(format!("/tmp/task-{number}.out"));
+    let mut command = match &task.work {
+        Work::Tool(words) => tool(words)?,
+        builtin => {
+            let mut command = Command::new("/init");
+            command.arg(TASK_COMMAND).arg(serde_json::to_string(builtin)?);
+            command
+        }
+    };
+    command.stdin(Stdio::null()).stdout(output()?).stderr(output()?);
+    place(&mut command, &task.cpus, task.fifo);
+    command.spawn().with_context(|| format!("start task {number} ({:?})", task.work))
+}
+
+fn tool(words: &[String]) -> Result<Command> {
+    let (program, arguments) = words.split_first().context("a task without a program")?;
+    let mut command = Command::new(crate::image::find_tool(program)?);
+    command.args(arguments);
+    Ok(command)
+}
+
+/// Gives the child its CPUs and its policy before it starts.
+fn place(command: &mut Command, cpus: &CpuList, fifo: Option<u32>) {
+    let cpus = cpus.clone();
+    // SAFETY: the child is single-threaded; these are system calls on itself.
+    unsafe {
+        command.pre_exec(move || {
+            pin(&cpus).map_err(std::io::Error::other)?;
+            if let Some(priority) = fifo {
+                let parameter = libc::sched_param { sched_priority: priority as i32 };
+                if libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) != 0 {
+                    return Err(std::io::Error::last_os_error());
+                }
+            }
+            Ok(())
+        });
+    }
+}
+
+/// Runs a script alone and times it. Its output goes into the archive.
+pub fn time_script(script: &Script, archive: &mut Archive) -> Result<ScriptResult> {
+    let mut command = tool(&script.run)?;
+    command
+        .stdin(Stdio::null())
+        .stdout(File::create("/tmp/script.out")?)
+        .stderr(File::create("/tmp/script.err")?);
+    place(&mut command, &script.cpus, None);
+    let begin = now();
+    let child = command.spawn().with_context(|| format!("start the script {}", script.run[0]))?;
+    let (status, usage) = wait_with_usage(&child)?;
+    let elapsed_ns = now() - begin;
+    archive.insert("script.out", std::fs::read("/tmp/script.out")?);
+    archive.insert("script.err", std::fs::read("/tmp/script.err")?);
+    let nanoseconds = |time: libc::timeval| time.tv_sec as u64 * NANOS_PER_SEC + time.tv_usec as u64 * 1000;
+    let status = status.code().unwrap_or(-1);
+    if status != 0 {
+        bail!(
+            "the script {:?} ended with status {status}: {}",
+            script.run,
+            String::from_utf8_lossy(&std::fs::read("/tmp/script.err")?)
+        );
+    }
+    Ok(ScriptResult {
+        elapsed_ns,
+        user_ns: nanoseconds(usage.ru_utime),
+        system_ns: nanoseconds(usage.ru_stime),
+        status,
+    })
+}
+
+fn wait_with_usage(child: &Child) -> Result<(std::process::ExitStatus, libc::rusage)> {
+    let mut status = 0;
+    // SAFETY: an all-zero rusage is valid, and both pointers live across the call.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    if unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) } < 0 {
+        bail!("cannot wait for the script: {}", std::io::Error::last_os_error());
+    }
+    Ok((std::process::ExitStatus::from_raw(status), usage))
+}
+
+fn cpu_time(pid: u32) -> Option<(u64, u64)> {
+    const NANOS_PER_TICK: u64 = NANOS_PER_SEC / 100;
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The command's name may hold anything, so count from behind its closing bracket.
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    let field = |index: usize| fields.get(index)?.parse::<u64>().ok();
+    Some((field(11)? * NANOS_PER_TICK, field(12)? * NANOS_PER_TICK))
+}
+
+/// A built-in task, in its own process. Never returns unless the task cannot go on.
+pub fn run_task(work: &str) -> Result<()> {
+    // A task must not fault pages in while it is measured.
+    let _ = rustix::process::setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None });
+    let _ = rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT);
+    match serde_json::from_str(work)? {
+        Work::Spin => loop {
+            spin_block();
+        },
+        Work::RcuFree => loop {
+            File::create("/tmp/rcu-free")?;
+            std::fs::remove_file("/tmp/rcu-free")?;
+        },
+        Work::SyscallLoop => loop {
+            std::hint::black_box(rustix::process::getppid());
+        },
+        Work::Tool(words) => bail!("{words:?} is not a built-in task"),
+    }
+}
+
+/// 4096 instructions of user code that touch nothing. A long block without branches, since an
+/// emulator then spends its time on the guest's clock and not on the guest's code.
+#[inline(never)]
+fn spin_block() {
+    // SAFETY: does nothing.
+    unsafe { std::arch::asm!(".rept 4096", "nop", ".endr", options(nomem, nostack, preserves_flags)) }
+}

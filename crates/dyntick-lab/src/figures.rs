@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From an explained window to the flat table of figures that is stored, compared and judged.
+
+use crate::guest::Outcome;
+use dyntick_explain::{Explanation, Summary};
+use dyntick_formats::Observation;
+use dyntick_model::NANOS_PER_SEC;
+
+/// All figures of one run, in a fixed order.
+///
+/// `interrupts` are the rows of `/proc/interrupts` over the window: row, CPU, count.
+pub fn of_run(
+    explanation: &Explanation,
+    interrupts: &[(String, u32, u64)],
+    outcome: &Outcome,
+) -> Vec<Observation> {
+    let mut rows = Rows::default();
+    for summary in &explanation.per_cpu {
+        rows.cpu = Some(summary.cpu);
+        of_cpu(&mut rows, summary);
+    }
+    for (row, cpu, count) in interrupts {
+        rows.cpu = Some(*cpu);
+        rows.count("interrupts", row, *count);
+    }
+    rows.cpu = None;
+    of_machine(&mut rows, outcome);
+    rows.rows
+}
+
+fn of_cpu(rows: &mut Rows, summary: &Summary) {
+    rows.count("ticks", "", summary.ticks);
+    rows.push("ticks_per_s", "", summary.ticks_per_second, "1/s");
+    rows.push("ticks_share_of_hz", "", summary.share_of_hz, "1");
+    rows.count("local_timer", "", summary.local_timer);
+    rows.push("local_timer_per_s", "", summary.local_timer_per_second, "1/s");
+    rows.count("interruptions", "", summary.interruptions);
+    rows.push("interrupted_ns", "", summary.interrupted_ns as f64, "ns");
+    rows.count("context_switches", "", summary.context_switches);
+    rows.count("unattributed", "", summary.unattributed);
+    rows.push("unattributed_share", "", summary.unattributed_share, "1");
+    for (kind, count) in &summary.by_kind {
+        rows.count("interruption", kind, *count);
+    }
+    for cause in &summary.by_cause {
+        rows.count("cause", cause.cause.as_str(), cause.count);
+        rows.count("tick_cause", cause.cause.as_str(), cause.ticks);
+        rows.push("cause_ns", cause.cause.as_str(), cause.total_ns as f64, "ns");
+    }
+    for (function, count) in summary.hrtimers.iter().chain(&summary.timers).chain(&summary.works) {
+        rows.count("function", function, *count);
+    }
+    for (function, count) in &summary.called_functions {
+        rows.count("called_function", function, *count);
+    }
+    for (softirq, count) in &summary.softirqs {
+        rows.count("softirq", softirq.kernel_name(), *count);
+    }
+    for (vector, count) in &summary.vectors {
+        rows.count("vector", &format!("{vector:?}"), *count);
+    }
+    for stop in &summary.tick_stops {
+        match stop.success {
+            true => rows.count("tick_stop_success", "", stop.count),
+            false => rows.count("tick_stop_failed", stop.dependency.kernel_name(), stop.count),
+        }
+    }
+}
+
+fn of_machine(rows: &mut Rows, outcome: &Outcome) {
+    let (begin, end) = outcome.window_ns;
+    rows.push("window_ns", "", (end - begin) as f64, "ns");
+    rows.push("settle_ns", "", outcome.settled.waited_ns as f64, "ns");
+    for (number, (user, system)) in outcome.task_cpu_ns.iter().enumerate() {
+        rows.push("task_user_ns", &number.to_string(), *user as f64, "ns");
+        rows.push("task_system_ns", &number.to_string(), *system as f64, "ns");
+    }
+    if let Some(script) = &outcome.script {
+        rows.push("script_s", "", script.elapsed_ns as f64 / NANOS_PER_SEC as f64, "s");
+        rows.push("script_user_ns", "", script.user_ns as f64, "ns");
+        rows.push("script_system_ns", "", script.system_ns as f64, "ns");
+    }
+}
+
+#[derive(Default)]
+struct Rows {
+    cpu: Option<u32>,
+    rows: Vec<Observation>,
+}
+
+impl Rows {
+    fn push(&mut self, figure: &str, key: &str, value: f64, unit: &str) {
+        self.rows.push(Observation {
+            cpu: self.cpu,
+            figure: figure.to_owned(),
+            key: key.to_owned(),
+            value,
+            unit: unit.to_owned(),
+        });
+    }
+
+    fn count(&mut self, figure: &str, key: &str, count: u64) {
+        self.push(figure, key, count as f64, "1");
+    }
+}

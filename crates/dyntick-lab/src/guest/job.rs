@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the guest is asked to do, and what it says of it.
+
+use dyntick_model::CpuList;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// All that the agent in the guest must know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// The CPUs that the study is about. The agent keeps off them.
+    pub measured_cpus: CpuList,
+    /// Settings under `/proc/sys`, by sysctl name.
+    pub sysctl: BTreeMap<String, String>,
+    /// Other files of the kernel to write, by path.
+    pub write: BTreeMap<String, String>,
+    /// The other CPUs must have been idle this long (ns) before the measurement …
+    pub settle_ns: u64,
+    /// … for which the agent waits at most so long (ns).
+    pub settle_limit_ns: u64,
+    /// The length of the observation window (ns).
+    pub measure_ns: u64,
+    /// Trace events, `system:name`.
+    pub events: Vec<String>,
+    /// Trace buffer of each CPU, KiB.
+    pub buffer_kib: u32,
+    /// What runs during the window.
+    pub tasks: Vec<Task>,
+    /// A fixed piece of work, timed after the window without tracing.
+    pub script: Option<Script>,
+    /// Start a shell on the console instead of measuring.
+    pub shell: Option<Vec<String>>,
+}
+
+/// Something that runs during the window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// Where it may run.
+    pub cpus: CpuList,
+    /// SCHED_FIFO priority, or none for SCHED_OTHER.
+    pub fifo: Option<u32>,
+    /// What it does.
+    pub work: Work,
+}
+
+/// What a task does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Work {
+    /// CPU-bound user code without system calls.
+    Spin,
+    /// Creates and removes files in memory; the kernel frees their inodes and directory
+    /// entries through RCU (`fs/dcache.c: dentry_free`, `fs/inode.c: destroy_inode`).
+    RcuFree,
+    /// A cheap system call in a loop.
+    SyscallLoop,
+    /// A real tool with its arguments.
+    Tool(Vec<String>),
+}
+
+/// A fixed piece of work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Script {
+    /// The CPU that it runs on.
+    pub cpus: CpuList,
+    /// Program and arguments.
+    pub run: Vec<String>,
+}
+
+/// What the agent says of a job that it finished.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Whether the other CPUs came to rest before the measurement.
+    pub settled: Settled,
+    /// The window, ns of CLOCK_MONOTONIC.
+    pub window_ns: (u64, u64),
+    /// CPU time that each task had during the window (ns of user and of system time).
+    pub task_cpu_ns: Vec<(u64, u64)>,
+    /// The timed script, if there was one.
+    pub script: Option<ScriptResult>,
+    /// What did not go as asked, in words: an event that this kernel lacks, a sysctl that it refused.
+    pub notes: Vec<String>,
+}
+
+/// How the settling went.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settled {
+    /// How long the agent waited, ns.
+    pub waited_ns: u64,
+    /// The CPUs that were still busy when the limit was reached; empty where all came to rest.
+    pub restless: CpuList,
+}
+
+/// The timed script's result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScriptResult {
+    /// From start to end, ns.
+    pub elapsed_ns: u64,
+    /// User time, ns, as the kernel accounts it.
+    pub user_ns: u64,
+    /// System time, ns, as the kernel accounts it.
+    pub system_ns: u64,
+    /// Exit status.
+    pub status: i32,
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What host and guest say to each other, and the memory through which they say it.
+
+mod archive;
+mod job;
+mod mailbox;
+
+pub use archive::{Archive, ArchiveError};
+pub use job::{Job, Outcome, Script, ScriptResult, Settled, Task, Work};
+pub use mailbox::{MAILBOX_BYTES, Mailbox, MailboxError, Stage};

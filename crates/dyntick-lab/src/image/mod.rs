@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The guest's first and only file system: this binary as `/init`, the real tools with what
+//! they need to start, and kernel modules.
+
+mod cpio;
+mod elf;
+mod modules;
+
+pub use elf::ElfError;
+pub use modules::ModuleError;
+
+use crate::kernels::Kernel;
+use cpio::Cpio;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Where the guest finds its modules, named `NN-NAME.ko` in the order in which they load.
+pub const MODULE_FOLDER: &str = "/modules";
+
+/// A finished initramfs.
+pub struct Image {
+    /// The archive, uncompressed: under emulation the kernel copies faster than it decompresses.
+    pub bytes: Vec<u8>,
+    /// SHA-256 of the archive, in hexadecimal.
+    pub sha256: String,
+}
+
+/// Why no image could be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageError {
+    /// A tool that the study names is not on this machine.
+    #[error("the tool '{0}' is not on this machine: install the package that holds it, or give its path")]
+    NoSuchTool(String),
+    /// A tool cannot be brought into the guest.
+    #[error(transparent)]
+    Elf(#[from] ElfError),
+    /// A module cannot be brought into the guest.
+    #[error(transparent)]
+    Module(#[from] ModuleError),
+    /// A file could not be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: std::io::Error,
+    },
+}
+
+/// Builds the initramfs: `init` is this program's own static binary, `tools` are names on the
+/// PATH or paths, `modules` are names of kernel modules.
+pub fn build(
+    init: &Path,
+    tools: &[String],
+    kernel: &Kernel,
+    modules: &[String],
+) -> Result<Image, ImageError> {
+    let mut cpio = Cpio::default();
+    for folder in ["/proc", "/sys", "/dev", "/tmp", "/run"] {
+        cpio.directory(folder);
+    }
+    cpio.character_device("/dev/console", 5, 1);
+    cpio.file("/init", &read(init)?);
+    for path in tool_files(tools)? {
+        cpio.file(&path.to_string_lossy(), &read(&path)?);
+    }
+    for (position, module) in modules::with_dependencies(kernel, modules)?.into_iter().enumerate() {
+        cpio.file(&format!("{MODULE_FOLDER}/{position:02}-{}.ko", module.name), &module.contents);
+    }
+    let bytes = cpio.finish();
+    let sha256 = hex::encode(Sha256::digest(&bytes));
+    Ok(Image { bytes, sha256 })
+}
+
+/// The path of a tool on this machine; the guest finds it at the same one.
+pub fn find_tool(name: &str) -> Result<PathBuf, ImageError> {
+    let missing = || ImageError::NoSuchTool(name.to_owned());
+    if name.contains('/') {
+        return Path::new(name).canonicalize().map_err(|_| missing());
+    }
+    // Debian keeps some tools in sbin, which is not on every user's PATH.
+    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/local/sbin:/usr/sbin:/sbin";
+    path.split(':').map(|dir| Path::new(dir).join(name)).find(|tool| tool.is_file()).ok_or_else(missing)
+}
+
+fn tool_files(tools: &[String]) -> Result<BTreeSet<PathBuf>, ImageError> {
+    let mut files = BTreeSet::new();
+    for tool in tools {
+        files.extend(elf::closure(&find_tool(tool)?)?);
+    }
+    Ok(files)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, ImageError> {
+    std::fs::read(path).map_err(|source| ImageError::Read { path: path.to_owned(), source })
+}

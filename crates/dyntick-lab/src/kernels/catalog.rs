@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! All kernels that could be booted here.
+
+use super::{Spec, newest_package};
+use crate::apt::Apt;
+use crate::cache::Cache;
+use dyntick_model::KernelConfig;
+use serde::Serialize;
+use std::path::Path;
+
+/// One line of `dyntick lab kernels`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// What to write for it in a study.
+    pub spec: String,
+    /// Its release, where it is known.
+    pub release: String,
+    /// Where it is: installed, downloaded, or offered by apt.
+    pub state: State,
+    /// Ticks per second.
+    pub hz: Option<u32>,
+    /// Whether it can stop the tick of a busy CPU (CONFIG_NO_HZ_FULL).
+    pub no_hz_full: Option<bool>,
+    /// Whether it is a PREEMPT_RT kernel.
+    pub preempt_rt: Option<bool>,
+}
+
+/// Where a kernel is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// In /boot.
+    Installed,
+    /// In the cache.
+    Downloaded,
+    /// apt has it.
+    Offered,
+}
+
+impl std::fmt::Display for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            State::Installed => "installed",
+            State::Downloaded => "downloaded",
+            State::Offered => "by apt",
+        })
+    }
+}
+
+/// The series that are looked for at the mirror.
+const OFFERED: [&str; 4] = ["debian:6.1", "debian:6.12", "debian:6.12-rt", "debian:6.12-cloud"];
+
+/// Lists installed and downloaded kernels and those that apt offers; the second part says why
+/// apt could not be asked, if so.
+pub fn catalog(cache: &Cache, progress: &dyn Fn(&str)) -> (Vec<Entry>, Option<String>) {
+    let mut entries = in_folder(Path::new("/boot"), State::Installed, |_, path| path.to_owned());
+    for folder in folders(&cache.path("kernels")) {
+        entries.extend(in_folder(&folder.join("boot"), State::Downloaded, |release, _| {
+            format!("debian:{release}")
+        }));
+    }
+    match Apt::open(cache, progress) {
+        Ok(apt) => {
+            let offered = OFFERED.into_iter().filter_map(|spec| offer(&apt, spec));
+            entries.extend(
+                offered
+                    .map(|(spec, release)| match entries_of(&entries, &release) {
+                        Some(known) => Entry { spec, ..known },
+                        None => Entry {
+                            spec,
+                            release,
+                            state: State::Offered,
+                            hz: None,
+                            no_hz_full: None,
+                            preempt_rt: None,
+                        },
+                    })
+                    .collect::<Vec<_>>(),
+            );
+            (entries, None)
+        }
+        Err(error) => (entries, Some(error.to_string())),
+    }
+}
+
+fn entries_of(entries: &[Entry], release: &str) -> Option<Entry> {
+    entries.iter().find(|entry| entry.release == release).cloned()
+}
+
+fn offer(apt: &Apt, spec: &str) -> Option<(String, String)> {
+    let Ok(Spec::Series { series, flavour }) = spec.parse() else { return None };
+    let packages = apt.packages(&format!("linux-image-{series}.")).ok()?;
+    let package = newest_package(&packages, &series, &flavour)?;
+    Some((spec.to_owned(), package.trim_start_matches("linux-image-").to_owned()))
+}
+
+fn in_folder(folder: &Path, state: State, spec: impl Fn(&str, &str) -> String) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = files(folder)
+        .iter()
+        .filter_map(|path| {
+            let release = path.file_name()?.to_str()?.strip_prefix("vmlinuz-")?.to_owned();
+            let text = std::fs::read_to_string(path.with_file_name(format!("config-{release}"))).ok();
+            let config = text.as_deref().map(KernelConfig::parse);
+            Some(Entry {
+                spec: spec(&release, path.to_str()?),
+                state,
+                hz: config.as_ref().and_then(KernelConfig::hz),
+                no_hz_full: config.as_ref().map(|c| c.is_enabled("NO_HZ_FULL")),
+                preempt_rt: config.as_ref().map(|c| c.is_enabled("PREEMPT_RT")),
+                release,
+            })
+        })
+        .collect();
+    entries.sort_by(|a, b| a.release.cmp(&b.release));
+    entries
+}
+
+fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+fn folders(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut folders: Vec<_> = files(folder).into_iter().filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders
+}

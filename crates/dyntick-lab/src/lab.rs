@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Running studies: every case that is not yet whole, several at a time.
+
+use crate::cache::{Cache, CacheError, write_whole};
+use crate::guest::{Job, Stage};
+use crate::image::{self, Image, ImageError};
+use crate::kernels::{self, Kernel, KernelError};
+use crate::qemu::probe::{self, KvmProbe};
+use crate::qemu::{Accelerator, Machine, Qemu, QemuError, RunError, provide, run};
+use crate::store::{self, Asked, CONSOLE, Run, StoreError};
+use crate::study::{Case, check};
+use dyntick_model::{Clock, CommandLine, CpuList};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// The events that every window records.
+const EVENTS: [&str; 37] = [
+    "irq_vectors:local_timer_entry",
+    "irq_vectors:local_timer_exit",
+    "irq_vectors:reschedule_entry",
+    "irq_vectors:reschedule_exit",
+    "irq_vectors:call_function_entry",
+    "irq_vectors:call_function_exit",
+    "irq_vectors:call_function_single_entry",
+    "irq_vectors:call_function_single_exit",
+    "irq_vectors:irq_work_entry",
+    "irq_vectors:irq_work_exit",
+    "irq_vectors:x86_platform_ipi_entry",
+    "irq_vectors:x86_platform_ipi_exit",
+    "irq:irq_handler_entry",
+    "irq:irq_handler_exit",
+    "irq:softirq_raise",
+    "irq:softirq_entry",
+    "irq:softirq_exit",
+    "timer:tick_stop",
+    "timer:hrtimer_start",
+    "timer:hrtimer_cancel",
+    "timer:hrtimer_expire_entry",
+    "timer:hrtimer_expire_exit",
+    "timer:timer_start",
+    "timer:timer_expire_entry",
+    "timer:timer_expire_exit",
+    "workqueue:workqueue_queue_work",
+    "workqueue:workqueue_execute_start",
+    "workqueue:workqueue_execute_end",
+    "sched:sched_switch",
+    "sched:sched_wakeup",
+    "sched:sched_wakeup_new",
+    "ipi:ipi_send_cpu",
+    "csd:csd_function_entry",
+    "csd:csd_function_exit",
+    "irq_vectors:spurious_apic_entry",
+    "irq_vectors:error_apic_entry",
+    "irq_vectors:thermal_apic_entry",
+];
+
+/// Why a case did not run.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// The case asks for something that its kernel cannot do.
+    #[error("case '{case}' asks for what cannot be:\n  {}", problems.join("\n  "))]
+    Impossible {
+        /// The case.
+        case: String,
+        /// What, in words.
+        problems: Vec<String>,
+    },
+    /// No kernel.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// No QEMU.
+    #[error(transparent)]
+    Qemu(#[from] QemuError),
+    /// No image.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// The machine or its guest.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The run could not be kept.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The cache.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+}
+
+impl LabError {
+    /// Whether a guest failed, and not the input or this machine.
+    pub fn is_guest_failure(&self) -> bool {
+        matches!(self, LabError::Run(RunError::Guest(_)))
+    }
+}
+
+/// What is happening, for a progress display.
+#[derive(Clone, Debug)]
+pub enum Progress {
+    /// Something is fetched or prepared.
+    Preparing(String),
+    /// A case reached a stage.
+    Stage {
+        /// The case.
+        case: String,
+        /// The stage.
+        stage: Stage,
+    },
+    /// A case ended.
+    Ended {
+        /// The case.
+        case: String,
+        /// How: the reason where it failed.
+        failure: Option<String>,
+        /// Whether it had been run before and was kept.
+        kept: bool,
+    },
+}
+
+/// Takes progress from any thread.
+pub type Watch<'a> = &'a (dyn Fn(Progress) + Sync);
+
+/// A laboratory: this machine with its cache.
+pub struct Lab<'a> {
+    cache: Cache,
+    qemu: Qemu,
+    init: PathBuf,
+    watch: Watch<'a>,
+}
+
+/// A case, ready to run.
+pub struct Prepared {
+    /// What is asked.
+    pub asked: Asked,
+    kernel: Kernel,
+    initramfs: PathBuf,
+}
+
+/// What became of one run of one case.
+pub struct CaseResult {
+    /// The case.
+    pub case: Case,
+    /// Which repetition.
+    pub repetition: u32,
+    /// The run, or why there is none.
+    pub run: Result<Run, LabError>,
+    /// The last lines of the guest's console, where it failed.
+    pub console_tail: Vec<String>,
+}
+
+impl<'a> Lab<'a> {
+    /// Opens the laboratory. `init` is this program's own static binary.
+    pub fn open(cache: Cache, init: PathBuf, watch: Watch<'a>) -> Result<Self, LabError> {
+        let qemu = provide::find(&cache, &|text| watch(Progress::Preparing(text.to_owned())))?;
+        Ok(Self { cache, qemu, init, watch })
+    }
+
+    /// The QEMU that it uses.
+    pub fn qemu(&self) -> &Qemu {
+        &self.qemu
+    }
+
+    fn say(&self, text: &str) {
+        (self.watch)(Progress::Preparing(text.to_owned()));
+    }
+
+    /// Finds the kernel, checks the case against it, builds the image.
+    pub fn prepare(&self, case: &Case, repetition: u32) -> Result<Prepared, LabError> {
+        let kernel = kernels::resolve(&case.kernel, &self.cache, &|text| self.say(text))?;
+        let problems = check::against_kernel(case, &kernel.config);
+        if !problems.is_empty() {
+            return Err(LabError::Impossible { case: case.id.clone(), problems });
+        }
+        let image = image::build(&self.init, &case.tools, &kernel, &case.modules)?;
+        let initramfs = self.keep_image(&image)?;
+        let accelerator = self.accelerator(case.clock, &kernel, &initramfs)?;
+        let asked = Asked {
+            repetition,
+            accelerator,
+            qemu: self.qemu.version.clone(),
+            release: kernel.release.clone(),
+            kernel_source: kernel.source.clone(),
+            kernel_sha256: kernel.sha256.clone(),
+            hz: kernel.config.hz().unwrap_or(0),
+            image_sha256: image.sha256,
+            command_line: CommandLine::default(),
+            case: case.clone(),
+        };
+        let mut prepared = Prepared { asked, kernel, initramfs };
+        prepared.asked.command_line = self.machine(&prepared, Path::new("")).command_line();
+        Ok(prepared)
+    }
+
+    fn keep_image(&self, image: &Image) -> Result<PathBuf, CacheError> {
+        let path = self.cache.path(&format!("images/{}.cpio", image.sha256));
+        if !path.is_file() {
+            write_whole(&path, &image.bytes)?;
+        }
+        Ok(path)
+    }
+
+    fn machine<'m>(&'m self, prepared: &'m Prepared, console: &'m Path) -> Machine<'m> {
+        Machine {
+            qemu: &self.qemu,
+            accelerator: prepared.asked.accelerator,
+            cpus: prepared.asked.case.cpus,
+            memory: prepared.asked.case.memory,
+            kernel: &prepared.kernel.image,
+            initramfs: &prepared.initramfs,
+            append: &prepared.asked.case.append,
+            console,
+        }
+    }
+
+    fn accelerator(&self, clock: Clock, kernel: &Kernel, initramfs: &Path) -> Result<Accelerator, LabError> {
+        Ok(match clock {
+            Clock::Virtual => Accelerator::Icount,
+            Clock::Wall if self.kvm(kernel, initramfs)?.works => Accelerator::Kvm,
+            Clock::Wall => Accelerator::EmulatedThreads,
+        })
+    }
+
+    /// Whether KVM works here: asked once for each host kernel and QEMU, by booting.
+    pub fn kvm(&self, kernel: &Kernel, initramfs: &Path) -> Result<KvmProbe, LabError> {
+        let host = rustix::system::uname();
+        let question =
+            format!("{} {} {:?}", host.release().to_string_lossy(), self.qemu.version, host.version());
+        let entry = format!("kvm-{}.json", hex::encode(&Sha256::digest(question)[..6]));
+        let path = self.cache.path(&entry);
+        let _lock = self.cache.lock(&entry)?;
+        let remembered = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        if let Some(probe) = remembered {
+            return Ok(probe);
+        }
+        self.say("booting a probe to learn whether KVM works here");
+        let folder = tempfile::tempdir().map_err(|error| CacheError::from_io(&path, error))?;
+        let probe = probe::kvm(&self.qemu, &kernel.image, initramfs, &folder.path().join(CONSOLE));
+        write_whole(&path, &serde_json::to_vec(&probe).unwrap_or_default())?;
+        Ok(probe)
+    }
+
+    /// Runs a prepared case into `runs`, or takes the whole run that is already there.
+    pub fn run(&self, prepared: &Prepared, runs: &Path) -> Result<Run, (LabError, Vec<String>)> {
+        let case = &prepared.asked.case;
+        let ended = |failure: Option<String>, kept| {
+            (self.watch)(Progress::Ended { case: case.id.clone(), failure, kept });
+        };
+        if let Some(run) = store::find(runs, &prepared.asked) {
+            ended(None, true);
+            return Ok(run);
+        }
+        let result = self.run_anew(prepared, runs);
+        ended(result.as_ref().err().map(|(error, _)| error.to_string()), false);
+        result
+    }
+
+    fn run_anew(&self, prepared: &Prepared, runs: &Path) -> Result<Run, (LabError, Vec<String>)> {
+        let case = &prepared.asked.case;
+        let io = |error| (LabError::from(CacheError::from_io(runs, error)), Vec::new());
+        std::fs::create_dir_all(runs).map_err(io)?;
+        let prefix = format!("{RUNNING}{}-", std::process::id());
+        let folder = tempfile::Builder::new().prefix(&prefix).tempdir_in(runs).map_err(io)?;
+        let console = folder.path().join(CONSOLE);
+        let machine = self.machine(prepared, &console);
+        let job = serde_json::to_vec(&job(case)).unwrap_or_default();
+        let watch = |stage| (self.watch)(Progress::Stage { case: case.id.clone(), stage });
+        let result = run(&machine, &job, Duration::from_nanos(case.timeout_ns), &watch);
+        let ended = result.map_err(|error| (error.into(), console_tail(&console)))?;
+        let kept = store::keep(runs, folder, &prepared.asked, &ended.archive, &ended.stages);
+        kept.map_err(|error| (error.into(), Vec::new()))
+    }
+
+    /// Runs cases, `jobs` at a time, in the order in which they were given.
+    pub fn run_all(&self, cases: &[Case], runs: &Path, jobs: usize) -> Vec<CaseResult> {
+        remove_abandoned(runs);
+        let tasks: Vec<(&Case, u32)> = cases
+            .iter()
+            .flat_map(|case| (0..case.repeat).map(move |repetition| (case, repetition)))
+            .collect();
+        let next = AtomicUsize::new(0);
+        let results = Mutex::new(BTreeMap::new());
+        std::thread::scope(|scope| {
+            for _ in 0..jobs.clamp(1, tasks.len().max(1)) {
+                scope.spawn(|| {
+                    while let Some((case, repetition)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let result = self.run_case(case, *repetition, runs);
+                        let mut results = results.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                        let number = results.len();
+                        results.insert((position(cases, case), *repetition, number), result);
+                    }
+                });
+            }
+        });
+        results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).into_values().collect()
+    }
+
+    fn run_case(&self, case: &Case, repetition: u32, runs: &Path) -> CaseResult {
+        let run = match self.prepare(case, repetition) {
+            Ok(prepared) => self.run(&prepared, runs),
+            Err(error) => {
+                let failure = Some(error.to_string());
+                (self.watch)(Progress::Ended { case: case.id.clone(), failure, kept: false });
+                Err((error, Vec::new()))
+            }
+        };
+        let (run, console_tail) = match run {
+            Ok(run) => (Ok(run), Vec::new()),
+            Err((error, tail)) => (Err(error), tail),
+        };
+        CaseResult { case: case.clone(), repetition, run, console_tail }
+    }
+
+    /// Starts a guest with its console on this terminal.
+    pub fn shell(&self, case: &Case, command: Vec<String>) -> Result<(), LabError> {
+        let prepared = self.prepare(case, 0)?;
+        let machine = self.machine(&prepared, Path::new(""));
+        let job = Job { shell: Some(command), ..job(case) };
+        crate::qemu::shell(&machine, &serde_json::to_vec(&job).unwrap_or_default())?;
+        Ok(())
+    }
+}
+
+fn position(cases: &[Case], case: &Case) -> usize {
+    cases.iter().position(|other| other.id == case.id).unwrap_or(usize::MAX)
+}
+
+/// The folder of a run in progress carries its process, so that what a killed one left is known.
+const RUNNING: &str = ".running-";
+
+/// Removes the folders of runs whose process is gone; nothing in them is whole.
+fn remove_abandoned(runs: &Path) {
+    let entries = std::fs::read_dir(runs).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let owner = name.strip_prefix(RUNNING).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+        if owner.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn console_tail(console: &Path) -> Vec<String> {
+    const LINES: usize = 15;
+    let text = String::from_utf8_lossy(&std::fs::read(console).unwrap_or_default()).into_owned();
+    let lines: Vec<String> = text.lines().map(|line| line.trim_end().to_owned()).collect();
+    lines[lines.len().saturating_sub(LINES)..].to_vec()
+}
+
+fn job(case: &Case) -> Job {
+    Job {
+        measured_cpus: case.measured_cpus.clone(),
+        sysctl: case.sysctl.clone(),
+        write: case.write.clone(),
+        settle_ns: case.settle_ns,
+        settle_limit_ns: case.settle_limit_ns,
+        measure_ns: case.measure_ns,
+        events: EVENTS.iter().map(|event| (*event).to_owned()).chain(case.events.iter().cloned()).collect(),
+        buffer_kib: (case.trace_buffer >> 10) as u32,
+        tasks: case.tasks.clone(),
+        script: case.script.clone(),
+        shell: None,
+    }
+}
+
+/// The runs of a study as figures for its claims.
+pub struct RunFigures<'a>(pub &'a [CaseResult]);
+
+impl crate::study::claims::Figures for RunFigures<'_> {
+    fn get(&self, case: &Case, figure: &str, cpu: Option<u32>) -> Option<Vec<f64>> {
+        let of_case = self.0.iter().filter(|result| result.case.id == case.id);
+        of_case.map(|result| figure_of(result.run.as_ref().ok()?, figure, cpu)).collect()
+    }
+}
+
+/// A figure of one run on one CPU, or summed over the measured ones: `figure` or `figure:key`.
+pub fn figure_of(run: &Run, figure: &str, cpu: Option<u32>) -> Option<f64> {
+    let (name, key) = figure.split_once(':').unwrap_or((figure, ""));
+    let cpus = cpu.map_or(run.asked.case.measured_cpus.clone(), |cpu| CpuList::from_iter([cpu]));
+    let rows: Vec<f64> = run
+        .observations
+        .iter()
+        .filter(|row| row.figure == name && row.key == key && row.cpu.is_none_or(|cpu| cpus.contains(cpu)))
+        .map(|row| row.value)
+        .collect();
+    // What is counted by key has a row only where it happened; what stands alone was measured or not.
+    if rows.is_empty() && key.is_empty() && name.starts_with("script_") {
+        None
+    } else {
+        Some(rows.iter().sum())
+    }
+}

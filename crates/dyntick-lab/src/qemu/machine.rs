@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One virtual machine from start to end.
+
+use super::Qemu;
+use crate::guest::{Archive, MAILBOX_BYTES, Mailbox, MailboxError, Stage};
+use dyntick_model::CommandLine;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What executes the guest's instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Accelerator {
+    /// Emulation in which time is the number of executed instructions: the virtual clock.
+    Icount,
+    /// Hardware virtualisation, on the wall clock.
+    Kvm,
+    /// Emulation with one thread per CPU, on the wall clock.
+    EmulatedThreads,
+}
+
+impl std::fmt::Display for Accelerator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Accelerator::Icount => "emulated, one instruction a nanosecond",
+            Accelerator::Kvm => "hardware virtualisation (KVM)",
+            Accelerator::EmulatedThreads => "emulated, a thread per CPU",
+        })
+    }
+}
+
+/// A machine to run.
+pub struct Machine<'a> {
+    /// The QEMU to run it with.
+    pub qemu: &'a Qemu,
+    /// What executes it.
+    pub accelerator: Accelerator,
+    /// Number of CPUs.
+    pub cpus: u32,
+    /// Memory in bytes, the mailbox included.
+    pub memory: u64,
+    /// Uncompressed kernel with a PVH entry, or a bzImage.
+    pub kernel: &'a Path,
+    /// Initramfs.
+    pub initramfs: &'a Path,
+    /// What the user adds to the command line.
+    pub append: &'a CommandLine,
+    /// Where the serial console goes.
+    pub console: &'a Path,
+}
+
+/// Wall time that each stage took, in the order of [`Stage::ALL`] without the last.
+pub type StageTimes = Vec<(Stage, Duration)>;
+
+/// A guest that finished its job.
+pub struct Ended {
+    /// What the agent sent.
+    pub archive: Archive,
+    /// Where the time went.
+    pub stages: StageTimes,
+}
+
+/// How a guest failed; the run is marked failed and the study goes on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// The kernel panicked.
+    #[error("the guest's kernel panicked: {0}")]
+    Panic(String),
+    /// The guest ran out of memory.
+    #[error("the guest ran out of memory: give it more with `memory = …`")]
+    OutOfMemory,
+    /// The agent gave up.
+    #[error("the agent in the guest gave up: {0}")]
+    Agent(String),
+    /// It did not finish in time.
+    #[error(
+        "the guest had not finished after {0:?}, in the stage '{1:?}': it hangs, or needs a longer `timeout`"
+    )]
+    Hung(Duration, Stage),
+    /// The kernel never started the agent.
+    #[error("the guest ended before its agent spoke")]
+    NeverSpoke,
+    /// It went away in the middle.
+    #[error("the guest ended in the stage '{0:?}', before its observations were whole")]
+    Vanished(Stage),
+    /// QEMU refused or crashed.
+    #[error("QEMU ended with {status}: {message}")]
+    Qemu {
+        /// Its exit status in words.
+        status: String,
+        /// What it said.
+        message: String,
+    },
+    /// The observations arrived damaged.
+    #[error("{0}")]
+    Damaged(String),
+}
+
+/// Why a machine could not be run or what became of its guest.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The guest failed.
+    #[error(transparent)]
+    Guest(#[from] Failure),
+    /// The host could not do its part.
+    #[error("cannot {what}: {source}")]
+    Host {
+        /// What was tried.
+        what: String,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+    /// The memory shared with the guest.
+    #[error(transparent)]
+    Mailbox(#[from] MailboxError),
+}
+
+/// The agent leaves the machine by writing this to the debug-exit port; QEMU then ends with
+/// `2 * value + 1`, which nothing else does.
+pub(crate) const EXIT_PORT: u16 = 0xf4;
+pub(crate) const EXIT_VALUE: u8 = 0x10;
+const EXIT_STATUS: i32 = 2 * EXIT_VALUE as i32 + 1;
+
+/// How often the host looks at the guest's stage.
+const POLL: Duration = Duration::from_millis(10);
+
+/// What the guest's kernel is always told.
+///
+/// No ASLR and no hardware randomness, so that runs are alike; the TSC is emulated and needs
+/// neither calibration nor checks. The two initcalls are slow under emulation (a key ring, a
+/// self test of the jitter random source: 0.3 s of 1.5) and serve nothing here.
+const COMMAND_LINE: &str = "console=ttyS0 quiet loglevel=3 panic=-1 nokaslr random.trust_cpu=off \
+    tsc=reliable no_timer_check mitigations=off initcall_blacklist=load_system_certificate_list,jent_mod_init";
+
+/// One instruction is one nanosecond, so the TSC ticks at 1 GHz and needs no measuring.
+const VIRTUAL_COMMAND_LINE: &str = "tsc_early_khz=1000000";
+
+impl Machine<'_> {
+    /// The kernel's whole command line.
+    pub fn command_line(&self) -> CommandLine {
+        let mut line = CommandLine::parse(COMMAND_LINE);
+        if self.accelerator == Accelerator::Icount {
+            line.extend(&CommandLine::parse(VIRTUAL_COMMAND_LINE));
+        }
+        let address = Mailbox::address(self.memory);
+        line.extend(&CommandLine::parse(&format!("memmap={MAILBOX_BYTES:#x}${address:#x}")));
+        line.extend(self.append);
+        line
+    }
+
+    fn command(&self, memory: &File) -> Command {
+        let mut command = self.qemu.command();
+        command.args(["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]);
+        command.args(self.clock_arguments());
+        command.args(["-machine", "pc,hpet=off,usb=off,vmport=off,smbus=off,memory-backend=ram"]);
+        if let Some(firmware) = self.qemu.minimal_firmware() {
+            command.arg("-bios").arg(firmware);
+        }
+        command.args(["-smp", &self.cpus.to_string(), "-m", &format!("{}B", self.memory)]);
+        command.arg("-object").arg(format!(
+            "memory-backend-file,id=ram,size={}B,share=on,mem-path=/proc/{}/fd/{}",
+            self.memory,
+            std::process::id(),
+            memory.as_raw_fd()
+        ));
+        command.args(["-device", &format!("isa-debug-exit,iobase={EXIT_PORT:#x},iosize=1")]);
+        command.arg("-kernel").arg(self.kernel).arg("-initrd").arg(self.initramfs);
+        command.arg("-append").arg(self.command_line().to_string());
+        command
+    }
+
+    fn clock_arguments(&self) -> Vec<&'static str> {
+        match self.accelerator {
+            Accelerator::Icount => vec![
+                "-accel",
+                "tcg",
+                "-icount",
+                "shift=0,sleep=off",
+                "-rtc",
+                "base=2020-01-01,clock=vm",
+                "-cpu",
+                "max,-rdrand,-rdseed",
+            ],
+            Accelerator::Kvm => vec!["-accel", "kvm", "-cpu", "host"],
+            Accelerator::EmulatedThreads => vec!["-accel", "tcg,thread=multi", "-cpu", "max"],
+        }
+    }
+}
+
+/// Runs a machine until its guest has delivered, failed, or `timeout` (wall time) is over.
+/// `watch` is told each stage as it begins.
+pub fn run(
+    machine: &Machine,
+    job: &[u8],
+    timeout: Duration,
+    watch: &dyn Fn(Stage),
+) -> Result<Ended, RunError> {
+    let memory = guest_memory(machine.memory)?;
+    let mut mailbox = Mailbox::map(&memory, Mailbox::address(machine.memory))?;
+    mailbox.put_job(job)?;
+    let mut command = machine.command(&memory);
+    command.arg("-serial").arg(format!("file:{}", machine.console.display()));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = Reaped(spawn(command)?);
+    let stages = follow(&mut child.0, &mailbox, timeout, watch)?;
+    let status = child.0.wait().map_err(|source| RunError::Host { what: "wait for QEMU".into(), source })?;
+    if status.code() != Some(EXIT_STATUS) {
+        return Err(failure(machine.console, mailbox.stage(), status, &mut child.0).into());
+    }
+    let archive = Archive::from_bytes(mailbox.result().unwrap_or_default())
+        .map_err(|error| Failure::Damaged(error.to_string()))?;
+    match archive.get("error") {
+        Some(message) => Err(Failure::Agent(String::from_utf8_lossy(message).into_owned()).into()),
+        None => Ok(Ended { archive, stages }),
+    }
+}
+
+/// Runs a machine with its console on this terminal.
+pub fn shell(machine: &Machine, job: &[u8]) -> Result<std::process::ExitStatus, RunError> {
+    let memory = guest_memory(machine.memory)?;
+    Mailbox::map(&memory, Mailbox::address(machine.memory))?.put_job(job)?;
+    let mut command = machine.command(&memory);
+    command.args(["-serial", "mon:stdio"]);
+    let mut child = Reaped(spawn(command)?);
+    child.0.wait().map_err(|source| RunError::Host { what: "wait for QEMU".into(), source })
+}
+
+/// Memory without a name in any file system: nothing is left behind, however this ends.
+fn guest_memory(bytes: u64) -> Result<File, RunError> {
+    let host = |source: rustix::io::Errno| RunError::Host {
+        what: format!("reserve {} MiB of memory for the guest", bytes >> 20),
+        source: source.into(),
+    };
+    let fd = rustix::fs::memfd_create("dyntick-guest", rustix::fs::MemfdFlags::CLOEXEC).map_err(host)?;
+    rustix::fs::ftruncate(&fd, bytes).map_err(host)?;
+    Ok(File::from(fd))
+}
+
+fn spawn(mut command: Command) -> Result<Child, RunError> {
+    let program = PathBuf::from(command.get_program());
+    // SAFETY: a single async-signal-safe system call between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            // A guest must not outlive a study that is killed.
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+            Ok(())
+        });
+    }
+    command.spawn().map_err(|source| RunError::Host { what: format!("start {}", program.display()), source })
+}
+
+/// A child that never outlives its owner.
+struct Reaped(Child);
+
+impl Drop for Reaped {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Waits for the end, noting when each stage began.
+fn follow(
+    child: &mut Child,
+    mailbox: &Mailbox,
+    timeout: Duration,
+    watch: &dyn Fn(Stage),
+) -> Result<StageTimes, RunError> {
+    let start = Instant::now();
+    let mut began = vec![(Stage::Boot, start)];
+    watch(Stage::Boot);
+    loop {
+        let stage = mailbox.stage();
+        if stage != began[began.len() - 1].0 {
+            began.push((stage, Instant::now()));
+            watch(stage);
+        }
+        match child.try_wait() {
+            Ok(Some(_)) => return Ok(durations(&began)),
+            Ok(None) if start.elapsed() > timeout => return Err(Failure::Hung(timeout, stage).into()),
+            Ok(None) => std::thread::sleep(POLL),
+            Err(source) => return Err(RunError::Host { what: "wait for QEMU".into(), source }),
+        }
+    }
+}
+
+fn durations(began: &[(Stage, Instant)]) -> StageTimes {
+    let end = Instant::now();
+    let ends = began.iter().skip(1).map(|(_, begin)| *begin).chain([end]);
+    began.iter().zip(ends).map(|((stage, begin), end)| (*stage, end - *begin)).collect()
+}
+
+/// What became of a guest that did not leave by the agent's own exit.
+fn failure(console: &Path, stage: Stage, status: std::process::ExitStatus, child: &mut Child) -> Failure {
+    let text = String::from_utf8_lossy(&std::fs::read(console).unwrap_or_default()).into_owned();
+    let panic = text.lines().find_map(|line| line.split_once("Kernel panic - not syncing: "));
+    if text.contains("Out of memory") || text.contains("System is deadlocked on memory") {
+        return Failure::OutOfMemory;
+    }
+    if let Some((_, reason)) = panic {
+        return Failure::Panic(reason.trim().to_owned());
+    }
+    if !status.success() {
+        let message = child.stderr.take().map(|pipe| std::io::read_to_string(pipe).unwrap_or_default());
+        return Failure::Qemu {
+            status: status.to_string(),
+            message: message.unwrap_or_default().trim().to_owned(),
+        };
+    }
+    if stage == Stage::Boot { Failure::NeverSpoke } else { Failure::Vanished(stage) }
+}

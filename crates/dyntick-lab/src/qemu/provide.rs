@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A QEMU that is fit for virtual time.
+//!
+//! QEMU 7.2 (Debian 12) hangs in virtual time when a second CPU comes up; 10.0 (Debian 13, and
+//! Debian 12's backports) works. Where the machine's own is too old or missing, the one of the
+//! distribution's backports is unpacked into the cache together with the libraries that the
+//! machine lacks, and used from there.
+
+use crate::apt::{Apt, AptError};
+use crate::cache::{Cache, CacheError};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const PROGRAM: &str = "qemu-system-x86_64";
+/// The oldest version that is known to work.
+const MINIMUM: (u32, u32) = (10, 0);
+
+/// A QEMU to run.
+#[derive(Clone, Debug)]
+pub struct Qemu {
+    /// The program.
+    pub binary: PathBuf,
+    /// Its version, as `10.0.2`.
+    pub version: String,
+    /// Where it came from.
+    pub source: String,
+    /// The folder under which its files are unpacked; none for an installed one.
+    root: Option<PathBuf>,
+}
+
+/// Why there is no QEMU.
+#[derive(Debug, thiserror::Error)]
+pub enum QemuError {
+    /// None is installed, or too old, and none can be fetched.
+    #[error("QEMU {}.{} or newer is needed for virtual time; this machine has {found}, and none could be fetched: {reason}", MINIMUM.0, MINIMUM.1)]
+    Unfit {
+        /// What there is.
+        found: String,
+        /// Why none was fetched.
+        reason: String,
+    },
+    /// The unpacked one does not start.
+    #[error(
+        "the QEMU in {folder} does not start: {message}; install it with `apt-get install -t {release}-backports qemu-system-x86`, or remove that folder to fetch it anew"
+    )]
+    DoesNotStart {
+        /// Where it is.
+        folder: PathBuf,
+        /// What it said.
+        message: String,
+        /// The machine's release.
+        release: String,
+    },
+}
+
+impl Qemu {
+    /// The command with which this QEMU starts.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.binary);
+        if let Some(root) = &self.root {
+            command.env("LD_LIBRARY_PATH", root.join("usr/lib/x86_64-linux-gnu"));
+            for folder in data_folders(root) {
+                command.arg("-L").arg(folder);
+            }
+        }
+        command
+    }
+
+    /// The minimal firmware qboot, where it is there: it starts the kernel without option ROMs.
+    pub fn minimal_firmware(&self) -> Option<PathBuf> {
+        let root = self.root.as_deref().unwrap_or(Path::new("/"));
+        data_folders(root).map(|folder| folder.join("qboot.rom")).into_iter().find(|path| path.is_file())
+    }
+}
+
+fn data_folders(root: &Path) -> [PathBuf; 2] {
+    ["usr/share/qemu", "usr/share/seabios"].map(|folder| root.join(folder))
+}
+
+/// Finds a QEMU: the installed one where it is fit, else the cache's, fetched where needed.
+pub fn find(cache: &Cache, progress: &dyn Fn(&str)) -> Result<Qemu, QemuError> {
+    let installed = installed();
+    match &installed {
+        Some(qemu) if is_fit(&qemu.version) => return Ok(qemu.clone()),
+        _ => {}
+    }
+    let found = installed.map_or("none".to_owned(), |qemu| qemu.version);
+    fetched(cache, progress).map_err(|error| match error {
+        FetchError::Start(error) => error,
+        FetchError::Apt(reason) => QemuError::Unfit { found, reason: reason.to_string() },
+        FetchError::Nothing => QemuError::Unfit {
+            found,
+            reason: "the distribution and its backports offer no newer one".to_owned(),
+        },
+    })
+}
+
+/// The QEMU on the PATH, whatever its version.
+pub fn installed() -> Option<Qemu> {
+    let path = std::env::var_os("PATH")?;
+    let binary = std::env::split_paths(&path).map(|dir| dir.join(PROGRAM)).find(|path| path.is_file())?;
+    let version = version(&mut Command::new(&binary)).ok()?;
+    Some(Qemu { binary, version, source: "installed".to_owned(), root: None })
+}
+
+enum FetchError {
+    Apt(AptError),
+    Start(QemuError),
+    Nothing,
+}
+
+impl From<AptError> for FetchError {
+    fn from(error: AptError) -> Self {
+        FetchError::Apt(error)
+    }
+}
+
+impl From<CacheError> for FetchError {
+    fn from(error: CacheError) -> Self {
+        FetchError::Apt(error.into())
+    }
+}
+
+fn fetched(cache: &Cache, progress: &dyn Fn(&str)) -> Result<Qemu, FetchError> {
+    let apt = Apt::open(cache, progress)?;
+    let package = "qemu-system-x86";
+    let version = apt.newest(package)?.ok_or(FetchError::Nothing)?;
+    if !is_fit(package_version(&version)) {
+        return Err(FetchError::Nothing);
+    }
+    let entry = format!("qemu/{}", version.replace([':', '/', '~', '+'], "_"));
+    let root = cache.folder::<FetchError>(&entry, |folder| {
+        progress(&format!("fetching QEMU {}", package_version(&version)));
+        for (name, version) in with_firmware(&apt, package, &version)? {
+            apt.unpack(&name, &version, folder)?;
+        }
+        Ok(())
+    })?;
+    let mut qemu = Qemu {
+        binary: root.join("usr/bin").join(PROGRAM),
+        version: String::new(),
+        source: format!("Debian package {package} {version}, unpacked in {}", root.display()),
+        root: Some(root.clone()),
+    };
+    qemu.version = self::version(&mut qemu.command()).map_err(|message| {
+        FetchError::Start(QemuError::DoesNotStart { folder: root, message, release: apt.release.clone() })
+    })?;
+    Ok(qemu)
+}
+
+/// What QEMU needs and the machine lacks. Its own parts must be of its own version even where an
+/// older one is installed.
+fn with_firmware(apt: &Apt, package: &str, version: &str) -> Result<Vec<(String, String)>, AptError> {
+    let mut packages = apt.closure(package, version)?;
+    for part in [package, "qemu-system-common", "qemu-system-data", "seabios"] {
+        if !packages.iter().any(|(name, _)| name == part) {
+            let newest = if part == package { Some(version.to_owned()) } else { apt.newest(part)? };
+            packages.extend(newest.map(|version| (part.to_owned(), version)));
+        }
+    }
+    Ok(packages)
+}
+
+/// `10.0.2` of a package's `1:10.0.2+ds-2+deb13u1~bpo12+1`.
+fn package_version(version: &str) -> &str {
+    let version = version.split_once(':').map_or(version, |(_, rest)| rest);
+    version.split(|c: char| !c.is_ascii_digit() && c != '.').next().unwrap_or_default()
+}
+
+fn is_fit(version: &str) -> bool {
+    let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= MINIMUM
+}
+
+fn version(command: &mut Command) -> Result<String, String> {
+    let output = command.arg("--version").output().map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let version = text.split("version ").nth(1).map(|rest| package_version(rest).to_owned());
+    version.ok_or_else(|| String::from_utf8_lossy(&output.stderr).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_packages_and_programs() {
+        assert_eq!(package_version("1:10.0.2+ds-2+deb13u1~bpo12+1"), "10.0.2");
+        assert!(is_fit("10.0.2") && is_fit("11.1") && !is_fit("7.2.22") && !is_fit(""));
+    }
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Runs on disk: one folder each, whole or absent.
+
+use crate::cache::{CacheError, write_whole};
+use crate::figures;
+use crate::guest::{Archive, Outcome, Stage};
+use crate::qemu::Accelerator;
+use crate::study::Case;
+use dyntick_explain::{Context, Explanation, explain};
+use dyntick_formats::{Observation, ObservationError, write_parquet};
+use dyntick_model::{CommandLine, CpuList, KernelVersion};
+use dyntick_observe::interrupts::Interrupts;
+use dyntick_observe::trace::{DecodeError, Recording};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What was asked of a run: all that decides its observations. Stored as `run.toml`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Which repetition, from 0.
+    pub repetition: u32,
+    /// What executed it.
+    pub accelerator: Accelerator,
+    /// QEMU's version.
+    pub qemu: String,
+    /// The kernel's release.
+    pub release: KernelVersion,
+    /// How the kernel came.
+    pub kernel_source: String,
+    /// SHA-256 of the kernel.
+    pub kernel_sha256: String,
+    /// Ticks per second of the kernel, from its configuration.
+    pub hz: u32,
+    /// SHA-256 of the guest image, and so of this program and of the tools.
+    pub image_sha256: String,
+    /// The whole kernel command line.
+    pub command_line: CommandLine,
+    /// The case.
+    pub case: Case,
+}
+
+impl Asked {
+    /// Names this run: the same for the same question, another for any other.
+    pub fn fingerprint(&self) -> String {
+        let text = serde_json::to_string(self).unwrap_or_default();
+        hex::encode(&Sha256::digest(text)[..6])
+    }
+
+    /// The run's folder name.
+    pub fn folder_name(&self) -> String {
+        format!("{}.{}.{}", self.case.slug(), self.repetition, self.fingerprint())
+    }
+}
+
+/// A whole run, explained.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// What was asked.
+    pub asked: Asked,
+    /// What the agent said.
+    pub outcome: Outcome,
+    /// What interrupted each CPU, and why.
+    pub explanation: Explanation,
+    /// All figures.
+    pub observations: Vec<Observation>,
+    /// Trace events that were lost, all CPUs together.
+    pub lost_events: u64,
+    /// Trace records that were not understood.
+    pub undecoded: u64,
+    /// Trace events that the kernel does not have.
+    pub missing_events: Vec<String>,
+    /// Wall time of each stage, s.
+    pub timing: BTreeMap<String, f64>,
+}
+
+/// Why a run cannot be kept or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A file operation.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// A file of the run is missing or unreadable.
+    #[error("{path}: {reason}; remove the run's folder and run the study again")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The trace.
+    #[error("the run's trace cannot be decoded: {0}")]
+    Decode(#[from] DecodeError),
+    /// The table of observations.
+    #[error(transparent)]
+    Observations(#[from] ObservationError),
+}
+
+const RUN: &str = "run.toml";
+const TIMING: &str = "timing.json";
+const OBSERVATIONS: &str = "observations.parquet";
+const RAW: &str = "raw";
+/// The guest's serial console.
+pub const CONSOLE: &str = "console.log";
+
+/// Keeps a run under `runs`: `folder` already holds the console and becomes the run.
+pub fn keep(
+    runs: &Path,
+    folder: tempfile::TempDir,
+    asked: &Asked,
+    archive: &Archive,
+    stages: &[(Stage, Duration)],
+) -> Result<Run, StoreError> {
+    let path = folder.path();
+    for (name, bytes) in &archive.0 {
+        write_whole(&path.join(RAW).join(name), bytes)?;
+    }
+    let timing: BTreeMap<String, f64> = stages
+        .iter()
+        .map(|(stage, time)| (format!("{stage:?}").to_lowercase(), time.as_secs_f64()))
+        .collect();
+    let damaged = |file: &str, reason: String| StoreError::Damaged { path: path.join(file), reason };
+    let text = toml::to_string_pretty(asked).map_err(|error| damaged(RUN, error.to_string()))?;
+    write_whole(&path.join(RUN), text.as_bytes())?;
+    let json = serde_json::to_vec_pretty(&timing).map_err(|error| damaged(TIMING, error.to_string()))?;
+    write_whole(&path.join(TIMING), &json)?;
+    let run = load(path)?;
+    write_whole(&path.join(OBSERVATIONS), &write_parquet(&run.observations)?)?;
+    let place = runs.join(asked.folder_name());
+    std::fs::rename(folder.keep(), &place).map_err(|error| CacheError::from_io(&place, error))?;
+    Ok(Run { folder: place, ..run })
+}
+
+/// Reads a whole run and explains it.
+pub fn load(folder: &Path) -> Result<Run, StoreError> {
+    let files = Files { folder };
+    let asked: Asked = files.toml(RUN)?;
+    let outcome: Outcome = files.json(&format!("{RAW}/outcome.json"))?;
+    let recording = files.recording()?;
+    let decoded = recording.decode()?;
+    let interrupts = |name: &str| files.text(&format!("{RAW}/{name}")).map(|text| Interrupts::parse(&text));
+    let interrupts = interrupts("interrupts.after")?.since(&interrupts("interrupts.before")?);
+    let comms: BTreeMap<i32, String> = files.json(&format!("{RAW}/comms.json"))?;
+    let explanation = explain(&decoded.events, &context(&asked, &outcome, &comms));
+    Ok(Run {
+        folder: folder.to_owned(),
+        observations: figures::of_run(&explanation, &interrupts, &outcome),
+        timing: files.json(TIMING)?,
+        lost_events: decoded.lost.values().sum(),
+        undecoded: decoded.undecoded,
+        missing_events: recording.metadata.missing_events,
+        asked,
+        outcome,
+        explanation,
+    })
+}
+
+/// The run of this question among `runs`, if it is whole.
+pub fn find(runs: &Path, asked: &Asked) -> Option<Run> {
+    load(&runs.join(asked.folder_name())).ok()
+}
+
+/// The files of a run that must be the same in every repetition in virtual time: all but the timing.
+pub fn comparable_files(folder: &Path) -> std::io::Result<BTreeMap<String, Vec<u8>>> {
+    let mut files = BTreeMap::new();
+    for place in [PathBuf::new(), PathBuf::from(RAW)] {
+        for entry in std::fs::read_dir(folder.join(&place))? {
+            let path = entry?.path();
+            let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
+            if path.is_file() && name != TIMING {
+                files.insert(name, std::fs::read(&path)?);
+            }
+        }
+    }
+    Ok(files)
+}
+
+fn context(asked: &Asked, outcome: &Outcome, comms: &BTreeMap<i32, String>) -> Context {
+    let line = &asked.command_line;
+    let cpus = CpuList::first(asked.case.cpus);
+    let list = |text: &str| text.parse::<CpuList>().unwrap_or_default();
+    let nohz_full = line.get("nohz_full").map(list).unwrap_or_default();
+    let offloaded = line.get("rcu_nocbs").map(list).unwrap_or_default();
+    Context {
+        hz: asked.hz,
+        rcu_nocbs: offloaded.iter().chain(nohz_full.iter()).collect(),
+        isolated: line.get("isolcpus").map(isolated).unwrap_or_default(),
+        nohz_full,
+        cpus,
+        kernel: asked.release.clone(),
+        window: outcome.window_ns,
+        timekeeper: None,
+        comms: comms.iter().map(|(pid, comm)| (*pid, comm.as_str().into())).collect(),
+    }
+}
+
+/// The CPUs of `isolcpus=`, behind its flags; without flags it means `domain`.
+fn isolated(value: &str) -> CpuList {
+    let (flags, cpus): (Vec<&str>, Vec<&str>) =
+        value.split(',').partition(|part| part.starts_with(|c: char| c.is_ascii_alphabetic()));
+    let applies = flags.is_empty() || flags.contains(&"domain");
+    if applies { cpus.join(",").parse().unwrap_or_default() } else { CpuList::default() }
+}
+
+struct Files<'a> {
+    folder: &'a Path,
+}
+
+impl Files<'_> {
+    fn damaged(&self, name: &str, reason: impl std::fmt::Display) -> StoreError {
+        StoreError::Damaged { path: self.folder.join(name), reason: reason.to_string() }
+    }
+
+    fn bytes(&self, name: &str) -> Result<Vec<u8>, StoreError> {
+        std::fs::read(self.folder.join(name)).map_err(|error| self.damaged(name, error))
+    }
+
+    fn text(&self, name: &str) -> Result<String, StoreError> {
+        self.bytes(name).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn json<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, StoreError> {
+        serde_json::from_slice(&self.bytes(name)?).map_err(|error| self.damaged(name, error))
+    }
+
+    fn toml<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, StoreError> {
+        toml::from_str(&self.text(name)?).map_err(|error| self.damaged(name, error))
+    }
+
+    fn recording(&self) -> Result<Recording, StoreError> {
+        let mut recording =
+            Recording { metadata: self.json(&format!("{RAW}/trace.json"))?, ..Recording::default() };
+        for cpu in recording.metadata.stats.keys() {
+            recording.raw.insert(*cpu, self.bytes(&format!("{RAW}/trace.cpu{cpu}"))?);
+        }
+        Ok(recording)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn isolcpus_with_and_without_flags() {
+        let cpus = |text: &str| isolated(text).to_string();
+        assert_eq!(cpus("1-3"), "1-3");
+        assert_eq!(cpus("domain,managed_irq,2,4-5"), "2,4-5");
+        assert_eq!(cpus("nohz,1"), "", "that isolates from the tick, not from the scheduler");
+    }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Study files: one question, the cases that answer it, and the claims that are judged.
+//! The book's chapter "Study files" documents every key.
+
+pub mod check;
+pub mod claims;
+mod matrix;
+mod parse;
+mod reader;
+mod units;
+
+pub use reader::{Problem, Problems};
+
+use crate::guest::{Script, Task};
+use claims::Claim;
+use dyntick_model::{Clock, CommandLine, CpuList};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A study.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Study {
+    /// A short name: the file's, without its ending.
+    pub name: String,
+    /// What it is called.
+    pub title: String,
+    /// What it asks.
+    pub question: String,
+    /// What a newcomer must know to understand the answer.
+    pub description: String,
+    /// What others found.
+    pub published: Option<Published>,
+    /// The cases, matrices expanded.
+    pub cases: Vec<Case>,
+    /// What is judged.
+    pub claims: Vec<Claim>,
+}
+
+/// Published figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Published {
+    /// Who, where and when.
+    pub source: String,
+    /// The figures.
+    pub figures: Vec<PublishedFigure>,
+}
+
+/// One published figure, set beside ours.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PublishedFigure {
+    /// What it is, in words.
+    pub label: String,
+    /// As it was published.
+    pub value: String,
+    /// The case of ours that it stands beside.
+    pub case: String,
+    /// The figure of ours.
+    pub figure: String,
+    /// The unit of both.
+    pub unit: String,
+}
+
+/// One configuration, complete.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Case {
+    /// Name and matrix labels, as `nohz-full/debian:6.12`.
+    pub id: String,
+    /// The name in the file.
+    pub name: String,
+    /// What it is, for people.
+    pub title: String,
+    /// The matrix labels, joined by `/`; empty without a matrix.
+    pub variant: String,
+    /// As [`crate::kernels::Spec`] reads it.
+    pub kernel: String,
+    /// The clock.
+    pub clock: Clock,
+    /// Number of virtual CPUs.
+    pub cpus: u32,
+    /// Memory, bytes.
+    pub memory: u64,
+    /// What is added to the kernel command line.
+    pub append: CommandLine,
+    /// Settings by sysctl name.
+    pub sysctl: BTreeMap<String, String>,
+    /// Other files of the guest's kernel to write, by path.
+    pub write: BTreeMap<String, String>,
+    /// Idleness of the other CPUs that counts as settled, ns.
+    pub settle_ns: u64,
+    /// Longest wait for it, ns.
+    pub settle_limit_ns: u64,
+    /// Length of the window, ns.
+    pub measure_ns: u64,
+    /// The CPUs that the study is about.
+    pub measured_cpus: CpuList,
+    /// How often it is run (wall clock only).
+    pub repeat: u32,
+    /// Wall time after which the guest counts as hung, ns.
+    pub timeout_ns: u64,
+    /// Trace events beyond the usual ones.
+    pub events: Vec<String>,
+    /// Trace buffer per CPU, bytes.
+    pub trace_buffer: u64,
+    /// Real tools that go into the guest.
+    pub tools: Vec<String>,
+    /// Kernel modules that are loaded.
+    pub modules: Vec<String>,
+    /// What runs during the window.
+    pub tasks: Vec<Task>,
+    /// The fixed piece of work, timed after the window.
+    pub script: Option<Script>,
+}
+
+impl Case {
+    /// The id as a folder name.
+    pub fn slug(&self) -> String {
+        self.id.replace(['/', ':', ' '], "-")
+    }
+}
+
+/// Why a study could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum StudyError {
+    /// The file itself.
+    #[error("cannot read the study {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// What stands in it.
+    #[error(transparent)]
+    Problems(#[from] Problems),
+}
+
+impl Study {
+    /// Reads a study file.
+    pub fn load(path: &Path) -> Result<Self, StudyError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| StudyError::Read { path: path.to_owned(), source })?;
+        Ok(parse::study(path, &text)?)
+    }
+
+    /// The case of this id.
+    pub fn case(&self, id: &str) -> Option<&Case> {
+        self.cases.iter().find(|case| case.id == id)
+    }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a long command is doing: a line per case on a terminal, plain lines elsewhere.
+
+use dyntick_lab::guest::Stage;
+use dyntick_lab::lab::Progress;
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// Shows progress on standard error.
+pub struct Display {
+    terminal: bool,
+    bars: MultiProgress,
+    running: Mutex<BTreeMap<String, ProgressBar>>,
+}
+
+impl Display {
+    /// For whatever standard error is.
+    pub fn new() -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        Self { terminal, bars: MultiProgress::new(), running: Mutex::default() }
+    }
+
+    /// Takes one step of progress, from any thread.
+    pub fn show(&self, progress: Progress) {
+        match progress {
+            Progress::Preparing(text) => self.line(&format!("  {text}")),
+            Progress::Stage { case, stage } => self.stage(case, stage),
+            Progress::Ended { case, failure, kept } => {
+                self.remove(&case);
+                self.line(&match failure {
+                    Some(reason) => format!("✗ {case}: {reason}"),
+                    None if kept => format!("✓ {case} (whole from an earlier run)"),
+                    None => format!("✓ {case}"),
+                });
+            }
+        }
+    }
+
+    fn stage(&self, case: String, stage: Stage) {
+        if !self.terminal {
+            return;
+        }
+        let mut running = self.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let bar = running.entry(case.clone()).or_insert_with(|| {
+            let bar = self.bars.add(ProgressBar::new_spinner());
+            bar.enable_steady_tick(Duration::from_millis(120));
+            bar.set_style(ProgressStyle::default_spinner());
+            bar
+        });
+        bar.set_message(format!("{case}: {}", in_words(stage)));
+    }
+
+    fn remove(&self, case: &str) {
+        let mut running = self.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(bar) = running.remove(case) {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn line(&self, text: &str) {
+        if self.terminal {
+            // Printed above the spinners; when that fails there is nobody to tell.
+            let _ = self.bars.println(text);
+        } else {
+            eprintln!("{text}");
+        }
+    }
+}
+
+fn in_words(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Boot => "booting",
+        Stage::Settle => "waiting until the other CPUs are at rest",
+        Stage::Measure => "measuring",
+        Stage::Script => "timing the script",
+        Stage::Collect => "collecting",
+        Stage::Done => "done",
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The verbs: one file each.
+
+mod lab;
+
+use anyhow::Result;
+use clap::Subcommand;
+use std::process::ExitCode;
+
+/// All verbs.
+#[derive(Subcommand)]
+pub enum Verb {
+    /// Boot real kernels in virtual machines and measure what interrupts their CPUs
+    #[command(subcommand)]
+    Lab(lab::LabVerb),
+}
+
+impl Verb {
+    /// Does what was asked; the status is 0, or 1 where a check failed.
+    pub fn run(self) -> Result<ExitCode> {
+        match self {
+            Verb::Lab(verb) => verb.run(),
+        }
+    }
+}
