@@ -83,7 +83,11 @@ fn schema() -> Result<Type, ObservationError> {
     Ok(Type::group_type_builder("observations").with_fields(fields).build()?)
 }
 
-fn write_column(writer: &mut ColumnWriter, rows: &[Observation], column: usize) -> Result<(), ObservationError> {
+fn write_column(
+    writer: &mut ColumnWriter,
+    rows: &[Observation],
+    column: usize,
+) -> Result<(), ObservationError> {
     match writer {
         ColumnWriter::Int32ColumnWriter(writer) => {
             let cpus: Vec<i32> = rows.iter().filter_map(|row| row.cpu).map(|cpu| cpu as i32).collect();
@@ -120,7 +124,11 @@ mod tests {
             value,
             unit: "1".into(),
         };
-        vec![row(Some(1), "ticks", "", 2500.0), row(None, "script_ns", "", 0.5), row(Some(0), "softirq", "RCU", 7.0)]
+        vec![
+            row(Some(1), "ticks", "", 2500.0),
+            row(None, "script_ns", "", 0.5),
+            row(Some(0), "softirq", "RCU", 7.0),
+        ]
     }
 
     #[test]

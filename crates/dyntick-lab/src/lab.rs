@@ -2,7 +2,7 @@
 //! Running studies: every case that is not yet whole, several at a time.
 
 use crate::cache::{Cache, CacheError, write_whole};
-use crate::guest::{Job, Stage};
+use crate::guest::{Job, Script, Stage, Task, Work};
 use crate::image::{self, Image, ImageError};
 use crate::kernels::{self, Kernel, KernelError};
 use crate::qemu::probe::{self, KvmProbe};
@@ -264,7 +264,8 @@ impl<'a> Lab<'a> {
         let folder = tempfile::Builder::new().prefix(&prefix).tempdir_in(runs).map_err(io)?;
         let console = folder.path().join(CONSOLE);
         let machine = self.machine(prepared, &console);
-        let job = serde_json::to_vec(&job(case)).unwrap_or_default();
+        let job = job(case).map_err(|error| (error.into(), Vec::new()))?;
+        let job = serde_json::to_vec(&job).unwrap_or_default();
         let watch = |stage| (self.watch)(Progress::Stage { case: case.id.clone(), stage });
         let result = run(&machine, &job, Duration::from_nanos(case.timeout_ns), &watch);
         let ended = result.map_err(|error| (error.into(), console_tail(&console)))?;
@@ -316,7 +317,7 @@ impl<'a> Lab<'a> {
     pub fn shell(&self, case: &Case, command: Vec<String>) -> Result<(), LabError> {
         let prepared = self.prepare(case, 0)?;
         let machine = self.machine(&prepared, Path::new(""));
-        let job = Job { shell: Some(command), ..job(case) };
+        let job = Job { shell: Some(command), ..job(case)? };
         crate::qemu::shell(&machine, &serde_json::to_vec(&job).unwrap_or_default())?;
         Ok(())
     }
@@ -348,8 +349,24 @@ fn console_tail(console: &Path) -> Vec<String> {
     lines[lines.len().saturating_sub(LINES)..].to_vec()
 }
 
-fn job(case: &Case) -> Job {
-    Job {
+/// The case as the agent is told it, with the paths at which the tools stand in the guest.
+fn job(case: &Case) -> Result<Job, ImageError> {
+    let placed = |words: &[String]| -> Result<Vec<String>, ImageError> {
+        let Some((program, arguments)) = words.split_first() else { return Ok(Vec::new()) };
+        let path = image::find_tool(program)?.to_string_lossy().into_owned();
+        Ok([path].into_iter().chain(arguments.iter().cloned()).collect())
+    };
+    let task = |task: &Task| {
+        let work = match &task.work {
+            Work::Tool(words) => Work::Tool(placed(words)?),
+            builtin => builtin.clone(),
+        };
+        Ok(Task { work, ..task.clone() })
+    };
+    let script = |script: &Script| -> Result<Script, ImageError> {
+        Ok(Script { run: placed(&script.run)?, ..script.clone() })
+    };
+    Ok(Job {
         measured_cpus: case.measured_cpus.clone(),
         sysctl: case.sysctl.clone(),
         write: case.write.clone(),
@@ -358,10 +375,10 @@ fn job(case: &Case) -> Job {
         measure_ns: case.measure_ns,
         events: EVENTS.iter().map(|event| (*event).to_owned()).chain(case.events.iter().cloned()).collect(),
         buffer_kib: (case.trace_buffer >> 10) as u32,
-        tasks: case.tasks.clone(),
-        script: case.script.clone(),
+        tasks: case.tasks.iter().map(task).collect::<Result<_, ImageError>>()?,
+        script: case.script.as_ref().map(script).transpose()?,
         shell: None,
-    }
+    })
 }
 
 /// The runs of a study as figures for its claims.

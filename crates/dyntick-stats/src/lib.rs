@@ -43,7 +43,10 @@ mod tests {
     #[test]
     fn by_hand() {
         let summary = Summary::of(&[4.0, 2.0, 6.0, f64::NAN]).unwrap();
-        assert_eq!((summary.count, summary.min, summary.median, summary.mean, summary.max), (3, 2.0, 4.0, 4.0, 6.0));
+        assert_eq!(
+            (summary.count, summary.min, summary.median, summary.mean, summary.max),
+            (3, 2.0, 4.0, 4.0, 6.0)
+        );
         assert_eq!(summary.deviation, 2.0);
         assert_eq!(Summary::of(&[7.0]).unwrap().deviation, 0.0);
         assert_eq!(Summary::of(&[]), None);

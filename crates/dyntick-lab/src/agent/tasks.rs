@@ -70,7 +70,7 @@ fn start(task: &Task, number: usize) -> Result<Child> {
 
 fn tool(words: &[String]) -> Result<Command> {
     let (program, arguments) = words.split_first().context("a task without a program")?;
-    let mut command = Command::new(crate::image::find_tool(program)?);
+    let mut command = Command::new(program);
     command.args(arguments);
     Ok(command)
 }
@@ -148,7 +148,10 @@ pub fn run_task(work: &str) -> Result<()> {
     // A task must not fault pages in while it is measured.
     let _ = rustix::process::setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None });
     let _ = rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT);
-    match serde_json::from_str(work)? {
+    let work: Work = serde_json::from_str(work)?;
+    // The report names tasks as the kernel does.
+    let _ = std::fs::write("/proc/self/comm", work.name());
+    match work {
         Work::Spin => loop {
             spin_block();
         },

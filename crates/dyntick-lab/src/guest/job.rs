@@ -58,6 +58,18 @@ pub enum Work {
     Tool(Vec<String>),
 }
 
+impl Work {
+    /// A name for it: the study's word for a built-in task, the program of a tool.
+    pub fn name(&self) -> &str {
+        match self {
+            Work::Spin => "spin",
+            Work::RcuFree => "rcu-free",
+            Work::SyscallLoop => "syscall-loop",
+            Work::Tool(words) => words.first().map_or("", String::as_str),
+        }
+    }
+}
+
 /// A fixed piece of work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Script {

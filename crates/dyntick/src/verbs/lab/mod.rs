@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab …`
 
+mod report;
 mod run;
 
 use anyhow::{Context, Result};

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab run`: a study from its file to its report.
 
-use super::own_binary;
+use super::{own_binary, report};
 use crate::progress::Display;
 use anyhow::{Result, bail};
 use clap::Args;
-use dyntick_lab::cache::Cache;
-use dyntick_lab::lab::{Lab, RunFigures};
+use dyntick_lab::cache::{Cache, write_whole};
+use dyntick_lab::lab::{CaseResult, Lab, RunFigures};
 use dyntick_lab::study::{Case, Study, claims};
 use dyntick_model::Clock;
+use dyntick_report::Block;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -53,38 +55,52 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
     let results = lab.run_all(&study.cases, &out.join("runs"), arguments.jobs);
     let verdicts = claims::judge(&study, &RunFigures(&results));
-    for verdict in &verdicts {
-        println!("{} {:?}", verdict.claim.text, verdict.rulings);
-        for line in &verdict.evidence {
-            println!("    {line}");
-        }
+    let document = report::document(&study, &results, &verdicts);
+    write_whole(&out.join("report.html"), dyntick_report::html(&document).as_bytes())?;
+    let picture = document.blocks.iter().find_map(|block| match block {
+        Block::Timeline(timeline) => Some(dyntick_report::svg(timeline)),
+        _ => None,
+    });
+    if let Some(picture) = picture {
+        write_whole(&out.join("timeline.svg"), picture.as_bytes())?;
     }
-    for result in &results {
-        match &result.run {
-            Ok(run) => {
-                println!(
-                    "== {} {:?} lost {} undecoded {} {:?} {:?}",
-                    result.case.id,
-                    run.timing,
-                    run.lost_events,
-                    run.undecoded,
-                    run.missing_events,
-                    run.outcome
-                );
-                for s in &run.explanation.per_cpu {
-                    println!(
-                        "  cpu{} ticks {} lt {} int {} unattr {}",
-                        s.cpu, s.ticks, s.local_timer, s.interruptions, s.unattributed
-                    );
-                    for c in &s.by_cause {
-                        println!("     {} {} {} {:?} {:?}", c.cause, c.count, c.ticks, c.functions, c.chain);
-                    }
-                }
-            }
-            Err(error) => println!("== {} {error} {:?}", result.case.id, result.console_tail),
-        }
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&json(&study, &results, &verdicts))?);
+    } else {
+        let colour = std::io::stdout().is_terminal();
+        print!("{}", dyntick_report::terminal(&document, COLUMNS, colour));
+        println!("\nThe report: {}", out.join("report.html").display());
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(status(&results))
+}
+
+/// The width that every terminal of today has.
+const COLUMNS: usize = 100;
+
+/// 1 where a guest failed, 2 where the input or this machine was at fault. A claim that is not
+/// reproduced is a result and no failure.
+fn status(results: &[CaseResult]) -> ExitCode {
+    let errors: Vec<_> = results.iter().filter_map(|result| result.run.as_ref().err()).collect();
+    match errors.iter().any(|error| !error.is_guest_failure()) {
+        true => ExitCode::from(2),
+        false => ExitCode::from(u8::from(!errors.is_empty())),
+    }
+}
+
+fn json(study: &Study, results: &[CaseResult], verdicts: &[claims::Verdict]) -> serde_json::Value {
+    let case = |result: &CaseResult| match &result.run {
+        Ok(run) => serde_json::json!({
+            "case": result.case.id, "repetition": result.repetition, "folder": run.folder, "asked": run.asked,
+            "outcome": run.outcome, "observations": run.observations, "cpus": run.explanation.per_cpu,
+            "lost_events": run.lost_events, "undecoded": run.undecoded, "missing_events": run.missing_events,
+        }),
+        Err(error) => serde_json::json!({
+            "case": result.case.id, "repetition": result.repetition, "failure": error.to_string(),
+            "console": result.console_tail,
+        }),
+    };
+    let runs: Vec<_> = results.iter().map(case).collect();
+    serde_json::json!({ "study": study, "runs": runs, "verdicts": verdicts })
 }
 
 fn chosen(study: &Study, arguments: &Arguments) -> Result<Vec<Case>> {

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From a study's runs to the document that is printed.
+
+use dyntick_explain::{CauseCount, Interruption, Summary, rules};
+use dyntick_lab::lab::{CaseResult, figure_of};
+use dyntick_lab::store::Run;
+use dyntick_lab::study::claims::{self, number};
+use dyntick_lab::study::{Published, Study};
+use dyntick_model::{Clock, KernelVersion};
+use dyntick_report::{
+    Block, Column, Document, Failure, Finding, Lane, Mark, Ruling, Table, Timeline, Verdict, numbers,
+};
+use std::collections::BTreeMap;
+
+/// The end of each window that the timeline shows enlarged, ns.
+const ZOOM_NS: u64 = 100_000_000;
+
+/// The whole report of a study.
+pub fn document(study: &Study, results: &[CaseResult], verdicts: &[claims::Verdict]) -> Document {
+    let runs: Vec<&Run> = results.iter().filter_map(|result| result.run.as_ref().ok()).collect();
+    let mut blocks =
+        vec![Block::Heading("What the measured CPUs took".into()), Block::Table(overview(&runs))];
+    blocks.extend(study.published.iter().map(|published| Block::Table(beside(published, study, &runs))));
+    if !runs.is_empty() {
+        blocks.push(Block::Heading("When".into()));
+        blocks.push(Block::Timeline(timeline(&runs)));
+        blocks.push(Block::Heading("Why, and what removes it".into()));
+        blocks.extend(findings(&runs));
+    }
+    if !verdicts.is_empty() {
+        blocks.push(Block::Heading("The published claims".into()));
+        blocks.push(Block::Verdicts(verdicts.iter().map(verdict).collect()));
+    }
+    let failures: Vec<Failure> = results.iter().filter_map(failure).collect();
+    if !failures.is_empty() {
+        blocks.push(Block::Heading("Runs that failed".into()));
+        blocks.push(Block::Failures(failures));
+    }
+    blocks.push(Block::Heading("How it was measured".into()));
+    blocks.push(Block::Pairs(provenance(&runs)));
+    Document {
+        title: study.title.clone(),
+        question: study.question.clone(),
+        lead: vec![study.description.clone()],
+        blocks,
+    }
+}
+
+/// The picture of a study's runs: a lane per case, a colour per cause.
+pub fn timeline(runs: &[&Run]) -> Timeline {
+    let classes = classes(runs);
+    let lanes = runs.iter().map(|run| lane(run, &classes)).collect();
+    Timeline {
+        caption:
+            "Timer interrupts of the measured CPUs, coloured by cause. A solid bar is too many to tell apart."
+                .into(),
+        window_ns: runs.iter().map(|run| window_ns(run)).max().unwrap_or(0),
+        zoom_ns: ZOOM_NS,
+        classes: classes.iter().map(|cause| (cause.clone(), title_of(cause))).collect(),
+        lanes,
+    }
+}
+
+fn window_ns(run: &Run) -> u64 {
+    run.outcome.window_ns.1 - run.outcome.window_ns.0
+}
+
+/// What of a run concerns the measured CPUs.
+fn measured(run: &Run) -> impl Iterator<Item = &Summary> {
+    run.explanation.per_cpu.iter().filter(|summary| run.asked.case.measured_cpus.contains(summary.cpu))
+}
+
+fn timer_interrupts(run: &Run) -> impl Iterator<Item = &Interruption> {
+    let cpus = &run.asked.case.measured_cpus;
+    run.explanation.interruptions.iter().filter(|i| cpus.contains(i.cpu) && i.kind.is_local_timer())
+}
+
+/// The causes of timer interrupts in all runs, the most frequent first.
+fn classes(runs: &[&Run]) -> Vec<String> {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for interruption in runs.iter().flat_map(|run| timer_interrupts(run)) {
+        *counts.entry(interruption.cause.as_str().to_owned()).or_default() += 1;
+    }
+    let mut causes: Vec<(u64, String)> = counts.into_iter().map(|(cause, count)| (count, cause)).collect();
+    causes.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    causes.into_iter().map(|(_, cause)| cause).collect()
+}
+
+fn lane(run: &Run, classes: &[String]) -> Lane {
+    let mark = |interruption: &Interruption| {
+        let class = classes.iter().position(|cause| cause == interruption.cause.as_str())?;
+        Some(Mark { at_ns: interruption.start_ns.saturating_sub(run.outcome.window_ns.0), class })
+    };
+    let per_second: f64 = measured(run).map(|summary| summary.local_timer_per_second).sum();
+    Lane {
+        name: name_of(run),
+        figure: format!("{} /s", numbers::rate(per_second)),
+        marks: timer_interrupts(run).filter_map(mark).collect(),
+    }
+}
+
+/// The case's name with the kernel's series, as `nohz-full 6.12`.
+fn name_of(run: &Run) -> String {
+    let version = &run.asked.release;
+    let case = &run.asked.case;
+    let repetition = if case.repeat > 1 { format!(" #{}", run.asked.repetition + 1) } else { String::new() };
+    format!("{}, {}.{}{repetition}", case.name, version.major, version.minor)
+}
+
+fn overview(runs: &[&Run]) -> Table {
+    let row = |run: &&Run| {
+        let sum = |figure: fn(&Summary) -> f64| measured(run).map(figure).sum::<f64>();
+        let cpus = run.asked.case.measured_cpus.len() as f64;
+        vec![
+            run.asked.case.title.clone(),
+            format!("{}.{}", run.asked.release.major, run.asked.release.minor),
+            numbers::rate(sum(|s| s.local_timer_per_second)),
+            numbers::rate(sum(|s| s.ticks_per_second)),
+            numbers::percent(sum(|s| s.share_of_hz) / cpus),
+            numbers::count(sum(|s| s.interruptions as f64) as u64),
+            figure_of(run, "script_s", None).map_or(String::new(), |seconds| format!("{seconds:.4}")),
+            main_cause(run),
+        ]
+    };
+    let hz: Vec<String> = runs.iter().map(|run| run.asked.hz.to_string()).collect();
+    let windows: Vec<String> =
+        runs.iter().map(|run| format!("{:.0} s", window_ns(run) as f64 / 1e9)).collect();
+    Table {
+        caption: format!("HZ={} in these kernels; windows of {}.", distinct(hz), distinct(windows)),
+        columns: vec![
+            Column::text("case"),
+            Column::text("Linux"),
+            Column::figure("timer irqs", "1/s"),
+            Column::figure("ticks", "1/s"),
+            Column::figure("of HZ", ""),
+            Column::figure("all", "count"),
+            Column::figure("script", "s"),
+            Column::text("mainly because"),
+        ],
+        rows: runs.iter().map(row).collect(),
+        notes: vec![
+            "timer irqs: local timer interrupts (ticks and all other timers), as perf's \
+             irq_vectors:local_timer_entry counts them; all: interruptions of every kind in the window."
+                .into(),
+        ],
+    }
+}
+
+fn main_cause(run: &Run) -> String {
+    let most =
+        measured(run).flat_map(|summary| &summary.by_cause).max_by_key(|cause| (cause.ticks, cause.count));
+    most.map_or("nothing: not interrupted at all".to_owned(), |cause| title_of(cause.cause.as_str()))
+}
+
+fn title_of(cause: &str) -> String {
+    let (class, member) = cause.split_once(':').unwrap_or((cause, ""));
+    let id = if member.is_empty() {
+        dyntick_explain::CauseId::class(class)
+    } else {
+        dyntick_explain::CauseId::member(class, member)
+    };
+    let title = rules::get(&id).title.to_owned();
+    // A rule for a whole class does not name its member.
+    if member.is_empty() || rules::get(&id).id == cause { title } else { format!("{title}: {member}") }
+}
+
+fn beside(published: &Published, study: &Study, runs: &[&Run]) -> Table {
+    let mut variants: Vec<&str> = study.cases.iter().map(|case| case.variant.as_str()).collect();
+    variants.sort_unstable();
+    variants.dedup();
+    let ours = |figure: &claims::Check, variant: &str| {
+        let run = runs
+            .iter()
+            .find(|run| run.asked.case.name == figure.case && run.asked.case.variant == variant)?;
+        figure_of(run, &figure.figure, None).map(number)
+    };
+    let row = |figure: &dyntick_lab::study::PublishedFigure| {
+        let reference = claims::Check {
+            case: figure.case.clone(),
+            figure: figure.figure.clone(),
+            cpu: None,
+            ratio_to: None,
+            is: None,
+        };
+        let ours = variants.iter().map(|variant| ours(&reference, variant).unwrap_or("–".into()));
+        let unit = figure.unit.clone();
+        [figure.label.clone(), unit, figure.value.clone()].into_iter().chain(ours).collect()
+    };
+    let mut columns =
+        vec![Column::text("published figure"), Column::text("unit"), Column::figure("theirs", "")];
+    columns.extend(
+        variants.iter().map(|variant| Column::figure(if variant.is_empty() { "ours" } else { variant }, "")),
+    );
+    Table {
+        caption: format!("Beside the published figures ({}).", published.source),
+        columns,
+        rows: published.figures.iter().map(row).collect(),
+        notes: Vec::new(),
+    }
+}
+
+/// Every cause on the measured CPUs, those that most ticks go back to first.
+fn findings(runs: &[&Run]) -> Vec<Block> {
+    let mut by_cause: BTreeMap<String, Vec<(&Run, &CauseCount)>> = BTreeMap::new();
+    for run in runs {
+        for cause in measured(run).flat_map(|summary| &summary.by_cause) {
+            by_cause.entry(cause.cause.as_str().to_owned()).or_default().push((run, cause));
+        }
+    }
+    let mut causes: Vec<Vec<(&Run, &CauseCount)>> = by_cause.into_values().collect();
+    let weight = |cases: &[(&Run, &CauseCount)]| -> (u64, u64) {
+        (cases.iter().map(|(_, c)| c.ticks).sum(), cases.iter().map(|(_, c)| c.count).sum())
+    };
+    causes.sort_by_key(|cases| std::cmp::Reverse(weight(cases)));
+    let unattributed: u64 =
+        runs.iter().flat_map(|run| measured(run)).map(|summary| summary.unattributed).sum();
+    let all: u64 = runs.iter().flat_map(|run| measured(run)).map(|summary| summary.interruptions).sum();
+    let share = if all == 0 { 0.0 } else { unattributed as f64 / all as f64 };
+    let sentence = format!(
+        "Of {} interruptions of the measured CPUs in all runs, {} ({}) could not be attributed to a cause.",
+        numbers::count(all),
+        numbers::count(unattributed),
+        numbers::percent(share)
+    );
+    vec![Block::Paragraph(sentence), Block::Findings(causes.iter().map(|cases| finding(cases)).collect())]
+}
+
+fn finding(cases: &[(&Run, &CauseCount)]) -> Finding {
+    let (run, most) =
+        cases.iter().max_by_key(|(_, cause)| (cause.ticks, cause.count)).copied().unwrap_or(cases[0]);
+    let rule = rules::get(&most.cause);
+    let occurrence = |(run, cause): &(&Run, &CauseCount)| {
+        let rest = if cause.ticks == cause.count {
+            String::new()
+        } else {
+            format!(", {} interruptions", cause.count)
+        };
+        format!("{}: {} ticks{rest}", name_of(run), numbers::count(cause.ticks))
+    };
+    let versions: Vec<&KernelVersion> = cases.iter().map(|(run, _)| &run.asked.release).collect();
+    let mut fixes: Vec<(String, String)> = Vec::new();
+    for fix in versions.iter().flat_map(|version| rule.fixes_for(version)) {
+        let fix = (fix.setting.to_string(), fix.effect.to_string());
+        if !fixes.contains(&fix) {
+            fixes.push(fix);
+        }
+    }
+    let mut functions: Vec<(&str, u64)> =
+        most.functions.iter().map(|(name, count)| (&**name, *count)).collect();
+    functions.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
+    Finding {
+        title: title_of(most.cause.as_str()),
+        occurrence: cases.iter().map(occurrence).collect::<Vec<_>>().join("; "),
+        explanation: rule.explanation.to_owned(),
+        chain: most.chain.clone(),
+        functions: functions.iter().map(|(name, count)| format!("{name} ×{count}")).collect(),
+        fixes,
+        source: format!("{} (as seen on {})", rule.source, run.asked.release),
+    }
+}
+
+fn verdict(verdict: &claims::Verdict) -> Verdict {
+    let ruling = |ruling: claims::Ruling| match ruling {
+        claims::Ruling::Reproduced => Ruling::Reproduced,
+        claims::Ruling::NotReproduced => Ruling::NotReproduced,
+        claims::Ruling::CannotTell => Ruling::CannotTell,
+    };
+    Verdict {
+        claim: verdict.claim.text.clone(),
+        rulings: verdict.rulings.iter().map(|(variant, r)| (variant.clone(), ruling(*r))).collect(),
+        evidence: verdict.evidence.clone(),
+        comment: verdict.claim.comment.clone().unwrap_or_default(),
+    }
+}
+
+fn failure(result: &CaseResult) -> Option<Failure> {
+    let error = result.run.as_ref().err()?;
+    Some(Failure {
+        name: result.case.id.clone(),
+        reason: error.to_string(),
+        console: result.console_tail.clone(),
+    })
+}
+
+fn provenance(runs: &[&Run]) -> Vec<(String, String)> {
+    let all = |value: fn(&Run) -> String| distinct(runs.iter().map(|run| value(run)).collect());
+    let restless = |run: &Run| match run.outcome.settled.restless.is_empty() {
+        true => "all other CPUs came to rest before the window".to_owned(),
+        false => format!("CPUs {} never came to rest ({})", run.outcome.settled.restless, run.asked.case.id),
+    };
+    let mut pairs = vec![
+        ("clock".to_owned(), all(|run| clock(run.asked.case.clock).to_owned())),
+        ("executed by".to_owned(), all(|run| format!("QEMU {}, {}", run.asked.qemu, run.asked.accelerator))),
+        ("kernel".to_owned(), all(|run| format!("{}, {}", run.asked.release, run.asked.kernel_source))),
+        ("at rest".to_owned(), all(restless)),
+        ("trace events".to_owned(), all(trace_state)),
+    ];
+    pairs.extend(runs.iter().map(|run| (name_of(run), run.asked.case.append.to_string())));
+    let notes =
+        runs.iter().flat_map(|run| run.outcome.notes.iter().map(|note| format!("{}: {note}", name_of(run))));
+    pairs.extend(notes.map(|note| ("note".to_owned(), note)));
+    pairs
+}
+
+fn clock(clock: Clock) -> &'static str {
+    match clock {
+        Clock::Virtual => {
+            "virtual: one instruction is one nanosecond, idle time is skipped, every byte is repeatable; \
+             caches, pipelines and real devices have no part in it"
+        }
+        Clock::Wall => "wall: real time, with all of this machine's noise",
+    }
+}
+
+fn trace_state(run: &Run) -> String {
+    let state = match (run.lost_events, run.undecoded) {
+        (0, 0) => "none lost".to_owned(),
+        (lost, undecoded) => format!("{lost} LOST and {undecoded} not understood in {}", run.asked.case.id),
+    };
+    match run.missing_events.is_empty() {
+        true => state,
+        false => {
+            let version = &run.asked.release;
+            format!("{state}; {}.{} has no {}", version.major, version.minor, run.missing_events.join(", "))
+        }
+    }
+}
+
+/// Different texts among these, joined.
+fn distinct(mut texts: Vec<String>) -> String {
+    let mut seen = Vec::new();
+    texts.retain(|text| {
+        !seen.contains(text) && {
+            seen.push(text.clone());
+            true
+        }
+    });
+    texts.join("; ")
+}
