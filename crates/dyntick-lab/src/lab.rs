@@ -241,6 +241,13 @@ impl<'a> Lab<'a> {
         Ok(probe)
     }
 
+    /// Whether KVM works here, learnt with a stock kernel.
+    pub fn probe_kvm(&self) -> Result<KvmProbe, LabError> {
+        let kernel = kernels::resolve("debian:6.12", &self.cache, &|text| self.say(text))?;
+        let image = image::build(&self.init, &[], &kernel, &[])?;
+        self.kvm(&kernel, &self.keep_image(&image)?)
+    }
+
     /// Runs a prepared case into `runs`, or takes the whole run that is already there.
     pub fn run(&self, prepared: &Prepared, runs: &Path) -> Result<Run, (LabError, Vec<String>)> {
         let case = &prepared.asked.case;

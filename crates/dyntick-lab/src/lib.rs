@@ -4,6 +4,7 @@
 pub mod agent;
 pub mod apt;
 pub mod cache;
+pub mod doctor;
 pub mod figures;
 pub mod guest;
 pub mod image;

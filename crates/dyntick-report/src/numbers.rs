@@ -24,8 +24,8 @@ pub fn rate(per_second: f64) -> String {
 
 /// A share in per cent: `0 %`, `0.4 %`, `100 %`.
 pub fn percent(share: f64) -> String {
-    let value = share * 100.0;
-    if value == value.round() { format!("{value:.0} %") } else { format!("{value:.1} %") }
+    let text = format!("{:.1}", share * 100.0);
+    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
 /// A duration of so many nanoseconds in its natural unit.
@@ -52,7 +52,7 @@ mod tests {
             [0.0, 0.05, 1.0, 249.97, 12345.6].map(rate),
             ["0", "0.050", "1.0", "250", "12\u{202f}346"]
         );
-        assert_eq!([0.0, 0.004, 1.0].map(percent), ["0 %", "0.4 %", "100 %"]);
+        assert_eq!([0.0, 0.004, 0.99994].map(percent), ["0 %", "0.4 %", "100 %"]);
         assert_eq!([12.0, 1500.0, 2.5e6, 5.868e8].map(duration), ["12 ns", "1.5 us", "2.50 ms", "586.80 ms"]);
     }
 }

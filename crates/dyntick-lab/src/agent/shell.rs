@@ -11,6 +11,9 @@ use std::process::Command;
 pub fn run(command: &[String]) -> Result<()> {
     let _ = rustix::mount::mount("tracefs", "/sys/kernel/tracing", "tracefs", MountFlags::empty(), None);
     let _ = rustix::mount::mount("debugfs", "/sys/kernel/debug", "debugfs", MountFlags::empty(), None);
+    // With busybox at hand all its applets get their names.
+    let _ = std::fs::create_dir_all("/bin");
+    let _ = Command::new("/usr/bin/busybox").args(["--install", "-s", "/bin"]).status();
     let (program, arguments) = command.split_first().context("no shell was named")?;
     let console = std::fs::OpenOptions::new().read(true).write(true).open("/dev/ttyS0")?;
     let mut shell = Command::new(program);

@@ -274,7 +274,10 @@ fn weigh(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> (R
         (None, None) => check.figure.clone(),
     };
     let Some(values) = values(study, check, case, figures) else {
-        return (Ruling::CannotTell, format!("{}: {what} is not known: no whole run", case.id));
+        return (
+            Ruling::CannotTell,
+            format!("{}: {what} is not known: no whole run, or nothing to compare with", case.id),
+        );
     };
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let shown = match values.len() {
@@ -298,6 +301,10 @@ fn values(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> O
     let other = study.cases.iter().find(|c| c.name == *other && c.variant == case.variant)?;
     let references = figures.get(other, &check.figure, check.cpu).filter(|values| !values.is_empty())?;
     let reference = references.iter().sum::<f64>() / references.len() as f64;
+    // A share of nothing says nothing.
+    if reference == 0.0 {
+        return None;
+    }
     Some(values.iter().map(|value| value / reference).collect())
 }
 
@@ -306,7 +313,7 @@ pub fn number(value: f64) -> String {
     let text = match value.abs() {
         v if v == v.trunc() => format!("{value:.0}"),
         v if v >= 100.0 => format!("{value:.1}"),
-        v if v >= 1.0 => format!("{value:.3}"),
+        v if v >= 10.0 => format!("{value:.3}"),
         _ => format!("{value:.5}"),
     };
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }

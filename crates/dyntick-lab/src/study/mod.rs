@@ -140,7 +140,12 @@ impl Study {
     pub fn load(path: &Path) -> Result<Self, StudyError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| StudyError::Read { path: path.to_owned(), source })?;
-        Ok(parse::study(path, &text)?)
+        Ok(Self::parse(path, &text)?)
+    }
+
+    /// Reads a study's text; `path` names it in messages.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, Problems> {
+        parse::study(path, text)
     }
 
     /// The case of this id.

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab …`
 
+mod bench;
+mod doctor;
+mod kernels;
 mod report;
 mod run;
+mod shell;
+mod verify;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
@@ -14,6 +19,16 @@ use std::process::ExitCode;
 pub enum LabVerb {
     /// Run a study: its cases, its claims, its report
     Run(run::Arguments),
+    /// List the kernels that can be booted here
+    Kernels(kernels::Arguments),
+    /// Start an interactive guest
+    Shell(shell::Arguments),
+    /// Run a run again and say whether every byte agrees
+    Verify(verify::Arguments),
+    /// Tell what this machine can and cannot run, and what mends each lack
+    Doctor(doctor::Arguments),
+    /// Tell where the wall time of one case goes
+    Bench(bench::Arguments),
 }
 
 impl LabVerb {
@@ -21,6 +36,11 @@ impl LabVerb {
     pub fn run(self) -> Result<ExitCode> {
         match self {
             LabVerb::Run(arguments) => run::run(arguments),
+            LabVerb::Kernels(arguments) => kernels::run(arguments),
+            LabVerb::Shell(arguments) => shell::run(arguments),
+            LabVerb::Verify(arguments) => verify::run(arguments),
+            LabVerb::Doctor(arguments) => doctor::run(arguments),
+            LabVerb::Bench(arguments) => bench::run(arguments),
         }
     }
 }

@@ -294,6 +294,7 @@ fn provenance(runs: &[&Run]) -> Vec<(String, String)> {
         ("kernel".to_owned(), all(|run| format!("{}, {}", run.asked.release, run.asked.kernel_source))),
         ("at rest".to_owned(), all(restless)),
         ("trace events".to_owned(), all(trace_state)),
+        ("not in the trace".to_owned(), all(missing_events)),
     ];
     pairs.extend(runs.iter().map(|run| (name_of(run), run.asked.case.append.to_string())));
     let notes =
@@ -313,17 +314,19 @@ fn clock(clock: Clock) -> &'static str {
 }
 
 fn trace_state(run: &Run) -> String {
-    let state = match (run.lost_events, run.undecoded) {
-        (0, 0) => "none lost".to_owned(),
+    match (run.lost_events, run.undecoded) {
+        (0, 0) => "none lost, all understood".to_owned(),
         (lost, undecoded) => format!("{lost} LOST and {undecoded} not understood in {}", run.asked.case.id),
-    };
-    match run.missing_events.is_empty() {
-        true => state,
-        false => {
-            let version = &run.asked.release;
-            format!("{state}; {}.{} has no {}", version.major, version.minor, run.missing_events.join(", "))
-        }
     }
+}
+
+fn missing_events(run: &Run) -> String {
+    let version = &run.asked.release;
+    let events = match run.missing_events.is_empty() {
+        true => "nothing that was asked for".to_owned(),
+        false => run.missing_events.join(", "),
+    };
+    format!("{}.{}: {events}", version.major, version.minor)
 }
 
 /// Different texts among these, joined.

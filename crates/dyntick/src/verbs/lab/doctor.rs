@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick lab doctor`: what this machine can run.
+
+use super::own_binary;
+use anyhow::Result;
+use clap::Args;
+use dyntick_lab::cache::Cache;
+use dyntick_lab::doctor::{Check, State, examine};
+use dyntick_lab::lab::{Lab, Progress};
+use std::process::ExitCode;
+
+/// What may be said to `lab doctor`.
+#[derive(Args)]
+pub struct Arguments {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Do not boot a guest to learn whether KVM works
+    #[arg(long)]
+    no_boot: bool,
+}
+
+/// Examines the machine; the status is 1 where no study could run.
+pub fn run(arguments: Arguments) -> Result<ExitCode> {
+    let say = |text: &str| eprintln!("  {text}");
+    let cache = Cache::of_user()?;
+    let mut checks = examine(&cache, &say);
+    let can_run = checks.iter().all(|check| check.state != State::Missing);
+    if can_run && !arguments.no_boot {
+        checks.push(kvm(cache)?);
+    }
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&checks)?);
+    } else {
+        checks.iter().for_each(print);
+    }
+    Ok(ExitCode::from(u8::from(!can_run)))
+}
+
+fn kvm(cache: Cache) -> Result<Check> {
+    let watch = |progress| {
+        if let Progress::Preparing(text) = progress {
+            eprintln!("  {text}");
+        }
+    };
+    let probe = Lab::open(cache, own_binary()?, &watch)?.probe_kvm()?;
+    Ok(Check {
+        what: "KVM".to_owned(),
+        state: if probe.works { State::Ok } else { State::Limited },
+        detail: probe.detail,
+        mend: (!probe.works)
+            .then(|| "the wall clock then runs emulated; virtual time does not need KVM".to_owned()),
+    })
+}
+
+fn print(check: &Check) {
+    let sign = match check.state {
+        State::Ok => "ok     ",
+        State::Limited => "limited",
+        State::Missing => "MISSING",
+    };
+    println!("{sign}  {:<22} {}", check.what, check.detail);
+    if let Some(mend) = &check.mend {
+        println!("{:>32} → {mend}", "");
+    }
+}

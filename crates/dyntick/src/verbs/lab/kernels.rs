@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick lab kernels`: what can be booted here.
+
+use anyhow::Result;
+use clap::Args;
+use dyntick_lab::cache::Cache;
+use dyntick_lab::kernels::{Entry, catalog};
+use dyntick_report::{Block, Column, Document, Table};
+use std::process::ExitCode;
+
+/// What may be said to `lab kernels`.
+#[derive(Args)]
+pub struct Arguments {
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lists the kernels.
+pub fn run(arguments: Arguments) -> Result<ExitCode> {
+    let (entries, apt_problem) = catalog(&Cache::of_user()?, &|text| eprintln!("  {text}"));
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&entries)?);
+    } else {
+        print!("{}", dyntick_report::terminal(&document(&entries), 100, false));
+    }
+    if let Some(problem) = apt_problem {
+        eprintln!("dyntick: kernels by apt are not listed: {problem}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn document(entries: &[Entry]) -> Document {
+    let yes_no = |value: Option<bool>| match value {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "?",
+    };
+    let row = |entry: &Entry| {
+        vec![
+            entry.spec.clone(),
+            entry.release.clone(),
+            entry.state.to_string(),
+            entry.hz.map_or("?".to_owned(), |hz| hz.to_string()),
+            yes_no(entry.no_hz_full).to_owned(),
+            yes_no(entry.preempt_rt).to_owned(),
+        ]
+    };
+    let table = Table {
+        columns: vec![
+            Column::text("write in a study"),
+            Column::text("release"),
+            Column::text("where"),
+            Column::figure("HZ", ""),
+            Column::text("NO_HZ_FULL"),
+            Column::text("RT"),
+        ],
+        rows: entries.iter().map(row).collect(),
+        notes: vec![
+            "Any bzImage or vmlinux can be given by its path. '?' is known once it is downloaded.".into(),
+        ],
+        ..Table::default()
+    };
+    Document {
+        title: "Kernels that can be booted here".into(),
+        blocks: vec![Block::Table(table)],
+        ..Document::default()
+    }
+}

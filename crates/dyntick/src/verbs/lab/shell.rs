@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick lab shell`: an interactive guest.
+
+use super::own_binary;
+use anyhow::{Context, Result};
+use clap::Args;
+use dyntick_lab::cache::Cache;
+use dyntick_lab::lab::{Lab, Progress};
+use dyntick_lab::study::{Case, Study};
+use std::process::ExitCode;
+
+/// What may be said to `lab shell`.
+#[derive(Args)]
+pub struct Arguments {
+    /// Kernel: debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, host, or a path
+    #[arg(long, default_value = "debian:6.12")]
+    kernel: String,
+    /// Number of virtual CPUs
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=255))]
+    cpus: u32,
+    /// Memory, as 512M
+    #[arg(long, default_value = "512M")]
+    memory: String,
+    /// Kernel command line, added to what the guest needs
+    #[arg(long, default_value = "")]
+    append: String,
+    /// A tool that is brought into the guest; may be given several times
+    #[arg(long = "tool", value_name = "NAME")]
+    tools: Vec<String>,
+    /// Virtual time instead of the wall clock (a shell that waits for you then waits very fast)
+    #[arg(long = "virtual")]
+    in_virtual_time: bool,
+    /// Command to run instead of a shell
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// The shell: one static file with all that one expects.
+const SHELL: &str = "busybox";
+
+/// Runs the guest on this terminal.
+pub fn run(arguments: Arguments) -> Result<ExitCode> {
+    let watch = |progress| {
+        if let Progress::Preparing(text) = progress {
+            eprintln!("  {text}");
+        }
+    };
+    let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
+    let case = case(&arguments)?;
+    let command = match arguments.command.is_empty() {
+        true => vec![SHELL.to_owned(), "sh".to_owned()],
+        false => arguments.command.clone(),
+    };
+    if arguments.command.is_empty() {
+        eprintln!("  end the guest with 'exit', or with Ctrl-A X");
+    }
+    lab.shell(&case, command)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The case that a study file with these words would describe, so that both obey the same rules.
+fn case(arguments: &Arguments) -> Result<Case> {
+    let mut tools = arguments.tools.clone();
+    tools.push(SHELL.to_owned());
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let text = format!(
+        "title = 'shell'\nquestion = 'shell'\n[[case]]\nname = 'shell'\nkernel = {}\nclock = '{}'\ncpus = {}\n\
+         memory = {}\nappend = {}\ntools = {}\n",
+        quoted(&arguments.kernel),
+        if arguments.in_virtual_time { "virtual" } else { "wall" },
+        arguments.cpus,
+        quoted(&arguments.memory),
+        quoted(&arguments.append),
+        serde_json::to_string(&tools)?,
+    );
+    let study = Study::parse("lab shell".as_ref(), &text)?;
+    study.cases.into_iter().next().context("no guest was described")
+}
