@@ -10,6 +10,7 @@ pub use vmlinux::ImageError;
 use crate::apt::{Apt, AptError};
 use crate::cache::{Cache, CacheError, write_whole};
 use dyntick_model::{KernelConfig, KernelVersion, KernelVersionError};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -198,31 +199,40 @@ fn from_package(
     Ok(files)
 }
 
+/// What is known of an uncompressed kernel; kept beside it, since finding it out takes a second.
+#[derive(Serialize, Deserialize)]
+struct Known {
+    release: String,
+    sha256: String,
+    has_pvh_entry: bool,
+    config: Option<String>,
+}
+
+const VMLINUX: &str = "vmlinux";
+const KNOWN: &str = "known.json";
+
 /// Uncompresses the kernel into the cache, by the hash of its image.
 fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Kernel, KernelError> {
-    let read = |path: &Path| {
-        std::fs::read(path).map_err(|source| KernelError::Read { path: path.to_owned(), source })
-    };
     let bytes = read(&files.image)?;
     let image_hash = hex::encode(Sha256::digest(&bytes));
     let folder = cache.folder::<KernelError>(&format!("vmlinux/{image_hash}"), |folder| {
         progress(&format!("uncompressing {}", files.image.display()));
         let kernel = vmlinux::extract(&bytes)
             .map_err(|source| KernelError::Image { path: files.image.clone(), source })?;
-        Ok(write_whole(&folder.join("vmlinux"), &kernel)?)
+        let known = serde_json::to_vec(&examine(&bytes, &kernel)).unwrap_or_default();
+        write_whole(&folder.join(VMLINUX), &kernel)?;
+        Ok(write_whole(&folder.join(KNOWN), &known)?)
     })?;
-    let uncompressed = folder.join("vmlinux");
-    let kernel = read(&uncompressed)?;
+    let known: Known = serde_json::from_slice(&read(&folder.join(KNOWN))?)
+        .map_err(|source| KernelError::Read { path: folder.join(KNOWN), source: source.into() })?;
     let release =
-        vmlinux::release(&bytes).or_else(|| vmlinux::release_of_vmlinux(&kernel)).unwrap_or_default();
-    let release =
-        release.parse().map_err(|source| KernelError::Version { path: files.image.clone(), source })?;
+        known.release.parse().map_err(|source| KernelError::Version { path: files.image.clone(), source })?;
     let config = match &files.config {
         Some(path) => Some(String::from_utf8_lossy(&read(path)?).into_owned()),
-        None => vmlinux::embedded_config(&kernel),
+        None => known.config,
     };
-    let (image, sha256) = match vmlinux::has_pvh_entry(&kernel) {
-        true => (uncompressed, hex::encode(Sha256::digest(&kernel))),
+    let (image, sha256) = match known.has_pvh_entry {
+        true => (folder.join(VMLINUX), known.sha256),
         false => (files.image, image_hash),
     };
     Ok(Kernel {
@@ -234,6 +244,20 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
         sha256,
         source: files.source,
     })
+}
+
+fn examine(image: &[u8], kernel: &[u8]) -> Known {
+    let release = vmlinux::release(image).or_else(|| vmlinux::release_of_vmlinux(kernel));
+    Known {
+        release: release.unwrap_or_default(),
+        sha256: hex::encode(Sha256::digest(kernel)),
+        has_pvh_entry: vmlinux::has_pvh_entry(kernel),
+        config: vmlinux::embedded_config(kernel),
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, KernelError> {
+    std::fs::read(path).map_err(|source| KernelError::Read { path: path.to_owned(), source })
 }
 
 /// The package with the highest numbers among those of one series and flavour.
