@@ -176,8 +176,16 @@ fn colour(class: usize) -> &'static str {
 }
 
 fn span(ns: u64) -> String {
+    let rounded = |value: f64| {
+        let text = format!("{value:.2}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
     let ms = ns as f64 / 1e6;
-    if ms >= 1000.0 { format!("{} s", ms / 1000.0) } else { format!("{ms} ms") }
+    if ms >= 1000.0 || ns == 0 {
+        format!("{} s", rounded(ms / 1000.0))
+    } else {
+        format!("{} ms", rounded(ms))
+    }
 }
 
 fn text(svg: &mut String, x: usize, y: usize, anchor: &str, text: &str) {

@@ -2,129 +2,262 @@
 //! Whether a kernel can do what a case asks of it, told before anything boots.
 
 use super::Case;
-use crate::guest::Work;
 use dyntick_model::{CpuList, KernelConfig};
 
-/// Parameters that an option must be there for. Without it the kernel ignores them silently.
-/// Read in `kernel/time/tick-sched.c`, `kernel/rcu/tree_nocb.h`, `kernel/sched/isolation.c`,
-/// `kernel/sched/core.c` of 6.1 and 6.12.
-const NEEDS: [(&str, &str); 7] = [
-    ("nohz_full", "NO_HZ_FULL"),
-    ("rcu_nocbs", "RCU_NOCB_CPU"),
-    ("rcutree.enable_rcu_lazy", "RCU_LAZY"),
-    ("isolcpus", "CPU_ISOLATION"),
-    ("preempt", "PREEMPT_DYNAMIC"),
-    ("psi", "PSI"),
-    ("threadirqs", "IRQ_FORCED_THREADING"),
+/// What a case may ask for, the option that must be there for it, and a kernel that has it.
+struct Need {
+    asked: &'static str,
+    option: &'static str,
+    kernel: &'static str,
+}
+
+const fn need(asked: &'static str, option: &'static str, kernel: &'static str) -> Need {
+    Need { asked, option, kernel }
+}
+
+/// Parameters that a kernel without the option ignores silently. Read in
+/// `kernel/time/tick-sched.c`, `kernel/rcu/tree_nocb.h`, `kernel/rcu/tree.c`,
+/// `kernel/sched/isolation.c`, `kernel/sched/core.c`, `kernel/sched/psi.c` and
+/// `kernel/irq/manage.c` of 6.1 and 6.12; the kernels by their configuration files.
+const PARAMETERS: [Need; 9] = [
+    need("nohz_full", "NO_HZ_FULL", "debian:6.12"),
+    need("rcu_nocbs", "RCU_NOCB_CPU", "debian:6.12"),
+    need("rcu_nocb_poll", "RCU_NOCB_CPU", "debian:6.12"),
+    need("rcutree.enable_rcu_lazy", "RCU_LAZY", "debian:6.12"),
+    need("isolcpus", "CPU_ISOLATION", "debian:6.12"),
+    need("preempt", "PREEMPT_DYNAMIC", "debian:6.12"),
+    need("psi", "PSI", "debian:6.12"),
+    need("threadirqs", "IRQ_FORCED_THREADING", "debian:6.12"),
+    need("nohz", "NO_HZ_COMMON", "debian:6.12"),
+];
+
+/// Systems of trace events that only some kernels have (`kernel/rcu/Kconfig.debug`,
+/// `kernel/trace/Kconfig`).
+const EVENTS: [Need; 2] =
+    [need("rcu:", "RCU_TRACE", ""), need("osnoise:", "OSNOISE_TRACER", "debian:6.12-rt")];
+
+/// The one event of `rcu:` that needs no option.
+const PLAIN_RCU_EVENT: &str = "rcu:rcu_utilization";
+
+/// Folders of files that a case may write.
+const FOLDERS: [Need; 2] = [
+    need("/sys/kernel/debug/sched/", "SCHED_DEBUG", "debian:6.12"),
+    need("/sys/kernel/debug/", "DEBUG_FS", "debian:6.12"),
 ];
 
 /// What the agent itself cannot do without.
 const AGENT_NEEDS: [&str; 6] =
     ["BLK_DEV_INITRD", "BINFMT_ELF", "DEVTMPFS", "DEVMEM", "EVENT_TRACING", "SERIAL_8250_CONSOLE"];
 
-/// Everything that this kernel cannot honour, in words; empty where it can. A kernel whose
-/// configuration is not known is not judged.
+/// Everything that this kernel cannot honour, in words with the mend; empty where it can do all.
+/// Where its configuration is not known, only what no kernel could do is told.
 pub fn against_kernel(case: &Case, config: &KernelConfig) -> Vec<String> {
     let mut problems = against_itself(case);
     if config.is_empty() {
         return problems;
     }
-    for (parameter, option) in NEEDS {
-        if let Some(value) = case.append.get(parameter).filter(|_| !config.is_enabled(option)) {
-            problems.push(format!(
-                "'{parameter}={value}' does nothing on {}, which was built without CONFIG_{option}: \
-                 choose a kernel that has it, or leave the parameter out",
-                case.kernel
-            ));
+    problems.extend(parameters(case, config));
+    problems.extend(events(case, config));
+    problems.extend(files(case, config));
+    problems.extend(cpus(case, config));
+    problems.extend(AGENT_NEEDS.iter().filter(|option| !config.is_enabled(option)).map(|option| {
+        format!(
+            "{} was built without CONFIG_{option}, which every guest of the laboratory needs: choose another \
+             kernel, or build this one with {option}=y",
+            case.kernel
+        )
+    }));
+    problems
+}
+
+/// What is lacking and how to get it.
+fn lack(case: &Case, what: &str, need: &Need) -> String {
+    let choose = match need.kernel {
+        "" => String::new(),
+        kernel => format!("choose {kernel}, which has it, or "),
+    };
+    format!(
+        "{what} on {}, which was built without CONFIG_{option}: {choose}build a kernel with {option}=y",
+        case.kernel,
+        option = need.option
+    )
+}
+
+fn parameters(case: &Case, config: &KernelConfig) -> Vec<String> {
+    let mut problems = Vec::new();
+    for need in PARAMETERS.iter().filter(|need| !config.is_enabled(need.option)) {
+        if let Some(value) = case.append.get(need.asked) {
+            problems.push(lack(case, &format!("'{}' does nothing", written(need.asked, value)), need));
         }
     }
-    for option in AGENT_NEEDS.iter().filter(|option| !config.is_enabled(option)) {
-        problems.push(format!(
-            "{} was built without CONFIG_{option}, which a guest of the laboratory needs: choose another kernel",
-            case.kernel
-        ));
-    }
-    let limit = config.get("NR_CPUS").and_then(|limit| limit.parse::<u32>().ok());
-    if let Some(limit) = limit.filter(|limit| case.cpus > *limit) {
-        problems.push(format!(
-            "{} supports {limit} CPUs (CONFIG_NR_CPUS), the case asks for {}",
-            case.kernel, case.cpus
-        ));
+    let isolation = case.append.get("isolcpus").unwrap_or_default();
+    if isolation.split(',').any(|flag| flag == "nohz") && !config.is_enabled("NO_HZ_FULL") {
+        let what = format!("the flag nohz of 'isolcpus={isolation}' does nothing");
+        problems.push(lack(case, &what, &PARAMETERS[0]));
     }
     problems
+}
+
+fn written(parameter: &str, value: &str) -> String {
+    if value.is_empty() { parameter.to_owned() } else { format!("{parameter}={value}") }
+}
+
+fn events(case: &Case, config: &KernelConfig) -> Vec<String> {
+    let lacking = EVENTS.iter().filter(|need| !config.is_enabled(need.option));
+    lacking
+        .flat_map(|need| {
+            let asked = case.events.iter().filter(|event| event.starts_with(need.asked));
+            let special = asked.filter(|event| *event != PLAIN_RCU_EVENT);
+            special.map(|event| lack(case, &format!("there is no trace event '{event}'"), need))
+        })
+        .collect()
+}
+
+fn files(case: &Case, config: &KernelConfig) -> Vec<String> {
+    case.write
+        .keys()
+        .filter_map(|path| {
+            let in_folder = |need: &&Need| path.starts_with(need.asked) && !config.is_enabled(need.option);
+            let need = FOLDERS.iter().find(in_folder)?;
+            Some(lack(case, &format!("there is no file '{path}'"), need))
+        })
+        .collect()
+}
+
+fn cpus(case: &Case, config: &KernelConfig) -> Option<String> {
+    let limit = match config.get("NR_CPUS").and_then(|limit| limit.parse::<u32>().ok()) {
+        _ if !config.is_enabled("SMP") => 1,
+        Some(limit) => limit,
+        None => return None,
+    };
+    (case.cpus > limit).then(|| {
+        format!(
+            "{} supports {limit} CPUs (CONFIG_NR_CPUS), the case asks for {}: lower cpus, or build a kernel \
+             with a higher NR_CPUS",
+            case.kernel, case.cpus
+        )
+    })
 }
 
 /// What no kernel could honour.
 fn against_itself(case: &Case) -> Vec<String> {
     let mut problems = Vec::new();
-    let guest = CpuList::first(case.cpus);
-    if let Some(text) = case.append.get("nohz_full").filter(|text| !text.is_empty()) {
-        match text.parse::<CpuList>() {
-            Ok(cpus) if !cpus.difference(&guest).is_empty() => problems
-                .push(format!("nohz_full={text} names CPUs beyond the guest's {guest}: give it more (cpus = …)")),
-            Ok(cpus) if guest.difference(&cpus).is_empty() => problems.push(format!(
-                "nohz_full={text} leaves no CPU that keeps the time (a housekeeping CPU): leave at least CPU 0 out"
-            )),
-            Ok(_) => {}
-            Err(error) => problems.push(format!("nohz_full={text}: {error}")),
+    for parameter in ["nohz_full", "rcu_nocbs", "isolcpus", "irqaffinity"] {
+        let Some(value) = case.append.get(parameter).filter(|value| !value.is_empty()) else { continue };
+        match named_cpus(parameter, value, case.cpus) {
+            Ok(cpus) => problems.extend(impossible_cpus(case, parameter, value, &cpus)),
+            Err(error) => problems.push(format!("'{parameter}={value}': {error}")),
         }
     }
-    for words in case.tasks.iter().filter_map(|task| match &task.work {
-        Work::Tool(words) => Some(words),
-        _ => None,
-    }) {
-        problems.extend(missing_tool(case, words));
-    }
-    problems.extend(case.script.iter().filter_map(|script| missing_tool(case, &script.run)));
     problems
 }
 
-fn missing_tool(case: &Case, words: &[String]) -> Option<String> {
-    let Some(program) = words.first() else { return Some("a task names no program (run = [])".to_owned()) };
-    (!case.tools.contains(program))
-        .then(|| format!("'{program}' would not be in the guest: add it to tools = […]"))
+/// The CPUs of a parameter. `isolcpus=` has flags before its list (`isolation.c:
+/// housekeeping_isolcpus_setup`); `all` is every CPU and `N` the last (`lib/bitmap-str.c`).
+fn named_cpus(parameter: &str, value: &str, cpus: u32) -> Result<CpuList, dyntick_model::CpuListError> {
+    let flags = ["nohz", "domain", "managed_irq"];
+    let words = value.split(',').filter(|word| parameter != "isolcpus" || !flags.contains(word));
+    let list = words.collect::<Vec<_>>().join(",");
+    let last = cpus.saturating_sub(1);
+    list.replace("all", &format!("0-{last}")).replace('N', &last.to_string()).parse()
+}
+
+fn impossible_cpus(case: &Case, parameter: &str, value: &str, cpus: &CpuList) -> Option<String> {
+    let guest = CpuList::first(case.cpus);
+    let beyond = cpus.difference(&guest);
+    if !beyond.is_empty() {
+        return Some(format!(
+            "'{parameter}={value}' names CPU {beyond}, but the guest has only {guest}: raise cpus, or take them out"
+        ));
+    }
+    // The kernel then keeps the boot CPU out by itself, with no more than a warning.
+    (parameter == "nohz_full" && guest.difference(cpus).is_empty()).then(|| {
+        format!(
+            "'{parameter}={value}' leaves no housekeeping CPU, which keeps the time: write nohz_full={}",
+            guest.difference(&CpuList::first(1))
+        )
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::parse;
-    use std::path::Path;
+    use dyntick_model::CommandLine;
 
-    fn case(extra: &str) -> Case {
-        let text = format!("title='t'\nquestion='q'\n[[case]]\nname='c'\nkernel='debian:6.12'\n{extra}");
-        parse::study(Path::new("s.toml"), &text).unwrap().cases.remove(0)
+    fn case(append: &str) -> Case {
+        Case { append: CommandLine::parse(append), ..Case::new("c", "debian:6.1") }
     }
 
     fn config(options: &[&str]) -> KernelConfig {
         let lines: String =
             AGENT_NEEDS.iter().chain(options).map(|option| format!("CONFIG_{option}=y\n")).collect();
-        KernelConfig::parse(&(lines + "CONFIG_NR_CPUS=4\n"))
+        KernelConfig::parse(&(lines + "CONFIG_SMP=y\nCONFIG_NR_CPUS=4\n"))
+    }
+
+    fn only_problem(case: &Case, options: &[&str]) -> String {
+        let mut problems = against_kernel(case, &config(options));
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        problems.remove(0)
     }
 
     #[test]
     fn what_the_kernel_would_silently_ignore() {
-        let case = case("append='nohz_full=1'");
-        assert_eq!(against_kernel(&case, &config(&["NO_HZ_FULL"])), [] as [String; 0]);
-        let problems = against_kernel(&case, &config(&[]));
-        assert_eq!(problems.len(), 1);
-        assert!(problems[0].contains("CONFIG_NO_HZ_FULL"), "{problems:?}");
+        let lazy = case("rcutree.enable_rcu_lazy=1");
         assert_eq!(
-            against_kernel(&case, &KernelConfig::default()),
-            [] as [String; 0],
-            "unknown is not judged"
+            only_problem(&lazy, &[]),
+            "'rcutree.enable_rcu_lazy=1' does nothing on debian:6.1, which was built without CONFIG_RCU_LAZY: \
+             choose debian:6.12, which has it, or build a kernel with RCU_LAZY=y"
+        );
+        assert_eq!(against_kernel(&lazy, &config(&["RCU_LAZY"])), [] as [String; 0]);
+        for need in &PARAMETERS {
+            let asked = case(&format!("{}=1", need.asked));
+            assert!(only_problem(&asked, &[]).contains(&format!("CONFIG_{}:", need.option)));
+            assert_eq!(against_kernel(&asked, &config(&[need.option])), [] as [String; 0]);
+        }
+        assert!(
+            only_problem(&case("isolcpus=nohz,domain,1"), &["CPU_ISOLATION"]).contains("CONFIG_NO_HZ_FULL")
         );
     }
 
     #[test]
+    fn an_unknown_configuration_is_not_judged() {
+        assert_eq!(against_kernel(&case("nohz_full=1"), &KernelConfig::default()), [] as [String; 0]);
+    }
+
+    #[test]
     fn what_no_kernel_could_do() {
-        let told = |extra: &str, word: &str| {
-            let problems = against_kernel(&case(extra), &config(&["NO_HZ_FULL"]));
-            assert!(problems.len() == 1 && problems[0].contains(word), "{extra}: {problems:?}");
+        let told = |append: &str, word: &str| {
+            let options = ["NO_HZ_FULL", "RCU_NOCB_CPU", "CPU_ISOLATION"];
+            let problem = only_problem(&case(append), &options);
+            assert!(problem.contains(word), "{append}: {problem}");
         };
-        told("append='nohz_full=1-5'", "beyond");
-        told("append='nohz_full=0-1'", "housekeeping");
-        told("cpus=8", "NR_CPUS");
-        told("[[case.task]]\ncpu='1'\nrun=['stress-ng']", "tools");
+        told("nohz_full=1-5", "names CPU 2-5");
+        told("nohz_full=0-1", "write nohz_full=1");
+        told("nohz_full=all", "housekeeping");
+        told("nohz_full=1-x", "'1-x' is not a CPU");
+        told("isolcpus=domain,managed_irq,3", "names CPU 3");
+        assert_eq!(
+            against_kernel(&case("rcu_nocbs=all isolcpus=1-N"), &config(&["RCU_NOCB_CPU", "CPU_ISOLATION"])),
+            [] as [String; 0]
+        );
+    }
+
+    #[test]
+    fn what_is_not_built_in() {
+        let mut case = case("");
+        case.cpus = 8;
+        assert!(only_problem(&case, &[]).contains("CONFIG_NR_CPUS"));
+        case.cpus = 2;
+        case.events = vec!["rcu:rcu_utilization".into(), "rcu:rcu_grace_period".into()];
+        assert!(only_problem(&case, &[]).contains("'rcu:rcu_grace_period'"));
+        case.events.clear();
+        case.write.insert("/sys/kernel/debug/sched/fair_server/cpu1/runtime".into(), "0".into());
+        assert!(only_problem(&case, &["DEBUG_FS"]).contains("CONFIG_SCHED_DEBUG"));
+    }
+
+    #[test]
+    fn a_kernel_without_what_the_agent_needs() {
+        let problems = against_kernel(&case(""), &KernelConfig::parse("CONFIG_SMP=y\n"));
+        assert_eq!(problems.len(), AGENT_NEEDS.len());
     }
 }

@@ -2,12 +2,18 @@
 //! Study files: one question, the cases that answer it, and the claims that are judged.
 //! The book's chapter "Study files" documents every key.
 
+mod case;
 pub mod check;
 pub mod claims;
+mod figure;
+mod limits;
 mod matrix;
 mod parse;
 mod reader;
 mod units;
+
+#[cfg(test)]
+mod tests;
 
 pub use reader::{Problem, Problems};
 
@@ -53,12 +59,14 @@ pub struct PublishedFigure {
     pub label: String,
     /// As it was published.
     pub value: String,
-    /// The case of ours that it stands beside.
+    /// The case of ours that it stands beside, as [`Case::answers_to`] reads it.
     pub case: String,
     /// The figure of ours.
     pub figure: String,
     /// The unit of both.
     pub unit: String,
+    /// What must be said with it; often empty.
+    pub note: String,
 }
 
 /// One configuration, complete.
@@ -113,9 +121,59 @@ pub struct Case {
 }
 
 impl Case {
+    /// A case of this name on this kernel, all else as where a study says nothing: two CPUs in
+    /// virtual time, of which the second is measured for ten seconds.
+    pub fn new(name: &str, kernel: &str) -> Self {
+        const SECOND: u64 = dyntick_model::NANOS_PER_SEC;
+        Case {
+            id: name.to_owned(),
+            name: name.to_owned(),
+            title: name.to_owned(),
+            variant: String::new(),
+            kernel: kernel.to_owned(),
+            clock: Clock::Virtual,
+            cpus: 2,
+            memory: 512 << 20,
+            append: CommandLine::default(),
+            sysctl: BTreeMap::new(),
+            write: BTreeMap::new(),
+            settle_ns: 2 * SECOND,
+            settle_limit_ns: 10 * SECOND,
+            measure_ns: 10 * SECOND,
+            measured_cpus: [1].into_iter().collect(),
+            repeat: 1,
+            timeout_ns: 120 * SECOND,
+            events: Vec::new(),
+            trace_buffer: 8 << 20,
+            tools: Vec::new(),
+            modules: Vec::new(),
+            tasks: Vec::new(),
+            script: None,
+        }
+    }
+
     /// The id as a folder name.
     pub fn slug(&self) -> String {
-        self.id.replace(['/', ':', ' '], "-")
+        self.id.replace(|c: char| !c.is_ascii_alphanumeric() && !"._+-".contains(c), "-")
+    }
+
+    /// The matrix labels.
+    pub fn labels(&self) -> impl Iterator<Item = &str> {
+        self.variant.split('/').filter(|label| !label.is_empty())
+    }
+
+    /// Whether a claim or a published figure that names this case means it: `NAME` means all its
+    /// variants, `NAME/LABEL` those of that label, `NAME/*` all.
+    pub fn answers_to(&self, reference: &str) -> bool {
+        let mut parts = reference.split('/');
+        parts.next() == Some(&self.name)
+            && parts.all(|part| part == "*" || self.labels().any(|label| label == part))
+    }
+
+    /// Whether `other` has no label that this one lacks. A case without an axis stands beside
+    /// each value of that axis.
+    pub fn covers(&self, other: &Case) -> bool {
+        other.labels().all(|label| self.labels().any(|own| own == label))
     }
 }
 
@@ -146,6 +204,11 @@ impl Study {
     /// Reads a study's text; `path` names it in messages.
     pub fn parse(path: &Path, text: &str) -> Result<Self, Problems> {
         parse::study(path, text)
+    }
+
+    /// The cases that a reference means, as [`Case::answers_to`] reads it.
+    pub fn select(&self, reference: &str) -> impl Iterator<Item = &Case> {
+        self.cases.iter().filter(move |case| case.answers_to(reference))
     }
 
     /// The case of this id.

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Reading TOML tables with an eye on the user: what is wrong is told with its place and the
 //! nearest right key, and all of it at once.
+//!
+//! The parser is the `toml` crate's own `DeTable`: it keeps the place of every key and value,
+//! goes on after a syntax error, and is a dependency already. Serde would end at the first
+//! problem and knows no nearest key.
 
+use dyntick_model::CpuList;
 use std::cell::RefCell;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// One thing that is wrong in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// Line, from 1.
     pub line: usize,
-    /// Column, from 1.
+    /// Column, from 1, in characters.
     pub column: usize,
     /// What is wrong and how to mend it.
     pub message: String,
@@ -57,29 +63,26 @@ impl<'a> Source<'a> {
 
     /// Notes a problem at a byte of the file.
     pub fn problem(&self, at: usize, message: impl Into<String>) {
-        let before = &self.text.as_bytes()[..at.min(self.text.len())];
-        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-        let column = 1 + before.iter().rev().take_while(|byte| **byte != b'\n').count();
+        let before = String::from_utf8_lossy(&self.text.as_bytes()[..at.min(self.text.len())]);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = 1 + before.matches('\n').count();
+        let column = 1 + before[line_start..].chars().count();
         self.problems.borrow_mut().push(Problem { line, column, message: message.into() });
+    }
+
+    /// All that was wrong, each thing once: a value that several cases share is read, and
+    /// refused, for each of them.
+    pub fn into_problems(self) -> Problems {
+        let mut problems = self.problems.into_inner();
+        problems.sort();
+        problems.dedup();
+        Problems { path: self.path.to_owned(), problems }
     }
 
     /// `Ok` if nothing was wrong.
     pub fn finish(self) -> Result<(), Problems> {
-        let mut problems = self.problems.into_inner();
-        problems.sort_by_key(|problem| (problem.line, problem.column));
-        problems.dedup();
-        if problems.is_empty() { Ok(()) } else { Err(Problems { path: self.path.to_owned(), problems }) }
-    }
-
-    /// Refuses keys that are not among `known`.
-    pub fn only(&self, table: &DeTable<'_>, name: &str, known: &[&str]) {
-        for key in table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())) {
-            let hint = match nearest(key.get_ref(), known) {
-                Some(right) => format!("did you mean '{right}'?"),
-                None => format!("known are {}", known.join(", ")),
-            };
-            self.problem(key.span().start, format!("unknown key '{}' in {name}; {hint}", key.get_ref()));
-        }
+        let problems = self.into_problems();
+        if problems.problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
     /// The value as a text.
@@ -87,11 +90,31 @@ impl<'a> Source<'a> {
         self.expect(key, value, "a text in quotes", value.get_ref().as_str().map(str::to_owned))
     }
 
-    /// The value as a whole number from 0 on.
-    pub fn number(&self, key: &str, value: &Value<'_>) -> Option<u64> {
-        let number =
-            value.get_ref().as_integer().and_then(|n| u64::from_str_radix(n.as_str(), n.radix()).ok());
-        self.expect(key, value, "a whole number", number)
+    /// The value as a text, or a number as it is written.
+    pub fn text_or_number(&self, key: &str, value: &Value<'_>) -> Option<String> {
+        let text = match value.get_ref() {
+            DeValue::Integer(_) => integer(value).map(|number| number.to_string()),
+            DeValue::Float(number) => Some(number.as_str().to_owned()),
+            other => other.as_str().map(str::to_owned),
+        };
+        self.expect(key, value, "a text in quotes or a number", text)
+    }
+
+    /// The value as a whole number in this range.
+    pub fn number(&self, key: &str, value: &Value<'_>, range: RangeInclusive<u32>) -> Option<u32> {
+        let number = self.expect(key, value, "a whole number", integer(value))?;
+        let fitting = u32::try_from(number).ok().filter(|number| range.contains(number));
+        if fitting.is_none() {
+            let message = format!("{key}: {number} is not from {} to {}", range.start(), range.end());
+            self.problem(value.span().start, message);
+        }
+        fitting
+    }
+
+    /// The value as a set of CPUs: a cpulist in quotes, or one number.
+    pub fn cpus(&self, key: &str, value: &Value<'_>) -> Option<CpuList> {
+        let text = self.text_or_number(key, value)?;
+        self.try_value(key, value, text.parse())
     }
 
     /// The value as a list.
@@ -107,12 +130,6 @@ impl<'a> Source<'a> {
     /// The value as a table.
     pub fn table<'v, 't>(&self, key: &str, value: &'v Value<'t>) -> Option<&'v DeTable<'t>> {
         self.expect(key, value, "a table", value.get_ref().as_table())
-    }
-
-    /// The tables of a list of tables (`[[key]]`).
-    pub fn tables<'v, 't>(&self, key: &str, value: &'v Value<'t>) -> Vec<&'v DeTable<'t>> {
-        let list = self.list(key, value).unwrap_or_default();
-        list.into_iter().filter_map(|item| self.table(key, item)).collect()
     }
 
     /// A text that is parsed further.
@@ -140,6 +157,87 @@ impl<'a> Source<'a> {
     }
 }
 
+/// A table with its name and place.
+#[derive(Clone, Copy)]
+pub struct Section<'s, 'v, 't> {
+    /// The file.
+    pub source: &'s Source<'s>,
+    /// What to call it in messages, as `[[case]]`.
+    pub name: &'static str,
+    /// Where it begins, byte.
+    pub at: usize,
+    /// What stands in it.
+    pub table: &'v DeTable<'t>,
+}
+
+impl<'s, 'v, 't> Section<'s, 'v, 't> {
+    /// The value of this key, if it is a table.
+    pub fn of(source: &'s Source<'s>, name: &'static str, key: &str, value: &'v Value<'t>) -> Option<Self> {
+        source.table(key, value).map(|table| Self { source, name, at: value.span().start, table })
+    }
+
+    /// Refuses keys that are not among `known`.
+    pub fn only(&self, known: &[&str]) -> Self {
+        for key in self.table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())) {
+            let message =
+                format!("unknown key '{}' in {}; {}", key.get_ref(), self.name, hint(key.get_ref(), known));
+            self.source.problem(key.span().start, message);
+        }
+        *self
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&'v Value<'t>> {
+        self.table.get(key)
+    }
+
+    /// The value of a key that must be there.
+    pub fn required(&self, key: &str) -> Option<&'v Value<'t>> {
+        let value = self.get(key);
+        if value.is_none() {
+            self.source.problem(self.at, format!("{} has no '{key}'", self.name));
+        }
+        value
+    }
+
+    /// A text that may be there.
+    pub fn text(&self, key: &str) -> Option<String> {
+        self.get(key).and_then(|value| self.source.text(key, value))
+    }
+
+    /// A text that must be there.
+    pub fn required_text(&self, key: &str) -> Option<String> {
+        self.required(key).and_then(|value| self.source.text(key, value))
+    }
+
+    /// A table in this one.
+    pub fn section(&self, key: &str, name: &'static str) -> Option<Self> {
+        Section::of(self.source, name, key, self.get(key)?)
+    }
+
+    /// A list of tables (`[[key]]`) in this one; empty where it is not there.
+    pub fn sections(&self, key: &str, name: &'static str) -> Vec<Self> {
+        self.get(key).map_or(Vec::new(), |value| sections(self.source, name, key, value))
+    }
+}
+
+/// A list of tables.
+pub fn sections<'s, 'v, 't>(
+    source: &'s Source<'s>,
+    name: &'static str,
+    key: &str,
+    value: &'v Value<'t>,
+) -> Vec<Section<'s, 'v, 't>> {
+    let list = source.list(key, value).unwrap_or_default();
+    list.into_iter().filter_map(|item| Section::of(source, name, key, item)).collect()
+}
+
+/// A whole number, whatever its base.
+pub fn integer(value: &Value<'_>) -> Option<i64> {
+    let number = value.get_ref().as_integer()?;
+    i64::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
 fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a text",
@@ -152,9 +250,35 @@ fn kind(value: &DeValue<'_>) -> &'static str {
     }
 }
 
+/// Words that people write as keys and that belong into the value of another key.
+const BELONGS_INTO: [(&str, &str, &str); 10] = [
+    ("isolcpus", "append", "kernel parameter"),
+    ("nohz", "append", "kernel parameter"),
+    ("nohz_full", "append", "kernel parameter"),
+    ("rcu_nocbs", "append", "kernel parameter"),
+    ("rcutree", "append", "kernel parameter"),
+    ("irqaffinity", "append", "kernel parameter"),
+    ("mitigations", "append", "kernel parameter"),
+    ("vm", "sysctl", "sysctl"),
+    ("net", "sysctl", "sysctl"),
+    ("fs", "sysctl", "sysctl"),
+];
+
+fn hint(word: &str, known: &[&str]) -> String {
+    let elsewhere = BELONGS_INTO.iter().filter(|(_, key, _)| known.contains(key));
+    let words: Vec<&str> = known.iter().copied().chain(elsewhere.map(|(word, ..)| *word)).collect();
+    let Some(right) = nearest(word, &words) else {
+        return format!("known are {}", known.join(", "));
+    };
+    match BELONGS_INTO.iter().find(|(word, ..)| *word == right && !known.contains(word)) {
+        Some((word, key, what)) => format!("did you mean '{key}'? A {what} such as {word} goes there"),
+        None => format!("did you mean '{right}'?"),
+    }
+}
+
 /// The known word that is most like this one, if any is like it at all.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    const LIKE_ENOUGH: f64 = 0.7;
+    const LIKE_ENOUGH: f64 = 0.75;
     let likeness = |right: &&'a str| strsim::jaro_winkler(word, right);
     let best = known.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
     (likeness(&best) >= LIKE_ENOUGH).then_some(best)

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Reading one case, in one cell of its matrix.
+//!
+//! A value that is wrong is noted as a problem and read as its default, so that one mistake does
+//! not hide the others nor make claims about the case look wrong too.
+
+use super::Case;
+use super::matrix::Cell;
+use super::reader::{Section, Source, Value, integer, nearest, sections};
+use super::units::{Bytes, Nanos};
+use crate::guest::{Script, Task, Work};
+use crate::kernels::Spec;
+use dyntick_model::{Clock, CommandLine, CpuList};
+use std::collections::BTreeMap;
+use toml::de::{DeTable, DeValue};
+
+/// What a case, `[defaults]` and a matrix may set.
+pub const CASE_KEYS: [&str; 19] = [
+    "kernel",
+    "clock",
+    "cpus",
+    "memory",
+    "append",
+    "sysctl",
+    "write",
+    "settle",
+    "settle-limit",
+    "measure",
+    "measured-cpus",
+    "repeat",
+    "timeout",
+    "events",
+    "trace-buffer",
+    "tools",
+    "modules",
+    "task",
+    "script",
+];
+
+/// The workloads that need no tool.
+const BUILT_IN: [(&str, Work); 3] =
+    [("spin", Work::Spin), ("rcu-free", Work::RcuFree), ("syscall-loop", Work::SyscallLoop)];
+
+/// Reads one case: the cell of the matrix goes before the case, the case before the defaults.
+pub struct CaseReader<'s, 'v, 't> {
+    /// The `[[case]]`.
+    pub section: Section<'s, 'v, 't>,
+    /// The cell.
+    pub cell: &'v Cell<'v, 't>,
+    /// `[defaults]`.
+    pub defaults: &'v DeTable<'t>,
+}
+
+impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
+    /// The case.
+    pub fn case(&self) -> Case {
+        let name = self.section.required_text("name").unwrap_or_default();
+        let variant = self.cell.variant.clone();
+        let id = if variant.is_empty() { name.clone() } else { format!("{name}/{variant}") };
+        let standard = Case::new(&name, &self.kernel());
+        let mut case = Case {
+            title: self.section.text("title").unwrap_or(name),
+            clock: self.clock().unwrap_or(standard.clock),
+            cpus: self.number("cpus").unwrap_or(standard.cpus),
+            memory: self.parsed("memory").map_or(standard.memory, |Bytes(bytes)| bytes),
+            append: self.append(),
+            sysctl: self.settings("sysctl"),
+            write: self.settings("write"),
+            settle_ns: self.duration("settle").unwrap_or(standard.settle_ns),
+            settle_limit_ns: self.duration("settle-limit").unwrap_or(standard.settle_limit_ns),
+            measure_ns: self.duration("measure").unwrap_or(standard.measure_ns),
+            measured_cpus: self.cpus().unwrap_or(standard.measured_cpus),
+            repeat: self.number("repeat").unwrap_or(standard.repeat),
+            timeout_ns: self.duration("timeout").unwrap_or(standard.timeout_ns),
+            events: self.texts("events"),
+            trace_buffer: self.parsed("trace-buffer").map_or(standard.trace_buffer, |Bytes(bytes)| bytes),
+            tools: self.texts("tools"),
+            modules: self.texts("modules"),
+            tasks: self.tasks(),
+            script: self.script(),
+            id,
+            variant,
+            ..standard
+        };
+        add_own_tools(&mut case);
+        case
+    }
+
+    /// The file.
+    pub fn source(&self) -> &'s Source<'s> {
+        self.section.source
+    }
+
+    /// The strongest value of a key.
+    pub fn get(&self, key: &str) -> Option<&'v Value<'t>> {
+        self.layers(key).pop()
+    }
+
+    /// The values of a key in all layers, the weakest first.
+    fn layers(&self, key: &str) -> Vec<&'v Value<'t>> {
+        let in_cell = self.cell.settings.iter().filter(|(name, _)| *name == key).map(|(_, value)| *value);
+        self.defaults.get(key).into_iter().chain(self.section.get(key)).chain(in_cell).collect()
+    }
+
+    fn kernel(&self) -> String {
+        let Some(value) = self.get("kernel") else {
+            let message = "no kernel: give one here, in [defaults] or in a matrix";
+            self.source().problem(self.section.at, message);
+            return String::new();
+        };
+        let text = self.source().text("kernel", value).unwrap_or_default();
+        if !text.is_empty() || value.get_ref().is_str() {
+            self.source().try_value("kernel", value, text.parse::<Spec>());
+        }
+        text
+    }
+
+    fn clock(&self) -> Option<Clock> {
+        let value = self.get("clock")?;
+        match self.source().text("clock", value)?.as_str() {
+            "virtual" => Some(Clock::Virtual),
+            "wall" => Some(Clock::Wall),
+            other => {
+                let message = format!("clock: '{other}' is neither \"virtual\" nor \"wall\"");
+                self.source().problem(value.span().start, message);
+                None
+            }
+        }
+    }
+
+    fn number(&self, key: &str) -> Option<u32> {
+        /// The most CPUs that an x86 kernel supports.
+        const MOST: u32 = 8192;
+        self.source().number(key, self.get(key)?, 1..=MOST)
+    }
+
+    fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(&self, key: &str) -> Option<T> {
+        self.source().parse(key, self.get(key)?)
+    }
+
+    fn duration(&self, key: &str) -> Option<u64> {
+        self.parsed::<Nanos>(key).map(|Nanos(ns)| ns)
+    }
+
+    fn cpus(&self) -> Option<CpuList> {
+        self.source().cpus("measured-cpus", self.get("measured-cpus")?)
+    }
+
+    fn texts(&self, key: &str) -> Vec<String> {
+        self.get(key).and_then(|value| self.source().texts(key, value)).unwrap_or_default()
+    }
+
+    /// Command lines of all layers add up; the kernel lets the last of two parameters win.
+    fn append(&self) -> CommandLine {
+        let mut line = CommandLine::default();
+        for value in self.layers("append") {
+            line.extend(&CommandLine::parse(&self.source().text("append", value).unwrap_or_default()));
+        }
+        line
+    }
+
+    /// Settings of all layers, a stronger layer's replacing a weaker one's.
+    fn settings(&self, key: &'static str) -> BTreeMap<String, String> {
+        let mut settings = BTreeMap::new();
+        for table in self.layers(key).into_iter().filter_map(|value| self.source().table(key, value)) {
+            for (name, value) in table {
+                self.refuse_name(key, name.get_ref(), name.span().start);
+                settings.extend(
+                    self.setting(name.get_ref(), value).map(|text| (name.get_ref().to_string(), text)),
+                );
+            }
+        }
+        settings
+    }
+
+    fn refuse_name(&self, key: &str, name: &str, at: usize) {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+        let well_formed = !name.contains("..") && name.chars().all(plain);
+        let message = match key {
+            "sysctl" if !well_formed || !name.contains(['.', '/']) => {
+                format!("'{name}' is no sysctl; write its whole name in quotes, as \"vm.stat_interval\" = 60")
+            }
+            "write" if !name.starts_with('/') => {
+                format!("'{name}' is no path; write it whole, as \"/sys/kernel/mm/ksm/run\" = 0")
+            }
+            _ => return,
+        };
+        self.source().problem(at, message);
+    }
+
+    fn setting(&self, name: &str, value: &Value<'t>) -> Option<String> {
+        let text = match value.get_ref() {
+            DeValue::Integer(_) => integer(value).map(|number| number.to_string()),
+            other => other.as_str().map(str::to_owned),
+        };
+        if text.is_none() {
+            let message =
+                format!("'{name}' must be a whole number or a text: what you would write into its file");
+            self.source().problem(value.span().start, message);
+        }
+        text
+    }
+
+    fn tasks(&self) -> Vec<Task> {
+        let tasks = self
+            .get("task")
+            .map_or(Vec::new(), |value| sections(self.source(), "[[case.task]]", "task", value));
+        tasks.into_iter().filter_map(task).collect()
+    }
+
+    fn script(&self) -> Option<Script> {
+        let section = Section::of(self.source(), "[case.script]", "script", self.get("script")?)?;
+        section.only(&["cpu", "run"]);
+        let run = section.required("run")?;
+        Some(Script { cpus: cpus_of(section)?, run: program(section.source, run)? })
+    }
+}
+
+/// What the case itself starts goes into its guest without being named a second time.
+fn add_own_tools(case: &mut Case) {
+    let of_tasks = case.tasks.iter().filter_map(|task| match &task.work {
+        Work::Tool(words) => words.first(),
+        _ => None,
+    });
+    let of_script = case.script.iter().filter_map(|script| script.run.first());
+    for tool in of_tasks.chain(of_script) {
+        if !case.tools.contains(tool) {
+            case.tools.push(tool.clone());
+        }
+    }
+}
+
+fn task(section: Section<'_, '_, '_>) -> Option<Task> {
+    section.only(&["cpu", "policy", "run"]);
+    let (fifo, work) = (policy(section), work(section).unwrap_or(Work::Spin));
+    Some(Task { cpus: cpus_of(section)?, fifo, work })
+}
+
+fn cpus_of(section: Section<'_, '_, '_>) -> Option<CpuList> {
+    section.required("cpu").and_then(|value| section.source.cpus("cpu", value))
+}
+
+/// The priority under SCHED_FIFO, if that is the policy.
+fn policy(section: Section<'_, '_, '_>) -> Option<u32> {
+    let value = section.get("policy")?;
+    let text = section.source.text("policy", value)?;
+    let fifo = text.strip_prefix("fifo:").and_then(|n| n.parse().ok()).filter(|n| (1..=99).contains(n));
+    if fifo.is_none() && text != "other" {
+        let message = format!("policy: '{text}' is neither \"other\" nor \"fifo:1\" to \"fifo:99\"");
+        section.source.problem(value.span().start, message);
+    }
+    fifo
+}
+
+fn work(section: Section<'_, '_, '_>) -> Option<Work> {
+    let value = section.required("run")?;
+    if value.get_ref().is_array() {
+        return program(section.source, value).map(Work::Tool);
+    }
+    let text = section.source.text("run", value)?;
+    let built_in = BUILT_IN.into_iter().find(|(name, _)| *name == text);
+    if built_in.is_none() {
+        let hint = nearest(&text, &BUILT_IN.map(|(name, _)| name))
+            .map_or("; a".to_owned(), |right| format!("; did you mean \"{right}\"? A"));
+        let message = format!("run: '{text}' is no built-in task{hint} tool is a list: run = [\"{text}\"]");
+        section.source.problem(value.span().start, message);
+    }
+    built_in.map(|(_, work)| work)
+}
+
+/// A program with its arguments.
+fn program(source: &Source<'_>, value: &Value<'_>) -> Option<Vec<String>> {
+    let words = source.texts("run", value)?;
+    if words.first().is_none_or(String::is_empty) {
+        source.problem(value.span().start, "run: names no program");
+        return None;
+    }
+    Some(words)
+}

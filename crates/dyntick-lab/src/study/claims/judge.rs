@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From figures to verdicts.
+
+use super::read::references;
+use super::{Check, Claim, Figures, Ruling, Verdict};
+use crate::study::{Case, Study};
+
+/// Judges all claims of a study.
+pub fn judge(study: &Study, figures: &dyn Figures) -> Vec<Verdict> {
+    study.claims.iter().map(|claim| judge_one(study, claim, figures)).collect()
+}
+
+fn judge_one(study: &Study, claim: &Claim, figures: &dyn Figures) -> Verdict {
+    let mut court = Court { study, claim, figures, rulings: variants(study, claim), evidence: Vec::new() };
+    if let Some(reason) = &claim.cannot_tell {
+        court.rulings = vec![(String::new(), Ruling::CannotTell)];
+        court.evidence.push(reason.clone());
+    }
+    claim.checks.iter().for_each(|check| court.hear(check, true));
+    claim.evidence.iter().for_each(|check| court.hear(check, false));
+    Verdict { claim: claim.clone(), rulings: court.rulings, evidence: court.evidence }
+}
+
+/// The variants that get a ruling of their own, in the order of the study. A variant all of whose
+/// labels another has too, and more, gets none: its checks count for the other.
+fn variants(study: &Study, claim: &Claim) -> Vec<(String, Ruling)> {
+    let meant = |case: &&Case| claim.checks.iter().any(|check| case.answers_to(&check.case));
+    let judged: Vec<&Case> = study.cases.iter().filter(|case| claim.speaks_of(case)).filter(meant).collect();
+    let is_part = |case: &Case| judged.iter().any(|other| other.covers(case) && !case.covers(other));
+    let mut variants: Vec<(String, Ruling)> = Vec::new();
+    for case in judged.iter().filter(|case| !is_part(case)) {
+        if !variants.iter().any(|(variant, _)| *variant == case.variant) {
+            variants.push((case.variant.clone(), Ruling::Reproduced));
+        }
+    }
+    if variants.is_empty() {
+        variants.push((String::new(), Ruling::CannotTell));
+    }
+    variants
+}
+
+struct Court<'a> {
+    study: &'a Study,
+    claim: &'a Claim,
+    figures: &'a dyn Figures,
+    rulings: Vec<(String, Ruling)>,
+    evidence: Vec<String>,
+}
+
+impl Court<'_> {
+    fn hear(&mut self, check: &Check, judged: bool) {
+        let cases: Vec<&Case> =
+            self.study.select(&check.case).filter(|case| self.claim.speaks_of(case)).collect();
+        if cases.is_empty() {
+            self.evidence.push(format!("{}: was not run", check.case));
+            self.rule(judged, Ruling::CannotTell, |_| true);
+        }
+        for case in cases {
+            let (ruling, line) = weigh(self.study, check, case, self.figures);
+            self.evidence.push(line);
+            self.rule(judged, ruling, |variant| {
+                case.labels().all(|own| variant.split('/').any(|l| l == own))
+            });
+        }
+    }
+
+    fn rule(&mut self, judged: bool, ruling: Ruling, concerns: impl Fn(&str) -> bool) {
+        for (_, sofar) in self.rulings.iter_mut().filter(|(variant, _)| judged && concerns(variant)) {
+            *sofar = ruling.max(*sofar);
+        }
+    }
+}
+
+fn weigh(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> (Ruling, String) {
+    let what = described(check);
+    let values = match values(study, check, case, figures) {
+        Ok(values) => values,
+        Err(why) => return (Ruling::CannotTell, format!("{}: {what} is not known: {why}", case.id)),
+    };
+    let mean = mean(&values);
+    let shown = match values.len() {
+        _ if !mean.is_finite() => "not defined, since that is 0".to_owned(),
+        1 => number(mean),
+        count => format!("{} (mean of {count})", number(mean)),
+    };
+    let Some(condition) = &check.is else {
+        return (Ruling::Reproduced, format!("{}: {what} = {shown}", case.id));
+    };
+    // What falls from nothing has not fallen: no condition holds for what is not defined.
+    let (ruling, answer) = match mean.is_finite() && condition.holds(mean) {
+        true => (Ruling::Reproduced, "yes"),
+        false => (Ruling::NotReproduced, "no"),
+    };
+    (ruling, format!("{}: {what} = {shown}, wanted {condition}: {answer}", case.id))
+}
+
+fn described(check: &Check) -> String {
+    let on = check.cpu.map_or(String::new(), |cpu| format!(" on CPU {cpu}"));
+    let relative = check.ratio_to.as_ref().map_or(String::new(), |other| format!(" relative to {other}"));
+    format!("{}{on}{relative}", check.figure)
+}
+
+/// The figure in each run of the case, or why it is not known.
+fn values(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> Result<Vec<f64>, String> {
+    let values = of_case(check, case, figures)?;
+    let Some(other) = &check.ratio_to else { return Ok(values) };
+    let [reference] = references(case, other, &study.cases)[..] else {
+        return Err(format!("{other} was not run"));
+    };
+    if reference.clock != case.clock {
+        return Err(format!("{} is on the {} clock, not the {}", reference.id, reference.clock, case.clock));
+    }
+    let divisor = mean(&of_case(check, reference, figures)?);
+    Ok(values.iter().map(|value| value / divisor).collect())
+}
+
+fn of_case(check: &Check, case: &Case, figures: &dyn Figures) -> Result<Vec<f64>, String> {
+    let values = figures.get(case, &check.figure, check.cpu).unwrap_or_default();
+    if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
+        return Err(format!("{} has no whole run with it", case.id));
+    }
+    Ok(values)
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// A number with as many digits as tell something.
+pub fn number(value: f64) -> String {
+    let text = match value.abs() {
+        v if v == v.trunc() => format!("{value:.0}"),
+        v if v >= 100.0 => format!("{value:.1}"),
+        v if v >= 1.0 => format!("{value:.3}"),
+        _ => format!("{value:.5}"),
+    };
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::parse;
+    use std::collections::HashMap;
+    use std::path::Path;
+
+    struct Table(HashMap<(&'static str, &'static str), Vec<f64>>);
+
+    impl Figures for Table {
+        fn get(&self, case: &Case, figure: &str, _cpu: Option<u32>) -> Option<Vec<f64>> {
+            self.0.iter().find(|((id, name), _)| *id == case.id && *name == figure).map(|(_, v)| v.clone())
+        }
+    }
+
+    fn study(claims: &str) -> Study {
+        let text = format!(
+            "title='t'\nquestion='q'\n[matrix]\nkernel=['debian:6.1','debian:6.12']\n\
+             [[case]]\nname='a'\n[[case]]\nname='b'\n[case.matrix]\n\
+             mode=[{{label='calm'}},{{label='loud', append='x'}}]\n{claims}"
+        );
+        parse::study(Path::new("s.toml"), &text).unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    fn verdict(claim: &str, figures: &[(&'static str, &'static str, &[f64])]) -> Verdict {
+        let table =
+            figures.iter().map(|(case, figure, values)| ((*case, *figure), values.to_vec())).collect();
+        judge(&study(claim), &Table(table)).remove(0)
+    }
+
+    #[test]
+    fn each_kernel_has_its_own_ruling() {
+        let verdict = verdict(
+            "[[claim]]\ntext='few'\ncheck=[{case='a',figure='ticks_per_s',is='<= 2'}]",
+            &[("a/debian:6.1", "ticks_per_s", &[250.0]), ("a/debian:6.12", "ticks_per_s", &[1.0, 2.0])],
+        );
+        assert_eq!(verdict.summary(), "debian:6.1: not reproduced, debian:6.12: reproduced");
+        assert_eq!(
+            verdict.evidence,
+            [
+                "a/debian:6.1: ticks_per_s = 250, wanted <= 2: no",
+                "a/debian:6.12: ticks_per_s = 1.5 (mean of 2), wanted <= 2: yes"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_missing_run_is_named() {
+        let verdict = verdict(
+            "[[claim]]\ntext='few'\ncheck=[{case='a',figure='ticks',is='== 0'}]",
+            &[("a/debian:6.12", "ticks", &[0.0])],
+        );
+        assert_eq!(verdict.summary(), "debian:6.1: cannot be told here, debian:6.12: reproduced");
+        assert_eq!(
+            verdict.evidence[0],
+            "a/debian:6.1: ticks is not known: a/debian:6.1 has no whole run with it"
+        );
+    }
+
+    #[test]
+    fn a_case_without_an_axis_stands_beside_each_of_its_values() {
+        let verdict = verdict(
+            "[[claim]]\ntext='fewer'\nonly=['debian:6.12']\n\
+             check=[{case='b',figure='ticks',ratio-to='a',is='<= 0.5'},{case='a',figure='ticks',is='> 1'}]",
+            &[
+                ("a/debian:6.12", "ticks", &[10.0]),
+                ("b/debian:6.12/calm", "ticks", &[1.0]),
+                ("b/debian:6.12/loud", "ticks", &[9.0]),
+            ],
+        );
+        assert_eq!(verdict.summary(), "debian:6.12/calm: reproduced, debian:6.12/loud: not reproduced");
+        assert_eq!(verdict.evidence.len(), 3);
+    }
+
+    #[test]
+    fn what_falls_from_nothing_has_not_fallen() {
+        let verdict = verdict(
+            "[[claim]]\ntext='fewer'\ncheck=[{case='b/calm/debian:6.1',figure='ticks',ratio-to='a',is='<= 1'}]",
+            &[("a/debian:6.1", "ticks", &[0.0]), ("b/debian:6.1/calm", "ticks", &[0.0])],
+        );
+        assert_eq!(verdict.rulings, [("debian:6.1/calm".to_owned(), Ruling::NotReproduced)]);
+        assert_eq!(
+            verdict.evidence,
+            ["b/debian:6.1/calm: ticks relative to a = not defined, since that is 0, wanted <= 1: no"]
+        );
+    }
+
+    #[test]
+    fn cases_that_were_left_out_are_not_taken_for_reproduced() {
+        let mut study = study("[[claim]]\ntext='few'\ncheck=[{case='a',figure='ticks',is='== 0'}]");
+        study.cases.retain(|case| case.name == "b");
+        let verdict = judge(&study, &Table(HashMap::new())).remove(0);
+        assert_eq!(verdict.summary(), "cannot be told here");
+        assert_eq!(verdict.evidence, ["a: was not run"]);
+    }
+
+    #[test]
+    fn what_cannot_be_told_still_shows_its_evidence() {
+        let verdict = verdict(
+            "[[claim]]\ntext='caches'\ncannot-tell='no caches here'\nevidence=[{case='a/debian:6.1',figure='ticks'}]",
+            &[("a/debian:6.1", "ticks", &[3.0])],
+        );
+        assert_eq!(verdict.summary(), "cannot be told here");
+        assert_eq!(verdict.evidence, ["no caches here", "a/debian:6.1: ticks = 3"]);
+    }
+
+    #[test]
+    fn numbers_that_tell() {
+        assert_eq!(
+            [0.0, 250.0, 0.99271, 1234.56, 12.3].map(number),
+            ["0", "250", "0.99271", "1234.6", "12.3"]
+        );
+    }
+}

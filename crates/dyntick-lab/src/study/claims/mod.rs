@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Claims and the verdicts on them.
+
+mod condition;
+mod judge;
+mod read;
+
+pub use condition::{Condition, ConditionError, Relation};
+pub use judge::{judge, number};
+pub(super) use read::{case_reference, figure_reference, read};
+
+use super::Case;
+use serde::Serialize;
+use std::fmt;
+
+/// A claim: reproduced for a variant if all its checks hold there.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Claim {
+    /// What is claimed.
+    pub text: String,
+    /// Why it cannot be told here at all, where that is so.
+    pub cannot_tell: Option<String>,
+    /// The matrix labels (as kernels) that it speaks of; all where empty.
+    pub only: Vec<String>,
+    /// What must hold.
+    pub checks: Vec<Check>,
+    /// Figures that are shown beside, without being judged.
+    pub evidence: Vec<Check>,
+    /// What the answer means, said with the verdict.
+    pub comment: Option<String>,
+}
+
+impl Claim {
+    /// Whether the claim speaks of this case's variant.
+    pub fn speaks_of(&self, case: &Case) -> bool {
+        self.only.is_empty() || case.labels().any(|label| self.only.iter().any(|only| only == label))
+    }
+}
+
+/// One figure of one case, and what it must be.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    /// The case, as [`Case::answers_to`] reads it; each variant that answers is checked.
+    pub case: String,
+    /// Figure, or `figure:key`.
+    pub figure: String,
+    /// On this CPU; on all measured CPUs together where not given.
+    pub cpu: Option<u32>,
+    /// Divide by the same figure of this case.
+    pub ratio_to: Option<String>,
+    /// What it must be; none for evidence.
+    pub is: Option<Condition>,
+}
+
+/// Where figures are looked up.
+pub trait Figures {
+    /// The values of a figure in all runs of a case, by its id: on one CPU, or on the measured
+    /// CPUs together. None where the case has no whole run or the figure was not measured; a
+    /// count of something that never happened is 0.
+    fn get(&self, case: &Case, figure: &str, cpu: Option<u32>) -> Option<Vec<f64>>;
+}
+
+/// What became of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ruling {
+    /// Every check holds.
+    Reproduced,
+    /// One does not.
+    NotReproduced,
+    /// A run is missing or failed, or it is a question that this laboratory cannot answer.
+    CannotTell,
+}
+
+impl fmt::Display for Ruling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Ruling::Reproduced => "reproduced",
+            Ruling::NotReproduced => "not reproduced",
+            Ruling::CannotTell => "cannot be told here",
+        })
+    }
+}
+
+/// A claim with what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The claim.
+    pub claim: Claim,
+    /// The ruling for each variant (as each kernel), in the order of the study.
+    pub rulings: Vec<(String, Ruling)>,
+    /// The figures, one line each; where it cannot be told, why.
+    pub evidence: Vec<String>,
+}
+
+impl Verdict {
+    /// The rulings in one line: `debian:6.1: not reproduced, debian:6.12: reproduced`, or only
+    /// the ruling where all variants have the same.
+    pub fn summary(&self) -> String {
+        let first = self.rulings.first().map_or(Ruling::CannotTell, |(_, ruling)| *ruling);
+        if self.rulings.iter().all(|(_, ruling)| *ruling == first) {
+            return first.to_string();
+        }
+        let each = self.rulings.iter().map(|(variant, ruling)| format!("{variant}: {ruling}"));
+        each.collect::<Vec<_>>().join(", ")
+    }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Reading `[[claim]]`, and refusing what could never be judged.
+
+use super::{Check, Claim};
+use crate::study::reader::{Section, Value, nearest};
+use crate::study::{Case, figure};
+
+/// Reads a claim.
+pub fn read(section: Section<'_, '_, '_>, cases: &[Case]) -> Claim {
+    section.only(&["text", "cannot-tell", "only", "comment", "check", "evidence"]);
+    let only = section.get("only").and_then(|value| section.source.texts("only", value));
+    let mut claim = Claim {
+        text: section.required_text("text").unwrap_or_default(),
+        cannot_tell: section.text("cannot-tell"),
+        only: only.unwrap_or_default(),
+        checks: Vec::new(),
+        evidence: Vec::new(),
+        comment: section.text("comment"),
+    };
+    refuse_labels(section, &claim, cases);
+    let checks = section.sections("check", "a check").into_iter();
+    claim.checks = checks.filter_map(|check| read_check(check, &claim, cases, true)).collect();
+    let evidence = section.sections("evidence", "evidence").into_iter();
+    claim.evidence = evidence.filter_map(|check| read_check(check, &claim, cases, false)).collect();
+    match (section.get("check"), section.get("cannot-tell")) {
+        (None, None) => section.source.problem(section.at, "[[claim]] has neither 'check' nor 'cannot-tell'"),
+        (Some(checks), None) if checks.get_ref().as_array().is_some_and(|list| list.is_empty()) => {
+            section.source.problem(start(checks), "a claim needs at least one check");
+        }
+        (Some(_), Some(reason)) => {
+            let message =
+                "a claim has either 'check' or 'cannot-tell'; figures that are not judged are 'evidence'";
+            section.source.problem(start(reason), message);
+        }
+        _ => {}
+    }
+    claim
+}
+
+fn start(value: &Value<'_>) -> usize {
+    value.span().start
+}
+
+fn refuse_labels(section: Section<'_, '_, '_>, claim: &Claim, cases: &[Case]) {
+    let labels: Vec<&str> = cases.iter().flat_map(Case::labels).collect();
+    for label in claim.only.iter().filter(|label| !labels.contains(&label.as_str())) {
+        let at = section.get("only").map_or(section.at, start);
+        section.source.problem(at, format!("no matrix has the label '{label}'{}", meant(label, &labels)));
+    }
+}
+
+fn read_check(section: Section<'_, '_, '_>, claim: &Claim, cases: &[Case], judged: bool) -> Option<Check> {
+    section.only(&["case", "figure", "cpu", "ratio-to", "is"]);
+    let is = if judged { section.required("is") } else { section.get("is") };
+    let cpu = section.get("cpu").map(|value| section.source.number("cpu", value, 0..=8191));
+    let check = Check {
+        case: case_reference(section, "case", cases),
+        figure: figure_reference(section, cases),
+        cpu: cpu.flatten(),
+        ratio_to: section.get("ratio-to").map(|_| case_reference(section, "ratio-to", cases)),
+        is: is.and_then(|value| section.source.parse("is", value)),
+    };
+    let meant: Vec<&Case> = cases.iter().filter(|case| case.answers_to(&check.case)).collect();
+    if !meant.is_empty() && !meant.iter().any(|case| claim.speaks_of(case)) {
+        let message = format!("'{}' has no variant among those that the claim speaks of (only)", check.case);
+        section.source.problem(section.get("case").map_or(section.at, start), message);
+    }
+    for case in meant {
+        refuse_cpu(section, &check, case);
+        refuse_ratio(section, &check, case, cases);
+    }
+    Some(check)
+}
+
+/// Reads the name of a case, with or without labels, and refuses one that means none.
+pub fn case_reference(section: Section<'_, '_, '_>, key: &'static str, cases: &[Case]) -> String {
+    let reference = section.required_text(key).unwrap_or_default();
+    let Some(value) = section.get(key).filter(|value| value.get_ref().is_str()) else { return reference };
+    // A study without cases has been refused already.
+    if cases.is_empty() || cases.iter().any(|case| case.answers_to(&reference)) {
+        return reference;
+    }
+    let name = reference.split('/').next().unwrap_or_default();
+    let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+    let message = if names.contains(&name) {
+        let ids: Vec<&str> =
+            cases.iter().filter(|case| case.name == name).map(|case| case.id.as_str()).collect();
+        format!("{key}: '{reference}' has no variant{}", meant(&reference, &ids))
+    } else {
+        format!("{key}: there is no case '{name}'{}", meant(name, &names))
+    };
+    section.source.problem(start(value), message);
+    reference
+}
+
+/// Reads the name of a figure and refuses one that does not exist, or not for its case.
+pub fn figure_reference(section: Section<'_, '_, '_>, cases: &[Case]) -> String {
+    let figure = section.required_text("figure").unwrap_or_default();
+    let Some(value) = section.get("figure").filter(|value| value.get_ref().is_str()) else { return figure };
+    if let Err(message) = figure::refuse(&figure) {
+        section.source.problem(start(value), format!("figure: {message}"));
+    }
+    let reference = section.get("case").and_then(|value| value.get_ref().as_str()).unwrap_or_default();
+    let without_script = cases.iter().find(|case| case.answers_to(reference) && case.script.is_none());
+    if let Some(case) = without_script.filter(|_| figure::is_of_script(&figure)) {
+        let message = format!("figure: '{figure}' needs a script, which the case '{}' has not", case.id);
+        section.source.problem(start(value), message);
+    }
+    figure
+}
+
+fn refuse_cpu(section: Section<'_, '_, '_>, check: &Check, case: &Case) {
+    if let (Some(cpu), Some(value)) = (check.cpu.filter(|cpu| *cpu >= case.cpus), section.get("cpu")) {
+        let message = format!("cpu: the case '{}' has no CPU {cpu} (cpus = {})", case.id, case.cpus);
+        section.source.problem(start(value), message);
+    }
+}
+
+/// A figure is divided by that of exactly one other case, which ran on the same clock.
+fn refuse_ratio(section: Section<'_, '_, '_>, check: &Check, case: &Case, cases: &[Case]) {
+    let (Some(other), Some(value)) = (&check.ratio_to, section.get("ratio-to")) else { return };
+    if !cases.iter().any(|case| case.answers_to(other)) {
+        return; // refused by its name already
+    }
+    let message = match references(case, other, cases)[..] {
+        [reference] if reference.clock != case.clock => format!(
+            "'{}' is on the {} clock and '{}' on the {} clock: figures of one are never compared with \
+             figures of the other",
+            case.id, case.clock, reference.id, reference.clock
+        ),
+        [reference] if figure::is_of_script(&check.figure) && reference.script.is_none() => {
+            format!("figure: '{}' needs a script, which the case '{}' has not", check.figure, reference.id)
+        }
+        [_] => return,
+        [] => format!("'{other}' has no variant to set beside '{}'", case.id),
+        [first, second, ..] => format!(
+            "'{other}' is not one case to set beside '{}': both '{}' and '{}' are meant; name a label",
+            case.id, first.id, second.id
+        ),
+    };
+    section.source.problem(start(value), message);
+}
+
+/// The cases that `reference` means beside `case`.
+pub fn references<'c>(case: &Case, reference: &str, cases: &'c [Case]) -> Vec<&'c Case> {
+    cases.iter().filter(|other| other.answers_to(reference) && case.covers(other)).collect()
+}
+
+fn meant(word: &str, known: &[&str]) -> String {
+    nearest(word, known).map_or(String::new(), |right| format!("; did you mean '{right}'?"))
+}

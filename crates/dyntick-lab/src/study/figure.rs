@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The names of the figures that a study may speak of, as [`crate::figures`] makes them.
+
+use super::reader::nearest;
+use dyntick_explain::rules;
+use dyntick_model::{Softirq, TickDependency};
+
+/// Figures that stand alone.
+const PLAIN: [&str; 15] = [
+    "ticks",
+    "ticks_per_s",
+    "ticks_share_of_hz",
+    "local_timer",
+    "local_timer_per_s",
+    "interruptions",
+    "interrupted_ns",
+    "context_switches",
+    "unattributed",
+    "unattributed_share",
+    "tick_stop_success",
+    "script_s",
+    "script_user_ns",
+    "script_system_ns",
+    "window_ns",
+];
+
+/// Figures that are counted by a key: `softirq:RCU`.
+const KEYED: [&str; 9] = [
+    "interruption",
+    "cause",
+    "cause_ns",
+    "tick_cause",
+    "function",
+    "called_function",
+    "softirq",
+    "tick_stop_failed",
+    "interrupts",
+];
+
+const INTERRUPTIONS: [&str; 13] = [
+    "tick",
+    "timer-wheel",
+    "hrtimer",
+    "empty-timer",
+    "reschedule",
+    "function-call",
+    "irq-work",
+    "device",
+    "other-vector",
+    "softirq",
+    "work-item",
+    "kernel-thread",
+    "other-task",
+];
+
+/// Whether the figure is one of the timed script's.
+pub fn is_of_script(figure: &str) -> bool {
+    figure.starts_with("script_")
+}
+
+/// Says what is wrong with a figure's name, if anything is.
+pub fn refuse(figure: &str) -> Result<(), String> {
+    match figure.split_once(':') {
+        None if PLAIN.contains(&figure) => Ok(()),
+        None if KEYED.contains(&figure) => {
+            Err(format!("'{figure}' is counted by a key: {figure}:{}", example(figure)))
+        }
+        Some((name, key)) if KEYED.contains(&name) => refuse_key(name, key),
+        Some((name, _)) if PLAIN.contains(&name) => Err(format!("'{name}' has no key: leave ':' out")),
+        _ => Err(unknown(
+            "figure",
+            figure.split(':').next().unwrap_or_default(),
+            &[&PLAIN[..], &KEYED].concat(),
+        )),
+    }
+}
+
+fn refuse_key(name: &str, key: &str) -> Result<(), String> {
+    let known: Vec<&str> = match name {
+        _ if key.is_empty() => return Err(format!("'{name}:' lacks its key, as {}", example(name))),
+        "softirq" => (0..).map_while(Softirq::from_number).map(Softirq::kernel_name).collect(),
+        "tick_stop_failed" => (0..6)
+            .filter_map(|bit| TickDependency::from_mask(1 << bit).ok())
+            .map(TickDependency::kernel_name)
+            .collect(),
+        "interruption" => INTERRUPTIONS.to_vec(),
+        "cause" | "cause_ns" | "tick_cause" => return refuse_cause(key),
+        // Functions of any kernel and rows of any /proc/interrupts.
+        _ => return Ok(()),
+    };
+    if known.contains(&key) { Ok(()) } else { Err(unknown(name, key, &known)) }
+}
+
+/// The members of a class are open (any work function), its classes are not.
+fn refuse_cause(cause: &str) -> Result<(), String> {
+    let class = |id: &'static str| id.split(':').next().unwrap_or(id);
+    let ids: Vec<&str> = rules::all().iter().map(|rule| rule.id).collect();
+    match ids.contains(&cause)
+        || cause.split_once(':').is_some_and(|(c, _)| ids.iter().any(|id| class(id) == c))
+    {
+        true => Ok(()),
+        false => Err(unknown("cause", cause, &ids)),
+    }
+}
+
+fn example(figure: &str) -> &'static str {
+    match figure {
+        "softirq" => "RCU",
+        "tick_stop_failed" => "SCHED",
+        "interrupts" => "LOC",
+        "interruption" => "tick",
+        "cause" | "cause_ns" | "tick_cause" => "workqueue:vmstat_update",
+        _ => "vmstat_update",
+    }
+}
+
+fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    match nearest(name, known) {
+        Some(right) => format!("there is no {what} '{name}'; did you mean '{right}'?"),
+        None => format!("there is no {what} '{name}'; known are {}", known.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_figures() {
+        for right in
+            ["ticks", "softirq:RCU", "tick_stop_failed:RCU_EXP", "function:any_function", "interrupts:LOC"]
+        {
+            assert_eq!(refuse(right), Ok(()), "{right}");
+        }
+        for right in ["tick_cause:fair-server", "cause:workqueue:some_work", "interruption:tick"] {
+            assert_eq!(refuse(right), Ok(()), "{right}");
+        }
+        let wrong = |figure: &str, told: &str| {
+            let message = refuse(figure).unwrap_err();
+            assert!(message.contains(told), "{figure}: {message}");
+        };
+        wrong("tick", "did you mean 'ticks'");
+        wrong("softirq", "softirq:RCU");
+        wrong("softirq:RCUU", "did you mean 'RCU'");
+        wrong("tick_stop_failed:SHED", "did you mean 'SCHED'");
+        wrong("ticks:1", "has no key");
+        wrong("tick_cause:fair-sever", "did you mean 'fair-server'");
+        wrong("interrupts:", "lacks its key");
+    }
+}

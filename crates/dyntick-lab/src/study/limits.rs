@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What no guest could do, whatever its kernel, told with its place in the file.
+
+use super::Case;
+use super::case::CaseReader;
+use crate::guest::MAILBOX_BYTES;
+use dyntick_model::{Clock, CpuList};
+
+/// Longer ids do not fit into a file name together with what is added to them.
+const LONGEST_ID: usize = 150;
+
+/// A guest with less memory hardly boots.
+const LEAST_MEMORY: u64 = 4 * MAILBOX_BYTES;
+
+/// A trace buffer below a few pages holds nothing.
+const LEAST_TRACE_BUFFER: u64 = 64 << 10;
+
+/// Notes what makes no sense in this case.
+pub fn refuse_nonsense(reader: &CaseReader<'_, '_, '_>, case: &Case) {
+    name(reader, case);
+    cpus(reader, case);
+    times(reader, case);
+    memory(reader, case);
+    if case.repeat > 1 && case.clock == Clock::Virtual {
+        note(reader, "repeat", "repeat: virtual time repeats to the bit; repeat on clock = \"wall\"");
+    }
+    for event in case.events.iter().filter(|event| !is_event(event)) {
+        note(reader, "events", format!("events: '{event}' is not of the form system:name"));
+    }
+}
+
+/// Notes a problem where the key stands, or at the case where it does not.
+fn note(reader: &CaseReader<'_, '_, '_>, key: &str, message: impl Into<String>) {
+    let own = if key == "name" { reader.section.get(key) } else { reader.get(key) };
+    reader.source().problem(own.map_or(reader.section.at, |value| value.span().start), message);
+}
+
+fn name(reader: &CaseReader<'_, '_, '_>, case: &Case) {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+    let begins_well = case.name.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if reader.section.get("name").is_some() && !(begins_well && case.name.chars().all(plain)) {
+        note(
+            reader,
+            "name",
+            format!("name: '{}' is not made of letters, digits, '.', '_', '+', '-'", case.name),
+        );
+    }
+    if case.id.len() > LONGEST_ID {
+        note(
+            reader,
+            "name",
+            format!("'{}…' is too long for a folder name: shorten names or labels", head(&case.id)),
+        );
+    }
+}
+
+fn head(id: &str) -> String {
+    id.chars().take(40).collect()
+}
+
+fn cpus(reader: &CaseReader<'_, '_, '_>, case: &Case) {
+    let guest = CpuList::first(case.cpus);
+    let within = |key: &str, what: &str, cpus: &CpuList| {
+        let beyond = cpus.difference(&guest);
+        if cpus.is_empty() {
+            note(reader, key, format!("{what} has no CPU"));
+        } else if !beyond.is_empty() {
+            let message =
+                format!("{what} has CPU {beyond}, but the guest has only {guest} (cpus = {})", case.cpus);
+            note(reader, key, message);
+        }
+    };
+    within("measured-cpus", "measured-cpus", &case.measured_cpus);
+    for task in &case.tasks {
+        within("task", "a task", &task.cpus);
+    }
+    if let Some(script) = &case.script {
+        within("script", "the script", &script.cpus);
+    }
+    if guest.difference(&case.measured_cpus).is_empty() {
+        let message = "all CPUs are measured: the agent needs one for itself (raise cpus)";
+        note(reader, "measured-cpus", message);
+    }
+}
+
+fn times(reader: &CaseReader<'_, '_, '_>, case: &Case) {
+    if case.settle_ns > case.settle_limit_ns {
+        note(reader, "settle", "settle is longer than settle-limit, so the guest could never settle");
+    }
+    for (key, ns) in [("measure", case.measure_ns), ("timeout", case.timeout_ns)] {
+        if ns == 0 {
+            note(reader, key, format!("{key}: must be longer than nothing"));
+        }
+    }
+}
+
+fn memory(reader: &CaseReader<'_, '_, '_>, case: &Case) {
+    if case.trace_buffer < LEAST_TRACE_BUFFER {
+        note(
+            reader,
+            "trace-buffer",
+            format!("trace-buffer: at least {}K are needed", LEAST_TRACE_BUFFER >> 10),
+        );
+    }
+    if case.memory < LEAST_MEMORY {
+        note(reader, "memory", format!("memory: a guest needs at least {}M", LEAST_MEMORY >> 20));
+    } else if case.trace_buffer.saturating_mul(case.cpus.into()) > case.memory / 2 {
+        let message =
+            "trace-buffer: more than half of the guest's memory for all CPUs together; raise memory";
+        note(reader, "trace-buffer", message);
+    }
+}
+
+fn is_event(event: &str) -> bool {
+    let word = |text: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+    };
+    event.split_once(':').is_some_and(|(system, name)| word(system) && word(name))
+}

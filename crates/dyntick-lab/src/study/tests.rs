@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Whole study files: the ones that come with dyntick, wrong ones, and any text at all.
+
+use super::case::CASE_KEYS;
+use super::{Case, parse};
+use crate::guest::Work;
+use dyntick_model::Clock;
+use proptest::prelude::*;
+use std::path::Path;
+
+const ADAPTIVE_TICKS: &str = include_str!("../../../../studies/adaptive-ticks.toml");
+const CHAPTER: &str = include_str!("../../../../docs/src/studies.md");
+
+fn problems(text: &str) -> String {
+    parse::study(Path::new("studies/x.toml"), text).expect_err("the study is wrong").to_string()
+}
+
+fn cases(text: &str) -> Vec<Case> {
+    let head = "title = 't'\nquestion = 'q'\n";
+    let study = parse::study(Path::new("x.toml"), &format!("{head}{text}"));
+    study.unwrap_or_else(|problems| panic!("{problems}")).cases
+}
+
+fn ids(text: &str) -> Vec<String> {
+    cases(text).into_iter().map(|case| case.id).collect()
+}
+
+#[test]
+fn every_mistake_is_told_at_once_with_its_place() {
+    let text = r#"title = "Wrong"
+questoin = "?"
+
+[defaults]
+kernel = "debian-6.12"
+settle = "2 parsecs"
+cpus   = "two"
+
+[defaults.sysctl]
+"vm.stat_interval" = true
+swappiness = 1
+
+[[case]]
+name = "a"
+isolcpu = "1"
+measured-cpus = "1-"
+task = [{ cpu = "5", run = "spinn" }, { cpu = "5", policy = "fifo:0", run = "spin" }, { cpu = 7, run = "spin" }]
+
+[[case]]
+name = "a"
+repeat = 3
+memory = "1M"
+
+[[case]]
+title = "nameless"
+[case.matrix]
+kernal = ["debian:6.1"]
+cpus = []
+clock = [["wall"]]
+
+[[claim]]
+text = "One"
+check = [
+  { case = "aa", figure = "ticks", is = "<= 2" },
+  { case = "a", figure = "tiks_per_s", is = "about 2" },
+  { case = "a", figure = "script_s", is = "< 1" },
+  { case = "a", figure = "ticks" },
+]
+
+[[claim]]
+text = "Neither checked nor out of reach"
+
+[published]
+source = "somebody"
+figures = [{ label = "l", value = 12.40, unit = "s", case = "b", figure = "ticks" }]
+"#;
+    insta::assert_snapshot!(problems(text));
+}
+
+#[test]
+fn syntax_errors_are_told_together() {
+    insta::assert_snapshot!(problems("title = \nquestion = 'q'\n[[case]\nname = 'ä' x\n"), @r"
+    studies/x.toml:1:9: string values must be quoted, expected literal string
+    studies/x.toml:3:8: unclosed array table, expected `]`
+    studies/x.toml:4:12: unexpected key or value, expected newline, `#`
+    ");
+}
+
+#[test]
+fn matrices_expand_in_the_order_of_the_file() {
+    let study = "[matrix]\nkernel = ['debian:6.1', 'debian:6.12']\n\
+                 [[case]]\nname = 'a'\n\
+                 [[case]]\nname = 'b'\n[case.matrix]\ncpus = [2, 4]\nkernel = ['/boot/vmlinuz-6.1']\n";
+    assert_eq!(ids(study), ["a/debian:6.1", "a/debian:6.12", "b/vmlinuz-6.1/2", "b/vmlinuz-6.1/4"]);
+}
+
+#[test]
+fn an_axis_of_its_own_name_sets_several_keys() {
+    let cases = cases(
+        "[defaults]\nkernel = 'debian:6.12'\nappend = 'quiet'\nsysctl = { 'vm.stat_interval' = 1, 'vm.swappiness' = 0 }\n\
+         [[case]]\nname = 'a'\nappend = 'nohz_full=1'\n\
+         [[case.matrix.noise]]\nlabel = 'normal'\n\
+         [[case.matrix.noise]]\nlabel = 'low'\nappend = 'nosoftlockup'\nsysctl = { 'vm.stat_interval' = 60 }\n\
+         task = [{ cpu = 1, policy = 'fifo:50', run = ['stress-ng', '--cpu', '1'] }]\n",
+    );
+    let [normal, low] = &cases[..] else { panic!("{cases:?}") };
+    assert_eq!((normal.id.as_str(), normal.append.to_string().as_str()), ("a/normal", "quiet nohz_full=1"));
+    assert_eq!(
+        (low.slug().as_str(), low.append.to_string().as_str()),
+        ("a-low", "quiet nohz_full=1 nosoftlockup")
+    );
+    assert_eq!((&*low.sysctl["vm.stat_interval"], &*low.sysctl["vm.swappiness"]), ("60", "0"));
+    assert_eq!(low.tasks[0].fifo, Some(50));
+    assert!(matches!(&low.tasks[0].work, Work::Tool(words) if words.len() == 3));
+    assert_eq!(low.tools, ["stress-ng"], "what a case starts is in its guest");
+    assert!(normal.tools.is_empty());
+}
+
+#[test]
+fn negative_settings_are_settings() {
+    let cases = cases("[[case]]\nname='a'\nkernel='host'\nsysctl={ 'kernel.sched_rt_runtime_us' = -1 }\n");
+    assert_eq!(cases[0].sysctl["kernel.sched_rt_runtime_us"], "-1");
+}
+
+#[test]
+fn ambiguous_names_are_refused() {
+    let told = |text: &str, word: &str| {
+        let message = problems(&format!("title='t'\nquestion='q'\n[defaults]\nkernel='host'\n{text}"));
+        assert_eq!(message.lines().count(), 1, "{message}");
+        assert!(message.contains(word), "{message}");
+    };
+    told("[[case]]\nname='a'\n[[case]]\nname='a'\n", "two cases are called 'a'");
+    told(
+        "[matrix]\nclock=[{label='b:c',value='wall'}, {label='b c',value='virtual'}]\n[[case]]\nname='a'",
+        "share the folder",
+    );
+    told(
+        "[[case]]\nname='a'\n[case.matrix]\ncpus=[2,3]\nrepeat=[{label='3',value=1}]",
+        "the label '3' occurs twice",
+    );
+    told("[[case]]\nname='a'\n[case.matrix]\nkernel=[{label='x/y',value='host'}]", "cannot be a label");
+}
+
+#[test]
+fn a_matrix_beyond_all_measure_is_refused_before_it_is_made() {
+    let values: Vec<String> = (0..100).map(|n| n.to_string()).collect();
+    let axes: String = CASE_KEYS.iter().map(|key| format!("{key}=[{}]\n", values.join(","))).collect();
+    let message = problems(&format!("title='t'\nquestion='q'\n[[case]]\nname='a'\n[case.matrix]\n{axes}"));
+    assert!(message.contains("more than 1000 cases"), "{message}");
+}
+
+#[test]
+fn figures_of_two_clocks_are_never_compared() {
+    let head = "title='t'\nquestion='q'\n[defaults]\nkernel='host'\n";
+    let claim = "[[claim]]\ntext='c'\ncheck=[{case='a',figure='ticks',ratio-to='b',is='< 1'}]\n";
+    let apart = format!("{head}[[case]]\nname='a'\n[[case]]\nname='b'\nclock='wall'\n{claim}");
+    assert!(
+        problems(&apart).contains("'a' is on the virtual clock and 'b' on the wall clock"),
+        "{}",
+        problems(&apart)
+    );
+    let paired =
+        format!("{head}[matrix]\nclock=['wall','virtual']\n[[case]]\nname='a'\n[[case]]\nname='b'\n{claim}");
+    let study = parse::study(Path::new("x.toml"), &paired).unwrap();
+    assert_eq!(study.cases.iter().filter(|case| case.clock == Clock::Wall).count(), 2);
+}
+
+#[test]
+fn a_case_survives_json_and_toml() {
+    for case in parse::study(Path::new("adaptive-ticks.toml"), ADAPTIVE_TICKS).unwrap().cases {
+        let json = serde_json::to_string(&case).unwrap();
+        assert_eq!(serde_json::from_str::<Case>(&json).unwrap(), case);
+        assert_eq!(toml::from_str::<Case>(&toml::to_string(&case).unwrap()).unwrap(), case);
+    }
+}
+
+#[test]
+fn the_study_that_comes_with_dyntick() {
+    let study = parse::study(Path::new("studies/adaptive-ticks.toml"), ADAPTIVE_TICKS)
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let ids: Vec<&str> = study.cases.iter().map(|case| case.id.as_str()).collect();
+    insta::assert_snapshot!(ids.join("\n"));
+}
+
+#[test]
+fn the_book_documents_every_key() {
+    let lacking: Vec<&str> =
+        CASE_KEYS.into_iter().filter(|key| !CHAPTER.contains(&format!("`{key}`"))).collect();
+    assert_eq!(lacking, [] as [&str; 0]);
+}
+
+/// The blocks of the chapter that begin with a title are whole studies.
+#[test]
+fn the_examples_of_the_book_are_studies() {
+    let blocks = CHAPTER.split("```toml\n").skip(1).filter_map(|rest| rest.split("\n```").next());
+    let studies: Vec<&str> = blocks.filter(|block| block.starts_with("title")).collect();
+    assert!(!studies.is_empty());
+    for text in studies {
+        parse::study(Path::new("book.toml"), text).unwrap_or_else(|problems| panic!("{problems}"));
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "\\PC{0,200}") {
+        let _ = parse::study(Path::new("x.toml"), &text);
+    }
+
+    #[test]
+    fn no_text_of_our_words_makes_the_reader_panic(words in prop::collection::vec(
+        prop::sample::select(vec![
+            "[", "]", "[[", "]]", "{", "}", "=", "\n", "'", "\"", ",", ".", "1", "-1", "9e99", "true",
+            "case", "matrix", "defaults", "claim", "check", "kernel", "cpus", "task", "script", "run", "label",
+            "value", "sysctl", "name", "'debian:6.1'", "'a'", "'*'", "'<= 2'", "figure", "é", "\u{feff}",
+        ]), 0..60,
+    )) {
+        let _ = parse::study(Path::new("x.toml"), &words.concat());
+    }
+
+    /// Cuts a piece out of a real study and puts something else in its place.
+    #[test]
+    fn no_wounded_study_makes_the_reader_panic(
+        at in any::<prop::sample::Index>(), length in 0usize..40, instead in "[\\[\\]{}='\",.0-9a-zé\n-]{0,12}",
+    ) {
+        let characters: Vec<char> = ADAPTIVE_TICKS.chars().collect();
+        let at = at.index(characters.len());
+        let end = (at + length).min(characters.len());
+        let text: String =
+            characters[..at].iter().copied().chain(instead.chars()).chain(characters[end..].iter().copied()).collect();
+        if let Err(problems) = parse::study(Path::new("x.toml"), &text) {
+            prop_assert!(!problems.problems.is_empty());
+            let lines = text.lines().count() + 1;
+            prop_assert!(problems.problems.iter().all(|p| (1..=lines).contains(&p.line) && p.column >= 1));
+        }
+    }
+}
