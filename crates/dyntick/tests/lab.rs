@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The laboratory end to end: real kernels boot, and are made to fail.
+//!
+//! `DYNTICK` names the binary under test (`make test` gives the release build, which guests unpack
+//! faster); without it the test build is used.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+fn dyntick() -> Command {
+    let binary = std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into());
+    Command::new(binary)
+}
+
+/// A folder with a study in it.
+struct Study {
+    folder: tempfile::TempDir,
+}
+
+impl Study {
+    fn new(cases: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let text = format!(
+            "title = 'test'\nquestion = 'test'\n[defaults]\nkernel = 'debian:6.12'\nsettle = '500ms'\nmeasure = '2s'\n{cases}"
+        );
+        std::fs::write(folder.path().join("study.toml"), text).unwrap();
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = dyntick();
+        command
+            .args(["lab", "run"])
+            .arg(self.path("study.toml"))
+            .arg("--out")
+            .arg(self.path("out"))
+            .args(arguments);
+        command
+    }
+
+    fn runs(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.path("out/runs")).into_iter().flatten().flatten();
+        let mut runs: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        runs.sort();
+        runs
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn figure(json: &serde_json::Value, case: &str, figure: &str, cpu: u64) -> f64 {
+    let run = json["runs"].as_array().unwrap().iter().find(|run| run["case"] == case).unwrap();
+    let row = run["observations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["figure"] == figure && row["cpu"] == cpu);
+    row.unwrap_or_else(|| panic!("{case} has no {figure}"))["value"].as_f64().unwrap()
+}
+
+const TICKING_AND_QUIET: &str = "
+[[case]]
+name = 'ticking'
+append = 'isolcpus=domain,1'
+task = [{ cpu = '1', run = 'spin' }]
+[[case]]
+name = 'quiet'
+append = 'isolcpus=domain,1 nohz_full=1'
+task = [{ cpu = '1', run = 'spin' }]
+";
+
+#[test]
+fn a_ticking_cpu_ticks_a_quiet_one_does_not_and_both_repeat_to_the_bit() {
+    let study = Study::new(TICKING_AND_QUIET);
+    let output = study.run(&["--json", "--jobs", "2"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let share = figure(&json, "ticking", "ticks_share_of_hz", 1);
+    assert!((0.99..=1.01).contains(&share), "HZ ticks a second within 1 %: {share}");
+    let quiet = figure(&json, "quiet", "local_timer_per_s", 1);
+    assert!(quiet <= 2.0, "at most two timer interrupts a second: {quiet}");
+    for run in json["runs"].as_array().unwrap() {
+        assert_eq!(run["lost_events"], 0);
+        assert_eq!(run["undecoded"], 0);
+    }
+    // What perf would count is what the kernel counts.
+    let counted = figure(&json, "ticking", "local_timer", 1);
+    let rows = json["runs"][0]["observations"].as_array().unwrap();
+    let loc =
+        rows.iter().find(|r| r["figure"] == "interrupts" && r["key"] == "LOC" && r["cpu"] == 1).unwrap();
+    let loc = loc["value"].as_f64().unwrap();
+    assert!((loc - counted).abs() <= 2.0, "trace {counted}, /proc/interrupts {loc}");
+
+    let report = std::fs::read_to_string(study.path("out/report.html")).unwrap();
+    assert!(report.contains("<svg") && !report.contains("http://www.w3.org/1999/xhtml"));
+    let verify = dyntick().args(["lab", "verify"]).args(study.runs()).output().unwrap();
+    assert!(verify.status.success(), "{}", text(&verify.stdout));
+    assert_eq!(text(&verify.stdout).matches("identical").count(), 2);
+}
+
+#[test]
+fn guests_that_fail_are_told_and_the_others_go_on() {
+    let study = Study::new(
+        "[[case]]\nname = 'panics'\nappend = 'rdinit=/no/such/program'\n\
+         [[case]]\nname = 'hangs'\ntimeout = '1s'\n\
+         [[case]]\nname = 'is-whole'\nmeasure = '100ms'\n",
+    );
+    let output = study.run(&[]);
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("the guest's kernel panicked: "), "{shown}");
+    assert!(shown.contains("Unable to mount root fs"), "the console's last lines are shown: {shown}");
+    assert!(shown.contains("had not finished after 1s, in the stage 'Boot'"), "{shown}");
+    let runs = study.runs();
+    assert_eq!(runs.len(), 1, "only the whole run is kept: {runs:?}");
+    assert!(runs[0].to_string_lossy().contains("is-whole"));
+}
+
+#[test]
+fn a_killed_study_repeats_only_what_was_not_whole() {
+    let study = Study::new(TICKING_AND_QUIET);
+    let mut first = study.command(&[]).spawn().unwrap();
+    let begin = Instant::now();
+    let whole = |path: &PathBuf| !path.file_name().unwrap().to_string_lossy().starts_with('.');
+    // Kill it as soon as its first run is whole and the second has begun.
+    while !study.runs().iter().any(whole) || study.runs().len() < 2 {
+        assert!(begin.elapsed() < Duration::from_secs(300), "no run became whole");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let kept = study.runs().into_iter().find(whole).unwrap();
+    let made = std::fs::metadata(kept.join("run.toml")).unwrap().modified().unwrap();
+
+    let second = study.run(&[]);
+    assert!(second.status.success(), "{}", text(&second.stderr));
+    assert_eq!(
+        text(&second.stderr).matches("whole from an earlier run").count(),
+        1,
+        "{}",
+        text(&second.stderr)
+    );
+    assert_eq!(std::fs::metadata(kept.join("run.toml")).unwrap().modified().unwrap(), made);
+    assert!(study.runs().iter().all(whole), "what the killed one left is gone: {:?}", study.runs());
+    assert_eq!(study.runs().len(), 2);
+}
+
+fn refused(arguments: &[&str], words: &[&str]) {
+    let output = dyntick().args(arguments).output().unwrap();
+    let shown = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{shown}");
+    for word in words {
+        assert!(shown.contains(word), "'{word}' is missing in: {shown}");
+    }
+}
+
+#[test]
+fn wrong_input_is_refused_by_name() {
+    let study = Study::new("[[case]]\nname = 'c'\nisolcpu = '1'\n");
+    let path = study.path("study.toml");
+    refused(&["lab", "run", path.to_str().unwrap()], &["study.toml:9:1", "isolcpu"]);
+    refused(&["lab", "run", "no-such-file.toml"], &["no-such-file.toml"]);
+    refused(&["lab", "verify", "no-such-run"], &["no-such-run"]);
+    let whole = Study::new("[[case]]\nname = 'c'\n");
+    let path = whole.path("study.toml");
+    refused(&["lab", "run", path.to_str().unwrap(), "--case", "d"], &["no case 'd'", "it has c"]);
+    refused(&["lab", "run", path.to_str().unwrap(), "--repeat", "3"], &["--clock wall"]);
+}
+
+#[test]
+fn what_a_kernel_cannot_do_is_told_before_it_boots() {
+    let kernel = kernel_built_without_no_hz_full();
+    let study = Study::new(&format!(
+        "[[case]]\nname = 'c'\nkernel = '{}'\nappend = 'nohz_full=1'\n",
+        kernel.path().join("vmlinuz-test").display()
+    ));
+    let output = study.run(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    let shown = text(&output.stdout);
+    assert!(shown.contains("NO_HZ_FULL"), "{shown}");
+    assert!(study.runs().is_empty());
+}
+
+/// A real kernel image beside a configuration that says it was built without NO_HZ_FULL.
+fn kernel_built_without_no_hz_full() -> tempfile::TempDir {
+    let list = dyntick().args(["lab", "kernels", "--json"]).output().unwrap();
+    let entries: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
+    let specs: Vec<&str> =
+        entries.as_array().unwrap().iter().filter_map(|entry| entry["spec"].as_str()).collect();
+    assert!(specs.contains(&"debian:6.12"), "{specs:?}");
+    // Any case that runs has the kernel fetched; its files are found in the cache.
+    Study::new("[[case]]\nname = 'fetch'\ntimeout = '1ms'\n").run(&[]);
+    let cache = std::env::var_os("DYNTICK_CACHE")
+        .map(PathBuf::from)
+        .unwrap_or_else(|| Path::new(&std::env::var_os("HOME").unwrap()).join(".cache/dyntick"));
+    let kernels =
+        std::fs::read_dir(cache.join("kernels")).unwrap().flatten().map(|entry| entry.path().join("boot"));
+    let boot = kernels.into_iter().find(|boot| boot.is_dir()).unwrap();
+    let image = std::fs::read_dir(boot).unwrap().flatten().map(|e| e.path());
+    let image = image
+        .into_iter()
+        .find(|path| path.file_name().unwrap().to_string_lossy().starts_with("vmlinuz"))
+        .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(image, folder.path().join("vmlinuz-test")).unwrap();
+    let options =
+        ["BLK_DEV_INITRD", "BINFMT_ELF", "DEVTMPFS", "DEVMEM", "EVENT_TRACING", "SERIAL_8250_CONSOLE"];
+    let config: String = options.iter().map(|option| format!("CONFIG_{option}=y\n")).collect();
+    std::fs::write(folder.path().join("config-test"), config).unwrap();
+    folder
+}
