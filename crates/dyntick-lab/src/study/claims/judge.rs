@@ -2,7 +2,7 @@
 //! From figures to verdicts.
 
 use super::read::references;
-use super::{Check, Claim, Figures, Ruling, Verdict};
+use super::{Check, Claim, Condition, Figures, Ruling, Verdict};
 use crate::study::{Case, Study};
 
 /// Judges all claims of a study.
@@ -33,9 +33,6 @@ fn variants(study: &Study, claim: &Claim) -> Vec<(String, Ruling)> {
             variants.push((case.variant.clone(), Ruling::Reproduced));
         }
     }
-    if variants.is_empty() {
-        variants.push((String::new(), Ruling::CannotTell));
-    }
     variants
 }
 
@@ -52,20 +49,34 @@ impl Court<'_> {
         let cases: Vec<&Case> =
             self.study.select(&check.case).filter(|case| self.claim.speaks_of(case)).collect();
         if cases.is_empty() {
-            self.evidence.push(format!("{}: was not run", check.case));
-            self.rule(judged, Ruling::CannotTell, |_| true);
+            self.note(format!("{}: was not run", check.case));
+            let labels: Vec<&str> = check.case.split('/').skip(1).filter(|label| *label != "*").collect();
+            self.rule(judged, Ruling::CannotTell, &labels);
         }
         for case in cases {
             let (ruling, line) = weigh(self.study, check, case, self.figures);
-            self.evidence.push(line);
-            self.rule(judged, ruling, |variant| {
-                case.labels().all(|own| variant.split('/').any(|l| l == own))
-            });
+            self.note(line);
+            self.rule(judged, ruling, &case.labels().collect::<Vec<_>>());
         }
     }
 
-    fn rule(&mut self, judged: bool, ruling: Ruling, concerns: impl Fn(&str) -> bool) {
-        for (_, sofar) in self.rulings.iter_mut().filter(|(variant, _)| judged && concerns(variant)) {
+    /// Several checks may ask for the same figure, which is said once.
+    fn note(&mut self, line: String) {
+        if !self.evidence.contains(&line) {
+            self.evidence.push(line);
+        }
+    }
+
+    /// Rules for each variant that has these labels; a variant that was not run gets its place here.
+    fn rule(&mut self, judged: bool, ruling: Ruling, labels: &[&str]) {
+        if !judged {
+            return;
+        }
+        let has = |variant: &str| labels.iter().all(|label| variant.split('/').any(|own| own == *label));
+        if !self.rulings.iter().any(|(variant, _)| has(variant)) {
+            self.rulings.push((labels.join("/"), ruling));
+        }
+        for (_, sofar) in self.rulings.iter_mut().filter(|(variant, _)| has(variant)) {
             *sofar = ruling.max(*sofar);
         }
     }
@@ -80,8 +91,8 @@ fn weigh(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> (R
     let mean = mean(&values);
     let shown = match values.len() {
         _ if !mean.is_finite() => "not defined, since that is 0".to_owned(),
-        1 => number(mean),
-        count => format!("{} (mean of {count})", number(mean)),
+        1 => shown(mean, check.is),
+        count => format!("{} (mean of {count})", shown(mean, check.is)),
     };
     let Some(condition) = &check.is else {
         return (Ruling::Reproduced, format!("{}: {what} = {shown}", case.id));
@@ -92,6 +103,14 @@ fn weigh(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> (R
         false => (Ruling::NotReproduced, "no"),
     };
     (ruling, format!("{}: {what} = {shown}, wanted {condition}: {answer}", case.id))
+}
+
+/// The number, with all its digits where a rounded one would seem to be on the other side of the bound.
+fn shown(value: f64, condition: Option<Condition>) -> String {
+    let rounded = number(value);
+    let misleads =
+        |condition: Condition| rounded.parse().is_ok_and(|r| condition.holds(r) != condition.holds(value));
+    if condition.is_some_and(misleads) { value.to_string() } else { rounded }
 }
 
 fn described(check: &Check) -> String {
@@ -126,14 +145,13 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// A number with as many digits as tell something.
+/// A number with six digits that tell something.
 pub fn number(value: f64) -> String {
-    let text = match value.abs() {
-        v if v == v.trunc() => format!("{value:.0}"),
-        v if v >= 100.0 => format!("{value:.1}"),
-        v if v >= 1.0 => format!("{value:.3}"),
-        _ => format!("{value:.5}"),
-    };
+    if value == 0.0 {
+        return "0".to_owned(); // also for -0, the sum of no numbers
+    }
+    let decimals = (5 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
+    let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
@@ -234,6 +252,18 @@ mod tests {
     }
 
     #[test]
+    fn a_kernel_that_was_left_out_says_nothing_of_the_others() {
+        let mut study = study(
+            "[[claim]]\ntext='few'\ncheck=[{case='a/debian:6.1',figure='ticks',is='== 0'},\
+             {case='b/debian:6.12',figure='ticks',is='== 0'}]",
+        );
+        study.cases.retain(|case| case.id == "a/debian:6.1");
+        let figures = Table([(("a/debian:6.1", "ticks"), vec![0.0])].into());
+        let verdict = judge(&study, &figures).remove(0);
+        assert_eq!(verdict.summary(), "debian:6.1: reproduced, debian:6.12: cannot be told here");
+    }
+
+    #[test]
     fn what_cannot_be_told_still_shows_its_evidence() {
         let verdict = verdict(
             "[[claim]]\ntext='caches'\ncannot-tell='no caches here'\nevidence=[{case='a/debian:6.1',figure='ticks'}]",
@@ -244,10 +274,18 @@ mod tests {
     }
 
     #[test]
+    fn rounding_never_contradicts_the_answer() {
+        let below = "< 1".parse().unwrap();
+        assert_eq!(shown(0.999_999_8, Some(below)), "0.9999998");
+        assert_eq!(shown(0.999_999_8, None), "1");
+        assert_eq!(shown(0.5, Some(below)), "0.5");
+    }
+
+    #[test]
     fn numbers_that_tell() {
         assert_eq!(
-            [0.0, 250.0, 0.99271, 1234.56, 12.3].map(number),
-            ["0", "250", "0.99271", "1234.6", "12.3"]
+            [-0.0, 250.0, 0.99271, 1.00004, 1234.567, 12.3, 0.000_001, 2e9].map(number),
+            ["0", "250", "0.99271", "1.00004", "1234.57", "12.3", "0.000001", "2000000000"]
         );
     }
 }
