@@ -398,7 +398,8 @@ impl crate::study::claims::Figures for RunFigures<'_> {
     }
 }
 
-/// A figure of one run on one CPU, or summed over the measured ones: `figure` or `figure:key`.
+/// A figure of one run: on one CPU, or of the measured ones together, which is their sum, and for
+/// a share their mean. `figure` or `figure:key`.
 pub fn figure_of(run: &Run, figure: &str, cpu: Option<u32>) -> Option<f64> {
     let (name, key) = figure.split_once(':').unwrap_or((figure, ""));
     let cpus = cpu.map_or(run.asked.case.measured_cpus.clone(), |cpu| CpuList::from_iter([cpu]));
@@ -408,10 +409,12 @@ pub fn figure_of(run: &Run, figure: &str, cpu: Option<u32>) -> Option<f64> {
         .filter(|row| row.figure == name && row.key == key && row.cpu.is_none_or(|cpu| cpus.contains(cpu)))
         .map(|row| row.value)
         .collect();
-    // What is counted by key has a row only where it happened; what stands alone was measured or not.
-    if rows.is_empty() && key.is_empty() && name.starts_with("script_") {
-        None
-    } else {
-        Some(rows.iter().sum())
+    let sum = rows.iter().fold(0.0, |sum, value| sum + value);
+    match rows.len() {
+        // What is counted by key has a row only where it happened; what stands alone was measured or not.
+        0 if key.is_empty() && name.starts_with("script_") => None,
+        0 => Some(0.0),
+        count if name.contains("_share") => Some(sum / count as f64),
+        _ => Some(sum),
     }
 }

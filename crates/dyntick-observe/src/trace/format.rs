@@ -55,7 +55,7 @@ impl Format {
     }
 }
 
-/// A line such as `field:char comm[16];	offset:8;	size:16;	signed:0;`.
+/// A line such as `field:char comm[16]; offset:8; size:16; signed:0;`.
 fn parse_field(line: &str) -> Option<Field> {
     let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
     let declaration = parts.next()?;

@@ -68,7 +68,7 @@ fn improve(wanted: &[u64], best: &mut [(u64, String)], address: u64, name: &[u8]
     }
 }
 
-/// A line such as `ffffffff81000000 T name	[module]`.
+/// A line such as `ffffffff81000000 T name [module]`.
 fn parse_line(line: &[u8]) -> Option<(u64, &[u8])> {
     let mut fields = line.split(u8::is_ascii_whitespace);
     let address = u64::from_str_radix(std::str::from_utf8(fields.next()?).ok()?, 16).ok()?;

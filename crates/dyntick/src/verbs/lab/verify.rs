@@ -9,7 +9,7 @@ use dyntick_lab::cache::Cache;
 use dyntick_lab::lab::Lab;
 use dyntick_lab::store::{self, Asked};
 use dyntick_model::Clock;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What may be said to `lab verify`.
@@ -32,7 +32,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(!same)))
 }
 
-fn verify(lab: &Lab, folder: &PathBuf) -> Result<bool> {
+fn verify(lab: &Lab, folder: &Path) -> Result<bool> {
     let first = store::load(folder).with_context(|| format!("{} is not a whole run", folder.display()))?;
     let case = &first.asked.case;
     if case.clock != Clock::Virtual {
