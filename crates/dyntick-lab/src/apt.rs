@@ -170,6 +170,10 @@ impl Apt {
             _ => failed(error.to_string()),
         })?;
         if !output.status.success() {
+            // Told by a child's child, so only its words are left to know it by.
+            if String::from_utf8_lossy(&output.stderr).contains("No space left on device") {
+                return Err(CacheError::from_io(&self.folder, std::io::ErrorKind::StorageFull.into()).into());
+            }
             return Err(failed(String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ")));
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
