@@ -30,7 +30,18 @@ fn main() -> ExitCode {
 /// Exit status 2 is for input and environment; a verb says itself when a check failed (1).
 fn finish(result: anyhow::Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| {
-        eprintln!("dyntick: {error:#}");
+        eprintln!("dyntick: {}", in_full(&error));
         ExitCode::from(2)
     })
+}
+
+/// An error with its causes, leaving out those that it already quotes.
+fn in_full(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text += &format!(": {cause}");
+        }
+    }
+    text
 }

@@ -98,6 +98,11 @@ pub enum KernelError {
     /// No package of that series.
     #[error("Debian offers no kernel '{0}'; see `dyntick lab kernels`")]
     NotOffered(String),
+    /// The running kernel left no image on the disk.
+    #[error(
+        "the running kernel {0} has no image in /boot or /lib/modules (as in a virtual machine that was given its kernel from outside); name another kernel"
+    )]
+    NoHostImage(String),
     /// A file cannot be read.
     #[error("cannot read the kernel {path}: {source}")]
     Read {
@@ -140,7 +145,7 @@ pub fn resolve(spec: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Ker
         Spec::Exact(name) => {
             from_package(&Apt::open(cache, progress)?, &format!("linux-image-{name}"), cache, progress)?
         }
-        Spec::Host => host_files(),
+        Spec::Host => host_files()?,
         Spec::Path(path) => Files::at(path, None),
     };
     prepare(spec, files, cache, progress)
@@ -164,13 +169,13 @@ impl Files {
     }
 }
 
-fn host_files() -> Files {
+fn host_files() -> Result<Files, KernelError> {
     let uname = rustix::system::uname();
     let release = uname.release().to_string_lossy().into_owned();
     let modules = Some(PathBuf::from(format!("/lib/modules/{release}"))).filter(|path| path.is_dir());
     let candidates = [format!("/boot/vmlinuz-{release}"), format!("/lib/modules/{release}/vmlinuz")];
     let image = candidates.iter().map(PathBuf::from).find(|path| path.is_file());
-    Files::at(image.unwrap_or_else(|| PathBuf::from(&candidates[0])), modules)
+    Ok(Files::at(image.ok_or(KernelError::NoHostImage(release))?, modules))
 }
 
 fn from_package(
