@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From an explained window to the flat table of figures that is stored, compared and judged.
+//! From an explained window to the flat table of figures that is stored, compared and judged, and
+//! back to single figures.
 
 use crate::guest::Outcome;
+use crate::lab::CaseResult;
+use crate::store::Run;
+use crate::study::Case;
+use crate::study::claims::Figures;
 use dyntick_explain::{Explanation, Summary};
 use dyntick_formats::Observation;
-use dyntick_model::NANOS_PER_SEC;
+use dyntick_model::{CpuList, NANOS_PER_SEC};
 
 /// All figures of one run, in a fixed order.
 ///
@@ -79,6 +84,37 @@ fn of_machine(rows: &mut Rows, outcome: &Outcome) {
         rows.push("script_s", "", script.elapsed_ns as f64 / NANOS_PER_SEC as f64, "s");
         rows.push("script_user_ns", "", script.user_ns as f64, "ns");
         rows.push("script_system_ns", "", script.system_ns as f64, "ns");
+    }
+}
+
+/// The runs of a study as figures for its claims.
+pub struct RunFigures<'a>(pub &'a [CaseResult]);
+
+impl Figures for RunFigures<'_> {
+    fn get(&self, case: &Case, figure: &str, cpu: Option<u32>) -> Option<Vec<f64>> {
+        let of_case = self.0.iter().filter(|result| result.case.id == case.id);
+        of_case.map(|result| figure_of(result.run.as_ref().ok()?, figure, cpu)).collect()
+    }
+}
+
+/// A figure of one run: on one CPU, or of the measured ones together, which is their sum, and for
+/// a share their mean. `figure` or `figure:key`.
+pub fn figure_of(run: &Run, figure: &str, cpu: Option<u32>) -> Option<f64> {
+    let (name, key) = figure.split_once(':').unwrap_or((figure, ""));
+    let cpus = cpu.map_or(run.asked.case.measured_cpus.clone(), |cpu| CpuList::from_iter([cpu]));
+    let rows: Vec<f64> = run
+        .observations
+        .iter()
+        .filter(|row| row.figure == name && row.key == key && row.cpu.is_none_or(|cpu| cpus.contains(cpu)))
+        .map(|row| row.value)
+        .collect();
+    let sum = rows.iter().fold(0.0, |sum, value| sum + value);
+    match rows.len() {
+        // What is counted by key has a row only where it happened; what stands alone was measured or not.
+        0 if key.is_empty() && name.starts_with("script_") => None,
+        0 => Some(0.0),
+        count if name.contains("_share") => Some(sum / count as f64),
+        _ => Some(sum),
     }
 }
 

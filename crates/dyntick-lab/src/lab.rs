@@ -2,61 +2,21 @@
 //! Running studies: every case that is not yet whole, several at a time.
 
 use crate::cache::{Cache, CacheError, write_whole};
-use crate::guest::{Job, Script, Stage, Task, Work};
+use crate::guest::{Job, Stage};
 use crate::image::{self, Image, ImageError};
 use crate::kernels::{self, Kernel, KernelError};
+use crate::order;
 use crate::qemu::probe::{self, KvmProbe};
 use crate::qemu::{Accelerator, Machine, Qemu, QemuError, RunError, provide, run};
 use crate::store::{self, Asked, CONSOLE, Run, StoreError};
 use crate::study::{Case, check};
-use dyntick_model::{Clock, CommandLine, CpuList};
+use dyntick_model::{Clock, CommandLine};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-
-/// The events that every window records.
-const EVENTS: [&str; 37] = [
-    "irq_vectors:local_timer_entry",
-    "irq_vectors:local_timer_exit",
-    "irq_vectors:reschedule_entry",
-    "irq_vectors:reschedule_exit",
-    "irq_vectors:call_function_entry",
-    "irq_vectors:call_function_exit",
-    "irq_vectors:call_function_single_entry",
-    "irq_vectors:call_function_single_exit",
-    "irq_vectors:irq_work_entry",
-    "irq_vectors:irq_work_exit",
-    "irq_vectors:x86_platform_ipi_entry",
-    "irq_vectors:x86_platform_ipi_exit",
-    "irq:irq_handler_entry",
-    "irq:irq_handler_exit",
-    "irq:softirq_raise",
-    "irq:softirq_entry",
-    "irq:softirq_exit",
-    "timer:tick_stop",
-    "timer:hrtimer_start",
-    "timer:hrtimer_cancel",
-    "timer:hrtimer_expire_entry",
-    "timer:hrtimer_expire_exit",
-    "timer:timer_start",
-    "timer:timer_expire_entry",
-    "timer:timer_expire_exit",
-    "workqueue:workqueue_queue_work",
-    "workqueue:workqueue_execute_start",
-    "workqueue:workqueue_execute_end",
-    "sched:sched_switch",
-    "sched:sched_wakeup",
-    "sched:sched_wakeup_new",
-    "ipi:ipi_send_cpu",
-    "csd:csd_function_entry",
-    "csd:csd_function_exit",
-    "irq_vectors:spurious_apic_entry",
-    "irq_vectors:error_apic_entry",
-    "irq_vectors:thermal_apic_entry",
-];
 
 /// Why a case did not run.
 #[derive(Debug, thiserror::Error)]
@@ -271,7 +231,7 @@ impl<'a> Lab<'a> {
         let folder = tempfile::Builder::new().prefix(&prefix).tempdir_in(runs).map_err(io)?;
         let console = folder.path().join(CONSOLE);
         let machine = self.machine(prepared, &console);
-        let job = job(case).map_err(|error| (error.into(), Vec::new()))?;
+        let job = order::job(case).map_err(|error| (error.into(), Vec::new()))?;
         let job = serde_json::to_vec(&job).unwrap_or_default();
         let watch = |stage| (self.watch)(Progress::Stage { case: case.id.clone(), stage });
         let result = run(&machine, &job, Duration::from_nanos(case.timeout_ns), &watch);
@@ -324,7 +284,7 @@ impl<'a> Lab<'a> {
     pub fn shell(&self, case: &Case, command: Vec<String>) -> Result<(), LabError> {
         let prepared = self.prepare(case, 0)?;
         let machine = self.machine(&prepared, Path::new(""));
-        let job = Job { shell: Some(command), ..job(case)? };
+        let job = Job { shell: Some(command), ..order::job(case)? };
         crate::qemu::shell(&machine, &serde_json::to_vec(&job).unwrap_or_default())?;
         Ok(())
     }
@@ -354,67 +314,4 @@ fn console_tail(console: &Path) -> Vec<String> {
     let text = String::from_utf8_lossy(&std::fs::read(console).unwrap_or_default()).into_owned();
     let lines: Vec<String> = text.lines().map(|line| line.trim_end().to_owned()).collect();
     lines[lines.len().saturating_sub(LINES)..].to_vec()
-}
-
-/// The case as the agent is told it, with the paths at which the tools stand in the guest.
-fn job(case: &Case) -> Result<Job, ImageError> {
-    let placed = |words: &[String]| -> Result<Vec<String>, ImageError> {
-        let Some((program, arguments)) = words.split_first() else { return Ok(Vec::new()) };
-        let path = image::find_tool(program)?.to_string_lossy().into_owned();
-        Ok([path].into_iter().chain(arguments.iter().cloned()).collect())
-    };
-    let task = |task: &Task| {
-        let work = match &task.work {
-            Work::Tool(words) => Work::Tool(placed(words)?),
-            builtin => builtin.clone(),
-        };
-        Ok(Task { work, ..task.clone() })
-    };
-    let script = |script: &Script| -> Result<Script, ImageError> {
-        Ok(Script { run: placed(&script.run)?, ..script.clone() })
-    };
-    Ok(Job {
-        measured_cpus: case.measured_cpus.clone(),
-        sysctl: case.sysctl.clone(),
-        write: case.write.clone(),
-        settle_ns: case.settle_ns,
-        settle_limit_ns: case.settle_limit_ns,
-        measure_ns: case.measure_ns,
-        events: EVENTS.iter().map(|event| (*event).to_owned()).chain(case.events.iter().cloned()).collect(),
-        buffer_kib: (case.trace_buffer >> 10) as u32,
-        tasks: case.tasks.iter().map(task).collect::<Result<_, ImageError>>()?,
-        script: case.script.as_ref().map(script).transpose()?,
-        shell: None,
-    })
-}
-
-/// The runs of a study as figures for its claims.
-pub struct RunFigures<'a>(pub &'a [CaseResult]);
-
-impl crate::study::claims::Figures for RunFigures<'_> {
-    fn get(&self, case: &Case, figure: &str, cpu: Option<u32>) -> Option<Vec<f64>> {
-        let of_case = self.0.iter().filter(|result| result.case.id == case.id);
-        of_case.map(|result| figure_of(result.run.as_ref().ok()?, figure, cpu)).collect()
-    }
-}
-
-/// A figure of one run: on one CPU, or of the measured ones together, which is their sum, and for
-/// a share their mean. `figure` or `figure:key`.
-pub fn figure_of(run: &Run, figure: &str, cpu: Option<u32>) -> Option<f64> {
-    let (name, key) = figure.split_once(':').unwrap_or((figure, ""));
-    let cpus = cpu.map_or(run.asked.case.measured_cpus.clone(), |cpu| CpuList::from_iter([cpu]));
-    let rows: Vec<f64> = run
-        .observations
-        .iter()
-        .filter(|row| row.figure == name && row.key == key && row.cpu.is_none_or(|cpu| cpus.contains(cpu)))
-        .map(|row| row.value)
-        .collect();
-    let sum = rows.iter().fold(0.0, |sum, value| sum + value);
-    match rows.len() {
-        // What is counted by key has a row only where it happened; what stands alone was measured or not.
-        0 if key.is_empty() && name.starts_with("script_") => None,
-        0 => Some(0.0),
-        count if name.contains("_share") => Some(sum / count as f64),
-        _ => Some(sum),
-    }
 }

@@ -10,6 +10,7 @@ pub mod guest;
 pub mod image;
 pub mod kernels;
 pub mod lab;
+mod order;
 pub mod qemu;
 pub mod store;
 pub mod study;

@@ -4,6 +4,7 @@
 use super::read::references;
 use super::{Check, Claim, Condition, Figures, Ruling, Verdict};
 use crate::study::{Case, Study};
+use dyntick_stats::Summary;
 
 /// Judges all claims of a study.
 pub fn judge(study: &Study, figures: &dyn Figures) -> Vec<Verdict> {
@@ -89,10 +90,16 @@ fn weigh(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> (R
         Err(why) => return (Ruling::CannotTell, format!("{}: {what} is not known: {why}", case.id)),
     };
     let mean = mean(&values);
-    let shown = match values.len() {
+    let shown = match Summary::of(&values) {
         _ if !mean.is_finite() => "not defined, since that is 0".to_owned(),
-        1 => shown(mean, check.is),
-        count => format!("{} (mean of {count})", shown(mean, check.is)),
+        Some(Summary { count, min, max, deviation, .. }) if count > 1 => format!(
+            "{} (mean of {count}, from {} to {}, standard deviation {})",
+            shown(mean, check.is),
+            number(min),
+            number(max),
+            number(deviation)
+        ),
+        _ => shown(mean, check.is),
     };
     let Some(condition) = &check.is else {
         return (Ruling::Reproduced, format!("{}: {what} = {shown}", case.id));
@@ -142,7 +149,7 @@ fn of_case(check: &Check, case: &Case, figures: &dyn Figures) -> Result<Vec<f64>
 }
 
 fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
+    Summary::of(values).map_or(f64::NAN, |summary| summary.mean)
 }
 
 /// A number with six digits that tell something.
@@ -196,7 +203,7 @@ mod tests {
             verdict.evidence,
             [
                 "a/debian:6.1: ticks_per_s = 250, wanted <= 2: no",
-                "a/debian:6.12: ticks_per_s = 1.5 (mean of 2), wanted <= 2: yes"
+                "a/debian:6.12: ticks_per_s = 1.5 (mean of 2, from 1 to 2, standard deviation 0.707107), wanted <= 2: yes"
             ]
         );
     }

@@ -2,7 +2,8 @@
 //! From a study's runs to the document that is printed.
 
 use dyntick_explain::{CauseCount, Interruption, Summary, rules};
-use dyntick_lab::lab::{CaseResult, figure_of};
+use dyntick_lab::figures::figure_of;
+use dyntick_lab::lab::CaseResult;
 use dyntick_lab::store::Run;
 use dyntick_lab::study::claims::{self, number};
 use dyntick_lab::study::{Published, Study};

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From a case to the job that its agent is given.
+
+use crate::guest::{Job, Script, Task, Work};
+use crate::image::{self, ImageError};
+use crate::study::Case;
+
+/// The events that every window records.
+const EVENTS: [&str; 37] = [
+    "irq_vectors:local_timer_entry",
+    "irq_vectors:local_timer_exit",
+    "irq_vectors:reschedule_entry",
+    "irq_vectors:reschedule_exit",
+    "irq_vectors:call_function_entry",
+    "irq_vectors:call_function_exit",
+    "irq_vectors:call_function_single_entry",
+    "irq_vectors:call_function_single_exit",
+    "irq_vectors:irq_work_entry",
+    "irq_vectors:irq_work_exit",
+    "irq_vectors:x86_platform_ipi_entry",
+    "irq_vectors:x86_platform_ipi_exit",
+    "irq:irq_handler_entry",
+    "irq:irq_handler_exit",
+    "irq:softirq_raise",
+    "irq:softirq_entry",
+    "irq:softirq_exit",
+    "timer:tick_stop",
+    "timer:hrtimer_start",
+    "timer:hrtimer_cancel",
+    "timer:hrtimer_expire_entry",
+    "timer:hrtimer_expire_exit",
+    "timer:timer_start",
+    "timer:timer_expire_entry",
+    "timer:timer_expire_exit",
+    "workqueue:workqueue_queue_work",
+    "workqueue:workqueue_execute_start",
+    "workqueue:workqueue_execute_end",
+    "sched:sched_switch",
+    "sched:sched_wakeup",
+    "sched:sched_wakeup_new",
+    "ipi:ipi_send_cpu",
+    "csd:csd_function_entry",
+    "csd:csd_function_exit",
+    "irq_vectors:spurious_apic_entry",
+    "irq_vectors:error_apic_entry",
+    "irq_vectors:thermal_apic_entry",
+];
+
+/// The case as the agent is told it, with the paths at which the tools stand in the guest.
+pub fn job(case: &Case) -> Result<Job, ImageError> {
+    let placed = |words: &[String]| -> Result<Vec<String>, ImageError> {
+        let Some((program, arguments)) = words.split_first() else { return Ok(Vec::new()) };
+        let path = image::find_tool(program)?.to_string_lossy().into_owned();
+        Ok([path].into_iter().chain(arguments.iter().cloned()).collect())
+    };
+    let task = |task: &Task| {
+        let work = match &task.work {
+            Work::Tool(words) => Work::Tool(placed(words)?),
+            builtin => builtin.clone(),
+        };
+        Ok(Task { work, ..task.clone() })
+    };
+    let script = |script: &Script| -> Result<Script, ImageError> {
+        Ok(Script { run: placed(&script.run)?, ..script.clone() })
+    };
+    Ok(Job {
+        measured_cpus: case.measured_cpus.clone(),
+        sysctl: case.sysctl.clone(),
+        write: case.write.clone(),
+        settle_ns: case.settle_ns,
+        settle_limit_ns: case.settle_limit_ns,
+        measure_ns: case.measure_ns,
+        events: EVENTS.iter().map(|event| (*event).to_owned()).chain(case.events.iter().cloned()).collect(),
+        buffer_kib: (case.trace_buffer >> 10) as u32,
+        tasks: case.tasks.iter().map(task).collect::<Result<_, ImageError>>()?,
+        script: case.script.as_ref().map(script).transpose()?,
+        shell: None,
+    })
+}
