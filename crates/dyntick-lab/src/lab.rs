@@ -88,6 +88,8 @@ pub struct Lab<'a> {
     qemu: Qemu,
     init: PathBuf,
     watch: Watch<'a>,
+    /// Kernels found so far: asking apt for one takes longer than all else in preparing a case.
+    kernels: Mutex<BTreeMap<String, Kernel>>,
 }
 
 /// A case, ready to run.
@@ -114,7 +116,7 @@ impl<'a> Lab<'a> {
     /// Opens the laboratory. `init` is this program's own static binary.
     pub fn open(cache: Cache, init: PathBuf, watch: Watch<'a>) -> Result<Self, LabError> {
         let qemu = provide::find(&cache, &|text| watch(Progress::Preparing(text.to_owned())))?;
-        Ok(Self { cache, qemu, init, watch })
+        Ok(Self { cache, qemu, init, watch, kernels: Mutex::default() })
     }
 
     /// The QEMU that it uses.
@@ -128,7 +130,7 @@ impl<'a> Lab<'a> {
 
     /// Finds the kernel, checks the case against it, builds the image.
     pub fn prepare(&self, case: &Case, repetition: u32) -> Result<Prepared, LabError> {
-        let kernel = kernels::resolve(&case.kernel, &self.cache, &|text| self.say(text))?;
+        let kernel = self.kernel(&case.kernel)?;
         let problems = check::against_kernel(case, &kernel.config);
         if !problems.is_empty() {
             return Err(LabError::Impossible { case: case.id.clone(), problems });
@@ -151,6 +153,16 @@ impl<'a> Lab<'a> {
         let mut prepared = Prepared { asked, kernel, initramfs };
         prepared.asked.command_line = self.machine(&prepared, Path::new("")).command_line();
         Ok(prepared)
+    }
+
+    fn kernel(&self, spec: &str) -> Result<Kernel, KernelError> {
+        let mut known = self.kernels.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(kernel) = known.get(spec) {
+            return Ok(kernel.clone());
+        }
+        let kernel = kernels::resolve(spec, &self.cache, &|text| self.say(text))?;
+        known.insert(spec.to_owned(), kernel.clone());
+        Ok(kernel)
     }
 
     fn keep_image(&self, image: &Image) -> Result<PathBuf, CacheError> {
@@ -203,7 +215,7 @@ impl<'a> Lab<'a> {
 
     /// Whether KVM works here, learnt with a stock kernel.
     pub fn probe_kvm(&self) -> Result<KvmProbe, LabError> {
-        let kernel = kernels::resolve("debian:6.12", &self.cache, &|text| self.say(text))?;
+        let kernel = self.kernel("debian:6.12")?;
         let image = image::build(&self.init, &[], &kernel, &[])?;
         self.kvm(&kernel, &self.keep_image(&image)?)
     }
