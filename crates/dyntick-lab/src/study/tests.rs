@@ -191,9 +191,10 @@ fn the_book_documents_every_key() {
 /// The blocks of the chapter that begin with a title are whole studies.
 #[test]
 fn the_examples_of_the_book_are_studies() {
-    let blocks = CHAPTER.split("```toml\n").skip(1).filter_map(|rest| rest.split("\n```").next());
+    let chapters = [CHAPTER, include_str!("../../../../docs/src/first-study.md")].concat();
+    let blocks = chapters.split("```toml\n").skip(1).filter_map(|rest| rest.split("\n```").next());
     let studies: Vec<&str> = blocks.filter(|block| block.starts_with("title")).collect();
-    assert!(!studies.is_empty());
+    assert!(studies.len() >= 2, "each of the two chapters has one");
     for text in studies {
         parse::study(Path::new("book.toml"), text).unwrap_or_else(|problems| panic!("{problems}"));
     }

@@ -42,7 +42,7 @@ pub fn document(study: &Study, results: &[CaseResult], verdicts: &[claims::Verdi
     Document {
         title: study.title.clone(),
         question: study.question.clone(),
-        lead: vec![study.description.clone()],
+        lead: Some(study.description.clone()).filter(|text| !text.is_empty()).into_iter().collect(),
         blocks,
     }
 }
