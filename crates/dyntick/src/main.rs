@@ -24,7 +24,16 @@ fn main() -> ExitCode {
     if words.next().as_deref() == Some(agent::TASK_COMMAND) {
         return finish(agent::run_task(&words.next().unwrap_or_default()).map(|()| ExitCode::SUCCESS));
     }
+    end_quietly_with_the_reader();
     finish(Arguments::parse().verb.run())
+}
+
+/// In `dyntick … | head` the reader leaves early: end then, as other tools do, without a word.
+fn end_quietly_with_the_reader() {
+    // SAFETY: sets a signal back to its default before any thread is started.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+    }
 }
 
 /// Exit status 2 is for input and environment; a verb says itself when a check failed (1).

@@ -30,8 +30,8 @@ pub struct Arguments {
     #[arg(long, value_name = "N")]
     repeat: Option<u32>,
     /// Run so many guests at a time
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    jobs: usize,
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: u16,
     /// Folder for runs and report [default: out/STUDY]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -54,7 +54,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let display = Display::new();
     let watch = |progress| display.show(progress);
     let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
-    let results = lab.run_all(&study.cases, &out.join("runs"), arguments.jobs);
+    let results = lab.run_all(&study.cases, &out.join("runs"), arguments.jobs.into());
     let verdicts = claims::judge(&study, &RunFigures(&results));
     let document = report::document(&study, &results, &verdicts);
     write_whole(&out.join("report.html"), dyntick_report::html(&document).as_bytes())?;
