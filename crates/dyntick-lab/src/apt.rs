@@ -3,14 +3,34 @@
 //! downloads in the cache. The system's sources, lists and packages stay as they are, and no
 //! privilege is needed.
 
-use crate::cache::{Cache, CacheError, write_whole};
+mod sources;
+
+use crate::cache::{Cache, CacheError, ensure_space, write_whole};
+use sources::KEYRING;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// The index is asked for anew after this time.
 const INDEX_AGE: Duration = Duration::from_secs(24 * 3600);
+/// A mirror that did not answer is asked again after this time: without network, waiting for it
+/// once a case would make a study slow.
+const RETRY_AGE: Duration = Duration::from_secs(600);
+
+/// The index of two releases, and what apt makes of it.
+const INDEX_BYTES: u64 = 256 << 20;
+
+/// Touched when the mirror was asked, and when it gave all that was asked for.
+const ASKED: &str = "asked";
+const FRESH: &str = "fresh";
+
+/// A machine may run commands of its own after an update; ours is none of their business.
+const NO_HOOKS: &str = "no-hooks.conf";
+const CLEAR_HOOKS: &str = "#clear APT::Update::Pre-Invoke;\n#clear APT::Update::Post-Invoke;\n\
+    #clear APT::Update::Post-Invoke-Success;\n";
+
+/// A package and its version.
+pub type Package = (String, String);
 
 /// The private apt, ready to be asked.
 pub struct Apt {
@@ -22,6 +42,11 @@ pub struct Apt {
 /// Why packages cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum AptError {
+    /// No keyring.
+    #[error(
+        "what Debian's mirrors send cannot be checked without {KEYRING}: apt-get install debian-archive-keyring"
+    )]
+    NoKeyring,
     /// No apt, or not Debian.
     #[error(
         "packages come from Debian by apt, and this machine has no {0}; give a kernel by path, or run on Debian 12 or 13"
@@ -29,7 +54,7 @@ pub enum AptError {
     NotDebian(String),
     /// The machine's sources name no Debian mirror.
     #[error(
-        "no Debian mirror is named in /etc/apt/sources.list or /etc/apt/sources.list.d (an entry with the suite '{0}')"
+        "no Debian mirror is named in /etc/apt/sources.list or /etc/apt/sources.list.d: add an entry for the suite '{0}' with the component 'main'"
     )]
     NoMirror(String),
     /// apt failed.
@@ -45,52 +70,61 @@ pub enum AptError {
     Cache(#[from] CacheError),
 }
 
-/// The mirrors that a machine's sources name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Mirrors {
-    main: String,
-    security: String,
-}
-
 impl Apt {
     /// Opens the private apt, and asks the mirror for its index if the last one is a day old.
     pub fn open(cache: &Cache, progress: &dyn Fn(&str)) -> Result<Self, AptError> {
         let release = release()?;
         if !Path::new(KEYRING).exists() {
-            return Err(AptError::NotDebian(format!("{KEYRING} (package debian-archive-keyring)")));
+            return Err(AptError::NoKeyring);
         }
         let apt = Self { folder: cache.path("apt"), release };
         let _lock = cache.lock("apt")?;
-        if apt.is_stale() {
+        if apt.age(FRESH) > INDEX_AGE && (!apt.has_index() || apt.age(ASKED) > RETRY_AGE) {
             progress("asking the Debian mirror for its index");
-            apt.refresh()?;
+            apt.refresh(progress)?;
         }
         Ok(apt)
     }
 
-    fn is_stale(&self) -> bool {
-        let age = std::fs::metadata(self.folder.join("fresh"))
-            .and_then(|file| file.modified())
-            .ok()
-            .and_then(|time| SystemTime::now().duration_since(time).ok());
-        age.is_none_or(|age| age > INDEX_AGE)
+    /// How long ago a mark was set.
+    fn age(&self, mark: &str) -> Duration {
+        let time = std::fs::metadata(self.folder.join(mark)).and_then(|file| file.modified());
+        time.map_or(Duration::MAX, |time| SystemTime::now().duration_since(time).unwrap_or_default())
     }
 
-    fn refresh(&self) -> Result<(), AptError> {
-        let mirrors = mirrors(&source_texts(), &self.release)
+    fn has_index(&self) -> bool {
+        let files = std::fs::read_dir(self.folder.join("lists")).into_iter().flatten().flatten();
+        files.into_iter().any(|file| file.file_name().to_string_lossy().contains("_Packages"))
+    }
+
+    fn refresh(&self, progress: &dyn Fn(&str)) -> Result<(), AptError> {
+        let mirrors = sources::mirrors_of_machine(&self.release)
             .ok_or_else(|| AptError::NoMirror(self.release.clone()))?;
-        write_whole(&self.folder.join("sources.list"), sources(&mirrors, &self.release).as_bytes())?;
+        let list = sources::list(&mirrors, &self.release);
+        write_whole(&self.folder.join("sources.list"), list.as_bytes())?;
+        write_whole(&self.folder.join(NO_HOOKS), CLEAR_HOOKS.as_bytes())?;
         for folder in ["lists/partial", "cache/archives/partial"] {
             let path = self.folder.join(folder);
             std::fs::create_dir_all(&path).map_err(|error| CacheError::from_io(&path, error))?;
         }
-        let updated = self.run("refresh its index", self.command("apt-get").arg("update"));
-        // Without network an older index, and what was fetched before, still serve.
-        if updated.is_err() && self.folder.join("fresh").exists() {
-            return Ok(());
+        ensure_space(&self.folder, INDEX_BYTES)?;
+        let mut update = self.command("apt-get");
+        // By default apt is content with a mirror that does not answer.
+        update.arg("-c").arg(self.folder.join(NO_HOOKS)).args([
+            "-o",
+            "APT::Update::Error-Mode=any",
+            "update",
+        ]);
+        let updated = self.run("refresh its index", &mut update);
+        write_whole(&self.folder.join(ASKED), b"")?;
+        match updated {
+            Ok(_) => Ok(write_whole(&self.folder.join(FRESH), b"")?),
+            Err(error @ AptError::Failed { .. }) if self.has_index() => {
+                progress(&format!("going on with the index of before: {error}"));
+                Ok(())
+            }
+            Err(error) => Err(error),
         }
-        updated?;
-        Ok(write_whole(&self.folder.join("fresh"), b"")?)
     }
 
     /// Names of all packages that begin with `prefix`.
@@ -108,7 +142,7 @@ impl Apt {
 
     /// The packages with versions that must be there besides those that are installed so that
     /// `package` at `version` can run.
-    pub fn closure(&self, package: &str, version: &str) -> Result<Vec<(String, String)>, AptError> {
+    pub fn closure(&self, package: &str, version: &str) -> Result<Vec<Package>, AptError> {
         let mut command = self.command("apt-get");
         command.args(["install", "-s", "--no-install-recommends", &format!("{package}={version}")]);
         command.args(["-t", &format!("{}-backports", self.release)]);
@@ -123,19 +157,28 @@ impl Apt {
         Ok(output.lines().filter_map(install).collect())
     }
 
-    /// Downloads a package and unpacks it into `folder`; nothing is installed.
-    pub fn unpack(&self, package: &str, version: &str, folder: &Path) -> Result<(), AptError> {
-        let what = format!("fetch {package} {version}");
-        let downloads =
-            tempfile::tempdir_in(&self.folder).map_err(|error| CacheError::from_io(&self.folder, error))?;
-        let mut download = self.command("apt-get");
-        download.current_dir(downloads.path()).args(["download", &format!("{package}={version}")]);
-        self.run(&what, &mut download)?;
+    /// Bytes to download, and bytes on the disk once they are unpacked.
+    pub fn size(&self, packages: &[Package]) -> Result<(u64, u64), AptError> {
+        let mut show = self.command("apt-cache");
+        let output = self.run("look up a package", show.arg("show").args(named(packages)))?;
+        Ok((sum(&output, "Size:"), sum(&output, "Installed-Size:") << 10))
+    }
+
+    /// Downloads packages and unpacks them into `folder`; nothing is installed.
+    pub fn unpack(&self, packages: &[Package], folder: &Path) -> Result<(), AptError> {
+        let (download, unpacked) = self.size(packages)?;
+        ensure_space(folder, download + unpacked)?;
+        let names = named(packages).collect::<Vec<_>>().join(" ");
+        // Inside the folder, so that the two go together where this process is killed.
+        let downloads = tempfile::tempdir_in(folder).map_err(|error| CacheError::from_io(folder, error))?;
+        let mut command = self.command("apt-get");
+        command.current_dir(downloads.path()).arg("download").args(named(packages));
+        self.run(&format!("fetch {names}"), &mut command)?;
         let entries = std::fs::read_dir(downloads.path())
             .map_err(|error| CacheError::from_io(downloads.path(), error))?;
-        for deb in entries.flatten() {
-            let what = format!("unpack {package} {version} into {}", folder.display());
-            self.run(&what, Command::new("dpkg-deb").arg("-x").arg(deb.path()).arg(folder))?;
+        for deb in entries.flatten().map(|entry| entry.path()) {
+            let what = format!("unpack {} into {}", deb.display(), folder.display());
+            self.run(&what, Command::new("dpkg-deb").arg("-x").arg(&deb).arg(folder))?;
         }
         Ok(())
     }
@@ -171,10 +214,11 @@ impl Apt {
         })?;
         if !output.status.success() {
             // Told by a child's child, so only its words are left to know it by.
-            if String::from_utf8_lossy(&output.stderr).contains("No space left on device") {
+            let message = String::from_utf8_lossy(&output.stderr);
+            if message.contains("No space left on device") {
                 return Err(CacheError::from_io(&self.folder, std::io::ErrorKind::StorageFull.into()).into());
             }
-            return Err(failed(String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ")));
+            return Err(failed(errors(&message)));
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
@@ -190,104 +234,49 @@ fn release() -> Result<String, AptError> {
     }
 }
 
-/// All texts of apt sources on this machine.
-fn source_texts() -> Vec<String> {
-    let parts = std::fs::read_dir("/etc/apt/sources.list.d").into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = parts.map(|entry| entry.path()).collect();
-    paths.sort();
-    paths.insert(0, "/etc/apt/sources.list".into());
-    paths.iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect()
+/// As apt wants to be told of packages: `NAME=VERSION`.
+fn named(packages: &[Package]) -> impl Iterator<Item = String> {
+    packages.iter().map(|(name, version)| format!("{name}={version}"))
 }
 
-/// What our own sources.list says: the machine's release with its backports, and the release
-/// before or after it, so that both 6.1 and 6.12 are on offer on Debian 12 and on Debian 13.
-fn sources(mirrors: &Mirrors, release: &str) -> String {
-    let mut lines = String::new();
-    let mut line = |uri: &str, suite: &str| {
-        lines += &format!("deb [arch=amd64 signed-by={KEYRING}] {uri} {suite} main\n");
-    };
-    for suite in releases(release) {
-        line(&mirrors.main, suite);
-        line(&mirrors.security, &format!("{suite}-security"));
+/// The sum of a numeric field over all paragraphs of a text.
+fn sum(text: &str, field: &str) -> u64 {
+    text.lines().filter_map(|line| line.strip_prefix(field)?.trim().parse::<u64>().ok()).sum()
+}
+
+/// The first of what apt names an error, since the others mostly follow from it; all that it said
+/// where it names none.
+fn errors(message: &str) -> String {
+    let errors: Vec<&str> = message.lines().filter_map(|line| line.strip_prefix("E: ")).collect();
+    match errors[..] {
+        [] => message.trim().replace('\n', "; "),
+        [only] => only.to_owned(),
+        [first, ..] => format!("{first} (and {} more)", errors.len() - 1),
     }
-    line(&mirrors.main, &format!("{release}-backports"));
-    lines
-}
-
-/// The releases whose kernels are wanted: 6.1 is bookworm's, 6.12 is in bookworm-security too.
-fn releases(release: &str) -> Vec<&str> {
-    if release == "bookworm" { vec!["bookworm"] } else { vec![release, "bookworm"] }
-}
-
-/// The mirrors, from sources in either of apt's two formats.
-fn mirrors(texts: &[String], release: &str) -> Option<Mirrors> {
-    let entries: Vec<(String, String)> = texts.iter().flat_map(|text| entries(text)).collect();
-    let of_suite = |wanted: &str| {
-        entries.iter().find(|(_, suite)| suite == wanted).map(|(uri, _)| uri.trim_end_matches('/').to_owned())
-    };
-    let main = of_suite(release)?;
-    // A mirror without a security suite of its own still tells where Debian's is: beside `debian`.
-    let security = of_suite(&format!("{release}-security")).unwrap_or_else(|| format!("{main}-security"));
-    Some(Mirrors { main, security })
-}
-
-/// All (URI, suite) pairs of one sources file.
-fn entries(text: &str) -> Vec<(String, String)> {
-    if text.lines().any(|line| line.trim_start().starts_with("deb ")) {
-        return text.lines().filter_map(one_line_entry).flatten().collect();
-    }
-    let field = |paragraph: &str, key: &str| -> Vec<String> {
-        let value = paragraph.lines().find_map(|line| line.strip_prefix(key));
-        value.unwrap_or_default().split_ascii_whitespace().map(str::to_owned).collect()
-    };
-    let pairs = |paragraph: &str| {
-        let suites = field(paragraph, "Suites:");
-        let of_uri =
-            |uri: String| suites.iter().map(move |suite| (uri.clone(), suite.clone())).collect::<Vec<_>>();
-        field(paragraph, "URIs:").into_iter().flat_map(of_uri).collect::<Vec<_>>()
-    };
-    text.split("\n\n").flat_map(pairs).collect()
-}
-
-/// A line such as `deb [options] URI SUITE COMPONENT…`.
-fn one_line_entry(line: &str) -> Option<Vec<(String, String)>> {
-    let rest = line.trim().strip_prefix("deb ")?.trim();
-    let rest = if rest.starts_with('[') { rest.split_once(']')?.1 } else { rest };
-    let mut words = rest.split_ascii_whitespace();
-    Some(vec![(words.next()?.to_owned(), words.next()?.to_owned())])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn expected() -> Option<Mirrors> {
-        Some(Mirrors { main: "http://m/debian".into(), security: "http://m/debian-security".into() })
+    #[test]
+    fn what_apt_says() {
+        assert_eq!(errors("W: a warning\nE: no\nE: not at all\n"), "no (and 1 more)");
+        assert_eq!(errors("E: no\n"), "no");
+        assert_eq!(errors("dpkg-deb: error: x\n"), "dpkg-deb: error: x");
+        let shown = "Package: a\nInstalled-Size: 10\nSize: 3\n\nPackage: b\nSize: 4\nInstalled-Size: 5\n";
+        assert_eq!((sum(shown, "Size:"), sum(shown, "Installed-Size:")), (7, 15));
     }
 
     #[test]
-    fn both_formats_of_sources() {
-        let deb822 = "Types: deb\nURIs: http://m/debian\nSuites: bookworm bookworm-updates\nComponents: main\n\n\
-            Types: deb\nURIs: http://m/debian-security\nSuites: bookworm-security\nComponents: main\n";
-        let list = "# comment\ndeb [arch=amd64] http://m/debian/ bookworm main\ndeb http://m/debian-security bookworm-security main\n";
-        assert_eq!(mirrors(&[deb822.into()], "bookworm"), expected());
-        assert_eq!(mirrors(&[list.into()], "bookworm"), expected());
-    }
-
-    #[test]
-    fn security_is_derived_where_it_is_not_named() {
-        let list = "deb http://m/debian bookworm main\n";
-        assert_eq!(mirrors(&["deb http://other x main\n".into(), list.into()], "bookworm"), expected());
-        assert_eq!(mirrors(&[list.into()], "trixie"), None);
-    }
-
-    #[test]
-    fn a_newer_release_also_asks_for_the_older_kernel() {
-        let list = sources(&expected().unwrap(), "trixie");
-        for suite in
-            ["trixie main", "trixie-security", "bookworm main", "bookworm-security", "trixie-backports"]
-        {
-            assert!(list.contains(suite), "{suite} is missing in\n{list}");
-        }
+    fn an_index_is_old_when_nothing_tells_its_age() {
+        let folder = tempfile::tempdir().unwrap();
+        let apt = Apt { folder: folder.path().to_owned(), release: "bookworm".into() };
+        assert!(apt.age(FRESH) > INDEX_AGE && !apt.has_index());
+        write_whole(&folder.path().join(FRESH), b"").unwrap();
+        assert!(apt.age(FRESH) < RETRY_AGE);
+        write_whole(&folder.path().join("lists/m_dists_bookworm_main_binary-amd64_Packages.lz4"), b"")
+            .unwrap();
+        assert!(apt.has_index());
     }
 }

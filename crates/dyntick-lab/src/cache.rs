@@ -26,6 +26,18 @@ pub enum CacheError {
         /// What is left.
         free_mib: u64,
     },
+    /// The disk has less room than what comes will take.
+    #[error(
+        "{path} needs {needed_mib} MiB, and its disk has {free_mib} MiB free: make room, or set DYNTICK_CACHE to a folder elsewhere"
+    )]
+    TooLittleSpace {
+        /// What is to be written.
+        path: PathBuf,
+        /// What it takes.
+        needed_mib: u64,
+        /// What there is.
+        free_mib: u64,
+    },
     /// A file operation failed.
     #[error("cannot write {path}: {source}")]
     Io {
@@ -52,6 +64,20 @@ impl CacheError {
 pub fn free_bytes(path: &Path) -> u64 {
     let existing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(Path::new("/"));
     rustix::fs::statvfs(existing).map(|space| space.f_bavail * space.f_frsize).unwrap_or(0)
+}
+
+/// Refuses to begin what the disk that holds `path` has no room for.
+pub fn ensure_space(path: &Path, needed_bytes: u64) -> Result<(), CacheError> {
+    let free = free_bytes(path);
+    if free >= needed_bytes {
+        return Ok(());
+    }
+    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+    Err(CacheError::TooLittleSpace {
+        path: path.to_owned(),
+        needed_mib: mib(needed_bytes),
+        free_mib: free >> 20,
+    })
 }
 
 impl Cache {
@@ -92,15 +118,28 @@ impl Cache {
         }
         let _lock = self.lock(entry)?;
         if !place.exists() {
-            let parent = place.parent().unwrap_or(&self.root);
-            let fresh = tempfile::Builder::new()
-                .prefix(".new-")
-                .tempdir_in(parent)
-                .map_err(|error| CacheError::from_io(&place, error))?;
-            make(fresh.path())?;
-            std::fs::rename(fresh.keep(), &place).map_err(|error| CacheError::from_io(&place, error))?;
+            let fresh = self.fresh_folder(&place)?;
+            let made = make(&fresh)
+                .and_then(|()| into_place(&fresh, &place).map_err(|e| CacheError::from_io(&place, e).into()));
+            if made.is_err() {
+                let _ = std::fs::remove_dir_all(&fresh);
+            }
+            made?;
         }
         Ok(place)
+    }
+
+    /// An empty folder beside `place`. Its name is fixed, so that what a killed process left there
+    /// is removed by the next; the entry's lock keeps two from using it at once.
+    fn fresh_folder(&self, place: &Path) -> Result<PathBuf, CacheError> {
+        let name = place.file_name().unwrap_or_default().to_string_lossy();
+        let fresh = place.with_file_name(format!(".new-{name}"));
+        let cleared = match std::fs::remove_dir_all(&fresh) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+            _ => std::fs::create_dir_all(&fresh),
+        };
+        cleared.map_err(|error| CacheError::from_io(&fresh, error))?;
+        Ok(fresh)
     }
 
     /// Holds an entry for this process until the result is dropped.
@@ -116,6 +155,13 @@ impl Cache {
     }
 }
 
+/// Gives a folder its final name, once all that is in it has reached the disk: after a power cut
+/// a name without its contents would be taken for a whole entry.
+fn into_place(fresh: &Path, place: &Path) -> std::io::Result<()> {
+    rustix::fs::syncfs(File::open(fresh)?)?;
+    std::fs::rename(fresh, place)
+}
+
 /// Writes a file so that it is whole under its name or not there at all.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), CacheError> {
     let write = || {
@@ -125,6 +171,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), CacheError> {
         std::io::Write::write_all(&mut file, bytes)?;
         // A temporary file is private; what it becomes is as readable as any other.
         rustix::fs::fchmod(&file, rustix::fs::Mode::from_raw_mode(0o644))?;
+        file.as_file().sync_all()?;
         file.persist(path).map_err(|error| error.error)?;
         Ok(())
     };
@@ -153,6 +200,42 @@ mod tests {
         assert!(place.join("whole").exists());
         let never = |_: &Path| -> Result<(), CacheError> { panic!("made twice") };
         assert_eq!(cache.folder("kernels/a", never).unwrap(), place);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_cleared_away() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path());
+        let left = cache.path("kernels/.new-a");
+        std::fs::create_dir_all(&left).unwrap();
+        std::fs::write(left.join("half"), "x").unwrap();
+        let place = cache.folder::<CacheError>("kernels/a", |_| Ok(())).unwrap();
+        assert!(!place.join("half").exists() && !left.exists());
+    }
+
+    #[test]
+    fn two_at_once_make_an_entry_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path());
+        let made = std::sync::atomic::AtomicU32::new(0);
+        let make = |fresh: &Path| {
+            made.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            std::fs::write(fresh.join("whole"), "x").map_err(|e| CacheError::from_io(fresh, e))
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| assert!(cache.folder("a", make).unwrap().join("whole").exists()));
+            }
+        });
+        assert_eq!(made.into_inner(), 1);
+    }
+
+    #[test]
+    fn too_little_space_is_told_before_it_runs_out() {
+        assert!(ensure_space(Path::new("/"), 0).is_ok());
+        let error = ensure_space(Path::new("/"), u64::MAX).unwrap_err().to_string();
+        assert!(error.contains("17592186044416 MiB") && error.contains("free"), "{error}");
     }
 
     #[test]

@@ -188,8 +188,10 @@ fn from_package(
     let release = package.trim_start_matches("linux-image-").to_owned();
     let entry = format!("kernels/{release}_{}", version.replace([':', '/'], "_"));
     let folder = cache.folder::<KernelError>(&entry, |folder| {
-        progress(&format!("fetching {package} {version}"));
-        apt.unpack(package, &version, folder)?;
+        let packages = [(package.to_owned(), version.clone())];
+        let (download, _) = apt.size(&packages)?;
+        progress(&format!("fetching {package} {version} ({} MiB)", download >> 20));
+        apt.unpack(&packages, folder)?;
         // Documentation is most of what is left besides the kernel and its modules.
         let _ = std::fs::remove_dir_all(folder.join("usr/share"));
         Ok(())

@@ -6,14 +6,17 @@
 //! distribution's backports is unpacked into the cache together with the libraries that the
 //! machine lacks, and used from there.
 
-use crate::apt::{Apt, AptError};
+use crate::apt::{Apt, AptError, Package};
 use crate::cache::{Cache, CacheError};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const PROGRAM: &str = "qemu-system-x86_64";
 /// The oldest version that is known to work.
-const MINIMUM: (u32, u32) = (10, 0);
+const MINIMUM: u32 = 10;
+/// Where unpacked ones are in the cache.
+const FOLDER: &str = "qemu";
 
 /// A QEMU to run.
 #[derive(Clone, Debug)]
@@ -32,7 +35,9 @@ pub struct Qemu {
 #[derive(Debug, thiserror::Error)]
 pub enum QemuError {
     /// None is installed, or too old, and none can be fetched.
-    #[error("QEMU {}.{} or newer is needed for virtual time; this machine has {found}, and none could be fetched: {reason}", MINIMUM.0, MINIMUM.1)]
+    #[error(
+        "QEMU {MINIMUM}.0 or newer is needed for virtual time; this machine has {found}, and none could be fetched: {reason}"
+    )]
     Unfit {
         /// What there is.
         found: String,
@@ -58,7 +63,7 @@ impl Qemu {
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.binary);
         if let Some(root) = &self.root {
-            command.env("LD_LIBRARY_PATH", root.join("usr/lib/x86_64-linux-gnu"));
+            command.env("LD_LIBRARY_PATH", library_path(root));
             for folder in data_folders(root) {
                 command.arg("-L").arg(folder);
             }
@@ -77,12 +82,23 @@ fn data_folders(root: &Path) -> [PathBuf; 2] {
     ["usr/share/qemu", "usr/share/seabios"].map(|folder| root.join(folder))
 }
 
-/// Finds a QEMU: the installed one where it is fit, else the cache's, fetched where needed.
+/// Debian 12 still ships some libraries outside /usr.
+fn library_path(root: &Path) -> String {
+    let folders = ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"].map(|folder| root.join(folder));
+    folders.map(|folder| folder.display().to_string()).join(":")
+}
+
+/// Finds a QEMU: the installed one where it is fit, else the cache's, fetched where needed. One that
+/// is in the cache already is kept to: it needs no network, and a run in virtual time is repeated by
+/// the version that ran it.
 pub fn find(cache: &Cache, progress: &dyn Fn(&str)) -> Result<Qemu, QemuError> {
     let installed = installed();
     match &installed {
         Some(qemu) if is_fit(&qemu.version) => return Ok(qemu.clone()),
         _ => {}
+    }
+    if let Some(qemu) = cached(cache) {
+        return Ok(qemu);
     }
     let found = installed.map_or("none".to_owned(), |qemu| qemu.version);
     fetched(cache, progress).map_err(|error| match error {
@@ -101,6 +117,27 @@ pub fn installed() -> Option<Qemu> {
     let binary = std::env::split_paths(&path).map(|dir| dir.join(PROGRAM)).find(|path| path.is_file())?;
     let version = version(&mut Command::new(&binary)).ok()?;
     Some(Qemu { binary, version, source: "installed".to_owned(), root: None })
+}
+
+/// The newest of the cache that starts and is fit.
+fn cached(cache: &Cache) -> Option<Qemu> {
+    let folders = std::fs::read_dir(cache.path(FOLDER)).ok()?.flatten().map(|entry| entry.path());
+    let whole =
+        |path: &PathBuf| path.is_dir() && !path.file_name().is_some_and(|n| n.as_bytes().starts_with(b"."));
+    let started = folders.filter(whole).filter_map(|folder| unpacked(&folder).ok());
+    started.filter(|qemu| is_fit(&qemu.version)).max_by_key(|qemu| numbers(&qemu.version))
+}
+
+/// The QEMU that was unpacked in a folder, or what it said instead of its version.
+fn unpacked(root: &Path) -> Result<Qemu, String> {
+    let mut qemu = Qemu {
+        binary: root.join("usr/bin").join(PROGRAM),
+        version: String::new(),
+        source: format!("Debian's packages, unpacked in {}", root.display()),
+        root: Some(root.to_owned()),
+    };
+    qemu.version = version(&mut qemu.command())?;
+    Ok(qemu)
 }
 
 enum FetchError {
@@ -128,29 +165,21 @@ fn fetched(cache: &Cache, progress: &dyn Fn(&str)) -> Result<Qemu, FetchError> {
     if !is_fit(package_version(&version)) {
         return Err(FetchError::Nothing);
     }
-    let entry = format!("qemu/{}", version.replace([':', '/', '~', '+'], "_"));
+    let entry = format!("{FOLDER}/{}", version.replace([':', '/', '~', '+'], "_"));
     let root = cache.folder::<FetchError>(&entry, |folder| {
-        progress(&format!("fetching QEMU {}", package_version(&version)));
-        for (name, version) in with_firmware(&apt, package, &version)? {
-            apt.unpack(&name, &version, folder)?;
-        }
-        Ok(())
+        let packages = with_firmware(&apt, package, &version)?;
+        let (download, _) = apt.size(&packages)?;
+        progress(&format!("fetching QEMU {} ({} MiB)", package_version(&version), download >> 20));
+        Ok(apt.unpack(&packages, folder)?)
     })?;
-    let mut qemu = Qemu {
-        binary: root.join("usr/bin").join(PROGRAM),
-        version: String::new(),
-        source: format!("Debian package {package} {version}, unpacked in {}", root.display()),
-        root: Some(root.clone()),
-    };
-    qemu.version = self::version(&mut qemu.command()).map_err(|message| {
+    unpacked(&root).map_err(|message| {
         FetchError::Start(QemuError::DoesNotStart { folder: root, message, release: apt.release.clone() })
-    })?;
-    Ok(qemu)
+    })
 }
 
 /// What QEMU needs and the machine lacks. Its own parts must be of its own version even where an
 /// older one is installed.
-fn with_firmware(apt: &Apt, package: &str, version: &str) -> Result<Vec<(String, String)>, AptError> {
+fn with_firmware(apt: &Apt, package: &str, version: &str) -> Result<Vec<Package>, AptError> {
     let mut packages = apt.closure(package, version)?;
     for part in [package, "qemu-system-common", "qemu-system-data", "seabios"] {
         if !packages.iter().any(|(name, _)| name == part) {
@@ -168,8 +197,11 @@ fn package_version(version: &str) -> &str {
 }
 
 fn is_fit(version: &str) -> bool {
-    let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= MINIMUM
+    numbers(version).first() >= Some(&MINIMUM)
+}
+
+fn numbers(version: &str) -> Vec<u32> {
+    version.split('.').map(|number| number.parse().unwrap_or(0)).collect()
 }
 
 fn version(command: &mut Command) -> Result<String, String> {
