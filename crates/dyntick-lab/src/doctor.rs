@@ -4,6 +4,7 @@
 use crate::apt::Apt;
 use crate::cache::{Cache, free_bytes};
 use crate::image::find_tool;
+use crate::kernels::{Entry, State as Where, catalog};
 use crate::qemu::{Qemu, provide};
 use serde::Serialize;
 
@@ -47,7 +48,11 @@ const MEMORY_MIB: u64 = 1024;
 
 /// Looks at everything but KVM, which takes booting a guest.
 pub fn examine(cache: &Cache, progress: &dyn Fn(&str)) -> Vec<Check> {
-    let mut checks = vec![packages(cache, progress), qemu(provide::find(cache, progress))];
+    let mut checks = vec![
+        packages(cache, progress),
+        qemu(provide::find(cache, progress)),
+        kernels(catalog(cache, progress).0),
+    ];
     checks.extend(TOOLS.map(|(name, package)| tool(name, package)));
     checks.push(space(cache));
     checks.push(memory());
@@ -89,6 +94,17 @@ fn qemu(found: Result<Qemu, crate::qemu::QemuError>) -> Check {
     }
 }
 
+/// The kernels that are at hand and those that could be fetched.
+fn kernels(entries: Vec<Entry>) -> Check {
+    let fetched = entries.iter().filter(|entry| entry.state != Where::Offered).count();
+    let by_apt = entries.len() - fetched;
+    let (state, mend) = match entries.is_empty() {
+        true => (State::Limited, Some("give kernels by path, or connect this machine to a Debian mirror")),
+        false => (State::Ok, None),
+    };
+    check("kernels", state, format!("{fetched} here, {by_apt} more by apt; see `dyntick lab kernels`"), mend)
+}
+
 fn tool(name: &str, package: &str) -> Check {
     match find_tool(name) {
         Ok(path) => check(name, State::Ok, path.display().to_string(), None),
@@ -115,10 +131,46 @@ fn space(cache: &Cache) -> Check {
 
 fn memory() -> Check {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let available = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let mib = available.and_then(|v| v.trim().split(' ').next()?.parse::<u64>().ok()).unwrap_or(0) >> 10;
-    match mib >= MEMORY_MIB {
-        true => check("memory", State::Ok, format!("{mib} MiB available"), None),
-        false => check("memory", State::Limited, format!("{mib} MiB available"), Some("run with --jobs 1")),
+    match available_mib(&text) {
+        None => {
+            check("memory", State::Limited, "/proc/meminfo does not tell", Some("mount -t proc proc /proc"))
+        }
+        Some(mib) if mib < MEMORY_MIB => {
+            check("memory", State::Limited, format!("{mib} MiB available"), Some("run with --jobs 1"))
+        }
+        Some(mib) => check("memory", State::Ok, format!("{mib} MiB available"), None),
+    }
+}
+
+/// From the text of /proc/meminfo, whose figures are in KiB.
+fn available_mib(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.split_ascii_whitespace().next()?.parse::<u64>().ok()? >> 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_known_or_said_to_be_unknown() {
+        assert_eq!(available_mib("MemTotal: 1 kB\nMemAvailable:   2097152 kB\n"), Some(2048));
+        assert_eq!(available_mib(""), None);
+        assert_eq!(available_mib("MemAvailable:\n"), None);
+    }
+
+    #[test]
+    fn kernels_at_hand_and_on_offer() {
+        let entry = |state| Entry {
+            spec: String::new(),
+            release: String::new(),
+            state,
+            hz: None,
+            no_hz_full: None,
+            preempt_rt: None,
+        };
+        let check = kernels(vec![entry(Where::Downloaded), entry(Where::Offered), entry(Where::Offered)]);
+        assert!(check.state == State::Ok && check.detail.starts_with("1 here, 2 more by apt"), "{check:?}");
+        assert!(kernels(Vec::new()).mend.is_some());
     }
 }

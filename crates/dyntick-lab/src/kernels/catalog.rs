@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! All kernels that could be booted here.
 
-use super::{Spec, newest_package};
+use super::{Spec, debian};
 use crate::apt::Apt;
 use crate::cache::Cache;
 use dyntick_model::KernelConfig;
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// One line of `dyntick lab kernels`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -54,8 +54,8 @@ const OFFERED: [&str; 4] = ["debian:6.1", "debian:6.12", "debian:6.12-rt", "debi
 /// apt could not be asked, if so.
 pub fn catalog(cache: &Cache, progress: &dyn Fn(&str)) -> (Vec<Entry>, Option<String>) {
     let mut entries = in_folder(Path::new("/boot"), State::Installed, |_, path| path.to_owned());
-    for folder in folders(&cache.path("kernels")) {
-        entries.extend(in_folder(&folder.join("boot"), State::Downloaded, |release, _| {
+    for package in debian::unpacked(cache) {
+        entries.extend(in_folder(&package.folder.join("boot"), State::Downloaded, |release, _| {
             format!("debian:{release}")
         }));
     }
@@ -89,9 +89,7 @@ fn entries_of(entries: &[Entry], release: &str) -> Option<Entry> {
 
 fn offer(apt: &Apt, spec: &str) -> Option<(String, String)> {
     let Ok(Spec::Series { series, flavour }) = spec.parse() else { return None };
-    let packages = apt.packages(&format!("linux-image-{series}.")).ok()?;
-    let package = newest_package(&packages, &series, &flavour)?;
-    Some((spec.to_owned(), package.trim_start_matches("linux-image-").to_owned()))
+    Some((spec.to_owned(), debian::newest_offered(apt, &series, &flavour).ok()??))
 }
 
 fn in_folder(folder: &Path, state: State, spec: impl Fn(&str, &str) -> String) -> Vec<Entry> {
@@ -115,12 +113,6 @@ fn in_folder(folder: &Path, state: State, spec: impl Fn(&str, &str) -> String) -
     entries
 }
 
-fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+fn files(folder: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
-}
-
-fn folders(folder: &Path) -> Vec<std::path::PathBuf> {
-    let mut folders: Vec<_> = files(folder).into_iter().filter(|path| path.is_dir()).collect();
-    folders.sort();
-    folders
 }

@@ -18,7 +18,7 @@ pub enum ImageError {
     Truncated,
     /// A compression that is not known here.
     #[error(
-        "the kernel is compressed in a way that is not known here (it begins with {0:02x?}); build it with CONFIG_KERNEL_ZSTD, _XZ or _GZIP"
+        "the kernel is compressed in a way that is not known here (it begins with {0:02x?}); build it with CONFIG_KERNEL_ZSTD, _XZ, _GZIP, _LZMA or _LZ4"
     )]
     Compression(Vec<u8>),
     /// The decompressor refused.
@@ -69,8 +69,9 @@ pub fn has_pvh_entry(vmlinux: &[u8]) -> bool {
 
 /// The configuration that a kernel with CONFIG_IKCONFIG carries, if it does.
 pub fn embedded_config(vmlinux: &[u8]) -> Option<String> {
-    const MARK: &[u8] = b"IKCFG_ST";
-    let begin = find(vmlinux, MARK)? + MARK.len();
+    // With what follows it: the bare word may stand elsewhere too.
+    const MARK: &[u8] = b"IKCFG_ST\x1f\x8b";
+    let begin = find(vmlinux, MARK)? + MARK.len() - 2;
     let mut text = String::new();
     flate2::read::GzDecoder::new(&vmlinux[begin..]).read_to_string(&mut text).ok()?;
     Some(text)
@@ -104,6 +105,14 @@ fn decompress(payload: &[u8]) -> Result<Vec<u8>, ImageError> {
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Box::new(liblzma::read::XzDecoder::new(payload)),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => {
             Box::new(ruzstd::decoding::StreamingDecoder::new(payload).map_err(|error| failed(&error))?)
+        }
+        [0x5d, 0, 0, ..] => Box::new(liblzma::read::XzDecoder::new_stream(
+            payload,
+            liblzma::stream::Stream::new_lzma_decoder(u64::MAX).map_err(|error| failed(&error))?,
+        )),
+        // The size of the kernel follows its data; this old format of lz4 has no end of its own.
+        [0x02, 0x21, 0x4c, 0x18, ..] => {
+            Box::new(lz4_flex::frame::FrameDecoder::new(&payload[..payload.len().saturating_sub(4)]))
         }
         [0x1f, 0x8b, ..] => Box::new(flate2::read::GzDecoder::new(payload)),
         [0x7f, b'E', b'L', b'F', ..] => Box::new(payload),
@@ -154,6 +163,35 @@ mod tests {
         assert_eq!(release(&image).as_deref(), Some("6.12.1-test"));
     }
 
+    /// As the kernel's build makes them: by `lzma -9` and `lz4 -l -9`, followed by the size.
+    #[test]
+    fn lzma_and_lz4_payloads() {
+        let kernel = [b"\x7fELF".as_slice(), &[b'x'; 5000]].concat();
+        let size = (kernel.len() as u32).to_le_bytes();
+        let options = liblzma::stream::LzmaOptions::new_preset(9).unwrap();
+        let encoder = liblzma::stream::Stream::new_lzma_encoder(&options).unwrap();
+        let mut lzma = liblzma::write::XzEncoder::new_stream(Vec::new(), encoder);
+        lzma.write_all(&kernel).unwrap();
+        let lzma = [lzma.finish().unwrap(), size.to_vec()].concat();
+        assert_eq!(extract(&bzimage(&lzma)).as_deref(), Ok(&kernel[..]));
+
+        let block = lz4_flex::block::compress(&kernel);
+        let magic = 0x184c_2102u32.to_le_bytes();
+        let lz4 = [&magic[..], &(block.len() as u32).to_le_bytes(), &block, &size].concat();
+        assert_eq!(extract(&bzimage(&lz4)).as_deref(), Ok(&kernel[..]));
+        assert!(matches!(extract(&bzimage(&magic)), Err(ImageError::Decompress(_) | ImageError::NotAKernel)));
+    }
+
+    #[test]
+    fn a_configuration_inside_the_kernel() {
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gz.write_all(b"CONFIG_HZ=1000\n").unwrap();
+        let kernel =
+            [b"\x7fELF IKCFG_ST, the word alone; IKCFG_ST".as_slice(), &gz.finish().unwrap(), b"IKCFG_ED"];
+        assert_eq!(embedded_config(&kernel.concat()).as_deref(), Some("CONFIG_HZ=1000\n"));
+        assert_eq!(embedded_config(b"IKCFG_ST\x1f\x8bnoise"), None);
+    }
+
     #[test]
     fn what_is_no_kernel_is_told() {
         assert_eq!(extract(b"#!/bin/sh\n"), Err(ImageError::NotAKernel));
@@ -163,10 +201,19 @@ mod tests {
         assert_eq!(extract(&cut), Err(ImageError::Truncated));
     }
 
+    const MAGIC: [&[u8]; 6] =
+        [b"", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"\x1f\x8b", b"\x5d\0\0", b"\x02\x21\x4c\x18"];
+
     proptest! {
         #[test]
-        fn never_panics(noise in prop::collection::vec(any::<u8>(), 0..2048), at in 0usize..1100) {
-            let mut image = bzimage(&noise);
+        fn never_panics(
+            noise in prop::collection::vec(any::<u8>(), 0..2048),
+            magic in prop::sample::select(MAGIC.as_slice()),
+            at in 0usize..1100,
+        ) {
+            let mut image = bzimage(&[magic, &noise].concat());
+            let _ = extract(&image);
+            let _ = embedded_config(&[b"IKCFG_ST\x1f\x8b", &noise[..]].concat());
             if let Some(byte) = image.get_mut(at) { *byte ^= 0x5a; }
             let _ = extract(&image);
             let _ = release(&image);

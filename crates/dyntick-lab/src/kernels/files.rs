@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Where the files of a kernel are.
+
+use super::KernelError;
+use std::path::{Path, PathBuf};
+
+/// What the running kernel says of itself, where it was built to.
+const CONFIG_OF_HOST: &str = "/proc/config.gz";
+
+/// The files of a kernel as they came.
+pub(super) struct Files {
+    /// The bzImage or vmlinux.
+    pub image: PathBuf,
+    /// The text of its configuration, plain or by gzip.
+    pub config: Option<PathBuf>,
+    /// Its `lib/modules/RELEASE` folder.
+    pub modules: Option<PathBuf>,
+    /// How it came here.
+    pub source: String,
+}
+
+impl Files {
+    /// An image with what stands beside it: `boot/vmlinuz-RELEASE` has its configuration in
+    /// `boot/config-RELEASE` and its modules in `lib/modules/RELEASE`.
+    pub fn at(image: PathBuf) -> Self {
+        let name = image.file_name().unwrap_or_default().to_string_lossy();
+        let release = name.split_once('-').map(|(_, release)| release);
+        let config = release.map(|release| image.with_file_name(format!("config-{release}")));
+        Files {
+            config: config.filter(|path| path.is_file()),
+            modules: release.and_then(|release| modules(&image, release)),
+            source: format!("file {}", image.display()),
+            image,
+        }
+    }
+}
+
+fn modules(image: &Path, release: &str) -> Option<PathBuf> {
+    let root = image.parent().filter(|folder| folder.ends_with("boot"))?.parent()?;
+    let folders = ["lib/modules", "usr/lib/modules"].map(|place| root.join(place).join(release));
+    folders.into_iter().find(|folder| folder.is_dir())
+}
+
+/// The files of the running kernel.
+pub(super) fn of_host() -> Result<Files, KernelError> {
+    let uname = rustix::system::uname();
+    let release = uname.release().to_string_lossy().into_owned();
+    let folder = PathBuf::from(format!("/lib/modules/{release}"));
+    let candidates = [PathBuf::from(format!("/boot/vmlinuz-{release}")), folder.join("vmlinuz")];
+    let image =
+        candidates.into_iter().find(|path| path.is_file()).ok_or(KernelError::NoHostImage(release))?;
+    let files = Files::at(image);
+    let said = Some(PathBuf::from(CONFIG_OF_HOST)).filter(|path| path.exists());
+    Ok(Files {
+        config: files.config.or(said),
+        modules: files.modules.or(Some(folder).filter(|folder| folder.is_dir())),
+        ..files
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_beside_an_image() {
+        let root = tempfile::tempdir().unwrap();
+        let image = root.path().join("boot/vmlinuz-6.12.1-x");
+        std::fs::create_dir_all(root.path().join("boot")).unwrap();
+        std::fs::create_dir_all(root.path().join("usr/lib/modules/6.12.1-x")).unwrap();
+        std::fs::write(root.path().join("boot/config-6.12.1-x"), "").unwrap();
+        let files = Files::at(image);
+        assert_eq!(files.config, Some(root.path().join("boot/config-6.12.1-x")));
+        assert_eq!(files.modules, Some(root.path().join("usr/lib/modules/6.12.1-x")));
+        let alone = Files::at("bzImage".into());
+        assert_eq!((alone.config, alone.modules), (None, None));
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How a kernel is named in a study.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// What a user writes for a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Spec {
+    /// `debian:6.12`, `debian:6.12-rt`, `debian:6.12-cloud`: the newest of a series.
+    Series {
+        /// As `6.12`.
+        series: String,
+        /// As `rt` or `cloud`; empty for the plain one.
+        flavour: String,
+    },
+    /// `debian:6.12.117+deb12-amd64`: one exact package.
+    Exact(String),
+    /// `host`: the running machine's.
+    Host,
+    /// A bzImage or vmlinux.
+    Path(PathBuf),
+}
+
+/// A text that names no kernel.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{0}' names no kernel: write debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, host, or a path"
+)]
+pub struct SpecError(pub String);
+
+impl FromStr for Spec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        if text == "host" {
+            return Ok(Spec::Host);
+        }
+        if let Some(name) = text.strip_prefix("debian:") {
+            return debian(name).ok_or_else(|| SpecError(text.to_owned()));
+        }
+        if text.contains('/') { Ok(Spec::Path(text.into())) } else { Err(SpecError(text.to_owned())) }
+    }
+}
+
+fn debian(name: &str) -> Option<Spec> {
+    if name.ends_with("-amd64") && name.starts_with(|c: char| c.is_ascii_digit()) {
+        return Some(Spec::Exact(name.to_owned()));
+    }
+    let (series, flavour) = name.split_once('-').unwrap_or((name, ""));
+    let numbers: Option<Vec<u32>> = series.split('.').map(|n| n.parse().ok()).collect();
+    (numbers?.len() == 2 && ["", "rt", "cloud"].contains(&flavour))
+        .then(|| Spec::Series { series: series.to_owned(), flavour: flavour.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_users_write() {
+        let series =
+            |series: &str, flavour: &str| Spec::Series { series: series.into(), flavour: flavour.into() };
+        assert_eq!("debian:6.12".parse(), Ok(series("6.12", "")));
+        assert_eq!("debian:6.12-rt".parse(), Ok(series("6.12", "rt")));
+        assert_eq!("debian:6.12.117+deb12-amd64".parse(), Ok(Spec::Exact("6.12.117+deb12-amd64".into())));
+        assert_eq!("./vmlinuz".parse(), Ok(Spec::Path("./vmlinuz".into())));
+        for wrong in ["debian:6.12-rtt", "debian:six", "6.12", "debian:"] {
+            assert_eq!(wrong.parse::<Spec>(), Err(SpecError(wrong.into())));
+        }
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Real kernels and a real QEMU, fetched from the machine's Debian mirror. The user's cache is used,
+//! so that only the first run downloads.
+
+use dyntick_lab::apt::{Apt, AptError};
+use dyntick_lab::cache::Cache;
+use dyntick_lab::kernels::{self, Kernel, KernelError, State};
+use dyntick_lab::qemu::provide;
+
+fn say(text: &str) {
+    eprintln!("{text}");
+}
+
+fn cache() -> Cache {
+    Cache::of_user().unwrap()
+}
+
+fn resolve(spec: &str) -> Kernel {
+    kernels::resolve(spec, &cache(), &say).unwrap()
+}
+
+#[test]
+fn debian_kernels_are_fetched_and_uncompressed() {
+    for (spec, series) in [("debian:6.1", (6, 1)), ("debian:6.12", (6, 12))] {
+        let kernel = resolve(spec);
+        assert_eq!((kernel.release.major, kernel.release.minor), series, "{}", kernel.release);
+        assert_eq!(kernel.config.hz(), Some(250));
+        assert!(kernel.config.is_enabled("NO_HZ_FULL") && !kernel.config.is_enabled("PREEMPT_RT"));
+        assert!(std::fs::read(&kernel.image).unwrap().starts_with(b"\x7fELF"), "entered by its PVH note");
+        let modules = kernel.modules.unwrap();
+        assert!(modules.ends_with(&kernel.release.release) && modules.join("modules.builtin").is_file());
+        assert!(kernel.source.contains(&format!("linux-image-{} ", kernel.release)), "{}", kernel.source);
+    }
+}
+
+#[test]
+fn an_exact_kernel_of_the_cache_needs_no_mirror() {
+    let newest = resolve("debian:6.12");
+    let silent = |text: &str| panic!("nothing is to be asked or fetched: {text}");
+    let exact = kernels::resolve(&format!("debian:{}", newest.release), &cache(), &silent).unwrap();
+    assert_eq!((exact.sha256, exact.source), (newest.sha256, newest.source));
+}
+
+#[test]
+fn the_same_image_by_its_path_finds_its_configuration_and_modules() {
+    let packaged = resolve("debian:6.12");
+    let boot = packaged.modules.as_ref().unwrap().ancestors().find(|folder| folder.join("boot").is_dir());
+    let image = boot.unwrap().join(format!("boot/vmlinuz-{}", packaged.release));
+    let by_path = resolve(image.to_str().unwrap());
+    assert_eq!(by_path.sha256, packaged.sha256);
+    assert_eq!(by_path.release, packaged.release);
+    assert_eq!(by_path.config, packaged.config);
+    assert_eq!(by_path.modules, packaged.modules);
+
+    let vmlinux = resolve(packaged.image.to_str().unwrap());
+    assert_eq!(vmlinux.release, packaged.release, "from the banner of the kernel itself");
+    assert!(vmlinux.config.is_empty(), "Debian's kernels do not carry their configuration");
+}
+
+#[test]
+fn what_is_not_there_is_told() {
+    let refusal = |spec: &str| kernels::resolve(spec, &cache(), &say).unwrap_err();
+    assert!(matches!(refusal("debian:2.6"), KernelError::NotOffered(name) if name == "2.6"));
+    assert!(matches!(refusal("debian:6.12.0+nobody-amd64"), KernelError::NotOffered(_)));
+    assert!(matches!(refusal("./no-such-file"), KernelError::Read { .. }));
+    assert!(matches!(refusal("/etc/os-release"), KernelError::Image { .. }));
+}
+
+#[test]
+fn the_list_names_what_is_downloaded_and_what_is_offered() {
+    let kernel = resolve("debian:6.12");
+    let (entries, problem) = kernels::catalog(&cache(), &say);
+    assert_eq!(problem, None);
+    let downloaded = entries.iter().find(|entry| entry.spec == format!("debian:{}", kernel.release)).unwrap();
+    assert_eq!((downloaded.state, downloaded.hz), (State::Downloaded, Some(250)));
+    assert_eq!((downloaded.no_hz_full, downloaded.preempt_rt), (Some(true), Some(false)));
+    assert!(entries.iter().any(|entry| entry.spec == "debian:6.12-rt"));
+}
+
+#[test]
+fn a_qemu_for_virtual_time_starts() {
+    let qemu = provide::find(&cache(), &say).unwrap();
+    let output = qemu.command().args(["-accel", "help"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("tcg"), "{output:?}");
+    let firmware = qemu.minimal_firmware().unwrap();
+    assert!(firmware.is_file());
+}
+
+#[test]
+fn packages_are_unpacked_and_leave_nothing_else() {
+    let apt = Apt::open(&cache(), &say).unwrap();
+    let version = apt.newest("seabios").unwrap().unwrap();
+    let seabios = [("seabios".to_owned(), version)];
+    let (download, unpacked) = apt.size(&seabios).unwrap();
+    assert!(download > 1 << 16 && unpacked > download);
+    let folder = tempfile::tempdir().unwrap();
+    apt.unpack(&seabios, folder.path()).unwrap();
+    assert!(folder.path().join("usr/share/seabios/bios.bin").is_file());
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().flatten().map(|e| e.file_name()).collect();
+    assert_eq!(left, ["usr"], "the package itself is gone");
+
+    let nobody = [("no-such-package".to_owned(), "1".to_owned())];
+    assert!(matches!(apt.unpack(&nobody, folder.path()), Err(AptError::Failed { .. })));
+}
