@@ -39,6 +39,15 @@ pub struct Apt {
     pub release: String,
 }
 
+/// One version of a package, and the suite that has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// The whole version.
+    pub version: String,
+    /// As `bookworm-backports`.
+    pub suite: String,
+}
+
 /// Why packages cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum AptError {
@@ -133,19 +142,23 @@ impl Apt {
         Ok(output.lines().map(str::to_owned).collect())
     }
 
+    /// All versions of a package that are on offer, the newest first.
+    pub fn offers(&self, package: &str) -> Result<Vec<Offer>, AptError> {
+        let output = self.run("look up a package", self.command("apt-cache").args(["madison", package]))?;
+        Ok(output.lines().filter_map(offer).collect())
+    }
+
     /// The newest version of a package that is on offer, from whichever suite.
     pub fn newest(&self, package: &str) -> Result<Option<String>, AptError> {
-        let output = self.run("look up a package", self.command("apt-cache").args(["madison", package]))?;
-        // Columns: package | version | source; the newest comes first.
-        Ok(output.lines().next().and_then(|line| line.split('|').nth(1)).map(|v| v.trim().to_owned()))
+        Ok(self.offers(package)?.into_iter().next().map(|offer| offer.version))
     }
 
     /// The packages with versions that must be there besides those that are installed so that
-    /// `package` at `version` can run.
-    pub fn closure(&self, package: &str, version: &str) -> Result<Vec<Package>, AptError> {
+    /// `package` can run.
+    pub fn closure(&self, package: &str, offer: &Offer) -> Result<Vec<Package>, AptError> {
         let mut command = self.command("apt-get");
-        command.args(["install", "-s", "--no-install-recommends", &format!("{package}={version}")]);
-        command.args(["-t", &format!("{}-backports", self.release)]);
+        command.args(["install", "-s", "--no-install-recommends", "-t", &offer.suite]);
+        command.arg(format!("{package}={}", offer.version));
         let output = self.run("work out what a package needs", &mut command)?;
         // Lines such as `Inst NAME [OLD] (VERSION SUITE [ARCH])`.
         let install = |line: &str| {
@@ -234,6 +247,14 @@ fn release() -> Result<String, AptError> {
     }
 }
 
+/// From a line `PACKAGE | VERSION | URI SUITE/COMPONENT ARCH Packages`.
+fn offer(line: &str) -> Option<Offer> {
+    let mut columns = line.split('|').skip(1);
+    let version = columns.next()?.trim().to_owned();
+    let suite = columns.next()?.split_ascii_whitespace().nth(1)?.split('/').next()?.to_owned();
+    Some(Offer { version, suite })
+}
+
 /// As apt wants to be told of packages: `NAME=VERSION`.
 fn named(packages: &[Package]) -> impl Iterator<Item = String> {
     packages.iter().map(|(name, version)| format!("{name}={version}"))
@@ -266,6 +287,14 @@ mod tests {
         assert_eq!(errors("dpkg-deb: error: x\n"), "dpkg-deb: error: x");
         let shown = "Package: a\nInstalled-Size: 10\nSize: 3\n\nPackage: b\nSize: 4\nInstalled-Size: 5\n";
         assert_eq!((sum(shown, "Size:"), sum(shown, "Installed-Size:")), (7, 15));
+    }
+
+    #[test]
+    fn offers_with_their_suites() {
+        let line = " seabios | 1.16.3-2~bpo12+1 | http://m/debian bookworm-backports/main amd64 Packages";
+        let expected = Offer { version: "1.16.3-2~bpo12+1".into(), suite: "bookworm-backports".into() };
+        assert_eq!(offer(line), Some(expected));
+        assert_eq!(offer("N: nothing"), None);
     }
 
     #[test]

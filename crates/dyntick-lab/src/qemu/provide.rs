@@ -3,11 +3,12 @@
 //!
 //! QEMU 7.2 (Debian 12) hangs in virtual time when a second CPU comes up; 10.0 (Debian 13, and
 //! Debian 12's backports) works. Where the machine's own is too old or missing, the one of the
-//! distribution's backports is unpacked into the cache together with the libraries that the
+//! distribution or its backports is unpacked into the cache together with the libraries that the
 //! machine lacks, and used from there.
 
-use crate::apt::{Apt, AptError, Package};
+use crate::apt::{Apt, AptError, Offer, Package};
 use crate::cache::{Cache, CacheError};
+use std::cmp::Reverse;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -119,13 +120,13 @@ pub fn installed() -> Option<Qemu> {
     Some(Qemu { binary, version, source: "installed".to_owned(), root: None })
 }
 
-/// The newest of the cache that starts and is fit.
+/// The one of the cache that is preferred among those that start and are fit.
 fn cached(cache: &Cache) -> Option<Qemu> {
     let folders = std::fs::read_dir(cache.path(FOLDER)).ok()?.flatten().map(|entry| entry.path());
     let whole =
         |path: &PathBuf| path.is_dir() && !path.file_name().is_some_and(|n| n.as_bytes().starts_with(b"."));
     let started = folders.filter(whole).filter_map(|folder| unpacked(&folder).ok());
-    started.filter(|qemu| is_fit(&qemu.version)).max_by_key(|qemu| numbers(&qemu.version))
+    started.filter(|qemu| is_fit(&qemu.version)).min_by_key(|qemu| preference(&qemu.version))
 }
 
 /// The QEMU that was unpacked in a folder, or what it said instead of its version.
@@ -161,15 +162,13 @@ impl From<CacheError> for FetchError {
 fn fetched(cache: &Cache, progress: &dyn Fn(&str)) -> Result<Qemu, FetchError> {
     let apt = Apt::open(cache, progress)?;
     let package = "qemu-system-x86";
-    let version = apt.newest(package)?.ok_or(FetchError::Nothing)?;
-    if !is_fit(package_version(&version)) {
-        return Err(FetchError::Nothing);
-    }
+    let offer = best(apt.offers(package)?).ok_or(FetchError::Nothing)?;
+    let version = &offer.version;
     let entry = format!("{FOLDER}/{}", version.replace([':', '/', '~', '+'], "_"));
     let root = cache.folder::<FetchError>(&entry, |folder| {
-        let packages = with_firmware(&apt, package, &version)?;
+        let packages = with_firmware(&apt, package, &offer)?;
         let (download, _) = apt.size(&packages)?;
-        progress(&format!("fetching QEMU {} ({} MiB)", package_version(&version), download >> 20));
+        progress(&format!("fetching QEMU {} ({} MiB)", package_version(version), download >> 20));
         Ok(apt.unpack(&packages, folder)?)
     })?;
     unpacked(&root).map_err(|message| {
@@ -177,14 +176,26 @@ fn fetched(cache: &Cache, progress: &dyn Fn(&str)) -> Result<Qemu, FetchError> {
     })
 }
 
+fn best(offers: Vec<Offer>) -> Option<Offer> {
+    let fit = offers.into_iter().filter(|offer| is_fit(package_version(&offer.version)));
+    fit.min_by_key(|offer| preference(package_version(&offer.version)))
+}
+
+/// The newest of the oldest series comes first: that is the one which virtual time was tried with,
+/// and the same on Debian 12 and 13.
+fn preference(version: &str) -> (Option<u32>, Reverse<Vec<u32>>) {
+    let numbers = numbers(version);
+    (numbers.first().copied(), Reverse(numbers))
+}
+
 /// What QEMU needs and the machine lacks. Its own parts must be of its own version even where an
 /// older one is installed.
-fn with_firmware(apt: &Apt, package: &str, version: &str) -> Result<Vec<Package>, AptError> {
-    let mut packages = apt.closure(package, version)?;
+fn with_firmware(apt: &Apt, package: &str, offer: &Offer) -> Result<Vec<Package>, AptError> {
+    let mut packages = apt.closure(package, offer)?;
     for part in [package, "qemu-system-common", "qemu-system-data", "seabios"] {
         if !packages.iter().any(|(name, _)| name == part) {
-            let newest = if part == package { Some(version.to_owned()) } else { apt.newest(part)? };
-            packages.extend(newest.map(|version| (part.to_owned(), version)));
+            let of_suite = apt.offers(part)?.into_iter().find(|other| other.suite == offer.suite);
+            packages.extend(of_suite.map(|other| (part.to_owned(), other.version)));
         }
     }
     Ok(packages)
@@ -214,6 +225,18 @@ fn version(command: &mut Command) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_series_that_is_known_is_preferred() {
+        let offers = |versions: &[&str]| {
+            versions.iter().map(|v| Offer { version: v.to_string(), suite: String::new() }).collect()
+        };
+        let best = |versions: &[&str]| best(offers(versions)).map(|offer| offer.version);
+        let trixie = ["1:11.1.3+ds-1~bpo13+1", "1:10.0.13+ds-0+deb13u1", "1:10.0.2+ds-2", "1:7.2+dfsg-7"];
+        assert_eq!(best(&trixie).as_deref(), Some("1:10.0.13+ds-0+deb13u1"));
+        assert_eq!(best(&["1:11.1.3+ds-1"]).as_deref(), Some("1:11.1.3+ds-1"));
+        assert_eq!(best(&["1:7.2+dfsg-7"]), None);
+    }
 
     #[test]
     fn versions_of_packages_and_programs() {
