@@ -6,5 +6,5 @@ pub mod probe;
 pub mod provide;
 
 pub use machine::{Accelerator, Ended, Failure, Machine, RunError, StageTimes, run, shell};
-pub(crate) use machine::{EXIT_PORT, EXIT_VALUE};
+pub(crate) use machine::{ERROR, EXIT_PORT, EXIT_VALUE};
 pub use provide::{Qemu, QemuError};

@@ -8,7 +8,7 @@ use super::Case;
 use super::matrix::Cell;
 use super::reader::{Section, Source, Value, integer, nearest, sections};
 use super::units::{Bytes, Nanos};
-use crate::guest::{Script, Task, Work};
+use crate::guest::{Partition, Script, Task, Work};
 use crate::kernels::Spec;
 use dyntick_model::{Clock, CommandLine, CpuList};
 use std::collections::BTreeMap;
@@ -231,9 +231,9 @@ fn add_own_tools(case: &mut Case) {
 }
 
 fn task(section: Section<'_, '_, '_>) -> Option<Task> {
-    section.only(&["cpu", "policy", "run"]);
+    section.only(&["cpu", "policy", "run", "partition"]);
     let (fifo, work) = (policy(section), work(section).unwrap_or(Work::Spin));
-    Some(Task { cpus: cpus_of(section)?, fifo, work })
+    Some(Task { cpus: cpus_of(section)?, fifo, partition: partition(section), work })
 }
 
 fn cpus_of(section: Section<'_, '_, '_>) -> Option<CpuList> {
@@ -250,6 +250,19 @@ fn policy(section: Section<'_, '_, '_>) -> Option<u32> {
         section.source.problem(value.span().start, message);
     }
     fifo
+}
+
+fn partition(section: Section<'_, '_, '_>) -> Option<Partition> {
+    let value = section.get("partition")?;
+    match section.source.text("partition", value)?.as_str() {
+        "root" => Some(Partition::Root),
+        "isolated" => Some(Partition::Isolated),
+        other => {
+            let message = format!("partition: '{other}' is neither \"root\" nor \"isolated\"");
+            section.source.problem(value.span().start, message);
+            None
+        }
+    }
 }
 
 fn work(section: Section<'_, '_, '_>) -> Option<Work> {

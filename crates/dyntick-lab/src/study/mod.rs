@@ -194,11 +194,17 @@ pub enum StudyError {
 }
 
 impl Study {
-    /// Reads a study file.
+    /// Reads a study file. Kernels that are named by a relative path are sought from its folder.
     pub fn load(path: &Path) -> Result<Self, StudyError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| StudyError::Read { path: path.to_owned(), source })?;
-        Ok(Self::parse(path, &text)?)
+        let read = |source| StudyError::Read { path: path.to_owned(), source };
+        let text = std::fs::read_to_string(path).map_err(read)?;
+        let mut study = Self::parse(path, &text)?;
+        let folder = std::path::absolute(path).map_err(read)?;
+        let folder = folder.parent().unwrap_or(Path::new("/"));
+        for case in study.cases.iter_mut().filter(|case| case.kernel.contains('/')) {
+            case.kernel = folder.join(&case.kernel).to_string_lossy().into_owned();
+        }
+        Ok(study)
     }
 
     /// Reads a study's text; `path` names it in messages.

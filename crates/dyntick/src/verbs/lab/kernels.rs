@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab kernels`: what can be booted here.
 
+use crate::output;
 use anyhow::Result;
 use clap::Args;
 use dyntick_lab::cache::Cache;
@@ -20,9 +21,9 @@ pub struct Arguments {
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let (entries, apt_problem) = catalog(&Cache::of_user()?, &|text| eprintln!("  {text}"));
     if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&entries)?);
+        output::json(&entries)?;
     } else {
-        print!("{}", dyntick_report::terminal(&document(&entries), 100, false));
+        output::text(dyntick_report::terminal(&document(&entries), 100, false))?;
     }
     if let Some(problem) = apt_problem {
         eprintln!("dyntick: kernels by apt are not listed: {problem}");

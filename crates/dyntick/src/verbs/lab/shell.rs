@@ -38,7 +38,7 @@ pub struct Arguments {
 /// The shell: one static file with all that one expects.
 const SHELL: &str = "busybox";
 
-/// Runs the guest on this terminal.
+/// Runs the guest on this terminal. The exit status is the command's; 1 where the guest failed.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let watch = |progress| {
         if let Progress::Preparing(text) = progress {
@@ -54,8 +54,18 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     if arguments.command.is_empty() {
         eprintln!("  end the guest with 'exit', or with Ctrl-A X");
     }
-    lab.shell(&case, command)?;
-    Ok(ExitCode::SUCCESS)
+    match lab.shell(&case, command) {
+        Ok(Some(status)) => Ok(ExitCode::from(status)),
+        Ok(None) => {
+            eprintln!("dyntick: the guest ended before its shell");
+            Ok(ExitCode::from(1))
+        }
+        Err(error) if error.is_guest_failure() => {
+            eprintln!("dyntick: {error}");
+            Ok(ExitCode::from(1))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The case that a study file with these words would describe, so that both obey the same rules.
