@@ -15,7 +15,7 @@ mod units;
 #[cfg(test)]
 mod tests;
 
-pub use reader::{Problem, Problems};
+pub use reader::{Problem, Problems, nearest};
 
 use crate::guest::{Script, Task};
 use claims::Claim;
