@@ -24,7 +24,10 @@ pub use built::{Built, all};
 pub use fragment::FragmentError;
 pub use patches::PatchError;
 pub use recipe::{Part, Parts, Recipe};
-pub use source::SourceError;
+pub use source::{SourceError, check as check_source};
+pub use toolchain::lacks;
+
+use recipe::is_path;
 
 use crate::apt::AptError;
 use crate::cache::{Cache, CacheError};
@@ -83,6 +86,16 @@ pub enum BuildError {
     /// What the kernel is wanted for is impossible with its configuration.
     #[error("{}", .0.join("\n"))]
     Unfit(Vec<String>),
+}
+
+/// What is wrong with the name of a fragment, if it is none; files are looked for only when building.
+pub fn lacking_fragment(name: &str) -> Option<String> {
+    (!is_path(name) && shipped::FRAGMENTS.find(name).is_none()).then(|| shipped::FRAGMENTS.lack(name))
+}
+
+/// What is wrong with the name of a patch likewise.
+pub fn lacking_patch(name: &str) -> Option<String> {
+    (!is_path(name) && shipped::PATCHES.find(name).is_none()).then(|| shipped::PATCHES.lack(name))
 }
 
 /// Looks at a configuration before the kernel is compiled; what it returns is wrong with it.

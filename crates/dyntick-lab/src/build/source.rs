@@ -67,8 +67,18 @@ const FOLDER: &str = "sources";
 /// Linux 6.12 unpacked takes 1.5 GiB.
 const BYTES: u64 = 2 << 30;
 
+/// Whether a text can name a source; what it names is looked for only when building.
+pub fn check(text: &str) -> Result<(), SourceError> {
+    let fits = match text.strip_prefix("debian:") {
+        Some(series) => debian::is_series(series),
+        None => !text.is_empty() && (text.starts_with("git:") || super::recipe::is_path(text)),
+    };
+    if fits { Ok(()) } else { Err(SourceError::Spec(text.to_owned())) }
+}
+
 /// Finds out what a text names, without unpacking it.
 pub fn identify(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Source, BuildError> {
+    check(text)?;
     if let Some(series) = text.strip_prefix("debian:") {
         let package = debian::newest(series, cache, progress)?;
         let (name, version) = &package;
@@ -84,9 +94,6 @@ pub fn identify(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<So
         progress(&format!("looking through the source tree {text}"));
         let tree = tree::look(path)?;
         return Ok(keyed(format!("source tree {}", tree.hash), Kind::Tree(tree)));
-    }
-    if !text.contains('/') {
-        return Err(SourceError::Spec(text.to_owned()).into());
     }
     let hash = hash_of(path)?;
     Ok(keyed(format!("tarball {hash}"), Kind::Tarball(path.to_owned())))

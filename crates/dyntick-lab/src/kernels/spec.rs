@@ -16,6 +16,8 @@ pub enum Spec {
     },
     /// `debian:6.12.117+deb12-amd64`: one exact package.
     Exact(String),
+    /// `built:KEY`: one that was built here, by its key or how it begins.
+    Built(String),
     /// `host`: the running machine's.
     Host,
     /// A bzImage or vmlinux.
@@ -35,6 +37,9 @@ impl FromStr for Spec {
     fn from_str(text: &str) -> Result<Self, SpecError> {
         if text == "host" {
             return Ok(Spec::Host);
+        }
+        if let Some(key) = text.strip_prefix("built:").filter(|key| !key.is_empty()) {
+            return Ok(Spec::Built(key.to_owned()));
         }
         if let Some(name) = text.strip_prefix("debian:") {
             return debian(name).ok_or_else(|| SpecError(text.to_owned()));

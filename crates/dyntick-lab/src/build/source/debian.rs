@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 
 const PREFIX: &str = "linux-source-";
 
+/// Whether this is a series, as `6.12`.
+pub fn is_series(text: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    text.split_once('.').is_some_and(|(major, minor)| number(major) && number(minor))
+}
+
 /// The newest package of a series. Where the mirror cannot be reached, what the cache holds serves.
 pub fn newest(series: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Package, BuildError> {
-    let number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
-    if !series.split_once('.').is_some_and(|(major, minor)| number(major) && number(minor)) {
-        return Err(SourceError::Spec(format!("debian:{series}")).into());
-    }
     let name = format!("{PREFIX}{series}");
     let asked = Apt::open(cache, progress).and_then(|apt| apt.newest(&name));
     match (asked, in_cache(&name, cache)) {
