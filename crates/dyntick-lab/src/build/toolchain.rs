@@ -21,7 +21,7 @@ pub struct Toolchain {
 const FLAGS: [&str; 3] = ["KCFLAGS", "KAFLAGS", "KCPPFLAGS"];
 
 /// What building needs: program, package.
-const NEEDS: [(&str, &str); 9] = [
+const NEEDS: [(&str, &str); 8] = [
     ("gcc", "gcc"),
     ("ld", "binutils"),
     ("make", "make"),
@@ -29,7 +29,6 @@ const NEEDS: [(&str, &str); 9] = [
     ("bison", "bison"),
     ("bc", "bc"),
     ("perl", "perl-base"),
-    ("xz", "xz-utils"),
     ("patch", "patch"),
 ];
 
