@@ -162,12 +162,7 @@ impl<'a> Lab<'a> {
         Ok(prepared)
     }
 
-    fn kernel(
-        &self,
-        name: &str,
-        recipe: Option<&Recipe>,
-        accept: Accept<'_>,
-    ) -> Result<Kernel, KernelError> {
+    fn kernel(&self, name: &str, recipe: Option<&Recipe>, accept: Accept<'_>) -> Result<Kernel, KernelError> {
         let mut known = self.kernels.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let question = (name.to_owned(), recipe.cloned());
         if let Some(kernel) = known.get(&question) {

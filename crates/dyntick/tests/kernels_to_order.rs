@@ -102,11 +102,7 @@ fn what_a_kernel_cannot_be_is_told() {
     };
     refused(
         &["--config", "lab,no-hz-full,mine.config"],
-        &[
-            "mine.config:1: CONFIG_NO_SUCH_THING=y became n",
-            "no such option",
-            "it is selected by NO_HZ_FULL",
-        ],
+        &["mine.config:1: CONFIG_NO_SUCH_THING=y became n", "no such option", "it is selected by NO_HZ_FULL"],
     );
     refused(&["--patch", "mine.patch"], &["mine.patch", "kernel/fork.c: Hunk #1 FAILED"]);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Built kernels in the cache: a folder for each, with the kernel and what is known of it.
 
+use super::BuildError;
 use super::compile::Compiled;
 use super::configure::CONFIG;
 use super::program::{Builder, run};
-use super::BuildError;
 use crate::cache::{Cache, CacheError, write_whole};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -108,8 +108,8 @@ fn strip(image: &Path, to: &Path) -> Result<(), BuildError> {
 pub fn read(folder: &Path) -> Result<Built, BuildError> {
     let path = folder.join(RECORD);
     let bytes = std::fs::read(&path).map_err(|source| BuildError::Read { path: path.clone(), source })?;
-    let record: Built = serde_json::from_slice(&bytes)
-        .map_err(|source| BuildError::Read { path, source: source.into() })?;
+    let record: Built =
+        serde_json::from_slice(&bytes).map_err(|source| BuildError::Read { path, source: source.into() })?;
     Ok(Built { folder: folder.to_owned(), ..record })
 }
 

@@ -136,7 +136,10 @@ mod tests {
 
     #[test]
     fn what_took_and_what_need_not_be_known() {
-        assert_eq!(told("CONFIG_LSM=\"a\"\n# CONFIG_X is not set\n", "CONFIG_LSM=\"a\"\n"), [] as [String; 0]);
+        assert_eq!(
+            told("CONFIG_LSM=\"a\"\n# CONFIG_X is not set\n", "CONFIG_LSM=\"a\"\n"),
+            [] as [String; 0]
+        );
         assert_eq!(told("# dyntick: where known\nCONFIG_NEW=y\n", ""), [] as [String; 0]);
         assert_eq!(told("# dyntick: where known\nCONFIG_PREEMPT_RT=y\n", "").len(), 2, "it is known");
     }

@@ -22,9 +22,7 @@ pub type Options = BTreeMap<String, Wanted>;
 
 /// A line that is none of a fragment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{place}: '{line}' is neither 'CONFIG_NAME=value' nor '# CONFIG_NAME is not set' nor a comment"
-)]
+#[error("{place}: '{line}' is neither 'CONFIG_NAME=value' nor '# CONFIG_NAME is not set' nor a comment")]
 pub struct FragmentError {
     /// File and line.
     pub place: String,

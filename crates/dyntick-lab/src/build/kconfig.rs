@@ -24,7 +24,10 @@ pub fn definitions(tree: &Path) -> Vec<Definition> {
     for entry in walkdir::WalkDir::new(tree).sort_by_file_name().into_iter().flatten() {
         let name = entry.file_name().to_string_lossy();
         let path = entry.path().strip_prefix(tree).unwrap_or(entry.path());
-        if name.starts_with("Kconfig") && entry.file_type().is_file() && (!other_arch(path) || path == Path::new("arch/Kconfig")) {
+        if name.starts_with("Kconfig")
+            && entry.file_type().is_file()
+            && (!other_arch(path) || path == Path::new("arch/Kconfig"))
+        {
             let text = std::fs::read(entry.path()).unwrap_or_default();
             all.extend(parse(&path.to_string_lossy(), &String::from_utf8_lossy(&text)));
         }

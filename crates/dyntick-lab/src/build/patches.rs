@@ -64,7 +64,8 @@ fn apply_diff(name: &str, diff: &str, tree: &Path) -> Result<(), BuildError> {
         return Err(PatchError::Empty(name.to_owned()).into());
     }
     for file in files {
-        let inside = Path::new(&file).components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        let inside =
+            Path::new(&file).components().all(|part| matches!(part, std::path::Component::Normal(_)));
         if !inside {
             return Err(PatchError::Outside { patch: name.to_owned(), file }.into());
         }
@@ -73,7 +74,15 @@ fn apply_diff(name: &str, diff: &str, tree: &Path) -> Result<(), BuildError> {
     }
     let input = tempfile(diff)?;
     let mut patch = Command::new("patch");
-    patch.args(["-p1", "--fuzz=0", "--batch", "--forward", "--no-backup-if-mismatch", "--reject-file=-", "-i"]);
+    patch.args([
+        "-p1",
+        "--fuzz=0",
+        "--batch",
+        "--forward",
+        "--no-backup-if-mismatch",
+        "--reject-file=-",
+        "-i",
+    ]);
     patch.arg(input.path()).current_dir(tree).env("LC_ALL", "C");
     let output = patch.output().map_err(|error| failed(name, &error.to_string()))?;
     if output.status.success() {
@@ -220,10 +229,7 @@ mod tests {
     #[test]
     fn a_hunk_that_fails_is_told_with_its_file() {
         let wrong = applied("x.patch", &GOOD.replace("-two", "-deux"), tree().path()).unwrap_err();
-        assert_eq!(
-            wrong,
-            "the patch x.patch does not fit this source: kernel/x.c: Hunk #1 FAILED at 1"
-        );
+        assert_eq!(wrong, "the patch x.patch does not fit this source: kernel/x.c: Hunk #1 FAILED at 1");
         let fuzzy = applied("x.patch", &GOOD.replace(" one", " eins"), tree().path()).unwrap_err();
         assert!(fuzzy.contains("kernel/x.c: Hunk #1"), "fuzz is no fit: {fuzzy}");
         let missing = applied("x.patch", &GOOD.replace("x.c", "y.c"), tree().path()).unwrap_err();
@@ -245,7 +251,8 @@ mod tests {
 
     #[test]
     fn names_of_files_are_no_changed_lines() {
-        let diff = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n--- a/inner\n+++ b/inner\n x\n--- a/g\n+++ /dev/null\n";
+        let diff =
+            "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n--- a/inner\n+++ b/inner\n x\n--- a/g\n+++ /dev/null\n";
         assert_eq!(changed_files(diff), ["f", "g"]);
     }
 

@@ -75,9 +75,9 @@ fn with_this_process(command: &mut Command) {
 /// Runs a program to its end; what it says on its standard error is the error.
 pub fn run(what: &str, command: &mut Command) -> Result<Output, BuildError> {
     let failed = |message: String| BuildError::Failed { what: what.to_owned(), message };
-    let output = command.output().map_err(|error| {
-        failed(format!("{}: {error}", command.get_program().to_string_lossy()))
-    })?;
+    let output = command
+        .output()
+        .map_err(|error| failed(format!("{}: {error}", command.get_program().to_string_lossy())))?;
     match output.status.success() {
         true => Ok(output),
         false => Err(failed(essence(&String::from_utf8_lossy(&output.stderr)))),
@@ -87,7 +87,8 @@ pub fn run(what: &str, command: &mut Command) -> Result<Output, BuildError> {
 /// The lines of a long message that matter: the errors, or else its end.
 pub fn essence(message: &str) -> String {
     const LINES: usize = 12;
-    let errors = message.lines().filter(|line| line.contains("error:") || line.contains("undefined reference"));
+    let errors =
+        message.lines().filter(|line| line.contains("error:") || line.contains("undefined reference"));
     let errors: Vec<&str> = errors.take(LINES).collect();
     if !errors.is_empty() {
         return errors.join("\n");

@@ -23,7 +23,8 @@ pub static PATCHES: Parts =
 impl Parts {
     /// File name and text of the part of this name.
     pub fn find(&self, name: &str) -> Option<(String, String)> {
-        let file = self.folder.files().find(|file| file.path().file_stem().is_some_and(|stem| stem == name))?;
+        let file =
+            self.folder.files().find(|file| file.path().file_stem().is_some_and(|stem| stem == name))?;
         Some((file.path().to_string_lossy().into_owned(), file.contents_utf8()?.to_owned()))
     }
 

@@ -83,7 +83,11 @@ pub fn identify(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<So
         let package = debian::newest(series, cache, progress)?;
         let (name, version) = &package;
         let key = format!("{name}_{}", version.replace([':', '/'], "_"));
-        return Ok(Source { id: format!("Debian package {name} {version}"), key, kind: Kind::Debian(package) });
+        return Ok(Source {
+            id: format!("Debian package {name} {version}"),
+            key,
+            kind: Kind::Debian(package),
+        });
     }
     if let Some(text) = text.strip_prefix("git:") {
         let commit = git::find(text, cache, progress)?;

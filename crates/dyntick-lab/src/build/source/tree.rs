@@ -50,7 +50,8 @@ fn tracked(root: &Path) -> Result<Vec<PathBuf>, BuildError> {
 /// All files but hidden ones and the products of builds.
 fn sources(root: &Path) -> Result<Vec<PathBuf>, BuildError> {
     let product = |name: &str| {
-        name.starts_with('.') || [".o", ".a", ".ko", ".cmd", ".mod"].iter().any(|ending| name.ends_with(ending))
+        name.starts_with('.')
+            || [".o", ".a", ".ko", ".cmd", ".mod"].iter().any(|ending| name.ends_with(ending))
     };
     let generated = ["include/config", "include/generated", "arch/x86/include/generated"];
     let wanted = |entry: &walkdir::DirEntry| {
@@ -61,7 +62,8 @@ fn sources(root: &Path) -> Result<Vec<PathBuf>, BuildError> {
     };
     let mut files = Vec::new();
     for entry in walkdir::WalkDir::new(root).into_iter().filter_entry(wanted) {
-        let entry = entry.map_err(|error| SourceError::Read { path: root.to_owned(), source: error.into() })?;
+        let entry =
+            entry.map_err(|error| SourceError::Read { path: root.to_owned(), source: error.into() })?;
         if !entry.file_type().is_dir() {
             files.push(entry.path().strip_prefix(root).unwrap_or(entry.path()).to_owned());
         }

@@ -27,7 +27,8 @@ pub fn file(path: &Path, folder: &Path) -> Result<(), SourceError> {
 /// Unpacks the stream of a tar archive.
 pub fn stream(reader: impl Read, folder: &Path, what: &str) -> Result<(), SourceError> {
     let mut archive = tar::Archive::new(reader);
-    let failed = |error: std::io::Error| SourceError::Unpack { what: what.to_owned(), reason: error.to_string() };
+    let failed =
+        |error: std::io::Error| SourceError::Unpack { what: what.to_owned(), reason: error.to_string() };
     for entry in archive.entries().map_err(failed)? {
         let mut entry = entry.map_err(failed)?;
         let Some(inner) = without_outermost(&entry.path().map_err(failed)?) else { continue };
@@ -71,7 +72,8 @@ mod tests {
         gz.write_all(&archive()).unwrap();
         let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 0);
         xz.write_all(&archive()).unwrap();
-        let zst = ruzstd::encoding::compress_to_vec(&archive()[..], ruzstd::encoding::CompressionLevel::Fastest);
+        let zst =
+            ruzstd::encoding::compress_to_vec(&archive()[..], ruzstd::encoding::CompressionLevel::Fastest);
         let all = [("gz", gz.finish().unwrap()), ("xz", xz.finish().unwrap()), ("zst", zst), ("", archive())];
         for (name, bytes) in all {
             let path = dir.path().join(format!("a.tar.{name}"));

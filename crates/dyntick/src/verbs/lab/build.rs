@@ -71,7 +71,9 @@ fn recipes(arguments: &Arguments) -> Result<Vec<(String, Recipe)>> {
     let study = Study::load(path)?;
     match &arguments.name {
         Some(name) => Ok(vec![(name.clone(), recipe_of(&study, path, name)?)]),
-        None if study.kernels.is_empty() => bail!("{} has no [kernels.NAME]: nothing to build", path.display()),
+        None if study.kernels.is_empty() => {
+            bail!("{} has no [kernels.NAME]: nothing to build", path.display())
+        }
         None => Ok(study.kernels.into_iter().collect()),
     }
 }
@@ -81,7 +83,9 @@ pub fn recipe_of(study: &Study, path: &Path, name: &str) -> Result<Recipe> {
     let names = || study.kernels.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
     match study.kernels.get(name) {
         Some(recipe) => Ok(recipe.clone()),
-        None if study.kernels.is_empty() => bail!("{} has no [kernels.{name}], nor any other", path.display()),
+        None if study.kernels.is_empty() => {
+            bail!("{} has no [kernels.{name}], nor any other", path.display())
+        }
         None => bail!("{} has no [kernels.{name}]; it has {}", path.display(), names()),
     }
 }

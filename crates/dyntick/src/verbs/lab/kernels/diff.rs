@@ -55,7 +55,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let changes = changes(&old.config, &new.config);
     let (gone, added) = (patches_without(&old, &new), patches_without(&new, &old));
     if arguments.json {
-        let of = |change: &Change<'_>| json!({ "option": change.option, "old": change.old, "new": change.new });
+        let of =
+            |change: &Change<'_>| json!({ "option": change.option, "old": change.old, "new": change.new });
         let options: Vec<_> = changes.iter().map(of).collect();
         let patches = json!({ "old": gone, "new": added });
         let releases = json!([old.release, new.release]);
