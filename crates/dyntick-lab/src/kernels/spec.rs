@@ -27,7 +27,7 @@ pub enum Spec {
 /// A text that names no kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' names no kernel: write debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, host, or a path"
+    "'{0}' names no kernel: write debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, built:KEY, host, a path, or the name of one of the study's [kernels]"
 )]
 pub struct SpecError(pub String);
 
@@ -69,8 +69,9 @@ mod tests {
         assert_eq!("debian:6.12".parse(), Ok(series("6.12", "")));
         assert_eq!("debian:6.12-rt".parse(), Ok(series("6.12", "rt")));
         assert_eq!("debian:6.12.117+deb12-amd64".parse(), Ok(Spec::Exact("6.12.117+deb12-amd64".into())));
+        assert_eq!("built:41591a".parse(), Ok(Spec::Built("41591a".into())));
         assert_eq!("./vmlinuz".parse(), Ok(Spec::Path("./vmlinuz".into())));
-        for wrong in ["debian:6.12-rtt", "debian:six", "6.12", "debian:"] {
+        for wrong in ["debian:6.12-rtt", "debian:six", "6.12", "debian:", "built:"] {
             assert_eq!(wrong.parse::<Spec>(), Err(SpecError(wrong.into())));
         }
     }
