@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Running studies: every case that is not yet whole, several at a time.
 
+use crate::build::{Accept, BuildError, Recipe};
 use crate::cache::{Cache, CacheError, write_whole};
 use crate::guest::{Job, SHELL_STATUS, Stage};
 use crate::image::{self, Image, ImageError};
@@ -10,7 +11,7 @@ use crate::qemu::probe::{self, KvmProbe};
 use crate::qemu::{Accelerator, Machine, Qemu, QemuError, RunError, provide, run};
 use crate::store::{self, Asked, CONSOLE, Run, StoreError};
 use crate::study::{Case, check};
-use dyntick_model::{Clock, CommandLine};
+use dyntick_model::{Clock, CommandLine, KernelConfig};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -90,7 +91,7 @@ pub struct Lab<'a> {
     init: PathBuf,
     watch: Watch<'a>,
     /// Kernels found so far: asking apt for one takes longer than all else in preparing a case.
-    kernels: Mutex<BTreeMap<String, Kernel>>,
+    kernels: Mutex<BTreeMap<(String, Option<Recipe>), Kernel>>,
 }
 
 /// A case, ready to run.
@@ -138,7 +139,13 @@ impl<'a> Lab<'a> {
 
     /// Finds the kernel, checks the case against it, builds the image.
     pub fn prepare(&self, case: &Case, repetition: u32) -> Result<Prepared, LabError> {
-        let kernel = self.kernel(&case.kernel)?;
+        let accept = |config: &KernelConfig| check::against_kernel(case, config);
+        let kernel = match self.kernel(&case.kernel, case.recipe.as_ref(), &accept) {
+            Err(KernelError::Build(BuildError::Unfit(problems))) => {
+                return Err(LabError::Impossible { case: case.id.clone(), problems });
+            }
+            kernel => kernel?,
+        };
         let problems = check::against_kernel(case, &kernel.config);
         if !problems.is_empty() {
             return Err(LabError::Impossible { case: case.id.clone(), problems });
@@ -164,13 +171,18 @@ impl<'a> Lab<'a> {
         Ok(prepared)
     }
 
-    fn kernel(&self, spec: &str) -> Result<Kernel, KernelError> {
+    fn kernel(&self, name: &str, recipe: Option<&Recipe>, accept: Accept<'_>) -> Result<Kernel, KernelError> {
         let mut known = self.kernels.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(kernel) = known.get(spec) {
+        let question = (name.to_owned(), recipe.cloned());
+        if let Some(kernel) = known.get(&question) {
             return Ok(kernel.clone());
         }
-        let kernel = kernels::resolve(spec, &self.cache, &|text| self.say(text))?;
-        known.insert(spec.to_owned(), kernel.clone());
+        let say = |text: &str| self.say(text);
+        let kernel = match recipe {
+            Some(recipe) => kernels::made_to_order(name, recipe, &self.cache, &say, accept)?,
+            None => kernels::resolve(name, &self.cache, &say)?,
+        };
+        known.insert(question, kernel.clone());
         Ok(kernel)
     }
 
@@ -232,7 +244,7 @@ impl<'a> Lab<'a> {
 
     /// Whether KVM works here, learnt with a stock kernel.
     pub fn probe_kvm(&self) -> Result<KvmProbe, LabError> {
-        let kernel = self.kernel("debian:6.12")?;
+        let kernel = self.kernel("debian:6.12", None, &|_| Vec::new())?;
         let image = image::build(&self.init, &[], &kernel, &[])?;
         self.kvm(&kernel, &self.keep_image(&image)?)
     }

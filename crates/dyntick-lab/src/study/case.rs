@@ -8,6 +8,7 @@ use super::Case;
 use super::matrix::Cell;
 use super::reader::{Section, Source, Value, integer, nearest, sections};
 use super::units::{Bytes, Nanos};
+use crate::build::Recipe;
 use crate::guest::{Partition, Script, Task, Work};
 use crate::kernels::Spec;
 use dyntick_model::{Clock, CommandLine, CpuList};
@@ -49,6 +50,8 @@ pub struct CaseReader<'s, 'v, 't> {
     pub cell: &'v Cell<'v, 't>,
     /// `[defaults]`.
     pub defaults: &'v DeTable<'t>,
+    /// `[kernels]`.
+    pub recipes: &'v BTreeMap<String, Recipe>,
 }
 
 impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
@@ -78,6 +81,7 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
             modules: self.texts("modules"),
             tasks: self.tasks(),
             script: self.script(),
+            recipe: self.recipes.get(&standard.kernel).cloned(),
             id,
             variant,
             ..standard
@@ -109,10 +113,21 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
             return String::new();
         };
         let text = self.source().text("kernel", value).unwrap_or_default();
-        if !text.is_empty() || value.get_ref().is_str() {
-            self.source().try_value("kernel", value, text.parse::<Spec>());
+        let made_to_order = self.recipes.contains_key(&text);
+        if !made_to_order && (!text.is_empty() || value.get_ref().is_str()) {
+            self.refuse_unknown_kernel(&text, value);
         }
         text
+    }
+
+    fn refuse_unknown_kernel(&self, text: &str, value: &Value<'t>) {
+        let Err(error) = text.parse::<Spec>() else { return };
+        let names: Vec<&str> = self.recipes.keys().map(String::as_str).collect();
+        let hint = match nearest(text, &names) {
+            Some(right) => format!("; did you mean '{right}' of [kernels]?"),
+            None => String::new(),
+        };
+        self.source().problem(value.span().start, format!("kernel: {error}{hint}"));
     }
 
     fn clock(&self) -> Option<Clock> {

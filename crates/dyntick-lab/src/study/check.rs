@@ -73,15 +73,13 @@ pub fn against_kernel(case: &Case, config: &KernelConfig) -> Vec<String> {
 
 /// What is lacking and how to get it.
 fn lack(case: &Case, what: &str, need: &Need) -> String {
-    let choose = match need.kernel {
-        "" => String::new(),
-        kernel => format!("choose {kernel}, which has it, or "),
+    let option = need.option;
+    let mend = match (&case.recipe, need.kernel) {
+        (Some(_), _) => format!("add {option}=y to the config of [kernels.{}]", case.kernel),
+        (None, "") => format!("build a kernel with {option}=y"),
+        (None, kernel) => format!("choose {kernel}, which has it, or build a kernel with {option}=y"),
     };
-    format!(
-        "{what} on {}, which was built without CONFIG_{option}: {choose}build a kernel with {option}=y",
-        case.kernel,
-        option = need.option
-    )
+    format!("{what} on {}, which was built without CONFIG_{option}: {mend}", case.kernel)
 }
 
 fn parameters(case: &Case, config: &KernelConfig) -> Vec<String> {
@@ -234,6 +232,13 @@ mod tests {
         assert!(
             only_problem(&case("isolcpus=nohz,domain,1"), &["CPU_ISOLATION"]).contains("CONFIG_NO_HZ_FULL")
         );
+    }
+
+    #[test]
+    fn a_kernel_made_to_order_is_mended_where_it_is_described() {
+        let own = Case { kernel: "mine".into(), recipe: Some(Default::default()), ..case("nohz_full=1") };
+        let told = only_problem(&own, &[]);
+        assert!(told.ends_with("add NO_HZ_FULL=y to the config of [kernels.mine]"), "{told}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab shell`: an interactive guest.
 
-use super::own_binary;
+use super::{named, own_binary};
 use anyhow::{Context, Result};
 use clap::Args;
 use dyntick_lab::cache::Cache;
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 /// What may be said to `lab shell`.
 #[derive(Args)]
 pub struct Arguments {
-    /// Kernel: debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, host, or a path
+    /// Kernel: debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, built:KEY, STUDY.toml:NAME, host, or a path
     #[arg(long, default_value = "debian:6.12")]
     kernel: String,
     /// Number of virtual CPUs
@@ -72,11 +72,14 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 fn case(arguments: &Arguments) -> Result<Case> {
     let mut tools = arguments.tools.clone();
     tools.push(SHELL.to_owned());
+    let own = named::of_study(&arguments.kernel)?;
+    // The kernel of a study has its own recipe, and no name that is valid elsewhere.
+    let kernel = if own.is_some() { "host" } else { &arguments.kernel };
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let text = format!(
         "title = 'shell'\nquestion = 'shell'\n[[case]]\nname = 'shell'\nkernel = {}\nclock = '{}'\ncpus = {}\n\
          memory = {}\nappend = {}\ntools = {}\n",
-        quoted(&arguments.kernel),
+        quoted(kernel),
         if arguments.in_virtual_time { "virtual" } else { "wall" },
         arguments.cpus,
         quoted(&arguments.memory),
@@ -84,5 +87,9 @@ fn case(arguments: &Arguments) -> Result<Case> {
         serde_json::to_string(&tools)?,
     );
     let study = Study::parse("lab shell".as_ref(), &text)?;
-    study.cases.into_iter().next().context("no guest was described")
+    let mut case = study.cases.into_iter().next().context("no guest was described")?;
+    if let Some((name, recipe)) = own {
+        (case.kernel, case.recipe) = (name, Some(recipe));
+    }
+    Ok(case)
 }
