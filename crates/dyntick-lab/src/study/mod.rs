@@ -150,7 +150,7 @@ impl Case {
             measure_ns: 10 * SECOND,
             measured_cpus: [1].into_iter().collect(),
             repeat: 1,
-            timeout_ns: 120 * SECOND,
+            timeout_ns: 300 * SECOND,
             events: Vec::new(),
             trace_buffer: 8 << 20,
             tools: Vec::new(),
