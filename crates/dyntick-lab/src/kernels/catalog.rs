@@ -96,11 +96,14 @@ pub fn catalog(cache: &Cache, progress: &dyn Fn(&str)) -> (Vec<Entry>, Option<St
     }
 }
 
+/// So much of a key tells kernels apart, and fits a line of the list.
+const SHOWN_KEY: usize = 12;
+
 fn of_built(built: Built) -> Entry {
     let text = std::fs::read_to_string(built.config_file()).unwrap_or_default();
     let config = KernelConfig::parse(&text);
     Entry {
-        spec: format!("built:{}", built.key),
+        spec: format!("built:{}", &built.key[..SHOWN_KEY.min(built.key.len())]),
         release: built.release,
         state: State::Built,
         hz: config.hz(),
