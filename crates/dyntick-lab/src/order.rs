@@ -70,6 +70,7 @@ pub fn job(case: &Case) -> Result<Job, ImageError> {
         settle_ns: case.settle_ns,
         settle_limit_ns: case.settle_limit_ns,
         measure_ns: case.measure_ns,
+        profile: case.profile,
         events: EVENTS.iter().map(|event| (*event).to_owned()).chain(case.events.iter().cloned()).collect(),
         buffer_kib: (case.trace_buffer >> 10) as u32,
         tasks: case.tasks.iter().map(task).collect::<Result<_, ImageError>>()?,

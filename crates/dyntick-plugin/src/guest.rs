@@ -2,7 +2,7 @@
 //! What a program in the guest says to the plugin. Each is one instruction, and without the plugin
 //! a no-operation.
 
-use crate::protocol::{MAGIC, MARK, OFF, ON, WATCH_EXCEPTION, WATCH_EXCEPTION_WITH_CODE, WATCH_SWITCH};
+use crate::protocol::{HERE, MAGIC, MARK, OFF, ON, WATCH_EXCEPTION, WATCH_EXCEPTION_WITH_CODE, WATCH_SWITCH};
 
 macro_rules! say {
     ($word:expr, $argument:expr) => {
@@ -34,6 +34,13 @@ pub fn off() {
 #[inline(always)]
 pub fn mark(number: u64) {
     say!(MARK, number);
+}
+
+/// Tells the plugin the kernel's number of the CPU that executes this. To be said on every CPU
+/// before anything is recorded, by a thread that stays on that CPU meanwhile.
+#[inline(always)]
+pub fn here(cpu: u64) {
+    say!(HERE, cpu);
 }
 
 /// An address of the kernel at which there is more to record than the execution itself.

@@ -8,6 +8,7 @@
 mod exit;
 mod measure;
 mod mounts;
+mod profile;
 mod settle;
 mod shell;
 mod tasks;
@@ -68,15 +69,17 @@ fn perform(job: &Job, mailbox: &Mailbox) -> Result<Archive> {
     }
     let mut notes = mounts::load_modules()?;
     notes.extend(mounts::apply_settings(&job.sysctl, &job.write));
+    profile::introduce_cpus(job)?;
     settle::keep_off(&job.measured_cpus)?;
+    let mut archive = Archive::default();
+    profile::prepare(job, &mut archive)?;
 
     mailbox.set_stage(Stage::Settle);
     let settled = settle::wait(job)?;
-    let mut archive = Archive::default();
     let window = measure::window(job, mailbox, &mut archive, &mut notes)?;
 
     mailbox.set_stage(Stage::Script);
-    let script = job.script.as_ref().map(|script| tasks::time_script(script, &mut archive)).transpose()?;
+    let script = job.script.as_ref().map(|script| tasks::time_script(script, job.profile, &mut archive)).transpose()?;
     mailbox.set_stage(Stage::Collect);
     let outcome =
         Outcome { settled, window_ns: window.bounds, task_cpu_ns: window.task_cpu_ns, script, notes };

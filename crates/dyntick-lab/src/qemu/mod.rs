@@ -2,9 +2,11 @@
 //! The virtual machine: which QEMU, how it is started, how a guest ends.
 
 mod machine;
+mod profile;
 pub mod probe;
 pub mod provide;
 
 pub use machine::{Accelerator, Ended, Failure, Machine, RunError, StageTimes, run, shell};
 pub(crate) use machine::{EXIT_PORT, EXIT_VALUE};
+pub use profile::{Profile, STREAM};
 pub use provide::{Qemu, QemuError};

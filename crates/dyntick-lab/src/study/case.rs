@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
 /// What a case, `[defaults]` and a matrix may set.
-pub const CASE_KEYS: [&str; 19] = [
+pub const CASE_KEYS: [&str; 20] = [
     "kernel",
     "clock",
     "cpus",
@@ -26,6 +26,7 @@ pub const CASE_KEYS: [&str; 19] = [
     "settle",
     "settle-limit",
     "measure",
+    "profile",
     "measured-cpus",
     "repeat",
     "timeout",
@@ -69,6 +70,7 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
             settle_ns: self.duration("settle").unwrap_or(standard.settle_ns),
             settle_limit_ns: self.duration("settle-limit").unwrap_or(standard.settle_limit_ns),
             measure_ns: self.duration("measure").unwrap_or(standard.measure_ns),
+            profile: self.switch("profile").unwrap_or(standard.profile),
             measured_cpus: self.cpus().unwrap_or(standard.measured_cpus),
             repeat: self.number("repeat").unwrap_or(standard.repeat),
             timeout_ns: self.duration("timeout").unwrap_or(standard.timeout_ns),
@@ -140,6 +142,10 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
 
     fn duration(&self, key: &str) -> Option<u64> {
         self.parsed::<Nanos>(key).map(|Nanos(ns)| ns)
+    }
+
+    fn switch(&self, key: &str) -> Option<bool> {
+        self.source().switch(key, self.get(key)?)
     }
 
     fn cpus(&self) -> Option<CpuList> {

@@ -55,7 +55,7 @@ pub const NOT_EQUAL: c_int = 3;
 pub const STORE: c_int = 1;
 
 pub type OnTranslation = extern "C" fn(Id, *mut Block);
-pub type OnExecution = extern "C" fn(c_uint, *mut c_void);
+pub type OnExecution = unsafe extern "C" fn(c_uint, *mut c_void);
 pub type OnCpu = extern "C" fn(Id, c_uint);
 
 unsafe extern "C" {
@@ -87,9 +87,7 @@ unsafe extern "C" {
     pub fn qemu_plugin_insn_vaddr(instruction: *const Instruction) -> u64;
     pub fn qemu_plugin_insn_data(instruction: *const Instruction, to: *mut c_void, length: usize) -> usize;
     pub fn qemu_plugin_scoreboard_new(size: usize) -> *mut Scoreboard;
-    pub fn qemu_plugin_u64_get(field: Field, cpu: c_uint) -> u64;
-    pub fn qemu_plugin_u64_set(field: Field, cpu: c_uint, value: u64);
-    pub fn qemu_plugin_num_vcpus() -> c_int;
+    pub fn qemu_plugin_scoreboard_find(score: *mut Scoreboard, cpu: c_uint) -> *mut c_void;
     pub fn qemu_plugin_get_registers() -> *mut Array<RegisterDescriptor>;
     // Its result was the length at first and is only success or failure in later versions, so it
     // is not looked at: the array tells.

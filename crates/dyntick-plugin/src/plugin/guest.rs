@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The guest's registers and memory, and the two numbers that each CPU has for us.
+//! The guest's registers and memory.
 
 use crate::api;
-use std::ffi::{CStr, c_uint};
+use std::ffi::CStr;
 
 /// A register that is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -16,12 +16,8 @@ pub enum Name {
 const NAMES: [(Name, &CStr); 4] =
     [(Name::Rax, c"rax"), (Name::Rsp, c"rsp"), (Name::Rdi, c"rdi"), (Name::Rsi, c"rsi")];
 
-/// For each CPU: whether it is recorded, and the index of the latest instruction that said so.
-const ENTRY: usize = 16;
-
 /// The guest, as far as a plugin sees it.
 pub struct Guest {
-    score: *mut api::Scoreboard,
     buffer: *mut api::Array<u8>,
     registers: [*mut api::Register; NAMES.len()],
 }
@@ -30,12 +26,11 @@ pub struct Guest {
 unsafe impl Send for Guest {}
 
 impl Guest {
-    /// Reserves what is needed for each CPU.
+    /// A guest whose registers are not known yet.
     pub fn new() -> Self {
-        // SAFETY: plain allocations.
+        // SAFETY: a plain allocation.
         unsafe {
             Self {
-                score: api::qemu_plugin_scoreboard_new(ENTRY),
                 buffer: api::g_byte_array_new(),
                 registers: [std::ptr::null_mut(); NAMES.len()],
             }
@@ -54,38 +49,6 @@ impl Guest {
             }
             api::g_array_free(array, 1);
         }
-    }
-
-    /// Whether a CPU is recorded.
-    pub fn flag(&self) -> api::Field {
-        api::Field { score: self.score, offset: 0 }
-    }
-
-    /// The index of the latest instruction that could have left its block, or that ended it.
-    pub fn progress(&self) -> api::Field {
-        api::Field { score: self.score, offset: 8 }
-    }
-
-    /// Records all CPUs, or none.
-    pub fn set_recording(&self, recording: bool) {
-        // SAFETY: these CPUs exist.
-        unsafe {
-            for cpu in 0..api::qemu_plugin_num_vcpus() {
-                api::qemu_plugin_u64_set(self.flag(), cpu as c_uint, recording.into());
-            }
-        }
-    }
-
-    /// How far a CPU's latest block came.
-    pub fn reached(&self, cpu: c_uint) -> u64 {
-        // SAFETY: the CPU exists.
-        unsafe { api::qemu_plugin_u64_get(self.progress(), cpu) }
-    }
-
-    /// Tells how far it is, from a callback that comes before the store of its instruction.
-    pub fn set_reached(&self, cpu: c_uint, index: u64) {
-        // SAFETY: the CPU exists.
-        unsafe { api::qemu_plugin_u64_set(self.progress(), cpu, index) }
     }
 
     /// A register of the CPU whose callback this is.

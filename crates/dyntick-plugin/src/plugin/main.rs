@@ -11,6 +11,7 @@
 #![allow(clippy::missing_safety_doc)]
 
 mod api;
+mod cells;
 mod guest;
 mod harmless;
 mod protocol;
@@ -21,7 +22,8 @@ mod stream {
     pub mod write;
 }
 
-use recorder::{Code, Recorder};
+use recorder::{Code, Executor, Recorder};
+use std::arch::global_asm;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
@@ -89,11 +91,11 @@ extern "C" fn on_translation(_: api::Id, block: *mut api::Block) {
         let instruction = |index| api::qemu_plugin_tb_get_insn(block, index);
         let addresses = (0..count).map(|index| api::qemu_plugin_insn_vaddr(instruction(index)));
         let code: &'static Code = Box::leak(Box::new(Code::new(addresses)));
-        let (flag, progress) = (recorder.guest.flag(), recorder.guest.progress());
+        let (flag, progress) = (recorder.cells.recording(), recorder.cells.progress());
         let data = std::ptr::from_ref(code).cast_mut().cast::<c_void>();
         api::qemu_plugin_register_vcpu_tb_exec_cond_cb(
             block,
-            on_block,
+            entry_of_block,
             api::READS_REGISTERS,
             api::NOT_EQUAL,
             flag,
@@ -117,7 +119,7 @@ extern "C" fn on_translation(_: api::Id, block: *mut api::Block) {
                 let place: &'static Place = Box::leak(Box::new(Place { code, index: index as u64, word }));
                 api::qemu_plugin_register_vcpu_insn_exec_cb(
                     instruction(index),
-                    on_word,
+                    entry_of_word,
                     api::READS_REGISTERS,
                     std::ptr::from_ref(place).cast_mut().cast(),
                 );
@@ -133,20 +135,39 @@ struct Place {
     word: u8,
 }
 
+// In virtual time QEMU 10.0 tells a callback the CPU that translated the block, which is not always
+// the one that executes it. Translated code keeps the executing CPU's state in RBP, in all versions
+// (`tcg/i386: TCG_AREG0`); its address names the CPU. The recorder checks that it does.
+global_asm!(
+    "dyntick_entry_of_block: mov rdx, rbp",
+    "jmp {block}",
+    "dyntick_entry_of_word: mov rdx, rbp",
+    "jmp {word}",
+    block = sym on_block,
+    word = sym on_word,
+);
+
+unsafe extern "C" {
+    #[link_name = "dyntick_entry_of_block"]
+    fn entry_of_block(cpu: c_uint, data: *mut c_void);
+    #[link_name = "dyntick_entry_of_word"]
+    fn entry_of_word(cpu: c_uint, data: *mut c_void);
+}
+
 /// A block begins, while recording.
-extern "C" fn on_block(cpu: c_uint, data: *mut c_void) {
+extern "C" fn on_block(cell: c_uint, data: *mut c_void, state: usize) {
     // SAFETY: the data is what `on_translation` gave.
     let code = unsafe { &*data.cast::<Code>() };
     if let Some(mut recorder) = recorder() {
-        recorder.begin(cpu, code, 0);
+        recorder.begin(Executor { cell, state }, code);
     }
 }
 
 /// The guest says something, recording or not.
-extern "C" fn on_word(cpu: c_uint, data: *mut c_void) {
+extern "C" fn on_word(cell: c_uint, data: *mut c_void, state: usize) {
     // SAFETY: the data is what `on_translation` gave.
     let place = unsafe { &*data.cast::<Place>() };
     if let Some(mut recorder) = recorder() {
-        recorder.hear(cpu, place.code, place.index, place.word);
+        recorder.hear(Executor { cell, state }, place.code, place.index, place.word);
     }
 }

@@ -24,6 +24,9 @@ pub const WATCH_EXCEPTION: u8 = 4;
 /// RAX is the entry of an exception that pushes an error code.
 pub const WATCH_EXCEPTION_WITH_CODE: u8 = 5;
 
+/// RAX is the kernel's number of the CPU that executes this.
+pub const HERE: u8 = 6;
+
 /// The word of an instruction, if it is one of ours.
 #[allow(dead_code, reason = "the guest's side sends words and reads none")]
 pub fn word(instruction: &[u8]) -> Option<u8> {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What was executed, put in order and written down.
 
+use crate::cells::AllCells;
 use crate::guest::{Guest, Name};
 use crate::protocol;
 use crate::stream::write::Writer;
@@ -36,10 +37,20 @@ impl Code {
     }
 }
 
+/// Who executes.
+#[derive(Clone, Copy)]
+pub struct Executor {
+    /// The number of the CPU as QEMU tells it, by which the block's cells are found.
+    pub cell: c_uint,
+    /// The address of the CPU's state, which tells which CPU it really is.
+    pub state: usize,
+}
+
 /// A block that has begun and whose end is not known yet.
 #[derive(Clone, Copy)]
 struct Open {
-    cpu: c_uint,
+    cpu: usize,
+    cell: c_uint,
     code: &'static Code,
     first: u64,
 }
@@ -53,6 +64,14 @@ struct Left {
     early: bool,
 }
 
+/// A CPU of the guest.
+#[derive(Clone, Copy, Default)]
+struct Cpu {
+    /// The address of its state in QEMU.
+    state: usize,
+    left: Option<Left>,
+}
+
 /// What is special about an address of the kernel.
 #[derive(Clone, Copy)]
 enum Watch {
@@ -64,12 +83,15 @@ enum Watch {
 pub struct Recorder {
     /// The guest.
     pub guest: Guest,
+    /// What translated code touches.
+    pub cells: AllCells,
     file: File,
     room: u64,
     writer: Writer,
     recording: bool,
     open: Option<Open>,
-    left: Vec<Option<Left>>,
+    /// By the kernel's number of the CPU.
+    cpus: Vec<Cpu>,
     watches: Vec<(u64, Watch)>,
 }
 
@@ -78,57 +100,79 @@ impl Recorder {
     pub fn create(path: &str, limit: u64) -> std::io::Result<Self> {
         Ok(Self {
             guest: Guest::new(),
+            cells: AllCells::new(),
             file: File::create(path)?,
             room: limit,
             writer: Writer::default(),
             recording: false,
             open: None,
-            left: Vec::new(),
+            cpus: Vec::new(),
             watches: Vec::new(),
         })
     }
 
-    /// A block begins on a CPU, at its instruction `first`.
-    pub fn begin(&mut self, cpu: c_uint, code: &'static Code, first: u64) {
+    /// A block begins.
+    pub fn begin(&mut self, executor: Executor, code: &'static Code) {
         self.close();
-        self.tell_what_is_special(cpu, code.at(first));
-        self.open = Some(Open { cpu, code, first });
+        let cpu = self.cpu(executor.state);
+        self.tell_what_is_special(cpu, code.address);
+        self.open = Some(Open { cpu, cell: executor.cell, code, first: 0 });
         if self.writer.waiting() >= CHUNK {
             self.write();
         }
     }
 
     /// The guest says a word at an instruction.
-    pub fn hear(&mut self, cpu: c_uint, code: &'static Code, index: u64, word: u8) {
+    pub fn hear(&mut self, executor: Executor, code: &'static Code, index: u64, word: u8) {
+        let rax = self.guest.register(Name::Rax).unwrap_or_default();
         match word {
-            protocol::ON if !self.recording && self.room > 0 => self.start(cpu, code, index),
-            protocol::OFF if self.recording => self.stop(cpu, index),
+            protocol::ON if !self.recording && self.room > 0 => {
+                self.recording = true;
+                self.cells.set_recording(true);
+                self.cpus.iter_mut().for_each(|cpu| cpu.left = None);
+                let cpu = self.cpu(executor.state);
+                self.writer.on(cpu as u64);
+                self.open = Some(Open { cpu, cell: executor.cell, code, first: index });
+            }
+            protocol::OFF if self.recording => {
+                self.recording = false;
+                self.cells.set_recording(false);
+                self.close_before(index);
+                let cpu = self.cpu(executor.state);
+                self.writer.off(cpu as u64);
+                self.write();
+            }
             protocol::MARK if self.recording => {
                 self.close_before(index);
-                self.writer.mark(cpu.into(), self.guest.register(Name::Rax).unwrap_or_default());
-                self.open = Some(Open { cpu, code, first: index });
+                let cpu = self.cpu(executor.state);
+                self.writer.mark(cpu as u64, rax);
+                self.open = Some(Open { cpu, cell: executor.cell, code, first: index });
             }
-            protocol::WATCH_SWITCH => self.watch(Watch::Switch),
-            protocol::WATCH_EXCEPTION => self.watch(Watch::Exception { return_address_at: 0 }),
-            protocol::WATCH_EXCEPTION_WITH_CODE => self.watch(Watch::Exception { return_address_at: 8 }),
+            protocol::WATCH_SWITCH => self.watch(rax, Watch::Switch),
+            protocol::WATCH_EXCEPTION => self.watch(rax, Watch::Exception { return_address_at: 0 }),
+            protocol::WATCH_EXCEPTION_WITH_CODE => {
+                self.watch(rax, Watch::Exception { return_address_at: 8 });
+            }
+            protocol::HERE => self.learn(rax as usize, executor.state),
             _ => {}
         }
     }
 
-    fn start(&mut self, cpu: c_uint, code: &'static Code, index: u64) {
-        self.recording = true;
-        self.left.clear();
-        self.guest.set_recording(true);
-        self.writer.on(cpu.into());
-        self.open = Some(Open { cpu, code, first: index });
+    /// The CPU with this number has its state there.
+    fn learn(&mut self, number: usize, state: usize) {
+        if self.cpus.iter().any(|cpu| cpu.state == state) {
+            give_up("two CPUs of the guest look like one to the plugin; this QEMU is not known to it");
+        }
+        if self.cpus.len() <= number {
+            self.cpus.resize(number + 1, Cpu::default());
+        }
+        self.cpus[number] = Cpu { state, left: None };
     }
 
-    fn stop(&mut self, cpu: c_uint, index: u64) {
-        self.recording = false;
-        self.guest.set_recording(false);
-        self.close_before(index);
-        self.writer.off(cpu.into());
-        self.write();
+    /// The number of the CPU with this state.
+    fn cpu(&self, state: usize) -> usize {
+        let number = self.cpus.iter().position(|cpu| cpu.state == state);
+        number.unwrap_or_else(|| give_up("a CPU executes that never told its number"))
     }
 
     /// The block in the middle of which the guest speaks ends before that instruction.
@@ -139,49 +183,43 @@ impl Recorder {
         }
     }
 
-    /// The open block, if any, came as far as its CPU noted.
+    /// The open block, if any, came as far as it noted.
     fn close(&mut self) {
         if let Some(open) = self.open.take() {
-            self.record(open, self.guest.reached(open.cpu));
+            self.record(open, self.cells.reached(open.cell));
         }
     }
 
     fn record(&mut self, open: Open, last: u64) {
         let count = (last + 1).saturating_sub(open.first);
-        self.writer.block(open.cpu.into(), open.code.at(open.first), count);
-        let cpu = open.cpu as usize;
-        if self.left.len() <= cpu {
-            self.left.resize(cpu + 1, None);
-        }
-        self.left[cpu] = Some(Left { at: open.code.at(last), early: !open.code.is_last(last) });
+        self.writer.block(open.cpu as u64, open.code.at(open.first), count);
+        self.cpus[open.cpu].left = Some(Left { at: open.code.at(last), early: !open.code.is_last(last) });
     }
 
     /// Tells an exception, a task switch, or an instruction that is executed again.
-    fn tell_what_is_special(&mut self, cpu: c_uint, address: u64) {
-        let left = self.left.get(cpu as usize).copied().flatten();
+    fn tell_what_is_special(&mut self, number: usize, address: u64) {
+        let (cpu, left) = (number as u64, self.cpus[number].left);
         match self.watches.iter().find(|(at, _)| *at == address) {
             Some((_, Watch::Switch)) => {
                 let task = |name| self.guest.register(name).unwrap_or_default();
-                self.writer.switch(cpu.into(), task(Name::Rdi), task(Name::Rsi));
+                self.writer.switch(cpu, task(Name::Rdi), task(Name::Rsi));
             }
             Some((_, Watch::Exception { return_address_at })) => {
                 let frame = self.guest.register(Name::Rsp).unwrap_or_default();
                 let to = self.guest.memory(frame.wrapping_add(*return_address_at)).unwrap_or_default();
                 if left.is_some_and(|left| left.at == to) {
-                    self.writer.undone(cpu.into());
+                    self.writer.undone(cpu);
                 }
-                self.writer.exception(cpu.into(), to);
+                self.writer.exception(cpu, to);
             }
             // An instruction that changed the code of its own block is executed again.
-            None if left.is_some_and(|left| left.early && left.at == address) => {
-                self.writer.undone(cpu.into());
-            }
+            None if left.is_some_and(|left| left.early && left.at == address) => self.writer.undone(cpu),
             None => {}
         }
     }
 
-    fn watch(&mut self, watch: Watch) {
-        if let Some(address) = self.guest.register(Name::Rax).filter(|address| *address != 0) {
+    fn watch(&mut self, address: u64, watch: Watch) {
+        if address != 0 {
             self.watches.retain(|(at, _)| *at != address);
             self.watches.push((address, watch));
         }
@@ -193,14 +231,18 @@ impl Recorder {
             self.writer.limit();
             self.recording = false;
             self.open = None;
-            self.guest.set_recording(false);
+            self.cells.set_recording(false);
         }
         let bytes = self.writer.take();
         self.room = self.room.saturating_sub(bytes.len() as u64);
         if let Err(error) = self.file.write_all(&bytes) {
-            // Half a stream must not be taken for a whole one.
-            eprintln!("dyntick-plugin: cannot write the stream: {error}");
-            std::process::abort();
+            give_up(&format!("cannot write the stream: {error}"));
         }
     }
+}
+
+/// Half a stream must not be taken for a whole one.
+fn give_up(reason: &str) -> ! {
+    eprintln!("dyntick-plugin: {reason}");
+    std::process::abort()
 }
