@@ -2,7 +2,7 @@
 //! What a program in the guest says to the plugin. Each is one instruction, and without the plugin
 //! a no-operation.
 
-use crate::protocol::{HERE, MAGIC, MARK, OFF, ON, WATCH_EXCEPTION, WATCH_EXCEPTION_WITH_CODE, WATCH_SWITCH};
+use crate::protocol::{HERE, MAGIC, MARK, OFF, ON, WATCH_EXCEPTION, WATCH_EXCEPTION_WITH_CODE, WATCH_INTERRUPT, WATCH_SWITCH};
 
 macro_rules! say {
     ($word:expr, $argument:expr) => {
@@ -48,6 +48,8 @@ pub fn here(cpu: u64) {
 pub enum Watch {
     /// `__switch_to_asm`.
     Switch,
+    /// The entry of an interrupt.
+    Interrupt,
     /// The entry of an exception that pushes no error code.
     Exception,
     /// The entry of an exception that pushes an error code.
@@ -58,6 +60,7 @@ pub enum Watch {
 pub fn watch(what: Watch, address: u64) {
     match what {
         Watch::Switch => say!(WATCH_SWITCH, address),
+        Watch::Interrupt => say!(WATCH_INTERRUPT, address),
         Watch::Exception => say!(WATCH_EXCEPTION, address),
         Watch::ExceptionWithCode => say!(WATCH_EXCEPTION_WITH_CODE, address),
     }

@@ -8,6 +8,7 @@
 mod exit;
 mod measure;
 mod mounts;
+pub mod probe;
 mod profile;
 mod settle;
 mod shell;

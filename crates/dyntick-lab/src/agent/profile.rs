@@ -3,30 +3,38 @@
 
 use super::settle::pin;
 use crate::guest::{Archive, Job};
+use crate::profiles::SYMBOLS;
 use anyhow::{Context, Result};
 use dyntick_model::CpuList;
 use dyntick_plugin::guest::{self, Watch};
 
-/// The kernel's symbols, in the archive and among the raw files of a run.
-pub const SYMBOLS: &str = "kallsyms";
-
-/// Where the kernel does what cannot be seen in the addresses alone: which task comes, and whether
-/// the instruction before an exception completed (`arch/x86/entry/entry_64.S`,
-/// `arch/x86/include/asm/idtentry.h`).
-const WATCHES: [(&str, Watch); 12] = [
-    ("__switch_to_asm", Watch::Switch),
-    ("asm_exc_page_fault", Watch::ExceptionWithCode),
-    ("asm_exc_general_protection", Watch::ExceptionWithCode),
-    ("asm_exc_stack_segment", Watch::ExceptionWithCode),
-    ("asm_exc_segment_not_present", Watch::ExceptionWithCode),
-    ("asm_exc_alignment_check", Watch::ExceptionWithCode),
-    ("asm_exc_invalid_op", Watch::Exception),
-    ("asm_exc_int3", Watch::Exception),
-    ("asm_exc_divide_error", Watch::Exception),
-    ("asm_exc_device_not_available", Watch::Exception),
-    ("asm_exc_simd_coprocessor_error", Watch::Exception),
-    ("asm_exc_coprocessor_error", Watch::Exception),
+/// The exceptions for which the CPU pushes an error code (Intel's manual, volume 3, table 6-1).
+const WITH_CODE: [&str; 9] = [
+    "double_fault",
+    "invalid_tss",
+    "segment_not_present",
+    "stack_segment",
+    "general_protection",
+    "page_fault",
+    "alignment_check",
+    "control_protection",
+    "vmm_communication",
 ];
+
+/// Where the kernel does what cannot be seen in the addresses alone: which task comes, where an
+/// interrupt came from, and whether the instruction before an exception completed
+/// (`arch/x86/entry/entry_64.S`, `arch/x86/include/asm/idtentry.h`).
+fn watch(name: &str) -> Option<Watch> {
+    if name == "__switch_to_asm" {
+        return Some(Watch::Switch);
+    }
+    if name.starts_with("asm_sysvec_") || name == "asm_exc_nmi" {
+        return Some(Watch::Interrupt);
+    }
+    let exception = name.strip_prefix("asm_exc_")?;
+    let with_code = WITH_CODE.contains(&exception);
+    Some(if with_code { Watch::ExceptionWithCode } else { Watch::Exception })
+}
 
 /// Reads the kernel's symbols and tells the plugin what it must know of them.
 pub fn prepare(job: &Job, archive: &mut Archive) -> Result<()> {
@@ -35,9 +43,8 @@ pub fn prepare(job: &Job, archive: &mut Archive) -> Result<()> {
     }
     let text = std::fs::read_to_string("/proc/kallsyms").context("read /proc/kallsyms")?;
     let functions: String = text.split_inclusive('\n').filter(|line| is_code(line)).collect();
-    for (name, what) in WATCHES {
-        let address = functions.lines().find_map(|line| address_of(line, name));
-        if let Some(address) = address {
+    for (address, name) in functions.lines().filter_map(symbol) {
+        if let Some(what) = watch(name) {
             guest::watch(what, address);
         }
     }
@@ -62,10 +69,10 @@ fn is_code(line: &str) -> bool {
     matches!(line.split(' ').nth(1), Some("t" | "T" | "w" | "W"))
 }
 
-fn address_of(line: &str, name: &str) -> Option<u64> {
+fn symbol(line: &str) -> Option<(u64, &str)> {
     let mut words = line.split_ascii_whitespace();
     let address = u64::from_str_radix(words.next()?, 16).ok()?;
-    (words.nth(1)? == name).then_some(address)
+    Some((address, words.nth(1)?))
 }
 
 /// Recording begins here, if it was asked for.

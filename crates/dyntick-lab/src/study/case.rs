@@ -10,6 +10,7 @@ use super::reader::{Section, Source, Value, integer, nearest, sections};
 use super::units::{Bytes, Nanos};
 use crate::guest::{Script, Task, Work};
 use crate::kernels::Spec;
+use crate::order::OWN_NAME;
 use dyntick_model::{Clock, CommandLine, CpuList};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
@@ -230,7 +231,7 @@ fn add_own_tools(case: &mut Case) {
     });
     let of_script = case.script.iter().filter_map(|script| script.run.first());
     for tool in of_tasks.chain(of_script) {
-        if !case.tools.contains(tool) {
+        if tool != OWN_NAME && !case.tools.contains(tool) {
             case.tools.push(tool.clone());
         }
     }

@@ -24,6 +24,8 @@ pub const WATCH_EXCEPTION: u8 = 4;
 /// RAX is the entry of an exception that pushes an error code.
 pub const WATCH_EXCEPTION_WITH_CODE: u8 = 5;
 
+/// RAX is the entry of an interrupt, after which nothing is executed again.
+pub const WATCH_INTERRUPT: u8 = 7;
 /// RAX is the kernel's number of the CPU that executes this.
 pub const HERE: u8 = 6;
 

@@ -76,6 +76,7 @@ struct Cpu {
 #[derive(Clone, Copy)]
 enum Watch {
     Switch,
+    Interrupt,
     Exception { return_address_at: u64 },
 }
 
@@ -149,6 +150,7 @@ impl Recorder {
                 self.open = Some(Open { cpu, cell: executor.cell, code, first: index });
             }
             protocol::WATCH_SWITCH => self.watch(rax, Watch::Switch),
+            protocol::WATCH_INTERRUPT => self.watch(rax, Watch::Interrupt),
             protocol::WATCH_EXCEPTION => self.watch(rax, Watch::Exception { return_address_at: 0 }),
             protocol::WATCH_EXCEPTION_WITH_CODE => {
                 self.watch(rax, Watch::Exception { return_address_at: 8 });
@@ -199,14 +201,15 @@ impl Recorder {
     /// Tells an exception, a task switch, or an instruction that is executed again.
     fn tell_what_is_special(&mut self, number: usize, address: u64) {
         let (cpu, left) = (number as u64, self.cpus[number].left);
-        match self.watches.iter().find(|(at, _)| *at == address) {
-            Some((_, Watch::Switch)) => {
+        let watch = self.watches.binary_search_by_key(&address, |(at, _)| *at);
+        match watch.ok().map(|place| self.watches[place].1) {
+            Some(Watch::Switch) => {
                 let task = |name| self.guest.register(name).unwrap_or_default();
                 self.writer.switch(cpu, task(Name::Rdi), task(Name::Rsi));
             }
-            Some((_, Watch::Exception { return_address_at })) => {
-                let frame = self.guest.register(Name::Rsp).unwrap_or_default();
-                let to = self.guest.memory(frame.wrapping_add(*return_address_at)).unwrap_or_default();
+            Some(Watch::Interrupt) => self.writer.exception(cpu, self.return_address(0)),
+            Some(Watch::Exception { return_address_at }) => {
+                let to = self.return_address(return_address_at);
                 if left.is_some_and(|left| left.at == to) {
                     self.writer.undone(cpu);
                 }
@@ -218,10 +221,17 @@ impl Recorder {
         }
     }
 
+    /// Where the handler that begins here returns to, so far above the stack pointer.
+    fn return_address(&self, at: u64) -> u64 {
+        let frame = self.guest.register(Name::Rsp).unwrap_or_default();
+        self.guest.memory(frame.wrapping_add(at)).unwrap_or_default()
+    }
+
     fn watch(&mut self, address: u64, watch: Watch) {
         if address != 0 {
             self.watches.retain(|(at, _)| *at != address);
             self.watches.push((address, watch));
+            self.watches.sort_unstable_by_key(|(at, _)| *at);
         }
     }
 

@@ -19,7 +19,8 @@ pub enum Record {
     Cpu(u64),
     /// Recording begins.
     On,
-    /// Recording ends; so many instructions were recorded since the stream began.
+    /// Recording ends; so many instructions were recorded since the stream began, as the reader has
+    /// counted too.
     Off(u64),
     /// The guest marked this place.
     Mark(u64),
@@ -62,6 +63,7 @@ pub struct Reader<'a> {
     at: usize,
     blocks: Vec<(u64, u64)>,
     latest: Option<(u64, u64)>,
+    instructions: u64,
 }
 
 impl<'a> Reader<'a> {
@@ -72,7 +74,7 @@ impl<'a> Reader<'a> {
         if version != VERSION {
             return Err(Error::Version(version));
         }
-        Ok(Self { bytes, at: MAGIC.len() + 4, blocks: Vec::new(), latest: None })
+        Ok(Self { bytes, at: MAGIC.len() + 4, blocks: Vec::new(), latest: None, instructions: 0 })
     }
 
     fn number(&mut self) -> Result<u64, Error> {
@@ -109,11 +111,20 @@ impl<'a> Reader<'a> {
             }
             CPU => Record::Cpu(self.number()?),
             ON => Record::On,
-            OFF => Record::Off(self.number()?),
+            OFF => {
+                let told = self.number()?;
+                if told != self.instructions {
+                    return Err(Error::Damaged(self.at));
+                }
+                Record::Off(told)
+            }
             MARK => Record::Mark(self.number()?),
             SWITCH => Record::Switch { leaves: self.number()?, comes: self.number()? },
             EXCEPTION => Record::Exception(self.number()?),
-            UNDONE => Record::Undone,
+            UNDONE => {
+                self.instructions = self.instructions.wrapping_sub(1);
+                Record::Undone
+            }
             LIMIT => Record::Limit,
             _ => return Err(Error::Damaged(self.at)),
         })
@@ -121,6 +132,7 @@ impl<'a> Reader<'a> {
 
     fn block(&mut self, block: (u64, u64), times: u64) -> Record {
         self.latest = Some(block);
+        self.instructions = self.instructions.wrapping_add(block.1.wrapping_mul(times));
         Record::Block { address: block.0, instructions: block.1, times }
     }
 }

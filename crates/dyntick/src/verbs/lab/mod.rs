@@ -4,6 +4,7 @@
 mod bench;
 mod doctor;
 mod kernels;
+mod profile;
 mod report;
 mod run;
 mod shell;
@@ -27,6 +28,8 @@ pub enum LabVerb {
     Verify(verify::Arguments),
     /// Tell what this machine can and cannot run, and what mends each lack
     Doctor(doctor::Arguments),
+    /// Tell where the instructions of a profiled run were executed; compare two
+    Profile(profile::Arguments),
     /// Tell where the wall time of one case goes
     Bench(bench::Arguments),
 }
@@ -40,6 +43,7 @@ impl LabVerb {
             LabVerb::Shell(arguments) => shell::run(arguments),
             LabVerb::Verify(arguments) => verify::run(arguments),
             LabVerb::Doctor(arguments) => doctor::run(arguments),
+            LabVerb::Profile(arguments) => profile::run(arguments),
             LabVerb::Bench(arguments) => bench::run(arguments),
         }
     }
