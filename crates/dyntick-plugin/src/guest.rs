@@ -2,7 +2,9 @@
 //! What a program in the guest says to the plugin. Each is one instruction, and without the plugin
 //! a no-operation.
 
-use crate::protocol::{HERE, MAGIC, MARK, OFF, ON, WATCH_EXCEPTION, WATCH_EXCEPTION_WITH_CODE, WATCH_INTERRUPT, WATCH_SWITCH};
+use crate::protocol::{
+    HERE, MAGIC, MARK, OFF, ON, WATCH_EXCEPTION, WATCH_EXCEPTION_WITH_CODE, WATCH_INTERRUPT, WATCH_SWITCH,
+};
 
 macro_rules! say {
     ($word:expr, $argument:expr) => {

@@ -34,7 +34,10 @@ mod tests {
 
     #[test]
     fn words_are_known_by_their_bytes() {
-        assert_eq!(protocol::word(&[0x0f, 0x1f, 0x80, protocol::MARK, 0x6e, 0x79, 0x64]), Some(protocol::MARK));
+        assert_eq!(
+            protocol::word(&[0x0f, 0x1f, 0x80, protocol::MARK, 0x6e, 0x79, 0x64]),
+            Some(protocol::MARK)
+        );
         assert_eq!(protocol::word(&[0x0f, 0x1f, 0x80, 0, 0, 0, 0]), None, "the kernel's own padding");
         assert_eq!(protocol::word(&[0x90]), None);
     }

@@ -31,7 +31,8 @@ pub struct Difference {
 /// Compares two kinds of spans function by function.
 pub fn compare(a: &Kind, b: &Kind) -> Difference {
     let names: BTreeSet<&String> = a.functions.keys().chain(b.functions.keys()).collect();
-    let of = |kind: &Kind, name: &String| kind.per_span(kind.functions.get(name).copied().unwrap_or_default());
+    let of =
+        |kind: &Kind, name: &String| kind.per_span(kind.functions.get(name).copied().unwrap_or_default());
     let row = |name: &String| {
         let (a, b) = (of(a, name), of(b, name));
         Row { function: name.clone(), a, b, more: b - a }

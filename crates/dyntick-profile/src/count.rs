@@ -15,8 +15,9 @@ impl Counts {
     pub fn add(&mut self, function: Option<u32>, instructions: u64) {
         self.total += instructions;
         match self.place(function) {
-            Some(place) => (self.latest, self.functions[place].1) =
-                (place, self.functions[place].1 + instructions),
+            Some(place) => {
+                (self.latest, self.functions[place].1) = (place, self.functions[place].1 + instructions)
+            }
             None => {
                 self.latest = self.functions.len();
                 self.functions.push((function, instructions));

@@ -22,7 +22,7 @@ pub struct Entry {
     pub counts: Counts,
 }
 
-/// A way from an interrupt on an idle CPU to the next instruction of a user.
+/// A way from an interrupt of the idle loop or a kernel thread to the next instruction of a user.
 #[derive(Clone, Debug, Default)]
 pub struct WakeUp {
     /// The interrupt's entry.

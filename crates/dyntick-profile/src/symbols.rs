@@ -10,6 +10,9 @@ pub struct Symbols {
     functions: Vec<(u64, String)>,
 }
 
+/// What the names of all system calls begin with.
+pub const SYSTEM_CALL: &str = "__x64_sys_";
+
 /// The upper half of the address space is the kernel's.
 const KERNEL: u64 = 1 << 63;
 
@@ -56,9 +59,14 @@ fn line(line: &str) -> Option<(u64, &str)> {
     words.next().filter(|_| is_code).map(|name| (address, name))
 }
 
-/// Of several names for one address the plainest is taken, then the first in the alphabet.
+/// Of several names for one address the plainest is taken, then the first in the alphabet; but a
+/// system call without arguments goes by the name that all system calls have.
 fn rank(name: &str) -> (usize, &str) {
-    let made_by_a_tool = name.contains(['.', '$']) || name.starts_with("__pfx_") || name.starts_with("__cfi_");
+    if name.starts_with(SYSTEM_CALL) {
+        return (0, name);
+    }
+    let made_by_a_tool =
+        name.contains(['.', '$']) || name.starts_with("__pfx_") || name.starts_with("__cfi_");
     let underscores = name.bytes().take_while(|byte| *byte == b'_').count();
     (usize::from(made_by_a_tool) * 100 + underscores, name)
 }

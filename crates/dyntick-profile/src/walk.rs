@@ -4,7 +4,7 @@
 use crate::cpu::{Cpu, Entry, WakeUp, Where};
 use crate::profile::Profile;
 use crate::stream::{Error, Reader, Record};
-use crate::symbols::{Symbols, is_kernel};
+use crate::symbols::{SYSTEM_CALL, Symbols, is_kernel};
 use std::collections::{BTreeMap, HashMap};
 
 /// What a span is: where it happened and of which kind.
@@ -189,10 +189,12 @@ impl<'a> Walk<'a> {
         }
         let (number, task) = (self.cpu, self.task());
         let entries = self.entries.entry(task).or_default();
+        // The idle loop and kernel threads have no entry of their own. Where one interrupt after the
+        // other comes before the task does, the last is the one that woke it.
         let idle = entries.is_empty() && !from_user;
         entries.push(Entry { cpu: number, symbol: function, from_user, ..Entry::default() });
         let cpu = self.cpu();
-        if idle && cpu.at != Where::Nowhere && cpu.wake_up.as_ref().is_none_or(|wake_up| !wake_up.switched) {
+        if idle && cpu.at != Where::Nowhere {
             cpu.wake_up = Some(WakeUp { symbol: function, ..WakeUp::default() });
         }
     }
@@ -201,12 +203,13 @@ impl<'a> Walk<'a> {
     fn is_stub(&self, address: u64, function: Option<u32>) -> bool {
         let name = self.symbols.name(function);
         let begins = function.and_then(|number| self.symbols.address(number)) == Some(address);
-        name == "irq_entries_start" || begins && (name.starts_with("asm_exc_") || name.starts_with("asm_sysvec_"))
+        name == "irq_entries_start"
+            || begins && (name.starts_with("asm_exc_") || name.starts_with("asm_sysvec_"))
     }
 
     /// The first function of this name that a system call reaches says which one it is.
     fn note_handler(&mut self, function: Option<u32>) {
-        if !self.symbols.name(function).starts_with("__x64_sys_") {
+        if !self.symbols.name(function).starts_with(SYSTEM_CALL) {
             return;
         }
         let task = self.task();

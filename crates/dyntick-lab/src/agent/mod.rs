@@ -80,7 +80,11 @@ fn perform(job: &Job, mailbox: &Mailbox) -> Result<Archive> {
     let window = measure::window(job, mailbox, &mut archive, &mut notes)?;
 
     mailbox.set_stage(Stage::Script);
-    let script = job.script.as_ref().map(|script| tasks::time_script(script, job.profile, &mut archive)).transpose()?;
+    let script = job
+        .script
+        .as_ref()
+        .map(|script| tasks::time_script(script, job.profile, &mut archive))
+        .transpose()?;
     mailbox.set_stage(Stage::Collect);
     let outcome =
         Outcome { settled, window_ns: window.bounds, task_cpu_ns: window.task_cpu_ns, script, notes };

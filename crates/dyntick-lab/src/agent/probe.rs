@@ -110,11 +110,12 @@ fn calls(cpu: u32, count: u64) -> Result<()> {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let other = scope.spawn(|| {
-            let called = pin(&CpuList::from_iter([caller]))
-                .and_then(|()| (0..count).try_for_each(|_| match membarrier(PRIVATE_EXPEDITED) {
+            let called = pin(&CpuList::from_iter([caller])).and_then(|()| {
+                (0..count).try_for_each(|_| match membarrier(PRIVATE_EXPEDITED) {
                     0 => Ok(()),
                     _ => Err(failed("membarrier")),
-                }));
+                })
+            });
             done.store(true, Ordering::Release);
             called
         });

@@ -2,8 +2,8 @@
 //! The virtual machine: which QEMU, how it is started, how a guest ends.
 
 mod machine;
-mod profile;
 pub mod probe;
+mod profile;
 pub mod provide;
 
 pub use machine::{Accelerator, Ended, Failure, Machine, RunError, StageTimes, run, shell};

@@ -76,15 +76,15 @@ mod tests {
     #[test]
     fn registers_and_immediates_are_harmless() {
         for instruction in [
-            &[0x90][..],                                    // nop
-            &[0x48, 0x89, 0xc3],                            // mov %rax,%rbx
-            &[0x31, 0xc0],                                  // xor %eax,%eax
-            &[0x48, 0x8d, 0x44, 0x24, 0x08],                // lea 8(%rsp),%rax
-            &[0x0f, 0x1f, 0x80, 0, 0, 0, 0],                // nopl 0(%rax)
-            &[0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0],       // nopw 0(%rax,%rax)
-            &[0x0f, 0xb6, 0xc0],                            // movzbl %al,%eax
-            &[0xf3, 0x0f, 0x1e, 0xfa],                      // endbr64
-            &[0x48, 0x3d, 0x00, 0xf0, 0xff, 0xff],          // cmp $-4096,%rax
+            &[0x90][..],                              // nop
+            &[0x48, 0x89, 0xc3],                      // mov %rax,%rbx
+            &[0x31, 0xc0],                            // xor %eax,%eax
+            &[0x48, 0x8d, 0x44, 0x24, 0x08],          // lea 8(%rsp),%rax
+            &[0x0f, 0x1f, 0x80, 0, 0, 0, 0],          // nopl 0(%rax)
+            &[0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0], // nopw 0(%rax,%rax)
+            &[0x0f, 0xb6, 0xc0],                      // movzbl %al,%eax
+            &[0xf3, 0x0f, 0x1e, 0xfa],                // endbr64
+            &[0x48, 0x3d, 0x00, 0xf0, 0xff, 0xff],    // cmp $-4096,%rax
         ] {
             assert!(is_harmless(instruction), "{instruction:x?}");
         }
@@ -93,19 +93,19 @@ mod tests {
     #[test]
     fn memory_stack_traps_and_the_unknown_are_not() {
         for instruction in [
-            &[0x48, 0x8b, 0x03][..],            // mov (%rbx),%rax
-            &[0x55],                            // push %rbp
-            &[0xc3],                            // ret
-            &[0xf7, 0xf1],                      // div %ecx
-            &[0xff, 0xe0],                      // jmp *%rax
-            &[0xf3, 0x90],                      // pause
-            &[0xf3, 0x48, 0xab],                // rep stos
+            &[0x48, 0x8b, 0x03][..],                     // mov (%rbx),%rax
+            &[0x55],                                     // push %rbp
+            &[0xc3],                                     // ret
+            &[0xf7, 0xf1],                               // div %ecx
+            &[0xff, 0xe0],                               // jmp *%rax
+            &[0xf3, 0x90],                               // pause
+            &[0xf3, 0x48, 0xab],                         // rep stos
             &[0x65, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0], // mov %gs:0,%rax
-            &[0x0f, 0x01, 0xd0],                // xgetbv
-            &[0x0f, 0x0b],                      // ud2
-            &[0x0f, 0x31],                      // rdtsc
-            &[0xf4],                            // hlt
-            &[0xfa],                            // cli
+            &[0x0f, 0x01, 0xd0],                         // xgetbv
+            &[0x0f, 0x0b],                               // ud2
+            &[0x0f, 0x31],                               // rdtsc
+            &[0xf4],                                     // hlt
+            &[0xfa],                                     // cli
             &[0x64],
             &[],
         ] {

@@ -48,7 +48,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     };
     let spans: Vec<Spans> = arguments.runs.iter().enumerate().map(spans).collect::<Result<_>>()?;
     if let Some(cut) = spans.iter().find(|spans| spans.cut) {
-        eprintln!("dyntick: {}: the stream reached its limit; its end is missing (shorten `measure`)", cut.name);
+        eprintln!(
+            "dyntick: {}: the stream reached its limit; its end is missing (shorten `measure`)",
+            cut.name
+        );
     }
     let blocks = match &spans[..] {
         [one] if arguments.json => return print(&json(one)),
@@ -62,7 +65,8 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         }
         [] => Vec::new(),
     };
-    let document = Document { title: "Instructions by way into the kernel".into(), blocks, ..Document::default() };
+    let document =
+        Document { title: "Instructions by way into the kernel".into(), blocks, ..Document::default() };
     print!("{}", dyntick_report::terminal(&document, 100, false));
     Ok(ExitCode::SUCCESS)
 }
@@ -153,7 +157,9 @@ fn overview(kinds: &BTreeMap<String, Kind>) -> Table {
             figure("max"),
         ],
         rows: sorted(kinds).into_iter().filter_map(row).collect(),
-        notes: vec!["A wake-up runs across the entries that it consists of and is counted beside them.".into()],
+        notes: vec![
+            "A wake-up runs across the entries that it consists of and is counted beside them.".into(),
+        ],
         ..Table::default()
     }
 }
@@ -190,8 +196,7 @@ fn two_runs(a: &Spans, b: &Spans, compared: &[Compared], top: usize) -> Vec<Bloc
         let rest = rows.split_off(rows.len().min(top));
         let sum = |of: fn(&dyntick_profile::Row) -> f64| rest.iter().map(|row| of(row)).sum::<f64>();
         let cells = |name: &str, a, b, more| vec![name.to_owned().into(), number(a), number(b), number(more)];
-        let mut table: Vec<_> =
-            rows.iter().map(|row| cells(&row.function, row.a, row.b, row.more)).collect();
+        let mut table: Vec<_> = rows.iter().map(|row| cells(&row.function, row.a, row.b, row.more)).collect();
         if !rest.is_empty() {
             let name = format!("({} others that differ)", rest.len());
             table.push(cells(&name, sum(|row| row.a), sum(|row| row.b), sum(|row| row.more)));

@@ -121,7 +121,10 @@ fn chosen(study: &Study, arguments: &Arguments) -> Result<Vec<Case>> {
             None => {}
         }
         if case.profile && case.clock != Clock::Virtual {
-            bail!("{}: a profile counts instructions on the virtual clock only; leave --clock wall out", case.id);
+            bail!(
+                "{}: a profile counts instructions on the virtual clock only; leave --clock wall out",
+                case.id
+            );
         }
         case.repeat = arguments.repeat.unwrap_or(case.repeat);
         if case.repeat == 0 || (case.repeat > 1 && case.clock == Clock::Virtual) {
