@@ -222,7 +222,7 @@ impl<'a> Walk<'a> {
     fn switch(&mut self, leaves: u64, comes: u64) {
         if let Task::UnknownOn(cpu) = self.task() {
             let entries = self.entries.remove(&Task::UnknownOn(cpu)).unwrap_or_default();
-            self.entries.entry(Task::At(leaves)).or_insert(entries);
+            self.entries.entry(Task::At(leaves)).or_default().splice(0..0, entries);
         }
         let cpu = self.cpu();
         cpu.task = Some(comes);
