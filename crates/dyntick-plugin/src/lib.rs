@@ -4,7 +4,7 @@
 //!
 //! The plugin itself is in `plugin/` and compiled by `build.rs`.
 
-#[cfg(any(test, clippy))]
+#[cfg(test)]
 #[path = "plugin/harmless.rs"]
 mod harmless;
 #[path = "plugin/protocol.rs"]

@@ -37,8 +37,3 @@ pub const LIMIT: u64 = 9;
 pub fn zigzag(difference: i64) -> u64 {
     ((difference << 1) ^ (difference >> 63)) as u64
 }
-
-/// Reverses [`zigzag`].
-pub fn unzigzag(number: u64) -> i64 {
-    ((number >> 1) as i64) ^ -((number & 1) as i64)
-}

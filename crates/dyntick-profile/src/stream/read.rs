@@ -56,6 +56,11 @@ pub enum Error {
     Damaged(usize),
 }
 
+/// Reverses [`zigzag`].
+fn unzigzag(number: u64) -> i64 {
+    ((number >> 1) as i64) ^ -((number & 1) as i64)
+}
+
 /// Reads record by record; ends after the first error.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {

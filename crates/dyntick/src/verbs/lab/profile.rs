@@ -118,7 +118,7 @@ fn sorted(kinds: &BTreeMap<String, Kind>) -> Vec<(&String, &Kind)> {
 }
 
 fn number(value: f64) -> Cell {
-    Cell::from(format!("{value:.1}"))
+    format!("{value:.1}")
 }
 
 fn one_run(spans: &Spans, top: usize) -> Vec<Block> {
@@ -131,7 +131,7 @@ fn one_run(spans: &Spans, top: usize) -> Vec<Block> {
             blocks.push(Block::Table(Table {
                 caption: name.clone(),
                 columns: vec![Column::text("function"), Column::figure("mean", "instr.")],
-                rows: rows.map(|(function, mean)| vec![function.to_owned().into(), number(mean)]).collect(),
+                rows: rows.map(|(function, mean)| vec![function.to_owned(), number(mean)]).collect(),
                 ..Table::default()
             }));
         }
@@ -142,9 +142,9 @@ fn one_run(spans: &Spans, top: usize) -> Vec<Block> {
 fn overview(kinds: &BTreeMap<String, Kind>) -> Table {
     let row = |(name, kind): (&String, &Kind)| {
         let summary = kind.summary()?;
-        let whole = |value: u64| Cell::from(value.to_string());
+        let whole = |value: u64| value.to_string();
         let (min, median, max) = (whole(summary.min), whole(summary.median), whole(summary.max));
-        Some(vec![name.clone().into(), whole(summary.count), min, median, number(summary.mean), max])
+        Some(vec![name.clone(), whole(summary.count), min, median, number(summary.mean), max])
     };
     let figure = |header| Column::figure(header, "instr.");
     Table {
@@ -195,7 +195,7 @@ fn two_runs(a: &Spans, b: &Spans, compared: &[Compared], top: usize) -> Vec<Bloc
         let mut rows: Vec<_> = difference.rows.iter().filter(|row| row.more != 0.0).collect();
         let rest = rows.split_off(rows.len().min(top));
         let sum = |of: fn(&dyntick_profile::Row) -> f64| rest.iter().map(|row| of(row)).sum::<f64>();
-        let cells = |name: &str, a, b, more| vec![name.to_owned().into(), number(a), number(b), number(more)];
+        let cells = |name: &str, a, b, more| vec![name.to_owned(), number(a), number(b), number(more)];
         let mut table: Vec<_> = rows.iter().map(|row| cells(&row.function, row.a, row.b, row.more)).collect();
         if !rest.is_empty() {
             let name = format!("({} others that differ)", rest.len());
