@@ -66,7 +66,7 @@ fn on_registers(rest: &[u8]) -> bool {
 
 /// The part of the opcode that is in the ModRM byte.
 fn extension(rest: &[u8]) -> u8 {
-    rest.first().map_or(0xff, |modrm| modrm >> 3 & 7)
+    rest.first().map_or(0xff, |modrm| (modrm >> 3) & 7)
 }
 
 #[cfg(test)]

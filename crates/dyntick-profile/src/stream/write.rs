@@ -119,7 +119,7 @@ impl Writer {
     fn control(&mut self, word: u64, numbers: &[u64]) {
         self.end_repeats();
         self.latest = None;
-        self.number(word << 1 | 1);
+        self.number((word << 1) | 1);
         numbers.iter().for_each(|number| self.number(*number));
     }
 
