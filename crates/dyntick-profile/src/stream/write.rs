@@ -126,7 +126,7 @@ impl Writer {
     fn end_repeats(&mut self) {
         let repeats = std::mem::take(&mut self.repeats);
         if repeats > 0 {
-            self.number(REPEAT << 1 | 1);
+            self.number((REPEAT << 1) | 1);
             self.number(repeats);
         }
     }
