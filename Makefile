@@ -6,7 +6,7 @@ BINARY := target/x86_64-unknown-linux-gnu/release/dyntick
 OUT    ?= out
 JOBS   ?= 2
 
-.PHONY: all setup build demo test lint bench deny clean help
+.PHONY: all setup build demo test test-kernels lint bench deny clean help
 
 all: build
 
@@ -25,9 +25,13 @@ build: setup
 demo: build
 	$(BINARY) lab run studies/adaptive-ticks.toml --jobs $(JOBS) --out $(OUT)/adaptive-ticks
 
-## test    every check and every test, those that boot real kernels included
+## test    every check and every test, those that boot real kernels included; see also test-kernels
 test: build lint
 	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --workspace --locked
+
+## test-kernels  build a kernel to order and boot it: minutes the first time, so not part of test
+test-kernels: build
+	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --locked --test kernels_to_order -- --ignored --nocapture
 
 ## lint    formatting, clippy, shell scripts
 lint: setup

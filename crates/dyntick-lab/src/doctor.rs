@@ -2,6 +2,7 @@
 //! What this machine can and cannot run, and the command that mends each lack.
 
 use crate::apt::Apt;
+use crate::build;
 use crate::cache::{Cache, free_bytes};
 use crate::image::find_tool;
 use crate::kernels::{Entry, State as Where, catalog};
@@ -52,6 +53,7 @@ pub fn examine(cache: &Cache, progress: &dyn Fn(&str)) -> Vec<Check> {
         packages(cache, progress),
         qemu(provide::find(cache, progress)),
         kernels(catalog(cache, progress).0),
+        building(&build::lacks()),
     ];
     checks.extend(TOOLS.map(|(name, package)| tool(name, package)));
     checks.push(space(cache));
@@ -103,6 +105,17 @@ fn kernels(entries: Vec<Entry>) -> Check {
         false => (State::Ok, None),
     };
     check("kernels", state, format!("{fetched} here, {by_apt} more by apt; see `dyntick lab kernels`"), mend)
+}
+
+/// Whether kernels can be built to order.
+fn building(lacks: &[(&str, &str)]) -> Check {
+    let what = "building kernels";
+    if lacks.is_empty() {
+        return check(what, State::Ok, "compiler and tools are here", None);
+    }
+    let (missing, packages): (Vec<&str>, Vec<&str>) = lacks.iter().copied().unzip();
+    let mend = format!("apt-get install {}", packages.join(" "));
+    check(what, State::Limited, format!("{} not here", missing.join(", ")), Some(&mend))
 }
 
 fn tool(name: &str, package: &str) -> Check {
@@ -168,6 +181,8 @@ mod tests {
             hz: None,
             no_hz_full: None,
             preempt_rt: None,
+            config: Vec::new(),
+            patches: Vec::new(),
         };
         let check = kernels(vec![entry(Where::Downloaded), entry(Where::Offered), entry(Where::Offered)]);
         assert!(check.state == State::Ok && check.detail.starts_with("1 here, 2 more by apt"), "{check:?}");

@@ -10,12 +10,18 @@ use crate::study::claims::Figures;
 use dyntick_explain::{Explanation, Summary};
 use dyntick_formats::Observation;
 use dyntick_model::{CpuList, NANOS_PER_SEC};
+use std::collections::BTreeMap;
+
+const EVENT: &str = "event";
+const INTERRUPTS: &str = "interrupts";
 
 /// All figures of one run, in a fixed order.
 ///
-/// `interrupts` are the rows of `/proc/interrupts` over the window: row, CPU, count.
+/// `events` are the numbers of trace events by CPU and name, `interrupts` the rows of
+/// `/proc/interrupts` over the window: row, CPU, count.
 pub fn of_run(
     explanation: &Explanation,
+    events: &BTreeMap<(u32, String), u64>,
     interrupts: &[(String, u32, u64)],
     outcome: &Outcome,
 ) -> Vec<Observation> {
@@ -24,9 +30,13 @@ pub fn of_run(
         rows.cpu = Some(summary.cpu);
         of_cpu(&mut rows, summary);
     }
+    for ((cpu, event), count) in events {
+        rows.cpu = Some(*cpu);
+        rows.count(EVENT, event, *count);
+    }
     for (row, cpu, count) in interrupts {
         rows.cpu = Some(*cpu);
-        rows.count("interrupts", row, *count);
+        rows.count(INTERRUPTS, row, *count);
     }
     rows.cpu = None;
     of_machine(&mut rows, outcome);
@@ -95,6 +105,29 @@ impl Figures for RunFigures<'_> {
         let of_case = self.0.iter().filter(|result| result.case.id == case.id);
         of_case.map(|result| figure_of(result.run.as_ref().ok()?, figure, cpu)).collect()
     }
+
+    fn doubt(&self, case: &Case, figure: &str, cpu: Option<u32>) -> Option<String> {
+        let of_case = self.0.iter().filter(|result| result.case.id == case.id);
+        of_case.filter_map(|result| doubt(result.run.as_ref().ok()?, figure, cpu)).next()
+    }
+}
+
+/// Why a figure of this run may be too low: events of the trace that it is counted from were lost.
+fn doubt(run: &Run, figure: &str, cpu: Option<u32>) -> Option<String> {
+    if !is_of_trace(figure) {
+        return None;
+    }
+    let concerned =
+        |lost_on: u32| cpu.map_or(run.asked.case.measured_cpus.contains(lost_on), |c| c == lost_on);
+    let mut lost = run.lost_events.iter().filter(|(lost_on, count)| concerned(**lost_on) && **count > 0);
+    let (cpu, count) = lost.next()?;
+    Some(format!("{count} trace events of CPU {cpu} were lost; raise `trace-buffer` or shorten `measure`"))
+}
+
+/// Whether a figure is counted from the trace, and not read from files of the kernel or a clock.
+fn is_of_trace(figure: &str) -> bool {
+    let elsewhere = ["script_", "task_", "window_ns", "settle_ns", INTERRUPTS];
+    !elsewhere.iter().any(|prefix| figure.starts_with(prefix))
 }
 
 /// A figure of one run: on one CPU, or of the measured ones together, which is their sum, and for
@@ -111,7 +144,8 @@ pub fn figure_of(run: &Run, figure: &str, cpu: Option<u32>) -> Option<f64> {
     let sum = rows.iter().fold(0.0, |sum, value| sum + value);
     match rows.len() {
         // What is counted by key has a row only where it happened; what stands alone was measured or not.
-        0 if key.is_empty() && name.starts_with("script_") => None,
+        // Of events and of rows of /proc/interrupts there is a row for each that is known, zeros too.
+        0 if name.starts_with("script_") || [EVENT, INTERRUPTS].contains(&name) => None,
         0 => Some(0.0),
         count if name.contains("_share") => Some(sum / count as f64),
         _ => Some(sum),

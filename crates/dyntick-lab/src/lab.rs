@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Running studies: every case that is not yet whole, several at a time.
 
+use crate::build::{Accept, BuildError, Recipe};
 use crate::cache::{Cache, CacheError, write_whole};
-use crate::guest::{Job, Stage};
+use crate::guest::{Job, SHELL_STATUS, Stage};
 use crate::image::{self, Image, ImageError};
 use crate::kernels::{self, Kernel, KernelError};
 use crate::order;
@@ -10,13 +11,14 @@ use crate::qemu::probe::{self, KvmProbe};
 use crate::qemu::{Accelerator, Machine, Profile, Qemu, QemuError, RunError, provide, run};
 use crate::store::{self, Asked, CONSOLE, Run, StoreError};
 use crate::study::{Case, check};
-use dyntick_model::{Clock, CommandLine};
+use dyntick_model::{Clock, CommandLine, KernelConfig};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Why a case did not run.
 #[derive(Debug, thiserror::Error)]
@@ -89,7 +91,7 @@ pub struct Lab<'a> {
     init: PathBuf,
     watch: Watch<'a>,
     /// Kernels found so far: asking apt for one takes longer than all else in preparing a case.
-    kernels: Mutex<BTreeMap<String, Kernel>>,
+    kernels: Mutex<BTreeMap<(String, Option<Recipe>), Kernel>>,
 }
 
 /// A case, ready to run.
@@ -116,6 +118,8 @@ impl<'a> Lab<'a> {
     /// Opens the laboratory. `init` is this program's own static binary.
     pub fn open(cache: Cache, init: PathBuf, watch: Watch<'a>) -> Result<Self, LabError> {
         let qemu = provide::find(&cache, &|text| watch(Progress::Preparing(text.to_owned())))?;
+        remove_abandoned(&cache.path(SCRATCH));
+        remove_unused_images(&cache.path(IMAGES));
         Ok(Self { cache, qemu, init, watch, kernels: Mutex::default() })
     }
 
@@ -124,13 +128,24 @@ impl<'a> Lab<'a> {
         &self.qemu
     }
 
+    /// A folder for runs that are not kept. What a killed process leaves there, the next removes.
+    pub fn scratch(&self) -> Result<tempfile::TempDir, LabError> {
+        Ok(running_folder(&self.cache.path(SCRATCH))?)
+    }
+
     fn say(&self, text: &str) {
         (self.watch)(Progress::Preparing(text.to_owned()));
     }
 
     /// Finds the kernel, checks the case against it, builds the image.
     pub fn prepare(&self, case: &Case, repetition: u32) -> Result<Prepared, LabError> {
-        let kernel = self.kernel(&case.kernel)?;
+        let accept = |config: &KernelConfig| check::against_kernel(case, config);
+        let kernel = match self.kernel(&case.kernel, case.recipe.as_ref(), &accept) {
+            Err(KernelError::Build(BuildError::Unfit(problems))) => {
+                return Err(LabError::Impossible { case: case.id.clone(), problems });
+            }
+            kernel => kernel?,
+        };
         let problems = check::against_kernel(case, &kernel.config);
         if !problems.is_empty() {
             return Err(LabError::Impossible { case: case.id.clone(), problems });
@@ -141,7 +156,8 @@ impl<'a> Lab<'a> {
         let asked = Asked {
             repetition,
             accelerator,
-            qemu: self.qemu.version.clone(),
+            qemu: self.qemu.full_version(),
+            firmware_sha256: self.firmware_sha256()?,
             release: kernel.release.clone(),
             kernel_source: kernel.source.clone(),
             kernel_sha256: kernel.sha256.clone(),
@@ -155,20 +171,33 @@ impl<'a> Lab<'a> {
         Ok(prepared)
     }
 
-    fn kernel(&self, spec: &str) -> Result<Kernel, KernelError> {
+    fn kernel(&self, name: &str, recipe: Option<&Recipe>, accept: Accept<'_>) -> Result<Kernel, KernelError> {
         let mut known = self.kernels.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(kernel) = known.get(spec) {
+        let question = (name.to_owned(), recipe.cloned());
+        if let Some(kernel) = known.get(&question) {
             return Ok(kernel.clone());
         }
-        let kernel = kernels::resolve(spec, &self.cache, &|text| self.say(text))?;
-        known.insert(spec.to_owned(), kernel.clone());
+        let say = |text: &str| self.say(text);
+        let kernel = match recipe {
+            Some(recipe) => kernels::made_to_order(name, recipe, &self.cache, &say, accept)?,
+            None => kernels::resolve(name, &self.cache, &say)?,
+        };
+        known.insert(question, kernel.clone());
         Ok(kernel)
     }
 
+    fn firmware_sha256(&self) -> Result<Option<String>, CacheError> {
+        let Some(path) = self.qemu.minimal_firmware() else { return Ok(None) };
+        let bytes = std::fs::read(&path).map_err(|error| CacheError::from_io(&path, error))?;
+        Ok(Some(hex::encode(Sha256::digest(bytes))))
+    }
+
     fn keep_image(&self, image: &Image) -> Result<PathBuf, CacheError> {
-        let path = self.cache.path(&format!("images/{}.cpio", image.sha256));
-        if !path.is_file() {
-            write_whole(&path, &image.bytes)?;
+        let path = self.cache.path(&format!("{IMAGES}/{}.cpio", image.sha256));
+        match File::options().append(true).open(&path) {
+            // Its time says when it was used last; where that cannot be set it is only removed early.
+            Ok(file) => drop(file.set_modified(SystemTime::now())),
+            Err(_) => write_whole(&path, &image.bytes)?,
         }
         Ok(path)
     }
@@ -208,7 +237,7 @@ impl<'a> Lab<'a> {
             return Ok(probe);
         }
         self.say("booting a probe to learn whether KVM works here");
-        let folder = tempfile::tempdir().map_err(|error| CacheError::from_io(&path, error))?;
+        let folder = self.scratch()?;
         let probe = probe::kvm(&self.qemu, &kernel.image, initramfs, &folder.path().join(CONSOLE));
         write_whole(&path, &serde_json::to_vec(&probe).unwrap_or_default())?;
         Ok(probe)
@@ -216,7 +245,7 @@ impl<'a> Lab<'a> {
 
     /// Whether KVM works here, learnt with a stock kernel.
     pub fn probe_kvm(&self) -> Result<KvmProbe, LabError> {
-        let kernel = self.kernel("debian:6.12")?;
+        let kernel = self.kernel("debian:6.12", None, &|_| Vec::new())?;
         let image = image::build(&self.init, &[], &kernel, &[])?;
         self.kvm(&kernel, &self.keep_image(&image)?)
     }
@@ -238,10 +267,7 @@ impl<'a> Lab<'a> {
 
     fn run_anew(&self, prepared: &Prepared, runs: &Path) -> Result<Run, (LabError, Vec<String>)> {
         let case = &prepared.asked.case;
-        let io = |error| (LabError::from(CacheError::from_io(runs, error)), Vec::new());
-        std::fs::create_dir_all(runs).map_err(io)?;
-        let prefix = format!("{RUNNING}{}-", std::process::id());
-        let folder = tempfile::Builder::new().prefix(&prefix).tempdir_in(runs).map_err(io)?;
+        let folder = running_folder(runs).map_err(|error| (error.into(), Vec::new()))?;
         let console = folder.path().join(CONSOLE);
         let profile = case.profile.then(|| Profile::new(&self.cache, folder.path())).transpose();
         let profile = profile.map_err(|error| (error.into(), Vec::new()))?;
@@ -295,13 +321,15 @@ impl<'a> Lab<'a> {
         CaseResult { case: case.clone(), repetition, run, console_tail }
     }
 
-    /// Starts a guest with its console on this terminal.
-    pub fn shell(&self, case: &Case, command: Vec<String>) -> Result<(), LabError> {
+    /// Starts a guest with its console on this terminal. Returns the exit status of the command, or
+    /// nothing where the guest was ended otherwise.
+    pub fn shell(&self, case: &Case, command: Vec<String>) -> Result<Option<u8>, LabError> {
         let prepared = self.prepare(case, 0)?;
         let machine = self.machine(&prepared, Path::new(""));
         let job = Job { shell: Some(command), ..order::job(case)? };
-        crate::qemu::shell(&machine, &serde_json::to_vec(&job).unwrap_or_default())?;
-        Ok(())
+        let archive = crate::qemu::shell(&machine, &serde_json::to_vec(&job).unwrap_or_default())?;
+        let status = archive.as_ref().and_then(|archive| archive.get(SHELL_STATUS));
+        Ok(status.and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()))
     }
 }
 
@@ -311,6 +339,29 @@ fn position(cases: &[Case], case: &Case) -> usize {
 
 /// The folder of a run in progress carries its process, so that what a killed one left is known.
 const RUNNING: &str = ".running-";
+
+fn running_folder(place: &Path) -> Result<tempfile::TempDir, CacheError> {
+    let prefix = format!("{RUNNING}{}-", std::process::id());
+    let made = std::fs::create_dir_all(place)
+        .and_then(|()| tempfile::Builder::new().prefix(&prefix).tempdir_in(place));
+    made.map_err(|error| CacheError::from_io(place, error))
+}
+
+/// Where runs go that are not kept, and guest images, in the cache.
+const SCRATCH: &str = "scratch";
+const IMAGES: &str = "images";
+
+/// Removes the guest images that no run has used for a week: each change of this program or of a
+/// tool makes another.
+fn remove_unused_images(folder: &Path) {
+    const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let used = entry.metadata().and_then(|metadata| metadata.modified());
+        if used.is_ok_and(|time| time.elapsed().is_ok_and(|unused| unused > WEEK)) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
 
 /// Removes the folders of runs whose process is gone; nothing in them is whole.
 fn remove_abandoned(runs: &Path) {

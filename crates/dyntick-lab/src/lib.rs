@@ -3,6 +3,7 @@
 
 pub mod agent;
 pub mod apt;
+pub mod build;
 pub mod cache;
 pub mod doctor;
 pub mod figures;

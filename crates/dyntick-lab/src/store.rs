@@ -17,15 +17,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What was asked of a run: all that decides its observations. Stored as `run.toml`.
+/// What was asked of a run. Stored as `run.toml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
     /// Which repetition, from 0.
     pub repetition: u32,
     /// What executed it.
     pub accelerator: Accelerator,
-    /// QEMU's version.
+    /// QEMU's version, with its package's.
     pub qemu: String,
+    /// SHA-256 of the firmware that is given to it, if one is.
+    pub firmware_sha256: Option<String>,
     /// The kernel's release.
     pub release: KernelVersion,
     /// How the kernel came.
@@ -43,9 +45,14 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Names this run: the same for the same question, another for any other.
+    /// Names this run: the same for the same question, another for any other. What cannot change
+    /// the observations, as the case's title, has no part in it.
     pub fn fingerprint(&self) -> String {
-        let text = serde_json::to_string(self).unwrap_or_default();
+        let mut asked = self.clone();
+        asked.case.title.clear();
+        asked.case.timeout_ns = 0;
+        asked.case.repeat = 0;
+        let text = serde_json::to_string(&asked).unwrap_or_default();
         hex::encode(&Sha256::digest(text)[..6])
     }
 
@@ -68,8 +75,8 @@ pub struct Run {
     pub explanation: Explanation,
     /// All figures.
     pub observations: Vec<Observation>,
-    /// Trace events that were lost, all CPUs together.
-    pub lost_events: u64,
+    /// Trace events that were lost, by CPU.
+    pub lost_events: BTreeMap<u32, u64>,
     /// Trace records that were not understood.
     pub undecoded: u64,
     /// Trace events that the kernel does not have.
@@ -136,8 +143,21 @@ pub fn keep(
         // A study beside this one was faster with the same run.
         return Ok(earlier);
     }
-    std::fs::rename(folder.keep(), &place).map_err(|error| CacheError::from_io(&place, error))?;
+    set_damaged_aside(&place)?;
+    std::fs::rename(path, &place).map_err(|error| CacheError::from_io(&place, error))?;
+    let _ = folder.keep();
     Ok(Run { folder: place, ..run })
+}
+
+/// What stands at a run's place and is no whole run goes out of its way, under a name that says so:
+/// somebody may want to know what became of it.
+fn set_damaged_aside(place: &Path) -> Result<(), CacheError> {
+    let aside = |number: u32| place.with_extension(format!("damaged-{number}"));
+    if !place.exists() {
+        return Ok(());
+    }
+    let free = (1..).map(aside).find(|name| !name.exists()).unwrap_or_else(|| aside(0));
+    std::fs::rename(place, free).map_err(|error| CacheError::from_io(place, error))
 }
 
 /// Reads a whole run and explains it.
@@ -153,9 +173,9 @@ pub fn load(folder: &Path) -> Result<Run, StoreError> {
     let explanation = explain(&decoded.events, &context(&asked, &outcome, &comms));
     Ok(Run {
         folder: folder.to_owned(),
-        observations: figures::of_run(&explanation, &interrupts, &outcome),
+        observations: figures::of_run(&explanation, &decoded.counts, &interrupts, &outcome),
         timing: files.json(TIMING)?,
-        lost_events: decoded.lost.values().sum(),
+        lost_events: decoded.lost,
         undecoded: decoded.undecoded,
         missing_events: recording.metadata.missing_events,
         asked,
@@ -190,30 +210,23 @@ pub fn comparable_files(folder: &Path) -> std::io::Result<BTreeMap<String, Vec<u
 }
 
 fn context(asked: &Asked, outcome: &Outcome, comms: &BTreeMap<i32, String>) -> Context {
+    // What the kernel would refuse was refused before the boot (study::check).
     let line = &asked.command_line;
-    let cpus = CpuList::first(asked.case.cpus);
-    let list = |text: &str| text.parse::<CpuList>().unwrap_or_default();
-    let nohz_full = line.get("nohz_full").map(list).unwrap_or_default();
-    let offloaded = line.get("rcu_nocbs").map(list).unwrap_or_default();
+    let count = asked.case.cpus;
+    let nohz_full = line.adaptive_tick_cpus(count).unwrap_or_default();
+    let offloaded = line.cpus("rcu_nocbs", count).and_then(Result::ok).unwrap_or_default();
     Context {
         hz: asked.hz,
-        rcu_nocbs: offloaded.iter().chain(nohz_full.iter()).collect(),
-        isolated: line.get("isolcpus").map(isolated).unwrap_or_default(),
+        // The CPUs of nohz_full= are offloaded too (kernel/rcu/tree_nocb.h: rcu_init_nohz).
+        rcu_nocbs: offloaded.union(&nohz_full),
+        isolated: line.isolation(count).unwrap_or_default().domain,
         nohz_full,
-        cpus,
+        cpus: CpuList::first(count),
         kernel: asked.release.clone(),
         window: outcome.window_ns,
         timekeeper: None,
         comms: comms.iter().map(|(pid, comm)| (*pid, comm.as_str().into())).collect(),
     }
-}
-
-/// The CPUs of `isolcpus=`, behind its flags; without flags it means `domain`.
-fn isolated(value: &str) -> CpuList {
-    let (flags, cpus): (Vec<&str>, Vec<&str>) =
-        value.split(',').partition(|part| part.starts_with(|c: char| c.is_ascii_alphabetic()));
-    let applies = flags.is_empty() || flags.contains(&"domain");
-    if applies { cpus.join(",").parse().unwrap_or_default() } else { CpuList::default() }
 }
 
 struct Files<'a> {
@@ -248,18 +261,5 @@ impl Files<'_> {
             recording.raw.insert(*cpu, self.bytes(&format!("{RAW}/trace.cpu{cpu}"))?);
         }
         Ok(recording)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn isolcpus_with_and_without_flags() {
-        let cpus = |text: &str| isolated(text).to_string();
-        assert_eq!(cpus("1-3"), "1-3");
-        assert_eq!(cpus("domain,managed_irq,2,4-5"), "2,4-5");
-        assert_eq!(cpus("nohz,1"), "", "that isolates from the tick, not from the scheduler");
     }
 }

@@ -60,6 +60,11 @@ impl CpuList {
         self.0.last().copied()
     }
 
+    /// The CPUs of either.
+    pub fn union(&self, other: &CpuList) -> CpuList {
+        Self(&self.0 | &other.0)
+    }
+
     /// The CPUs of `self` that are not in `other`.
     pub fn difference(&self, other: &CpuList) -> CpuList {
         Self(&self.0 - &other.0)

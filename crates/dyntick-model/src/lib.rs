@@ -10,7 +10,7 @@ mod tick;
 mod version;
 
 pub use clock::{Clock, NANOS_PER_SEC};
-pub use cmdline::CommandLine;
+pub use cmdline::{CommandLine, Isolation};
 pub use cpulist::{CpuList, CpuListError};
 pub use event::{Event, EventKind, Softirq, Symbol, Vector};
 pub use kconfig::KernelConfig;

@@ -33,13 +33,13 @@ impl Interrupts {
         Self(counts)
     }
 
-    /// How many came since `before`: row, CPU, count. Rows without any are left out.
+    /// How many came since `before`, also where that is none: row, CPU, count.
     pub fn since(&self, before: &Self) -> Vec<(String, u32, u64)> {
         let delta = |((row, cpu), now): (&(String, u32), &u64)| {
             let then = before.0.get(&(row.clone(), *cpu)).copied().unwrap_or(0);
-            (*now > then).then(|| (row.clone(), *cpu, now - then))
+            (row.clone(), *cpu, now.saturating_sub(then))
         };
-        self.0.iter().filter_map(delta).collect()
+        self.0.iter().map(delta).collect()
     }
 }
 
@@ -54,7 +54,8 @@ mod tests {
     fn counts_by_row_and_cpu() {
         let after = BEFORE.replace("2000", "2500").replace("212", "213");
         let delta = Interrupts::parse(&after).since(&Interrupts::parse(BEFORE));
-        assert_eq!(delta, [("4".to_owned(), 0, 1), ("LOC".to_owned(), 2, 500)]);
+        let row = |row: &str, cpu, count| (row.to_owned(), cpu, count);
+        assert_eq!(delta, [row("4", 0, 1), row("4", 2, 0), row("LOC", 0, 0), row("LOC", 2, 500)]);
     }
 
     #[test]

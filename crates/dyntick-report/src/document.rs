@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a report consists of.
 
-use crate::Timeline;
+use crate::{Plot, Timeline};
 use serde::Serialize;
 
 /// A report.
@@ -33,6 +33,8 @@ pub enum Block {
     Findings(Vec<Finding>),
     /// What happened when.
     Timeline(Timeline),
+    /// Histograms or lines.
+    Plot(Plot),
     /// Runs that failed.
     Failures(Vec<Failure>),
     /// Names with values, as versions.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Documents as one HTML file that loads nothing.
 
-use crate::{Align, Block, Document, Failure, Finding, Ruling, Table, Verdict, svg};
+use crate::{Align, Block, Document, Failure, Finding, Ruling, Table, Verdict, plot_svg, svg};
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 
 const STYLE: &str = include_str!("style.css");
@@ -41,6 +41,12 @@ fn block(block: &Block) -> Markup {
             figure {
                 (PreEscaped(svg(timeline)))
                 figcaption { (timeline.caption) }
+            }
+        },
+        Block::Plot(plot) => markup! {
+            figure {
+                (PreEscaped(plot_svg(plot)))
+                figcaption { (plot.caption) }
             }
         },
         Block::Failures(failures) => markup! { @for failure in failures { (self::failure(failure)) } },

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Documents of tables, findings, verdicts and timelines, for a terminal and as one HTML file.
+//! Documents of tables, findings, verdicts, timelines and plots, for a terminal and as one HTML file.
 //!
 //! Nothing here knows where a number came from. The same document gives the same bytes.
 
+mod align;
 mod document;
+mod draw;
 mod html;
 pub mod numbers;
+mod plot;
+mod plot_svg;
 mod terminal;
 mod timeline;
+mod timeline_svg;
 
 pub use document::{Align, Block, Cell, Column, Document, Failure, Finding, Ruling, Table, Verdict};
 pub use html::html;
+pub use plot::{Axis, Plot, Series, Shape};
+pub use plot_svg::plot_svg;
 pub use terminal::terminal;
-pub use timeline::{Lane, Mark, Timeline, svg};
+pub use timeline::{Lane, Mark, Timeline};
+pub use timeline_svg::svg;

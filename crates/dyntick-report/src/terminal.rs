@@ -1,23 +1,67 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Documents for a terminal or a log.
 
-use crate::timeline::density;
-use crate::{Align, Block, Document, Failure, Finding, Ruling, Table, Timeline, Verdict};
+mod table;
+
+use crate::draw::Colour;
+use crate::plot::sparklines;
+use crate::timeline::{Stretch, density};
+use crate::{Block, Document, Failure, Finding, Plot, Ruling, Table, Timeline, Verdict, numbers};
 use unicode_width::UnicodeWidthStr;
 
-/// Renders a document in at most `width` columns; with colours only where asked.
+/// Renders a document in at most `width` columns (20 at least); with colours only where asked.
 pub fn terminal(document: &Document, width: usize, colour: bool) -> String {
-    let mut page = Page { text: String::new(), width, colour };
-    page.line(&page.bold(&document.title));
-    page.wrapped(&document.question, "");
+    let mut page = Page { text: String::new(), width: width.max(20), colour };
+    page.strong(&document.title);
+    page.paragraph(&document.question);
     for paragraph in &document.lead {
         page.gap();
-        page.wrapped(paragraph, "");
+        page.paragraph(paragraph);
     }
     for block in &document.blocks {
         page.block(block);
     }
     page.text
+}
+
+/// Lines of at most `width` columns. Words stay whole, also at their hyphens, for many are settings
+/// that somebody will copy; only what is wider than a line is broken.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let options = textwrap::Options::new(width.max(1)).word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::wrap(text, options).into_iter().map(|line| line.into_owned()).collect()
+}
+
+/// A text that a terminal only prints: a guest's console may hold characters that would move its
+/// cursor or change its colours.
+fn clean(text: &str) -> String {
+    let printable = |c: char| match c {
+        '\n' => '\n',
+        '\t' => ' ',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    };
+    text.chars().map(printable).collect()
+}
+
+/// A clean text of one line.
+fn line_of(text: &str) -> String {
+    clean(text).replace('\n', " ")
+}
+
+/// A name and what it stands for, below each other where there is no room beside.
+fn pair(name: &str, names: usize, value: &str, width: usize) -> Vec<String> {
+    let indent = if names + 2 > width / 2 { 4 } else { names + 2 };
+    let mut lines = Vec::new();
+    let mut first = format!("{name}{}", " ".repeat(indent.saturating_sub(name.width())));
+    if first.width() > indent {
+        lines.extend(wrap(&first, width));
+        first = " ".repeat(indent);
+    }
+    for (number, line) in wrap(value, width - indent).into_iter().enumerate() {
+        let before = if number == 0 { first.clone() } else { " ".repeat(indent) };
+        lines.push(format!("{before}{line}"));
+    }
+    lines
 }
 
 struct Page {
@@ -30,17 +74,22 @@ impl Page {
     fn block(&mut self, block: &Block) {
         self.gap();
         match block {
-            Block::Heading(text) => {
-                let text = self.bold(text);
-                self.line(&text);
-            }
-            Block::Paragraph(text) => self.wrapped(text, ""),
+            Block::Heading(text) => self.heading(text),
+            Block::Paragraph(text) => self.paragraph(text),
             Block::Table(table) => self.table(table),
-            Block::Verdicts(verdicts) => verdicts.iter().for_each(|verdict| self.verdict(verdict)),
-            Block::Findings(findings) => findings.iter().for_each(|finding| self.finding(finding)),
+            Block::Verdicts(verdicts) => self.each(verdicts, Self::verdict),
+            Block::Findings(findings) => self.each(findings, Self::finding),
             Block::Timeline(timeline) => self.timeline(timeline),
-            Block::Failures(failures) => failures.iter().for_each(|failure| self.failure(failure)),
+            Block::Plot(plot) => self.plot(plot),
+            Block::Failures(failures) => self.each(failures, Self::failure),
             Block::Pairs(pairs) => self.pairs(pairs),
+        }
+    }
+
+    fn each<T>(&mut self, items: &[T], print: fn(&mut Self, &T)) {
+        for item in items {
+            self.gap();
+            print(self, item);
         }
     }
 
@@ -50,198 +99,205 @@ impl Page {
     }
 
     fn gap(&mut self) {
-        if !self.text.ends_with("\n\n") {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');
         }
     }
 
-    /// Running text; all lines but the first are indented like the first's text.
-    fn wrapped(&mut self, text: &str, indent: &str) {
-        let following = " ".repeat(indent.width());
-        let options = textwrap::Options::new(self.width)
-            .initial_indent(indent)
-            .subsequent_indent(&following)
-            .break_words(true);
-        for line in textwrap::wrap(text, options) {
+    fn heading(&mut self, text: &str) {
+        self.strong(text);
+        let width = text.width().min(self.width);
+        let rule = self.painted("2", &"─".repeat(width));
+        self.line(&rule);
+    }
+
+    fn strong(&mut self, text: &str) {
+        for line in wrap(&clean(text), self.width) {
+            let line = self.painted("1", &line);
             self.line(&line);
+        }
+    }
+
+    fn paragraph(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.indented("", text);
+        }
+    }
+
+    /// A text whose lines but the first stand below the first's text.
+    fn indented(&mut self, before: &str, text: &str) {
+        let indent = before.width();
+        for (number, line) in wrap(&clean(text), self.width.saturating_sub(indent)).iter().enumerate() {
+            let before = if number == 0 { before.to_owned() } else { " ".repeat(indent) };
+            self.line(&format!("{before}{line}"));
         }
     }
 
     fn table(&mut self, table: &Table) {
-        if !table.caption.is_empty() {
-            self.wrapped(&table.caption, "");
-        }
-        let header: Vec<String> = table.columns.iter().map(|column| column.header.clone()).collect();
-        let units: Vec<String> = table.columns.iter().map(|column| column.unit.clone()).collect();
-        let widths = widths(table, self.width);
-        self.row(table, &header, &widths);
-        if units.iter().any(|unit| !unit.is_empty()) {
-            self.row(table, &units, &widths);
-        }
-        let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
-        self.row(table, &rule, &widths);
-        for row in &table.rows {
-            self.row(table, row, &widths);
+        self.paragraph(&table.caption);
+        let (lines, header) = table::lines(table, self.width);
+        for (number, line) in lines.iter().enumerate() {
+            let line = match number {
+                n if n + 1 < header => self.painted("1", line.trim_end()),
+                n if n < header => self.painted("2", line),
+                _ => line.clone(),
+            };
+            self.line(&line);
         }
         for note in &table.notes {
-            self.wrapped(note, "  ");
-        }
-    }
-
-    fn row(&mut self, table: &Table, cells: &[String], widths: &[usize]) {
-        let wrapped: Vec<Vec<String>> = cells
-            .iter()
-            .zip(widths)
-            .map(|(cell, width)| textwrap::wrap(cell, *width).iter().map(|line| line.to_string()).collect())
-            .collect();
-        for number in 0..wrapped.iter().map(Vec::len).max().unwrap_or(0) {
-            let mut line = String::new();
-            for ((lines, column), width) in wrapped.iter().zip(&table.columns).zip(widths) {
-                let cell = lines.get(number).map_or("", String::as_str);
-                let padding = " ".repeat(width.saturating_sub(cell.width()));
-                match column.align {
-                    Align::Left => line += &format!("{cell}{padding}  "),
-                    Align::Right => line += &format!("{padding}{cell}  "),
-                }
-            }
-            self.line(&line);
+            self.indented("  ", note);
         }
     }
 
     fn verdict(&mut self, verdict: &Verdict) {
-        self.wrapped(&verdict.claim, "• ");
+        self.indented("• ", &verdict.claim);
         for (variant, ruling) in &verdict.rulings {
-            let ruling_text = self.painted(*ruling);
-            let variant = if variant.is_empty() { String::new() } else { format!("{variant}: ") };
-            self.line(&format!("    {variant}{ruling_text}"));
+            let variant = if variant.is_empty() { String::new() } else { format!("{}: ", line_of(variant)) };
+            for line in wrap(&format!("{variant}{} {}", ruling.sign(), ruling.words()), self.width - 4) {
+                let line = self.ruled(*ruling, &line);
+                self.line(&format!("    {line}"));
+            }
         }
         for line in &verdict.evidence {
-            self.wrapped(line, "      ");
+            self.indented("      ", line);
         }
         if !verdict.comment.is_empty() {
-            self.wrapped(&verdict.comment, "    → ");
+            self.indented("    → ", &verdict.comment);
         }
     }
 
     fn finding(&mut self, finding: &Finding) {
-        let title = format!("{}: {}", finding.title, finding.occurrence);
-        self.wrapped(&title, "• ");
-        self.wrapped(&finding.explanation, "  ");
+        self.indented("• ", &finding.title);
+        self.indented("  ", &finding.occurrence);
+        self.indented("  ", &finding.explanation);
         for (number, link) in finding.chain.iter().enumerate() {
-            self.wrapped(link, if number == 0 { "    because  " } else { "          →  " });
+            self.indented(if number == 0 { "    because  " } else { "          →  " }, link);
         }
         if !finding.functions.is_empty() {
-            self.wrapped(&finding.functions.join(", "), "    ran      ");
+            self.indented("    ran      ", &finding.functions.join(", "));
         }
         for (setting, effect) in &finding.fixes {
-            self.wrapped(&format!("{setting}  ({effect})"), "    mend     ");
+            self.indented("    mend     ", setting);
+            self.indented("               ", effect);
         }
         if !finding.source.is_empty() {
-            self.wrapped(&finding.source, "    source   ");
+            self.indented("    source   ", &finding.source);
         }
     }
 
     fn timeline(&mut self, timeline: &Timeline) {
-        self.wrapped(&timeline.caption, "");
-        let name = timeline.lanes.iter().map(|lane| lane.name.width()).max().unwrap_or(0);
-        let cells = self.width.saturating_sub(name + 2).max(10);
-        for lane in &timeline.lanes {
-            let padding = " ".repeat(name - lane.name.width());
-            self.line(&format!("{}{padding}  {}", lane.name, density(timeline, lane, cells)));
+        self.paragraph(&timeline.caption);
+        let names: Vec<String> = timeline.lanes.iter().map(|lane| line_of(&lane.name)).collect();
+        let figures: Vec<String> = timeline.lanes.iter().map(|lane| line_of(&lane.figure)).collect();
+        let figure_width = figures.iter().map(|figure| figure.width()).max().unwrap_or(0);
+        let rows = Rows::of(&names, self.width, figure_width + 2);
+        let colours = timeline.colours();
+        let (lanes, fullest) = density(timeline, rows.cells);
+        for ((lane, name), figure) in lanes.iter().zip(&names).zip(&figures) {
+            let row: String = lane.iter().map(|stretch| self.stretch(*stretch, &colours)).collect();
+            let padding = " ".repeat(figure_width - figure.width());
+            self.row(&rows, name, &format!("{row}  {padding}{figure}"));
+        }
+        let cell = numbers::duration(timeline.window_ns as f64 / rows.cells as f64);
+        self.indented("  ", &format!("One character is {cell}; █ is {fullest} in it, · is none."));
+        if self.colour {
+            for ((_, meaning), colour) in timeline.classes.iter().zip(&colours) {
+                let sign = self.in_colour(*colour, "█");
+                for (number, line) in wrap(&clean(meaning), self.width - 4).iter().enumerate() {
+                    self.line(&format!("  {} {line}", if number == 0 { &sign } else { " " }));
+                }
+            }
+        }
+    }
+
+    fn plot(&mut self, plot: &Plot) {
+        self.paragraph(&plot.caption);
+        let names: Vec<String> = plot.series.iter().map(|series| line_of(&series.name)).collect();
+        let rows = Rows::of(&names, self.width, 0);
+        let (lines, x, y) = sparklines(plot, rows.cells);
+        for ((line, name), colour) in lines.iter().zip(&names).zip(plot.colours()) {
+            let line = self.in_colour(colour, line);
+            self.row(&rows, name, &line);
+        }
+        let axis = |title: String, (begin, end): (f64, f64), steps: &str| {
+            format!("{title}: {} to {}{steps}", numbers::plain(begin), numbers::plain(end))
+        };
+        let steps = |logarithmic: bool| if logarithmic { ", in equal factors" } else { "" };
+        self.indented(
+            "  ",
+            &axis(format!("across, {}", plot.x.title()), x.ends(), steps(plot.x.logarithmic)),
+        );
+        self.indented("  ", &axis(format!("up, {}", plot.y.title()), y.ends(), steps(plot.y.logarithmic)));
+    }
+
+    /// A name with a row of signs, beside or below it.
+    fn row(&mut self, rows: &Rows, name: &str, signs: &str) {
+        match rows.names {
+            Some(width) => self.line(&format!("{name}{}  {signs}", " ".repeat(width - name.width()))),
+            None => {
+                self.indented("", name);
+                self.line(&format!("  {signs}"));
+            }
         }
     }
 
     fn failure(&mut self, failure: &Failure) {
-        self.wrapped(&format!("{}: {}", failure.name, failure.reason), "✗ ");
+        self.indented("✗ ", &format!("{}: {}", failure.name, failure.reason));
         for line in &failure.console {
-            self.wrapped(line, "    | ");
+            self.indented("    | ", line);
         }
     }
 
     fn pairs(&mut self, pairs: &[(String, String)]) {
-        let width = pairs.iter().map(|(name, _)| name.width()).max().unwrap_or(0);
+        let widest = pairs.iter().map(|(name, _)| line_of(name).width()).max().unwrap_or(0);
         for (name, value) in pairs {
-            let padding = " ".repeat(width - name.width());
-            self.wrapped(value, &format!("{name}{padding}  "));
-        }
-    }
-
-    fn bold(&self, text: &str) -> String {
-        if self.colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
-    }
-
-    fn painted(&self, ruling: Ruling) -> String {
-        let code = match ruling {
-            Ruling::Reproduced => 32,
-            Ruling::NotReproduced => 31,
-            Ruling::CannotTell => 33,
-        };
-        let text = format!("{} {}", ruling.sign(), ruling.words());
-        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text }
-    }
-}
-
-/// How wide each column is: as wide as its cells, and where that is too much the widest columns of
-/// texts give way.
-fn widths(table: &Table, width: usize) -> Vec<usize> {
-    const NARROWEST: usize = 8;
-    let cells =
-        |number: usize| table.rows.iter().filter_map(move |row| row.get(number)).map(|cell| cell.width());
-    let mut widths: Vec<usize> = table
-        .columns
-        .iter()
-        .enumerate()
-        .map(|(number, column)| {
-            cells(number).chain([column.header.width(), column.unit.width()]).max().unwrap_or(0)
-        })
-        .collect();
-    let total = |widths: &[usize]| widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
-    while total(&widths) > width {
-        let Some(widest) = (0..widths.len()).max_by_key(|number| widths[*number]) else { break };
-        if widths[widest] <= NARROWEST {
-            break;
-        }
-        widths[widest] -= 1;
-    }
-    widths
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Column;
-    use proptest::prelude::*;
-
-    fn table(cells: Vec<String>) -> Table {
-        let columns = vec![Column::text("case"), Column::figure("ticks", "1/s"), Column::text("cause")];
-        Table { columns, rows: vec![cells], ..Table::default() }
-    }
-
-    #[test]
-    fn a_wide_cell_wraps_and_numbers_stay_aligned() {
-        let long = "a second runnable task on the same CPU keeps the tick".to_owned();
-        let mut document = Document { title: "T".into(), ..Document::default() };
-        document.blocks.push(Block::Table(table(vec!["second-task".into(), "250".into(), long])));
-        insta::assert_snapshot!(terminal(&document, 44, false), @r"
-        T
-
-        case         ticks  cause
-                       1/s
-        ───────────  ─────  ────────────────────────
-        second-task    250  a second runnable task
-                            on the same CPU keeps
-                            the tick
-        ");
-    }
-
-    proptest! {
-        #[test]
-        fn never_wider_than_asked(cells in prop::collection::vec("[a-z ]{0,80}", 3), width in 40usize..120) {
-            let mut document = Document::default();
-            document.blocks.push(Block::Table(table(cells)));
-            for line in terminal(&document, width, false).lines() {
-                prop_assert!(line.width() <= width, "{line:?}");
+            for line in pair(&line_of(name), widest, &clean(value), self.width) {
+                self.line(&line);
             }
         }
     }
+
+    fn stretch(&self, stretch: Stretch, colours: &[Colour]) -> String {
+        let sign = stretch.sign.to_string();
+        let Some(class) = stretch.class else { return sign };
+        self.in_colour(colours.get(class).copied().unwrap_or(Colour::OTHER), &sign)
+    }
+
+    fn in_colour(&self, colour: Colour, text: &str) -> String {
+        self.painted(&format!("38;5;{}", colour.terminal()), text)
+    }
+
+    fn ruled(&self, ruling: Ruling, text: &str) -> String {
+        let code = match ruling {
+            Ruling::Reproduced => "32",
+            Ruling::NotReproduced => "31",
+            Ruling::CannotTell => "33",
+        };
+        self.painted(code, text)
+    }
+
+    fn painted(&self, code: &str, text: &str) -> String {
+        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
 }
+
+/// Where names and rows of signs stand.
+struct Rows {
+    /// How wide the names are; None where they stand above their rows.
+    names: Option<usize>,
+    /// How many signs a row has.
+    cells: usize,
+}
+
+impl Rows {
+    fn of(names: &[String], width: usize, after: usize) -> Self {
+        let names = names.iter().map(|name| name.width()).max().unwrap_or(0);
+        match width.checked_sub(names + 2 + after).filter(|cells| *cells >= width / 3) {
+            Some(cells) => Self { names: Some(names), cells },
+            None => Self { names: None, cells: width.saturating_sub(2 + after).max(1) },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -112,19 +112,107 @@ fn a_ticking_cpu_ticks_a_quiet_one_does_not_and_both_repeat_to_the_bit() {
 #[test]
 fn guests_that_fail_are_told_and_the_others_go_on() {
     let study = Study::new(
-        "[[case]]\nname = 'panics'\nappend = 'rdinit=/no/such/program'\n\
+        "[[case]]\nname = 'panics'\nwrite = { '/proc/sysrq-trigger' = 'c' }\n\
          [[case]]\nname = 'hangs'\ntimeout = '1s'\n\
+         [[case]]\nname = 'refused'\nsysctl = { 'vm.no_such_setting' = 1 }\n\
          [[case]]\nname = 'is-whole'\nmeasure = '100ms'\n",
     );
-    let output = study.run(&[]);
+    let output = study.run(&["--jobs", "2"]);
     let shown = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{shown}");
-    assert!(shown.contains("the guest's kernel panicked: "), "{shown}");
-    assert!(shown.contains("Unable to mount root fs"), "the console's last lines are shown: {shown}");
+    assert!(shown.contains("the guest's kernel panicked: sysrq triggered crash"), "{shown}");
+    assert!(shown.contains("Kernel Offset: disabled"), "the console's last lines are shown: {shown}");
     assert!(shown.contains("had not finished after 1s, in the stage 'Boot'"), "{shown}");
+    assert!(shown.contains("the agent in the guest gave up: the kernel refuses \"1\" in"), "{shown}");
     let runs = study.runs();
     assert_eq!(runs.len(), 1, "only the whole run is kept: {runs:?}");
     assert!(runs[0].to_string_lossy().contains("is-whole"));
+}
+
+/// Two children that never end, one of which forks all the time.
+const RESTLESS: &str = "cat /sys/fs/cgroup/task-0/cpuset.cpus.partition; echo complaint >&2; \
+    (while :; do :; done) & (while :; do busybox true; done) & echo last; wait";
+
+#[test]
+fn what_a_task_starts_is_counted_with_it_and_ends_with_it() {
+    let script = "script = { cpu = '1', run = ['busybox', 'sh', '-c', \
+                  'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done'] }";
+    let study = Study::new(&format!(
+        "[[case]]\nname = 'alone'\n{script}\n[[case]]\nname = 'children'\n{script}\n\
+         events = ['sched:sched_process_fork']\n\
+         task = [{{ cpu = '1', partition = 'isolated', run = ['busybox', 'sh', '-c', '{RESTLESS}'] }}]\n"
+    ));
+    let output = study.run(&["--json", "--jobs", "2"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let of_machine = |run: usize, name: &str| {
+        let rows = json["runs"][run]["observations"].as_array().unwrap();
+        rows.iter().find(|row| row["figure"] == name).unwrap()["value"].as_f64().unwrap()
+    };
+    let busy = of_machine(1, "task_user_ns") + of_machine(1, "task_system_ns");
+    assert!((1.9e9..2.1e9).contains(&busy), "the children had the CPU for the two seconds: {busy}");
+    let slower = of_machine(1, "script_s") / of_machine(0, "script_s");
+    assert!((0.95..1.05).contains(&slower), "no child runs beside the script: {slower}");
+    let run = &json["runs"][1];
+    let rows = run["observations"].as_array().unwrap();
+    let forks = rows.iter().find(|row| row["key"] == "sched:sched_process_fork" && row["cpu"] == 1).unwrap();
+    assert!(forks["figure"] == "event" && forks["value"].as_f64().unwrap() > 100.0, "{forks:?}");
+    assert_eq!(run["undecoded"], 0);
+    let said = Path::new(run["folder"].as_str().unwrap()).join("raw/task-0.out");
+    assert_eq!(std::fs::read_to_string(said).unwrap(), "isolated\ncomplaint\nlast\n");
+}
+
+#[test]
+fn an_image_is_refused_where_it_would_not_fit_and_harmless_where_it_does() {
+    let study = Study::new("");
+    let program = study.path("huge");
+    std::fs::copy("/bin/busybox", &program).unwrap();
+    std::fs::File::options().append(true).open(&program).unwrap().set_len(100 << 20).unwrap();
+    let case = |name: &str, memory: &str| {
+        format!(
+            "[[case]]\nname = '{name}'\nmemory = '{memory}'\nmeasure = '100ms'\n\
+             task = [{{ cpu = '1', run = ['{}', 'sh', '-c', 'while :; do :; done'] }}]\n",
+            program.display()
+        )
+    };
+    let head = std::fs::read_to_string(study.path("study.toml")).unwrap();
+    let cases = case("small", "448M") + &case("large", "640M");
+    std::fs::write(study.path("study.toml"), head + &cases).unwrap();
+    let output = study.run(&["--jobs", "2"]);
+    let shown = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{shown}");
+    assert!(shown.contains("✗ small: the guest image has 1"), "{shown}");
+    assert!(shown.contains("✓ large"), "{shown}");
+}
+
+#[test]
+fn a_damaged_run_is_set_aside_and_run_again() {
+    let study = Study::new("[[case]]\nname = 'c'\nmeasure = '100ms'\n");
+    assert!(study.run(&[]).status.success());
+    let run = study.runs().remove(0);
+    std::fs::write(run.join("run.toml"), "half").unwrap();
+    let again = study.run(&[]);
+    assert!(again.status.success(), "{}", text(&again.stderr));
+    assert!(!text(&again.stderr).contains("whole from an earlier run"));
+    let names: Vec<String> = study.runs().iter().map(|path| path.display().to_string()).collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert!(names.iter().any(|name| name.ends_with(".damaged-1")), "{names:?}");
+}
+
+#[test]
+fn a_shell_ends_with_its_commands_status() {
+    let shell = |words: &[&str]| {
+        let mut shell = dyntick();
+        shell.args(["lab", "shell", "--virtual", "--"]).args(words).stdin(std::process::Stdio::null());
+        let output = shell.output().unwrap();
+        (output.status.code().unwrap(), text(&output.stdout) + &text(&output.stderr))
+    };
+    let (code, said) = shell(&["busybox", "sh", "-c", "uname -r; exit 7"]);
+    assert_eq!(code, 7, "{said}");
+    assert!(said.contains("6.12"), "{said}");
+    let (code, said) = shell(&["/no/such/program"]);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("gave up: start /no/such/program"), "{said}");
 }
 
 #[test]
@@ -214,8 +302,15 @@ fn kernel_built_without_no_hz_full() -> tempfile::TempDir {
         .unwrap();
     let folder = tempfile::tempdir().unwrap();
     std::fs::copy(image, folder.path().join("vmlinuz-test")).unwrap();
-    let options =
-        ["BLK_DEV_INITRD", "BINFMT_ELF", "DEVTMPFS", "DEVMEM", "EVENT_TRACING", "SERIAL_8250_CONSOLE"];
+    let options = [
+        "BLK_DEV_INITRD",
+        "BINFMT_ELF",
+        "DEVTMPFS",
+        "DEVMEM",
+        "EVENT_TRACING",
+        "SERIAL_8250_CONSOLE",
+        "CGROUPS",
+    ];
     let config: String = options.iter().map(|option| format!("CONFIG_{option}=y\n")).collect();
     std::fs::write(folder.path().join("config-test"), config).unwrap();
     folder

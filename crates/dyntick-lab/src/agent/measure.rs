@@ -35,7 +35,7 @@ pub fn window(
     std::thread::sleep(WARM_UP);
 
     mailbox.set_stage(Stage::Measure);
-    let cpu_times = tasks.cpu_times();
+    let cpu_times = tasks.cpu_times()?;
     archive.insert("interrupts.before", std::fs::read("/proc/interrupts")?);
     session.start()?;
     let begin = now();
@@ -46,7 +46,7 @@ pub fn window(
     session.stop()?;
     archive.insert("interrupts.after", std::fs::read("/proc/interrupts")?);
     let task_cpu_ns = tasks
-        .cpu_times()
+        .cpu_times()?
         .iter()
         .zip(&cpu_times)
         .map(|(after, before)| (after.0 - before.0, after.1 - before.1))

@@ -5,6 +5,7 @@
 //! leaves everything in the mailbox. During the window it sleeps on a housekeeping CPU and
 //! sends nothing.
 
+mod cgroup;
 mod exit;
 mod measure;
 mod mounts;
@@ -16,14 +17,10 @@ mod tasks;
 
 pub use tasks::{TASK_COMMAND, run_task};
 
-use crate::guest::{Archive, Job, Mailbox, Outcome, Stage};
+use crate::guest::{Archive, Job, Mailbox, Outcome, SHELL_STATUS, Stage};
+use crate::qemu::ERROR;
 use anyhow::{Context, Result};
-use dyntick_model::CommandLine;
 use std::fs::OpenOptions;
-
-/// The parameter that tells the agent where its mailbox is: derived by both sides from the
-/// `memmap=` parameter, so that the two cannot disagree.
-const MAILBOX_PARAMETER: &str = "memmap";
 
 /// Whether this process is the agent: PID 1, started by the kernel as `/init`.
 pub fn is_agent() -> bool {
@@ -41,38 +38,35 @@ pub fn main() -> ! {
 
 fn deliver() -> Result<()> {
     mounts::mount_all()?;
-    let address = mailbox_address()?;
     let memory = OpenOptions::new().read(true).write(true).open("/dev/mem").context("open /dev/mem")?;
-    let mut mailbox = Mailbox::map(&memory, address)?;
-    let job: Job = serde_json::from_slice(mailbox.job(address)?).context("read the job")?;
-    let mut archive = perform(&job, &mailbox).unwrap_or_else(|error| {
-        let mut archive = Archive::default();
-        archive.insert("error", format!("{error:#}"));
-        archive
-    });
+    let mut mailbox = Mailbox::map(&memory)?;
+    let mut archive = perform(&mailbox).unwrap_or_else(|error| only_error(&error));
     archive.insert("kernel.log", mounts::kernel_log());
-    mailbox.put_result(&archive.to_bytes())?;
+    if let Err(error) = mailbox.put_result(&archive.to_bytes()) {
+        mailbox.put_result(&only_error(&error.into()).to_bytes())?;
+    }
     mailbox.set_stage(Stage::Done);
     Ok(())
 }
 
-fn mailbox_address() -> Result<u64> {
-    let line = CommandLine::parse(&std::fs::read_to_string("/proc/cmdline")?);
-    let value = line.get(MAILBOX_PARAMETER).context("the kernel command line names no mailbox (memmap=)")?;
-    let (_, address) = value.split_once("$0x").context("memmap= is not of the form SIZE$0xADDRESS")?;
-    Ok(u64::from_str_radix(address, 16)?)
+fn only_error(error: &anyhow::Error) -> Archive {
+    let mut archive = Archive::default();
+    archive.insert(ERROR, format!("{error:#}"));
+    archive
 }
 
-fn perform(job: &Job, mailbox: &Mailbox) -> Result<Archive> {
+fn perform(mailbox: &Mailbox) -> Result<Archive> {
+    let job: &Job = &serde_json::from_slice(mailbox.job()?).context("read the job")?;
+    mounts::load_modules()?;
+    mounts::apply_settings(&job.sysctl, &job.write)?;
+    let mut archive = Archive::default();
     if let Some(command) = &job.shell {
-        shell::run(command)?;
-        return Ok(Archive::default());
+        archive.insert(SHELL_STATUS, shell::run(command)?.to_string());
+        return Ok(archive);
     }
-    let mut notes = mounts::load_modules()?;
-    notes.extend(mounts::apply_settings(&job.sysctl, &job.write));
+    let mut notes = Vec::new();
     profile::introduce_cpus(job)?;
     settle::keep_off(&job.measured_cpus)?;
-    let mut archive = Archive::default();
     profile::prepare(job, &mut archive)?;
 
     mailbox.set_stage(Stage::Settle);

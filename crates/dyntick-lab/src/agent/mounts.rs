@@ -5,6 +5,7 @@ use crate::image::MODULE_FOLDER;
 use anyhow::{Context, Result};
 use rustix::mount::MountFlags;
 use std::collections::BTreeMap;
+use std::io::Write;
 
 /// The parameters of `finit_module(2)`: none.
 const NO_PARAMETERS: &std::ffi::CStr = c"";
@@ -13,41 +14,43 @@ const DEBUGFS: &str = "/sys/kernel/debug";
 
 /// Mounts what every program expects.
 pub fn mount_all() -> Result<()> {
-    for (kind, target) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/tmp")] {
+    // The root is in memory already; a mount on /tmp would hide a tool that came from there.
+    std::fs::create_dir_all("/tmp").context("make /tmp")?;
+    for (kind, target) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev")] {
         rustix::mount::mount(kind, target, kind, MountFlags::empty(), None)
             .with_context(|| format!("mount {target}"))?;
     }
     Ok(())
 }
 
-/// Loads the modules of the image in their order. Returns a note for each that refuses.
-pub fn load_modules() -> Result<Vec<String>> {
-    let mut paths: Vec<_> = match std::fs::read_dir(MODULE_FOLDER) {
-        Ok(entries) => entries.map(|entry| entry.map(|e| e.path())).collect::<Result<_, _>>()?,
-        Err(_) => return Ok(Vec::new()),
-    };
+/// Loads the modules of the image in their order.
+pub fn load_modules() -> Result<()> {
+    let Ok(entries) = std::fs::read_dir(MODULE_FOLDER) else { return Ok(()) };
+    let mut paths: Vec<_> = entries.map(|entry| entry.map(|e| e.path())).collect::<Result<_, _>>()?;
     paths.sort();
-    let mut notes = Vec::new();
     for path in paths {
-        let file = std::fs::File::open(&path)?;
-        if let Err(error) = rustix::system::finit_module(&file, NO_PARAMETERS, 0) {
-            notes.push(format!("module {} did not load: {error}", path.display()));
-        }
+        let name = path.display();
+        let file = std::fs::File::open(&path).with_context(|| format!("open {name}"))?;
+        rustix::system::finit_module(&file, NO_PARAMETERS, 0).with_context(|| format!("load {name}"))?;
     }
-    Ok(notes)
+    Ok(())
 }
 
-/// Writes sysctls and other files of the kernel. Returns a note for each that it refuses.
-pub fn apply_settings(sysctl: &BTreeMap<String, String>, write: &BTreeMap<String, String>) -> Vec<String> {
+/// Writes sysctls and other files of the kernel. What it refuses is an error, since the case would
+/// not be the one that was asked for.
+pub fn apply_settings(sysctl: &BTreeMap<String, String>, write: &BTreeMap<String, String>) -> Result<()> {
     if write.keys().any(|path| path.starts_with(DEBUGFS)) {
         let _ = rustix::mount::mount("debugfs", DEBUGFS, "debugfs", MountFlags::empty(), None);
     }
     let sysctls = sysctl.iter().map(|(name, value)| (format!("/proc/sys/{}", name.replace('.', "/")), value));
     let files = write.iter().map(|(path, value)| (path.clone(), value));
-    let apply = |(path, value): (String, &String)| {
-        std::fs::write(&path, value).err().map(|error| format!("writing {value} to {path} failed: {error}"))
-    };
-    sysctls.chain(files).filter_map(apply).collect()
+    for (path, value) in sysctls.chain(files) {
+        // An existing file is written to: a misspelt name must not become a new one.
+        let file = std::fs::OpenOptions::new().write(true).open(&path);
+        let written = file.and_then(|mut file| file.write_all(value.as_bytes()));
+        written.with_context(|| format!("the kernel refuses {value:?} in {path}"))?;
+    }
+    Ok(())
 }
 
 /// The kernel's log, as it is now.

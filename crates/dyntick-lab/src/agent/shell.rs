@@ -3,12 +3,13 @@
 
 use anyhow::{Context, Result};
 use rustix::mount::MountFlags;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Command;
 
 /// Starts a command on the console as the leader of its own session, so that job control and
-/// Ctrl-C work, and waits for its end.
-pub fn run(command: &[String]) -> Result<()> {
+/// Ctrl-C work, and waits for its end. Returns its exit status as a shell tells it: 128 and the
+/// signal's number where one killed it.
+pub fn run(command: &[String]) -> Result<i32> {
     let _ = rustix::mount::mount("tracefs", "/sys/kernel/tracing", "tracefs", MountFlags::empty(), None);
     let _ = rustix::mount::mount("debugfs", "/sys/kernel/debug", "debugfs", MountFlags::empty(), None);
     // With busybox at hand all its applets get their names.
@@ -28,6 +29,6 @@ pub fn run(command: &[String]) -> Result<()> {
             Ok(())
         });
     }
-    shell.status().with_context(|| format!("start {program}"))?;
-    Ok(())
+    let status = shell.status().with_context(|| format!("start {program}"))?;
+    Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default()))
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The workload: built-in tasks, real tools, and the timed script.
 
+use super::cgroup::{self, Group};
 use super::profile;
 use super::settle::{now, pin};
 use crate::guest::{Archive, Script, ScriptResult, Task, Work};
@@ -8,37 +9,45 @@ use anyhow::{Context, Result, bail};
 use dyntick_model::{CpuList, NANOS_PER_SEC};
 use rustix::process::{Resource, Rlimit};
 use std::fs::File;
+use std::io::Write;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 
 /// The first argument with which the agent starts this program again as a task.
 pub const TASK_COMMAND: &str = "guest-task";
 
-/// The tasks of a window; they end when this is dropped.
+/// The tasks of a window; they end, with all that they started, when this is dropped.
 pub struct Running {
-    children: Vec<Child>,
+    tasks: Vec<Started>,
+}
+
+struct Started {
+    child: Child,
+    group: Group,
 }
 
 impl Running {
     /// Starts all tasks.
     pub fn start(tasks: &[Task]) -> Result<Self> {
-        let mut running = Running { children: Vec::new() };
+        if !tasks.is_empty() {
+            cgroup::mount()?;
+        }
+        let mut running = Running { tasks: Vec::new() };
         for (number, task) in tasks.iter().enumerate() {
-            running.children.push(start(task, number)?);
+            running.tasks.push(start(task, number)?);
         }
         Ok(running)
     }
 
-    /// CPU time of each task so far, ns of user and of system time (`/proc/PID/stat`, which
-    /// counts in hundredths of a second).
-    pub fn cpu_times(&self) -> Vec<(u64, u64)> {
-        self.children.iter().map(|child| cpu_time(child.id()).unwrap_or_default()).collect()
+    /// CPU time of each task with its children so far, ns of user and of system time.
+    pub fn cpu_times(&self) -> Result<Vec<(u64, u64)>> {
+        self.tasks.iter().map(|task| task.group.cpu_time()).collect()
     }
 
     /// Ends the tasks and returns a note for each that had ended before by itself.
     pub fn stop(mut self) -> Vec<String> {
-        let early = self.children.iter_mut().enumerate().filter_map(|(number, child)| {
-            let status = child.try_wait().ok().flatten()?;
+        let early = self.tasks.iter_mut().enumerate().filter_map(|(number, task)| {
+            let status = task.child.try_wait().ok().flatten()?;
             Some(format!("task {number} ended before the window closed ({status})"))
         });
         early.collect()
@@ -47,15 +56,15 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        for child in &mut self.children {
-            let _ = child.kill();
-            let _ = child.wait();
+        for task in &mut self.tasks {
+            task.group.end();
         }
     }
 }
 
-fn start(task: &Task, number: usize) -> Result<Child> {
-    let output = || File::create(format!("/tmp/task-{number}.out"));
+fn start(task: &Task, number: usize) -> Result<Started> {
+    let group = Group::new(&format!("task-{number}"), task.partition, &task.cpus)?;
+    let output = File::create(format!("/tmp/task-{number}.out"))?;
     let mut command = match &task.work {
         Work::Tool(words) => tool(words)?,
         builtin => {
@@ -64,9 +73,19 @@ fn start(task: &Task, number: usize) -> Result<Child> {
             command
         }
     };
-    command.stdin(Stdio::null()).stdout(output()?).stderr(output()?);
+    command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
+    join(&mut command, group.entrance()?);
     place(&mut command, &task.cpus, task.fifo);
-    command.spawn().with_context(|| format!("start task {number} ({:?})", task.work))
+    let child = command.spawn().with_context(|| format!("start task {number} ({:?})", task.work))?;
+    Ok(Started { child, group })
+}
+
+/// Puts the child into its group before all else, since joining a cpuset sets the affinity anew.
+fn join(command: &mut Command, mut entrance: File) {
+    // SAFETY: a single write between fork and exec.
+    unsafe {
+        command.pre_exec(move || entrance.write_all(b"0"));
+    }
 }
 
 fn tool(words: &[String]) -> Result<Command> {
@@ -135,15 +154,6 @@ fn wait_with_usage(child: &Child) -> Result<(std::process::ExitStatus, libc::rus
         bail!("cannot wait for the script: {}", std::io::Error::last_os_error());
     }
     Ok((std::process::ExitStatus::from_raw(status), usage))
-}
-
-fn cpu_time(pid: u32) -> Option<(u64, u64)> {
-    const NANOS_PER_TICK: u64 = NANOS_PER_SEC / 100;
-    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The command's name may hold anything, so count from behind its closing bracket.
-    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
-    let field = |index: usize| fields.get(index)?.parse::<u64>().ok();
-    Some((field(11)? * NANOS_PER_TICK, field(12)? * NANOS_PER_TICK))
 }
 
 /// A built-in task, in its own process. Never returns unless the task cannot go on.

@@ -42,8 +42,30 @@ pub struct Task {
     pub cpus: CpuList,
     /// SCHED_FIFO priority, or none for SCHED_OTHER.
     pub fifo: Option<u32>,
+    /// Give it its CPUs as a cpuset partition of this kind, and not by its affinity alone.
+    pub partition: Option<Partition>,
     /// What it does.
     pub work: Work,
+}
+
+/// A kind of cpuset partition (`Documentation/admin-guide/cgroup-v2.rst`, cpuset.cpus.partition).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Partition {
+    /// The CPUs are taken from all others and balanced among themselves.
+    Root,
+    /// And the scheduler balances nothing onto or among them.
+    Isolated,
+}
+
+impl Partition {
+    /// The kernel's word for it.
+    pub fn kernel_name(self) -> &'static str {
+        match self {
+            Partition::Root => "root",
+            Partition::Isolated => "isolated",
+        }
+    }
 }
 
 /// What a task does.
@@ -82,6 +104,9 @@ pub struct Script {
     pub run: Vec<String>,
 }
 
+/// The piece of the agent's archive that holds the exit status of [`Job::shell`].
+pub const SHELL_STATUS: &str = "shell.status";
+
 /// What the agent says of a job that it finished.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -89,7 +114,8 @@ pub struct Outcome {
     pub settled: Settled,
     /// The window, ns of CLOCK_MONOTONIC.
     pub window_ns: (u64, u64),
-    /// CPU time that each task had during the window (ns of user and of system time).
+    /// CPU time that each task had during the window with all its children (ns of user and of
+    /// system time).
     pub task_cpu_ns: Vec<(u64, u64)>,
     /// The timed script, if there was one.
     pub script: Option<ScriptResult>,

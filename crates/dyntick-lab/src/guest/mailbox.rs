@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The piece of memory that host and guest share.
 //!
-//! The guest's RAM is a file that the host maps too, and the kernel is told to leave the last
-//! part of it alone (`memmap=`). So a job goes in and observations come out with no device, no
+//! The guest's RAM is a file that the host maps too, and the kernel is told to leave a part of it
+//! alone (`memmap=`). So a job goes in and observations come out with no device, no
 //! driver and no interrupt in the guest, on any kernel, and also when the guest dies.
 
 use memmap2::{MmapMut, MmapOptions};
@@ -12,8 +12,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// Size of the mailbox. The larger part of it holds the trace.
 pub const MAILBOX_BYTES: u64 = 64 << 20;
 
-/// It lies below this address, where the guest's memory is one piece on every machine type.
-const HIGHEST_END: u64 = 2 << 30;
+/// The guest-physical address of the mailbox, which is also its place in the file: above the kernel
+/// (Debian's end at 74 MiB) and below the guest image, which QEMU puts at the end of the memory
+/// under 4 GiB.
+pub const MAILBOX_AT: u64 = 128 << 20;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"dyntick1");
 const MAGIC_AT: usize = 0;
@@ -55,8 +57,8 @@ pub enum MailboxError {
     #[error("cannot map the memory shared with the guest: {0}")]
     Map(#[from] std::io::Error),
     /// Nothing that the host wrote is there.
-    #[error("no job lies in the mailbox at {0:#x}")]
-    NoJob(u64),
+    #[error("no job lies in the mailbox")]
+    NoJob,
     /// More than fits.
     #[error("{bytes} bytes do not fit into the mailbox; record fewer events or a shorter window")]
     TooLarge {
@@ -71,16 +73,17 @@ pub struct Mailbox {
 }
 
 impl Mailbox {
-    /// The guest-physical address at which a guest of so much memory (bytes) has its mailbox.
-    pub fn address(memory: u64) -> u64 {
-        memory.min(HIGHEST_END) - MAILBOX_BYTES
+    /// The kernel parameter that keeps the guest's kernel off the mailbox.
+    pub fn parameter() -> String {
+        format!("memmap={MAILBOX_BYTES:#x}${MAILBOX_AT:#x}")
     }
 
     /// Maps the mailbox: of the file that is the guest's memory (host), or of `/dev/mem` (guest).
-    pub fn map(memory: &File, address: u64) -> Result<Self, MailboxError> {
+    pub fn map(memory: &File) -> Result<Self, MailboxError> {
         // SAFETY: the other side writes to this memory too; stage and lengths are only touched
         // through atomics, and the rest has one writer at a time, handed over by the stage.
-        let map = unsafe { MmapOptions::new().offset(address).len(MAILBOX_BYTES as usize).map_mut(memory)? };
+        let map =
+            unsafe { MmapOptions::new().offset(MAILBOX_AT).len(MAILBOX_BYTES as usize).map_mut(memory)? };
         Ok(Self { map })
     }
 
@@ -93,10 +96,10 @@ impl Mailbox {
     }
 
     /// Guest: takes the job out.
-    pub fn job(&self, address: u64) -> Result<&[u8], MailboxError> {
+    pub fn job(&self) -> Result<&[u8], MailboxError> {
         let length = self.word(JOB_LENGTH_AT).load(Ordering::Acquire) as usize;
         if self.word(MAGIC_AT).load(Ordering::Acquire) != MAGIC || length > RESULT_AT - JOB_AT {
-            return Err(MailboxError::NoJob(address));
+            return Err(MailboxError::NoJob);
         }
         Ok(&self.map[JOB_AT..JOB_AT + length])
     }
@@ -153,14 +156,13 @@ mod tests {
     #[test]
     fn a_job_in_and_observations_out() {
         let memory = tempfile::tempfile().unwrap();
-        memory.set_len(128 << 20).unwrap();
-        let address = Mailbox::address(128 << 20);
-        let mut host = Mailbox::map(&memory, address).unwrap();
-        let mut guest = Mailbox::map(&memory, address).unwrap();
-        assert!(matches!(guest.job(address), Err(MailboxError::NoJob(_))));
+        memory.set_len(MAILBOX_AT + MAILBOX_BYTES).unwrap();
+        let mut host = Mailbox::map(&memory).unwrap();
+        let mut guest = Mailbox::map(&memory).unwrap();
+        assert!(matches!(guest.job(), Err(MailboxError::NoJob)));
 
         host.put_job(b"job").unwrap();
-        assert_eq!(guest.job(address).unwrap(), b"job");
+        assert_eq!(guest.job().unwrap(), b"job");
         guest.put_result(b"observations").unwrap();
         assert_eq!(host.result(), None, "not before the guest says that it is done");
         guest.set_stage(Stage::Done);
@@ -170,8 +172,8 @@ mod tests {
     #[test]
     fn too_much_is_refused() {
         let memory = tempfile::tempfile().unwrap();
-        memory.set_len(128 << 20).unwrap();
-        let mut guest = Mailbox::map(&memory, 64 << 20).unwrap();
+        memory.set_len(MAILBOX_AT + MAILBOX_BYTES).unwrap();
+        let mut guest = Mailbox::map(&memory).unwrap();
         let error = guest.put_result(&vec![0; MAILBOX_BYTES as usize]).unwrap_err();
         assert!(matches!(error, MailboxError::TooLarge { .. }));
     }

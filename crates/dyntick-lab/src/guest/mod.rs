@@ -6,5 +6,5 @@ mod job;
 mod mailbox;
 
 pub use archive::{Archive, ArchiveError};
-pub use job::{Job, Outcome, Script, ScriptResult, Settled, Task, Work};
-pub use mailbox::{MAILBOX_BYTES, Mailbox, MailboxError, Stage};
+pub use job::{Job, Outcome, Partition, SHELL_STATUS, Script, ScriptResult, Settled, Task, Work};
+pub use mailbox::{MAILBOX_AT, MAILBOX_BYTES, Mailbox, MailboxError, Stage};

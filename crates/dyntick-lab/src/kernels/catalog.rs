@@ -3,6 +3,7 @@
 
 use super::{Spec, debian};
 use crate::apt::Apt;
+use crate::build::{self, Built};
 use crate::cache::Cache;
 use dyntick_model::KernelConfig;
 use serde::Serialize;
@@ -23,6 +24,12 @@ pub struct Entry {
     pub no_hz_full: Option<bool>,
     /// Whether it is a PREEMPT_RT kernel.
     pub preempt_rt: Option<bool>,
+    /// The fragments of its configuration, where it was built here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub config: Vec<String>,
+    /// Its patches likewise.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub patches: Vec<String>,
 }
 
 /// Where a kernel is.
@@ -33,6 +40,8 @@ pub enum State {
     Installed,
     /// In the cache.
     Downloaded,
+    /// Built to order, in the cache.
+    Built,
     /// apt has it.
     Offered,
 }
@@ -42,6 +51,7 @@ impl std::fmt::Display for State {
         f.pad(match self {
             State::Installed => "installed",
             State::Downloaded => "downloaded",
+            State::Built => "built",
             State::Offered => "by apt",
         })
     }
@@ -59,6 +69,7 @@ pub fn catalog(cache: &Cache, progress: &dyn Fn(&str)) -> (Vec<Entry>, Option<St
             format!("debian:{release}")
         }));
     }
+    entries.extend(build::all(cache).into_iter().map(of_built));
     match Apt::open(cache, progress) {
         Ok(apt) => {
             let offered = OFFERED.into_iter().filter_map(|spec| offer(&apt, spec));
@@ -73,6 +84,8 @@ pub fn catalog(cache: &Cache, progress: &dyn Fn(&str)) -> (Vec<Entry>, Option<St
                             hz: None,
                             no_hz_full: None,
                             preempt_rt: None,
+                            config: Vec::new(),
+                            patches: Vec::new(),
                         },
                     })
                     .collect::<Vec<_>>(),
@@ -80,6 +93,21 @@ pub fn catalog(cache: &Cache, progress: &dyn Fn(&str)) -> (Vec<Entry>, Option<St
             (entries, None)
         }
         Err(error) => (entries, Some(error.to_string())),
+    }
+}
+
+fn of_built(built: Built) -> Entry {
+    let text = std::fs::read_to_string(built.config_file()).unwrap_or_default();
+    let config = KernelConfig::parse(&text);
+    Entry {
+        spec: format!("built:{}", built.key),
+        release: built.release,
+        state: State::Built,
+        hz: config.hz(),
+        no_hz_full: Some(config.is_enabled("NO_HZ_FULL")),
+        preempt_rt: Some(config.is_enabled("PREEMPT_RT")),
+        config: built.config,
+        patches: built.patches,
     }
 }
 
@@ -105,6 +133,8 @@ fn in_folder(folder: &Path, state: State, spec: impl Fn(&str, &str) -> String) -
                 hz: config.as_ref().and_then(KernelConfig::hz),
                 no_hz_full: config.as_ref().map(|c| c.is_enabled("NO_HZ_FULL")),
                 preempt_rt: config.as_ref().map(|c| c.is_enabled("PREEMPT_RT")),
+                config: Vec::new(),
+                patches: Vec::new(),
                 release,
             })
         })

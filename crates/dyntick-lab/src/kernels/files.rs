@@ -2,6 +2,7 @@
 //! Where the files of a kernel are.
 
 use super::KernelError;
+use crate::build::Built;
 use std::path::{Path, PathBuf};
 
 /// What the running kernel says of itself, where it was built to.
@@ -20,6 +21,16 @@ pub(super) struct Files {
 }
 
 impl Files {
+    /// A kernel that was built here.
+    pub fn built(built: &Built) -> Self {
+        Files {
+            image: built.image(),
+            config: Some(built.config_file()),
+            modules: built.modules(),
+            source: format!("{}, built to order as {}", built.source, built.key),
+        }
+    }
+
     /// An image with what stands beside it: `boot/vmlinuz-RELEASE` has its configuration in
     /// `boot/config-RELEASE` and its modules in `lib/modules/RELEASE`.
     pub fn at(image: PathBuf) -> Self {

@@ -12,6 +12,7 @@ pub use spec::{Spec, SpecError};
 pub use vmlinux::ImageError;
 
 use crate::apt::AptError;
+use crate::build::{self, Accept, BuildError, Built, Recipe};
 use crate::cache::{Cache, CacheError, write_whole};
 use dyntick_model::{KernelConfig, KernelVersion, KernelVersionError};
 use files::Files;
@@ -37,6 +38,8 @@ pub struct Kernel {
     pub sha256: String,
     /// How it came here.
     pub source: String,
+    /// What is known of it where it was built here.
+    pub built: Option<Built>,
 }
 
 /// Why there is no such kernel.
@@ -56,6 +59,12 @@ pub enum KernelError {
         "Debian offers no kernel '{0}' any more, or never did, and the cache holds none; see `dyntick lab kernels`"
     )]
     NotOffered(String),
+    /// It could not be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// No built kernel, or more than one.
+    #[error("no kernel, or more than one, was built here as '{0}'; see `dyntick lab kernels`")]
+    NotBuilt(String),
     /// The running kernel left no image on the disk.
     #[error(
         "the running kernel {0} has no image in /boot or /lib/modules (as in a virtual machine that was given its kernel from outside); name another kernel"
@@ -93,12 +102,38 @@ pub enum KernelError {
 /// Finds a kernel, fetching and unpacking it where needed.
 pub fn resolve(spec: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Kernel, KernelError> {
     let files = match spec.parse()? {
+        Spec::Built(key) => return made(spec, find_built(&key, cache)?, cache, progress),
         Spec::Series { series, flavour } => debian::newest(&series, &flavour, cache, progress)?,
         Spec::Exact(release) => debian::exact(&release, cache, progress)?,
         Spec::Host => files::of_host()?,
         Spec::Path(path) => Files::at(path),
     };
     prepare(spec, files, cache, progress)
+}
+
+/// The kernel of a recipe, built first where it never was. `accept` looks at its configuration
+/// before it is compiled.
+pub fn made_to_order(
+    name: &str,
+    recipe: &Recipe,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+    accept: Accept<'_>,
+) -> Result<Kernel, KernelError> {
+    made(name, build::build(recipe, cache, progress, accept)?, cache, progress)
+}
+
+fn made(spec: &str, built: Built, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Kernel, KernelError> {
+    let kernel = prepare(spec, Files::built(&built), cache, progress)?;
+    Ok(Kernel { built: Some(built), ..kernel })
+}
+
+fn find_built(key: &str, cache: &Cache) -> Result<Built, KernelError> {
+    let mut found = build::all(cache).into_iter().filter(|built| built.key.starts_with(key));
+    match (found.next(), found.next()) {
+        (Some(built), None) => Ok(built),
+        _ => Err(KernelError::NotBuilt(key.to_owned())),
+    }
 }
 
 /// What is known of an uncompressed kernel; kept beside it, since finding it out takes a second.
@@ -145,6 +180,7 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
         config: config.as_deref().map(KernelConfig::parse).unwrap_or_default(),
         sha256,
         source: files.source,
+        built: None,
     })
 }
 

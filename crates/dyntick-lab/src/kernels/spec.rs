@@ -16,6 +16,8 @@ pub enum Spec {
     },
     /// `debian:6.12.117+deb12-amd64`: one exact package.
     Exact(String),
+    /// `built:KEY`: one that was built here, by its key or how it begins.
+    Built(String),
     /// `host`: the running machine's.
     Host,
     /// A bzImage or vmlinux.
@@ -25,7 +27,7 @@ pub enum Spec {
 /// A text that names no kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' names no kernel: write debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, host, or a path"
+    "'{0}' names no kernel: write debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, built:KEY, host, a path, or the name of one of the study's [kernels]"
 )]
 pub struct SpecError(pub String);
 
@@ -35,6 +37,9 @@ impl FromStr for Spec {
     fn from_str(text: &str) -> Result<Self, SpecError> {
         if text == "host" {
             return Ok(Spec::Host);
+        }
+        if let Some(key) = text.strip_prefix("built:").filter(|key| !key.is_empty()) {
+            return Ok(Spec::Built(key.to_owned()));
         }
         if let Some(name) = text.strip_prefix("debian:") {
             return debian(name).ok_or_else(|| SpecError(text.to_owned()));
@@ -64,8 +69,9 @@ mod tests {
         assert_eq!("debian:6.12".parse(), Ok(series("6.12", "")));
         assert_eq!("debian:6.12-rt".parse(), Ok(series("6.12", "rt")));
         assert_eq!("debian:6.12.117+deb12-amd64".parse(), Ok(Spec::Exact("6.12.117+deb12-amd64".into())));
+        assert_eq!("built:41591a".parse(), Ok(Spec::Built("41591a".into())));
         assert_eq!("./vmlinuz".parse(), Ok(Spec::Path("./vmlinuz".into())));
-        for wrong in ["debian:6.12-rtt", "debian:six", "6.12", "debian:"] {
+        for wrong in ["debian:6.12-rtt", "debian:six", "6.12", "debian:", "built:"] {
             assert_eq!(wrong.parse::<Spec>(), Err(SpecError(wrong.into())));
         }
     }

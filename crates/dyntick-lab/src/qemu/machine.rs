@@ -2,7 +2,7 @@
 //! One virtual machine from start to end.
 
 use super::{Profile, Qemu};
-use crate::guest::{Archive, MAILBOX_BYTES, Mailbox, MailboxError, Stage};
+use crate::guest::{Archive, MAILBOX_AT, MAILBOX_BYTES, Mailbox, MailboxError, Stage};
 use dyntick_model::CommandLine;
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -97,6 +97,9 @@ pub enum Failure {
         /// What it said.
         message: String,
     },
+    /// The agent could not even leave an error.
+    #[error("the agent ended the guest in the stage '{0:?}' and delivered nothing; its console says why")]
+    Undelivered(Stage),
     /// The observations arrived damaged.
     #[error("{0}")]
     Damaged(String),
@@ -108,6 +111,18 @@ pub enum RunError {
     /// The guest failed.
     #[error(transparent)]
     Guest(#[from] Failure),
+    /// The guest image leaves no room.
+    #[error(
+        "the guest image has {image} MiB, so the guest needs at least `memory = \"{needed}M\"`, and has {memory} MiB"
+    )]
+    NoRoom {
+        /// Size of the initramfs, MiB.
+        image: u64,
+        /// What would do, MiB.
+        needed: u64,
+        /// What was given, MiB.
+        memory: u64,
+    },
     /// The host could not do its part.
     #[error("cannot {what}: {source}")]
     Host {
@@ -120,6 +135,9 @@ pub enum RunError {
     #[error(transparent)]
     Mailbox(#[from] MailboxError),
 }
+
+/// The piece of the agent's archive that says what went wrong.
+pub(crate) const ERROR: &str = "error";
 
 /// The agent leaves the machine by writing this to the debug-exit port; QEMU then ends with
 /// `2 * value + 1`, which nothing else does.
@@ -151,8 +169,7 @@ impl Machine<'_> {
         if self.accelerator == Accelerator::Icount {
             line.extend(&CommandLine::parse(VIRTUAL_COMMAND_LINE));
         }
-        let address = Mailbox::address(self.memory);
-        line.extend(&CommandLine::parse(&format!("memmap={MAILBOX_BYTES:#x}${address:#x}")));
+        line.extend(&CommandLine::parse(&Mailbox::parameter()));
         line.extend(self.append);
         line
     }
@@ -207,9 +224,7 @@ pub fn run(
     timeout: Duration,
     watch: &dyn Fn(Stage),
 ) -> Result<Ended, RunError> {
-    let memory = guest_memory(machine.memory)?;
-    let mut mailbox = Mailbox::map(&memory, Mailbox::address(machine.memory))?;
-    mailbox.put_job(job)?;
+    let (memory, mailbox) = memory_with_job(machine, job)?;
     let mut command = machine.command(&memory);
     command.arg("-serial").arg(format!("file:{}", machine.console.display()));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -219,22 +234,49 @@ pub fn run(
     if status.code() != Some(EXIT_STATUS) {
         return Err(failure(machine.console, mailbox.stage(), status, &mut child.0).into());
     }
-    let archive = Archive::from_bytes(mailbox.result().unwrap_or_default())
-        .map_err(|error| Failure::Damaged(error.to_string()))?;
-    match archive.get("error") {
-        Some(message) => Err(Failure::Agent(String::from_utf8_lossy(message).into_owned()).into()),
-        None => Ok(Ended { archive, stages }),
+    Ok(Ended { archive: delivered(&mailbox)?, stages })
+}
+
+/// What the agent left, unless that is an error.
+fn delivered(mailbox: &Mailbox) -> Result<Archive, Failure> {
+    let result = mailbox.result().ok_or(Failure::Undelivered(mailbox.stage()))?;
+    let archive = Archive::from_bytes(result).map_err(|error| Failure::Damaged(error.to_string()))?;
+    match archive.get(ERROR) {
+        Some(message) => Err(Failure::Agent(String::from_utf8_lossy(message).into_owned())),
+        None => Ok(archive),
     }
 }
 
-/// Runs a machine with its console on this terminal.
-pub fn shell(machine: &Machine, job: &[u8]) -> Result<std::process::ExitStatus, RunError> {
-    let memory = guest_memory(machine.memory)?;
-    Mailbox::map(&memory, Mailbox::address(machine.memory))?.put_job(job)?;
+/// Runs a machine with its console on this terminal. Returns what its agent left, or nothing where
+/// the guest was ended from the console or by itself.
+pub fn shell(machine: &Machine, job: &[u8]) -> Result<Option<Archive>, RunError> {
+    let (memory, mailbox) = memory_with_job(machine, job)?;
     let mut command = machine.command(&memory);
     command.args(["-serial", "mon:stdio"]);
     let mut child = Reaped(spawn(command)?);
-    child.0.wait().map_err(|source| RunError::Host { what: "wait for QEMU".into(), source })
+    let status = child.0.wait().map_err(|source| RunError::Host { what: "wait for QEMU".into(), source })?;
+    match status.code() {
+        Some(EXIT_STATUS) => Ok(Some(delivered(&mailbox)?)),
+        Some(0) => Ok(None),
+        _ => Err(Failure::Qemu { status: status.to_string(), message: String::new() }.into()),
+    }
+}
+
+/// What a guest needs beside its mailbox and twice its image (as it was loaded, and unpacked).
+const LEAST_FREE: u64 = 64 << 20;
+
+fn memory_with_job(machine: &Machine, job: &[u8]) -> Result<(File, Mailbox), RunError> {
+    let host = |source| RunError::Host { what: format!("read {}", machine.initramfs.display()), source };
+    let image = std::fs::metadata(machine.initramfs).map_err(host)?.len();
+    let needed = MAILBOX_AT + MAILBOX_BYTES + 2 * image + LEAST_FREE;
+    if machine.memory < needed {
+        let [image, needed, memory] = [image, needed, machine.memory].map(|bytes| bytes.div_ceil(1 << 20));
+        return Err(RunError::NoRoom { image, needed, memory });
+    }
+    let memory = guest_memory(machine.memory)?;
+    let mut mailbox = Mailbox::map(&memory)?;
+    mailbox.put_job(job)?;
+    Ok((memory, mailbox))
 }
 
 /// Memory without a name in any file system: nothing is left behind, however this ends.

@@ -7,6 +7,6 @@ mod profile;
 pub mod provide;
 
 pub use machine::{Accelerator, Ended, Failure, Machine, RunError, StageTimes, run, shell};
-pub(crate) use machine::{EXIT_PORT, EXIT_VALUE};
+pub(crate) use machine::{ERROR, EXIT_PORT, EXIT_VALUE};
 pub use profile::{Profile, STREAM};
 pub use provide::{Qemu, QemuError};

@@ -26,6 +26,8 @@ pub struct Qemu {
     pub binary: PathBuf,
     /// Its version, as `10.0.2`.
     pub version: String,
+    /// What its builder says of it, as `Debian 1:10.0.2+ds-2`; often empty.
+    pub build: String,
     /// Where it came from.
     pub source: String,
     /// The folder under which its files are unpacked; none for an installed one.
@@ -72,6 +74,15 @@ impl Qemu {
         command
     }
 
+    /// Its version with its build.
+    pub fn full_version(&self) -> String {
+        if self.build.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{} ({})", self.version, self.build)
+        }
+    }
+
     /// The minimal firmware qboot, where it is there: it starts the kernel without option ROMs.
     pub fn minimal_firmware(&self) -> Option<PathBuf> {
         let root = self.root.as_deref().unwrap_or(Path::new("/"));
@@ -116,8 +127,8 @@ pub fn find(cache: &Cache, progress: &dyn Fn(&str)) -> Result<Qemu, QemuError> {
 pub fn installed() -> Option<Qemu> {
     let path = std::env::var_os("PATH")?;
     let binary = std::env::split_paths(&path).map(|dir| dir.join(PROGRAM)).find(|path| path.is_file())?;
-    let version = version(&mut Command::new(&binary)).ok()?;
-    Some(Qemu { binary, version, source: "installed".to_owned(), root: None })
+    let (version, build) = version(&mut Command::new(&binary)).ok()?;
+    Some(Qemu { binary, version, build, source: "installed".to_owned(), root: None })
 }
 
 /// The one of the cache that is preferred among those that start and are fit.
@@ -134,10 +145,11 @@ fn unpacked(root: &Path) -> Result<Qemu, String> {
     let mut qemu = Qemu {
         binary: root.join("usr/bin").join(PROGRAM),
         version: String::new(),
+        build: String::new(),
         source: format!("Debian's packages, unpacked in {}", root.display()),
         root: Some(root.to_owned()),
     };
-    qemu.version = version(&mut qemu.command())?;
+    (qemu.version, qemu.build) = version(&mut qemu.command())?;
     Ok(qemu)
 }
 
@@ -215,11 +227,17 @@ fn numbers(version: &str) -> Vec<u32> {
     version.split('.').map(|number| number.parse().unwrap_or(0)).collect()
 }
 
-fn version(command: &mut Command) -> Result<String, String> {
+/// Version and build, or what the program said instead.
+fn version(command: &mut Command) -> Result<(String, String), String> {
     let output = command.arg("--version").output().map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let version = text.split("version ").nth(1).map(|rest| package_version(rest).to_owned());
-    version.ok_or_else(|| String::from_utf8_lossy(&output.stderr).trim().to_owned())
+    version_in(&text).ok_or_else(|| String::from_utf8_lossy(&output.stderr).trim().to_owned())
+}
+
+fn version_in(text: &str) -> Option<(String, String)> {
+    let rest = text.lines().next()?.split_once("version ")?.1;
+    let build = rest.split_once('(').and_then(|(_, build)| build.strip_suffix(')')).unwrap_or_default();
+    Some((package_version(rest).to_owned(), build.to_owned()))
 }
 
 #[cfg(test)]
@@ -241,6 +259,9 @@ mod tests {
     #[test]
     fn versions_of_packages_and_programs() {
         assert_eq!(package_version("1:10.0.2+ds-2+deb13u1~bpo12+1"), "10.0.2");
+        let told = "QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)\nCopyright";
+        assert_eq!(version_in(told), Some(("10.0.2".into(), "Debian 1:10.0.2+ds-2".into())));
+        assert_eq!(version_in("QEMU emulator version 11.1.0"), Some(("11.1.0".into(), String::new())));
         assert!(is_fit("10.0.2") && is_fit("11.1") && !is_fit("7.2.22") && !is_fit(""));
     }
 }

@@ -8,7 +8,8 @@ use super::Case;
 use super::matrix::Cell;
 use super::reader::{Section, Source, Value, integer, nearest, sections};
 use super::units::{Bytes, Nanos};
-use crate::guest::{Script, Task, Work};
+use crate::build::Recipe;
+use crate::guest::{Partition, Script, Task, Work};
 use crate::kernels::Spec;
 use crate::order::OWN_NAME;
 use dyntick_model::{Clock, CommandLine, CpuList};
@@ -51,6 +52,8 @@ pub struct CaseReader<'s, 'v, 't> {
     pub cell: &'v Cell<'v, 't>,
     /// `[defaults]`.
     pub defaults: &'v DeTable<'t>,
+    /// `[kernels]`.
+    pub recipes: &'v BTreeMap<String, Recipe>,
 }
 
 impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
@@ -81,6 +84,7 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
             modules: self.texts("modules"),
             tasks: self.tasks(),
             script: self.script(),
+            recipe: self.recipes.get(&standard.kernel).cloned(),
             id,
             variant,
             ..standard
@@ -112,10 +116,21 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
             return String::new();
         };
         let text = self.source().text("kernel", value).unwrap_or_default();
-        if !text.is_empty() || value.get_ref().is_str() {
-            self.source().try_value("kernel", value, text.parse::<Spec>());
+        let made_to_order = self.recipes.contains_key(&text);
+        if !made_to_order && (!text.is_empty() || value.get_ref().is_str()) {
+            self.refuse_unknown_kernel(&text, value);
         }
         text
+    }
+
+    fn refuse_unknown_kernel(&self, text: &str, value: &Value<'t>) {
+        let Err(error) = text.parse::<Spec>() else { return };
+        let names: Vec<&str> = self.recipes.keys().map(String::as_str).collect();
+        let hint = match nearest(text, &names) {
+            Some(right) => format!("; did you mean '{right}' of [kernels]?"),
+            None => String::new(),
+        };
+        self.source().problem(value.span().start, format!("kernel: {error}{hint}"));
     }
 
     fn clock(&self) -> Option<Clock> {
@@ -238,9 +253,9 @@ fn add_own_tools(case: &mut Case) {
 }
 
 fn task(section: Section<'_, '_, '_>) -> Option<Task> {
-    section.only(&["cpu", "policy", "run"]);
+    section.only(&["cpu", "policy", "run", "partition"]);
     let (fifo, work) = (policy(section), work(section).unwrap_or(Work::Spin));
-    Some(Task { cpus: cpus_of(section)?, fifo, work })
+    Some(Task { cpus: cpus_of(section)?, fifo, partition: partition(section), work })
 }
 
 fn cpus_of(section: Section<'_, '_, '_>) -> Option<CpuList> {
@@ -257,6 +272,19 @@ fn policy(section: Section<'_, '_, '_>) -> Option<u32> {
         section.source.problem(value.span().start, message);
     }
     fifo
+}
+
+fn partition(section: Section<'_, '_, '_>) -> Option<Partition> {
+    let value = section.get("partition")?;
+    match section.source.text("partition", value)?.as_str() {
+        "root" => Some(Partition::Root),
+        "isolated" => Some(Partition::Isolated),
+        other => {
+            let message = format!("partition: '{other}' is neither \"root\" nor \"isolated\"");
+            section.source.problem(value.span().start, message);
+            None
+        }
+    }
 }
 
 fn work(section: Section<'_, '_, '_>) -> Option<Work> {

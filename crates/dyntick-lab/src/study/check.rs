@@ -46,8 +46,8 @@ const FOLDERS: [Need; 2] = [
 ];
 
 /// What the agent itself cannot do without.
-const AGENT_NEEDS: [&str; 6] =
-    ["BLK_DEV_INITRD", "BINFMT_ELF", "DEVTMPFS", "DEVMEM", "EVENT_TRACING", "SERIAL_8250_CONSOLE"];
+const AGENT_NEEDS: [&str; 7] =
+    ["BLK_DEV_INITRD", "BINFMT_ELF", "DEVTMPFS", "DEVMEM", "EVENT_TRACING", "SERIAL_8250_CONSOLE", "CGROUPS"];
 
 /// Everything that this kernel cannot honour, in words with the mend; empty where it can do all.
 /// Where its configuration is not known, only what no kernel could do is told.
@@ -59,6 +59,7 @@ pub fn against_kernel(case: &Case, config: &KernelConfig) -> Vec<String> {
     problems.extend(parameters(case, config));
     problems.extend(events(case, config));
     problems.extend(files(case, config));
+    problems.extend(partitions(case, config));
     problems.extend(cpus(case, config));
     problems.extend(AGENT_NEEDS.iter().filter(|option| !config.is_enabled(option)).map(|option| {
         format!(
@@ -72,15 +73,13 @@ pub fn against_kernel(case: &Case, config: &KernelConfig) -> Vec<String> {
 
 /// What is lacking and how to get it.
 fn lack(case: &Case, what: &str, need: &Need) -> String {
-    let choose = match need.kernel {
-        "" => String::new(),
-        kernel => format!("choose {kernel}, which has it, or "),
+    let option = need.option;
+    let mend = match (&case.recipe, need.kernel) {
+        (Some(_), _) => format!("add {option}=y to the config of [kernels.{}]", case.kernel),
+        (None, "") => format!("build a kernel with {option}=y"),
+        (None, kernel) => format!("choose {kernel}, which has it, or build a kernel with {option}=y"),
     };
-    format!(
-        "{what} on {}, which was built without CONFIG_{option}: {choose}build a kernel with {option}=y",
-        case.kernel,
-        option = need.option
-    )
+    format!("{what} on {}, which was built without CONFIG_{option}: {mend}", case.kernel)
 }
 
 fn parameters(case: &Case, config: &KernelConfig) -> Vec<String> {
@@ -124,6 +123,13 @@ fn files(case: &Case, config: &KernelConfig) -> Vec<String> {
         .collect()
 }
 
+fn partitions(case: &Case, config: &KernelConfig) -> Option<String> {
+    const CPUSETS: Need = need("", "CPUSETS", "debian:6.12");
+    let asked = case.tasks.iter().any(|task| task.partition.is_some());
+    (asked && !config.is_enabled(CPUSETS.option))
+        .then(|| lack(case, "there are no cpuset partitions", &CPUSETS))
+}
+
 fn cpus(case: &Case, config: &KernelConfig) -> Option<String> {
     let limit = match config.get("NR_CPUS").and_then(|limit| limit.parse::<u32>().ok()) {
         _ if !config.is_enabled("SMP") => 1,
@@ -141,25 +147,34 @@ fn cpus(case: &Case, config: &KernelConfig) -> Option<String> {
 
 /// What no kernel could honour.
 fn against_itself(case: &Case) -> Vec<String> {
-    let mut problems = Vec::new();
-    for parameter in ["nohz_full", "rcu_nocbs", "isolcpus", "irqaffinity"] {
-        let Some(value) = case.append.get(parameter).filter(|value| !value.is_empty()) else { continue };
-        match named_cpus(parameter, value, case.cpus) {
-            Ok(cpus) => problems.extend(impossible_cpus(case, parameter, value, &cpus)),
-            Err(error) => problems.push(format!("'{parameter}={value}': {error}")),
+    let line = &case.append;
+    let lists = ["nohz_full", "rcu_nocbs", "irqaffinity"].map(|name| (name, line.cpus(name, case.cpus)));
+    let isolation = line
+        .isolation(case.cpus)
+        .map(|isolation| isolation.domain.union(&isolation.tick).union(&isolation.managed_irq));
+    let mut problems: Vec<String> = RESERVED.iter().filter_map(|reserved| refused(case, reserved)).collect();
+    for (name, cpus) in lists.into_iter().chain([("isolcpus", Some(isolation))]) {
+        let value = line.get(name).unwrap_or_default();
+        match cpus {
+            Some(Ok(cpus)) => problems.extend(impossible_cpus(case, name, value, &cpus)),
+            Some(Err(error)) => problems.push(format!("'{name}={value}': {error}")),
+            None => {}
         }
     }
     problems
 }
 
-/// The CPUs of a parameter. `isolcpus=` has flags before its list (`isolation.c:
-/// housekeeping_isolcpus_setup`); `all` is every CPU and `N` the last (`lib/bitmap-str.c`).
-fn named_cpus(parameter: &str, value: &str, cpus: u32) -> Result<CpuList, dyntick_model::CpuListError> {
-    let flags = ["nohz", "domain", "managed_irq"];
-    let words = value.split(',').filter(|word| parameter != "isolcpus" || !flags.contains(word));
-    let list = words.collect::<Vec<_>>().join(",");
-    let last = cpus.saturating_sub(1);
-    list.replace("all", &format!("0-{last}")).replace('N', &last.to_string()).parse()
+/// Parameters that the laboratory itself gives, with what they are for.
+const RESERVED: [(&str, &str); 4] = [
+    ("memmap", "the agent finds its mailbox by it"),
+    ("console", "the run's console is the serial port"),
+    ("rdinit", "the agent is the guest's first program"),
+    ("init", "the agent is the guest's first program"),
+];
+
+fn refused(case: &Case, (name, why): &(&str, &str)) -> Option<String> {
+    let value = case.append.get(name)?;
+    Some(format!("'{}' is the laboratory's own ({why}): take it out of append", written(name, value)))
 }
 
 fn impossible_cpus(case: &Case, parameter: &str, value: &str, cpus: &CpuList) -> Option<String> {
@@ -220,6 +235,13 @@ mod tests {
     }
 
     #[test]
+    fn a_kernel_made_to_order_is_mended_where_it_is_described() {
+        let own = Case { kernel: "mine".into(), recipe: Some(Default::default()), ..case("nohz_full=1") };
+        let told = only_problem(&own, &[]);
+        assert!(told.ends_with("add NO_HZ_FULL=y to the config of [kernels.mine]"), "{told}");
+    }
+
+    #[test]
     fn an_unknown_configuration_is_not_judged() {
         assert_eq!(against_kernel(&case("nohz_full=1"), &KernelConfig::default()), [] as [String; 0]);
     }
@@ -236,6 +258,9 @@ mod tests {
         told("nohz_full=all", "housekeeping");
         told("nohz_full=1-x", "'1-x' is not a CPU");
         told("isolcpus=domain,managed_irq,3", "names CPU 3");
+        told("isolcpus=domian,1", "'domian' is not a CPU");
+        told("memmap=1M$16M", "the laboratory's own");
+        told("console=tty0", "take it out of append");
         assert_eq!(
             against_kernel(&case("rcu_nocbs=all isolcpus=1-N"), &config(&["RCU_NOCB_CPU", "CPU_ISOLATION"])),
             [] as [String; 0]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The names of the figures that a study may speak of, as [`crate::figures`] makes them.
 
+use super::limits::is_event;
 use super::reader::nearest;
 use dyntick_explain::rules;
 use dyntick_model::{Softirq, TickDependency};
@@ -25,7 +26,7 @@ const PLAIN: [&str; 15] = [
 ];
 
 /// Figures that are counted by a key: `softirq:RCU`.
-const KEYED: [&str; 9] = [
+const KEYED: [&str; 10] = [
     "interruption",
     "cause",
     "cause_ns",
@@ -35,6 +36,7 @@ const KEYED: [&str; 9] = [
     "softirq",
     "tick_stop_failed",
     "interrupts",
+    "event",
 ];
 
 const INTERRUPTIONS: [&str; 13] = [
@@ -85,6 +87,7 @@ fn refuse_key(name: &str, key: &str) -> Result<(), String> {
             .collect(),
         "interruption" => INTERRUPTIONS.to_vec(),
         "cause" | "cause_ns" | "tick_cause" => return refuse_cause(key),
+        "event" if !is_event(key) => return Err(format!("'{key}' is not of the form system:name")),
         // Functions of any kernel and rows of any /proc/interrupts.
         _ => return Ok(()),
     };
@@ -108,6 +111,7 @@ fn example(figure: &str) -> &'static str {
         "softirq" => "RCU",
         "tick_stop_failed" => "SCHED",
         "interrupts" => "LOC",
+        "event" => "timer:tick_stop",
         "interruption" => "tick",
         "cause" | "cause_ns" | "tick_cause" => "workqueue:vmstat_update",
         _ => "vmstat_update",
@@ -127,9 +131,14 @@ mod tests {
 
     #[test]
     fn names_of_figures() {
-        for right in
-            ["ticks", "softirq:RCU", "tick_stop_failed:RCU_EXP", "function:any_function", "interrupts:LOC"]
-        {
+        for right in [
+            "ticks",
+            "softirq:RCU",
+            "tick_stop_failed:RCU_EXP",
+            "function:any_function",
+            "interrupts:LOC",
+            "event:timer:tick_stop",
+        ] {
             assert_eq!(refuse(right), Ok(()), "{right}");
         }
         for right in ["tick_cause:fair-server", "cause:workqueue:some_work", "interruption:tick"] {
@@ -146,5 +155,6 @@ mod tests {
         wrong("ticks:1", "has no key");
         wrong("tick_cause:fair-sever", "did you mean 'fair-server'");
         wrong("interrupts:", "lacks its key");
+        wrong("event:tick_stop", "system:name");
     }
 }

@@ -118,7 +118,8 @@ fn memory(reader: &CaseReader<'_, '_, '_>, case: &Case) {
     }
 }
 
-fn is_event(event: &str) -> bool {
+/// Whether this is of the form `system:name`.
+pub fn is_event(event: &str) -> bool {
     let word = |text: &str| {
         !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
     };

@@ -6,6 +6,7 @@ mod case;
 pub mod check;
 pub mod claims;
 mod figure;
+mod kernels;
 mod limits;
 mod matrix;
 mod parse;
@@ -15,8 +16,9 @@ mod units;
 #[cfg(test)]
 mod tests;
 
-pub use reader::{Problem, Problems};
+pub use reader::{Problem, Problems, nearest};
 
+use crate::build::Recipe;
 use crate::guest::{Script, Task};
 use claims::Claim;
 use dyntick_model::{Clock, CommandLine, CpuList};
@@ -37,6 +39,8 @@ pub struct Study {
     pub description: String,
     /// What others found.
     pub published: Option<Published>,
+    /// The kernels that are built to order, by name.
+    pub kernels: BTreeMap<String, Recipe>,
     /// The cases, matrices expanded.
     pub cases: Vec<Case>,
     /// What is judged.
@@ -80,8 +84,11 @@ pub struct Case {
     pub title: String,
     /// The matrix labels, joined by `/`; empty without a matrix.
     pub variant: String,
-    /// As [`crate::kernels::Spec`] reads it.
+    /// As [`crate::kernels::Spec`] reads it, or the name of one of the study's own.
     pub kernel: String,
+    /// How the kernel is built, where it is one of the study's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<Recipe>,
     /// The clock.
     pub clock: Clock,
     /// Number of virtual CPUs.
@@ -134,6 +141,7 @@ impl Case {
             title: name.to_owned(),
             variant: String::new(),
             kernel: kernel.to_owned(),
+            recipe: None,
             clock: Clock::Virtual,
             cpus: 2,
             memory: 512 << 20,
@@ -198,11 +206,17 @@ pub enum StudyError {
 }
 
 impl Study {
-    /// Reads a study file.
+    /// Reads a study file. Kernels that are named by a relative path are sought from its folder.
     pub fn load(path: &Path) -> Result<Self, StudyError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| StudyError::Read { path: path.to_owned(), source })?;
-        Ok(Self::parse(path, &text)?)
+        let read = |source| StudyError::Read { path: path.to_owned(), source };
+        let text = std::fs::read_to_string(path).map_err(read)?;
+        let mut study = Self::parse(path, &text)?;
+        let folder = std::path::absolute(path).map_err(read)?;
+        let folder = folder.parent().unwrap_or(Path::new("/"));
+        for case in study.cases.iter_mut().filter(|case| case.kernel.contains('/')) {
+            case.kernel = folder.join(&case.kernel).to_string_lossy().into_owned();
+        }
+        Ok(study)
     }
 
     /// Reads a study's text; `path` names it in messages.

@@ -4,13 +4,14 @@
 use super::case::{CASE_KEYS, CaseReader};
 use super::matrix::{MOST_CASES, cells};
 use super::reader::{Problems, Section, Source};
-use super::{Case, Published, PublishedFigure, Study, claims, limits};
-use std::collections::HashMap;
+use super::{Case, Published, PublishedFigure, Study, claims, kernels, limits};
+use crate::build::Recipe;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use toml::de::DeTable;
 
-const STUDY_KEYS: [&str; 8] =
-    ["title", "question", "description", "published", "defaults", "matrix", "case", "claim"];
+const STUDY_KEYS: [&str; 9] =
+    ["title", "question", "description", "published", "kernels", "defaults", "matrix", "case", "claim"];
 const OWN_CASE_KEYS: [&str; 3] = ["name", "title", "matrix"];
 
 /// Reads a study; `path` is for messages and for its name.
@@ -31,7 +32,8 @@ pub fn study(path: &Path, text: &str) -> Result<Study, Problems> {
 
 fn read(root: Section<'_, '_, '_>, path: &Path) -> Study {
     root.only(&STUDY_KEYS);
-    let cases = cases(root);
+    let kernels = kernels::read(root, path);
+    let cases = cases(root, &kernels);
     let claims = root.sections("claim", "[[claim]]");
     Study {
         name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
@@ -40,6 +42,7 @@ fn read(root: Section<'_, '_, '_>, path: &Path) -> Study {
         description: root.text("description").unwrap_or_default().trim().to_owned(),
         published: root.section("published", "[published]").map(|table| published(table, &cases)),
         claims: claims.into_iter().map(|table| claims::read(table, &cases)).collect(),
+        kernels,
         cases,
     }
 }
@@ -69,7 +72,7 @@ fn published_figure(table: Section<'_, '_, '_>, cases: &[Case]) -> PublishedFigu
     }
 }
 
-fn cases(root: Section<'_, '_, '_>) -> Vec<Case> {
+fn cases(root: Section<'_, '_, '_>, recipes: &BTreeMap<String, Recipe>) -> Vec<Case> {
     let no_table = DeTable::new();
     let defaults = root.section("defaults", "[defaults]").map(|section| section.only(&CASE_KEYS));
     let defaults = defaults.map_or(&no_table, |section| section.table);
@@ -85,7 +88,7 @@ fn cases(root: Section<'_, '_, '_>) -> Vec<Case> {
         section.only(&known);
         let own = section.section("matrix", "[case.matrix]");
         for cell in cells(shared, own, &CASE_KEYS) {
-            let reader = CaseReader { section, cell: &cell, defaults };
+            let reader = CaseReader { section, cell: &cell, defaults, recipes };
             let case = reader.case();
             limits::refuse_nonsense(&reader, &case);
             refuse_duplicate(&section, &case, &mut places);

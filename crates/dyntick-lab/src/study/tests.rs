@@ -77,6 +77,45 @@ figures = [{ label = "l", value = 12.40, unit = "s", case = "b", figure = "ticks
 }
 
 #[test]
+fn a_case_names_a_kernel_that_the_study_has_made_to_order() {
+    let text = r#"
+[kernels.full]
+source  = "debian:6.12"
+config  = ["lab", "./mine.config"]
+patches = "tick-stop-fast-path"
+[[case]]
+name = "a"
+[case.matrix]
+kernel = ["full", "debian:6.12"]
+"#;
+    let head = "title = 't'\nquestion = 'q'\n";
+    let study = parse::study(Path::new("studies/x.toml"), &format!("{head}{text}")).unwrap();
+    let recipe = study.kernels["full"].clone();
+    assert_eq!(recipe.config, ["lab", "studies/./mine.config"]);
+    assert_eq!(recipe.patches, ["tick-stop-fast-path"]);
+    let of_cases: Vec<_> = study.cases.into_iter().map(|case| (case.id, case.recipe)).collect();
+    assert_eq!(of_cases, [("a/full".into(), Some(recipe)), ("a/debian:6.12".into(), None)]);
+}
+
+#[test]
+fn a_kernel_that_cannot_be_built_is_told_with_its_place() {
+    let text = r#"title = "t"
+question = "q"
+[kernels.full]
+sources = "debian:6.12"
+config  = ["lab", "no-hz-ful"]
+[kernels.host]
+source = "linux"
+config = 7
+patches = ["fast-path"]
+[[case]]
+name = "a"
+kernel = "ful"
+"#;
+    insta::assert_snapshot!(problems(text));
+}
+
+#[test]
 fn syntax_errors_are_told_together() {
     insta::assert_snapshot!(problems("title = \nquestion = 'q'\n[[case]\nname = 'ä' x\n"), @r"
     studies/x.toml:1:9: string values must be quoted, expected literal string

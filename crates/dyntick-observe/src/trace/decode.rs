@@ -12,7 +12,10 @@ pub struct Decoded {
     pub events: Vec<Event>,
     /// Events that were lost, by CPU: refused by a full buffer, or missing between pages.
     pub lost: BTreeMap<u32, u64>,
-    /// Records of no known event or with impossible contents.
+    /// How many records of each event there are, by CPU and `system:name`: also of events that are
+    /// only counted, and also where there are none.
+    pub counts: BTreeMap<(u32, String), u64>,
+    /// Records of no recorded event or with impossible contents.
     pub undecoded: u64,
 }
 
@@ -51,11 +54,22 @@ impl Recording {
         let mut texts = Texts::default();
         let mut decoded = Decoded::default();
         for (&cpu, raw) in &self.raw {
-            let mut each = |ts, record: &[u8]| match decode_record(&readers, record, symbols, &mut texts) {
-                Some((pid, kind)) => decoded.events.push(Event { ts, cpu, pid, kind }),
-                None => decoded.undecoded += 1,
+            let mut counts = vec![0; readers.len()];
+            let mut each = |ts, record: &[u8]| {
+                let Some(reader) = reader_of(&readers, record) else {
+                    decoded.undecoded += 1;
+                    return;
+                };
+                counts[reader.index] += 1;
+                let Some(layout) = &reader.layout else { return };
+                match layout.read(record, symbols, &mut texts) {
+                    Some((pid, kind)) => decoded.events.push(Event { ts, cpu, pid, kind }),
+                    None => decoded.undecoded += 1,
+                }
             };
             let lost = ring::for_each(raw, self.metadata.page_size, &mut each);
+            let named = |reader: &Reader| ((cpu, reader.event.clone()), counts[reader.index]);
+            decoded.counts.extend(readers.values().map(named));
             let Lost { counted, uncounted_places } =
                 lost.map_err(|source| DecodeError::Ring { cpu, source })?;
             let refused = self.metadata.stats.get(&cpu).map_or(0, |stats| stats.lost);
@@ -83,6 +97,14 @@ impl Texts {
 
 /// Reads the records of one event.
 struct Reader {
+    event: String,
+    /// Its place among the counts.
+    index: usize,
+    /// None for an event that is only counted.
+    layout: Option<Layout>,
+}
+
+struct Layout {
     pid: Field,
     fields: Vec<Field>,
     make: Make,
@@ -119,35 +141,43 @@ impl Fields<'_> {
     }
 }
 
-fn readers(formats: &BTreeMap<String, String>) -> Result<HashMap<u16, Reader>, FormatError> {
-    let mut readers = HashMap::new();
+/// The readers by the number that stands in their records.
+type Readers = HashMap<u16, Reader>;
+
+fn readers(formats: &BTreeMap<String, String>) -> Result<Readers, FormatError> {
+    let mut readers = Readers::new();
     for (event, text) in formats {
         let format = Format::parse(event, text)?;
-        let Some((names, make)) = layout(event) else { continue };
         let field = |name: &str| {
             format
                 .field(name)
                 .cloned()
                 .ok_or_else(|| FormatError::NoField { event: event.clone(), field: name.into() })
         };
-        let fields = names.iter().map(|name| field(name)).collect::<Result<_, _>>()?;
-        readers.insert(format.id, Reader { pid: field("common_pid")?, fields, make });
+        let layout = match layout(event) {
+            Some((names, make)) => {
+                let fields = names.iter().map(|name| field(name)).collect::<Result<_, _>>()?;
+                Some(Layout { pid: field("common_pid")?, fields, make })
+            }
+            None => None,
+        };
+        readers.insert(format.id, Reader { event: event.clone(), index: readers.len(), layout });
     }
     Ok(readers)
 }
 
-fn decode_record(
-    readers: &HashMap<u16, Reader>,
-    record: &[u8],
-    symbols: &mut SymbolTable,
-    texts: &mut Texts,
-) -> Option<(i32, EventKind)> {
+fn reader_of<'r>(readers: &'r Readers, record: &[u8]) -> Option<&'r Reader> {
     // `common_type` is the first field of every record.
     let id = u16::from_le_bytes(record.get(..2)?.try_into().ok()?);
-    let reader = readers.get(&id)?;
-    let pid = reader.pid.number(record)? as i32;
-    let mut fields = Fields { record, fields: reader.fields.iter(), symbols, texts };
-    Some((pid, (reader.make)(&mut fields)?))
+    readers.get(&id)
+}
+
+impl Layout {
+    fn read(&self, record: &[u8], symbols: &mut SymbolTable, texts: &mut Texts) -> Option<(i32, EventKind)> {
+        let pid = self.pid.number(record)? as i32;
+        let mut fields = Fields { record, fields: self.fields.iter(), symbols, texts };
+        Some((pid, (self.make)(&mut fields)?))
+    }
 }
 
 /// Which fields an event's record is read for, and what is made of them. Field names are the same

@@ -116,7 +116,7 @@ mod tests {
         let mut record = vec![0u8; 44];
         record[4..8].copy_from_slice(&(-2i32).to_le_bytes());
         record[8..12].copy_from_slice(b"init");
-        record[24..28].copy_from_slice(&(40u32 | 4 << 16).to_le_bytes());
+        record[24..28].copy_from_slice(&(40u32 | (4 << 16)).to_le_bytes());
         record[40..44].copy_from_slice(b"eth\0");
         record[32..40].copy_from_slice(&u64::MAX.to_le_bytes());
         let field = |name| format.field(name).unwrap();

@@ -150,18 +150,18 @@ mod tests {
     #[test]
     fn every_kind_of_record() {
         let data = [
-            2 | 5 << 5,
+            2 | (5 << 5),
             7,
             8, // two words, 5 ns after the page's time
-            TIME_EXTEND | 1 << 5,
+            TIME_EXTEND | (1 << 5),
             1, // 1 + 2^27 ns later
             8 << 5,
             12,
             1,
             2, // long: 12 bytes, the length included
-            PADDING | 3 << 5,
+            PADDING | (3 << 5),
             4, // a discarded record of 4 bytes
-            TIME_STAMP | 9 << 5,
+            TIME_STAMP | (9 << 5),
             0, // the absolute time 9
             1,
             42,

@@ -145,6 +145,9 @@ fn of_case(check: &Check, case: &Case, figures: &dyn Figures) -> Result<Vec<f64>
     if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
         return Err(format!("{} has no whole run with it", case.id));
     }
+    if let Some(doubt) = figures.doubt(case, &check.figure, check.cpu) {
+        return Err(doubt);
+    }
     Ok(values)
 }
 
@@ -174,6 +177,10 @@ mod tests {
     impl Figures for Table {
         fn get(&self, case: &Case, figure: &str, _cpu: Option<u32>) -> Option<Vec<f64>> {
             self.0.iter().find(|((id, name), _)| *id == case.id && *name == figure).map(|(_, v)| v.clone())
+        }
+
+        fn doubt(&self, case: &Case, _figure: &str, _cpu: Option<u32>) -> Option<String> {
+            self.0.contains_key(&(case.id.as_str(), "lost")).then(|| "3 events were lost".to_owned())
         }
     }
 
@@ -219,6 +226,16 @@ mod tests {
             verdict.evidence[0],
             "a/debian:6.1: ticks is not known: a/debian:6.1 has no whole run with it"
         );
+    }
+
+    #[test]
+    fn what_was_counted_from_a_torn_trace_proves_nothing() {
+        let verdict = verdict(
+            "[[claim]]\ntext='few'\ncheck=[{case='a/debian:6.1',figure='ticks',is='== 0'}]",
+            &[("a/debian:6.1", "ticks", &[0.0]), ("a/debian:6.1", "lost", &[3.0])],
+        );
+        assert_eq!(verdict.summary(), "cannot be told here");
+        assert_eq!(verdict.evidence, ["a/debian:6.1: ticks is not known: 3 events were lost"]);
     }
 
     #[test]

@@ -58,6 +58,9 @@ pub trait Figures {
     /// CPUs together. None where the case has no whole run or the figure was not measured; a
     /// count of something that never happened is 0.
     fn get(&self, case: &Case, figure: &str, cpu: Option<u32>) -> Option<Vec<f64>>;
+
+    /// Why a figure of this case must not be relied on, if so.
+    fn doubt(&self, case: &Case, figure: &str, cpu: Option<u32>) -> Option<String>;
 }
 
 /// What became of a claim.

@@ -2,6 +2,7 @@
 //! `dyntick lab bench`: where the wall time of a case goes.
 
 use super::own_binary;
+use crate::output;
 use anyhow::{Context, Result};
 use clap::Args;
 use dyntick_lab::cache::Cache;
@@ -38,7 +39,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let begin = Instant::now();
     let prepared = lab.prepare(case, 0)?;
     let mut stages = vec![("prepare".to_owned(), begin.elapsed().as_secs_f64())];
-    let folder = tempfile::tempdir().context("make a folder for the run")?;
+    let folder = lab.scratch()?;
     let run = lab.run(&prepared, folder.path()).map_err(|(error, _)| error)?;
     let total = begin.elapsed().as_secs_f64();
     let names = Stage::ALL.iter().map(|stage| format!("{stage:?}").to_lowercase());
@@ -47,13 +48,13 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     stages.push(("decode and store".to_owned(), total - told));
     if arguments.json {
         let stages: serde_json::Map<_, _> = stages.into_iter().map(|(name, s)| (name, s.into())).collect();
-        println!("{}", serde_json::json!({ "case": case.id, "seconds": total, "stages": stages }));
+        output::json(&serde_json::json!({ "case": case.id, "seconds": total, "stages": stages }))?;
     } else {
-        println!("{} (wall seconds)", case.id);
+        output::line(format_args!("{} (wall seconds)", case.id))?;
         for (name, seconds) in &stages {
-            println!("{seconds:8.2}  {:4.0} %  {name}", seconds / total * 100.0);
+            output::line(format_args!("{seconds:8.2}  {:4.0} %  {name}", seconds / total * 100.0))?;
         }
-        println!("{total:8.2}         in all");
+        output::line(format_args!("{total:8.2}         in all"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,6 +2,7 @@
 //! `dyntick lab doctor`: what this machine can run.
 
 use super::own_binary;
+use crate::output;
 use anyhow::Result;
 use clap::Args;
 use dyntick_lab::cache::Cache;
@@ -30,9 +31,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         checks.push(kvm(cache)?);
     }
     if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&checks)?);
+        output::json(&checks)?;
     } else {
-        checks.iter().for_each(print);
+        checks.iter().try_for_each(print)?;
     }
     Ok(ExitCode::from(u8::from(!can_run)))
 }
@@ -53,14 +54,15 @@ fn kvm(cache: Cache) -> Result<Check> {
     })
 }
 
-fn print(check: &Check) {
+fn print(check: &Check) -> Result<()> {
     let sign = match check.state {
         State::Ok => "ok     ",
         State::Limited => "limited",
         State::Missing => "MISSING",
     };
-    println!("{sign}  {:<22} {}", check.what, check.detail);
+    output::line(format_args!("{sign}  {:<22} {}", check.what, check.detail))?;
     if let Some(mend) = &check.mend {
-        println!("{:>32} → {mend}", "");
+        output::line(format_args!("{:>32} → {mend}", ""))?;
     }
+    Ok(())
 }

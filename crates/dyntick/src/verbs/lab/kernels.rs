@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab kernels`: what can be booted here.
 
+mod diff;
+
+use crate::output;
 use anyhow::Result;
-use clap::Args;
+use clap::{Args, Subcommand};
 use dyntick_lab::cache::Cache;
 use dyntick_lab::kernels::{Entry, catalog};
 use dyntick_report::{Block, Column, Document, Table};
@@ -14,15 +17,26 @@ pub struct Arguments {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Tell in what two kernels differ: -OPTION was, +OPTION is new; the status is 1 where they do
+    Diff(diff::Arguments),
 }
 
 /// Lists the kernels.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
+    if let Some(Action::Diff(arguments)) = &arguments.action {
+        return diff::run(arguments);
+    }
     let (entries, apt_problem) = catalog(&Cache::of_user()?, &|text| eprintln!("  {text}"));
     if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&entries)?);
+        output::json(&entries)?;
     } else {
-        print!("{}", dyntick_report::terminal(&document(&entries), 100, false));
+        output::text(dyntick_report::terminal(&document(&entries), 100, false))?;
     }
     if let Some(problem) = apt_problem {
         eprintln!("dyntick: kernels by apt are not listed: {problem}");
@@ -44,6 +58,7 @@ fn document(entries: &[Entry]) -> Document {
             entry.hz.map_or("?".to_owned(), |hz| hz.to_string()),
             yes_no(entry.no_hz_full).to_owned(),
             yes_no(entry.preempt_rt).to_owned(),
+            entry.config.iter().chain(&entry.patches).cloned().collect::<Vec<_>>().join(" "),
         ]
     };
     let table = Table {
@@ -54,6 +69,7 @@ fn document(entries: &[Entry]) -> Document {
             Column::figure("HZ", ""),
             Column::text("NO_HZ_FULL"),
             Column::text("RT"),
+            Column::text("built with"),
         ],
         rows: entries.iter().map(row).collect(),
         notes: vec![

@@ -2,8 +2,10 @@
 //! `dyntick lab …`
 
 mod bench;
+mod build;
 mod doctor;
 mod kernels;
+mod named;
 mod profile;
 mod report;
 mod run;
@@ -20,7 +22,9 @@ use std::process::ExitCode;
 pub enum LabVerb {
     /// Run a study: its cases, its claims, its report
     Run(run::Arguments),
-    /// List the kernels that can be booted here
+    /// Build the kernels that a study has made to order
+    Build(build::Arguments),
+    /// List the kernels that can be booted here, or compare two
     Kernels(kernels::Arguments),
     /// Start an interactive guest
     Shell(shell::Arguments),
@@ -39,6 +43,7 @@ impl LabVerb {
     pub fn run(self) -> Result<ExitCode> {
         match self {
             LabVerb::Run(arguments) => run::run(arguments),
+            LabVerb::Build(arguments) => build::run(arguments),
             LabVerb::Kernels(arguments) => kernels::run(arguments),
             LabVerb::Shell(arguments) => shell::run(arguments),
             LabVerb::Verify(arguments) => verify::run(arguments),

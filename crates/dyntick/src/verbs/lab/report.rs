@@ -19,10 +19,11 @@ const ZOOM_NS: u64 = 100_000_000;
 /// The whole report of a study.
 pub fn document(study: &Study, results: &[CaseResult], verdicts: &[claims::Verdict]) -> Document {
     let runs: Vec<&Run> = results.iter().filter_map(|result| result.run.as_ref().ok()).collect();
-    let mut blocks =
-        vec![Block::Heading("What the measured CPUs took".into()), Block::Table(overview(&runs))];
-    blocks.extend(study.published.iter().map(|published| Block::Table(beside(published, study, &runs))));
+    let mut blocks = Vec::new();
     if !runs.is_empty() {
+        blocks.push(Block::Heading("What the measured CPUs took".into()));
+        blocks.push(Block::Table(overview(&runs)));
+        blocks.extend(study.published.iter().map(|published| Block::Table(beside(published, study, &runs))));
         blocks.push(Block::Heading("When".into()));
         blocks.push(Block::Timeline(timeline(&runs)));
         blocks.push(Block::Heading("Why, and what removes it".into()));
@@ -37,8 +38,10 @@ pub fn document(study: &Study, results: &[CaseResult], verdicts: &[claims::Verdi
         blocks.push(Block::Heading("Runs that failed".into()));
         blocks.push(Block::Failures(failures));
     }
-    blocks.push(Block::Heading("How it was measured".into()));
-    blocks.push(Block::Pairs(provenance(&runs)));
+    if !runs.is_empty() {
+        blocks.push(Block::Heading("How it was measured".into()));
+        blocks.push(Block::Pairs(provenance(&runs)));
+    }
     Document {
         title: study.title.clone(),
         question: study.question.clone(),
@@ -295,7 +298,7 @@ fn provenance(runs: &[&Run]) -> Vec<(String, String)> {
         ("kernel".to_owned(), all(|run| format!("{}, {}", run.asked.release, run.asked.kernel_source))),
         ("at rest".to_owned(), all(restless)),
         ("trace events".to_owned(), all(trace_state)),
-        ("not in the trace".to_owned(), all(missing_events)),
+        ("events that a kernel lacks".to_owned(), all(missing_events)),
     ];
     pairs.extend(runs.iter().map(|run| (name_of(run), run.asked.case.append.to_string())));
     let notes =
@@ -315,7 +318,7 @@ fn clock(clock: Clock) -> &'static str {
 }
 
 fn trace_state(run: &Run) -> String {
-    match (run.lost_events, run.undecoded) {
+    match (run.lost_events.values().sum::<u64>(), run.undecoded) {
         (0, 0) => "none lost, all understood".to_owned(),
         (lost, undecoded) => format!("{lost} LOST and {undecoded} not understood in {}", run.asked.case.id),
     }
@@ -324,7 +327,7 @@ fn trace_state(run: &Run) -> String {
 fn missing_events(run: &Run) -> String {
     let version = &run.asked.release;
     let events = match run.missing_events.is_empty() {
-        true => "nothing that was asked for".to_owned(),
+        true => "none".to_owned(),
         false => run.missing_events.join(", "),
     };
     format!("{}.{}: {events}", version.major, version.minor)

@@ -2,6 +2,7 @@
 //! `dyntick lab run`: a study from its file to its report.
 
 use super::{own_binary, report};
+use crate::output;
 use crate::progress::Display;
 use anyhow::{Result, bail};
 use clap::Args;
@@ -27,7 +28,7 @@ pub struct Arguments {
     #[arg(long, value_enum)]
     clock: Option<ClockArgument>,
     /// Run each case so often (wall clock only)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: Option<u32>,
     /// Run so many guests at a time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -66,11 +67,11 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         write_whole(&out.join("timeline.svg"), picture.as_bytes())?;
     }
     if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&json(&study, &results, &verdicts))?);
+        output::json(&json(&study, &results, &verdicts))?;
     } else {
         let colour = std::io::stdout().is_terminal();
-        print!("{}", dyntick_report::terminal(&document, COLUMNS, colour));
-        println!("\nThe report: {}", out.join("report.html").display());
+        output::text(dyntick_report::terminal(&document, COLUMNS, colour))?;
+        output::line(format_args!("\nThe report: {}", out.join("report.html").display()))?;
     }
     Ok(status(&results))
 }
@@ -93,7 +94,7 @@ fn json(study: &Study, results: &[CaseResult], verdicts: &[claims::Verdict]) -> 
         Ok(run) => serde_json::json!({
             "case": result.case.id, "repetition": result.repetition, "folder": run.folder, "asked": run.asked,
             "outcome": run.outcome, "observations": run.observations, "cpus": run.explanation.per_cpu,
-            "lost_events": run.lost_events, "undecoded": run.undecoded, "missing_events": run.missing_events,
+            "lost_events": run.lost_events.values().sum::<u64>(), "lost_events_by_cpu": run.lost_events, "undecoded": run.undecoded, "missing_events": run.missing_events,
         }),
         Err(error) => serde_json::json!({
             "case": result.case.id, "repetition": result.repetition, "failure": error.to_string(),
@@ -127,7 +128,7 @@ fn chosen(study: &Study, arguments: &Arguments) -> Result<Vec<Case>> {
             );
         }
         case.repeat = arguments.repeat.unwrap_or(case.repeat);
-        if case.repeat == 0 || (case.repeat > 1 && case.clock == Clock::Virtual) {
+        if case.repeat > 1 && case.clock == Clock::Virtual {
             bail!(
                 "--repeat {}: virtual time repeats to the bit; repeat on the wall clock (--clock wall)",
                 case.repeat

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab shell`: an interactive guest.
 
-use super::own_binary;
+use super::{named, own_binary};
 use anyhow::{Context, Result};
 use clap::Args;
 use dyntick_lab::cache::Cache;
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 /// What may be said to `lab shell`.
 #[derive(Args)]
 pub struct Arguments {
-    /// Kernel: debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, host, or a path
+    /// Kernel: debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, built:KEY, STUDY.toml:NAME, host, or a path
     #[arg(long, default_value = "debian:6.12")]
     kernel: String,
     /// Number of virtual CPUs
@@ -38,7 +38,7 @@ pub struct Arguments {
 /// The shell: one static file with all that one expects.
 const SHELL: &str = "busybox";
 
-/// Runs the guest on this terminal.
+/// Runs the guest on this terminal. The exit status is the command's; 1 where the guest failed.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let watch = |progress| {
         if let Progress::Preparing(text) = progress {
@@ -54,19 +54,32 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     if arguments.command.is_empty() {
         eprintln!("  end the guest with 'exit', or with Ctrl-A X");
     }
-    lab.shell(&case, command)?;
-    Ok(ExitCode::SUCCESS)
+    match lab.shell(&case, command) {
+        Ok(Some(status)) => Ok(ExitCode::from(status)),
+        Ok(None) => {
+            eprintln!("dyntick: the guest ended before its shell");
+            Ok(ExitCode::from(1))
+        }
+        Err(error) if error.is_guest_failure() => {
+            eprintln!("dyntick: {error}");
+            Ok(ExitCode::from(1))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The case that a study file with these words would describe, so that both obey the same rules.
 fn case(arguments: &Arguments) -> Result<Case> {
     let mut tools = arguments.tools.clone();
     tools.push(SHELL.to_owned());
+    let own = named::of_study(&arguments.kernel)?;
+    // The kernel of a study has its own recipe, and no name that is valid elsewhere.
+    let kernel = if own.is_some() { "host" } else { &arguments.kernel };
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let text = format!(
         "title = 'shell'\nquestion = 'shell'\n[[case]]\nname = 'shell'\nkernel = {}\nclock = '{}'\ncpus = {}\n\
          memory = {}\nappend = {}\ntools = {}\n",
-        quoted(&arguments.kernel),
+        quoted(kernel),
         if arguments.in_virtual_time { "virtual" } else { "wall" },
         arguments.cpus,
         quoted(&arguments.memory),
@@ -74,5 +87,9 @@ fn case(arguments: &Arguments) -> Result<Case> {
         serde_json::to_string(&tools)?,
     );
     let study = Study::parse("lab shell".as_ref(), &text)?;
-    study.cases.into_iter().next().context("no guest was described")
+    let mut case = study.cases.into_iter().next().context("no guest was described")?;
+    if let Some((name, recipe)) = own {
+        (case.kernel, case.recipe) = (name, Some(recipe));
+    }
+    Ok(case)
 }

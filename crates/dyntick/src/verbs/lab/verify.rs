@@ -2,12 +2,14 @@
 //! `dyntick lab verify`: the same run again, compared byte for byte.
 
 use super::own_binary;
+use crate::output;
 use crate::progress::Display;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dyntick_lab::cache::Cache;
 use dyntick_lab::lab::Lab;
 use dyntick_lab::store::{self, Asked};
+use dyntick_lab::study::Case;
 use dyntick_model::Clock;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -41,21 +43,31 @@ fn verify(lab: &Lab, folder: &Path) -> Result<bool> {
             case.id
         );
     }
-    let prepared = lab.prepare(case, first.asked.repetition)?;
+    let mut prepared = lab.prepare(&on_the_same_kernel(&first.asked), first.asked.repetition)?;
+    prepared.asked.case = case.clone();
     for difference in differences(&first.asked, &prepared.asked) {
-        println!("{}: {difference}: another answer may be right", case.id);
+        output::line(format_args!("{}: {difference}: another answer may be right", case.id))?;
     }
-    let again = tempfile::tempdir().context("make a folder for the second run")?;
+    let again = lab.scratch()?;
     let second = lab.run(&prepared, again.path()).map_err(|(error, _)| error)?;
     let (old, new) = (store::comparable_files(folder)?, store::comparable_files(&second.folder)?);
     let names = old.keys().chain(new.keys().filter(|name| !old.contains_key(*name)));
     let changed: Vec<&String> = names.filter(|name| old.get(*name) != new.get(*name)).collect();
     let bytes: usize = old.values().map(Vec::len).sum();
     match changed.is_empty() {
-        true => println!("{}: identical, {} files, {bytes} bytes", case.id, old.len()),
-        false => println!("{}: DIFFERENT in {changed:?}", case.id),
+        true => output::line(format_args!("{}: identical, {} files, {bytes} bytes", case.id, old.len()))?,
+        false => output::line(format_args!("{}: DIFFERENT in {changed:?}", case.id))?,
     }
     Ok(changed.is_empty())
+}
+
+/// The case with the very kernel that it ran on: a series may have a newer one by now.
+fn on_the_same_kernel(asked: &Asked) -> Case {
+    let mut case = asked.case.clone();
+    if case.kernel.starts_with("debian:") {
+        case.kernel = format!("debian:{}", asked.release);
+    }
+    case
 }
 
 /// What was not the same before either ran.
@@ -67,7 +79,8 @@ fn differences(first: &Asked, second: &Asked) -> Vec<String> {
         }
     };
     compare("QEMU", &first.qemu, &second.qemu);
-    compare("kernel", &first.kernel_source, &second.kernel_source);
+    let kernel = |asked: &Asked| format!("{} (SHA-256 {:.12})", asked.kernel_source, asked.kernel_sha256);
+    compare("kernel", &kernel(first), &kernel(second));
     compare("guest image (this program or a tool)", &first.image_sha256, &second.image_sha256);
     compare("command line", &first.command_line.to_string(), &second.command_line.to_string());
     differences

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Compiling a configured kernel, with its progress.
+
+use super::BuildError;
+use super::program::{Builder, essence, run};
+use dyntick_model::KernelConfig;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::Stdio;
+
+/// What was compiled; paths are in the folder of the objects.
+pub struct Compiled {
+    /// `uname -r`.
+    pub release: String,
+    /// The uncompressed kernel where it has a PVH entry, else the bzImage.
+    pub image: PathBuf,
+    /// Whether there are modules.
+    pub modules: bool,
+    /// How many objects it took.
+    pub objects: u32,
+}
+
+/// Progress is told at each so many objects.
+const STEP: u32 = 200;
+
+/// Compiles. `estimate` is how many objects earlier kernels took.
+pub fn compile(
+    builder: &Builder<'_>,
+    config: &KernelConfig,
+    estimate: Option<u32>,
+    progress: &dyn Fn(&str),
+) -> Result<Compiled, BuildError> {
+    let modules = config.is_enabled("MODULES") && config.iter().any(|(_, value)| value == "m");
+    let image = if config.is_enabled("PVH") { "vmlinux" } else { "bzImage" };
+    let targets = [Some(image), modules.then_some("modules")];
+    let targets: Vec<&str> = targets.into_iter().flatten().collect();
+    progress("compiling the kernel");
+    let objects = compile_targets(builder, &targets, estimate, progress)?;
+    let release = run("ask the kernel for its release", &mut builder.make(&["-s", "kernelrelease"]))?;
+    let place = if image == "vmlinux" { "vmlinux" } else { "arch/x86/boot/bzImage" };
+    Ok(Compiled {
+        release: String::from_utf8_lossy(&release.stdout).trim().to_owned(),
+        image: builder.space.objects().join(place),
+        modules,
+        objects,
+    })
+}
+
+/// Runs make, and counts the objects that it names.
+fn compile_targets(
+    builder: &Builder<'_>,
+    targets: &[&str],
+    estimate: Option<u32>,
+    progress: &dyn Fn(&str),
+) -> Result<u32, BuildError> {
+    let failed = |message: String| BuildError::Failed { what: "compile the kernel".to_owned(), message };
+    let told = |error: std::io::Error| failed(error.to_string());
+    let errors = builder.space.objects().join("dyntick.errors");
+    let mut command = builder.make(targets);
+    command.stdout(Stdio::piped()).stderr(File::create(&errors).map_err(told)?);
+    let mut child = command.spawn().map_err(told)?;
+    let mut objects = 0;
+    for line in child.stdout.take().map(BufReader::new).into_iter().flat_map(BufReader::lines) {
+        if is_object(&line.map_err(told)?) {
+            objects += 1;
+            if objects % STEP == 0 {
+                progress(&so_far(objects, estimate));
+            }
+        }
+    }
+    match child.wait().map_err(told)?.success() {
+        true => Ok(objects),
+        false => Err(failed(essence(&std::fs::read_to_string(&errors).unwrap_or_default()))),
+    }
+}
+
+fn so_far(objects: u32, estimate: Option<u32>) -> String {
+    match estimate.filter(|estimate| *estimate > objects) {
+        Some(estimate) => format!("compiled {objects} of about {estimate} objects"),
+        None => format!("compiled {objects} objects"),
+    }
+}
+
+/// As `  CC      kernel/fork.o` and `  AS [M]  x.o`.
+fn is_object(line: &str) -> bool {
+    matches!(line.split_whitespace().next(), Some("CC" | "AS"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_counted() {
+        assert!(is_object("  CC      kernel/fork.o") && is_object("  AS [M]  x.o"));
+        assert!(!is_object("  LD      vmlinux") && !is_object(""));
+        assert_eq!(so_far(200, Some(1200)), "compiled 200 of about 1200 objects");
+        assert_eq!(so_far(1400, Some(1200)), "compiled 1400 objects");
+    }
+}

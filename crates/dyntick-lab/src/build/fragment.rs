@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Configuration fragments: read, laid over one another, and written as one.
+
+use std::collections::BTreeMap;
+
+/// The options that follow, up to an empty line, are wanted of those sources that know them.
+const WHERE_KNOWN: &str = "# dyntick: where known";
+
+/// A value that an option shall have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// As a configuration file has it; `n` for what is not set.
+    pub value: String,
+    /// File and line.
+    pub place: String,
+    /// Whether a source without this option will do.
+    pub where_known: bool,
+}
+
+/// Options by name, without `CONFIG_`.
+pub type Options = BTreeMap<String, Wanted>;
+
+/// A line that is none of a fragment.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: '{line}' is neither 'CONFIG_NAME=value' nor '# CONFIG_NAME is not set' nor a comment")]
+pub struct FragmentError {
+    /// File and line.
+    pub place: String,
+    /// What stands there.
+    pub line: String,
+}
+
+/// Reads a fragment; `file` names it in messages. Where an option stands twice, the last counts.
+pub fn parse(file: &str, text: &str) -> Result<Options, FragmentError> {
+    let mut options = Options::new();
+    let mut where_known = false;
+    for (number, line) in text.lines().map(str::trim).enumerate() {
+        let place = format!("{file}:{}", number + 1);
+        where_known = line == WHERE_KNOWN || (where_known && !line.is_empty());
+        match setting(line) {
+            Some((option, value)) => {
+                options.insert(option.to_owned(), Wanted { value: value.to_owned(), place, where_known });
+            }
+            None if line.is_empty() || line.starts_with('#') => {}
+            None => return Err(FragmentError { place, line: line.to_owned() }),
+        }
+    }
+    Ok(options)
+}
+
+/// Option and value of a line, if it has any.
+fn setting(line: &str) -> Option<(&str, &str)> {
+    let unset = line.strip_prefix("# CONFIG_").and_then(|rest| rest.strip_suffix(" is not set"));
+    let (option, value) = match unset {
+        Some(option) => (option, "n"),
+        None => line.strip_prefix("CONFIG_")?.split_once('=')?,
+    };
+    let named = !option.is_empty() && option.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    (named && !value.is_empty()).then_some((option, value))
+}
+
+/// The later fragment wins.
+pub fn merge(fragments: impl IntoIterator<Item = Options>) -> Options {
+    fragments.into_iter().fold(Options::new(), |mut all, fragment| {
+        all.extend(fragment);
+        all
+    })
+}
+
+/// As a configuration file.
+pub fn render(options: &Options) -> String {
+    let line = |(option, wanted): (&String, &Wanted)| match wanted.value.as_str() {
+        "n" => format!("# CONFIG_{option} is not set\n"),
+        value => format!("CONFIG_{option}={value}\n"),
+    };
+    options.iter().map(line).collect()
+}
+
+/// Whether a text is a whole configuration, as kconfig itself writes it.
+pub fn is_whole(text: &str) -> bool {
+    text.lines().take(3).any(|line| line.starts_with("# Automatically generated file"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_later_fragment_wins() {
+        let lab = parse("lab.config", "# why\nCONFIG_HZ_250=y\nCONFIG_PVH=y\n").unwrap();
+        let hz = parse("hz.config", "# CONFIG_HZ_250 is not set\nCONFIG_HZ_1000=y\n").unwrap();
+        let merged = merge([lab, hz]);
+        assert_eq!(render(&merged), "CONFIG_HZ_1000=y\n# CONFIG_HZ_250 is not set\nCONFIG_PVH=y\n");
+        assert_eq!(merged["HZ_250"].place, "hz.config:1");
+    }
+
+    #[test]
+    fn options_that_only_some_sources_have() {
+        let text = "CONFIG_A=y\n# dyntick: where known\nCONFIG_B=y\nCONFIG_C=m\n\nCONFIG_D=y\n";
+        let options = parse("f", text).unwrap();
+        let known: Vec<bool> = options.values().map(|wanted| wanted.where_known).collect();
+        assert_eq!(known, [false, true, true, false]);
+    }
+
+    #[test]
+    fn what_is_no_fragment_is_told_with_its_line() {
+        let error = |text: &str| parse("f.config", text).unwrap_err().to_string();
+        assert!(error("\nNO_HZ_FULL=y\n").starts_with("f.config:2: 'NO_HZ_FULL=y' is neither"));
+        assert!(error("CONFIG_A\n").contains("f.config:1"));
+        assert!(is_whole("#\n# Automatically generated file; DO NOT EDIT.\n") && !is_whole("CONFIG_A=y\n"));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_rendered_is_read_again(
+            options in prop::collection::btree_map("[A-Z][A-Z0-9_]{0,9}", "[ynm0-9]|\"[a-z ]{0,5}\"", 0..20)
+        ) {
+            let wanted = |value: &String| Wanted { value: value.clone(), place: String::new(), where_known: false };
+            let options: Options = options.iter().map(|(name, value)| (name.clone(), wanted(value))).collect();
+            let read = parse("f", &render(&options)).unwrap();
+            let plain = |options: &Options| -> Vec<(String, String)> {
+                options.iter().map(|(name, wanted)| (name.clone(), wanted.value.clone())).collect()
+            };
+            prop_assert_eq!(plain(&read), plain(&options));
+        }
+
+        #[test]
+        fn never_panics(text in "(?s).{0,200}") { let _ = parse("f", &text); }
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a built kernel is known by: all that decides its bytes, and nothing else.
+
+use super::recipe::{Part, Parts};
+use super::toolchain::Toolchain;
+use sha2::{Digest, Sha256};
+
+/// Raised when the way of building changes what comes out of it.
+const FORMAT: &str = "1";
+
+/// The key of a kernel: 16 hexadecimal digits. Names and paths of the parts have no share in it,
+/// only their texts.
+pub fn of(parts: &Parts, source: &str, toolchain: &Toolchain) -> String {
+    let mut hash = Sha256::new();
+    // With its length before each piece, no two different lists give the same bytes.
+    let mut put = |piece: &str| {
+        hash.update((piece.len() as u64).to_le_bytes());
+        hash.update(piece);
+    };
+    put(FORMAT);
+    put(source);
+    for list in [&parts.config, &parts.patches] {
+        put(&list.len().to_string());
+        for Part { text, file, .. } in list {
+            put(file.rsplit('.').next().unwrap_or_default());
+            put(text);
+        }
+    }
+    put(&toolchain.version);
+    for (name, value) in &toolchain.environment {
+        put(name);
+        put(value);
+    }
+    hex::encode(&hash.finalize()[..8])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn part(text: &str) -> Part {
+        Part { name: "x".into(), file: "x.config".into(), text: text.into() }
+    }
+
+    fn parts(config: &[String], patches: &[String]) -> Parts {
+        let all = |texts: &[String]| texts.iter().map(|text| part(text)).collect();
+        Parts { source: "s".into(), config: all(config), patches: all(patches) }
+    }
+
+    fn gcc() -> Toolchain {
+        Toolchain { version: "gcc 12".into(), environment: Vec::new(), ccache: false }
+    }
+
+    #[test]
+    fn names_do_not_matter_and_texts_do() {
+        let one = parts(&["CONFIG_A=y\n".into()], &[]);
+        let mut renamed = one.clone();
+        renamed.config[0].name = "y".into();
+        renamed.config[0].file = "elsewhere/y.config".into();
+        assert_eq!(of(&one, "s", &gcc()), of(&renamed, "s", &gcc()));
+        assert_eq!(of(&one, "s", &gcc()), "41591a4707e0fb05", "a key of today is one of tomorrow");
+        let newer = Toolchain { version: "gcc 14".into(), ..gcc() };
+        assert_ne!(of(&one, "s", &gcc()), of(&one, "s", &newer));
+        assert_ne!(of(&one, "s", &gcc()), of(&one, "t", &gcc()));
+        let flagged = Toolchain { environment: vec![("KCFLAGS".into(), "-O3".into())], ..gcc() };
+        assert_ne!(of(&one, "s", &gcc()), of(&one, "s", &flagged));
+    }
+
+    proptest! {
+        #[test]
+        fn other_parts_another_key(
+            a in prop::collection::vec(".{0,8}", 0..4), b in prop::collection::vec(".{0,8}", 0..4),
+            c in prop::collection::vec(".{0,8}", 0..4), d in prop::collection::vec(".{0,8}", 0..4),
+        ) {
+            let same = a == c && b == d;
+            prop_assert_eq!(of(&parts(&a, &b), "s", &gcc()) == of(&parts(&c, &d), "s", &gcc()), same);
+        }
+    }
+}

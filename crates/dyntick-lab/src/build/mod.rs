@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Kernels made to order: a source, configuration fragments and patches, built once and kept.
+//!
+//! [`Recipe`] is what a study asks for, [`Parts`] are the same with every text read, and their
+//! [`key`] names the kernel in the cache: equal parts and an equal compiler give an equal kernel,
+//! to the bit.
+
+mod compile;
+mod configure;
+mod fragment;
+mod kconfig;
+mod key;
+mod patches;
+mod program;
+mod recipe;
+mod shipped;
+mod source;
+mod toolchain;
+mod workspace;
+
+mod built;
+
+pub use built::{Built, all};
+pub use fragment::FragmentError;
+pub use patches::PatchError;
+pub use recipe::{Part, Parts, Recipe};
+pub use source::{SourceError, check as check_source};
+pub use toolchain::lacks;
+
+use recipe::is_path;
+
+use crate::apt::AptError;
+use crate::cache::{Cache, CacheError};
+use dyntick_model::KernelConfig;
+use std::path::{Path, PathBuf};
+use workspace::Workspace;
+
+/// Why a kernel could not be built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// A fragment or patch of this name does not come with dyntick.
+    #[error("{0}")]
+    NoSuchPart(String),
+    /// A file of the recipe cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The source.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// A fragment.
+    #[error(transparent)]
+    Fragment(#[from] FragmentError),
+    /// A patch.
+    #[error(transparent)]
+    Patch(#[from] PatchError),
+    /// apt.
+    #[error(transparent)]
+    Apt(#[from] AptError),
+    /// The cache.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// A program that building needs is not installed.
+    #[error("building a kernel needs '{program}': apt-get install {package}")]
+    Missing {
+        /// The program.
+        program: String,
+        /// Its package in Debian.
+        package: String,
+    },
+    /// A program failed.
+    #[error("cannot {what}:\n{message}")]
+    Failed {
+        /// What was tried.
+        what: String,
+        /// What the program said.
+        message: String,
+    },
+    /// Options that did not become what the fragments say.
+    #[error("the configuration did not take:\n{}", .0.join("\n"))]
+    NotTaken(Vec<String>),
+    /// What the kernel is wanted for is impossible with its configuration.
+    #[error("{}", .0.join("\n"))]
+    Unfit(Vec<String>),
+}
+
+/// What is wrong with the name of a fragment, if it is none; files are looked for only when building.
+pub fn lacking_fragment(name: &str) -> Option<String> {
+    (!is_path(name) && shipped::FRAGMENTS.find(name).is_none()).then(|| shipped::FRAGMENTS.lack(name))
+}
+
+/// What is wrong with the name of a patch likewise.
+pub fn lacking_patch(name: &str) -> Option<String> {
+    (!is_path(name) && shipped::PATCHES.find(name).is_none()).then(|| shipped::PATCHES.lack(name))
+}
+
+/// Looks at a configuration before the kernel is compiled; what it returns is wrong with it.
+pub type Accept<'a> = &'a dyn Fn(&KernelConfig) -> Vec<String>;
+
+/// The kernel of a recipe: out of the cache, or built now. `progress` is told each step.
+pub fn build(
+    recipe: &Recipe,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+    accept: Accept<'_>,
+) -> Result<Built, BuildError> {
+    let parts = recipe.load()?;
+    let source = source::identify(&parts.source, cache, progress)?;
+    let toolchain = toolchain::find()?;
+    let key = key::of(&parts, &source.id, &toolchain);
+    let folder = cache.folder(&built::entry(&key), |folder| {
+        make(&parts, &source, &toolchain, &key, folder, cache, progress, accept)
+    })?;
+    built::read(&folder)
+}
+
+/// Fills `folder` with the kernel.
+#[expect(clippy::too_many_arguments, reason = "what a build is made of")]
+fn make(
+    parts: &Parts,
+    source: &source::Source,
+    toolchain: &toolchain::Toolchain,
+    key: &str,
+    folder: &Path,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+    accept: Accept<'_>,
+) -> Result<(), BuildError> {
+    let begin = std::time::Instant::now();
+    let pristine = source.fetch(cache, progress)?;
+    let space = Workspace::open(cache, &source.key, &pristine)?;
+    patches::apply(&parts.patches, &space.tree(), progress)?;
+    let builder = program::Builder { space: &space, toolchain, cache };
+    let config = configure::configure(parts, &builder)?;
+    let problems = accept(&config);
+    if !problems.is_empty() {
+        return Err(BuildError::Unfit(problems));
+    }
+    let estimate = all(cache).iter().map(|built| built.objects).max();
+    let compiled = compile::compile(&builder, &config, estimate, progress)?;
+    let record = Built {
+        key: key.to_owned(),
+        source: source.description(),
+        compiler: toolchain.version.clone(),
+        config: parts.config.iter().map(|part| part.name.clone()).collect(),
+        patches: parts.patches.iter().map(|part| part.name.clone()).collect(),
+        patch_texts: parts.patches.iter().map(|part| part.text.clone()).collect(),
+        release: compiled.release.clone(),
+        objects: compiled.objects,
+        seconds: begin.elapsed().as_secs(),
+        folder: folder.to_owned(),
+    };
+    built::keep(&record, &compiled, &builder, folder)
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Changes to a source tree: `*.patch` by patch(1), `*.cocci` by spatch(1).
+
+use super::recipe::Part;
+use super::workspace::unshare;
+use super::{BuildError, toolchain};
+use std::path::Path;
+use std::process::Command;
+
+/// Why a patch was not applied.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PatchError {
+    /// A hunk that does not fit.
+    #[error("the patch {patch} does not fit this source: {}", .failures.join("; "))]
+    Fits {
+        /// The patch.
+        patch: String,
+        /// File and hunk of each failure.
+        failures: Vec<String>,
+    },
+    /// A semantic patch that found nothing.
+    #[error(
+        "the semantic patch {0} changed nothing in this source: its pattern matches nowhere in the files that it names (// Files: …)"
+    )]
+    ChangedNothing(String),
+    /// Neither of the two kinds.
+    #[error("{0} is neither a .patch, .diff nor .cocci file")]
+    Kind(String),
+    /// A diff that names no file.
+    #[error("the patch {0} holds no change")]
+    Empty(String),
+    /// A path that leads out of the tree.
+    #[error("the patch {patch} would change '{file}', which is not in the source tree")]
+    Outside {
+        /// The patch.
+        patch: String,
+        /// The path.
+        file: String,
+    },
+}
+
+/// A line of a semantic patch that names the files or folders that it is for; without it the whole
+/// tree is looked through, which takes minutes.
+const FILES: &str = "// Files:";
+
+/// Applies the patches in their order.
+pub fn apply(patches: &[Part], tree: &Path, progress: &dyn Fn(&str)) -> Result<(), BuildError> {
+    for patch in patches {
+        progress(&format!("applying {}", patch.name));
+        match patch.file.rsplit('.').next() {
+            Some("patch" | "diff") => apply_diff(&patch.name, &patch.text, tree)?,
+            Some("cocci") => apply_diff(&patch.name, &diff_of_rule(patch, tree)?, tree)?,
+            _ => return Err(PatchError::Kind(patch.name.clone()).into()),
+        }
+    }
+    Ok(())
+}
+
+/// Applies a diff whose paths have one folder before them (`-p1`). Lines may have moved; their
+/// surroundings may not differ.
+fn apply_diff(name: &str, diff: &str, tree: &Path) -> Result<(), BuildError> {
+    let files = changed_files(diff);
+    if files.is_empty() {
+        return Err(PatchError::Empty(name.to_owned()).into());
+    }
+    for file in files {
+        let inside =
+            Path::new(&file).components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        if !inside {
+            return Err(PatchError::Outside { patch: name.to_owned(), file }.into());
+        }
+        let path = tree.join(file);
+        unshare(&path).map_err(|error| crate::cache::CacheError::from_io(&path, error))?;
+    }
+    let input = tempfile(diff)?;
+    let mut patch = Command::new("patch");
+    patch.args([
+        "-p1",
+        "--fuzz=0",
+        "--batch",
+        "--forward",
+        "--no-backup-if-mismatch",
+        "--reject-file=-",
+        "-i",
+    ]);
+    patch.arg(input.path()).current_dir(tree).env("LC_ALL", "C");
+    let output = patch.output().map_err(|error| failed(name, &error.to_string()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stdout);
+    match failures(&said) {
+        none if none.is_empty() => {
+            Err(failed(name, &format!("{said}{}", String::from_utf8_lossy(&output.stderr))))
+        }
+        failures => Err(PatchError::Fits { patch: name.to_owned(), failures }.into()),
+    }
+}
+
+fn failed(name: &str, message: &str) -> BuildError {
+    BuildError::Failed { what: format!("apply the patch {name}"), message: message.trim().to_owned() }
+}
+
+fn tempfile(text: &str) -> Result<tempfile::NamedTempFile, BuildError> {
+    let written = || {
+        let mut file = tempfile::NamedTempFile::new()?;
+        std::io::Write::write_all(&mut file, text.as_bytes())?;
+        Ok(file)
+    };
+    written().map_err(|error: std::io::Error| {
+        crate::cache::CacheError::from_io(&std::env::temp_dir(), error).into()
+    })
+}
+
+/// The files that a diff changes, without their first folder.
+fn changed_files(diff: &str) -> Vec<String> {
+    let named = |line: &str| {
+        let path = line.strip_prefix("--- ").or_else(|| line.strip_prefix("+++ "))?;
+        let path = path.split('\t').next()?.trim();
+        (path != "/dev/null").then(|| path.split_once('/').map_or(path, |(_, inner)| inner).to_owned())
+    };
+    // Only before the first hunk of a file are these its name; in a hunk they are changed lines.
+    let mut files: Vec<String> = Vec::new();
+    let (mut old, mut new) = (0, 0);
+    for line in diff.lines() {
+        if let Some(counts) = hunk(line) {
+            (old, new) = counts;
+        } else if old == 0 && new == 0 {
+            files.extend(named(line));
+        } else {
+            let (minus, plus) = (line.starts_with('-'), line.starts_with('+'));
+            let context = !minus && !plus && !line.starts_with('\\');
+            old -= u32::from((minus || context) && old > 0);
+            new -= u32::from((plus || context) && new > 0);
+        }
+    }
+    files.sort();
+    files.dedup();
+    files
+}
+
+/// How many old and new lines `@@ -1,5 +1,6 @@` announces.
+fn hunk(line: &str) -> Option<(u32, u32)> {
+    let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
+    let new = rest.split_once(" @@")?.0;
+    let count = |range: &str| range.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok());
+    Some((count(old)?, count(new)?))
+}
+
+/// From what patch(1) says: the file and number of each hunk that failed.
+fn failures(said: &str) -> Vec<String> {
+    let mut file = "";
+    let mut failures = Vec::new();
+    for line in said.lines() {
+        let begins = line.strip_prefix("patching file ").or_else(|| line.strip_prefix("checking file "));
+        file = begins.unwrap_or(file).trim_matches('\'');
+        if line.starts_with("can't find file to patch") {
+            failures.push(format!("it changes a file that is not there ({line})"));
+        } else if line.starts_with("Hunk #") && (line.contains(" FAILED") || line.contains(" ignored")) {
+            failures.push(format!("{file}: {}", line.trim_end_matches('.')));
+        } else if line.contains("Reversed (or previously applied) patch detected") {
+            failures.push(format!("{file}: it is already in this source"));
+        }
+    }
+    failures
+}
+
+/// What a semantic patch would change, as a diff.
+fn diff_of_rule(rule: &Part, tree: &Path) -> Result<String, BuildError> {
+    if toolchain::find_program("spatch").is_none() {
+        return Err(BuildError::Missing { program: "spatch".into(), package: "coccinelle".into() });
+    }
+    let file = tempfile::Builder::new().suffix(".cocci").tempfile();
+    let file = file.map_err(|error| failed(&rule.name, &error.to_string()))?;
+    std::fs::write(file.path(), &rule.text).map_err(|error| failed(&rule.name, &error.to_string()))?;
+    let mut spatch = Command::new("spatch");
+    spatch.args(["--very-quiet", "--patch", ".", "--sp-file"]).arg(file.path());
+    spatch.args(places(&rule.text)).current_dir(tree).env("LC_ALL", "C");
+    let output = spatch.output().map_err(|error| failed(&rule.name, &error.to_string()))?;
+    let message = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        return Err(failed(&rule.name, &message));
+    }
+    let diff = String::from_utf8_lossy(&output.stdout).into_owned();
+    match changed_files(&diff).is_empty() {
+        true => Err(PatchError::ChangedNothing(rule.name.clone()).into()),
+        false => Ok(diff),
+    }
+}
+
+/// The files that a semantic patch names, else the whole tree.
+fn places(rule: &str) -> Vec<String> {
+    let named = rule.lines().filter_map(|line| line.strip_prefix(FILES));
+    let named: Vec<String> = named.flat_map(str::split_whitespace).map(str::to_owned).collect();
+    if named.is_empty() { vec!["--dir".to_owned(), ".".to_owned()] } else { named }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "--- a/kernel/x.c\n+++ b/kernel/x.c\n@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n";
+
+    fn tree() -> tempfile::TempDir {
+        let tree = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(tree.path().join("kernel")).unwrap();
+        std::fs::write(tree.path().join("kernel/x.c"), "one\ntwo\nthree\n").unwrap();
+        tree
+    }
+
+    fn part(file: &str, text: &str) -> Part {
+        Part { name: file.into(), file: file.into(), text: text.into() }
+    }
+
+    fn applied(file: &str, text: &str, tree: &Path) -> Result<(), String> {
+        apply(&[part(file, text)], tree, &|_| ()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_patch_changes_a_copy_and_not_the_file_that_is_linked() {
+        let tree = tree();
+        let pristine = tree.path().join("pristine.c");
+        std::fs::hard_link(tree.path().join("kernel/x.c"), &pristine).unwrap();
+        applied("x.patch", GOOD, tree.path()).unwrap();
+        assert_eq!(std::fs::read_to_string(tree.path().join("kernel/x.c")).unwrap(), "one\nzwei\nthree\n");
+        assert_eq!(std::fs::read_to_string(pristine).unwrap(), "one\ntwo\nthree\n");
+    }
+
+    #[test]
+    fn a_hunk_that_fails_is_told_with_its_file() {
+        let wrong = applied("x.patch", &GOOD.replace("-two", "-deux"), tree().path()).unwrap_err();
+        assert_eq!(wrong, "the patch x.patch does not fit this source: kernel/x.c: Hunk #1 FAILED at 1");
+        let fuzzy = applied("x.patch", &GOOD.replace(" one", " eins"), tree().path()).unwrap_err();
+        assert!(fuzzy.contains("kernel/x.c: Hunk #1"), "fuzz is no fit: {fuzzy}");
+        let missing = applied("x.patch", &GOOD.replace("x.c", "y.c"), tree().path()).unwrap_err();
+        assert!(missing.contains("not there"), "{missing}");
+        let tree = tree();
+        applied("x.patch", GOOD, tree.path()).unwrap();
+        let twice = applied("x.patch", GOOD, tree.path()).unwrap_err();
+        assert!(twice.contains("already"), "{twice}");
+    }
+
+    #[test]
+    fn what_is_no_patch_is_told() {
+        let tree = tree();
+        assert!(applied("x.patch", "words\n", tree.path()).unwrap_err().contains("holds no change"));
+        assert!(applied("x.txt", GOOD, tree.path()).unwrap_err().contains("neither"));
+        let outside = GOOD.replace("b/kernel/x.c", "b/../x.c");
+        assert!(applied("x.patch", &outside, tree.path()).unwrap_err().contains("'../x.c'"));
+    }
+
+    #[test]
+    fn names_of_files_are_no_changed_lines() {
+        let diff =
+            "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n--- a/inner\n+++ b/inner\n x\n--- a/g\n+++ /dev/null\n";
+        assert_eq!(changed_files(diff), ["f", "g"]);
+    }
+
+    #[test]
+    fn a_semantic_patch_changes_what_it_names() {
+        if toolchain::find_program("spatch").is_none() {
+            return;
+        }
+        let tree = tempfile::tempdir().unwrap();
+        std::fs::write(tree.path().join("x.c"), "int f(void)\n{\n\treturn old(1);\n}\n").unwrap();
+        let rule = "// Files: x.c\n@@ expression e; @@\n- old(e)\n+ new(e)\n";
+        applied("r.cocci", rule, tree.path()).unwrap();
+        assert!(std::fs::read_to_string(tree.path().join("x.c")).unwrap().contains("new(1)"));
+        let again = applied("r.cocci", rule, tree.path()).unwrap_err();
+        assert!(again.contains("changed nothing"), "{again}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn never_panics(text in "(?s)([-+@ ]{0,4}[a-z0-9/, @]{0,12}\n?){0,30}") {
+            let _ = changed_files(&text);
+            let _ = failures(&text);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a kernel is made of, as a study says it, and the same with its files read.
+
+use super::{BuildError, shipped};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// What a study asks for. Paths stand as they are found from the working folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Recipe {
+    /// `debian:6.12`, a tarball, `git:REPOSITORY#REVISION`, or the folder of a source tree.
+    pub source: String,
+    /// Fragments by name or path, or one whole configuration by path; later ones win.
+    pub config: Vec<String>,
+    /// Patches by name or path, in the order in which they are applied.
+    #[serde(default)]
+    pub patches: Vec<String>,
+}
+
+/// A recipe whose files have been read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// As in the recipe.
+    pub source: String,
+    /// The fragments.
+    pub config: Vec<Part>,
+    /// The patches.
+    pub patches: Vec<Part>,
+}
+
+/// One fragment or patch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its name or path, as it was asked for.
+    pub name: String,
+    /// Its file name, which tells the kind of a patch.
+    pub file: String,
+    /// What stands in it.
+    pub text: String,
+}
+
+impl Recipe {
+    /// The same with paths as they are found from the working folder, where they were meant from
+    /// `folder`.
+    pub fn relative_to(mut self, folder: &Path) -> Self {
+        let place = |name: &mut String| {
+            if is_path(name) {
+                *name = folder.join(&*name).to_string_lossy().into_owned();
+            }
+        };
+        self.config.iter_mut().chain(&mut self.patches).for_each(place);
+        if let Some(rest) = self.source.strip_prefix("git:") {
+            if rest.starts_with('.') {
+                self.source = format!("git:{}", folder.join(rest).to_string_lossy());
+            }
+        } else if !self.source.starts_with("debian:") {
+            place(&mut self.source);
+        }
+        self
+    }
+
+    /// Reads the fragments and patches.
+    pub fn load(&self) -> Result<Parts, BuildError> {
+        let fragment = |name: &String| part(name, &shipped::FRAGMENTS);
+        let patch = |name: &String| part(name, &shipped::PATCHES);
+        Ok(Parts {
+            source: self.source.clone(),
+            config: self.config.iter().map(fragment).collect::<Result<_, _>>()?,
+            patches: self.patches.iter().map(patch).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// Whether a name in a recipe is a path: shipped parts have names without a slash.
+pub fn is_path(name: &str) -> bool {
+    name.contains('/') || PathBuf::from(name).extension().is_some()
+}
+
+fn part(name: &str, shipped: &shipped::Parts) -> Result<Part, BuildError> {
+    if is_path(name) {
+        let read = std::fs::read_to_string(name);
+        let text = read.map_err(|source| BuildError::Read { path: name.into(), source })?;
+        return Ok(Part { name: name.to_owned(), file: name.to_owned(), text });
+    }
+    match shipped.find(name) {
+        Some((file, text)) => Ok(Part { name: name.to_owned(), file, text }),
+        None => Err(BuildError::NoSuchPart(shipped.lack(name))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_paths() {
+        let recipe = Recipe {
+            source: "../linux".into(),
+            config: vec!["lab".into(), "mine.config".into(), "/etc/x".into()],
+            patches: vec!["a/b.cocci".into()],
+        };
+        let placed = recipe.relative_to(Path::new("studies"));
+        assert_eq!(placed.source, "studies/../linux");
+        assert_eq!(placed.config, ["lab", "studies/mine.config", "/etc/x"]);
+        assert_eq!(placed.patches, ["studies/a/b.cocci"]);
+        let debian = Recipe { source: "debian:6.12".into(), ..Recipe::default() };
+        assert_eq!(debian.clone().relative_to(Path::new("studies")), debian);
+    }
+
+    #[test]
+    fn what_is_not_shipped_is_told_with_its_neighbour() {
+        let recipe = |name: &str| Recipe { config: vec![name.into()], ..Recipe::default() };
+        assert!(recipe("lab").load().unwrap().config[0].text.contains("CONFIG_PVH=y"));
+        let error = recipe("preempt_rt").load().unwrap_err().to_string();
+        assert!(error.contains("did you mean 'preempt-rt'?"), "{error}");
+        assert!(matches!(recipe("./no.config").load(), Err(BuildError::Read { .. })));
+    }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Kernel sources: what they are known by, and a pristine tree of each in the cache.
+
+mod debian;
+mod git;
+mod tree;
+mod unpack;
+
+use super::BuildError;
+use crate::apt::Package;
+use crate::cache::{Cache, ensure_space};
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+
+/// Why there is no such source.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The text names none.
+    #[error(
+        "'{0}' names no kernel source: write debian:6.1, debian:6.12, the path of a .tar.xz, .tar.gz or .tar.zst, git:REPOSITORY#REVISION, or the folder of a source tree"
+    )]
+    Spec(String),
+    /// No such package.
+    #[error("Debian offers no package linux-source-{0}, and the cache holds none")]
+    NotOffered(String),
+    /// A file cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Something else than a kernel.
+    #[error("{0} is no kernel source: it has no Kconfig and Makefile in its outermost folder")]
+    NotAKernel(String),
+    /// An archive that is damaged or of an unknown kind.
+    #[error("cannot unpack {what}: {reason}")]
+    Unpack {
+        /// Which.
+        what: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A source that is known to be there.
+pub struct Source {
+    /// All that decides its contents: a package with its version, a commit, or a hash.
+    pub id: String,
+    /// Its name in the cache.
+    pub key: String,
+    kind: Kind,
+}
+
+enum Kind {
+    /// A package, which need not be asked of the mirror once it is unpacked.
+    Debian(Package),
+    Tarball(PathBuf),
+    Git(git::Commit),
+    Tree(tree::Tree),
+}
+
+/// Where sources are in the cache.
+const FOLDER: &str = "sources";
+
+/// Linux 6.12 unpacked takes 1.5 GiB.
+const BYTES: u64 = 2 << 30;
+
+/// Whether a text can name a source; what it names is looked for only when building.
+pub fn check(text: &str) -> Result<(), SourceError> {
+    let fits = match text.strip_prefix("debian:") {
+        Some(series) => debian::is_series(series),
+        None => !text.is_empty() && (text.starts_with("git:") || super::recipe::is_path(text)),
+    };
+    if fits { Ok(()) } else { Err(SourceError::Spec(text.to_owned())) }
+}
+
+/// Finds out what a text names, without unpacking it.
+pub fn identify(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Source, BuildError> {
+    check(text)?;
+    if let Some(series) = text.strip_prefix("debian:") {
+        let package = debian::newest(series, cache, progress)?;
+        let (name, version) = &package;
+        let key = format!("{name}_{}", version.replace([':', '/'], "_"));
+        return Ok(Source {
+            id: format!("Debian package {name} {version}"),
+            key,
+            kind: Kind::Debian(package),
+        });
+    }
+    if let Some(text) = text.strip_prefix("git:") {
+        let commit = git::find(text, cache, progress)?;
+        return Ok(keyed(format!("git commit {}", commit.hash), Kind::Git(commit)));
+    }
+    let path = Path::new(text);
+    if path.is_dir() {
+        progress(&format!("looking through the source tree {text}"));
+        let tree = tree::look(path)?;
+        return Ok(keyed(format!("source tree {}", tree.hash), Kind::Tree(tree)));
+    }
+    let hash = hash_of(path)?;
+    Ok(keyed(format!("tarball {hash}"), Kind::Tarball(path.to_owned())))
+}
+
+/// A source without a good name of its own.
+fn keyed(id: String, kind: Kind) -> Source {
+    let key = hex::encode(&Sha256::digest(&id)[..8]);
+    Source { id, key, kind }
+}
+
+fn hash_of(path: &Path) -> Result<String, SourceError> {
+    let mut hash = Sha256::new();
+    let copied = std::fs::File::open(path).and_then(|mut file| std::io::copy(&mut file, &mut hash));
+    copied.map_err(|source| SourceError::Read { path: path.to_owned(), source })?;
+    Ok(hex::encode(hash.finalize()))
+}
+
+impl Source {
+    /// What it is, for people; the same wherever it was found.
+    pub fn description(&self) -> String {
+        self.id.clone()
+    }
+
+    /// The pristine tree in the cache; nothing ever writes to it.
+    pub fn fetch(&self, cache: &Cache, progress: &dyn Fn(&str)) -> Result<PathBuf, BuildError> {
+        cache.folder::<BuildError>(&format!("{FOLDER}/{}", self.key), |folder| {
+            ensure_space(folder, BYTES)?;
+            match &self.kind {
+                Kind::Debian(package) => debian::fetch(package, folder, cache, progress)?,
+                Kind::Tarball(path) => {
+                    progress(&format!("unpacking {}", path.display()));
+                    unpack::file(path, folder)?;
+                }
+                Kind::Git(commit) => {
+                    progress(&format!("unpacking commit {}", commit.hash));
+                    git::unpack(commit, folder)?;
+                }
+                Kind::Tree(tree) => {
+                    progress(&format!("copying {}", tree.root.display()));
+                    tree::copy(tree, folder)?;
+                }
+            }
+            match folder.join("Kconfig").is_file() && folder.join("Makefile").is_file() {
+                true => Ok(()),
+                false => Err(SourceError::NotAKernel(self.description()).into()),
+            }
+        })
+    }
+}

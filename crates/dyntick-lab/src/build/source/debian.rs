@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Debian's kernel sources, by the private apt.
+
+use super::{BuildError, FOLDER, SourceError, unpack};
+use crate::apt::{Apt, AptError, Package};
+use crate::cache::{Cache, CacheError};
+use std::path::{Path, PathBuf};
+
+const PREFIX: &str = "linux-source-";
+
+/// Whether this is a series, as `6.12`.
+pub fn is_series(text: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    text.split_once('.').is_some_and(|(major, minor)| number(major) && number(minor))
+}
+
+/// The newest package of a series. Where the mirror cannot be reached, what the cache holds serves.
+pub fn newest(series: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Package, BuildError> {
+    let name = format!("{PREFIX}{series}");
+    let asked = Apt::open(cache, progress).and_then(|apt| apt.newest(&name));
+    match (asked, in_cache(&name, cache)) {
+        (Ok(Some(version)), _) => Ok((name, version)),
+        (Ok(None) | Err(AptError::Failed { .. } | AptError::NotDebian(_)), Some(version)) => {
+            progress(&format!(
+                "the mirror has no {name} now; going on with {version}, which is in the cache"
+            ));
+            Ok((name, version))
+        }
+        (Ok(None), None) => Err(SourceError::NotOffered(series.to_owned()).into()),
+        (Err(error), _) => Err(error.into()),
+    }
+}
+
+/// The version that was unpacked last.
+fn in_cache(name: &str, cache: &Cache) -> Option<String> {
+    let entries = std::fs::read_dir(cache.path(FOLDER)).into_iter().flatten().flatten();
+    let version = |entry: std::fs::DirEntry| {
+        let file = entry.file_name().into_string().ok()?;
+        let version = file.strip_prefix(name)?.strip_prefix('_')?.to_owned();
+        (!version.ends_with(".lock")).then_some((entry.metadata().ok()?.modified().ok()?, version))
+    };
+    entries.filter_map(version).max().map(|(_, version)| version)
+}
+
+/// Fetches a package and unpacks the archive in it.
+pub fn fetch(
+    package: &Package,
+    folder: &Path,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+) -> Result<(), BuildError> {
+    let apt = Apt::open(cache, progress)?;
+    let packages = [package.clone()];
+    let (download, _) = apt.size(&packages)?;
+    progress(&format!("fetching {} {} ({} MiB)", package.0, package.1, download >> 20));
+    // Inside the folder, so that the two go together where this process is killed.
+    let place = tempfile::tempdir_in(folder).map_err(|error| CacheError::from_io(folder, error))?;
+    apt.unpack(&packages, place.path())?;
+    progress(&format!("unpacking {}", package.0));
+    let archive = archive(&place.path().join("usr/src"))
+        .ok_or_else(|| SourceError::NotAKernel(format!("the package {}", package.0)))?;
+    Ok(unpack::file(&archive, folder)?)
+}
+
+/// `linux-source-6.12.tar.xz`; there are patches beside it.
+fn archive(folder: &Path) -> Option<PathBuf> {
+    let mut files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    files.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().contains(".tar.")))
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A source tree on this machine, with whatever is being changed in it. It is read and never written.
+
+use super::{BuildError, SourceError};
+use crate::build::program::run;
+use crate::cache::CacheError;
+use sha2::{Digest, Sha256};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A tree, looked through.
+pub struct Tree {
+    /// Where.
+    pub root: PathBuf,
+    /// Its source files, from the root.
+    files: Vec<PathBuf>,
+    /// The hash of all of them.
+    pub hash: String,
+}
+
+/// Looks through a tree.
+pub fn look(root: &Path) -> Result<Tree, BuildError> {
+    let mut files = match root.join(".git").exists() {
+        true => tracked(root)?,
+        false => sources(root)?,
+    };
+    files.sort();
+    let mut hash = Sha256::new();
+    for file in &files {
+        hash.update(file.as_os_str().as_bytes());
+        hash.update([0]);
+        hash.update(digest(&root.join(file))?);
+    }
+    Ok(Tree { root: root.to_owned(), files, hash: hex::encode(hash.finalize()) })
+}
+
+/// What git knows and what it would take in, without what it ignores: the products of builds.
+fn tracked(root: &Path) -> Result<Vec<PathBuf>, BuildError> {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(root).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+    let output = run(&format!("list the files of {}", root.display()), &mut git)?;
+    let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let paths = names.map(|name| PathBuf::from(std::ffi::OsStr::from_bytes(name)));
+    // A file that was removed and not yet committed is still listed.
+    Ok(paths.filter(|path| root.join(path).symlink_metadata().is_ok_and(|file| !file.is_dir())).collect())
+}
+
+/// All files but hidden ones and the products of builds.
+fn sources(root: &Path) -> Result<Vec<PathBuf>, BuildError> {
+    let product = |name: &str| {
+        name.starts_with('.')
+            || [".o", ".a", ".ko", ".cmd", ".mod"].iter().any(|ending| name.ends_with(ending))
+    };
+    let generated = ["include/config", "include/generated", "arch/x86/include/generated"];
+    let wanted = |entry: &walkdir::DirEntry| {
+        let inner = entry.path().strip_prefix(root).unwrap_or(entry.path());
+        entry.depth() == 0
+            || !(product(&entry.file_name().to_string_lossy())
+                || generated.iter().any(|folder| inner == Path::new(folder)))
+    };
+    let mut files = Vec::new();
+    for entry in walkdir::WalkDir::new(root).into_iter().filter_entry(wanted) {
+        let entry =
+            entry.map_err(|error| SourceError::Read { path: root.to_owned(), source: error.into() })?;
+        if !entry.file_type().is_dir() {
+            files.push(entry.path().strip_prefix(root).unwrap_or(entry.path()).to_owned());
+        }
+    }
+    Ok(files)
+}
+
+fn digest(path: &Path) -> Result<Vec<u8>, SourceError> {
+    let read = |source| SourceError::Read { path: path.to_owned(), source };
+    let file = path.symlink_metadata().map_err(read)?;
+    if file.is_symlink() {
+        let target = std::fs::read_link(path).map_err(read)?;
+        return Ok(Sha256::digest([b"link ", target.as_os_str().as_bytes()].concat()).to_vec());
+    }
+    let kind: &[u8] = if file.permissions().mode() & 0o100 == 0 { b"file " } else { b"program " };
+    let mut hash = Sha256::new_with_prefix(kind);
+    hash.update(std::fs::read(path).map_err(read)?);
+    Ok(hash.finalize().to_vec())
+}
+
+/// Copies a tree; where the file system can, the copy shares its blocks.
+pub fn copy(tree: &Tree, folder: &Path) -> Result<(), CacheError> {
+    for file in &tree.files {
+        let (from, to) = (tree.root.join(file), folder.join(file));
+        let copied = || {
+            std::fs::create_dir_all(to.parent().unwrap_or(folder))?;
+            match from.symlink_metadata()?.is_symlink() {
+                true => std::os::unix::fs::symlink(std::fs::read_link(&from)?, &to),
+                false => std::fs::copy(&from, &to).map(|_| ()),
+            }
+        };
+        copied().map_err(|error: std::io::Error| CacheError::from_io(&to, error))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(root: &Path, file: &str, text: &str) {
+        let path = root.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn a_tree_is_known_by_its_sources_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        put(dir.path(), "Kconfig", "k");
+        put(dir.path(), "kernel/fork.c", "f");
+        let clean = look(dir.path()).unwrap();
+        for product in [".config", "kernel/fork.o", "include/config/auto.conf", "kernel/.fork.o.cmd"] {
+            put(dir.path(), product, "p");
+        }
+        let built = look(dir.path()).unwrap();
+        assert_eq!(clean.hash, built.hash);
+        let copied = tempfile::tempdir().unwrap();
+        copy(&built, copied.path()).unwrap();
+        assert_eq!(look(copied.path()).unwrap().hash, clean.hash);
+        assert!(!copied.path().join(".config").exists());
+        put(dir.path(), "kernel/fork.c", "g");
+        assert_ne!(look(dir.path()).unwrap().hash, clean.hash);
+    }
+}

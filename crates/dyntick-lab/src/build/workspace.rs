@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Where a kernel is built: a source tree of hard links and an empty folder for the objects, at a
+//! path that is the same for every build of a source, so that ccache knows its files again.
+
+use crate::cache::{Cache, CacheError, ensure_space};
+use rustix::fs::{FlockOperation, flock};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// The folder of the cache that workspaces stand in, each hidden: it is never whole.
+const FOLDER: &str = "building";
+const PREFIX: &str = ".building-";
+
+/// A lab kernel's objects take a tenth of it; a distribution's configuration without debug
+/// information fits.
+const BYTES: u64 = 4 << 30;
+
+/// A place to build in. It is removed with this value; what a killed process left is removed by
+/// the next that builds.
+pub struct Workspace {
+    folder: PathBuf,
+    _lock: File,
+}
+
+impl Workspace {
+    /// Takes the place of this source, waiting until no other process has it, and fills it with
+    /// hard links to the pristine tree.
+    pub fn open(cache: &Cache, source: &str, pristine: &Path) -> Result<Self, CacheError> {
+        remove_abandoned(cache);
+        let lock = cache.lock(&format!("{FOLDER}/{source}"))?;
+        let folder = cache.path(FOLDER).join(format!("{PREFIX}{source}"));
+        ensure_space(&folder, BYTES)?;
+        let space = Self { folder, _lock: lock };
+        let filled = space.fill(pristine);
+        filled.map_err(|error| CacheError::from_io(&space.folder, error))?;
+        Ok(space)
+    }
+
+    fn fill(&self, pristine: &Path) -> std::io::Result<()> {
+        match std::fs::remove_dir_all(&self.folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        std::fs::create_dir_all(self.objects())?;
+        link_tree(pristine, &self.tree())
+    }
+
+    /// The source tree. Its files are shared with the pristine one: [`unshare`] one before it is
+    /// written to.
+    pub fn tree(&self) -> PathBuf {
+        self.folder.join("tree")
+    }
+
+    /// Where the objects go.
+    pub fn objects(&self) -> PathBuf {
+        self.folder.join("objects")
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Gives a file of the tree contents of its own, if it is there.
+pub fn unshare(path: &Path) -> std::io::Result<()> {
+    if !path.is_file() {
+        return Ok(());
+    }
+    let own = path.with_extension("dyntick-own");
+    std::fs::copy(path, &own)?;
+    std::fs::rename(own, path)
+}
+
+fn link_tree(from: &Path, to: &Path) -> std::io::Result<()> {
+    for entry in walkdir::WalkDir::new(from) {
+        let entry = entry?;
+        let place = to.join(entry.path().strip_prefix(from).map_err(std::io::Error::other)?);
+        let kind = entry.file_type();
+        if kind.is_dir() {
+            std::fs::create_dir(place)?;
+        } else if kind.is_symlink() {
+            std::os::unix::fs::symlink(std::fs::read_link(entry.path())?, place)?;
+        } else if std::fs::hard_link(entry.path(), &place).is_err() {
+            // Some file systems have no links.
+            std::fs::copy(entry.path(), place)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes the places whose process is gone: nobody holds their locks.
+fn remove_abandoned(cache: &Cache) {
+    let entries = std::fs::read_dir(cache.path(FOLDER)).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some(source) = name.strip_prefix(PREFIX) else { continue };
+        let lock = File::create(cache.path(&format!("{FOLDER}/{source}.lock")));
+        if lock.is_ok_and(|lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok()) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pristine_tree_stays_as_it_is_and_nothing_is_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path());
+        let pristine = dir.path().join("pristine");
+        std::fs::create_dir_all(pristine.join("kernel")).unwrap();
+        std::fs::write(pristine.join("kernel/a.c"), "old").unwrap();
+        let space = Workspace::open(&cache, "s", &pristine).unwrap();
+        let file = space.tree().join("kernel/a.c");
+        unshare(&file).unwrap();
+        std::fs::write(&file, "new").unwrap();
+        assert_eq!(std::fs::read_to_string(pristine.join("kernel/a.c")).unwrap(), "old");
+        let left = cache.path("building/.building-dead");
+        std::fs::create_dir_all(left.join("tree")).unwrap();
+        drop(space);
+        assert!(!file.exists());
+        drop(Workspace::open(&cache, "t", &pristine).unwrap());
+        assert!(!left.exists(), "what a killed process left is gone");
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Tables as lines of text that fit.
+
+use super::wrap;
+use crate::align::{Figure, aligned};
+use crate::{Align, Table};
+use unicode_width::UnicodeWidthStr;
+
+const BETWEEN: usize = 2;
+/// No column of texts is made narrower than this.
+const NARROWEST: usize = 12;
+
+/// The lines of a table without caption and notes, with the header's lines counted. Where the columns
+/// do not fit beside each other, each row becomes a block of `header  value` lines.
+pub(super) fn lines(table: &Table, width: usize) -> (Vec<String>, usize) {
+    let grid = Grid::of(table);
+    match grid.widths(width) {
+        Some(widths) => grid.beside(&widths),
+        None => (grid.below(width), 0),
+    }
+}
+
+/// A table's texts, ready to print.
+struct Grid<'a> {
+    table: &'a Table,
+    headers: Vec<String>,
+    units: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl<'a> Grid<'a> {
+    fn of(table: &'a Table) -> Self {
+        let columns: Vec<Vec<String>> =
+            (0..table.columns.len()).map(|number| column(table, number)).collect();
+        let row = |number: usize| columns.iter().map(|cells| cells[number].clone()).collect();
+        Self {
+            table,
+            headers: table.columns.iter().map(|column| super::line_of(&column.header)).collect(),
+            units: table.columns.iter().map(|column| super::line_of(&column.unit)).collect(),
+            rows: (0..table.rows.len()).map(row).collect(),
+        }
+    }
+
+    /// How wide each column is: as wide as its cells, and where that is too much the widest columns of
+    /// texts give way, for a number must not be broken. None where they cannot give enough.
+    fn widths(&self, width: usize) -> Option<Vec<usize>> {
+        let columns = self.table.columns.len();
+        let cells = |number: usize| self.rows.iter().map(move |row| row[number].width()).max().unwrap_or(0);
+        let word = |text: &str| text.split(' ').map(|word| word.width()).max().unwrap_or(0);
+        let mut least = Vec::new();
+        let mut widths = Vec::new();
+        for number in 0..columns {
+            let header = word(&self.headers[number]).max(self.units[number].width());
+            let full = cells(number).max(header);
+            widths.push(full);
+            least.push(match self.table.columns[number].align {
+                Align::Left => full.min(NARROWEST),
+                Align::Right => full,
+            });
+        }
+        let between = BETWEEN * columns.saturating_sub(1);
+        while widths.iter().sum::<usize>() + between > width {
+            let widest = (0..columns).filter(|n| widths[*n] > least[*n]).max_by_key(|n| widths[*n])?;
+            widths[widest] -= 1;
+        }
+        self.spread(&mut widths, width - between);
+        Some(widths)
+    }
+
+    /// Gives room that is left to headers, that they need not be broken.
+    fn spread(&self, widths: &mut [usize], room: usize) {
+        for number in 0..widths.len() {
+            let left = room - widths.iter().sum::<usize>();
+            let lacks = self.headers[number].width().saturating_sub(widths[number]);
+            if lacks <= left {
+                widths[number] += lacks;
+            }
+        }
+    }
+
+    fn beside(&self, widths: &[usize]) -> (Vec<String>, usize) {
+        let mut lines = self.row(&self.headers, widths);
+        if self.units.iter().any(|unit| !unit.is_empty()) {
+            lines.extend(self.row(&self.units, widths));
+        }
+        let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
+        lines.push(rule.join(&" ".repeat(BETWEEN)));
+        let header = lines.len();
+        lines.extend(self.rows.iter().flat_map(|row| self.row(row, widths)));
+        (lines, header)
+    }
+
+    fn row(&self, cells: &[String], widths: &[usize]) -> Vec<String> {
+        let wrapped: Vec<Vec<String>> = cells
+            .iter()
+            .zip(widths)
+            // A figure fits, and its spaces are part of it.
+            .map(|(cell, width)| if cell.width() <= *width { vec![cell.clone()] } else { wrap(cell, *width) })
+            .collect();
+        let height = wrapped.iter().map(Vec::len).max().unwrap_or(0);
+        let line = |number: usize| {
+            let cells =
+                wrapped.iter().zip(&self.table.columns).zip(widths).map(|((lines, column), width)| {
+                    let cell = lines.get(number).map_or("", String::as_str);
+                    let padding = " ".repeat(width.saturating_sub(cell.width()));
+                    match column.align {
+                        Align::Left => format!("{cell}{padding}"),
+                        Align::Right => format!("{padding}{cell}"),
+                    }
+                });
+            cells.collect::<Vec<String>>().join(&" ".repeat(BETWEEN))
+        };
+        (0..height).map(line).collect()
+    }
+
+    fn below(&self, width: usize) -> Vec<String> {
+        let name = |number: usize| match self.units[number].as_str() {
+            "" => self.headers[number].clone(),
+            unit => format!("{} ({unit})", self.headers[number]),
+        };
+        let names: Vec<String> = (0..self.headers.len()).map(name).collect();
+        let widest = names.iter().map(|name| name.width()).max().unwrap_or(0);
+        let mut lines = Vec::new();
+        for (number, row) in self.rows.iter().enumerate() {
+            lines.extend((number > 0).then(String::new));
+            for (name, cell) in names.iter().zip(row) {
+                lines.extend(super::pair(name, widest, cell.trim(), width));
+            }
+        }
+        lines
+    }
+}
+
+/// The cells of a column; a row that is too short is filled up.
+fn column(table: &Table, number: usize) -> Vec<String> {
+    let cells =
+        table.rows.iter().map(|row| row.get(number).map_or(String::new(), |cell| super::line_of(cell)));
+    match table.columns[number].align {
+        Align::Left => cells.collect(),
+        Align::Right => {
+            let cells: Vec<String> = cells.collect();
+            aligned(cells.iter().map(String::as_str)).iter().map(Figure::text).collect()
+        }
+    }
+}

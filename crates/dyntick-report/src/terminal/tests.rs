@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+use crate::{Axis, Column, Lane, Mark, Series};
+use proptest::prelude::*;
+
+fn with(block: Block) -> Document {
+    Document { title: "T".into(), blocks: vec![block], ..Document::default() }
+}
+
+fn table(cells: Vec<String>) -> Table {
+    let columns = vec![Column::text("case"), Column::figure("ticks", "1/s"), Column::text("cause")];
+    Table { columns, rows: vec![cells], ..Table::default() }
+}
+
+#[test]
+fn a_wide_cell_wraps_and_numbers_stay_aligned() {
+    let long = "a second runnable task on the same CPU keeps the tick".to_owned();
+    let mut table = table(vec!["second-task".into(), "250".into(), long]);
+    table.rows.push(vec!["nohz-full".into(), "1.0".into(), "the fair server".into()]);
+    insta::assert_snapshot!(terminal(&with(Block::Table(table)), 44, false));
+}
+
+#[test]
+fn a_table_too_wide_for_the_terminal_is_printed_row_by_row() {
+    let table = table(vec!["second-task".into(), "250".into(), "a second runnable task".into()]);
+    insta::assert_snapshot!(terminal(&with(Block::Table(table)), 26, false));
+}
+
+#[test]
+fn a_verdict_for_two_kernels() {
+    let verdict = Verdict {
+        claim: "An RCU callback on the CPU ends adaptive mode.".into(),
+        rulings: vec![("6.1".into(), Ruling::Reproduced), ("6.12".into(), Ruling::NotReproduced)],
+        evidence: vec!["6.1: 12 ticks/s with callbacks, 0 without".into()],
+        comment: "Debian offloads callbacks of nohz_full CPUs.".into(),
+    };
+    insta::assert_snapshot!(terminal(&with(Block::Verdicts(vec![verdict])), 60, false));
+}
+
+#[test]
+fn a_cause_with_its_mend() {
+    let finding = Finding {
+        title: "Memory statistics were folded into the global counters".into(),
+        occurrence: "nohz-full, 6.1: 10 ticks".into(),
+        explanation: "Each CPU collects changes of the memory statistics on its own.".into(),
+        chain: vec!["vmstat_shepherd ran on CPU 0".into(), "it queued vmstat_update on CPU 1".into()],
+        functions: vec!["vmstat_update ×10".into()],
+        fixes: vec![("sysctl vm.stat_interval=60".into(), "Folds once a minute.".into())],
+        source: "mm/vmstat.c: vmstat_shepherd".into(),
+    };
+    insta::assert_snapshot!(terminal(&with(Block::Findings(vec![finding])), 60, false));
+}
+
+fn timeline() -> Timeline {
+    let every = |step: usize, class| {
+        (0..10_000u64).step_by(step).map(|n| Mark { at_ns: n * 1_000_000, class }).collect()
+    };
+    Timeline {
+        caption: "Ticks of CPU 1".into(),
+        window_ns: 10_000_000_000,
+        classes: vec![("a".into(), "not nohz_full".into()), ("b".into(), "the fair server".into())],
+        lanes: vec![
+            Lane { name: "ticking".into(), figure: "250 /s".into(), marks: every(4, 0) },
+            Lane { name: "nohz-full".into(), figure: "0.5 /s".into(), marks: every(2000, 1) },
+        ],
+        ..Timeline::default()
+    }
+}
+
+#[test]
+fn a_timeline_is_a_row_for_each_lane() {
+    insta::assert_snapshot!(terminal(&with(Block::Timeline(timeline())), 60, false));
+}
+
+#[test]
+fn colours_only_where_asked() {
+    let document = with(Block::Timeline(timeline()));
+    assert!(!terminal(&document, 60, false).contains('\x1b'));
+    let coloured = terminal(&document, 60, true);
+    assert!(coloured.contains("\x1b[1mT\x1b[0m") && coloured.contains("the fair server"), "{coloured}");
+}
+
+#[test]
+fn a_histogram_is_a_row_for_each_series() {
+    let bins = |factor: f64| (0..20).map(|n| (f64::from(n), factor * f64::from(20 - n))).collect();
+    let plot = Plot {
+        caption: "Wake-up latency".into(),
+        x: Axis::linear("latency", "us"),
+        y: Axis::linear("wake-ups", ""),
+        series: vec![
+            Series { name: "NO_HZ_IDLE".into(), points: bins(10.0) },
+            Series { name: "NO_HZ_FULL".into(), points: bins(5.0) },
+        ],
+        ..Plot::default()
+    };
+    insta::assert_snapshot!(terminal(&with(Block::Plot(plot)), 60, false));
+}
+
+#[test]
+fn a_console_cannot_steer_the_terminal() {
+    let failure =
+        Failure { name: "case".into(), reason: "panic".into(), console: vec!["\x1b[2Joops\tat\r1".into()] };
+    insta::assert_snapshot!(terminal(&with(Block::Failures(vec![failure])), 60, false));
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-z ]{0,80}", "[a-z0-9_=,-]{0,140}", "\\PC{0,40}"]
+}
+
+proptest! {
+    #[test]
+    fn never_wider_than_asked(
+        texts in prop::collection::vec(any_text(), 12),
+        columns in 1usize..12,
+        width in 20usize..120,
+    ) {
+        let text = |number: usize| texts[number].clone();
+        let table = Table {
+            columns: (0..columns).map(|n| match n % 3 { 0 => Column::text(&texts[n]), _ => Column::figure(&texts[n], "1/s") }).collect(),
+            rows: vec![texts.clone(), texts[..3].to_vec()],
+            caption: text(0),
+            notes: vec![text(1)],
+        };
+        let finding = Finding {
+            title: text(0), occurrence: text(1), explanation: text(2), chain: texts[3..5].to_vec(),
+            functions: texts[5..7].to_vec(), fixes: vec![(text(7), text(8))], source: text(9),
+        };
+        let verdict = Verdict {
+            claim: text(0), rulings: vec![(text(1), Ruling::CannotTell)], evidence: vec![text(2)], comment: text(3),
+        };
+        let mut timeline = timeline();
+        timeline.lanes[0].name = text(4);
+        timeline.lanes[0].figure = texts[5].chars().take(10).collect();
+        let document = Document {
+            title: text(0),
+            question: text(1),
+            lead: vec![text(2)],
+            blocks: vec![
+                Block::Heading(text(3)),
+                Block::Table(table),
+                Block::Findings(vec![finding]),
+                Block::Verdicts(vec![verdict]),
+                Block::Timeline(timeline),
+                Block::Failures(vec![Failure { name: text(6), reason: text(7), console: texts.clone() }]),
+                Block::Pairs(vec![(text(8), text(9)), (text(10), text(11))]),
+            ],
+        };
+        for line in terminal(&document, width, false).lines() {
+            prop_assert!(line.width() <= width, "{} columns: {line:?}", line.width());
+        }
+    }
+
+    #[test]
+    fn nothing_of_a_cell_is_lost(cells in prop::collection::vec("[a-z]{1,9}( [a-z]{1,9}){0,8}", 3), width in 20usize..100) {
+        let text = terminal(&with(Block::Table(table(cells.clone()))), width, false);
+        for word in cells.iter().flat_map(|cell| cell.split(' ')) {
+            prop_assert!(text.contains(word), "{word} is missing in {text}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick lab build`: kernels made to order.
+
+use crate::output;
+use anyhow::{Result, bail};
+use clap::Args;
+use dyntick_lab::build::{Built, Recipe, build};
+use dyntick_lab::cache::Cache;
+use dyntick_lab::study::Study;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What may be said to `lab build`.
+#[derive(Args)]
+pub struct Arguments {
+    /// Study file, whose [kernels] are built
+    #[arg(required_unless_present = "source", conflicts_with = "source")]
+    study: Option<PathBuf>,
+    /// Only this kernel of the study
+    #[arg(requires = "study")]
+    name: Option<String>,
+    /// Without a study: debian:6.12, a tarball, git:REPOSITORY#REVISION, or the folder of a source tree
+    #[arg(long)]
+    source: Option<String>,
+    /// Without a study: fragments by name or path
+    #[arg(long, value_delimiter = ',', default_value = "lab", value_name = "NAME,…")]
+    config: Vec<String>,
+    /// Without a study: a patch by name or path; may be given several times
+    #[arg(long = "patch", value_name = "NAME")]
+    patches: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Builds what is not built yet.
+pub fn run(arguments: Arguments) -> Result<ExitCode> {
+    let cache = Cache::of_user()?;
+    let mut kernels = Vec::new();
+    for (name, recipe) in recipes(&arguments)? {
+        let say = |text: &str| eprintln!("  {name}: {text}");
+        let built = build(&recipe, &cache, &say, &|_| Vec::new())?;
+        if !arguments.json {
+            output::line(format_args!("{name}: {}", in_words(&built)))?;
+        }
+        kernels.push(built);
+    }
+    if arguments.json {
+        output::json(&kernels)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn in_words(built: &Built) -> String {
+    format!(
+        "Linux {} as built:{}, {} objects in {} s; {}",
+        built.release,
+        built.key,
+        built.objects,
+        built.seconds,
+        built.image().display()
+    )
+}
+
+fn recipes(arguments: &Arguments) -> Result<Vec<(String, Recipe)>> {
+    if let Some(source) = &arguments.source {
+        let (config, patches) = (arguments.config.clone(), arguments.patches.clone());
+        let recipe = Recipe { source: source.clone(), config, patches };
+        return Ok(vec![(source.clone(), recipe)]);
+    }
+    let Some(path) = &arguments.study else { return Ok(Vec::new()) };
+    let study = Study::load(path)?;
+    match &arguments.name {
+        Some(name) => Ok(vec![(name.clone(), recipe_of(&study, path, name)?)]),
+        None if study.kernels.is_empty() => {
+            bail!("{} has no [kernels.NAME]: nothing to build", path.display())
+        }
+        None => Ok(study.kernels.into_iter().collect()),
+    }
+}
+
+/// The kernel of this name of a study.
+pub fn recipe_of(study: &Study, path: &Path, name: &str) -> Result<Recipe> {
+    let names = || study.kernels.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    match study.kernels.get(name) {
+        Some(recipe) => Ok(recipe.clone()),
+        None if study.kernels.is_empty() => {
+            bail!("{} has no [kernels.{name}], nor any other", path.display())
+        }
+        None => bail!("{} has no [kernels.{name}]; it has {}", path.display(), names()),
+    }
+}

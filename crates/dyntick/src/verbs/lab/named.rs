@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Kernels as they are named on the command line: as in a study, or `STUDY.toml:NAME`.
+
+use super::build::recipe_of;
+use anyhow::Result;
+use dyntick_lab::build::Recipe;
+use dyntick_lab::cache::Cache;
+use dyntick_lab::kernels::{self, Kernel};
+use dyntick_lab::study::Study;
+use std::path::Path;
+
+/// Name and recipe of a study's own kernel, where the text names one.
+pub fn of_study(text: &str) -> Result<Option<(String, Recipe)>> {
+    let Some((path, name)) = text.rsplit_once(':').filter(|(path, _)| path.ends_with(".toml")) else {
+        return Ok(None);
+    };
+    let path = Path::new(path);
+    Ok(Some((name.to_owned(), recipe_of(&Study::load(path)?, path, name)?)))
+}
+
+/// The kernel, fetched or built where needed.
+pub fn kernel(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Kernel> {
+    Ok(match of_study(text)? {
+        Some((_, recipe)) => kernels::made_to_order(text, &recipe, cache, progress, &|_| Vec::new())?,
+        None => kernels::resolve(text, cache, progress)?,
+    })
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A kernel made to order, from its source to a study that runs on it. It takes minutes the first
+//! time, so it is not part of `make test`: run it by `make test-kernels`.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+const STUDY: &str = r#"
+title    = "A kernel of its own"
+question = "Does the tick stop?"
+
+[kernels.full]
+source  = "debian:6.12"
+config  = ["lab", "no-hz-full", "hz-1000"]
+patches = ["tick-stop-fast-path"]
+
+[kernels.lab]
+source = "debian:6.12"
+config = "lab"
+
+[defaults]
+kernel  = "full"
+measure = "2s"
+task    = [{ cpu = 1, run = "spin" }]
+
+[[case]]
+name = "ticking"
+
+[[case]]
+name   = "quiet"
+append = "nohz_full=1"
+
+[[case]]
+name   = "impossible"
+kernel = "lab"
+append = "nohz_full=1"
+"#;
+
+fn dyntick(folder: &Path, arguments: &[&str]) -> Output {
+    let binary = std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into());
+    Command::new(binary).args(arguments).current_dir(folder).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Local timer interrupts a second on the measured CPU.
+fn timers(json: &serde_json::Value, case: &str) -> f64 {
+    let runs = json["runs"].as_array().unwrap();
+    let run = runs.iter().find(|run| run["case"] == case).unwrap();
+    assert!(run["failure"].is_null(), "{run}");
+    let rows = run["observations"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["figure"] == "local_timer_per_s" && row["cpu"] == 1).unwrap();
+    row["value"].as_f64().unwrap()
+}
+
+#[test]
+#[ignore = "builds a kernel: make test-kernels"]
+fn a_kernel_is_built_and_its_tick_stops() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("study.toml"), STUDY).unwrap();
+    let built = dyntick(folder.path(), &["lab", "build", "study.toml", "full"]);
+    assert!(built.status.success(), "{}", text(&built.stderr));
+    eprintln!("{}", text(&built.stdout));
+
+    let run = dyntick(
+        folder.path(),
+        &["lab", "run", "study.toml", "--json", "--case", "ticking", "--case", "quiet"],
+    );
+    assert!(run.status.success(), "{}", text(&run.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    let (ticking, quiet) = (timers(&json, "ticking"), timers(&json, "quiet"));
+    assert!(ticking > 990.0 && quiet < 10.0, "HZ=1000: {ticking} ticking, {quiet} with nohz_full");
+
+    let refused = dyntick(folder.path(), &["lab", "run", "study.toml", "--case", "impossible"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("CONFIG_NO_HZ_FULL"), "{}", text(&refused.stderr));
+
+    let list = dyntick(folder.path(), &["lab", "kernels", "--json"]);
+    assert!(text(&list.stdout).contains("tick-stop-fast-path"), "{}", text(&list.stdout));
+    let same = dyntick(folder.path(), &["lab", "kernels", "diff", "study.toml:full", "study.toml:full"]);
+    assert_eq!((same.status.code(), text(&same.stdout)), (Some(0), String::new()));
+}
+
+#[test]
+#[ignore = "unpacks a kernel's source: make test-kernels"]
+fn what_a_kernel_cannot_be_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let fragment = "CONFIG_NO_SUCH_THING=y\n# CONFIG_RCU_NOCB_CPU is not set\n";
+    std::fs::write(folder.path().join("mine.config"), fragment).unwrap();
+    let patch = "--- a/kernel/fork.c\n+++ b/kernel/fork.c\n@@ -1,3 +1,3 @@\n no\n-such\n+line\n here\n";
+    std::fs::write(folder.path().join("mine.patch"), patch).unwrap();
+    let refused = |arguments: &[&str], words: &[&str]| {
+        let all = [&["lab", "build", "--source", "debian:6.12"], arguments].concat();
+        let output = dyntick(folder.path(), &all);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        for word in words {
+            assert!(told.contains(word), "'{word}' is missing in: {told}");
+        }
+    };
+    refused(
+        &["--config", "lab,no-hz-full,mine.config"],
+        &["mine.config:1: CONFIG_NO_SUCH_THING=y became n", "no such option", "it is selected by NO_HZ_FULL"],
+    );
+    refused(&["--patch", "mine.patch"], &["mine.patch", "kernel/fork.c: Hunk #1 FAILED"]);
+}
