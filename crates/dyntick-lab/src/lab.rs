@@ -8,7 +8,7 @@ use crate::image::{self, Image, ImageError};
 use crate::kernels::{self, Kernel, KernelError};
 use crate::order;
 use crate::qemu::probe::{self, KvmProbe};
-use crate::qemu::{Accelerator, Machine, Qemu, QemuError, RunError, provide, run};
+use crate::qemu::{Accelerator, Machine, Profile, Qemu, QemuError, RunError, provide, run};
 use crate::store::{self, Asked, CONSOLE, Run, StoreError};
 use crate::study::{Case, check};
 use dyntick_model::{Clock, CommandLine, KernelConfig};
@@ -212,6 +212,7 @@ impl<'a> Lab<'a> {
             initramfs: &prepared.initramfs,
             append: &prepared.asked.case.append,
             console,
+            profile: None,
         }
     }
 
@@ -268,7 +269,9 @@ impl<'a> Lab<'a> {
         let case = &prepared.asked.case;
         let folder = running_folder(runs).map_err(|error| (error.into(), Vec::new()))?;
         let console = folder.path().join(CONSOLE);
-        let machine = self.machine(prepared, &console);
+        let profile = case.profile.then(|| Profile::new(&self.cache, folder.path())).transpose();
+        let profile = profile.map_err(|error| (error.into(), Vec::new()))?;
+        let machine = Machine { profile: profile.as_ref(), ..self.machine(prepared, &console) };
         let job = order::job(case).map_err(|error| (error.into(), Vec::new()))?;
         let job = serde_json::to_vec(&job).unwrap_or_default();
         let watch = |stage| (self.watch)(Progress::Stage { case: case.id.clone(), stage });

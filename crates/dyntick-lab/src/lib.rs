@@ -12,6 +12,7 @@ pub mod image;
 pub mod kernels;
 pub mod lab;
 mod order;
+pub mod profiles;
 pub mod qemu;
 pub mod store;
 pub mod study;

@@ -46,11 +46,18 @@ const EVENTS: [&str; 37] = [
     "irq_vectors:thermal_apic_entry",
 ];
 
+/// A study calls this program by its name; in a guest it is there already.
+pub const OWN_NAME: &str = "dyntick";
+const INIT: &str = "/init";
+
 /// The case as the agent is told it, with the paths at which the tools stand in the guest.
 pub fn job(case: &Case) -> Result<Job, ImageError> {
     let placed = |words: &[String]| -> Result<Vec<String>, ImageError> {
         let Some((program, arguments)) = words.split_first() else { return Ok(Vec::new()) };
-        let path = image::find_tool(program)?.to_string_lossy().into_owned();
+        let path = match program == OWN_NAME {
+            true => INIT.to_owned(),
+            false => image::find_tool(program)?.to_string_lossy().into_owned(),
+        };
         Ok([path].into_iter().chain(arguments.iter().cloned()).collect())
     };
     let task = |task: &Task| {
@@ -70,6 +77,7 @@ pub fn job(case: &Case) -> Result<Job, ImageError> {
         settle_ns: case.settle_ns,
         settle_limit_ns: case.settle_limit_ns,
         measure_ns: case.measure_ns,
+        profile: case.profile,
         events: EVENTS.iter().map(|event| (*event).to_owned()).chain(case.events.iter().cloned()).collect(),
         buffer_kib: (case.trace_buffer >> 10) as u32,
         tasks: case.tasks.iter().map(task).collect::<Result<_, ImageError>>()?,

@@ -110,7 +110,8 @@ pub enum StoreError {
 const RUN: &str = "run.toml";
 const TIMING: &str = "timing.json";
 const OBSERVATIONS: &str = "observations.parquet";
-const RAW: &str = "raw";
+/// The folder of what the guest sent.
+pub(crate) const RAW: &str = "raw";
 /// The guest's serial console.
 pub const CONSOLE: &str = "console.log";
 
@@ -181,6 +182,11 @@ pub fn load(folder: &Path) -> Result<Run, StoreError> {
         outcome,
         explanation,
     })
+}
+
+/// What was asked of the run in this folder.
+pub fn asked(folder: &Path) -> Result<Asked, StoreError> {
+    Files { folder }.toml(RUN)
 }
 
 /// The run of this question among `runs`, if it is whole.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The observation window.
 
+use super::profile;
 use super::settle::now;
 use super::tasks::Running;
 use crate::guest::{Archive, Job, Mailbox, Stage};
@@ -38,7 +39,9 @@ pub fn window(
     archive.insert("interrupts.before", std::fs::read("/proc/interrupts")?);
     session.start()?;
     let begin = now();
+    profile::on(job.profile);
     std::thread::sleep(Duration::from_nanos(job.measure_ns));
+    profile::off(job.profile);
     let end = now();
     session.stop()?;
     archive.insert("interrupts.after", std::fs::read("/proc/interrupts")?);

@@ -9,6 +9,8 @@ mod cgroup;
 mod exit;
 mod measure;
 mod mounts;
+pub mod probe;
+mod profile;
 mod settle;
 mod shell;
 mod tasks;
@@ -63,14 +65,20 @@ fn perform(mailbox: &Mailbox) -> Result<Archive> {
         return Ok(archive);
     }
     let mut notes = Vec::new();
+    profile::introduce_cpus(job)?;
     settle::keep_off(&job.measured_cpus)?;
+    profile::prepare(job, &mut archive)?;
 
     mailbox.set_stage(Stage::Settle);
     let settled = settle::wait(job)?;
     let window = measure::window(job, mailbox, &mut archive, &mut notes)?;
 
     mailbox.set_stage(Stage::Script);
-    let script = job.script.as_ref().map(|script| tasks::time_script(script, &mut archive)).transpose()?;
+    let script = job
+        .script
+        .as_ref()
+        .map(|script| tasks::time_script(script, job.profile, &mut archive))
+        .transpose()?;
     mailbox.set_stage(Stage::Collect);
     let outcome =
         Outcome { settled, window_ns: window.bounds, task_cpu_ns: window.task_cpu_ns, script, notes };

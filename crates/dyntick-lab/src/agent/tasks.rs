@@ -2,6 +2,7 @@
 //! The workload: built-in tasks, real tools, and the timed script.
 
 use super::cgroup::{self, Group};
+use super::profile;
 use super::settle::{now, pin};
 use crate::guest::{Archive, Script, ScriptResult, Task, Work};
 use anyhow::{Context, Result, bail};
@@ -113,7 +114,7 @@ fn place(command: &mut Command, cpus: &CpuList, fifo: Option<u32>) {
 }
 
 /// Runs a script alone and times it. Its output goes into the archive.
-pub fn time_script(script: &Script, archive: &mut Archive) -> Result<ScriptResult> {
+pub fn time_script(script: &Script, profile: bool, archive: &mut Archive) -> Result<ScriptResult> {
     let mut command = tool(&script.run)?;
     command
         .stdin(Stdio::null())
@@ -121,8 +122,10 @@ pub fn time_script(script: &Script, archive: &mut Archive) -> Result<ScriptResul
         .stderr(File::create("/tmp/script.err")?);
     place(&mut command, &script.cpus, None);
     let begin = now();
+    profile::on(profile);
     let child = command.spawn().with_context(|| format!("start the script {}", script.run[0]))?;
     let (status, usage) = wait_with_usage(&child)?;
+    profile::off(profile);
     let elapsed_ns = now() - begin;
     archive.insert("script.out", std::fs::read("/tmp/script.out")?);
     archive.insert("script.err", std::fs::read("/tmp/script.err")?);

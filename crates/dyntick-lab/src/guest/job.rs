@@ -24,6 +24,9 @@ pub struct Job {
     pub events: Vec<String>,
     /// Trace buffer of each CPU, KiB.
     pub buffer_kib: u32,
+    /// Whether every executed block is recorded, in the window and while the script runs.
+    #[serde(default)]
+    pub profile: bool,
     /// What runs during the window.
     pub tasks: Vec<Task>,
     /// A fixed piece of work, timed after the window without tracing.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One virtual machine from start to end.
 
-use super::Qemu;
+use super::{Profile, Qemu};
 use crate::guest::{Archive, MAILBOX_AT, MAILBOX_BYTES, Mailbox, MailboxError, Stage};
 use dyntick_model::CommandLine;
 use std::fs::File;
@@ -51,6 +51,8 @@ pub struct Machine<'a> {
     pub append: &'a CommandLine,
     /// Where the serial console goes.
     pub console: &'a Path,
+    /// How its instructions are recorded, if they are.
+    pub profile: Option<&'a Profile>,
 }
 
 /// Wall time that each stage took, in the order of [`Stage::ALL`] without the last.
@@ -176,6 +178,7 @@ impl Machine<'_> {
         let mut command = self.qemu.command();
         command.args(["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]);
         command.args(self.clock_arguments());
+        command.args(self.profile.map(Profile::arguments).unwrap_or_default());
         command.args(["-machine", "pc,hpet=off,usb=off,vmport=off,smbus=off,memory-backend=ram"]);
         if let Some(firmware) = self.qemu.minimal_firmware() {
             command.arg("-bios").arg(firmware);

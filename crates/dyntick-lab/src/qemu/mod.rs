@@ -3,8 +3,10 @@
 
 mod machine;
 pub mod probe;
+mod profile;
 pub mod provide;
 
 pub use machine::{Accelerator, Ended, Failure, Machine, RunError, StageTimes, run, shell};
 pub(crate) use machine::{ERROR, EXIT_PORT, EXIT_VALUE};
+pub use profile::{Profile, STREAM};
 pub use provide::{Qemu, QemuError};

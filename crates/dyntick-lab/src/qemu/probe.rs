@@ -39,6 +39,7 @@ pub fn kvm(qemu: &Qemu, kernel: &Path, initramfs: &Path, console: &Path) -> KvmP
         initramfs,
         append: &append,
         console,
+        profile: None,
     };
     match serde_json::to_vec(&nothing_to_do()).map(|job| run(&machine, &job, LIMIT, &|_| ())) {
         Ok(Ok(_)) => KvmProbe { works: true, detail: "a stock guest boots under KVM".into() },
@@ -59,6 +60,7 @@ fn nothing_to_do() -> Job {
         settle_ns: 0,
         settle_limit_ns: 0,
         measure_ns: 0,
+        profile: false,
         events: Vec::new(),
         buffer_kib: 64,
         tasks: Vec::new(),

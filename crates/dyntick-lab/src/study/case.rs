@@ -11,12 +11,13 @@ use super::units::{Bytes, Nanos};
 use crate::build::Recipe;
 use crate::guest::{Partition, Script, Task, Work};
 use crate::kernels::Spec;
+use crate::order::OWN_NAME;
 use dyntick_model::{Clock, CommandLine, CpuList};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
 /// What a case, `[defaults]` and a matrix may set.
-pub const CASE_KEYS: [&str; 19] = [
+pub const CASE_KEYS: [&str; 20] = [
     "kernel",
     "clock",
     "cpus",
@@ -27,6 +28,7 @@ pub const CASE_KEYS: [&str; 19] = [
     "settle",
     "settle-limit",
     "measure",
+    "profile",
     "measured-cpus",
     "repeat",
     "timeout",
@@ -72,6 +74,7 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
             settle_ns: self.duration("settle").unwrap_or(standard.settle_ns),
             settle_limit_ns: self.duration("settle-limit").unwrap_or(standard.settle_limit_ns),
             measure_ns: self.duration("measure").unwrap_or(standard.measure_ns),
+            profile: self.switch("profile").unwrap_or(standard.profile),
             measured_cpus: self.cpus().unwrap_or(standard.measured_cpus),
             repeat: self.number("repeat").unwrap_or(standard.repeat),
             timeout_ns: self.duration("timeout").unwrap_or(standard.timeout_ns),
@@ -157,6 +160,10 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
         self.parsed::<Nanos>(key).map(|Nanos(ns)| ns)
     }
 
+    fn switch(&self, key: &str) -> Option<bool> {
+        self.source().switch(key, self.get(key)?)
+    }
+
     fn cpus(&self) -> Option<CpuList> {
         self.source().cpus("measured-cpus", self.get("measured-cpus")?)
     }
@@ -239,7 +246,7 @@ fn add_own_tools(case: &mut Case) {
     });
     let of_script = case.script.iter().filter_map(|script| script.run.first());
     for tool in of_tasks.chain(of_script) {
-        if !case.tools.contains(tool) {
+        if tool != OWN_NAME && !case.tools.contains(tool) {
             case.tools.push(tool.clone());
         }
     }

@@ -15,6 +15,10 @@ const LEAST_MEMORY: u64 = 4 * MAILBOX_BYTES;
 /// A trace buffer below a few pages holds nothing.
 const LEAST_TRACE_BUFFER: u64 = 64 << 10;
 
+/// Instructions can only be recorded where they are emulated, and only virtual time repeats them.
+const PROFILE_ON_WALL: &str =
+    "profile: instructions are counted on the virtual clock only; set clock = \"virtual\" or remove profile";
+
 /// Notes what makes no sense in this case.
 pub fn refuse_nonsense(reader: &CaseReader<'_, '_, '_>, case: &Case) {
     name(reader, case);
@@ -23,6 +27,9 @@ pub fn refuse_nonsense(reader: &CaseReader<'_, '_, '_>, case: &Case) {
     memory(reader, case);
     if case.repeat > 1 && case.clock == Clock::Virtual {
         note(reader, "repeat", "repeat: virtual time repeats to the bit; repeat on clock = \"wall\"");
+    }
+    if case.profile && case.clock != Clock::Virtual {
+        note(reader, "profile", PROFILE_ON_WALL);
     }
     for event in case.events.iter().filter(|event| !is_event(event)) {
         note(reader, "events", format!("events: '{event}' is not of the form system:name"));

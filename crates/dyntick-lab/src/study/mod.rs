@@ -107,6 +107,9 @@ pub struct Case {
     pub settle_limit_ns: u64,
     /// Length of the window, ns.
     pub measure_ns: u64,
+    /// Whether every executed block is recorded, in the window and while the script runs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub profile: bool,
     /// The CPUs that the study is about.
     pub measured_cpus: CpuList,
     /// How often it is run (wall clock only).
@@ -148,6 +151,7 @@ impl Case {
             settle_ns: 2 * SECOND,
             settle_limit_ns: 10 * SECOND,
             measure_ns: 10 * SECOND,
+            profile: false,
             measured_cpus: [1].into_iter().collect(),
             repeat: 1,
             timeout_ns: 300 * SECOND,

@@ -111,6 +111,11 @@ impl<'a> Source<'a> {
         fitting
     }
 
+    /// The value as `true` or `false`.
+    pub fn switch(&self, key: &str, value: &Value<'_>) -> Option<bool> {
+        self.expect(key, value, "true or false", value.get_ref().as_bool())
+    }
+
     /// The value as a set of CPUs: a cpulist in quotes, or one number.
     pub fn cpus(&self, key: &str, value: &Value<'_>) -> Option<CpuList> {
         let text = self.text_or_number(key, value)?;

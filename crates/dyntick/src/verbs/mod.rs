@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The verbs: one file each.
 
+mod guest_probe;
 mod lab;
 
 use anyhow::Result;
@@ -13,6 +14,9 @@ pub enum Verb {
     /// Boot real kernels in virtual machines and measure what interrupts their CPUs
     #[command(subcommand)]
     Lab(lab::LabVerb),
+    /// Enter the kernel in one way, again and again; for studies to profile in a guest
+    #[command(hide = true)]
+    GuestProbe(guest_probe::Arguments),
 }
 
 impl Verb {
@@ -20,6 +24,7 @@ impl Verb {
     pub fn run(self) -> Result<ExitCode> {
         match self {
             Verb::Lab(verb) => verb.run(),
+            Verb::GuestProbe(arguments) => guest_probe::run(&arguments),
         }
     }
 }

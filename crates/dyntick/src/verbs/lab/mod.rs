@@ -6,6 +6,7 @@ mod build;
 mod doctor;
 mod kernels;
 mod named;
+mod profile;
 mod report;
 mod run;
 mod shell;
@@ -31,6 +32,8 @@ pub enum LabVerb {
     Verify(verify::Arguments),
     /// Tell what this machine can and cannot run, and what mends each lack
     Doctor(doctor::Arguments),
+    /// Tell where the instructions of a profiled run were executed; compare two
+    Profile(profile::Arguments),
     /// Tell where the wall time of one case goes
     Bench(bench::Arguments),
 }
@@ -45,6 +48,7 @@ impl LabVerb {
             LabVerb::Shell(arguments) => shell::run(arguments),
             LabVerb::Verify(arguments) => verify::run(arguments),
             LabVerb::Doctor(arguments) => doctor::run(arguments),
+            LabVerb::Profile(arguments) => profile::run(arguments),
             LabVerb::Bench(arguments) => bench::run(arguments),
         }
     }

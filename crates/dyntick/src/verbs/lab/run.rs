@@ -121,6 +121,12 @@ fn chosen(study: &Study, arguments: &Arguments) -> Result<Vec<Case>> {
             Some(ClockArgument::Wall) => case.clock = Clock::Wall,
             None => {}
         }
+        if case.profile && case.clock != Clock::Virtual {
+            bail!(
+                "{}: a profile counts instructions on the virtual clock only; leave --clock wall out",
+                case.id
+            );
+        }
         case.repeat = arguments.repeat.unwrap_or(case.repeat);
         if case.repeat > 1 && case.clock == Clock::Virtual {
             bail!(

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The profile of a run: reading what the plugin and the agent left in its folder.
+
+use crate::qemu::STREAM;
+use crate::store::{self, Asked};
+use dyntick_model::CpuList;
+use dyntick_profile::symbols::Symbols;
+use dyntick_profile::{Phase, phases, stream};
+use std::path::{Path, PathBuf};
+
+/// The kernel's functions, in the archive and among the raw files of a run.
+pub const SYMBOLS: &str = "kallsyms";
+
+/// Why a run has no profile.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// It was not recorded.
+    #[error("{0} was run without a profile: set `profile = true` in its case and run the study again")]
+    NotRecorded(PathBuf),
+    /// A file is missing or unreadable.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The stream.
+    #[error("{path}: {source}")]
+    Stream {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: stream::Error,
+    },
+}
+
+/// The profile of one run.
+#[derive(Clone, Debug)]
+pub struct RunProfile {
+    /// The case.
+    pub case: String,
+    /// The CPUs that its study is about.
+    pub measured_cpus: CpuList,
+    /// What was recorded: the window, and after it the script, if there was one.
+    pub phases: Vec<(&'static str, Phase)>,
+}
+
+/// Reads and cuts the profile of the run in this folder.
+pub fn load(folder: &Path, asked: &Asked) -> Result<RunProfile, ProfileError> {
+    if !asked.case.profile {
+        return Err(ProfileError::NotRecorded(folder.to_owned()));
+    }
+    let read = |name: &str| {
+        let path = folder.join(name);
+        std::fs::read(&path).map_err(|source| ProfileError::Read { path, source })
+    };
+    let symbols = read(&format!("{}/{SYMBOLS}", store::RAW))?;
+    let symbols = Symbols::parse(&String::from_utf8_lossy(&symbols));
+    let cut = phases(&read(STREAM)?, &symbols)
+        .map_err(|source| ProfileError::Stream { path: folder.join(STREAM), source })?;
+    Ok(RunProfile {
+        case: asked.case.id.clone(),
+        measured_cpus: asked.case.measured_cpus.clone(),
+        phases: ["window", "script"].into_iter().zip(cut).collect(),
+    })
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From a stream of executed blocks to spans and instruction counts per kernel function. Pure: no
+//! files, no clock.
+
+mod compare;
+mod count;
+mod cpu;
+mod profile;
+pub mod stream;
+pub mod symbols;
+mod walk;
+
+pub use compare::{Difference, Row, compare};
+pub use count::Counts;
+pub use profile::{Kind, Profile, Summary};
+pub use walk::{Key, Phase, phases};

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Spans of one phase, by kind.
+
+use crate::count::Counts;
+use crate::symbols::Symbols;
+use crate::walk::Key;
+use std::collections::BTreeMap;
+
+/// All spans of one phase. Kernel entries, the kernel's own work and user mode together are every
+/// instruction that was executed; wake-ups run across them and are counted beside.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Profile {
+    /// Instructions in user mode.
+    pub user: u64,
+    /// Kernel entries and the kernel's own work.
+    #[serde(serialize_with = "as_list")]
+    pub entries: BTreeMap<Key, Kind>,
+    /// Ways from an interrupt on an idle CPU to the first instruction of the user task.
+    #[serde(serialize_with = "as_list")]
+    pub wake_ups: BTreeMap<Key, Kind>,
+}
+
+/// All spans of one kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Kind {
+    /// The instructions of each span, in the order in which they ended.
+    pub spans: Vec<u64>,
+    /// The instructions in each kernel function itself, all spans together.
+    pub functions: BTreeMap<String, u64>,
+}
+
+/// Instructions of the spans of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Summary {
+    /// How many spans.
+    pub count: u64,
+    /// The shortest.
+    pub min: u64,
+    /// The middle one; of two the shorter.
+    pub median: u64,
+    /// The mean.
+    pub mean: f64,
+    /// The longest.
+    pub max: u64,
+}
+
+impl Profile {
+    pub(crate) fn add(&mut self, key: Key, counts: &Counts, symbols: &Symbols) {
+        self.entries.entry(key).or_default().add(counts, symbols);
+    }
+
+    pub(crate) fn add_wake_up(&mut self, key: Key, counts: &Counts, symbols: &Symbols) {
+        self.wake_ups.entry(key).or_default().add(counts, symbols);
+    }
+
+    /// Every instruction of the phase.
+    pub fn instructions(&self) -> u64 {
+        self.user + self.entries.values().map(Kind::instructions).sum::<u64>()
+    }
+
+    /// The spans of each kind on these CPUs together, wake-ups among them.
+    pub fn on(&self, wanted: impl Fn(u64) -> bool) -> BTreeMap<String, Kind> {
+        let mut kinds: BTreeMap<String, Kind> = BTreeMap::new();
+        for (key, kind) in self.entries.iter().chain(&self.wake_ups).filter(|(key, _)| wanted(key.cpu)) {
+            kinds.entry(key.kind.clone()).or_default().merge(kind);
+        }
+        kinds
+    }
+}
+
+impl Kind {
+    fn add(&mut self, counts: &Counts, symbols: &Symbols) {
+        self.spans.push(counts.total());
+        for (function, instructions) in counts.iter() {
+            let name = symbols.name(function);
+            match self.functions.get_mut(name) {
+                Some(sum) => *sum += instructions,
+                None => _ = self.functions.insert(name.to_owned(), instructions),
+            }
+        }
+    }
+
+    fn merge(&mut self, other: &Kind) {
+        self.spans.extend(&other.spans);
+        for (name, instructions) in &other.functions {
+            *self.functions.entry(name.clone()).or_default() += instructions;
+        }
+    }
+
+    /// All instructions of all spans.
+    pub fn instructions(&self) -> u64 {
+        self.spans.iter().sum()
+    }
+
+    /// Mean instructions a span, of a function or of the whole.
+    pub fn per_span(&self, instructions: u64) -> f64 {
+        if self.spans.is_empty() { 0.0 } else { instructions as f64 / self.spans.len() as f64 }
+    }
+
+    /// The spans in five numbers; none where there is no span.
+    pub fn summary(&self) -> Option<Summary> {
+        let mut sorted = self.spans.clone();
+        sorted.sort_unstable();
+        Some(Summary {
+            count: sorted.len() as u64,
+            min: *sorted.first()?,
+            median: sorted[(sorted.len() - 1) / 2],
+            mean: self.per_span(self.instructions()),
+            max: *sorted.last()?,
+        })
+    }
+
+    /// The functions with their mean instructions a span, the largest first.
+    pub fn largest_functions(&self) -> Vec<(&str, f64)> {
+        let mut rows: Vec<_> =
+            self.functions.iter().map(|(name, sum)| (name.as_str(), self.per_span(*sum))).collect();
+        rows.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
+        rows
+    }
+}
+
+/// A map whose keys are no texts, as a list.
+fn as_list<S: serde::Serializer>(kinds: &BTreeMap<Key, Kind>, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(serde::Serialize)]
+    struct Item<'a> {
+        #[serde(flatten)]
+        key: &'a Key,
+        summary: Option<Summary>,
+        #[serde(flatten)]
+        kind: &'a Kind,
+    }
+    serializer.collect_seq(kinds.iter().map(|(key, kind)| Item { key, summary: kind.summary(), kind }))
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Reading a stream.
+
+use super::format::*;
+
+/// One record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// Instructions from `address` on were executed, `times` times over.
+    Block {
+        /// Address of the first instruction.
+        address: u64,
+        /// How many there are.
+        instructions: u64,
+        /// How often the block was executed, one time after the other.
+        times: u64,
+    },
+    /// What follows happens on this CPU.
+    Cpu(u64),
+    /// Recording begins.
+    On,
+    /// Recording ends; so many instructions were recorded since the stream began, as the reader has
+    /// counted too.
+    Off(u64),
+    /// The guest marked this place.
+    Mark(u64),
+    /// The kernel is about to switch tasks; they are named by their addresses.
+    Switch {
+        /// The task that leaves.
+        leaves: u64,
+        /// The task that comes.
+        comes: u64,
+    },
+    /// An exception's handler begins with the next block; it returns to this address.
+    Exception(u64),
+    /// The last instruction on this CPU did not complete.
+    Undone,
+    /// The stream reached its limit.
+    Limit,
+}
+
+/// What is wrong with a stream.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// It is something else.
+    #[error("this is no stream of executed blocks")]
+    Magic,
+    /// It is newer or older than this program.
+    #[error("the stream has version {0}, this program reads {VERSION}: run the study again")]
+    Version(u32),
+    /// It ends within a record.
+    #[error("the stream ends in the middle of a record, at byte {0}: the guest was cut short")]
+    Truncated(usize),
+    /// It refers to what was not defined, or holds an unknown word.
+    #[error("the stream is damaged at byte {0}: run the study again")]
+    Damaged(usize),
+}
+
+/// Reverses [`zigzag`].
+fn unzigzag(number: u64) -> i64 {
+    ((number >> 1) as i64) ^ -((number & 1) as i64)
+}
+
+/// Reads record by record; ends after the first error.
+#[derive(Clone, Debug)]
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    blocks: Vec<(u64, u64)>,
+    latest: Option<(u64, u64)>,
+    instructions: u64,
+}
+
+impl<'a> Reader<'a> {
+    /// Begins to read.
+    pub fn new(bytes: &'a [u8]) -> Result<Self, Error> {
+        let rest = bytes.strip_prefix(&MAGIC).ok_or(Error::Magic)?;
+        let version = rest.first_chunk().map(|bytes| u32::from_le_bytes(*bytes)).ok_or(Error::Magic)?;
+        if version != VERSION {
+            return Err(Error::Version(version));
+        }
+        Ok(Self { bytes, at: MAGIC.len() + 4, blocks: Vec::new(), latest: None, instructions: 0 })
+    }
+
+    fn number(&mut self) -> Result<u64, Error> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = *self.bytes.get(self.at).ok_or(Error::Truncated(self.at))?;
+            self.at += 1;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        Err(Error::Damaged(self.at))
+    }
+
+    fn record(&mut self) -> Result<Record, Error> {
+        let first = self.number()?;
+        if first & 1 == 0 {
+            let block = self.blocks.get((first >> 1) as usize).ok_or(Error::Damaged(self.at))?;
+            return Ok(self.block(*block, 1));
+        }
+        let latest = std::mem::take(&mut self.latest);
+        Ok(match first >> 1 {
+            DEFINE => {
+                let before = self.blocks.last().map_or(0, |(address, _)| *address);
+                let address = before.wrapping_add_signed(unzigzag(self.number()?));
+                let block = (address, self.number()?);
+                self.blocks.push(block);
+                self.block(block, 1)
+            }
+            REPEAT => {
+                let times = self.number()?;
+                self.block(latest.ok_or(Error::Damaged(self.at))?, times)
+            }
+            CPU => Record::Cpu(self.number()?),
+            ON => Record::On,
+            OFF => {
+                let told = self.number()?;
+                if told != self.instructions {
+                    return Err(Error::Damaged(self.at));
+                }
+                Record::Off(told)
+            }
+            MARK => Record::Mark(self.number()?),
+            SWITCH => Record::Switch { leaves: self.number()?, comes: self.number()? },
+            EXCEPTION => Record::Exception(self.number()?),
+            UNDONE => {
+                self.instructions = self.instructions.wrapping_sub(1);
+                Record::Undone
+            }
+            LIMIT => Record::Limit,
+            _ => return Err(Error::Damaged(self.at)),
+        })
+    }
+
+    fn block(&mut self, block: (u64, u64), times: u64) -> Record {
+        self.latest = Some(block);
+        self.instructions = self.instructions.wrapping_add(block.1.wrapping_mul(times));
+        Record::Block { address: block.0, instructions: block.1, times }
+    }
+}
+
+impl Iterator for Reader<'_> {
+    type Item = Result<Record, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.at >= self.bytes.len() {
+            return None;
+        }
+        let record = self.record();
+        if record.is_err() {
+            self.at = self.bytes.len();
+        }
+        Some(record)
+    }
+}

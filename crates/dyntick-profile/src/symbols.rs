@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Which function an address belongs to.
+
+use std::collections::BTreeMap;
+
+/// The kernel's functions, from the text of `/proc/kallsyms` or `System.map`.
+#[derive(Clone, Debug, Default)]
+pub struct Symbols {
+    /// By address, each address once.
+    functions: Vec<(u64, String)>,
+}
+
+/// What the names of all system calls begin with.
+pub const SYSTEM_CALL: &str = "__x64_sys_";
+
+/// The upper half of the address space is the kernel's.
+const KERNEL: u64 = 1 << 63;
+
+/// Whether an address is one of the kernel.
+pub fn is_kernel(address: u64) -> bool {
+    address >= KERNEL
+}
+
+impl Symbols {
+    /// Reads lines `ADDRESS TYPE NAME [MODULE]`; what is no such line, or no code, is passed over.
+    pub fn parse(text: &str) -> Self {
+        let mut functions: BTreeMap<u64, String> = BTreeMap::new();
+        for (address, name) in text.lines().filter_map(line) {
+            let known = functions.entry(address).or_insert_with(|| name.to_owned());
+            if rank(name) < rank(known) {
+                *known = name.to_owned();
+            }
+        }
+        Self { functions: functions.into_iter().collect() }
+    }
+
+    /// The number of the function that an address belongs to: the last that begins at or before it.
+    pub fn number(&self, address: u64) -> Option<u32> {
+        let behind = self.functions.partition_point(|(begin, _)| *begin <= address);
+        behind.checked_sub(1).filter(|_| is_kernel(address)).map(|number| number as u32)
+    }
+
+    /// A function's name.
+    pub fn name(&self, number: Option<u32>) -> &str {
+        let function = number.and_then(|number| self.functions.get(number as usize));
+        function.map_or("(unknown)", |(_, name)| name)
+    }
+
+    /// A function's address.
+    pub fn address(&self, number: u32) -> Option<u64> {
+        self.functions.get(number as usize).map(|(address, _)| *address)
+    }
+}
+
+fn line(line: &str) -> Option<(u64, &str)> {
+    let mut words = line.split_ascii_whitespace();
+    let address = u64::from_str_radix(words.next()?, 16).ok()?;
+    let is_code = matches!(words.next()?, "t" | "T" | "w" | "W");
+    words.next().filter(|_| is_code).map(|name| (address, name))
+}
+
+/// Of several names for one address the plainest is taken, then the first in the alphabet; but a
+/// system call without arguments goes by the name that all system calls have.
+fn rank(name: &str) -> (usize, &str) {
+    if name.starts_with(SYSTEM_CALL) {
+        return (0, name);
+    }
+    let made_by_a_tool =
+        name.contains(['.', '$']) || name.starts_with("__pfx_") || name.starts_with("__cfi_");
+    let underscores = name.bytes().take_while(|byte| *byte == b'_').count();
+    (usize::from(made_by_a_tool) * 100 + underscores, name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "ffffffff81000000 T _stext\nffffffff81000000 T startup\nffffffff81000010 t helper\n\
+                        ffffffff81000018 d data\nffffffffc0000000 t of_module\t[mod]\nno symbol\n";
+
+    #[test]
+    fn an_address_belongs_to_the_function_before_it() {
+        let symbols = Symbols::parse(TEXT);
+        let name = |address| symbols.name(symbols.number(address)).to_owned();
+        assert_eq!(name(0xffff_ffff_8100_0000), "startup");
+        assert_eq!(name(0xffff_ffff_8100_000f), "startup");
+        assert_eq!(name(0xffff_ffff_8100_0019), "helper", "data is no function");
+        assert_eq!(name(0xffff_ffff_c000_0004), "of_module");
+        assert_eq!(name(0x40_0000), "(unknown)", "a user's address");
+    }
+}

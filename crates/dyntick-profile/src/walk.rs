@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From the stream to spans.
+
+use crate::cpu::{Cpu, Entry, WakeUp, Where};
+use crate::profile::Profile;
+use crate::stream::{Error, Reader, Record};
+use crate::symbols::{SYSTEM_CALL, Symbols, is_kernel};
+use std::collections::{BTreeMap, HashMap};
+
+/// What a span is: where it happened and of which kind.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+pub struct Key {
+    /// The CPU that it began on.
+    pub cpu: u64,
+    /// What happened, as `__x64_sys_getppid` or `asm_exc_page_fault from user mode`.
+    pub kind: String,
+}
+
+/// What was recorded between one "on" and its "off".
+#[derive(Clone, Debug, Default)]
+pub struct Phase {
+    /// All spans.
+    pub profile: Profile,
+    /// Whether the stream reached its limit, so that the end is missing.
+    pub cut: bool,
+}
+
+/// The kernel's own work: no user task entered it.
+const OWN: &str = "idle loop and kernel threads";
+/// What had begun before the recording did, or had not ended with it.
+const PARTIAL: &str = "(not whole)";
+
+/// Cuts a stream into spans, one phase for each time that recording was on.
+pub fn phases(stream: &[u8], symbols: &Symbols) -> Result<Vec<Phase>, Error> {
+    let mut walk = Walk::new(symbols);
+    for record in Reader::new(stream)? {
+        walk.record(record?);
+    }
+    // Without "off" and without the limit the guest ended while it was recorded.
+    if walk.phase.is_some() {
+        return Err(Error::Truncated(stream.len()));
+    }
+    Ok(walk.phases)
+}
+
+struct Walk<'a> {
+    symbols: &'a Symbols,
+    numbers: HashMap<u64, Option<u32>>,
+    phases: Vec<Phase>,
+    phase: Option<Phase>,
+    cpu: u64,
+    cpus: BTreeMap<u64, Cpu>,
+    /// The entries of each task that is inside the kernel; a CPU whose task is not known yet counts
+    /// as a task of its own.
+    entries: BTreeMap<Task, Vec<Entry>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Task {
+    UnknownOn(u64),
+    At(u64),
+}
+
+impl<'a> Walk<'a> {
+    fn new(symbols: &'a Symbols) -> Self {
+        Self {
+            symbols,
+            numbers: HashMap::new(),
+            phases: Vec::new(),
+            phase: None,
+            cpu: 0,
+            cpus: BTreeMap::new(),
+            entries: BTreeMap::new(),
+        }
+    }
+
+    fn record(&mut self, record: Record) {
+        match record {
+            Record::Block { address, instructions, times } => self.blocks(address, instructions, times),
+            Record::Cpu(cpu) => self.cpu = cpu,
+            Record::On => {
+                self.end_phase(false);
+                self.phase = Some(Phase::default());
+            }
+            Record::Off(_) => self.end_phase(false),
+            Record::Limit => self.end_phase(true),
+            Record::Mark(_) => self.end_wake_up(),
+            Record::Switch { leaves, comes } => self.switch(leaves, comes),
+            Record::Exception(to) => self.cpu().exception = Some(to),
+            Record::Undone => self.take_back(),
+        }
+    }
+
+    fn cpu(&mut self) -> &mut Cpu {
+        self.cpus.entry(self.cpu).or_default()
+    }
+
+    fn task(&mut self) -> Task {
+        let number = self.cpu;
+        self.cpu().task.map_or(Task::UnknownOn(number), Task::At)
+    }
+
+    fn profile(&mut self) -> &mut Profile {
+        &mut self.phase.get_or_insert_default().profile
+    }
+
+    fn function(&mut self, address: u64) -> Option<u32> {
+        let symbols = self.symbols;
+        *self.numbers.entry(address).or_insert_with(|| symbols.number(address))
+    }
+
+    /// The first execution may be an entry; a repetition is one only if it begins a handler, and
+    /// no handler begins twice in a row.
+    fn blocks(&mut self, address: u64, instructions: u64, times: u64) {
+        if times == 0 {
+            return;
+        }
+        self.block(address, instructions);
+        let more = instructions.saturating_mul(times - 1);
+        if more > 0 {
+            self.count(more);
+        }
+    }
+
+    fn block(&mut self, address: u64, instructions: u64) {
+        if std::mem::take(&mut self.cpu().returns) {
+            self.end_entry();
+        }
+        let exception = self.cpu().exception.take();
+        if is_kernel(address) {
+            let function = self.function(address);
+            self.maybe_enter(address, function, exception);
+            self.cpu().at = Where::Kernel(function);
+            self.cpu().returns = self.symbols.name(function) == "native_irq_return_iret";
+            self.note_handler(function);
+        } else {
+            self.end_all_entries();
+            self.end_wake_up();
+            self.cpu().at = Where::User;
+        }
+        self.count(instructions);
+    }
+
+    /// Counts instructions where the CPU is.
+    fn count(&mut self, instructions: u64) {
+        let Where::Kernel(function) = self.cpu().at else {
+            self.profile().user += instructions;
+            return;
+        };
+        if let Some(wake_up) = &mut self.cpu().wake_up {
+            wake_up.counts.add(function, instructions);
+        }
+        let task = self.task();
+        match self.entries.get_mut(&task).and_then(|entries| entries.last_mut()) {
+            Some(entry) => entry.counts.add(function, instructions),
+            None => self.cpu().own.add(function, instructions),
+        }
+    }
+
+    fn take_back(&mut self) {
+        self.cpu().returns = false;
+        let Where::Kernel(function) = self.cpu().at else {
+            let user = &mut self.profile().user;
+            *user = user.saturating_sub(1);
+            return;
+        };
+        if let Some(wake_up) = &mut self.cpu().wake_up {
+            wake_up.counts.take_back(function);
+        }
+        let task = self.task();
+        match self.entries.get_mut(&task).and_then(|entries| entries.last_mut()) {
+            Some(entry) => entry.counts.take_back(function),
+            None => self.cpu().own.take_back(function),
+        }
+    }
+
+    /// Begins an entry where the kernel is entered, from user mode or by an interrupt or exception.
+    fn maybe_enter(&mut self, address: u64, function: Option<u32>, exception: Option<u64>) {
+        let from_user = match exception {
+            Some(to) => !is_kernel(to),
+            None => self.cpu().at == Where::User,
+        };
+        if !from_user && exception.is_none() && !self.is_stub(address, function) {
+            return;
+        }
+        if from_user {
+            // A return to user mode whose first instruction was not executed any more.
+            self.end_all_entries();
+        }
+        let (number, task) = (self.cpu, self.task());
+        let entries = self.entries.entry(task).or_default();
+        // The idle loop and kernel threads have no entry of their own. Where one interrupt after the
+        // other comes before the task does, the last is the one that woke it.
+        let idle = entries.is_empty() && !from_user;
+        entries.push(Entry { cpu: number, symbol: function, from_user, ..Entry::default() });
+        let cpu = self.cpu();
+        if idle && cpu.at != Where::Nowhere {
+            cpu.wake_up = Some(WakeUp { symbol: function, ..WakeUp::default() });
+        }
+    }
+
+    /// Whether an interrupt's or exception's way into the kernel begins here.
+    fn is_stub(&self, address: u64, function: Option<u32>) -> bool {
+        let name = self.symbols.name(function);
+        let begins = function.and_then(|number| self.symbols.address(number)) == Some(address);
+        name == "irq_entries_start"
+            || begins && (name.starts_with("asm_exc_") || name.starts_with("asm_sysvec_"))
+    }
+
+    /// The first function of this name that a system call reaches says which one it is.
+    fn note_handler(&mut self, function: Option<u32>) {
+        if !self.symbols.name(function).starts_with(SYSTEM_CALL) {
+            return;
+        }
+        let task = self.task();
+        if let Some(entry) = self.entries.get_mut(&task).and_then(|entries| entries.last_mut()) {
+            entry.handler = entry.handler.or(function);
+        }
+    }
+
+    /// The switch itself belongs to the task that comes.
+    fn switch(&mut self, leaves: u64, comes: u64) {
+        if let Task::UnknownOn(cpu) = self.task() {
+            let entries = self.entries.remove(&Task::UnknownOn(cpu)).unwrap_or_default();
+            self.entries.entry(Task::At(leaves)).or_default().splice(0..0, entries);
+        }
+        let cpu = self.cpu();
+        cpu.task = Some(comes);
+        if let Some(wake_up) = &mut cpu.wake_up {
+            wake_up.switched = true;
+        }
+    }
+
+    fn end_entry(&mut self) {
+        let task = self.task();
+        if let Some(entry) = self.entries.get_mut(&task).and_then(Vec::pop) {
+            self.keep(entry, true);
+        }
+    }
+
+    /// User mode is reached: the task is out of the kernel. Entries below the top one were left
+    /// without a return, which only happens where their beginning was not recorded.
+    fn end_all_entries(&mut self) {
+        let task = self.task();
+        for entry in self.entries.remove(&task).unwrap_or_default() {
+            self.keep(entry, true);
+        }
+    }
+
+    fn keep(&mut self, entry: Entry, whole: bool) {
+        let kind = self.kind(&entry);
+        let kind = if whole { kind } else { format!("{kind} {PARTIAL}") };
+        let symbols = self.symbols;
+        self.profile().add(Key { cpu: entry.cpu, kind }, &entry.counts, symbols);
+    }
+
+    fn kind(&self, entry: &Entry) -> String {
+        let name = self.symbols.name(entry.symbol);
+        match (entry.handler, entry.from_user) {
+            (Some(handler), true) if !name.starts_with("asm_") => self.symbols.name(Some(handler)).to_owned(),
+            (_, true) => format!("{name} from user mode"),
+            (_, false) => format!("{name} from the kernel"),
+        }
+    }
+
+    /// A wake-up is one only if a task came; else the CPU served an interrupt for itself.
+    fn end_wake_up(&mut self) {
+        let Some(wake_up) = self.cpu().wake_up.take() else { return };
+        if !wake_up.switched {
+            return;
+        }
+        let kind = format!("wake-up by {}", self.symbols.name(wake_up.symbol));
+        let (cpu, symbols) = (self.cpu, self.symbols);
+        self.profile().add_wake_up(Key { cpu, kind }, &wake_up.counts, symbols);
+    }
+
+    fn end_phase(&mut self, cut: bool) {
+        if self.phase.is_none() {
+            // Instructions outside of any phase cannot be; a damaged stream may claim them.
+            self.cpus.clear();
+            self.entries.clear();
+            return;
+        }
+        for entry in std::mem::take(&mut self.entries).into_values().flatten() {
+            self.keep(entry, false);
+        }
+        for (number, cpu) in std::mem::take(&mut self.cpus) {
+            if cpu.own.total() > 0 {
+                let symbols = self.symbols;
+                self.profile().add(Key { cpu: number, kind: OWN.to_owned() }, &cpu.own, symbols);
+            }
+        }
+        if let Some(mut phase) = self.phase.take() {
+            phase.cut = cut;
+            self.phases.push(phase);
+        }
+    }
+}

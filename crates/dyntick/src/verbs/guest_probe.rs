@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick guest-probe`: enters the kernel in one way, for a study to profile.
+
+use anyhow::Result;
+use clap::Args;
+use dyntick_lab::agent::probe::{self, Probe};
+use std::process::ExitCode;
+
+/// What may be said to `guest-probe`.
+#[derive(Args)]
+pub struct Arguments {
+    /// How to enter the kernel
+    kind: Kind,
+    /// The CPU to do it on
+    #[arg(short = 'C', long, value_name = "CPU")]
+    cpu: u32,
+    /// How often
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1000)]
+    count: u64,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Kind {
+    Syscall,
+    PageFault,
+    Timer,
+    Ipi,
+}
+
+/// Does it.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let probe = match arguments.kind {
+        Kind::Syscall => Probe::Syscall,
+        Kind::PageFault => Probe::PageFault,
+        Kind::Timer => Probe::Timer,
+        Kind::Ipi => Probe::Ipi,
+    };
+    probe::run(probe, arguments.cpu, arguments.count)?;
+    Ok(ExitCode::SUCCESS)
+}
