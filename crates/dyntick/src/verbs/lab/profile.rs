@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab profile`: instructions by way into the kernel and by function.
 
+use crate::output;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dyntick_lab::{profiles, store};
@@ -67,12 +68,12 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     };
     let document =
         Document { title: "Instructions by way into the kernel".into(), blocks, ..Document::default() };
-    print!("{}", dyntick_report::terminal(&document, 100, false));
+    output::text(dyntick_report::terminal(&document, 100, false))?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn print(value: &serde_json::Value) -> Result<ExitCode> {
-    println!("{}", serde_json::to_string_pretty(value)?);
+    output::json(value)?;
     Ok(ExitCode::SUCCESS)
 }
 
