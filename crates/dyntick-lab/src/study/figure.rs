@@ -3,11 +3,12 @@
 
 use super::limits::is_event;
 use super::reader::nearest;
+use crate::latency::QUANTILES;
 use dyntick_explain::rules;
 use dyntick_model::{Softirq, TickDependency};
 
 /// Figures that stand alone.
-const PLAIN: [&str; 15] = [
+const PLAIN: [&str; 20] = [
     "ticks",
     "ticks_per_s",
     "ticks_share_of_hz",
@@ -23,10 +24,15 @@ const PLAIN: [&str; 15] = [
     "script_user_ns",
     "script_system_ns",
     "window_ns",
+    "latency_cycles",
+    "latency_overflows",
+    "latency_min_ns",
+    "latency_avg_ns",
+    "latency_max_ns",
 ];
 
 /// Figures that are counted by a key: `softirq:RCU`.
-const KEYED: [&str; 10] = [
+const KEYED: [&str; 17] = [
     "interruption",
     "cause",
     "cause_ns",
@@ -37,6 +43,13 @@ const KEYED: [&str; 10] = [
     "tick_stop_failed",
     "interrupts",
     "event",
+    "latency_ns",
+    "latency_min_ns",
+    "latency_avg_ns",
+    "latency_max_ns",
+    "span",
+    "span_median",
+    "spans",
 ];
 
 const INTERRUPTIONS: [&str; 13] = [
@@ -86,6 +99,7 @@ fn refuse_key(name: &str, key: &str) -> Result<(), String> {
             .map(TickDependency::kernel_name)
             .collect(),
         "interruption" => INTERRUPTIONS.to_vec(),
+        "latency_ns" => QUANTILES.iter().map(|(name, _)| *name).chain(["mean"]).collect(),
         "cause" | "cause_ns" | "tick_cause" => return refuse_cause(key),
         "event" if !is_event(key) => return Err(format!("'{key}' is not of the form system:name")),
         // Functions of any kernel and rows of any /proc/interrupts.
@@ -112,6 +126,8 @@ fn example(figure: &str) -> &'static str {
         "tick_stop_failed" => "SCHED",
         "interrupts" => "LOC",
         "event" => "timer:tick_stop",
+        "latency_ns" => "p99",
+        "span" | "span_median" | "spans" => "__x64_sys_getppid",
         "interruption" => "tick",
         "cause" | "cause_ns" | "tick_cause" => "workqueue:vmstat_update",
         _ => "vmstat_update",
@@ -138,6 +154,8 @@ mod tests {
             "function:any_function",
             "interrupts:LOC",
             "event:timer:tick_stop",
+            "latency_avg_ns",
+            "latency_avg_ns:0",
         ] {
             assert_eq!(refuse(right), Ok(()), "{right}");
         }
@@ -156,5 +174,6 @@ mod tests {
         wrong("tick_cause:fair-sever", "did you mean 'fair-server'");
         wrong("interrupts:", "lacks its key");
         wrong("event:tick_stop", "system:name");
+        wrong("latency_ns:p98", "did you mean 'p9");
     }
 }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From a study's runs to the document that is printed.
 
+mod compare;
+mod latency;
+
 use dyntick_explain::{CauseCount, Interruption, Summary, rules};
+use dyntick_lab::compare::Compared;
 use dyntick_lab::figures::figure_of;
 use dyntick_lab::lab::CaseResult;
 use dyntick_lab::store::Run;
@@ -17,13 +21,20 @@ use std::collections::BTreeMap;
 const ZOOM_NS: u64 = 100_000_000;
 
 /// The whole report of a study.
-pub fn document(study: &Study, results: &[CaseResult], verdicts: &[claims::Verdict]) -> Document {
+pub fn document(
+    study: &Study,
+    results: &[CaseResult],
+    verdicts: &[claims::Verdict],
+    comparisons: &[Compared],
+) -> Document {
     let runs: Vec<&Run> = results.iter().filter_map(|result| result.run.as_ref().ok()).collect();
     let mut blocks = Vec::new();
     if !runs.is_empty() {
         blocks.push(Block::Heading("What the measured CPUs took".into()));
         blocks.push(Block::Table(overview(&runs)));
         blocks.extend(study.published.iter().map(|published| Block::Table(beside(published, study, &runs))));
+        blocks.extend(latency::blocks(&runs));
+        blocks.extend(compare::blocks(comparisons));
         blocks.push(Block::Heading("When".into()));
         blocks.push(Block::Timeline(timeline(&runs)));
         blocks.push(Block::Heading("Why, and what removes it".into()));
@@ -176,14 +187,14 @@ fn beside(published: &Published, study: &Study, runs: &[&Run]) -> Table {
         let run = runs
             .iter()
             .find(|run| run.asked.case.name == figure.case && run.asked.case.variant == variant)?;
-        figure_of(run, &figure.figure, None).map(number)
+        of_threads(run, &figure.figure).or_else(|| figure_of(run, &figure.figure, None).map(number))
     };
     let row = |figure: &dyntick_lab::study::PublishedFigure| {
         let reference = claims::Check {
             case: figure.case.clone(),
             figure: figure.figure.clone(),
             cpu: None,
-            ratio_to: None,
+            against: None,
             is: None,
         };
         let ours = variants.iter().map(|variant| ours(&reference, variant).unwrap_or("–".into()));
@@ -201,6 +212,22 @@ fn beside(published: &Published, study: &Study, runs: &[&Run]) -> Table {
         rows: published.figures.iter().map(row).collect(),
         notes: Vec::new(),
     }
+}
+
+/// cyclictest's figures as they are published: from the least to the most of all threads.
+fn of_threads(run: &Run, figure: &str) -> Option<String> {
+    let latency = run.latency.as_ref()?;
+    match figure {
+        "latency_min_ns" => Some(latency::range(latency, |thread| thread.min)),
+        "latency_avg_ns" => Some(latency::range(latency, |thread| thread.average)),
+        "latency_max_ns" => Some(latency::range(latency, |thread| thread.max)),
+        _ => None,
+    }
+}
+
+/// The case's title with the kernel's series.
+fn title_of_run(run: &Run) -> String {
+    format!("{}, {}.{}", run.asked.case.title, run.asked.release.major, run.asked.release.minor)
 }
 
 /// Every cause on the measured CPUs, those that most ticks go back to first.
