@@ -20,6 +20,9 @@ use std::collections::BTreeMap;
 /// The end of each window that the timeline shows enlarged, ns.
 const ZOOM_NS: u64 = 100_000_000;
 
+/// A window shorter than this is not what its study is about, but its script is, ns.
+const LEAST_WINDOW_NS: u64 = 100_000_000;
+
 /// The whole report of a study.
 pub fn document(
     study: &Study,
@@ -28,17 +31,22 @@ pub fn document(
     comparisons: &[Compared],
 ) -> Document {
     let runs: Vec<&Run> = results.iter().filter_map(|result| result.run.as_ref().ok()).collect();
+    let windows: Vec<&Run> = runs.iter().filter(|run| window_ns(run) >= LEAST_WINDOW_NS).copied().collect();
     let mut blocks = Vec::new();
-    if !runs.is_empty() {
+    if !windows.is_empty() {
         blocks.push(Block::Heading("What the measured CPUs took".into()));
-        blocks.push(Block::Table(overview(&runs)));
+        blocks.push(Block::Table(overview(&windows)));
+    }
+    if !runs.is_empty() {
         blocks.extend(study.published.iter().map(|published| Block::Table(beside(published, study, &runs))));
         blocks.extend(latency::blocks(&runs));
         blocks.extend(compare::blocks(comparisons));
+    }
+    if !windows.is_empty() {
         blocks.push(Block::Heading("When".into()));
-        blocks.push(Block::Timeline(timeline(&runs)));
+        blocks.push(Block::Timeline(timeline(&windows)));
         blocks.push(Block::Heading("Why, and what removes it".into()));
-        blocks.extend(findings(&runs));
+        blocks.extend(findings(&windows));
     }
     if !verdicts.is_empty() {
         blocks.push(Block::Heading("The published claims".into()));
