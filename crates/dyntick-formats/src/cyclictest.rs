@@ -42,31 +42,83 @@ pub enum CyclictestError {
 }
 
 /// The threads by their numbers. Of the status lines, which are printed again and again, the last
-/// counts.
+/// counts; with `--quiet` and a histogram there are none, and the histogram's foot has the same figures.
 pub fn parse(text: &str) -> Result<BTreeMap<u32, Thread>, CyclictestError> {
     let mut threads = BTreeMap::new();
-    let mut in_histogram = false;
+    let mut histogram = Printed::default();
     for (index, line) in text.lines().enumerate() {
-        let wrong = || CyclictestError::Line { line: index + 1, text: line.chars().take(60).collect() };
-        if let Some(position) = line.find("T:") {
-            let (number, thread) = status(&line[position..]).ok_or_else(wrong)?;
-            threads.insert(number, thread);
-        } else if let Some(heading) = line.strip_prefix('#') {
-            in_histogram = heading.trim() == "Histogram";
-            if let Some(counts) = heading.trim().strip_prefix("Histogram Overflows:") {
-                let counts = numbers(counts).ok_or_else(wrong)?;
-                threads.values_mut().zip(counts).for_each(|(thread, count)| thread.overflows = count);
+        let read = match line.find("T:") {
+            Some(position) => {
+                status(&line[position..]).map(|(number, thread)| _ = threads.insert(number, thread))
             }
-        } else if in_histogram && !line.trim().is_empty() {
-            let row = numbers(line).ok_or_else(wrong)?;
-            let (latency, counts) = row.split_first().ok_or_else(wrong)?;
-            // With --histofall a last column sums up the others.
+            None => histogram.line(line),
+        };
+        read.ok_or_else(|| CyclictestError::Line { line: index + 1, text: line.chars().take(60).collect() })?;
+    }
+    if threads.is_empty() {
+        threads = (0..).zip(std::iter::repeat_n(Thread::default(), histogram.threads)).collect();
+        histogram.put_foot(&mut threads);
+    }
+    histogram.put_counts(&mut threads);
+    if threads.is_empty() { Err(CyclictestError::NoThread) } else { Ok(threads) }
+}
+
+/// A histogram as it is printed: a line for each latency, a column for each thread. With `--histofall`
+/// a last column sums up the others.
+#[derive(Default)]
+struct Printed {
+    in_rows: bool,
+    rows: Vec<(u64, Vec<u64>)>,
+    foot: BTreeMap<String, Vec<u64>>,
+    threads: usize,
+}
+
+impl Printed {
+    /// Takes a line; `None` where it is not understood.
+    fn line(&mut self, line: &str) -> Option<()> {
+        if let Some(heading) = line.strip_prefix('#') {
+            let heading = heading.trim();
+            self.in_rows = heading == "Histogram";
+            self.threads += usize::from(heading.starts_with("Thread "));
+            if let Some((name, figures)) = heading.split_once(':').filter(|(name, _)| FOOT.contains(name)) {
+                self.foot.insert(name.to_owned(), numbers(figures)?);
+            }
+        } else if self.in_rows && !line.trim().is_empty() {
+            let row = numbers(line)?;
+            let (latency, counts) = row.split_first()?;
+            self.rows.push((*latency, counts.to_vec()));
+        }
+        Some(())
+    }
+
+    fn figures(&self, name: &str) -> impl Iterator<Item = u64> + '_ {
+        self.foot.get(name).into_iter().flatten().copied()
+    }
+
+    fn put_foot(&self, threads: &mut BTreeMap<u32, Thread>) {
+        threads.values_mut().zip(self.figures("Total")).for_each(|(thread, n)| thread.cycles = n);
+        threads.values_mut().zip(self.figures("Min Latencies")).for_each(|(thread, n)| thread.min = n);
+        threads.values_mut().zip(self.figures("Avg Latencies")).for_each(|(thread, n)| thread.average = n);
+        threads.values_mut().zip(self.figures("Max Latencies")).for_each(|(thread, n)| thread.max = n);
+        let beyond: Vec<u64> = self.figures("Histogram Overflows").collect();
+        threads
+            .values_mut()
+            .zip(beyond)
+            .for_each(|(thread, n)| thread.cycles = thread.cycles.saturating_add(n));
+    }
+
+    fn put_counts(&self, threads: &mut BTreeMap<u32, Thread>) {
+        let beyond = self.figures("Histogram Overflows");
+        threads.values_mut().zip(beyond).for_each(|(thread, count)| thread.overflows = count);
+        for (latency, counts) in &self.rows {
             let counted = threads.values_mut().zip(counts);
             counted.for_each(|(thread, count)| thread.histogram.add(*latency, *count));
         }
     }
-    if threads.is_empty() { Err(CyclictestError::NoThread) } else { Ok(threads) }
 }
+
+/// The lines below a histogram that have a figure for each thread.
+const FOOT: [&str; 5] = ["Total", "Min Latencies", "Avg Latencies", "Max Latencies", "Histogram Overflows"];
 
 /// `T: 0 (  162) P:95 I:1000 C:   1998 Min:   3543 Act: 3607 Avg: 4129 Max:  785070 SMI:       0`
 fn status(line: &str) -> Option<(u32, Thread)> {
@@ -115,6 +167,17 @@ mod tests {
         assert_eq!((first.smi, first.overflows), (Some(0), 1));
         assert_eq!(first.histogram.iter().collect::<Vec<_>>(), [(3543, 2), (3544, 3)]);
         assert_eq!(threads[&1].histogram.iter().collect::<Vec<_>>(), [(3544, 4)]);
+    }
+
+    #[test]
+    fn a_quiet_one_tells_the_same_below_its_histogram() {
+        let quiet: String =
+            REAL.lines().filter(|line| !line.contains("T:")).map(|line| format!("{line}\n")).collect();
+        let foot = "# Avg Latencies: 03543 03544\n# Max Latencies: 03544 03544\n";
+        let threads = parse(&(quiet.replace(" 03543\n", "\n") + foot)).unwrap();
+        assert_eq!(threads.len(), 2);
+        assert_eq!((threads[&0].cycles, threads[&0].min, threads[&0].max), (6, 3543, 3544));
+        assert_eq!((threads[&1].average, threads[&1].histogram.total(), threads[&1].smi), (3544, 4, None));
     }
 
     #[test]
