@@ -26,7 +26,7 @@ const PLAIN: [&str; 15] = [
 ];
 
 /// Figures that are counted by a key: `softirq:RCU`.
-const KEYED: [&str; 10] = [
+const KEYED: [&str; 11] = [
     "interruption",
     "cause",
     "cause_ns",
@@ -37,7 +37,11 @@ const KEYED: [&str; 10] = [
     "tick_stop_failed",
     "interrupts",
     "event",
+    FILE,
 ];
+
+/// Numbers in files that the case reads: `file:softirqs:RCU`.
+pub const FILE: &str = "file";
 
 const INTERRUPTIONS: [&str; 13] = [
     "tick",
@@ -58,6 +62,18 @@ const INTERRUPTIONS: [&str; 13] = [
 /// Whether the figure is one of the timed script's.
 pub fn is_of_script(figure: &str) -> bool {
     figure.starts_with("script_")
+}
+
+/// Whether a figure is counted from the trace, and not read from files of the kernel or a clock.
+pub fn is_of_trace(figure: &str) -> bool {
+    let elsewhere = ["script_", "task_", "window_ns", "settle_ns", "interrupts", FILE];
+    !elsewhere.iter().any(|prefix| figure.starts_with(prefix))
+}
+
+/// The file that a figure is read from, if it is one of those that a case reads.
+pub fn file_of(figure: &str) -> Option<&str> {
+    let key = figure.strip_prefix(FILE)?.strip_prefix(':')?;
+    Some(key.split(':').next().unwrap_or(key))
 }
 
 /// Says what is wrong with a figure's name, if anything is.
@@ -111,6 +127,7 @@ fn example(figure: &str) -> &'static str {
         "softirq" => "RCU",
         "tick_stop_failed" => "SCHED",
         "interrupts" => "LOC",
+        FILE => "softirqs:RCU",
         "event" => "timer:tick_stop",
         "interruption" => "tick",
         "cause" | "cause_ns" | "tick_cause" => "workqueue:vmstat_update",
@@ -138,6 +155,8 @@ mod tests {
             "function:any_function",
             "interrupts:LOC",
             "event:timer:tick_stop",
+            "file:softirqs:RCU",
+            "file:tick_stop_fast_path:hits",
         ] {
             assert_eq!(refuse(right), Ok(()), "{right}");
         }
@@ -156,5 +175,15 @@ mod tests {
         wrong("tick_cause:fair-sever", "did you mean 'fair-server'");
         wrong("interrupts:", "lacks its key");
         wrong("event:tick_stop", "system:name");
+        wrong("file", "file:softirqs:RCU");
+        wrong("file:", "lacks its key");
+    }
+
+    #[test]
+    fn where_figures_come_from() {
+        assert_eq!(file_of("file:softirqs:RCU"), Some("softirqs"));
+        assert_eq!(file_of("file:uptime"), Some("uptime"));
+        assert_eq!(file_of("softirq:RCU"), None);
+        assert!(is_of_trace("softirq:RCU") && !is_of_trace("file:x:y") && !is_of_trace("interrupts:LOC"));
     }
 }
