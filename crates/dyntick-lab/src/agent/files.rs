@@ -17,7 +17,10 @@ pub fn read(paths: &[String], moment: Moment, archive: &mut Archive) -> Result<(
         file.take(LONGEST + 1)
             .read_to_end(&mut bytes)
             .with_context(|| format!("read = [\"{path}\"]: read it"))?;
-        ensure!(bytes.len() as u64 <= LONGEST, "read = [\"{path}\"]: it is longer than 1 MiB; choose another");
+        ensure!(
+            bytes.len() as u64 <= LONGEST,
+            "read = [\"{path}\"]: it is longer than 1 MiB; choose another"
+        );
         archive.insert(piece_of_file(path, moment), bytes);
     }
     Ok(())

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The observation window.
 
-use super::{files, profile};
 use super::settle::now;
 use super::tasks::Running;
+use super::{files, profile};
 use crate::guest::{Archive, Job, Mailbox, Moment, Stage};
 use anyhow::Result;
 use dyntick_observe::trace::TraceSession;
