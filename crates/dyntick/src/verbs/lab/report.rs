@@ -179,7 +179,9 @@ fn title_of(cause: &str) -> String {
 }
 
 fn beside(published: &Published, study: &Study, runs: &[&Run]) -> Table {
-    let mut variants: Vec<&str> = study.cases.iter().map(|case| case.variant.as_str()).collect();
+    // The variants of other cases stand beside nothing that was published.
+    let meant = published.figures.iter().flat_map(|figure| study.select(&figure.case));
+    let mut variants: Vec<&str> = meant.map(|case| case.variant.as_str()).collect();
     variants.sort_unstable();
     variants.dedup();
     let ours = |figure: &claims::Check, variant: &str| {
