@@ -43,8 +43,8 @@ append = "nohz_full=1"
 sysctl = { "kernel.timer_migration" = 0 }
 read   = ["/sys/kernel/debug/tick_stop_fast_path"]
 task   = [
-  { cpu = 1, run = ["cyclictest", "-q", "-t", "1", "-a", "1", "-p", "0", "-i", "10000", "-D", "60"] },
-  { cpu = 1, run = ["cyclictest", "-q", "-t", "1", "-a", "1", "-p", "0", "-i", "7000", "-D", "60"] },
+  { cpu = 1, run = ["cyclictest", "-q", "-t", "1", "-a", "1", "--policy=other", "-i", "10000", "-D", "60"] },
+  { cpu = 1, run = ["cyclictest", "-q", "-t", "1", "-a", "1", "--policy=other", "-i", "7000", "-D", "60"] },
 ]
 
 [[case]]

@@ -174,10 +174,10 @@ fn files_that_a_case_reads() {
         assert_eq!(message.lines().count(), 1, "{message}");
         assert!(message.contains(word), "{message}");
     };
-    told("read='softirqs'\n", "'softirqs' is no file of the kernel");
-    told("read='/proc/../etc/passwd'\n", "no file of the kernel");
-    told("read='/proc/'\n", "no file of the kernel");
-    told("read='/sys/kernel/tracing/trace_pipe'\n", "never ends");
+    told("read=['softirqs']\n", "'softirqs' is no file of the kernel");
+    told("read=['/proc/../etc/passwd']\n", "no file of the kernel");
+    told("read=['/proc/']\n", "no file of the kernel");
+    told("read=['/sys/kernel/tracing/trace_pipe']\n", "never ends");
     told("read=['/proc/vmstat','/sys/devices/system/node/node0/vmstat']\n", "the same last name");
     told(&claim("file:softirqs:RCU", ""), "the case 'a' reads no file of the name 'softirqs'");
     told("trace-cpus='0'\n", "trace-cpus leaves out CPU 1, which is measured");
