@@ -35,7 +35,7 @@ name = "ticking"
 name   = "quiet"
 append = "nohz_full=1"
 
-# One task most of the time, a second one each 10 ms for a moment, and idle where neither is.
+# Idle, but for two tasks that wake each in its own time and now and then together.
 [[case]]
 name   = "checked"
 kernel = "check"
