@@ -4,6 +4,8 @@
 
 use crate::guest::{Outcome, name_of_file};
 use crate::lab::CaseResult;
+use crate::latency::{Latency, QUANTILES};
+use crate::profiles::RunProfile;
 use crate::store::Run;
 use crate::study::Case;
 use crate::study::claims::Figures;
@@ -121,6 +123,45 @@ fn of_machine(rows: &mut Rows, outcome: &Outcome) {
     }
 }
 
+/// What cyclictest measured: of all threads together, and by thread.
+pub fn of_latency(latency: &Latency) -> Vec<Observation> {
+    let mut rows = Rows::default();
+    let threads = || latency.threads.values();
+    rows.count("latency_cycles", "", latency.cycles());
+    rows.count("latency_overflows", "", latency.overflows());
+    rows.push("latency_min_ns", "", threads().map(|t| t.min).min().unwrap_or(0) as f64, "ns");
+    rows.push("latency_avg_ns", "", latency.average(), "ns");
+    rows.push("latency_max_ns", "", threads().map(|t| t.max).max().unwrap_or(0) as f64, "ns");
+    for (number, thread) in &latency.threads {
+        let key = number.to_string();
+        rows.push("latency_min_ns", &key, thread.min as f64, "ns");
+        rows.push("latency_avg_ns", &key, thread.average as f64, "ns");
+        rows.push("latency_max_ns", &key, thread.max as f64, "ns");
+    }
+    let all = latency.all();
+    for (name, share) in QUANTILES {
+        all.quantile(share).into_iter().for_each(|ns| rows.push("latency_ns", name, ns as f64, "ns"));
+    }
+    all.mean().into_iter().for_each(|ns| rows.push("latency_ns", "mean", ns, "ns"));
+    rows.rows
+}
+
+/// Instructions by way into the kernel: of the script where there is one, else of the window.
+pub fn of_profile(profile: &RunProfile) -> Vec<Observation> {
+    let mut rows = Rows::default();
+    let Some((_, phase)) = profile.phases.last() else { return rows.rows };
+    for cpu in profile.measured_cpus.iter() {
+        rows.cpu = Some(cpu);
+        for (kind, spans) in phase.profile.on(|other| other == u64::from(cpu)) {
+            let Some(summary) = spans.summary() else { continue };
+            rows.count("spans", &kind, summary.count);
+            rows.push("span", &kind, summary.mean, "instructions");
+            rows.push("span_median", &kind, summary.median as f64, "instructions");
+        }
+    }
+    rows.rows
+}
+
 /// The runs of a study as figures for its claims.
 pub struct RunFigures<'a>(pub &'a [CaseResult]);
 
@@ -164,9 +205,12 @@ pub fn figure_of(run: &Run, figure: &str, cpu: Option<u32>) -> Option<f64> {
         // What is counted by key has a row only where it happened; what stands alone was measured or not.
         // Of events, of rows of /proc/interrupts and of numbers in files there is a row for each that
         // is known, zeros too.
-        0 if name.starts_with("script_") || [EVENT, INTERRUPTS, FILE].contains(&name) => None,
+        0 if ["script_", "latency_", "span"].iter().any(|prefix| name.starts_with(prefix)) => None,
+        0 if [EVENT, INTERRUPTS, FILE].contains(&name) => None,
         0 => Some(0.0),
-        count if name.contains("_share") => Some(sum / count as f64),
+        count if name.contains("_share") || ["span", "span_median"].contains(&name) => {
+            Some(sum / count as f64)
+        }
         _ => Some(sum),
     }
 }

@@ -4,6 +4,8 @@
 use crate::cache::{CacheError, write_whole};
 use crate::figures::{self, FileCount};
 use crate::guest::{Archive, Moment, Outcome, Stage, piece_of_file};
+use crate::latency::Latency;
+use crate::profiles::{self, ProfileError, RunProfile};
 use crate::qemu::Accelerator;
 use crate::study::Case;
 use dyntick_explain::{Context, Explanation, explain};
@@ -74,6 +76,10 @@ pub struct Run {
     pub outcome: Outcome,
     /// What interrupted each CPU, and why.
     pub explanation: Explanation,
+    /// Wake-up latencies, where a cyclictest printed them.
+    pub latency: Option<Latency>,
+    /// The executed instructions, where they were recorded.
+    pub profile: Option<RunProfile>,
     /// All figures.
     pub observations: Vec<Observation>,
     /// Trace events that were lost, by CPU.
@@ -173,9 +179,17 @@ pub fn load(folder: &Path) -> Result<Run, StoreError> {
     let read = files.read_by(&asked.case)?;
     let comms: BTreeMap<i32, String> = files.json(&format!("{RAW}/comms.json"))?;
     let explanation = explain(&decoded.events, &context(&asked, &outcome, &comms));
+    let output = |name: &str| files.text(&format!("{RAW}/{name}")).ok();
+    let latency = Latency::of(&asked.case, &output).map_err(|error| files.damaged(RAW, error))?;
+    let profile = profile(folder, &asked).map_err(|error| files.damaged(RAW, error))?;
+    let mut observations = figures::of_run(&explanation, &decoded.counts, &interrupts, &read, &outcome);
+    observations.extend(latency.iter().flat_map(figures::of_latency));
+    observations.extend(profile.iter().flat_map(figures::of_profile));
     Ok(Run {
         folder: folder.to_owned(),
-        observations: figures::of_run(&explanation, &decoded.counts, &interrupts, &read, &outcome),
+        observations,
+        latency,
+        profile,
         timing: files.json(TIMING)?,
         lost_events: decoded.lost,
         undecoded: decoded.undecoded,
@@ -189,6 +203,10 @@ pub fn load(folder: &Path) -> Result<Run, StoreError> {
 /// What was asked of the run in this folder.
 pub fn asked(folder: &Path) -> Result<Asked, StoreError> {
     Files { folder }.toml(RUN)
+}
+
+fn profile(folder: &Path, asked: &Asked) -> Result<Option<RunProfile>, ProfileError> {
+    asked.case.profile.then(|| profiles::load(folder, asked)).transpose()
 }
 
 /// The run of this question among `runs`, if it is whole.

@@ -13,6 +13,9 @@ pub struct Symbols {
 /// What the names of all system calls begin with.
 pub const SYSTEM_CALL: &str = "__x64_sys_";
 
+/// The instruction that returns from interrupts and exceptions (`arch/x86/entry/entry_64.S`).
+pub const INTERRUPT_RETURN: &str = "native_irq_return_iret";
+
 /// The upper half of the address space is the kernel's.
 const KERNEL: u64 = 1 << 63;
 
@@ -60,15 +63,16 @@ fn line(line: &str) -> Option<(u64, &str)> {
 }
 
 /// Of several names for one address the plainest is taken, then the first in the alphabet; but a
-/// system call without arguments goes by the name that all system calls have.
+/// system call without arguments goes by the name that all system calls have, and the return from
+/// interrupts by its own also where, without X86_ESPFIX64, `native_iret` stands at the same place.
 fn rank(name: &str) -> (usize, &str) {
-    if name.starts_with(SYSTEM_CALL) {
+    if name.starts_with(SYSTEM_CALL) || name == INTERRUPT_RETURN {
         return (0, name);
     }
     let made_by_a_tool =
         name.contains(['.', '$']) || name.starts_with("__pfx_") || name.starts_with("__cfi_");
     let underscores = name.bytes().take_while(|byte| *byte == b'_').count();
-    (usize::from(made_by_a_tool) * 100 + underscores, name)
+    (1 + usize::from(made_by_a_tool) * 100 + underscores, name)
 }
 
 #[cfg(test)]
@@ -87,5 +91,12 @@ mod tests {
         assert_eq!(name(0xffff_ffff_8100_0019), "helper", "data is no function");
         assert_eq!(name(0xffff_ffff_c000_0004), "of_module");
         assert_eq!(name(0x40_0000), "(unknown)", "a user's address");
+    }
+
+    #[test]
+    fn the_return_from_interrupts_goes_by_its_own_name() {
+        let text = "ffffffff81000000 T native_iret\nffffffff81000000 T native_irq_return_iret\n";
+        let symbols = Symbols::parse(text);
+        assert_eq!(symbols.name(symbols.number(0xffff_ffff_8100_0000)), INTERRUPT_RETURN);
     }
 }

@@ -4,7 +4,7 @@
 use crate::cpu::{Cpu, Entry, WakeUp, Where};
 use crate::profile::Profile;
 use crate::stream::{Error, Reader, Record};
-use crate::symbols::{SYSTEM_CALL, Symbols, is_kernel};
+use crate::symbols::{INTERRUPT_RETURN, SYSTEM_CALL, Symbols, is_kernel};
 use std::collections::{BTreeMap, HashMap};
 
 /// What a span is: where it happened and of which kind.
@@ -131,7 +131,7 @@ impl<'a> Walk<'a> {
             let function = self.function(address);
             self.maybe_enter(address, function, exception);
             self.cpu().at = Where::Kernel(function);
-            self.cpu().returns = self.symbols.name(function) == "native_irq_return_iret";
+            self.cpu().returns = self.symbols.name(function) == INTERRUPT_RETURN;
             self.note_handler(function);
         } else {
             self.end_all_entries();

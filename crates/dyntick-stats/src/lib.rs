@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Summaries of measured values. Pure: no I/O, no clock, no randomness.
 
+mod histogram;
+
+pub use histogram::Histogram;
+
 use serde::Serialize;
 
 /// What is told of a handful of repeated measurements.

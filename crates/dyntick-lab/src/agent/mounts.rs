@@ -21,6 +21,8 @@ pub fn mount_all() -> Result<()> {
         rustix::mount::mount(kind, target, kind, MountFlags::empty(), None)
             .with_context(|| format!("mount {target}"))?;
     }
+    // For shm_open(3); devtmpfs is memory itself.
+    std::fs::create_dir_all("/dev/shm").context("make /dev/shm")?;
     Ok(())
 }
 

@@ -18,6 +18,8 @@ pub enum Probe {
     Timer,
     /// A function call from another CPU (`membarrier`) that comes while user code runs.
     Ipi,
+    /// Each of these, one after the other.
+    All,
 }
 
 /// So many pages are touched before they are given back.
@@ -41,6 +43,10 @@ pub fn run(probe: Probe, cpu: u32, count: u64) -> Result<()> {
         Probe::PageFault => page_faults(count),
         Probe::Timer => timers(count),
         Probe::Ipi => calls(cpu, count),
+        Probe::All => {
+            let each = [Probe::Syscall, Probe::PageFault, Probe::Timer, Probe::Ipi];
+            each.into_iter().try_for_each(|probe| run(probe, cpu, count))
+        }
     }
 }
 

@@ -54,6 +54,8 @@ pub struct CaseReader<'s, 'v, 't> {
     pub cell: &'v Cell<'v, 't>,
     /// `[defaults]`.
     pub defaults: &'v DeTable<'t>,
+    /// What the case sets in full size, where that is asked for; stronger than all else.
+    pub full_size: Option<&'v DeTable<'t>>,
     /// `[kernels]`.
     pub recipes: &'v BTreeMap<String, Recipe>,
 }
@@ -110,7 +112,8 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
     /// The values of a key in all layers, the weakest first.
     fn layers(&self, key: &str) -> Vec<&'v Value<'t>> {
         let in_cell = self.cell.settings.iter().filter(|(name, _)| *name == key).map(|(_, value)| *value);
-        self.defaults.get(key).into_iter().chain(self.section.get(key)).chain(in_cell).collect()
+        let full = self.full_size.and_then(|table| table.get(key));
+        self.defaults.get(key).into_iter().chain(self.section.get(key)).chain(in_cell).chain(full).collect()
     }
 
     fn kernel(&self) -> String {
@@ -176,10 +179,12 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
         self.get(key).and_then(|value| self.source().texts(key, value)).unwrap_or_default()
     }
 
-    /// Command lines of all layers add up; the kernel lets the last of two parameters win.
+    /// Command lines of all layers add up; the kernel lets the last of two parameters win. That of the
+    /// full size stands alone: its CPU lists replace the others.
     fn append(&self) -> CommandLine {
         let mut line = CommandLine::default();
-        for value in self.layers("append") {
+        let alone = self.full_size.and_then(|table| table.get("append"));
+        for value in alone.map_or_else(|| self.layers("append"), |value| vec![value]) {
             line.extend(&CommandLine::parse(&self.source().text("append", value).unwrap_or_default()));
         }
         line

@@ -3,11 +3,12 @@
 
 use super::limits::is_event;
 use super::reader::nearest;
+use crate::latency::QUANTILES;
 use dyntick_explain::rules;
 use dyntick_model::{Softirq, TickDependency};
 
 /// Figures that stand alone.
-const PLAIN: [&str; 15] = [
+const PLAIN: [&str; 20] = [
     "ticks",
     "ticks_per_s",
     "ticks_share_of_hz",
@@ -23,10 +24,15 @@ const PLAIN: [&str; 15] = [
     "script_user_ns",
     "script_system_ns",
     "window_ns",
+    "latency_cycles",
+    "latency_overflows",
+    "latency_min_ns",
+    "latency_avg_ns",
+    "latency_max_ns",
 ];
 
 /// Figures that are counted by a key: `softirq:RCU`.
-const KEYED: [&str; 11] = [
+const KEYED: [&str; 18] = [
     "interruption",
     "cause",
     "cause_ns",
@@ -38,6 +44,13 @@ const KEYED: [&str; 11] = [
     "interrupts",
     "event",
     FILE,
+    "latency_ns",
+    "latency_min_ns",
+    "latency_avg_ns",
+    "latency_max_ns",
+    "span",
+    "span_median",
+    "spans",
 ];
 
 /// Numbers in files that the case reads: `file:softirqs:RCU`.
@@ -66,7 +79,7 @@ pub fn is_of_script(figure: &str) -> bool {
 
 /// Whether a figure is counted from the trace, and not read from files of the kernel or a clock.
 pub fn is_of_trace(figure: &str) -> bool {
-    let elsewhere = ["script_", "task_", "window_ns", "settle_ns", "interrupts", FILE];
+    let elsewhere = ["script_", "task_", "window_ns", "settle_ns", "latency_", "span", "interrupts", FILE];
     !elsewhere.iter().any(|prefix| figure.starts_with(prefix))
 }
 
@@ -102,6 +115,7 @@ fn refuse_key(name: &str, key: &str) -> Result<(), String> {
             .map(TickDependency::kernel_name)
             .collect(),
         "interruption" => INTERRUPTIONS.to_vec(),
+        "latency_ns" => QUANTILES.iter().map(|(name, _)| *name).chain(["mean"]).collect(),
         "cause" | "cause_ns" | "tick_cause" => return refuse_cause(key),
         "event" if !is_event(key) => return Err(format!("'{key}' is not of the form system:name")),
         // Functions of any kernel and rows of any /proc/interrupts.
@@ -129,6 +143,8 @@ fn example(figure: &str) -> &'static str {
         "interrupts" => "LOC",
         FILE => "softirqs:RCU",
         "event" => "timer:tick_stop",
+        "latency_ns" => "p99",
+        "span" | "span_median" | "spans" => "__x64_sys_getppid",
         "interruption" => "tick",
         "cause" | "cause_ns" | "tick_cause" => "workqueue:vmstat_update",
         _ => "vmstat_update",
@@ -157,6 +173,8 @@ mod tests {
             "event:timer:tick_stop",
             "file:softirqs:RCU",
             "file:tick_stop_fast_path:hits",
+            "latency_avg_ns",
+            "latency_avg_ns:0",
         ] {
             assert_eq!(refuse(right), Ok(()), "{right}");
         }
@@ -175,6 +193,7 @@ mod tests {
         wrong("tick_cause:fair-sever", "did you mean 'fair-server'");
         wrong("interrupts:", "lacks its key");
         wrong("event:tick_stop", "system:name");
+        wrong("latency_ns:p98", "did you mean 'p9");
         wrong("file", "file:softirqs:RCU");
         wrong("file:", "lacks its key");
     }

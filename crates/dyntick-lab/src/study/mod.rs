@@ -46,6 +46,8 @@ pub struct Study {
     pub cases: Vec<Case>,
     /// What is judged.
     pub claims: Vec<Claim>,
+    /// The pairs of cases that are set side by side in detail.
+    pub comparisons: Vec<Comparison>,
 }
 
 /// Published figures.
@@ -72,6 +74,28 @@ pub struct PublishedFigure {
     pub unit: String,
     /// What must be said with it; often empty.
     pub note: String,
+}
+
+/// Two cases that are set side by side: latencies quantile by quantile, profiles function by function.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// What it shows.
+    pub title: String,
+    /// The case, as [`Case::answers_to`] reads it.
+    pub case: String,
+    /// What it is compared with.
+    pub with: String,
+    /// The kinds of spans whose functions are told.
+    pub spans: Vec<String>,
+}
+
+/// The size of a study's cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// As a case says: what a small machine runs soon.
+    Scaled,
+    /// With what its `full-size` says instead.
+    Full,
 }
 
 /// One configuration, complete.
@@ -222,9 +246,14 @@ pub enum StudyError {
 impl Study {
     /// Reads a study file. Kernels that are named by a relative path are sought from its folder.
     pub fn load(path: &Path) -> Result<Self, StudyError> {
+        Self::load_sized(path, Size::Scaled)
+    }
+
+    /// Reads a study file, its cases in this size.
+    pub fn load_sized(path: &Path, size: Size) -> Result<Self, StudyError> {
         let read = |source| StudyError::Read { path: path.to_owned(), source };
         let text = std::fs::read_to_string(path).map_err(read)?;
-        let mut study = Self::parse(path, &text)?;
+        let mut study = parse::study(path, &text, size)?;
         let folder = std::path::absolute(path).map_err(read)?;
         let folder = folder.parent().unwrap_or(Path::new("/"));
         for case in study.cases.iter_mut().filter(|case| case.kernel.contains('/')) {
@@ -235,7 +264,7 @@ impl Study {
 
     /// Reads a study's text; `path` names it in messages.
     pub fn parse(path: &Path, text: &str) -> Result<Self, Problems> {
-        parse::study(path, text)
+        parse::study(path, text, Size::Scaled)
     }
 
     /// The cases that a reference means, as [`Case::answers_to`] reads it.

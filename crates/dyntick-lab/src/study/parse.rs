@@ -4,18 +4,29 @@
 use super::case::{CASE_KEYS, CaseReader};
 use super::matrix::{MOST_CASES, cells};
 use super::reader::{Problems, Section, Source};
-use super::{Case, Published, PublishedFigure, Study, claims, kernels, limits};
+use super::{Case, Comparison, Published, PublishedFigure, Size, Study, claims, kernels, limits};
 use crate::build::Recipe;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use toml::de::DeTable;
 
-const STUDY_KEYS: [&str; 9] =
-    ["title", "question", "description", "published", "kernels", "defaults", "matrix", "case", "claim"];
-const OWN_CASE_KEYS: [&str; 3] = ["name", "title", "matrix"];
+const STUDY_KEYS: [&str; 10] = [
+    "title",
+    "question",
+    "description",
+    "published",
+    "kernels",
+    "defaults",
+    "matrix",
+    "case",
+    "claim",
+    "compare",
+];
+const OWN_CASE_KEYS: [&str; 4] = ["name", "title", "matrix", FULL_SIZE];
+const FULL_SIZE: &str = "full-size";
 
 /// Reads a study; `path` is for messages and for its name.
-pub fn study(path: &Path, text: &str) -> Result<Study, Problems> {
+pub fn study(path: &Path, text: &str, size: Size) -> Result<Study, Problems> {
     let source = Source::new(path, text);
     let (root, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
@@ -26,15 +37,16 @@ pub fn study(path: &Path, text: &str) -> Result<Study, Problems> {
         return Err(source.into_problems());
     }
     let root = Section { source: &source, name: "a study", at: 0, table: root.get_ref() };
-    let study = read(root, path);
+    let study = read(root, path, size);
     source.finish().map(|()| study)
 }
 
-fn read(root: Section<'_, '_, '_>, path: &Path) -> Study {
+fn read(root: Section<'_, '_, '_>, path: &Path, size: Size) -> Study {
     root.only(&STUDY_KEYS);
     let kernels = kernels::read(root, path);
-    let cases = cases(root, &kernels);
+    let cases = cases(root, &kernels, size);
     let claims = root.sections("claim", "[[claim]]");
+    let comparisons = root.sections("compare", "[[compare]]");
     Study {
         name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         title: root.required_text("title").unwrap_or_default(),
@@ -42,8 +54,21 @@ fn read(root: Section<'_, '_, '_>, path: &Path) -> Study {
         description: root.text("description").unwrap_or_default().trim().to_owned(),
         published: root.section("published", "[published]").map(|table| published(table, &cases)),
         claims: claims.into_iter().map(|table| claims::read(table, &cases)).collect(),
+        comparisons: comparisons.into_iter().map(|table| comparison(table, &cases)).collect(),
         kernels,
         cases,
+    }
+}
+
+fn comparison(table: Section<'_, '_, '_>, cases: &[Case]) -> Comparison {
+    table.only(&["title", "case", "with", "spans"]);
+    let (case, with) =
+        (claims::case_reference(table, "case", cases), claims::case_reference(table, "with", cases));
+    Comparison {
+        title: table.text("title").unwrap_or_else(|| format!("{case} against {with}")),
+        spans: table.get("spans").and_then(|value| table.source.texts("spans", value)).unwrap_or_default(),
+        case,
+        with,
     }
 }
 
@@ -72,7 +97,7 @@ fn published_figure(table: Section<'_, '_, '_>, cases: &[Case]) -> PublishedFigu
     }
 }
 
-fn cases(root: Section<'_, '_, '_>, recipes: &BTreeMap<String, Recipe>) -> Vec<Case> {
+fn cases(root: Section<'_, '_, '_>, recipes: &BTreeMap<String, Recipe>, size: Size) -> Vec<Case> {
     let no_table = DeTable::new();
     let defaults = root.section("defaults", "[defaults]").map(|section| section.only(&CASE_KEYS));
     let defaults = defaults.map_or(&no_table, |section| section.table);
@@ -87,12 +112,21 @@ fn cases(root: Section<'_, '_, '_>, recipes: &BTreeMap<String, Recipe>) -> Vec<C
     for section in sections {
         section.only(&known);
         let own = section.section("matrix", "[case.matrix]");
+        let full = section.section(FULL_SIZE, "[case.full-size]").map(|table| table.only(&CASE_KEYS).table);
         for cell in cells(shared, own, &CASE_KEYS) {
-            let reader = CaseReader { section, cell: &cell, defaults, recipes };
-            let case = reader.case();
-            limits::refuse_nonsense(&reader, &case);
-            refuse_duplicate(&section, &case, &mut places);
-            cases.push(case);
+            let read = |full_size| {
+                let reader = CaseReader { section, cell: &cell, defaults, full_size, recipes };
+                let case = reader.case();
+                limits::refuse_nonsense(&reader, &case);
+                case
+            };
+            // Both sizes are checked, whichever is asked for.
+            let (scaled, full) = (read(None), full.map(|table| read(Some(table))));
+            refuse_duplicate(&section, &scaled, &mut places);
+            cases.push(match size {
+                Size::Scaled => scaled,
+                Size::Full => full.unwrap_or(scaled),
+            });
         }
         if cases.len() > MOST_CASES {
             root.source.problem(section.at, format!("the study has more than {MOST_CASES} cases"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Whole study files: the ones that come with dyntick, wrong ones, and any text at all.
 
+use super::Size;
 use super::case::CASE_KEYS;
 use super::{Case, parse};
 use crate::guest::Work;
@@ -12,12 +13,12 @@ const ADAPTIVE_TICKS: &str = include_str!("../../../../studies/adaptive-ticks.to
 const CHAPTER: &str = include_str!("../../../../docs/src/studies.md");
 
 fn problems(text: &str) -> String {
-    parse::study(Path::new("studies/x.toml"), text).expect_err("the study is wrong").to_string()
+    parse::study(Path::new("studies/x.toml"), text, Size::Scaled).expect_err("the study is wrong").to_string()
 }
 
 fn cases(text: &str) -> Vec<Case> {
     let head = "title = 't'\nquestion = 'q'\n";
-    let study = parse::study(Path::new("x.toml"), &format!("{head}{text}"));
+    let study = parse::study(Path::new("x.toml"), &format!("{head}{text}"), Size::Scaled);
     study.unwrap_or_else(|problems| panic!("{problems}")).cases
 }
 
@@ -89,7 +90,7 @@ name = "a"
 kernel = ["full", "debian:6.12"]
 "#;
     let head = "title = 't'\nquestion = 'q'\n";
-    let study = parse::study(Path::new("studies/x.toml"), &format!("{head}{text}")).unwrap();
+    let study = parse::study(Path::new("studies/x.toml"), &format!("{head}{text}"), Size::Scaled).unwrap();
     let recipe = study.kernels["full"].clone();
     assert_eq!(recipe.config, ["lab", "studies/./mine.config"]);
     assert_eq!(recipe.patches, ["tick-stop-fast-path"]);
@@ -226,13 +227,13 @@ fn figures_of_two_clocks_are_never_compared() {
     );
     let paired =
         format!("{head}[matrix]\nclock=['wall','virtual']\n[[case]]\nname='a'\n[[case]]\nname='b'\n{claim}");
-    let study = parse::study(Path::new("x.toml"), &paired).unwrap();
+    let study = parse::study(Path::new("x.toml"), &paired, Size::Scaled).unwrap();
     assert_eq!(study.cases.iter().filter(|case| case.clock == Clock::Wall).count(), 2);
 }
 
 #[test]
 fn a_case_survives_json_and_toml() {
-    for case in parse::study(Path::new("adaptive-ticks.toml"), ADAPTIVE_TICKS).unwrap().cases {
+    for case in parse::study(Path::new("adaptive-ticks.toml"), ADAPTIVE_TICKS, Size::Scaled).unwrap().cases {
         let json = serde_json::to_string(&case).unwrap();
         assert_eq!(serde_json::from_str::<Case>(&json).unwrap(), case);
         assert_eq!(toml::from_str::<Case>(&toml::to_string(&case).unwrap()).unwrap(), case);
@@ -241,7 +242,7 @@ fn a_case_survives_json_and_toml() {
 
 #[test]
 fn the_study_that_comes_with_dyntick() {
-    let study = parse::study(Path::new("studies/adaptive-ticks.toml"), ADAPTIVE_TICKS)
+    let study = parse::study(Path::new("studies/adaptive-ticks.toml"), ADAPTIVE_TICKS, Size::Scaled)
         .unwrap_or_else(|problems| panic!("{problems}"));
     let ids: Vec<&str> = study.cases.iter().map(|case| case.id.as_str()).collect();
     insta::assert_snapshot!(ids.join("\n"));
@@ -273,14 +274,15 @@ fn the_examples_of_the_book_are_studies() {
     let studies: Vec<&str> = blocks.filter(|block| block.starts_with("title")).collect();
     assert!(studies.len() >= 2, "each of the two chapters has one");
     for text in studies {
-        parse::study(Path::new("book.toml"), text).unwrap_or_else(|problems| panic!("{problems}"));
+        parse::study(Path::new("book.toml"), text, Size::Scaled)
+            .unwrap_or_else(|problems| panic!("{problems}"));
     }
 }
 
 proptest! {
     #[test]
     fn no_text_makes_the_reader_panic(text in "\\PC{0,200}") {
-        let _ = parse::study(Path::new("x.toml"), &text);
+        let _ = parse::study(Path::new("x.toml"), &text, Size::Scaled);
     }
 
     #[test]
@@ -291,7 +293,7 @@ proptest! {
             "value", "sysctl", "name", "'debian:6.1'", "'a'", "'*'", "'<= 2'", "figure", "é", "\u{feff}",
         ]), 0..60,
     )) {
-        let _ = parse::study(Path::new("x.toml"), &words.concat());
+        let _ = parse::study(Path::new("x.toml"), &words.concat(), Size::Scaled);
     }
 
     /// Cuts a piece out of a real study and puts something else in its place.
@@ -304,10 +306,33 @@ proptest! {
         let end = (at + length).min(characters.len());
         let text: String =
             characters[..at].iter().copied().chain(instead.chars()).chain(characters[end..].iter().copied()).collect();
-        if let Err(problems) = parse::study(Path::new("x.toml"), &text) {
+        if let Err(problems) = parse::study(Path::new("x.toml"), &text, Size::Scaled) {
             prop_assert!(!problems.problems.is_empty());
             let lines = text.lines().count() + 1;
             prop_assert!(problems.problems.iter().all(|p| (1..=lines).contains(&p.line) && p.column >= 1));
         }
     }
+}
+
+#[test]
+fn all_studies_of_the_project_are_right_in_both_sizes() {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies"));
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        for size in [Size::Scaled, Size::Full] {
+            super::Study::load_sized(&path, size).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+}
+
+#[test]
+fn full_size_replaces_what_a_small_machine_runs() {
+    let text = "title='t'\nquestion='q'\n[defaults]\nkernel='debian:6.12'\nappend='quiet'\n[[case]]\nname='a'\n\
+                cpus=4\nappend='nohz_full=1-3'\n[case.full-size]\ncpus=32\nappend='nohz_full=1-30'\n";
+    let case = |size| parse::study(Path::new("x.toml"), text, size).unwrap().cases.remove(0);
+    let (scaled, full) = (case(Size::Scaled), case(Size::Full));
+    assert_eq!((scaled.cpus, scaled.append.to_string().as_str()), (4, "quiet nohz_full=1-3"));
+    assert_eq!((full.cpus, full.append.to_string().as_str()), (32, "nohz_full=1-30"));
+    let wrong = text.replace("cpus=32", "cpu=32");
+    assert!(problems(&wrong).contains("unknown key 'cpu' in [case.full-size]"));
 }

@@ -25,6 +25,7 @@ enum Kind {
     PageFault,
     Timer,
     Ipi,
+    All,
 }
 
 /// Does it.
@@ -34,6 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Kind::PageFault => Probe::PageFault,
         Kind::Timer => Probe::Timer,
         Kind::Ipi => Probe::Ipi,
+        Kind::All => Probe::All,
     };
     probe::run(probe, arguments.cpu, arguments.count)?;
     Ok(ExitCode::SUCCESS)

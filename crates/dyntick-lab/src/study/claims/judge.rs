@@ -2,7 +2,7 @@
 //! From figures to verdicts.
 
 use super::read::references;
-use super::{Check, Claim, Condition, Figures, Ruling, Verdict};
+use super::{Against, Check, Claim, Condition, Figures, How, Ruling, Verdict};
 use crate::study::{Case, Study};
 use dyntick_stats::Summary;
 
@@ -122,22 +122,25 @@ fn shown(value: f64, condition: Option<Condition>) -> String {
 
 fn described(check: &Check) -> String {
     let on = check.cpu.map_or(String::new(), |cpu| format!(" on CPU {cpu}"));
-    let relative = check.ratio_to.as_ref().map_or(String::new(), |other| format!(" relative to {other}"));
+    let relative = check.against.as_ref().map_or(String::new(), |against| match against.how {
+        How::Ratio => format!(" relative to {}", against.case),
+        How::Difference => format!(" more than in {}", against.case),
+    });
     format!("{}{on}{relative}", check.figure)
 }
 
 /// The figure in each run of the case, or why it is not known.
 fn values(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> Result<Vec<f64>, String> {
     let values = of_case(check, case, figures)?;
-    let Some(other) = &check.ratio_to else { return Ok(values) };
+    let Some(Against { case: other, how }) = &check.against else { return Ok(values) };
     let [reference] = references(case, other, &study.cases)[..] else {
         return Err(format!("{other} was not run"));
     };
     if reference.clock != case.clock {
         return Err(format!("{} is on the {} clock, not the {}", reference.id, reference.clock, case.clock));
     }
-    let divisor = mean(&of_case(check, reference, figures)?);
-    Ok(values.iter().map(|value| value / divisor).collect())
+    let reference = mean(&of_case(check, reference, figures)?);
+    Ok(values.iter().map(|value| how.of(*value, reference)).collect())
 }
 
 fn of_case(check: &Check, case: &Case, figures: &dyn Figures) -> Result<Vec<f64>, String> {
@@ -190,7 +193,8 @@ mod tests {
              [[case]]\nname='a'\n[[case]]\nname='b'\n[case.matrix]\n\
              mode=[{{label='calm'}},{{label='loud', append='x'}}]\n{claims}"
         );
-        parse::study(Path::new("s.toml"), &text).unwrap_or_else(|problems| panic!("{problems}"))
+        parse::study(Path::new("s.toml"), &text, crate::study::Size::Scaled)
+            .unwrap_or_else(|problems| panic!("{problems}"))
     }
 
     fn verdict(claim: &str, figures: &[(&'static str, &'static str, &[f64])]) -> Verdict {
@@ -251,6 +255,16 @@ mod tests {
         );
         assert_eq!(verdict.summary(), "debian:6.12/calm: reproduced, debian:6.12/loud: not reproduced");
         assert_eq!(verdict.evidence.len(), 3);
+    }
+
+    #[test]
+    fn a_difference_of_two_cases() {
+        let verdict = verdict(
+            "[[claim]]\ntext='dearer'\nonly=['debian:6.1']\n\
+             check=[{case='b/calm',figure='ticks',minus='a',is='>= 3'}]",
+            &[("a/debian:6.1", "ticks", &[10.0]), ("b/debian:6.1/calm", "ticks", &[14.0])],
+        );
+        assert_eq!(verdict.evidence, ["b/debian:6.1/calm: ticks more than in a = 4, wanted >= 3: yes"]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod read;
 
 pub use condition::{Condition, ConditionError, Relation};
 pub use judge::{judge, number};
+pub use read::references;
 pub(super) use read::{case_reference, figure_reference, read};
 
 use super::Case;
@@ -46,10 +47,46 @@ pub struct Check {
     pub figure: String,
     /// On this CPU; on all measured CPUs together where not given.
     pub cpu: Option<u32>,
-    /// Divide by the same figure of this case.
-    pub ratio_to: Option<String>,
+    /// Set it against the same figure of another case.
+    pub against: Option<Against>,
     /// What it must be; none for evidence.
     pub is: Option<Condition>,
+}
+
+/// Another case that a figure is set against.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Against {
+    /// The case, as [`Case::answers_to`] reads it.
+    pub case: String,
+    /// What is done with its figure.
+    pub how: How,
+}
+
+/// What is done with the other case's figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum How {
+    /// Divide by it: `ratio-to`.
+    Ratio,
+    /// Subtract it: `minus`.
+    Difference,
+}
+
+impl How {
+    /// The key of a study file that asks for it.
+    pub fn key(self) -> &'static str {
+        match self {
+            How::Ratio => "ratio-to",
+            How::Difference => "minus",
+        }
+    }
+
+    fn of(self, value: f64, other: f64) -> f64 {
+        match self {
+            How::Ratio => value / other,
+            How::Difference => value - other,
+        }
+    }
 }
 
 /// Where figures are looked up.

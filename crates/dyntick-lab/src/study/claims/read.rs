@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Reading `[[claim]]`, and refusing what could never be judged.
 
-use super::{Check, Claim};
+use super::{Against, Check, Claim, How};
 use crate::guest::name_of_file;
 use crate::study::reader::{Section, Value, nearest};
 use crate::study::{Case, figure};
@@ -51,14 +51,14 @@ fn refuse_labels(section: Section<'_, '_, '_>, claim: &Claim, cases: &[Case]) {
 }
 
 fn read_check(section: Section<'_, '_, '_>, claim: &Claim, cases: &[Case], judged: bool) -> Option<Check> {
-    section.only(&["case", "figure", "cpu", "ratio-to", "is"]);
+    section.only(&["case", "figure", "cpu", "ratio-to", "minus", "is"]);
     let is = if judged { section.required("is") } else { section.get("is") };
     let cpu = section.get("cpu").map(|value| section.source.number("cpu", value, 0..=8191));
     let check = Check {
         case: case_reference(section, "case", cases),
         figure: figure_reference(section, cases),
         cpu: cpu.flatten(),
-        ratio_to: section.get("ratio-to").map(|_| case_reference(section, "ratio-to", cases)),
+        against: against(section, cases),
         is: is.and_then(|value| section.source.parse("is", value)),
     };
     let meant: Vec<&Case> = cases.iter().filter(|case| case.answers_to(&check.case)).collect();
@@ -69,9 +69,18 @@ fn read_check(section: Section<'_, '_, '_>, claim: &Claim, cases: &[Case], judge
     for case in meant {
         refuse_cpu(section, &check, case);
         refuse_untraced(section, &check, case);
-        refuse_ratio(section, &check, case, cases);
+        refuse_against(section, &check, case, cases);
     }
     Some(check)
+}
+
+fn against(section: Section<'_, '_, '_>, cases: &[Case]) -> Option<Against> {
+    let asked = |how: &How| section.get(how.key()).is_some();
+    if let (true, Some(value)) = (asked(&How::Ratio), section.get(How::Difference.key())) {
+        section.source.problem(start(value), "a check has either 'ratio-to' or 'minus'");
+    }
+    let how = [How::Ratio, How::Difference].into_iter().find(asked)?;
+    Some(Against { case: case_reference(section, how.key(), cases), how })
 }
 
 /// Reads the name of a case, with or without labels, and refuses one that means none.
@@ -144,9 +153,10 @@ fn refuse_cpu(section: Section<'_, '_, '_>, check: &Check, case: &Case) {
     }
 }
 
-/// A figure is divided by that of exactly one other case, which ran on the same clock.
-fn refuse_ratio(section: Section<'_, '_, '_>, check: &Check, case: &Case, cases: &[Case]) {
-    let (Some(other), Some(value)) = (&check.ratio_to, section.get("ratio-to")) else { return };
+/// A figure is set against that of exactly one other case, which ran on the same clock.
+fn refuse_against(section: Section<'_, '_, '_>, check: &Check, case: &Case, cases: &[Case]) {
+    let Some(Against { case: other, how }) = &check.against else { return };
+    let Some(value) = section.get(how.key()) else { return };
     if !cases.iter().any(|case| case.answers_to(other)) {
         return; // refused by its name already
     }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From a study's runs to the document that is printed.
 
+mod compare;
+mod latency;
+
 use dyntick_explain::{CauseCount, Interruption, Summary, rules};
+use dyntick_lab::compare::Compared;
 use dyntick_lab::figures::figure_of;
 use dyntick_lab::lab::CaseResult;
 use dyntick_lab::store::Run;
@@ -16,18 +20,33 @@ use std::collections::BTreeMap;
 /// The end of each window that the timeline shows enlarged, ns.
 const ZOOM_NS: u64 = 100_000_000;
 
+/// A window shorter than this is not what its study is about, but its script is, ns.
+const LEAST_WINDOW_NS: u64 = 100_000_000;
+
 /// The whole report of a study.
-pub fn document(study: &Study, results: &[CaseResult], verdicts: &[claims::Verdict]) -> Document {
+pub fn document(
+    study: &Study,
+    results: &[CaseResult],
+    verdicts: &[claims::Verdict],
+    comparisons: &[Compared],
+) -> Document {
     let runs: Vec<&Run> = results.iter().filter_map(|result| result.run.as_ref().ok()).collect();
+    let windows: Vec<&Run> = runs.iter().filter(|run| window_ns(run) >= LEAST_WINDOW_NS).copied().collect();
     let mut blocks = Vec::new();
-    if !runs.is_empty() {
+    if !windows.is_empty() {
         blocks.push(Block::Heading("What the measured CPUs took".into()));
-        blocks.push(Block::Table(overview(&runs)));
+        blocks.push(Block::Table(overview(&windows)));
+    }
+    if !runs.is_empty() {
         blocks.extend(study.published.iter().map(|published| Block::Table(beside(published, study, &runs))));
+        blocks.extend(latency::blocks(&runs));
+        blocks.extend(compare::blocks(comparisons));
+    }
+    if !windows.is_empty() {
         blocks.push(Block::Heading("When".into()));
-        blocks.push(Block::Timeline(timeline(&runs)));
+        blocks.push(Block::Timeline(timeline(&windows)));
         blocks.push(Block::Heading("Why, and what removes it".into()));
-        blocks.extend(findings(&runs));
+        blocks.extend(findings(&windows));
     }
     if !verdicts.is_empty() {
         blocks.push(Block::Heading("The published claims".into()));
@@ -188,14 +207,14 @@ fn beside(published: &Published, study: &Study, runs: &[&Run]) -> Table {
         let run = runs
             .iter()
             .find(|run| run.asked.case.name == figure.case && run.asked.case.variant == variant)?;
-        figure_of(run, &figure.figure, None).map(number)
+        of_threads(run, &figure.figure).or_else(|| figure_of(run, &figure.figure, None).map(number))
     };
     let row = |figure: &dyntick_lab::study::PublishedFigure| {
         let reference = claims::Check {
             case: figure.case.clone(),
             figure: figure.figure.clone(),
             cpu: None,
-            ratio_to: None,
+            against: None,
             is: None,
         };
         let ours = variants.iter().map(|variant| ours(&reference, variant).unwrap_or("–".into()));
@@ -213,6 +232,22 @@ fn beside(published: &Published, study: &Study, runs: &[&Run]) -> Table {
         rows: published.figures.iter().map(row).collect(),
         notes: Vec::new(),
     }
+}
+
+/// cyclictest's figures as they are published: from the least to the most of all threads.
+fn of_threads(run: &Run, figure: &str) -> Option<String> {
+    let latency = run.latency.as_ref()?;
+    match figure {
+        "latency_min_ns" => Some(latency::range(latency, |thread| thread.min)),
+        "latency_avg_ns" => Some(latency::range(latency, |thread| thread.average)),
+        "latency_max_ns" => Some(latency::range(latency, |thread| thread.max)),
+        _ => None,
+    }
+}
+
+/// The case's title with the kernel's series.
+fn title_of_run(run: &Run) -> String {
+    format!("{}, {}.{}", run.asked.case.title, run.asked.release.major, run.asked.release.minor)
 }
 
 /// Every cause on the measured CPUs, those that most ticks go back to first.

@@ -7,9 +7,10 @@ use crate::progress::Display;
 use anyhow::{Result, bail};
 use clap::Args;
 use dyntick_lab::cache::{Cache, write_whole};
+use dyntick_lab::compare::{Compared, compare_all};
 use dyntick_lab::figures::RunFigures;
 use dyntick_lab::lab::{CaseResult, Lab};
-use dyntick_lab::study::{Case, Study, claims};
+use dyntick_lab::study::{Case, Size, Study, claims};
 use dyntick_model::Clock;
 use dyntick_report::Block;
 use std::io::IsTerminal;
@@ -24,6 +25,9 @@ pub struct Arguments {
     /// Only the cases of this name or id; may be given several times
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
+    /// Run each case in the size of the published experiment, where the study has one
+    #[arg(long)]
+    full_size: bool,
     /// Run on this clock instead of the study's
     #[arg(long, value_enum)]
     clock: Option<ClockArgument>,
@@ -49,7 +53,8 @@ enum ClockArgument {
 
 /// Runs the study.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    let mut study = Study::load(&arguments.study)?;
+    let size = if arguments.full_size { Size::Full } else { Size::Scaled };
+    let mut study = Study::load_sized(&arguments.study, size)?;
     study.cases = chosen(&study, &arguments)?;
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&study.name));
     let display = Display::new();
@@ -57,7 +62,8 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
     let results = lab.run_all(&study.cases, &out.join("runs"), arguments.jobs.into());
     let verdicts = claims::judge(&study, &RunFigures(&results));
-    let document = report::document(&study, &results, &verdicts);
+    let comparisons = compare_all(&study, &results);
+    let document = report::document(&study, &results, &verdicts, &comparisons);
     write_whole(&out.join("report.html"), dyntick_report::html(&document).as_bytes())?;
     let picture = document.blocks.iter().find_map(|block| match block {
         Block::Timeline(timeline) => Some(dyntick_report::svg(timeline)),
@@ -67,7 +73,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         write_whole(&out.join("timeline.svg"), picture.as_bytes())?;
     }
     if arguments.json {
-        output::json(&json(&study, &results, &verdicts))?;
+        output::json(&json(&study, &results, &verdicts, &comparisons))?;
     } else {
         let colour = std::io::stdout().is_terminal();
         output::text(dyntick_report::terminal(&document, COLUMNS, colour))?;
@@ -89,7 +95,12 @@ fn status(results: &[CaseResult]) -> ExitCode {
     }
 }
 
-fn json(study: &Study, results: &[CaseResult], verdicts: &[claims::Verdict]) -> serde_json::Value {
+fn json(
+    study: &Study,
+    results: &[CaseResult],
+    verdicts: &[claims::Verdict],
+    comparisons: &[Compared],
+) -> serde_json::Value {
     let case = |result: &CaseResult| match &result.run {
         Ok(run) => serde_json::json!({
             "case": result.case.id, "repetition": result.repetition, "folder": run.folder, "asked": run.asked,
@@ -102,7 +113,7 @@ fn json(study: &Study, results: &[CaseResult], verdicts: &[claims::Verdict]) -> 
         }),
     };
     let runs: Vec<_> = results.iter().map(case).collect();
-    serde_json::json!({ "study": study, "runs": runs, "verdicts": verdicts })
+    serde_json::json!({ "study": study, "runs": runs, "verdicts": verdicts, "comparisons": comparisons })
 }
 
 fn chosen(study: &Study, arguments: &Arguments) -> Result<Vec<Case>> {

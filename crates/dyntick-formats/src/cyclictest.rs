@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What cyclictest prints (rt-tests 2.x: `src/cyclictest/cyclictest.c`, `print_stat` and
+//! `print_hist`): a status line for each thread, and after `--histogram` or `--histofall` a histogram.
+
+use dyntick_stats::Histogram;
+use std::collections::BTreeMap;
+
+/// What one thread measured. Latencies are in the unit that cyclictest was told to use: us, or ns
+/// with `--nsecs`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Thread {
+    /// How many times it woke up.
+    pub cycles: u64,
+    /// The smallest latency.
+    pub min: u64,
+    /// The mean, as cyclictest rounds it.
+    pub average: u64,
+    /// The largest.
+    pub max: u64,
+    /// System management interrupts, with `--smi`.
+    pub smi: Option<u64>,
+    /// Latencies below the histogram's limit; empty without `--histogram`.
+    pub histogram: Histogram,
+    /// Latencies at or above that limit.
+    pub overflows: u64,
+}
+
+/// A text that is not cyclictest's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CyclictestError {
+    /// No status line.
+    #[error("no line 'T: 0 …': this is not the output of cyclictest, or it was killed before it printed any")]
+    NoThread,
+    /// A line that is not understood.
+    #[error("line {line}: '{text}' is not understood as cyclictest's output")]
+    Line {
+        /// Its number, from 1.
+        line: usize,
+        /// What stands there.
+        text: String,
+    },
+}
+
+/// The threads by their numbers. Of the status lines, which are printed again and again, the last
+/// counts.
+pub fn parse(text: &str) -> Result<BTreeMap<u32, Thread>, CyclictestError> {
+    let mut threads = BTreeMap::new();
+    let mut in_histogram = false;
+    for (index, line) in text.lines().enumerate() {
+        let wrong = || CyclictestError::Line { line: index + 1, text: line.chars().take(60).collect() };
+        if let Some(position) = line.find("T:") {
+            let (number, thread) = status(&line[position..]).ok_or_else(wrong)?;
+            threads.insert(number, thread);
+        } else if let Some(heading) = line.strip_prefix('#') {
+            in_histogram = heading.trim() == "Histogram";
+            if let Some(counts) = heading.trim().strip_prefix("Histogram Overflows:") {
+                let counts = numbers(counts).ok_or_else(wrong)?;
+                threads.values_mut().zip(counts).for_each(|(thread, count)| thread.overflows = count);
+            }
+        } else if in_histogram && !line.trim().is_empty() {
+            let row = numbers(line).ok_or_else(wrong)?;
+            let (latency, counts) = row.split_first().ok_or_else(wrong)?;
+            // With --histofall a last column sums up the others.
+            let counted = threads.values_mut().zip(counts);
+            counted.for_each(|(thread, count)| thread.histogram.add(*latency, *count));
+        }
+    }
+    if threads.is_empty() { Err(CyclictestError::NoThread) } else { Ok(threads) }
+}
+
+/// `T: 0 (  162) P:95 I:1000 C:   1998 Min:   3543 Act: 3607 Avg: 4129 Max:  785070 SMI:       0`
+fn status(line: &str) -> Option<(u32, Thread)> {
+    let field = |name: &str| {
+        let rest = &line[line.find(name)? + name.len()..];
+        rest.split_ascii_whitespace().next()?.parse::<u64>().ok()
+    };
+    let thread = Thread {
+        cycles: field("C:")?,
+        min: field("Min:")?,
+        average: field("Avg:")?,
+        max: field("Max:")?,
+        smi: field("SMI:"),
+        ..Thread::default()
+    };
+    Some((field("T:")? as u32, thread))
+}
+
+fn numbers(text: &str) -> Option<Vec<u64>> {
+    text.split_ascii_whitespace().map(|word| word.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Printed by rt-tests 2.4 in a guest, shortened.
+    const REAL: &str = "# /dev/cpu_dma_latency set to 0us\npolicy: fifo: loadavg: 0.00 0.00 0.00 2/99 164          \n\n\
+        T: 0 (  162) P:95 I:1000 C:      1 Min: 785070 Act:  785070 Avg:  785070 Max:  785070 SMI:       0\n\
+        T: 1 (  163) P:95 I:1000 C:      0 Min:1000000 Act:       0 Avg:       0 Max:       0 SMI:       0\n\
+        \u{1b}[3Apolicy: fifo: loadavg: 0.00 0.00 0.00 3/99 164          \n\n\
+        T: 0 (  162) P:95 I:1000 C:   1998 Min:   3543 Act:    3607 Avg:    4129 Max:  785070 SMI:       0\n\
+        T: 1 (  163) P:95 I:1000 C:   1999 Min:   3544 Act:    3595 Avg:    3716 Max:    4647 SMI:       0\n\
+        # Histogram\n003543 000002\t000000\t000002\n003544 000003\t000004\t000007\n\
+        # Total: 000000005 000000004 000000009\n# Min Latencies: 03543 03544 03543\n\
+        # Histogram Overflows: 00001 00000 00001\n# Histogram Overflow at cycle number:\n\
+        # Thread 0: 00000\n# Thread 1:\n# SMIs: 00000 00000 00000\n";
+
+    #[test]
+    fn what_it_prints_with_a_histogram() {
+        let threads = parse(REAL).unwrap();
+        assert_eq!(threads.len(), 2);
+        let first = &threads[&0];
+        assert_eq!((first.cycles, first.min, first.average, first.max), (1998, 3543, 4129, 785_070));
+        assert_eq!((first.smi, first.overflows), (Some(0), 1));
+        assert_eq!(first.histogram.iter().collect::<Vec<_>>(), [(3543, 2), (3544, 3)]);
+        assert_eq!(threads[&1].histogram.iter().collect::<Vec<_>>(), [(3544, 4)]);
+    }
+
+    #[test]
+    fn what_is_not_its_output() {
+        assert_eq!(parse("FATAL: Could not open MSR interface\n"), Err(CyclictestError::NoThread));
+        let error = parse("T: 0 (  1) P:95\n").unwrap_err();
+        assert_eq!(error, CyclictestError::Line { line: 1, text: "T: 0 (  1) P:95".into() });
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "(T: |# Histogram\n|[0-9: \tMinAvgx\n#]){0,60}") {
+            let _ = parse(&text);
+        }
+    }
+}

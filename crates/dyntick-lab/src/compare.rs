@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Two runs side by side: latencies quantile by quantile, profiles kind by kind and function by
+//! function.
+
+use crate::lab::CaseResult;
+use crate::latency::{Latency, QUANTILES};
+use crate::store::Run;
+use crate::study::{Comparison, Study, claims};
+use dyntick_profile::{Difference, Kind, compare};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Two runs compared. Figures of `with` come first; `more` is what those of `case` exceed them by.
+#[derive(Clone, Debug, Serialize)]
+pub struct Compared {
+    /// What it shows.
+    pub title: String,
+    /// The id of the case.
+    pub case: String,
+    /// The id of the case that it is compared with.
+    pub with: String,
+    /// The distributions of latencies, ns; empty where one has none.
+    pub latency: Vec<Shift>,
+    /// Mean instructions of each kind of span that both have.
+    pub spans: Vec<SpanShift>,
+    /// The functions of the kinds that were asked for.
+    pub functions: Vec<(String, Difference)>,
+}
+
+/// How far one point of a distribution moved.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Shift {
+    /// `min`, `p50`, …, `max`, `mean`.
+    pub point: String,
+    /// There in the run that is compared with, ns.
+    pub with: f64,
+    /// There in the run, ns.
+    pub case: f64,
+}
+
+/// Mean instructions of one kind of span.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SpanShift {
+    /// The kind.
+    pub kind: String,
+    /// How many spans there were in each.
+    pub counts: (u64, u64),
+    /// Mean instructions in the run that is compared with.
+    pub with: f64,
+    /// Mean instructions in the run.
+    pub case: f64,
+}
+
+/// All comparisons of a study among the runs that there are, in virtual time of the first repetition.
+pub fn compare_all(study: &Study, results: &[CaseResult]) -> Vec<Compared> {
+    study.comparisons.iter().flat_map(|comparison| pairs(study, comparison, results)).collect()
+}
+
+fn pairs(study: &Study, comparison: &Comparison, results: &[CaseResult]) -> Vec<Compared> {
+    let run_of = |id: &str| {
+        let of_case = results.iter().find(|result| result.case.id == id && result.repetition == 0);
+        of_case.and_then(|result| result.run.as_ref().ok())
+    };
+    let compared = |case: &crate::study::Case| {
+        let [with] = claims::references(case, &comparison.with, &study.cases)[..] else { return None };
+        // Figures of two clocks are never compared.
+        (with.clock == case.clock).then_some(())?;
+        Some(compared(comparison, run_of(&case.id)?, run_of(&with.id)?))
+    };
+    study.select(&comparison.case).filter_map(compared).collect()
+}
+
+fn compared(comparison: &Comparison, case: &Run, with: &Run) -> Compared {
+    let kinds = (kinds(with), kinds(case));
+    let functions = comparison.spans.iter().filter_map(|kind| {
+        let difference = compare(kinds.0.get(kind)?, kinds.1.get(kind)?);
+        Some((kind.clone(), difference))
+    });
+    Compared {
+        title: comparison.title.clone(),
+        case: case.asked.case.id.clone(),
+        with: with.asked.case.id.clone(),
+        latency: with.latency.as_ref().zip(case.latency.as_ref()).map_or(Vec::new(), |(a, b)| shifts(a, b)),
+        functions: functions.collect(),
+        spans: span_shifts(&kinds.0, &kinds.1),
+    }
+}
+
+/// The spans on the measured CPUs, of the script where there is one, else of the window.
+fn kinds(run: &Run) -> BTreeMap<String, Kind> {
+    let cpus = &run.asked.case.measured_cpus;
+    let on_measured = |cpu: u64| u32::try_from(cpu).is_ok_and(|cpu| cpus.contains(cpu));
+    let last = run.profile.iter().flat_map(|profile| &profile.phases).next_back();
+    last.map_or_else(BTreeMap::new, |(_, phase)| phase.profile.on(on_measured))
+}
+
+/// Kinds with fewer spans than this are told by chance.
+const FEWEST: u64 = 20;
+
+fn span_shifts(with: &BTreeMap<String, Kind>, case: &BTreeMap<String, Kind>) -> Vec<SpanShift> {
+    let shift = |(kind, case): (&String, &Kind)| {
+        let (a, b) = (with.get(kind)?.summary()?, case.summary()?);
+        (a.count.min(b.count) >= FEWEST).then(|| SpanShift {
+            kind: kind.clone(),
+            counts: (a.count, b.count),
+            with: a.mean,
+            case: b.mean,
+        })
+    };
+    let mut shifts: Vec<SpanShift> = case.iter().filter_map(shift).collect();
+    shifts.sort_by(|a, b| (b.case - b.with).abs().total_cmp(&(a.case - a.with).abs()));
+    shifts
+}
+
+fn shifts(with: &Latency, case: &Latency) -> Vec<Shift> {
+    let (a, b) = (with.all(), case.all());
+    let point = |name: &str, share: f64| {
+        let (with, case) = (a.quantile(share)? as f64, b.quantile(share)? as f64);
+        Some(Shift { point: name.to_owned(), with, case })
+    };
+    let ends = [("min", 0.0)].into_iter().chain(QUANTILES).chain([("max", 1.0)]);
+    let mut shifts: Vec<Shift> = ends.filter_map(|(name, share)| point(name, share)).collect();
+    let means = a.mean().zip(b.mean());
+    shifts.extend(means.map(|(with, case)| Shift { point: "mean".to_owned(), with, case }));
+    shifts
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Wake-up latencies that the cyclictest of a run printed.
+
+use crate::guest::Work;
+use crate::study::Case;
+use dyntick_formats::cyclictest::{self, CyclictestError, Thread};
+use dyntick_stats::Histogram;
+use std::collections::BTreeMap;
+
+const PROGRAM: &str = "cyclictest";
+
+/// Shares at which distributions are told and compared, with their names as figures.
+pub const QUANTILES: [(&str, f64); 11] = [
+    ("p1", 0.01),
+    ("p5", 0.05),
+    ("p10", 0.1),
+    ("p25", 0.25),
+    ("p50", 0.5),
+    ("p75", 0.75),
+    ("p90", 0.9),
+    ("p95", 0.95),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("p99.99", 0.9999),
+];
+
+/// Latencies, ns, by thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Latency {
+    /// The threads by their numbers.
+    pub threads: BTreeMap<u32, Thread>,
+}
+
+impl Latency {
+    /// What the case's cyclictest printed, if it has one that ended by itself: its script, else the
+    /// first such task. `output` reads a piece of the guest's archive.
+    pub fn of(case: &Case, output: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, CyclictestError> {
+        let script = case.script.iter().map(|script| (script.run.as_slice(), "script.out".to_owned()));
+        let tasks = case.tasks.iter().enumerate().filter_map(|(number, task)| match &task.work {
+            Work::Tool(words) => Some((words.as_slice(), format!("task-{number}.out"))),
+            _ => None,
+        });
+        let Some((words, file)) = script.chain(tasks).find(|(words, _)| is_cyclictest(words)) else {
+            return Ok(None);
+        };
+        match output(&file).map(|text| cyclictest::parse(&text)) {
+            Some(Ok(threads)) => Ok(Some(Self { threads: in_ns(threads, unit_ns(words)) })),
+            // Told to be silent, or ended by the end of the window.
+            Some(Err(CyclictestError::NoThread)) | None => Ok(None),
+            Some(Err(error)) => Err(error),
+        }
+    }
+
+    /// All threads together; without those beyond the histogram's limit.
+    pub fn all(&self) -> Histogram {
+        let mut all = Histogram::default();
+        self.threads.values().for_each(|thread| all.merge(&thread.histogram));
+        all
+    }
+
+    /// How many latencies were beyond the histogram's limit.
+    pub fn overflows(&self) -> u64 {
+        self.threads.values().map(|thread| thread.overflows).sum()
+    }
+
+    /// Cycles of all threads.
+    pub fn cycles(&self) -> u64 {
+        self.threads.values().map(|thread| thread.cycles).sum()
+    }
+
+    /// The mean as cyclictest tells it for each thread, over all cycles, ns.
+    pub fn average(&self) -> f64 {
+        let sum: u128 = self.threads.values().map(|t| u128::from(t.average) * u128::from(t.cycles)).sum();
+        sum as f64 / self.cycles().max(1) as f64
+    }
+}
+
+fn is_cyclictest(words: &[String]) -> bool {
+    words.first().is_some_and(|program| program.rsplit('/').next() == Some(PROGRAM))
+}
+
+/// cyclictest counts in us, with `--nsecs` or `-N` in ns.
+fn unit_ns(words: &[String]) -> u64 {
+    let short = |word: &str| {
+        word.strip_prefix('-')
+            .is_some_and(|letters| letters.contains('N') && letters.chars().all(|c| c.is_ascii_alphabetic()))
+    };
+    let ns = words.iter().any(|word| word == "--nsecs" || short(word));
+    if ns { 1 } else { 1000 }
+}
+
+fn in_ns(mut threads: BTreeMap<u32, Thread>, unit: u64) -> BTreeMap<u32, Thread> {
+    for thread in threads.values_mut() {
+        (thread.min, thread.average, thread.max) =
+            (thread.min * unit, thread.average * unit, thread.max * unit);
+        thread.histogram = thread.histogram.iter().map(|(value, count)| (value * unit, count)).collect();
+    }
+    threads
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guest::Script;
+
+    fn case(words: &[&str]) -> Case {
+        let run = words.iter().map(|word| (*word).to_owned()).collect();
+        Case { script: Some(Script { cpus: Default::default(), run }), ..Case::new("c", "debian:6.12") }
+    }
+
+    fn printed(_: &str) -> Option<String> {
+        Some(
+            "T: 0 ( 1) P:95 I:1000 C: 3 Min: 2 Act: 2 Avg: 3 Max: 4\nT: 1 ( 2) P:95 I:1000 C: 1 Min: 5 Act: 5 Avg: 7 Max: 9\n\
+             # Histogram\n000002 000002\t000000\n000004 000001\t000000\n# Histogram Overflows: 00000 00001\n"
+                .into(),
+        )
+    }
+
+    #[test]
+    fn in_nanoseconds_whatever_the_unit() {
+        let us = Latency::of(&case(&["/usr/bin/cyclictest", "-m"]), &printed).unwrap().unwrap();
+        assert_eq!((us.threads[&0].max, us.average(), us.cycles(), us.overflows()), (4000, 4000.0, 4, 1));
+        assert_eq!(us.all().iter().collect::<Vec<_>>(), [(2000, 2), (4000, 1)]);
+        let ns = Latency::of(&case(&["cyclictest", "-mN"]), &printed).unwrap().unwrap();
+        assert_eq!(ns.threads[&0].max, 4);
+        let long = Latency::of(&case(&["cyclictest", "--nsecs"]), &printed).unwrap().unwrap();
+        assert_eq!(long, ns);
+    }
+
+    #[test]
+    fn other_tools_and_silent_ones_have_none() {
+        assert_eq!(Latency::of(&case(&["sqlite3"]), &printed), Ok(None));
+        assert_eq!(Latency::of(&case(&["cyclictest"]), &|_| Some(String::new())), Ok(None));
+    }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The comparing part of a study's report: what moved, by how much, and where the instructions are.
+
+use dyntick_lab::compare::{Compared, Shift, SpanShift};
+use dyntick_profile::Difference;
+use dyntick_report::{Block, Column, Table, numbers};
+
+/// Functions with a smaller share of the difference than the first so many are summed up.
+const FUNCTIONS: usize = 15;
+
+/// A section for each comparison.
+pub fn blocks(comparisons: &[Compared]) -> Vec<Block> {
+    comparisons.iter().flat_map(section).collect()
+}
+
+fn section(compared: &Compared) -> Vec<Block> {
+    let mut blocks = vec![Block::Heading(compared.title.clone())];
+    if !compared.latency.is_empty() {
+        blocks.push(Block::Table(shifts(compared)));
+    }
+    if !compared.spans.is_empty() {
+        blocks.push(Block::Table(spans(compared)));
+    }
+    for (kind, difference) in &compared.functions {
+        blocks.push(Block::Table(functions(kind, difference, compared)));
+        blocks.extend(sum(difference, &compared.latency).map(Block::Paragraph));
+    }
+    blocks
+}
+
+fn signed(value: f64) -> String {
+    if value == 0.0 { "0".to_owned() } else { format!("{value:+.1}").replace(".0", "") }
+}
+
+fn relative(with: f64, case: f64) -> String {
+    if with == 0.0 { "–".to_owned() } else { format!("{:+.1} %", (case / with - 1.0) * 100.0) }
+}
+
+fn shifts(compared: &Compared) -> Table {
+    let row = |shift: &Shift| {
+        vec![
+            shift.point.clone(),
+            format!("{:.0}", shift.with),
+            format!("{:.0}", shift.case),
+            signed(shift.case - shift.with),
+            relative(shift.with, shift.case),
+        ]
+    };
+    Table {
+        caption: format!(
+            "Latency: {} against {}, at each quantile of all wake-ups below the histogram's limit.",
+            compared.case, compared.with
+        ),
+        columns: vec![
+            Column::text("quantile"),
+            Column::figure(&compared.with, "ns"),
+            Column::figure(&compared.case, "ns"),
+            Column::figure("shift", "ns"),
+            Column::figure("", ""),
+        ],
+        rows: compared.latency.iter().map(row).collect(),
+        notes: Vec::new(),
+    }
+}
+
+fn spans(compared: &Compared) -> Table {
+    let row = |span: &SpanShift| {
+        vec![
+            span.kind.clone(),
+            numbers::count(span.counts.0),
+            numbers::count(span.counts.1),
+            format!("{:.1}", span.with),
+            format!("{:.1}", span.case),
+            signed(span.case - span.with),
+        ]
+    };
+    Table {
+        caption: format!(
+            "Ways into the kernel, mean instructions: {} (a) and {} (b).",
+            compared.with, compared.case
+        ),
+        columns: vec![
+            Column::text("way"),
+            Column::figure("spans a", ""),
+            Column::figure("spans b", ""),
+            Column::figure("a", ""),
+            Column::figure("b", ""),
+            Column::figure("b - a", ""),
+        ],
+        rows: compared.spans.iter().map(row).collect(),
+        notes: Vec::new(),
+    }
+}
+
+fn functions(kind: &str, difference: &Difference, compared: &Compared) -> Table {
+    let cells = |name: &str, a: f64, b: f64| {
+        vec![name.to_owned(), format!("{a:.1}"), format!("{b:.1}"), signed(b - a)]
+    };
+    let differing: Vec<_> = difference.rows.iter().filter(|row| row.more != 0.0).collect();
+    let (told, rest) = differing.split_at(differing.len().min(FUNCTIONS));
+    let mut rows: Vec<Vec<String>> = told.iter().map(|row| cells(&row.function, row.a, row.b)).collect();
+    if !rest.is_empty() {
+        let sum = |of: fn(&dyntick_profile::Row) -> f64| rest.iter().map(|row| of(row)).sum::<f64>();
+        rows.push(cells(&format!("{} other functions", rest.len()), sum(|row| row.a), sum(|row| row.b)));
+    }
+    let same: f64 = difference.rows.iter().filter(|row| row.more == 0.0).map(|row| row.a).sum();
+    rows.push(cells("functions that did not change", same, same));
+    rows.push(cells("in all", difference.a, difference.b));
+    Table {
+        caption: format!(
+            "{kind}: mean instructions of each function itself, {} (a) and {} (b), largest difference first.",
+            compared.with, compared.case
+        ),
+        columns: vec![
+            Column::text("kernel function"),
+            Column::figure("a", ""),
+            Column::figure("b", ""),
+            Column::figure("b - a", ""),
+        ],
+        rows,
+        notes: Vec::new(),
+    }
+}
+
+/// Whether the functions explain what cyclictest saw.
+fn sum(difference: &Difference, latency: &[Shift]) -> Option<String> {
+    let mean = latency.iter().find(|shift| shift.point == "mean")?;
+    let (explained, seen) = (difference.b - difference.a, mean.case - mean.with);
+    (seen != 0.0).then(|| {
+        format!(
+            "The functions' differences add up to {} instructions, which are as many ns of virtual time; \
+             cyclictest's mean moved by {} ns between the same two runs: {:.1} % of it are found.",
+            signed(explained),
+            signed(seen),
+            explained / seen * 100.0
+        )
+    })
+}

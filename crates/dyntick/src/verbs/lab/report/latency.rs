@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The latency part of a study's report: cyclictest's figures as ranges over threads, and histograms.
+
+use super::title_of_run;
+use dyntick_formats::cyclictest::Thread;
+use dyntick_lab::latency::Latency;
+use dyntick_lab::store::Run;
+use dyntick_model::Clock;
+use dyntick_report::{Axis, Block, Column, Plot, Series, Shape, Table, numbers};
+
+/// A bin of the picture, ns: the local APIC's timer of the emulated machine counts in steps of 16 ns,
+/// so narrower ones would show a comb.
+const BIN_NS: u64 = 16;
+
+/// Table and picture of all runs with latencies; nothing where there is none.
+pub fn blocks(runs: &[&Run]) -> Vec<Block> {
+    let measured: Vec<(&Run, &Latency)> =
+        runs.iter().filter_map(|run| Some((*run, run.latency.as_ref()?))).collect();
+    if measured.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec![Block::Heading("Wake-up latency".into()), Block::Table(table(&measured))];
+    if measured.iter().any(|(_, latency)| latency.all().total() > 0) {
+        blocks.push(Block::Plot(plot(&measured)));
+    }
+    blocks
+}
+
+/// `least–most` over the threads.
+pub fn range(latency: &Latency, of: fn(&Thread) -> u64) -> String {
+    let values = || latency.threads.values().map(of);
+    match (values().min(), values().max()) {
+        (Some(least), Some(most)) if least != most => format!("{least}-{most}"),
+        (least, _) => least.map_or(String::new(), |value| value.to_string()),
+    }
+}
+
+fn table(runs: &[(&Run, &Latency)]) -> Table {
+    let smi = |latency: &Latency| {
+        let counts: Option<Vec<u64>> = latency.threads.values().map(|thread| thread.smi).collect();
+        counts.map_or("–".to_owned(), |counts| counts.iter().sum::<u64>().to_string())
+    };
+    let row = |(run, latency): &(&Run, &Latency)| {
+        vec![
+            title_of_run(run),
+            latency.threads.len().to_string(),
+            numbers::count(latency.cycles()),
+            range(latency, |thread| thread.min),
+            range(latency, |thread| thread.average),
+            range(latency, |thread| thread.max),
+            smi(latency),
+        ]
+    };
+    let mut notes = vec![
+        "min, avg, max: as cyclictest tells them, from the least to the most of its threads.".to_owned(),
+    ];
+    if runs.iter().any(|(run, _)| run.asked.case.clock == Clock::Virtual) {
+        notes.push(
+            "In virtual time the CPUs take turns on one clock: a thread whose wake-up falls together with work \
+             of another CPU waits for it, which it would not do on a machine of its own. That makes the largest \
+             latencies; the bulk of the distribution is not touched by it."
+                .to_owned(),
+        );
+    }
+    Table {
+        caption: "cyclictest, ns.".into(),
+        columns: vec![
+            Column::text("case"),
+            Column::figure("threads", ""),
+            Column::figure("cycles", ""),
+            Column::figure("min", "ns"),
+            Column::figure("avg", "ns"),
+            Column::figure("max", "ns"),
+            Column::figure("SMI", ""),
+        ],
+        rows: runs.iter().map(row).collect(),
+        notes,
+    }
+}
+
+fn plot(runs: &[(&Run, &Latency)]) -> Plot {
+    let series = |(run, latency): &(&Run, &Latency)| Series {
+        name: title_of_run(run),
+        points: with_gaps(latency.all().binned(BIN_NS).iter().collect()),
+    };
+    Plot {
+        caption: format!("How many wake-ups took how long; bins of {BIN_NS} ns, all threads together."),
+        x: Axis::logarithmic("latency", "ns"),
+        y: Axis::logarithmic("wake-ups", ""),
+        shape: Shape::Steps,
+        series: runs.iter().map(series).collect(),
+    }
+}
+
+/// A bin reaches to the next point, so where bins are empty an empty one must say so.
+fn with_gaps(bins: Vec<(u64, u64)>) -> Vec<(f64, f64)> {
+    let mut points = Vec::new();
+    for (index, (edge, count)) in bins.iter().enumerate() {
+        points.push((*edge as f64, *count as f64));
+        let next = edge + BIN_NS;
+        if bins.get(index + 1).is_none_or(|(following, _)| *following != next) {
+            points.push((next as f64, 0.0));
+        }
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_bins_are_seen() {
+        let points = with_gaps(vec![(32, 5), (48, 1), (96, 2)]);
+        assert_eq!(points, [(32.0, 5.0), (48.0, 1.0), (64.0, 0.0), (96.0, 2.0), (112.0, 0.0)]);
+    }
+}
