@@ -168,7 +168,8 @@ fn files_that_a_case_reads() {
         format!("[[claim]]\ntext='c'\ncheck=[{{case='a',figure='{figure}',is='< 1'{rest}}}]\n")
     };
     let right = format!("{head}read=['/proc/softirqs']\n{}", claim("file:softirqs:RCU", ""));
-    let study = parse::study(Path::new("x.toml"), &right).unwrap_or_else(|problems| panic!("{problems}"));
+    let study = parse::study(Path::new("x.toml"), &right, Size::Scaled)
+        .unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(study.cases[0].read, ["/proc/softirqs"]);
     let told = |text: &str, word: &str| {
         let message = problems(&format!("{head}{text}"));
@@ -185,7 +186,10 @@ fn files_that_a_case_reads() {
     told("trace-cpus='1-2'\n", "has CPU 2");
     told(&format!("trace-cpus='1'\n{}", claim("softirq:RCU", ",cpu=0")), "records none of CPU 0");
     let counted = format!("{head}trace-cpus='1'\n{}", claim("interrupts:LOC", ",cpu=0"));
-    assert!(parse::study(Path::new("x.toml"), &counted).is_ok(), "the kernel counts on every CPU");
+    assert!(
+        parse::study(Path::new("x.toml"), &counted, Size::Scaled).is_ok(),
+        "the kernel counts on every CPU"
+    );
 }
 
 #[test]
@@ -255,7 +259,7 @@ fn the_other_studies_that_come_with_dyntick() {
         ("tick-stop-fast-path.toml", include_str!("../../../../studies/tick-stop-fast-path.toml")),
     ];
     for (name, text) in others {
-        parse::study(Path::new(name), text).unwrap_or_else(|problems| panic!("{problems}"));
+        parse::study(Path::new(name), text, Size::Scaled).unwrap_or_else(|problems| panic!("{problems}"));
     }
 }
 
