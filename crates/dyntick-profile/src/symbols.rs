@@ -16,6 +16,9 @@ pub const SYSTEM_CALL: &str = "__x64_sys_";
 /// The instruction that returns from interrupts and exceptions (`arch/x86/entry/entry_64.S`).
 pub const INTERRUPT_RETURN: &str = "native_irq_return_iret";
 
+/// What comes before it where the interrupted code was the kernel's.
+const BEFORE_INTERRUPT_RETURN: &str = "restore_regs_and_return_to_kernel";
+
 /// The upper half of the address space is the kernel's.
 const KERNEL: u64 = 1 << 63;
 
@@ -47,6 +50,14 @@ impl Symbols {
     pub fn name(&self, number: Option<u32>) -> &str {
         let function = number.and_then(|number| self.functions.get(number as usize));
         function.map_or("(unknown)", |(_, name)| name)
+    }
+
+    /// Whether a block that begins in this function ends by returning from an interrupt: it is that
+    /// instruction, or the way to it, where nothing stands between (kernels without X86_ESPFIX64).
+    pub fn returns_from_interrupt(&self, function: Option<u32>) -> bool {
+        let next = self.name(function.map(|number| number + 1));
+        let name = self.name(function);
+        name == INTERRUPT_RETURN || (name == BEFORE_INTERRUPT_RETURN && next == INTERRUPT_RETURN)
     }
 
     /// A function's address.
@@ -98,5 +109,10 @@ mod tests {
         let text = "ffffffff81000000 T native_iret\nffffffff81000000 T native_irq_return_iret\n";
         let symbols = Symbols::parse(text);
         assert_eq!(symbols.name(symbols.number(0xffff_ffff_8100_0000)), INTERRUPT_RETURN);
+        let before = "ffffffff81000000 T restore_regs_and_return_to_kernel\n";
+        let directly = Symbols::parse(&format!("{before}ffffffff81000010 T native_irq_return_iret\n"));
+        assert!(directly.returns_from_interrupt(Some(0)) && directly.returns_from_interrupt(Some(1)));
+        let elsewhere = Symbols::parse(&format!("{before}ffffffff81000010 T native_iret\n"));
+        assert!(!elsewhere.returns_from_interrupt(Some(0)));
     }
 }

@@ -123,15 +123,17 @@ impl<'a> Walk<'a> {
     }
 
     fn block(&mut self, address: u64, instructions: u64) {
-        if std::mem::take(&mut self.cpu().returns) {
+        let function = is_kernel(address).then(|| self.function(address)).flatten();
+        // The way to the instruction that returns may be a block of its own.
+        let still_here = self.symbols.name(function) == INTERRUPT_RETURN;
+        if std::mem::take(&mut self.cpu().returns) && !still_here {
             self.end_entry();
         }
         let exception = self.cpu().exception.take();
         if is_kernel(address) {
-            let function = self.function(address);
             self.maybe_enter(address, function, exception);
             self.cpu().at = Where::Kernel(function);
-            self.cpu().returns = self.symbols.name(function) == INTERRUPT_RETURN;
+            self.cpu().returns = self.symbols.returns_from_interrupt(function);
             self.note_handler(function);
         } else {
             self.end_all_entries();
