@@ -2,13 +2,14 @@
 //! From an explained window to the flat table of figures that is stored, compared and judged, and
 //! back to single figures.
 
-use crate::guest::Outcome;
+use crate::guest::{Outcome, name_of_file};
 use crate::lab::CaseResult;
 use crate::latency::{Latency, QUANTILES};
 use crate::profiles::RunProfile;
 use crate::store::Run;
 use crate::study::Case;
 use crate::study::claims::Figures;
+use crate::study::{FILE, is_of_trace};
 use dyntick_explain::{Explanation, Summary};
 use dyntick_formats::Observation;
 use dyntick_model::{CpuList, NANOS_PER_SEC};
@@ -17,14 +18,33 @@ use std::collections::BTreeMap;
 const EVENT: &str = "event";
 const INTERRUPTS: &str = "interrupts";
 
+/// A number in a file that the case reads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileCount {
+    /// File and name, as figures have them.
+    pub key: String,
+    /// The CPU that it is of; none where it is the machine's.
+    pub cpu: Option<u32>,
+    /// How much it grew over the window.
+    pub grown: i64,
+}
+
+/// The key of the figure [`FILE`] for a number in the file at this path: `softirqs:RCU`, and the
+/// file's name alone for a file that is one number.
+pub fn file_key(path: &str, name: &str) -> String {
+    let file = name_of_file(path);
+    if name.is_empty() { file.to_owned() } else { format!("{file}:{name}") }
+}
+
 /// All figures of one run, in a fixed order.
 ///
 /// `events` are the numbers of trace events by CPU and name, `interrupts` the rows of
-/// `/proc/interrupts` over the window: row, CPU, count.
+/// `/proc/interrupts` over the window: row, CPU, count; `read` the numbers in the case's own files.
 pub fn of_run(
     explanation: &Explanation,
     events: &BTreeMap<(u32, String), u64>,
     interrupts: &[(String, u32, u64)],
+    read: &[FileCount],
     outcome: &Outcome,
 ) -> Vec<Observation> {
     let mut rows = Rows::default();
@@ -39,6 +59,10 @@ pub fn of_run(
     for (row, cpu, count) in interrupts {
         rows.cpu = Some(*cpu);
         rows.count(INTERRUPTS, row, *count);
+    }
+    for number in read {
+        rows.cpu = number.cpu;
+        rows.push(FILE, &number.key, number.grown as f64, "1");
     }
     rows.cpu = None;
     of_machine(&mut rows, outcome);
@@ -165,12 +189,6 @@ fn doubt(run: &Run, figure: &str, cpu: Option<u32>) -> Option<String> {
     Some(format!("{count} trace events of CPU {cpu} were lost; raise `trace-buffer` or shorten `measure`"))
 }
 
-/// Whether a figure is counted from the trace, and not read from files of the kernel or a clock.
-fn is_of_trace(figure: &str) -> bool {
-    let elsewhere = ["script_", "task_", "window_ns", "settle_ns", "latency_", "span", INTERRUPTS];
-    !elsewhere.iter().any(|prefix| figure.starts_with(prefix))
-}
-
 /// A figure of one run: on one CPU, or of the measured ones together, which is their sum, and for
 /// a share their mean. `figure` or `figure:key`.
 pub fn figure_of(run: &Run, figure: &str, cpu: Option<u32>) -> Option<f64> {
@@ -185,9 +203,10 @@ pub fn figure_of(run: &Run, figure: &str, cpu: Option<u32>) -> Option<f64> {
     let sum = rows.iter().fold(0.0, |sum, value| sum + value);
     match rows.len() {
         // What is counted by key has a row only where it happened; what stands alone was measured or not.
-        // Of events and of rows of /proc/interrupts there is a row for each that is known, zeros too.
+        // Of events, of rows of /proc/interrupts and of numbers in files there is a row for each that
+        // is known, zeros too.
         0 if ["script_", "latency_", "span"].iter().any(|prefix| name.starts_with(prefix)) => None,
-        0 if [EVENT, INTERRUPTS].contains(&name) => None,
+        0 if [EVENT, INTERRUPTS, FILE].contains(&name) => None,
         0 => Some(0.0),
         count if name.contains("_share") || ["span", "span_median"].contains(&name) => {
             Some(sum / count as f64)

@@ -2,8 +2,8 @@
 //! Runs on disk: one folder each, whole or absent.
 
 use crate::cache::{CacheError, write_whole};
-use crate::figures;
-use crate::guest::{Archive, Outcome, Stage};
+use crate::figures::{self, FileCount};
+use crate::guest::{Archive, Moment, Outcome, Stage, piece_of_file};
 use crate::latency::Latency;
 use crate::profiles::{self, ProfileError, RunProfile};
 use crate::qemu::Accelerator;
@@ -11,6 +11,7 @@ use crate::study::Case;
 use dyntick_explain::{Context, Explanation, explain};
 use dyntick_formats::{Observation, ObservationError, write_parquet};
 use dyntick_model::{CommandLine, CpuList, KernelVersion};
+use dyntick_observe::counters::Counters;
 use dyntick_observe::interrupts::Interrupts;
 use dyntick_observe::trace::{DecodeError, Recording};
 use serde::{Deserialize, Serialize};
@@ -175,12 +176,13 @@ pub fn load(folder: &Path) -> Result<Run, StoreError> {
     let decoded = recording.decode()?;
     let interrupts = |name: &str| files.text(&format!("{RAW}/{name}")).map(|text| Interrupts::parse(&text));
     let interrupts = interrupts("interrupts.after")?.since(&interrupts("interrupts.before")?);
+    let read = files.read_by(&asked.case)?;
     let comms: BTreeMap<i32, String> = files.json(&format!("{RAW}/comms.json"))?;
     let explanation = explain(&decoded.events, &context(&asked, &outcome, &comms));
     let output = |name: &str| files.text(&format!("{RAW}/{name}")).ok();
     let latency = Latency::of(&asked.case, &output).map_err(|error| files.damaged(RAW, error))?;
     let profile = profile(folder, &asked).map_err(|error| files.damaged(RAW, error))?;
-    let mut observations = figures::of_run(&explanation, &decoded.counts, &interrupts, &outcome);
+    let mut observations = figures::of_run(&explanation, &decoded.counts, &interrupts, &read, &outcome);
     observations.extend(latency.iter().flat_map(figures::of_latency));
     observations.extend(profile.iter().flat_map(figures::of_profile));
     Ok(Run {
@@ -270,6 +272,23 @@ impl Files<'_> {
 
     fn toml<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, StoreError> {
         toml::from_str(&self.text(name)?).map_err(|error| self.damaged(name, error))
+    }
+
+    /// How the numbers in the files that the case reads grew over the window.
+    fn read_by(&self, case: &Case) -> Result<Vec<FileCount>, StoreError> {
+        let mut counts = Vec::new();
+        for path in &case.read {
+            let at = |moment| self.text(&format!("{RAW}/{}", piece_of_file(path, moment)));
+            let (before, after) = (at(Moment::Before)?, at(Moment::After)?);
+            let grown = Counters::parse(&after).since(&Counters::parse(&before));
+            let of_file = |(name, cpu, grown): (String, Option<u32>, i64)| FileCount {
+                key: figures::file_key(path, &name),
+                cpu,
+                grown,
+            };
+            counts.extend(grown.into_iter().map(of_file));
+        }
+        Ok(counts)
     }
 
     fn recording(&self) -> Result<Recording, StoreError> {

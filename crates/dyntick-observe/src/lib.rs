@@ -3,5 +3,6 @@
 //!
 //! Recording and decoding are apart: a recording is bytes, and may be decoded on another machine.
 
+pub mod counters;
 pub mod interrupts;
 pub mod trace;

@@ -14,6 +14,11 @@ source  = "debian:6.12"
 config  = ["lab", "no-hz-full"]
 patches = ["tick-stop-fast-path"]
 
+[kernels.check]
+source  = "debian:6.12"
+config  = ["lab", "no-hz-full"]
+patches = ["tick-stop-fast-path", "tick-stop-fast-path-busy", "tick-stop-fast-path-check"]
+
 [kernels.lab]
 source = "debian:6.12"
 config = "lab"
@@ -29,6 +34,18 @@ name = "ticking"
 [[case]]
 name   = "quiet"
 append = "nohz_full=1"
+
+# Idle, but for two tasks that wake each in its own time and now and then together.
+[[case]]
+name   = "checked"
+kernel = "check"
+append = "nohz_full=1"
+sysctl = { "kernel.timer_migration" = 0 }
+read   = ["/sys/kernel/debug/tick_stop_fast_path"]
+task   = [
+  { cpu = 1, run = ["cyclictest", "-q", "-t", "1", "-a", "1", "--policy=other", "-i", "10000", "-D", "60"] },
+  { cpu = 1, run = ["cyclictest", "-q", "-t", "1", "-a", "1", "--policy=other", "-i", "7000", "-D", "60"] },
+]
 
 [[case]]
 name   = "impossible"
@@ -77,6 +94,27 @@ fn a_kernel_is_built_and_its_tick_stops() {
     assert!(text(&list.stdout).contains("tick-stop-fast-path"), "{}", text(&list.stdout));
     let same = dyntick(folder.path(), &["lab", "kernels", "diff", "study.toml:full", "study.toml:full"]);
     assert_eq!((same.status.code(), text(&same.stdout)), (Some(0), String::new()));
+}
+
+/// The patch claims that it changes no decision: in the kernel each is made both ways and compared.
+#[test]
+#[ignore = "builds a kernel: make test-kernels"]
+fn the_fast_path_and_the_four_checks_never_disagree() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("study.toml"), STUDY).unwrap();
+    let run = dyntick(folder.path(), &["lab", "run", "study.toml", "--json", "--case", "checked"]);
+    assert!(run.status.success(), "{}", text(&run.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    let rows = json["runs"][0]["observations"].as_array().unwrap();
+    let count = |name: &str| {
+        let key = format!("tick_stop_fast_path:{name}");
+        let row = rows.iter().find(|row| row["figure"] == "file" && row["key"] == *key && row["cpu"] == 1);
+        row.unwrap_or_else(|| panic!("there is no {key}"))["value"].as_f64().unwrap()
+    };
+    assert!(count("decisions") > 100.0 && count("idle") > 0.0, "{rows:?}");
+    assert!(count("hits") > 0.0);
+    assert_eq!(count("decisions"), count("hits") + count("misses"));
+    assert_eq!(count("disagreements"), 0.0);
 }
 
 #[test]

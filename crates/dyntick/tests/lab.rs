@@ -81,6 +81,37 @@ task = [{ cpu = '1', run = 'spin' }]
 ";
 
 #[test]
+fn files_of_the_kernel_become_figures() {
+    let study = Study::new(
+        "
+[[case]]
+name = 'reads'
+append = 'nohz_full=1'
+read = ['/proc/softirqs', '/proc/vmstat']
+trace-cpus = 1
+[[case]]
+name = 'lacks'
+read = ['/sys/kernel/debug/no_such_file']
+",
+    );
+    let output = study.run(&["--json", "--jobs", "2"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let run = |case: &str| json["runs"].as_array().unwrap().iter().find(|run| run["case"] == case).unwrap();
+    let rows = run("reads")["observations"].as_array().unwrap();
+    let value = |figure: &str, key: &str, cpu: serde_json::Value| {
+        let row = rows.iter().find(|r| r["figure"] == figure && r["key"] == key && r["cpu"] == cpu);
+        row.unwrap_or_else(|| panic!("there is no {figure}:{key}"))["value"].as_f64().unwrap()
+    };
+    assert!(value("file", "softirqs:TIMER", 0.into()) > 0.0, "CPU 0 keeps the time");
+    value("file", "vmstat:pgfault", serde_json::Value::Null);
+    assert!(value("interrupts", "LOC", 0.into()) > 400.0, "the housekeeping CPU ticks");
+    assert_eq!(value("local_timer", "", 0.into()), 0.0, "and is not recorded");
+    let failure = run("lacks")["failure"].as_str().unwrap();
+    assert!(failure.contains("/sys/kernel/debug/no_such_file"), "{failure}");
+}
+
+#[test]
 fn a_ticking_cpu_ticks_a_quiet_one_does_not_and_both_repeat_to_the_bit() {
     let study = Study::new(TICKING_AND_QUIET);
     let output = study.run(&["--json", "--jobs", "2"]);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The observation window.
 
-use super::profile;
 use super::settle::now;
 use super::tasks::Running;
-use crate::guest::{Archive, Job, Mailbox, Stage};
+use super::{files, profile};
+use crate::guest::{Archive, Job, Mailbox, Moment, Stage};
 use anyhow::Result;
 use dyntick_observe::trace::TraceSession;
 use std::collections::BTreeMap;
@@ -31,11 +31,15 @@ pub fn window(
 ) -> Result<Window> {
     // Enabling events rewrites kernel code and interrupts every CPU, so it comes first.
     let session = TraceSession::new(&job.events, job.buffer_kib)?;
+    if let Some(cpus) = &job.trace_cpus {
+        session.only_cpus(cpus)?;
+    }
     let tasks = Running::start(&job.tasks)?;
     std::thread::sleep(WARM_UP);
 
     mailbox.set_stage(Stage::Measure);
     let cpu_times = tasks.cpu_times()?;
+    files::read(&job.read, Moment::Before, archive)?;
     archive.insert("interrupts.before", std::fs::read("/proc/interrupts")?);
     session.start()?;
     let begin = now();
@@ -45,6 +49,7 @@ pub fn window(
     let end = now();
     session.stop()?;
     archive.insert("interrupts.after", std::fs::read("/proc/interrupts")?);
+    files::read(&job.read, Moment::After, archive)?;
     let task_cpu_ns = tasks
         .cpu_times()?
         .iter()

@@ -7,6 +7,7 @@
 
 mod cgroup;
 mod exit;
+mod files;
 mod measure;
 mod mounts;
 pub mod probe;
@@ -58,6 +59,7 @@ fn only_error(error: &anyhow::Error) -> Archive {
 fn perform(mailbox: &Mailbox) -> Result<Archive> {
     let job: &Job = &serde_json::from_slice(mailbox.job()?).context("read the job")?;
     mounts::load_modules()?;
+    mounts::mount_debugfs(job);
     mounts::apply_settings(&job.sysctl, &job.write)?;
     let mut archive = Archive::default();
     if let Some(command) = &job.shell {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A guest's first steps: file systems, modules, settings.
 
+use crate::guest::Job;
 use crate::image::MODULE_FOLDER;
 use anyhow::{Context, Result};
 use rustix::mount::MountFlags;
@@ -38,12 +39,17 @@ pub fn load_modules() -> Result<()> {
     Ok(())
 }
 
+/// Mounts debugfs, which guests have only where the case writes or reads a file of it.
+pub fn mount_debugfs(job: &Job) {
+    if job.write.keys().chain(&job.read).any(|path| path.starts_with(DEBUGFS)) {
+        // What of it is not there is told when it is written or read.
+        let _ = rustix::mount::mount("debugfs", DEBUGFS, "debugfs", MountFlags::empty(), None);
+    }
+}
+
 /// Writes sysctls and other files of the kernel. What it refuses is an error, since the case would
 /// not be the one that was asked for.
 pub fn apply_settings(sysctl: &BTreeMap<String, String>, write: &BTreeMap<String, String>) -> Result<()> {
-    if write.keys().any(|path| path.starts_with(DEBUGFS)) {
-        let _ = rustix::mount::mount("debugfs", DEBUGFS, "debugfs", MountFlags::empty(), None);
-    }
     let sysctls = sysctl.iter().map(|(name, value)| (format!("/proc/sys/{}", name.replace('.', "/")), value));
     let files = write.iter().map(|(path, value)| (path.clone(), value));
     for (path, value) in sysctls.chain(files) {

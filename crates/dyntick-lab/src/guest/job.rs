@@ -14,6 +14,9 @@ pub struct Job {
     pub sysctl: BTreeMap<String, String>,
     /// Other files of the kernel to write, by path.
     pub write: BTreeMap<String, String>,
+    /// Files of the kernel that are read before and after the window.
+    #[serde(default)]
+    pub read: Vec<String>,
     /// The other CPUs must have been idle this long (ns) before the measurement …
     pub settle_ns: u64,
     /// … for which the agent waits at most so long (ns).
@@ -24,6 +27,9 @@ pub struct Job {
     pub events: Vec<String>,
     /// Trace buffer of each CPU, KiB.
     pub buffer_kib: u32,
+    /// The CPUs whose events are recorded; all where it is none.
+    #[serde(default)]
+    pub trace_cpus: Option<CpuList>,
     /// Whether every executed block is recorded, in the window and while the script runs.
     #[serde(default)]
     pub profile: bool,

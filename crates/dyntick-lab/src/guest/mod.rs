@@ -2,9 +2,11 @@
 //! What host and guest say to each other, and the memory through which they say it.
 
 mod archive;
+mod files;
 mod job;
 mod mailbox;
 
 pub use archive::{Archive, ArchiveError};
+pub use files::{Moment, name_of_file, piece_of_file};
 pub use job::{Job, Outcome, Partition, SHELL_STATUS, Script, ScriptResult, Settled, Task, Work};
 pub use mailbox::{MAILBOX_AT, MAILBOX_BYTES, Mailbox, MailboxError, Stage};

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
 /// What a case, `[defaults]` and a matrix may set.
-pub const CASE_KEYS: [&str; 20] = [
+pub const CASE_KEYS: [&str; 22] = [
     "kernel",
     "clock",
     "cpus",
@@ -25,6 +25,7 @@ pub const CASE_KEYS: [&str; 20] = [
     "append",
     "sysctl",
     "write",
+    "read",
     "settle",
     "settle-limit",
     "measure",
@@ -33,6 +34,7 @@ pub const CASE_KEYS: [&str; 20] = [
     "repeat",
     "timeout",
     "events",
+    "trace-cpus",
     "trace-buffer",
     "tools",
     "modules",
@@ -73,14 +75,16 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
             append: self.append(),
             sysctl: self.settings("sysctl"),
             write: self.settings("write"),
+            read: self.texts("read"),
             settle_ns: self.duration("settle").unwrap_or(standard.settle_ns),
             settle_limit_ns: self.duration("settle-limit").unwrap_or(standard.settle_limit_ns),
             measure_ns: self.duration("measure").unwrap_or(standard.measure_ns),
             profile: self.switch("profile").unwrap_or(standard.profile),
-            measured_cpus: self.cpus().unwrap_or(standard.measured_cpus),
+            measured_cpus: self.cpus("measured-cpus").unwrap_or(standard.measured_cpus),
             repeat: self.number("repeat").unwrap_or(standard.repeat),
             timeout_ns: self.duration("timeout").unwrap_or(standard.timeout_ns),
             events: self.texts("events"),
+            trace_cpus: self.cpus("trace-cpus"),
             trace_buffer: self.parsed("trace-buffer").map_or(standard.trace_buffer, |Bytes(bytes)| bytes),
             tools: self.texts("tools"),
             modules: self.texts("modules"),
@@ -167,8 +171,8 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
         self.source().switch(key, self.get(key)?)
     }
 
-    fn cpus(&self) -> Option<CpuList> {
-        self.source().cpus("measured-cpus", self.get("measured-cpus")?)
+    fn cpus(&self, key: &'static str) -> Option<CpuList> {
+        self.source().cpus(key, self.get(key)?)
     }
 
     fn texts(&self, key: &str) -> Vec<String> {

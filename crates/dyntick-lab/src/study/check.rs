@@ -39,7 +39,7 @@ const EVENTS: [Need; 2] =
 /// The one event of `rcu:` that needs no option.
 const PLAIN_RCU_EVENT: &str = "rcu:rcu_utilization";
 
-/// Folders of files that a case may write.
+/// Folders of files that a case may write or read.
 const FOLDERS: [Need; 2] = [
     need("/sys/kernel/debug/sched/", "SCHED_DEBUG", "debian:6.12"),
     need("/sys/kernel/debug/", "DEBUG_FS", "debian:6.12"),
@@ -115,6 +115,7 @@ fn events(case: &Case, config: &KernelConfig) -> Vec<String> {
 fn files(case: &Case, config: &KernelConfig) -> Vec<String> {
     case.write
         .keys()
+        .chain(&case.read)
         .filter_map(|path| {
             let in_folder = |need: &&Need| path.starts_with(need.asked) && !config.is_enabled(need.option);
             let need = FOLDERS.iter().find(in_folder)?;

@@ -32,7 +32,7 @@ const PLAIN: [&str; 20] = [
 ];
 
 /// Figures that are counted by a key: `softirq:RCU`.
-const KEYED: [&str; 17] = [
+const KEYED: [&str; 18] = [
     "interruption",
     "cause",
     "cause_ns",
@@ -43,6 +43,7 @@ const KEYED: [&str; 17] = [
     "tick_stop_failed",
     "interrupts",
     "event",
+    FILE,
     "latency_ns",
     "latency_min_ns",
     "latency_avg_ns",
@@ -51,6 +52,9 @@ const KEYED: [&str; 17] = [
     "span_median",
     "spans",
 ];
+
+/// Numbers in files that the case reads: `file:softirqs:RCU`.
+pub const FILE: &str = "file";
 
 const INTERRUPTIONS: [&str; 13] = [
     "tick",
@@ -71,6 +75,18 @@ const INTERRUPTIONS: [&str; 13] = [
 /// Whether the figure is one of the timed script's.
 pub fn is_of_script(figure: &str) -> bool {
     figure.starts_with("script_")
+}
+
+/// Whether a figure is counted from the trace, and not read from files of the kernel or a clock.
+pub fn is_of_trace(figure: &str) -> bool {
+    let elsewhere = ["script_", "task_", "window_ns", "settle_ns", "latency_", "span", "interrupts", FILE];
+    !elsewhere.iter().any(|prefix| figure.starts_with(prefix))
+}
+
+/// The file that a figure is read from, if it is one of those that a case reads.
+pub fn file_of(figure: &str) -> Option<&str> {
+    let key = figure.strip_prefix(FILE)?.strip_prefix(':')?;
+    Some(key.split(':').next().unwrap_or(key))
 }
 
 /// Says what is wrong with a figure's name, if anything is.
@@ -125,6 +141,7 @@ fn example(figure: &str) -> &'static str {
         "softirq" => "RCU",
         "tick_stop_failed" => "SCHED",
         "interrupts" => "LOC",
+        FILE => "softirqs:RCU",
         "event" => "timer:tick_stop",
         "latency_ns" => "p99",
         "span" | "span_median" | "spans" => "__x64_sys_getppid",
@@ -154,6 +171,8 @@ mod tests {
             "function:any_function",
             "interrupts:LOC",
             "event:timer:tick_stop",
+            "file:softirqs:RCU",
+            "file:tick_stop_fast_path:hits",
             "latency_avg_ns",
             "latency_avg_ns:0",
         ] {
@@ -175,5 +194,15 @@ mod tests {
         wrong("interrupts:", "lacks its key");
         wrong("event:tick_stop", "system:name");
         wrong("latency_ns:p98", "did you mean 'p9");
+        wrong("file", "file:softirqs:RCU");
+        wrong("file:", "lacks its key");
+    }
+
+    #[test]
+    fn where_figures_come_from() {
+        assert_eq!(file_of("file:softirqs:RCU"), Some("softirqs"));
+        assert_eq!(file_of("file:uptime"), Some("uptime"));
+        assert_eq!(file_of("softirq:RCU"), None);
+        assert!(is_of_trace("softirq:RCU") && !is_of_trace("file:x:y") && !is_of_trace("interrupts:LOC"));
     }
 }

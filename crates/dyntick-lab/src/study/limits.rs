@@ -3,7 +3,7 @@
 
 use super::Case;
 use super::case::CaseReader;
-use crate::guest::MAILBOX_BYTES;
+use crate::guest::{MAILBOX_BYTES, name_of_file};
 use dyntick_model::{Clock, CpuList};
 
 /// Longer ids do not fit into a file name together with what is added to them.
@@ -25,6 +25,7 @@ pub fn refuse_nonsense(reader: &CaseReader<'_, '_, '_>, case: &Case) {
     cpus(reader, case);
     times(reader, case);
     memory(reader, case);
+    files(reader, case);
     if case.repeat > 1 && case.clock == Clock::Virtual {
         note(reader, "repeat", "repeat: virtual time repeats to the bit; repeat on clock = \"wall\"");
     }
@@ -78,6 +79,14 @@ fn cpus(reader: &CaseReader<'_, '_, '_>, case: &Case) {
         }
     };
     within("measured-cpus", "measured-cpus", &case.measured_cpus);
+    if let Some(traced) = &case.trace_cpus {
+        within("trace-cpus", "trace-cpus", traced);
+        let dark = case.measured_cpus.difference(traced);
+        if !dark.is_empty() {
+            let message = format!("trace-cpus leaves out CPU {dark}, which is measured");
+            note(reader, "trace-cpus", message);
+        }
+    }
     for task in &case.tasks {
         within("task", "a task", &task.cpus);
     }
@@ -115,6 +124,31 @@ fn memory(reader: &CaseReader<'_, '_, '_>, case: &Case) {
         let message =
             "trace-buffer: more than half of the guest's memory for all CPUs together; raise memory";
         note(reader, "trace-buffer", message);
+    }
+}
+
+/// Files of the kernel that never end, or that reading empties.
+const ENDLESS: [&str; 4] = ["trace_pipe", "trace_pipe_raw", "kmsg", "kcore"];
+
+fn files(reader: &CaseReader<'_, '_, '_>, case: &Case) {
+    for (number, path) in case.read.iter().enumerate() {
+        let name = name_of_file(path);
+        let of_kernel = ["/proc/", "/sys/"].iter().any(|folder| path.starts_with(folder));
+        let strange = path.contains("//") || path.split('/').any(|part| part == ".." || part == ".");
+        let earlier = case.read[..number].iter().find(|earlier| name_of_file(earlier) == name);
+        if !of_kernel || strange || name.is_empty() {
+            let message = format!(
+                "read: '{path}' is no file of the kernel; write its whole path, as \"/proc/softirqs\" or \"/sys/…\""
+            );
+            note(reader, "read", message);
+        } else if ENDLESS.contains(&name) {
+            note(reader, "read", format!("read: '{path}' never ends or is emptied by reading it"));
+        } else if let Some(earlier) = earlier {
+            let message = format!(
+                "read: '{path}' and '{earlier}' have the same last name, and figures could not tell them apart"
+            );
+            note(reader, "read", message);
+        }
     }
 }
 

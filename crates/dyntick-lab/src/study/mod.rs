@@ -16,6 +16,7 @@ mod units;
 #[cfg(test)]
 mod tests;
 
+pub use figure::{FILE, is_of_trace};
 pub use reader::{Problem, Problems, nearest};
 
 use crate::build::Recipe;
@@ -125,6 +126,9 @@ pub struct Case {
     pub sysctl: BTreeMap<String, String>,
     /// Other files of the guest's kernel to write, by path.
     pub write: BTreeMap<String, String>,
+    /// Files of the guest's kernel that are read before and after the window, by path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub read: Vec<String>,
     /// Idleness of the other CPUs that counts as settled, ns.
     pub settle_ns: u64,
     /// Longest wait for it, ns.
@@ -142,6 +146,9 @@ pub struct Case {
     pub timeout_ns: u64,
     /// Trace events beyond the usual ones.
     pub events: Vec<String>,
+    /// The CPUs whose trace events are recorded; all where it is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_cpus: Option<CpuList>,
     /// Trace buffer per CPU, bytes.
     pub trace_buffer: u64,
     /// Real tools that go into the guest.
@@ -172,6 +179,7 @@ impl Case {
             append: CommandLine::default(),
             sysctl: BTreeMap::new(),
             write: BTreeMap::new(),
+            read: Vec::new(),
             settle_ns: 2 * SECOND,
             settle_limit_ns: 10 * SECOND,
             measure_ns: 10 * SECOND,
@@ -180,12 +188,18 @@ impl Case {
             repeat: 1,
             timeout_ns: 300 * SECOND,
             events: Vec::new(),
+            trace_cpus: None,
             trace_buffer: 8 << 20,
             tools: Vec::new(),
             modules: Vec::new(),
             tasks: Vec::new(),
             script: None,
         }
+    }
+
+    /// Whether a figure that is counted from the trace can be told of this CPU.
+    pub fn traces(&self, cpu: u32) -> bool {
+        self.trace_cpus.as_ref().is_none_or(|cpus| cpus.contains(cpu))
     }
 
     /// The id as a folder name.

@@ -162,6 +162,37 @@ fn negative_settings_are_settings() {
 }
 
 #[test]
+fn files_that_a_case_reads() {
+    let head = "title='t'\nquestion='q'\n[[case]]\nname='a'\nkernel='host'\n";
+    let claim = |figure: &str, rest: &str| {
+        format!("[[claim]]\ntext='c'\ncheck=[{{case='a',figure='{figure}',is='< 1'{rest}}}]\n")
+    };
+    let right = format!("{head}read=['/proc/softirqs']\n{}", claim("file:softirqs:RCU", ""));
+    let study = parse::study(Path::new("x.toml"), &right, Size::Scaled)
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(study.cases[0].read, ["/proc/softirqs"]);
+    let told = |text: &str, word: &str| {
+        let message = problems(&format!("{head}{text}"));
+        assert_eq!(message.lines().count(), 1, "{message}");
+        assert!(message.contains(word), "{message}");
+    };
+    told("read=['softirqs']\n", "'softirqs' is no file of the kernel");
+    told("read=['/proc/../etc/passwd']\n", "no file of the kernel");
+    told("read=['/proc/']\n", "no file of the kernel");
+    told("read=['/sys/kernel/tracing/trace_pipe']\n", "never ends");
+    told("read=['/proc/vmstat','/sys/devices/system/node/node0/vmstat']\n", "the same last name");
+    told(&claim("file:softirqs:RCU", ""), "the case 'a' reads no file of the name 'softirqs'");
+    told("trace-cpus='0'\n", "trace-cpus leaves out CPU 1, which is measured");
+    told("trace-cpus='1-2'\n", "has CPU 2");
+    told(&format!("trace-cpus='1'\n{}", claim("softirq:RCU", ",cpu=0")), "records none of CPU 0");
+    let counted = format!("{head}trace-cpus='1'\n{}", claim("interrupts:LOC", ",cpu=0"));
+    assert!(
+        parse::study(Path::new("x.toml"), &counted, Size::Scaled).is_ok(),
+        "the kernel counts on every CPU"
+    );
+}
+
+#[test]
 fn ambiguous_names_are_refused() {
     let told = |text: &str, word: &str| {
         let message = problems(&format!("title='t'\nquestion='q'\n[defaults]\nkernel='host'\n{text}"));
@@ -219,6 +250,17 @@ fn the_study_that_comes_with_dyntick() {
         .unwrap_or_else(|problems| panic!("{problems}"));
     let ids: Vec<&str> = study.cases.iter().map(|case| case.id.as_str()).collect();
     insta::assert_snapshot!(ids.join("\n"));
+}
+
+#[test]
+fn the_other_studies_that_come_with_dyntick() {
+    let others = [
+        ("entry-costs.toml", include_str!("../../../../studies/entry-costs.toml")),
+        ("tick-stop-fast-path.toml", include_str!("../../../../studies/tick-stop-fast-path.toml")),
+    ];
+    for (name, text) in others {
+        parse::study(Path::new(name), text, Size::Scaled).unwrap_or_else(|problems| panic!("{problems}"));
+    }
 }
 
 #[test]

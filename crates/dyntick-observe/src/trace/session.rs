@@ -2,6 +2,7 @@
 //! Recording with a trace instance of one's own.
 
 use super::{CpuStats, Recording, resolve};
+use dyntick_model::CpuList;
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::MountFlags;
 use std::fs::File;
@@ -62,6 +63,11 @@ impl TraceSession {
             }
         }
         Ok(session)
+    }
+
+    /// Leaves only these CPUs recorded; all are where this is not called.
+    pub fn only_cpus(&self, cpus: &CpuList) -> Result<(), SessionError> {
+        self.write("tracing_cpumask", &mask(cpus))
     }
 
     /// Starts recording.
@@ -159,6 +165,18 @@ impl Drop for TraceSession {
     }
 }
 
+/// A CPU mask as the kernel reads it: groups of 32 bits in hexadecimal, the highest first
+/// (`lib/bitmap-str.c: bitmap_parse`).
+fn mask(cpus: &CpuList) -> String {
+    let groups = cpus.last().map_or(1, |last| last as usize / 32 + 1);
+    let mut words = vec![0u32; groups];
+    for cpu in cpus.iter() {
+        words[cpu as usize / 32] |= 1 << (cpu % 32);
+    }
+    let words: Vec<String> = words.iter().rev().map(|word| format!("{word:08x}")).collect();
+    words.join(",")
+}
+
 fn event_folder(event: &str) -> String {
     format!("events/{}", event.replacen(':', "/", 1))
 }
@@ -180,5 +198,16 @@ fn remove_abandoned() {
         if owner.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
             let _ = std::fs::remove_dir(instance.path());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_as_the_kernel_reads_them() {
+        assert_eq!(mask(&CpuList::from_iter([1])), "00000002");
+        assert_eq!(mask(&CpuList::from_iter([0, 33, 63])), "80000002,00000001");
     }
 }

@@ -2,6 +2,7 @@
 //! Reading `[[claim]]`, and refusing what could never be judged.
 
 use super::{Against, Check, Claim, How};
+use crate::guest::name_of_file;
 use crate::study::reader::{Section, Value, nearest};
 use crate::study::{Case, figure};
 
@@ -67,6 +68,7 @@ fn read_check(section: Section<'_, '_, '_>, claim: &Claim, cases: &[Case], judge
     }
     for case in meant {
         refuse_cpu(section, &check, case);
+        refuse_untraced(section, &check, case);
         refuse_against(section, &check, case, cases);
     }
     Some(check)
@@ -115,7 +117,33 @@ pub fn figure_reference(section: Section<'_, '_, '_>, cases: &[Case]) -> String 
         let message = format!("figure: '{figure}' needs a script, which the case '{}' has not", case.id);
         section.source.problem(start(value), message);
     }
+    refuse_unread(section, value, &figure, reference, cases);
     figure
+}
+
+/// A number in a file can be told only where the case reads that file.
+fn refuse_unread(section: Section<'_, '_, '_>, value: &Value<'_>, figure: &str, of: &str, cases: &[Case]) {
+    let Some(file) = figure::file_of(figure).filter(|file| !file.is_empty()) else { return };
+    let reads = |case: &Case| case.read.iter().any(|path| name_of_file(path) == file);
+    if let Some(case) = cases.iter().find(|case| case.answers_to(of) && !reads(case)) {
+        let message = format!(
+            "figure: the case '{}' reads no file of the name '{file}': add its whole path to read = […]",
+            case.id
+        );
+        section.source.problem(start(value), message);
+    }
+}
+
+/// What is counted from the trace is not known of a CPU whose events are not recorded.
+fn refuse_untraced(section: Section<'_, '_, '_>, check: &Check, case: &Case) {
+    let (Some(cpu), Some(value)) = (check.cpu, section.get("cpu")) else { return };
+    if figure::is_of_trace(&check.figure) && !case.traces(cpu) {
+        let message = format!(
+            "cpu: '{}' is counted from the trace, and the case '{}' records none of CPU {cpu} (trace-cpus)",
+            check.figure, case.id
+        );
+        section.source.problem(start(value), message);
+    }
 }
 
 fn refuse_cpu(section: Section<'_, '_, '_>, check: &Check, case: &Case) {

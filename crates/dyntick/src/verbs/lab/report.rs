@@ -127,7 +127,17 @@ fn name_of(run: &Run) -> String {
     let version = &run.asked.release;
     let case = &run.asked.case;
     let repetition = if case.repeat > 1 { format!(" #{}", run.asked.repetition + 1) } else { String::new() };
-    format!("{}, {}.{}{repetition}", case.name, version.major, version.minor)
+    format!("{}{}, {}.{}{repetition}", case.name, labels_of(run), version.major, version.minor)
+}
+
+/// What tells a run from the others of its case, as `: stat60`: its labels, but not its kernel's,
+/// which stands beside.
+fn labels_of(run: &Run) -> String {
+    let version = &run.asked.release;
+    let series = format!("{}.{}", version.major, version.minor);
+    let case = &run.asked.case;
+    let labels: Vec<&str> = case.labels().filter(|label| *label != series && *label != case.kernel).collect();
+    if labels.is_empty() { String::new() } else { format!(": {}", labels.join(", ")) }
 }
 
 fn overview(runs: &[&Run]) -> Table {
@@ -135,7 +145,7 @@ fn overview(runs: &[&Run]) -> Table {
         let sum = |figure: fn(&Summary) -> f64| measured(run).map(figure).sum::<f64>();
         let cpus = run.asked.case.measured_cpus.len() as f64;
         vec![
-            run.asked.case.title.clone(),
+            format!("{}{}", run.asked.case.title, labels_of(run)),
             format!("{}.{}", run.asked.release.major, run.asked.release.minor),
             numbers::rate(sum(|s| s.local_timer_per_second)),
             numbers::rate(sum(|s| s.ticks_per_second)),
@@ -188,7 +198,9 @@ fn title_of(cause: &str) -> String {
 }
 
 fn beside(published: &Published, study: &Study, runs: &[&Run]) -> Table {
-    let mut variants: Vec<&str> = study.cases.iter().map(|case| case.variant.as_str()).collect();
+    // The variants of other cases stand beside nothing that was published.
+    let meant = published.figures.iter().flat_map(|figure| study.select(&figure.case));
+    let mut variants: Vec<&str> = meant.map(|case| case.variant.as_str()).collect();
     variants.sort_unstable();
     variants.dedup();
     let ours = |figure: &claims::Check, variant: &str| {
@@ -353,9 +365,15 @@ fn clock(clock: Clock) -> &'static str {
 }
 
 fn trace_state(run: &Run) -> String {
+    let recorded = match &run.asked.case.trace_cpus {
+        Some(cpus) => format!("of CPU {cpus} only: "),
+        None => String::new(),
+    };
     match (run.lost_events.values().sum::<u64>(), run.undecoded) {
-        (0, 0) => "none lost, all understood".to_owned(),
-        (lost, undecoded) => format!("{lost} LOST and {undecoded} not understood in {}", run.asked.case.id),
+        (0, 0) => format!("{recorded}none lost, all understood"),
+        (lost, undecoded) => {
+            format!("{recorded}{lost} LOST and {undecoded} not understood in {}", run.asked.case.id)
+        }
     }
 }
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How the files that a case reads are called, in the agent's archive and in figures.
+
+/// When they are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// Before the window.
+    Before,
+    /// After it.
+    After,
+}
+
+/// What figures call the file at this path: its last component. Of the files of one case each has
+/// another.
+pub fn name_of_file(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The piece of the agent's archive that holds the file as it was at that moment.
+pub fn piece_of_file(path: &str, moment: Moment) -> String {
+    let moment = match moment {
+        Moment::Before => "before",
+        Moment::After => "after",
+    };
+    format!("file.{}.{moment}", name_of_file(path))
+}
