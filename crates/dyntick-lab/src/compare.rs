@@ -7,6 +7,7 @@ use crate::latency::{Latency, QUANTILES};
 use crate::store::Run;
 use crate::study::{Comparison, Study, claims};
 use dyntick_profile::{Difference, Kind, compare};
+use dyntick_stats::Histogram;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -21,6 +22,9 @@ pub struct Compared {
     pub with: String,
     /// The distributions of latencies, ns; empty where one has none.
     pub latency: Vec<Shift>,
+    /// The distributions themselves, `with` first; of two runs that both have one.
+    #[serde(skip)]
+    pub histograms: Option<[Histogram; 2]>,
     /// Mean instructions of each kind of span that both have.
     pub spans: Vec<SpanShift>,
     /// The functions of the kinds that were asked for.
@@ -76,11 +80,13 @@ fn compared(comparison: &Comparison, case: &Run, with: &Run) -> Compared {
         let difference = compare(kinds.0.get(kind)?, kinds.1.get(kind)?);
         Some((kind.clone(), difference))
     });
+    let latencies = with.latency.as_ref().zip(case.latency.as_ref());
     Compared {
         title: comparison.title.clone(),
         case: case.asked.case.id.clone(),
         with: with.asked.case.id.clone(),
-        latency: with.latency.as_ref().zip(case.latency.as_ref()).map_or(Vec::new(), |(a, b)| shifts(a, b)),
+        latency: latencies.map_or(Vec::new(), |(a, b)| shifts(a, b)),
+        histograms: latencies.map(|(a, b)| [a.all(), b.all()]),
         functions: functions.collect(),
         spans: span_shifts(&kinds.0, &kinds.1),
     }

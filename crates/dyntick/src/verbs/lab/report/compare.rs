@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The comparing part of a study's report: what moved, by how much, and where the instructions are.
 
+use super::latency;
 use dyntick_lab::compare::{Compared, Shift, SpanShift};
 use dyntick_profile::Difference;
-use dyntick_report::{Block, Column, Table, numbers};
+use dyntick_report::{Axis, Block, Column, Plot, Series, Shape, Table, numbers};
+use dyntick_stats::Histogram;
 
 /// Functions with a smaller share of the difference than the first so many are summed up.
 const FUNCTIONS: usize = 15;
@@ -18,6 +20,7 @@ fn section(compared: &Compared) -> Vec<Block> {
     if !compared.latency.is_empty() {
         blocks.push(Block::Table(shifts(compared)));
     }
+    blocks.extend(compared.histograms.as_ref().map(|pair| Block::Plot(bulk(compared, pair))));
     if !compared.spans.is_empty() {
         blocks.push(Block::Table(spans(compared)));
     }
@@ -60,6 +63,23 @@ fn shifts(compared: &Compared) -> Table {
         ],
         rows: compared.latency.iter().map(row).collect(),
         notes: Vec::new(),
+    }
+}
+
+/// The part of both distributions in which nearly all wake-ups are.
+fn bulk(compared: &Compared, histograms: &[Histogram; 2]) -> Plot {
+    const SHARE: f64 = 0.99;
+    let end = histograms.iter().filter_map(|histogram| histogram.quantile(SHARE)).max().unwrap_or(0);
+    let series = |(name, histogram): (&String, &Histogram)| Series {
+        name: name.clone(),
+        points: latency::steps(&histogram.iter().filter(|(ns, _)| *ns <= end).collect()),
+    };
+    Plot {
+        caption: format!("The fastest {} % of the wake-ups, all threads together.", SHARE * 100.0),
+        x: Axis::linear("latency", "ns"),
+        y: Axis::linear("wake-ups", ""),
+        shape: Shape::Steps,
+        series: [&compared.with, &compared.case].into_iter().zip(histograms).map(series).collect(),
     }
 }
 

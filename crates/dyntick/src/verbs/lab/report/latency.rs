@@ -7,6 +7,7 @@ use dyntick_lab::latency::Latency;
 use dyntick_lab::store::Run;
 use dyntick_model::Clock;
 use dyntick_report::{Axis, Block, Column, Plot, Series, Shape, Table, numbers};
+use dyntick_stats::Histogram;
 
 /// A bin of the picture, ns: the local APIC's timer of the emulated machine counts in steps of 16 ns,
 /// so narrower ones would show a comb.
@@ -79,10 +80,8 @@ fn table(runs: &[(&Run, &Latency)]) -> Table {
 }
 
 fn plot(runs: &[(&Run, &Latency)]) -> Plot {
-    let series = |(run, latency): &(&Run, &Latency)| Series {
-        name: title_of_run(run),
-        points: with_gaps(latency.all().binned(BIN_NS).iter().collect()),
-    };
+    let series =
+        |(run, latency): &(&Run, &Latency)| Series { name: title_of_run(run), points: steps(&latency.all()) };
     Plot {
         caption: format!("How many wake-ups took how long; bins of {BIN_NS} ns, all threads together."),
         x: Axis::logarithmic("latency", "ns"),
@@ -90,6 +89,11 @@ fn plot(runs: &[(&Run, &Latency)]) -> Plot {
         shape: Shape::Steps,
         series: runs.iter().map(series).collect(),
     }
+}
+
+/// The points of a histogram's picture, in bins of [`BIN_NS`].
+pub fn steps(histogram: &Histogram) -> Vec<(f64, f64)> {
+    with_gaps(histogram.binned(BIN_NS).iter().collect())
 }
 
 /// A bin reaches to the next point, so where bins are empty an empty one must say so.
