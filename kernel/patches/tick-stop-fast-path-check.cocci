@@ -11,6 +11,7 @@
 //   disagreements  the fast path said yes, the checks said no, and the fast path still says yes
 // An answer that the fast path leaves to the checks cannot differ from theirs.
 // Files: kernel/time/tick-sched.c
+// Needs: disagreements; counts->disagreements) tick_stop_four_checks counts->decisions++;
 
 @@
 typedef u64;

@@ -13,6 +13,7 @@
 // interrupt is another decision. Only nohz_full CPUs get here. One that idles does so when it leaves
 // idle (tick_nohz_idle_exit()); the ends of its interrupts do not ask (tick_nohz_irq_exit()).
 // Files: kernel/time/tick-sched.c
+// Needs: linux/debugfs.h late_initcall(tick_stop_fast_path_init); __this_cpu_inc(tick_stop_counts.misses);
 
 @@
 @@

@@ -29,6 +29,8 @@ pub struct Compared {
     pub spans: Vec<SpanShift>,
     /// The functions of the kinds that were asked for.
     pub functions: Vec<(String, Difference)>,
+    /// The kinds that were asked for and that one of both has not.
+    pub missing: Vec<String>,
 }
 
 /// How far one point of a distribution moved.
@@ -88,6 +90,12 @@ fn compared(comparison: &Comparison, case: &Run, with: &Run) -> Compared {
         latency: latencies.map_or(Vec::new(), |(a, b)| shifts(a, b)),
         histograms: latencies.map(|(a, b)| [a.all(), b.all()]),
         functions: functions.collect(),
+        missing: comparison
+            .spans
+            .iter()
+            .filter(|kind| !(kinds.0.contains_key(*kind) && kinds.1.contains_key(*kind)))
+            .cloned()
+            .collect(),
         spans: span_shifts(&kinds.0, &kinds.1),
     }
 }

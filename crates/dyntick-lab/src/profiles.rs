@@ -25,6 +25,9 @@ pub enum ProfileError {
         /// Why.
         source: std::io::Error,
     },
+    /// It reached its limit.
+    #[error("{0} reached its limit of 1 GiB before the end: shorten `measure`, or let the script do less")]
+    Cut(PathBuf),
     /// The stream.
     #[error("{path}: {source}")]
     Stream {
@@ -59,6 +62,10 @@ pub fn load(folder: &Path, asked: &Asked) -> Result<RunProfile, ProfileError> {
     let symbols = Symbols::parse(&String::from_utf8_lossy(&symbols));
     let cut = phases(&read(STREAM)?, &symbols)
         .map_err(|source| ProfileError::Stream { path: folder.join(STREAM), source })?;
+    let expected = 1 + usize::from(asked.case.script.is_some());
+    if cut.iter().any(|phase| phase.cut) || cut.len() < expected {
+        return Err(ProfileError::Cut(folder.join(STREAM)));
+    }
     Ok(RunProfile {
         case: asked.case.id.clone(),
         measured_cpus: asked.case.measured_cpus.clone(),

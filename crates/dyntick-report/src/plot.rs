@@ -83,6 +83,8 @@ impl Plot {
             return points;
         };
         let edge = match (before.last(), self.x.logarithmic) {
+            // An empty last bin only closes the one before.
+            _ if count == 0.0 => last,
             (Some((edge, _)), true) if *edge > 0.0 => last * last / edge,
             (Some((edge, _)), _) => last + (last - edge),
             (None, true) => last * 2.0,

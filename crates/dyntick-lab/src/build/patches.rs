@@ -23,6 +23,16 @@ pub enum PatchError {
         "the semantic patch {0} changed nothing in this source: its pattern matches nowhere in the files that it names (// Files: …)"
     )]
     ChangedNothing(String),
+    /// Some rules of a semantic patch matched, others did not.
+    #[error(
+        "the semantic patch {patch} fits this source only in part: it would not add '{word}', which it says it needs (// Needs: …)"
+    )]
+    InPart {
+        /// The patch.
+        patch: String,
+        /// What is lacking.
+        word: String,
+    },
     /// Neither of the two kinds.
     #[error("{0} is neither a .patch, .diff nor .cocci file")]
     Kind(String),
@@ -42,6 +52,7 @@ pub enum PatchError {
 /// A line of a semantic patch that names the files or folders that it is for; without it the whole
 /// tree is looked through, which takes minutes.
 const FILES: &str = "// Files:";
+const NEEDS: &str = "// Needs:";
 
 /// Applies the patches in their order.
 pub fn apply(patches: &[Part], tree: &Path, progress: &dyn Fn(&str)) -> Result<(), BuildError> {
@@ -182,10 +193,21 @@ fn diff_of_rule(rule: &Part, tree: &Path) -> Result<String, BuildError> {
         return Err(failed(&rule.name, &message));
     }
     let diff = String::from_utf8_lossy(&output.stdout).into_owned();
-    match changed_files(&diff).is_empty() {
-        true => Err(PatchError::ChangedNothing(rule.name.clone()).into()),
-        false => Ok(diff),
+    if changed_files(&diff).is_empty() {
+        return Err(PatchError::ChangedNothing(rule.name.clone()).into());
     }
+    match lacking(&rule.text, &diff) {
+        Some(word) => Err(PatchError::InPart { patch: rule.name.clone(), word }.into()),
+        None => Ok(diff),
+    }
+}
+
+/// The first word that the rule says it adds (`// Needs: …`) and that the diff does not. A semantic
+/// patch of several rules may match in part, which would be another change than the one asked for.
+fn lacking(rule: &str, diff: &str) -> Option<String> {
+    let added = |word: &&str| diff.lines().any(|line| line.starts_with('+') && line.contains(word));
+    let words = rule.lines().filter_map(|line| line.strip_prefix(NEEDS)).flat_map(str::split_whitespace);
+    words.into_iter().find(|word| !added(word)).map(str::to_owned)
 }
 
 /// The files that a semantic patch names, else the whole tree.
@@ -198,6 +220,13 @@ fn places(rule: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rule_that_matches_in_part_is_told() {
+        let rule = "// Needs: debugfs.h hits++;\n@@ @@\n";
+        assert_eq!(lacking(rule, "+#include <linux/debugfs.h>\n hits++;\n").as_deref(), Some("hits++;"));
+        assert_eq!(lacking(rule, "+#include <linux/debugfs.h>\n+\thits++;\n"), None);
+    }
 
     const GOOD: &str = "--- a/kernel/x.c\n+++ b/kernel/x.c\n@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n";
 

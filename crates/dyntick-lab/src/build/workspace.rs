@@ -96,10 +96,12 @@ fn remove_abandoned(cache: &Cache) {
     for entry in entries {
         let name = entry.file_name().to_string_lossy().into_owned();
         let Some(source) = name.strip_prefix(PREFIX) else { continue };
-        let lock = File::create(cache.path(&format!("{FOLDER}/{source}.lock")));
-        if lock.is_ok_and(|lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok()) {
+        let Ok(lock) = File::create(cache.path(&format!("{FOLDER}/{source}.lock"))) else { continue };
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
             let _ = std::fs::remove_dir_all(entry.path());
         }
+        // Held until here: the next to build from this source must find all of it or nothing.
+        drop(lock);
     }
 }
 

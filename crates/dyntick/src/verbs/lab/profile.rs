@@ -38,7 +38,6 @@ struct Spans {
     cpus: CpuList,
     phases: Vec<(&'static str, BTreeMap<String, Kind>)>,
     instructions: Vec<u64>,
-    cut: bool,
 }
 
 /// Prints one profile, or two side by side.
@@ -48,12 +47,6 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         load(folder, cpus, &arguments.kind)
     };
     let spans: Vec<Spans> = arguments.runs.iter().enumerate().map(spans).collect::<Result<_>>()?;
-    if let Some(cut) = spans.iter().find(|spans| spans.cut) {
-        eprintln!(
-            "dyntick: {}: the stream reached its limit; its end is missing (shorten `measure`)",
-            cut.name
-        );
-    }
     let blocks = match &spans[..] {
         [one] if arguments.json => return print(&json(one)),
         [one] => one_run(one, arguments.top),
@@ -90,7 +83,6 @@ fn load(folder: &Path, cpus: Option<&CpuList>, wanted: &str) -> Result<Spans> {
         name: profile.case,
         phases: profile.phases.iter().map(|(name, phase)| (*name, of_phase(phase))).collect(),
         instructions: profile.phases.iter().map(|(_, phase)| phase.profile.instructions()).collect(),
-        cut: profile.phases.iter().any(|(_, phase)| phase.cut),
         cpus,
     })
 }
@@ -108,7 +100,7 @@ fn json(spans: &Spans) -> serde_json::Value {
         serde_json::json!({ "phase": name, "instructions_of_all_cpus": instructions, "kinds": kinds })
     };
     let phases: Vec<_> = spans.phases.iter().zip(&spans.instructions).map(phase).collect();
-    serde_json::json!({ "case": spans.name, "cpus": spans.cpus, "cut": spans.cut, "phases": phases })
+    serde_json::json!({ "case": spans.name, "cpus": spans.cpus, "phases": phases })
 }
 
 /// The kinds, those with the most instructions first.

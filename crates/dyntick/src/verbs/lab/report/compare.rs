@@ -24,6 +24,9 @@ fn section(compared: &Compared) -> Vec<Block> {
     if !compared.spans.is_empty() {
         blocks.push(Block::Table(spans(compared)));
     }
+    let missing =
+        |kind: &String| format!("There is no span '{kind}' in {} or in {}.", compared.with, compared.case);
+    blocks.extend(compared.missing.iter().map(missing).map(Block::Paragraph));
     for (kind, difference) in &compared.functions {
         blocks.push(Block::Table(functions(kind, difference, compared)));
         blocks.extend(sum(difference, &compared.latency).map(Block::Paragraph));
