@@ -48,14 +48,13 @@ const EVENTS: [&str; 37] = [
 
 /// A study calls this program by its name; in a guest it is there already.
 pub const OWN_NAME: &str = "dyntick";
-const INIT: &str = "/init";
 
 /// The case as the agent is told it, with the paths at which the tools stand in the guest.
 pub fn job(case: &Case) -> Result<Job, ImageError> {
     let placed = |words: &[String]| -> Result<Vec<String>, ImageError> {
         let Some((program, arguments)) = words.split_first() else { return Ok(Vec::new()) };
         let path = match program == OWN_NAME {
-            true => INIT.to_owned(),
+            true => image::INIT.to_owned(),
             false => image::find_tool(program)?.to_string_lossy().into_owned(),
         };
         Ok([path].into_iter().chain(arguments.iter().cloned()).collect())

@@ -5,6 +5,7 @@ use super::cgroup::{self, Group};
 use super::profile;
 use super::settle::{now, pin};
 use crate::guest::{Archive, Script, ScriptResult, Task, Work};
+use crate::image::INIT;
 use anyhow::{Context, Result, bail};
 use dyntick_model::{CpuList, NANOS_PER_SEC};
 use rustix::process::{Resource, Rlimit};
@@ -68,7 +69,7 @@ fn start(task: &Task, number: usize) -> Result<Started> {
     let mut command = match &task.work {
         Work::Tool(words) => tool(words)?,
         builtin => {
-            let mut command = Command::new("/init");
+            let mut command = Command::new(INIT);
             command.arg(TASK_COMMAND).arg(serde_json::to_string(builtin)?);
             command
         }

@@ -9,6 +9,7 @@ use std::path::Path;
 const DIRECTORY: u32 = 0o040755;
 const EXECUTABLE: u32 = 0o100755;
 const CHARACTER_DEVICE: u32 = 0o020600;
+const SYMBOLIC_LINK: u32 = 0o120777;
 
 /// An archive under construction. The same entries in the same order give the same bytes:
 /// owners, times and inode numbers are fixed.
@@ -38,6 +39,12 @@ impl Cpio {
     pub fn character_device(&mut self, path: &str, major: u32, minor: u32) {
         self.parents(path);
         self.entry(path, CHARACTER_DEVICE, &[], (major, minor));
+    }
+
+    /// Adds a symbolic link to `target`; missing parents are added.
+    pub fn link(&mut self, path: &str, target: &str) {
+        self.parents(path);
+        self.entry(path, SYMBOLIC_LINK, target.as_bytes(), (0, 0));
     }
 
     /// The finished archive.
@@ -97,6 +104,7 @@ mod tests {
         let mut cpio = Cpio::default();
         cpio.file("/usr/bin/tool", b"contents");
         cpio.character_device("/dev/console", 5, 1);
+        cpio.link("/bin/self", "/usr/bin/tool");
         cpio.finish()
     }
 
@@ -120,7 +128,7 @@ mod tests {
         let output = child.wait_with_output().unwrap();
         let listing = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success());
-        for name in ["usr/bin/tool", "dev/console"] {
+        for name in ["usr/bin/tool", "dev/console", "bin/self -> /usr/bin/tool"] {
             assert!(listing.contains(name), "{name} is missing in:\n{listing}");
         }
     }

@@ -15,6 +15,11 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+/// This binary, which the kernel starts first.
+pub const INIT: &str = "/init";
+/// The same by the name under which it is called: `dyntick stat` works in a guest as on a host.
+const COMMAND: &str = "/bin/dyntick";
+
 /// Where the guest finds its modules, named `NN-NAME.ko` in the order in which they load.
 pub const MODULE_FOLDER: &str = "/modules";
 
@@ -61,7 +66,8 @@ pub fn build(
         cpio.directory(folder);
     }
     cpio.character_device("/dev/console", 5, 1);
-    cpio.file("/init", &read(init)?);
+    cpio.file(INIT, &read(init)?);
+    cpio.link(COMMAND, INIT);
     for path in tool_files(tools)? {
         cpio.file(&path.to_string_lossy(), &read(&path)?);
     }
