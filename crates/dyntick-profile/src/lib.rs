@@ -10,7 +10,7 @@ pub mod stream;
 pub mod symbols;
 mod walk;
 
-pub use compare::{Difference, Row, compare};
+pub use compare::{Difference, Rest, Row, compare};
 pub use count::Counts;
 pub use profile::{Kind, Profile, Summary};
 pub use walk::{Key, Phase, phases};

@@ -185,21 +185,19 @@ fn two_runs(a: &Spans, b: &Spans, compared: &[Compared], top: usize) -> Vec<Bloc
     let names = format!("a: {}, CPUs {}; b: {}, CPUs {}", a.name, a.cpus, b.name, b.cpus);
     let mut blocks = vec![Block::Paragraph(names)];
     for Compared { phase, kind, difference } in compared {
-        let mut rows: Vec<_> = difference.rows.iter().filter(|row| row.more != 0.0).collect();
-        let rest = rows.split_off(rows.len().min(top));
-        let sum = |of: fn(&dyntick_profile::Row) -> f64| rest.iter().map(|row| of(row)).sum::<f64>();
+        let (told, rest) = difference.largest(top);
         let cells = |name: &str, a, b, more| vec![name.to_owned(), number(a), number(b), number(more)];
-        let mut table: Vec<_> = rows.iter().map(|row| cells(&row.function, row.a, row.b, row.more)).collect();
-        if !rest.is_empty() {
-            let name = format!("({} others that differ)", rest.len());
-            table.push(cells(&name, sum(|row| row.a), sum(|row| row.b), sum(|row| row.more)));
+        let mut rows: Vec<_> = told.iter().map(|row| cells(&row.function, row.a, row.b, row.more)).collect();
+        if let Some(rest) = rest {
+            let name = format!("({} others that differ)", rest.functions);
+            rows.push(cells(&name, rest.a, rest.b, rest.more));
         }
-        table.push(cells("all", difference.a, difference.b, difference.b - difference.a));
+        rows.push(cells("all", difference.a, difference.b, difference.b - difference.a));
         let figure = |header| Column::figure(header, "instr.");
         blocks.push(Block::Table(Table {
             caption: format!("{phase}: {kind}, mean of a span"),
             columns: vec![Column::text("function"), figure("a"), figure("b"), figure("b - a")],
-            rows: table,
+            rows,
             ..Table::default()
         }));
     }

@@ -119,13 +119,9 @@ fn functions(kind: &str, difference: &Difference, compared: &Compared) -> Table 
     let cells = |name: &str, a: f64, b: f64| {
         vec![name.to_owned(), format!("{a:.1}"), format!("{b:.1}"), signed(b - a)]
     };
-    let differing: Vec<_> = difference.rows.iter().filter(|row| row.more != 0.0).collect();
-    let (told, rest) = differing.split_at(differing.len().min(FUNCTIONS));
+    let (told, rest) = difference.largest(FUNCTIONS);
     let mut rows: Vec<Vec<String>> = told.iter().map(|row| cells(&row.function, row.a, row.b)).collect();
-    if !rest.is_empty() {
-        let sum = |of: fn(&dyntick_profile::Row) -> f64| rest.iter().map(|row| of(row)).sum::<f64>();
-        rows.push(cells(&format!("{} other functions", rest.len()), sum(|row| row.a), sum(|row| row.b)));
-    }
+    rows.extend(rest.map(|rest| cells(&format!("{} other functions", rest.functions), rest.a, rest.b)));
     let same: f64 = difference.rows.iter().filter(|row| row.more == 0.0).map(|row| row.a).sum();
     rows.push(cells("functions that did not change", same, same));
     rows.push(cells("in all", difference.a, difference.b));
