@@ -4,6 +4,7 @@
 
 use crate::lab::CaseResult;
 use crate::latency::{Latency, QUANTILES};
+use crate::profiles::{RunProfile, kinds_on};
 use crate::store::Run;
 use crate::study::{Comparison, Study, claims};
 use dyntick_profile::{Difference, Kind, compare};
@@ -102,10 +103,8 @@ fn compared(comparison: &Comparison, case: &Run, with: &Run) -> Compared {
 
 /// The spans on the measured CPUs, of the script where there is one, else of the window.
 fn kinds(run: &Run) -> BTreeMap<String, Kind> {
-    let cpus = &run.asked.case.measured_cpus;
-    let on_measured = |cpu: u64| u32::try_from(cpu).is_ok_and(|cpu| cpus.contains(cpu));
-    let last = run.profile.iter().flat_map(|profile| &profile.phases).next_back();
-    last.map_or_else(BTreeMap::new, |(_, phase)| phase.profile.on(on_measured))
+    let last = run.profile.as_ref().and_then(RunProfile::last_phase);
+    last.map_or_else(BTreeMap::new, |phase| kinds_on(phase, &run.asked.case.measured_cpus))
 }
 
 /// Kinds with fewer spans than this are told by chance.

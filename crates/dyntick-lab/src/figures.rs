@@ -5,7 +5,7 @@
 use crate::guest::{Outcome, name_of_file};
 use crate::lab::CaseResult;
 use crate::latency::{Latency, QUANTILES};
-use crate::profiles::RunProfile;
+use crate::profiles::{RunProfile, kinds_on};
 use crate::store::Run;
 use crate::study::Case;
 use crate::study::claims::Figures;
@@ -149,10 +149,10 @@ pub fn of_latency(latency: &Latency) -> Vec<Observation> {
 /// Instructions by way into the kernel: of the script where there is one, else of the window.
 pub fn of_profile(profile: &RunProfile) -> Vec<Observation> {
     let mut rows = Rows::default();
-    let Some((_, phase)) = profile.phases.last() else { return rows.rows };
+    let Some(phase) = profile.last_phase() else { return rows.rows };
     for cpu in profile.measured_cpus.iter() {
         rows.cpu = Some(cpu);
-        for (kind, spans) in phase.profile.on(|other| other == u64::from(cpu)) {
+        for (kind, spans) in kinds_on(phase, &CpuList::from_iter([cpu])) {
             let Some(summary) = spans.summary() else { continue };
             rows.count("spans", &kind, summary.count);
             rows.push("span", &kind, summary.mean, "instructions");

@@ -5,7 +5,8 @@ use crate::qemu::STREAM;
 use crate::store::{self, Asked};
 use dyntick_model::CpuList;
 use dyntick_profile::symbols::Symbols;
-use dyntick_profile::{Phase, phases, stream};
+use dyntick_profile::{Kind, Phase, phases, stream};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The kernel's functions, in the archive and among the raw files of a run.
@@ -47,6 +48,18 @@ pub struct RunProfile {
     pub measured_cpus: CpuList,
     /// What was recorded: the window, and after it the script, if there was one.
     pub phases: Vec<(&'static str, Phase)>,
+}
+
+impl RunProfile {
+    /// The phase that figures are of: the script where there is one, else the window.
+    pub fn last_phase(&self) -> Option<&Phase> {
+        self.phases.last().map(|(_, phase)| phase)
+    }
+}
+
+/// The kinds of spans on these CPUs together, wake-ups among them.
+pub fn kinds_on(phase: &Phase, cpus: &CpuList) -> BTreeMap<String, Kind> {
+    phase.profile.on(|cpu| u32::try_from(cpu).is_ok_and(|cpu| cpus.contains(cpu)))
 }
 
 /// Reads and cuts the profile of the run in this folder.

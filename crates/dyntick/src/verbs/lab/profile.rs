@@ -75,7 +75,7 @@ fn load(folder: &Path, cpus: Option<&CpuList>, wanted: &str) -> Result<Spans> {
     let profile = profiles::load(folder, &asked)?;
     let cpus = cpus.cloned().unwrap_or(profile.measured_cpus);
     let of_phase = |phase: &dyntick_profile::Phase| {
-        let mut kinds = phase.profile.on(|cpu| u32::try_from(cpu).is_ok_and(|cpu| cpus.contains(cpu)));
+        let mut kinds = profiles::kinds_on(phase, &cpus);
         kinds.retain(|kind, _| kind.contains(wanted));
         kinds
     };
