@@ -10,7 +10,7 @@ use dyntick_lab::figures::figure_of;
 use dyntick_lab::lab::CaseResult;
 use dyntick_lab::store::Run;
 use dyntick_lab::study::claims::{self, number};
-use dyntick_lab::study::{Published, Study};
+use dyntick_lab::study::{Published, PublishedFigure, Study};
 use dyntick_model::{Clock, KernelVersion};
 use dyntick_report::{
     Block, Column, Document, Failure, Finding, Lane, Mark, Ruling, Table, Timeline, Verdict, numbers,
@@ -203,21 +203,14 @@ fn beside(published: &Published, study: &Study, runs: &[&Run]) -> Table {
     let mut variants: Vec<&str> = meant.map(|case| case.variant.as_str()).collect();
     variants.sort_unstable();
     variants.dedup();
-    let ours = |figure: &claims::Check, variant: &str| {
+    let ours = |figure: &PublishedFigure, variant: &str| {
         let run = runs
             .iter()
             .find(|run| run.asked.case.name == figure.case && run.asked.case.variant == variant)?;
         of_threads(run, &figure.figure).or_else(|| figure_of(run, &figure.figure, None).map(number))
     };
-    let row = |figure: &dyntick_lab::study::PublishedFigure| {
-        let reference = claims::Check {
-            case: figure.case.clone(),
-            figure: figure.figure.clone(),
-            cpu: None,
-            against: None,
-            is: None,
-        };
-        let ours = variants.iter().map(|variant| ours(&reference, variant).unwrap_or("–".into()));
+    let row = |figure: &PublishedFigure| {
+        let ours = variants.iter().map(|variant| ours(figure, variant).unwrap_or("–".into()));
         let unit = figure.unit.clone();
         [figure.label.clone(), unit, figure.value.clone()].into_iter().chain(ours).collect()
     };
