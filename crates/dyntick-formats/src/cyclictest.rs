@@ -91,25 +91,22 @@ impl Printed {
         Some(())
     }
 
-    fn figures(&self, name: &str) -> impl Iterator<Item = u64> + '_ {
-        self.foot.get(name).into_iter().flatten().copied()
+    /// Puts each thread's figure of a line of the foot in its place.
+    fn put(&self, name: &str, threads: &mut BTreeMap<u32, Thread>, place: fn(&mut Thread, u64)) {
+        let figures = self.foot.get(name).into_iter().flatten();
+        threads.values_mut().zip(figures).for_each(|(thread, figure)| place(thread, *figure));
     }
 
     fn put_foot(&self, threads: &mut BTreeMap<u32, Thread>) {
-        threads.values_mut().zip(self.figures("Total")).for_each(|(thread, n)| thread.cycles = n);
-        threads.values_mut().zip(self.figures("Min Latencies")).for_each(|(thread, n)| thread.min = n);
-        threads.values_mut().zip(self.figures("Avg Latencies")).for_each(|(thread, n)| thread.average = n);
-        threads.values_mut().zip(self.figures("Max Latencies")).for_each(|(thread, n)| thread.max = n);
-        let beyond: Vec<u64> = self.figures("Histogram Overflows").collect();
-        threads
-            .values_mut()
-            .zip(beyond)
-            .for_each(|(thread, n)| thread.cycles = thread.cycles.saturating_add(n));
+        self.put("Total", threads, |thread, n| thread.cycles = n);
+        self.put("Min Latencies", threads, |thread, n| thread.min = n);
+        self.put("Avg Latencies", threads, |thread, n| thread.average = n);
+        self.put("Max Latencies", threads, |thread, n| thread.max = n);
+        self.put(OVERFLOWS, threads, |thread, n| thread.cycles = thread.cycles.saturating_add(n));
     }
 
     fn put_counts(&self, threads: &mut BTreeMap<u32, Thread>) {
-        let beyond = self.figures("Histogram Overflows");
-        threads.values_mut().zip(beyond).for_each(|(thread, count)| thread.overflows = count);
+        self.put(OVERFLOWS, threads, |thread, n| thread.overflows = n);
         for (latency, counts) in &self.rows {
             let counted = threads.values_mut().zip(counts);
             counted.for_each(|(thread, count)| thread.histogram.add(*latency, *count));
@@ -118,7 +115,8 @@ impl Printed {
 }
 
 /// The lines below a histogram that have a figure for each thread.
-const FOOT: [&str; 5] = ["Total", "Min Latencies", "Avg Latencies", "Max Latencies", "Histogram Overflows"];
+const FOOT: [&str; 5] = ["Total", "Min Latencies", "Avg Latencies", "Max Latencies", OVERFLOWS];
+const OVERFLOWS: &str = "Histogram Overflows";
 
 /// `T: 0 (  162) P:95 I:1000 C:   1998 Min:   3543 Act: 3607 Avg: 4129 Max:  785070 SMI:       0`
 fn status(line: &str) -> Option<(u32, Thread)> {
