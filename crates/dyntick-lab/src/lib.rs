@@ -15,6 +15,7 @@ pub mod lab;
 pub mod latency;
 mod order;
 pub mod profiles;
+mod programs;
 pub mod qemu;
 pub mod store;
 pub mod study;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Changes to a source tree: `*.patch` by patch(1), `*.cocci` by spatch(1).
 
+use super::BuildError;
 use super::recipe::Part;
 use super::workspace::unshare;
-use super::{BuildError, toolchain};
+use crate::programs;
 use std::path::Path;
 use std::process::Command;
 
@@ -178,7 +179,7 @@ fn failures(said: &str) -> Vec<String> {
 
 /// What a semantic patch would change, as a diff.
 fn diff_of_rule(rule: &Part, tree: &Path) -> Result<String, BuildError> {
-    if toolchain::find_program("spatch").is_none() {
+    if programs::find("spatch").is_none() {
         return Err(BuildError::Missing { program: "spatch".into(), package: "coccinelle".into() });
     }
     let file = tempfile::Builder::new().suffix(".cocci").tempfile();
@@ -287,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_semantic_patch_changes_what_it_names() {
-        if toolchain::find_program("spatch").is_none() {
+        if programs::find("spatch").is_none() {
             return;
         }
         let tree = tempfile::tempdir().unwrap();

@@ -5,7 +5,7 @@ use super::BuildError;
 use super::toolchain::Toolchain;
 use super::workspace::Workspace;
 use crate::cache::Cache;
-use std::os::unix::process::CommandExt;
+use crate::programs::end_with_this_one;
 use std::process::{Command, Output};
 
 /// What the kernel would otherwise take from the clock and the machine
@@ -45,7 +45,8 @@ impl Builder<'_> {
         }
         command.args(targets).current_dir(self.space.tree());
         self.environment(&mut command);
-        with_this_process(&mut command);
+        // make then ends its compilers.
+        end_with_this_one(&mut command, rustix::process::Signal::TERM);
         command
     }
 
@@ -58,17 +59,6 @@ impl Builder<'_> {
             }
         }
         command.env("CCACHE_DIR", self.cache.path("ccache")).env("CCACHE_MAXSIZE", CCACHE_SIZE);
-    }
-}
-
-/// Ends the program with this process: make then ends its compilers.
-fn with_this_process(command: &mut Command) {
-    // SAFETY: a single async-signal-safe system call between fork and exec.
-    unsafe {
-        command.pre_exec(|| {
-            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))?;
-            Ok(())
-        });
     }
 }
 

@@ -2,6 +2,7 @@
 //! The compiler, and what of the environment changes what it makes.
 
 use super::BuildError;
+use crate::programs;
 use std::path::Path;
 use std::process::Command;
 
@@ -37,7 +38,7 @@ const LIBELF: (&str, &str) = ("/usr/include/libelf.h", "libelf-dev");
 
 /// What is lacking of all that building needs, with its package.
 pub fn lacks() -> Vec<(&'static str, &'static str)> {
-    let programs = NEEDS.into_iter().filter(|(program, _)| find_program(program).is_none());
+    let programs = NEEDS.into_iter().filter(|(program, _)| programs::find(program).is_none());
     programs.chain(Some(LIBELF).filter(|(header, _)| !Path::new(header).exists())).collect()
 }
 
@@ -49,12 +50,7 @@ pub fn find() -> Result<Toolchain, BuildError> {
     let version = [first_line("gcc")?, first_line("ld")?].join("; ");
     let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let environment = FLAGS.iter().filter_map(|name| Some(((*name).to_owned(), set(name)?))).collect();
-    Ok(Toolchain { version, environment, ccache: find_program("ccache").is_some() })
-}
-
-/// Whether a program is on the PATH.
-pub fn find_program(name: &str) -> Option<std::path::PathBuf> {
-    crate::image::find_tool(name).ok()
+    Ok(Toolchain { version, environment, ccache: programs::find("ccache").is_some() })
 }
 
 fn first_line(program: &str) -> Result<String, BuildError> {

@@ -10,6 +10,7 @@ pub use elf::ElfError;
 pub use modules::ModuleError;
 
 use crate::kernels::Kernel;
+use crate::programs;
 use cpio::Cpio;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -85,9 +86,7 @@ pub fn find_tool(name: &str) -> Result<PathBuf, ImageError> {
     if name.contains('/') {
         return Path::new(name).canonicalize().map_err(|_| missing());
     }
-    // Debian keeps some tools in sbin, which is not on every user's PATH.
-    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/local/sbin:/usr/sbin:/sbin";
-    path.split(':').map(|dir| Path::new(dir).join(name)).find(|tool| tool.is_file()).ok_or_else(missing)
+    programs::find(name).ok_or_else(missing)
 }
 
 fn tool_files(tools: &[String]) -> Result<BTreeSet<PathBuf>, ImageError> {

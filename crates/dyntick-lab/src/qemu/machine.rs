@@ -3,10 +3,10 @@
 
 use super::{Profile, Qemu};
 use crate::guest::{Archive, MAILBOX_AT, MAILBOX_BYTES, Mailbox, MailboxError, Stage};
+use crate::programs::end_with_this_one;
 use dyntick_model::CommandLine;
 use std::fs::File;
 use std::os::fd::AsRawFd;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -292,14 +292,8 @@ fn guest_memory(bytes: u64) -> Result<File, RunError> {
 
 fn spawn(mut command: Command) -> Result<Child, RunError> {
     let program = PathBuf::from(command.get_program());
-    // SAFETY: a single async-signal-safe system call between fork and exec.
-    unsafe {
-        command.pre_exec(|| {
-            // A guest must not outlive a study that is killed.
-            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-            Ok(())
-        });
-    }
+    // A guest must not outlive a study that is killed.
+    end_with_this_one(&mut command, rustix::process::Signal::KILL);
     command.spawn().map_err(|source| RunError::Host { what: format!("start {}", program.display()), source })
 }
 

@@ -8,6 +8,7 @@
 
 use crate::apt::{Apt, AptError, Offer, Package};
 use crate::cache::{Cache, CacheError};
+use crate::programs;
 use std::cmp::Reverse;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -125,8 +126,7 @@ pub fn find(cache: &Cache, progress: &dyn Fn(&str)) -> Result<Qemu, QemuError> {
 
 /// The QEMU on the PATH, whatever its version.
 pub fn installed() -> Option<Qemu> {
-    let path = std::env::var_os("PATH")?;
-    let binary = std::env::split_paths(&path).map(|dir| dir.join(PROGRAM)).find(|path| path.is_file())?;
+    let binary = programs::find(PROGRAM)?;
     let (version, build) = version(&mut Command::new(&binary)).ok()?;
     Some(Qemu { binary, version, build, source: "installed".to_owned(), root: None })
 }
