@@ -4,6 +4,7 @@
 use super::recipe::{Part, Parts};
 use super::toolchain::Toolchain;
 use sha2::{Digest, Sha256};
+use std::path::Path;
 
 /// Raised when the way of building changes what comes out of it.
 const FORMAT: &str = "1";
@@ -22,7 +23,8 @@ pub fn of(parts: &Parts, source: &str, toolchain: &Toolchain) -> String {
     for list in [&parts.config, &parts.patches] {
         put(&list.len().to_string());
         for Part { text, file, .. } in list {
-            put(file.rsplit('.').next().unwrap_or_default());
+            let kind = Path::new(file).extension().unwrap_or_default();
+            put(&kind.to_string_lossy());
             put(text);
         }
     }
@@ -59,6 +61,12 @@ mod tests {
         renamed.config[0].name = "y".into();
         renamed.config[0].file = "elsewhere/y.config".into();
         assert_eq!(of(&one, "s", &gcc()), of(&renamed, "s", &gcc()));
+        let without_kind = |file: &str| {
+            let mut parts = one.clone();
+            parts.config[0].file = file.into();
+            of(&parts, "s", &gcc())
+        };
+        assert_eq!(without_kind("/boot/config"), without_kind("./elsewhere.d/config"));
         assert_eq!(of(&one, "s", &gcc()), "41591a4707e0fb05", "a key of today is one of tomorrow");
         let newer = Toolchain { version: "gcc 14".into(), ..gcc() };
         assert_ne!(of(&one, "s", &gcc()), of(&one, "s", &newer));

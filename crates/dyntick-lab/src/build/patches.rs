@@ -59,7 +59,7 @@ const NEEDS: &str = "// Needs:";
 pub fn apply(patches: &[Part], tree: &Path, progress: &dyn Fn(&str)) -> Result<(), BuildError> {
     for patch in patches {
         progress(&format!("applying {}", patch.name));
-        match patch.file.rsplit('.').next() {
+        match Path::new(&patch.file).extension().and_then(|kind| kind.to_str()) {
             Some("patch" | "diff") => apply_diff(&patch.name, &patch.text, tree)?,
             Some("cocci") => apply_diff(&patch.name, &diff_of_rule(patch, tree)?, tree)?,
             _ => return Err(PatchError::Kind(patch.name.clone()).into()),
