@@ -27,11 +27,6 @@ impl CauseId {
         self.0.split_once(':').map_or(&self.0, |(class, _)| class)
     }
 
-    /// The part behind the colon.
-    pub fn member_name(&self) -> Option<&str> {
-        self.0.split_once(':').map(|(_, member)| member)
-    }
-
     /// The whole name.
     pub fn as_str(&self) -> &str {
         &self.0

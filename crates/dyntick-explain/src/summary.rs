@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What happened to one CPU, in figures.
 
-use crate::{CauseId, Kind};
+use crate::CauseId;
 use dyntick_model::{Softirq, Symbol, TickDependency, Vector};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -89,11 +89,6 @@ pub struct TickStopCount {
 }
 
 impl Summary {
-    /// Interruptions of one kind (`Kind::name`).
-    pub fn count_of(&self, kind: &Kind) -> u64 {
-        self.by_kind.get(kind.name()).copied().unwrap_or(0)
-    }
-
     /// The figures of one cause.
     pub fn cause(&self, name: &str) -> Option<&CauseCount> {
         self.by_cause.iter().find(|count| count.cause.as_str() == name)

@@ -51,11 +51,6 @@ impl Built {
         self.folder.join("config")
     }
 
-    /// The addresses of its symbols.
-    pub fn symbols(&self) -> PathBuf {
-        self.folder.join("System.map")
-    }
-
     /// Its `lib/modules/RELEASE`, if it has modules.
     pub fn modules(&self) -> Option<PathBuf> {
         Some(self.folder.join("lib/modules").join(&self.release)).filter(|folder| folder.is_dir())
