@@ -31,6 +31,9 @@ pub enum SourceError {
         /// Why.
         source: std::io::Error,
     },
+    /// A tree whose files did not stay as they were.
+    #[error("the source tree {0} was changed while it was copied: start again when nothing writes to it")]
+    Edited(PathBuf),
     /// Something else than a kernel.
     #[error("{0} is no kernel source: it has no Kconfig and Makefile in its outermost folder")]
     NotAKernel(String),

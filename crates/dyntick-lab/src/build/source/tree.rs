@@ -27,13 +27,19 @@ pub fn look(root: &Path) -> Result<Tree, BuildError> {
         false => sources(root)?,
     };
     files.sort();
+    let hash = hash(root, &files)?;
+    Ok(Tree { root: root.to_owned(), files, hash })
+}
+
+/// The hash of these files with their names.
+fn hash(root: &Path, files: &[PathBuf]) -> Result<String, SourceError> {
     let mut hash = Sha256::new();
-    for file in &files {
+    for file in files {
         hash.update(file.as_os_str().as_bytes());
         hash.update([0]);
         hash.update(digest(&root.join(file))?);
     }
-    Ok(Tree { root: root.to_owned(), files, hash: hex::encode(hash.finalize()) })
+    Ok(hex::encode(hash.finalize()))
 }
 
 /// What git knows and what it would take in, without what it ignores: the products of builds.
@@ -84,8 +90,10 @@ fn digest(path: &Path) -> Result<Vec<u8>, SourceError> {
     Ok(hash.finalize().to_vec())
 }
 
-/// Copies a tree; where the file system can, the copy shares its blocks.
-pub fn copy(tree: &Tree, folder: &Path) -> Result<(), CacheError> {
+/// Copies a tree; where the file system can, the copy shares its blocks. A copy of something else
+/// than what was looked through is refused: it would be kept under a hash that is not its own.
+pub fn copy(tree: &Tree, folder: &Path) -> Result<(), BuildError> {
+    let edited = || SourceError::Edited(tree.root.clone());
     for file in &tree.files {
         let (from, to) = (tree.root.join(file), folder.join(file));
         let copied = || {
@@ -95,9 +103,12 @@ pub fn copy(tree: &Tree, folder: &Path) -> Result<(), CacheError> {
                 false => std::fs::copy(&from, &to).map(|_| ()),
             }
         };
-        copied().map_err(|error: std::io::Error| CacheError::from_io(&to, error))?;
+        match copied() {
+            Err(_) if from.symlink_metadata().is_err() => return Err(edited().into()),
+            copied => copied.map_err(|error: std::io::Error| CacheError::from_io(&to, error))?,
+        }
     }
-    Ok(())
+    if hash(folder, &tree.files)? == tree.hash { Ok(()) } else { Err(edited().into()) }
 }
 
 #[cfg(test)]
@@ -127,5 +138,24 @@ mod tests {
         assert!(!copied.path().join(".config").exists());
         put(dir.path(), "kernel/fork.c", "g");
         assert_ne!(look(dir.path()).unwrap().hash, clean.hash);
+    }
+
+    #[test]
+    fn a_tree_that_is_edited_before_it_is_copied_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        put(dir.path(), "Kconfig", "k");
+        put(dir.path(), "kernel/fork.c", "f");
+        let tree = look(dir.path()).unwrap();
+        let copied = || {
+            let folder = tempfile::tempdir().unwrap();
+            copy(&tree, folder.path()).map_err(|error| error.to_string())
+        };
+        let told = format!("the source tree {} was changed while", dir.path().display());
+        put(dir.path(), "kernel/new.c", "n");
+        copied().unwrap();
+        put(dir.path(), "kernel/fork.c", "g");
+        assert!(copied().unwrap_err().starts_with(&told));
+        std::fs::remove_file(dir.path().join("kernel/fork.c")).unwrap();
+        assert!(copied().unwrap_err().starts_with(&told));
     }
 }
