@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From fragments to a kernel's configuration, and whether it became what they say.
 
-use super::fragment::{self, Options, Wanted};
+use super::fragment::{self, FragmentError, Options, Wanted};
 use super::kconfig::{self, Definition};
 use super::program::{Builder, run};
-use super::recipe::Parts;
+use super::recipe::{Part, Parts};
 use super::{BuildError, SourceError};
 use crate::cache::write_whole;
 use crate::study::nearest;
@@ -18,12 +18,8 @@ const ALL: &str = "dyntick.config";
 /// Writes the `.config` of these parts. Options that did not become what a fragment says are an
 /// error that tells each with its conditions.
 pub fn configure(parts: &Parts, builder: &Builder<'_>) -> Result<KernelConfig, BuildError> {
-    let (whole, fragments) = match parts.config.split_first() {
-        Some((first, rest)) if fragment::is_whole(&first.text) => (Some(first), rest),
-        _ => (None, &parts.config[..]),
-    };
-    let read = fragments.iter().map(|part| fragment::parse(&part.file, &part.text));
-    let wanted = fragment::merge(read.collect::<Result<Vec<_>, _>>()?);
+    let (whole, fragments) = split(parts);
+    let wanted = merged(fragments)?;
     let objects = builder.space.objects();
     match whole {
         // Of two values for an option kconfig takes the last.
@@ -47,6 +43,20 @@ pub fn configure(parts: &Parts, builder: &Builder<'_>) -> Result<KernelConfig, B
     }
     let told = explain(&different, &config, &kconfig::definitions(&builder.space.tree()));
     if told.is_empty() { Ok(config) } else { Err(BuildError::NotTaken(told)) }
+}
+
+/// A whole configuration, if that is the first part, and the fragments.
+pub fn split(parts: &Parts) -> (Option<&Part>, &[Part]) {
+    match parts.config.split_first() {
+        Some((first, rest)) if fragment::is_whole(&first.text) => (Some(first), rest),
+        _ => (None, &parts.config),
+    }
+}
+
+/// What the fragments want together.
+pub fn merged(fragments: &[Part]) -> Result<Options, FragmentError> {
+    let read = fragments.iter().map(|part| fragment::parse(&part.file, &part.text));
+    Ok(fragment::merge(read.collect::<Result<Vec<_>, _>>()?))
 }
 
 /// The options whose value is another than wanted.

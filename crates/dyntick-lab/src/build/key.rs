@@ -33,6 +33,10 @@ pub fn of(parts: &Parts, source: &str, toolchain: &Toolchain) -> String {
         put(name);
         put(value);
     }
+    for (program, version) in &toolchain.helpers {
+        put(program);
+        put(version);
+    }
     hex::encode(&hash.finalize()[..8])
 }
 
@@ -51,7 +55,7 @@ mod tests {
     }
 
     fn gcc() -> Toolchain {
-        Toolchain { version: "gcc 12".into(), environment: Vec::new(), ccache: false }
+        Toolchain { version: "gcc 12".into(), environment: Vec::new(), helpers: Vec::new(), ccache: false }
     }
 
     #[test]
@@ -73,6 +77,11 @@ mod tests {
         assert_ne!(of(&one, "s", &gcc()), of(&one, "t", &gcc()));
         let flagged = Toolchain { environment: vec![("KCFLAGS".into(), "-O3".into())], ..gcc() };
         assert_ne!(of(&one, "s", &gcc()), of(&one, "s", &flagged));
+        let spatch = |version: &str| {
+            let gcc = Toolchain { helpers: vec![("spatch", version.to_owned())], ..gcc() };
+            of(&one, "s", &gcc)
+        };
+        assert!(spatch("1.1") != spatch("1.2") && spatch("1.1") != of(&one, "s", &gcc()));
     }
 
     proptest! {

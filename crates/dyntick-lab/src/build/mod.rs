@@ -110,7 +110,7 @@ pub fn build(
 ) -> Result<Built, BuildError> {
     let parts = recipe.load()?;
     let source = source::identify(&parts.source, cache, progress)?;
-    let toolchain = toolchain::find()?;
+    let toolchain = toolchain::find(&parts)?;
     let key = key::of(&parts, &source.id, &toolchain);
     let folder = cache.folder(&built::entry(&key), |folder| {
         make(&parts, &source, &toolchain, &key, folder, cache, progress, accept)

@@ -4,7 +4,6 @@
 use super::BuildError;
 use super::recipe::Part;
 use super::workspace::unshare;
-use crate::programs;
 use std::path::Path;
 use std::process::Command;
 
@@ -55,13 +54,25 @@ pub enum PatchError {
 const FILES: &str = "// Files:";
 const NEEDS: &str = "// Needs:";
 
+const SEMANTIC: &str = "cocci";
+
+/// The extension of its file.
+fn kind(patch: &Part) -> Option<&str> {
+    Path::new(&patch.file).extension()?.to_str()
+}
+
+/// Whether spatch(1) applies it.
+pub fn is_semantic(patch: &Part) -> bool {
+    kind(patch) == Some(SEMANTIC)
+}
+
 /// Applies the patches in their order.
 pub fn apply(patches: &[Part], tree: &Path, progress: &dyn Fn(&str)) -> Result<(), BuildError> {
     for patch in patches {
         progress(&format!("applying {}", patch.name));
-        match Path::new(&patch.file).extension().and_then(|kind| kind.to_str()) {
+        match kind(patch) {
             Some("patch" | "diff") => apply_diff(&patch.name, &patch.text, tree)?,
-            Some("cocci") => apply_diff(&patch.name, &diff_of_rule(patch, tree)?, tree)?,
+            Some(SEMANTIC) => apply_diff(&patch.name, &diff_of_rule(patch, tree)?, tree)?,
             _ => return Err(PatchError::Kind(patch.name.clone()).into()),
         }
     }
@@ -179,9 +190,6 @@ fn failures(said: &str) -> Vec<String> {
 
 /// What a semantic patch would change, as a diff.
 fn diff_of_rule(rule: &Part, tree: &Path) -> Result<String, BuildError> {
-    if programs::find("spatch").is_none() {
-        return Err(BuildError::Missing { program: "spatch".into(), package: "coccinelle".into() });
-    }
     let file = tempfile::Builder::new().suffix(".cocci").tempfile();
     let file = file.map_err(|error| failed(&rule.name, &error.to_string()))?;
     std::fs::write(file.path(), &rule.text).map_err(|error| failed(&rule.name, &error.to_string()))?;
@@ -288,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_semantic_patch_changes_what_it_names() {
-        if programs::find("spatch").is_none() {
+        if crate::programs::find("spatch").is_none() {
             return;
         }
         let tree = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 //! Running make: gently, reproducibly, and not longer than this process lives.
 
 use super::BuildError;
-use super::toolchain::Toolchain;
+use super::toolchain::{PAHOLE, Toolchain};
 use super::workspace::Workspace;
 use crate::cache::Cache;
 use crate::programs::end_with_this_one;
@@ -42,6 +42,10 @@ impl Builder<'_> {
         command.arg(format!("-j{jobs}")).arg(format!("O={}", self.space.objects().display()));
         if self.toolchain.ccache {
             command.args(["CC=ccache gcc", "HOSTCC=ccache gcc"]);
+        }
+        // pahole's version is an option of every kernel; without BTF none shall know it.
+        if !self.toolchain.helpers.iter().any(|(program, _)| *program == PAHOLE.0) {
+            command.arg("PAHOLE=no-pahole");
         }
         command.args(targets).current_dir(self.space.tree());
         self.environment(&mut command);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The compiler, and what of the environment changes what it makes.
 
-use super::BuildError;
+use super::recipe::Parts;
+use super::{BuildError, FragmentError, configure, patches};
 use crate::programs;
+use dyntick_model::KernelConfig;
 use std::path::Path;
 use std::process::Command;
 
@@ -13,6 +15,8 @@ pub struct Toolchain {
     pub version: String,
     /// Flags that the user adds by the environment, by name.
     pub environment: Vec<(String, String)>,
+    /// Programs that only some kernels need, of those that this one does, with their versions.
+    pub helpers: Vec<(&'static str, String)>,
     /// Whether ccache is there.
     pub ccache: bool,
 }
@@ -42,15 +46,48 @@ pub fn lacks() -> Vec<(&'static str, &'static str)> {
     programs.chain(Some(LIBELF).filter(|(header, _)| !Path::new(header).exists())).collect()
 }
 
-/// The toolchain of this machine.
-pub fn find() -> Result<Toolchain, BuildError> {
-    if let Some((program, package)) = lacks().into_iter().next() {
-        return Err(BuildError::Missing { program: program.to_owned(), package: package.to_owned() });
+/// Applies semantic patches, and its package.
+const SPATCH: (&str, &str) = ("spatch", "coccinelle");
+/// Makes BTF of DWARF, and its package.
+pub const PAHOLE: (&str, &str) = ("pahole", "dwarves");
+
+/// The toolchain of this machine for a kernel of these parts.
+pub fn find(parts: &Parts) -> Result<Toolchain, BuildError> {
+    if let Some(lacking) = lacks().into_iter().next() {
+        return Err(missing(lacking));
     }
     let version = [first_line("gcc")?, first_line("ld")?].join("; ");
     let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let environment = FLAGS.iter().filter_map(|name| Some(((*name).to_owned(), set(name)?))).collect();
-    Ok(Toolchain { version, environment, ccache: programs::find("ccache").is_some() })
+    let ccache = programs::find("ccache").is_some();
+    Ok(Toolchain { version, environment, helpers: helpers(parts)?, ccache })
+}
+
+fn helpers(parts: &Parts) -> Result<Vec<(&'static str, String)>, BuildError> {
+    let needs = [(SPATCH, parts.patches.iter().any(patches::is_semantic)), (PAHOLE, has_btf(parts)?)];
+    let version = |(program, package): (&'static str, &str)| match programs::find(program) {
+        Some(_) => Ok((program, first_line(program)?)),
+        None => Err(missing((program, package))),
+    };
+    needs.into_iter().filter(|(_, needed)| *needed).map(|(helper, _)| version(helper)).collect()
+}
+
+/// Whether a kernel of these parts gets BTF, or fails for want of it.
+fn has_btf(parts: &Parts) -> Result<bool, FragmentError> {
+    const BTF: &str = "DEBUG_INFO_BTF";
+    let (whole, fragments) = configure::split(parts);
+    Ok(match configure::merged(fragments)?.get(BTF) {
+        Some(wanted) => wanted.value == "y",
+        // Of a whole configuration kconfig drops what cannot be had.
+        None => {
+            whole.is_some_and(|part| KernelConfig::parse(&part.text).is_enabled(BTF))
+                && programs::find(PAHOLE.0).is_some()
+        }
+    })
+}
+
+fn missing((program, package): (&str, &str)) -> BuildError {
+    BuildError::Missing { program: program.to_owned(), package: package.to_owned() }
 }
 
 fn first_line(program: &str) -> Result<String, BuildError> {
@@ -61,4 +98,51 @@ fn first_line(program: &str) -> Result<String, BuildError> {
     })?;
     let text = String::from_utf8_lossy(&output.stdout);
     Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::recipe::Part;
+    use std::slice::from_ref;
+
+    fn part(file: &str, text: &str) -> Part {
+        Part { name: file.into(), file: file.into(), text: text.into() }
+    }
+
+    /// The helpers of such a kernel, or what is lacking; on this machine each may be there or not.
+    fn helpers_of(config: &[Part], patches: &[Part]) -> Vec<String> {
+        let parts = Parts { source: "s".into(), config: config.to_vec(), patches: patches.to_vec() };
+        match helpers(&parts) {
+            Ok(helpers) => helpers.into_iter().map(|(program, _)| program.to_owned()).collect(),
+            Err(error) => vec![error.to_string()],
+        }
+    }
+
+    /// What [`helpers_of`] returns where a kernel needs this one.
+    fn needed((program, package): (&str, &str)) -> Vec<String> {
+        match programs::find(program) {
+            Some(_) => vec![program.to_owned()],
+            None => vec![format!("building a kernel needs '{program}': apt-get install {package}")],
+        }
+    }
+
+    #[test]
+    fn only_kernels_that_need_a_helper_have_it() {
+        let btf = part("b.config", "CONFIG_DEBUG_INFO_BTF=y\n");
+        let off = part("o.config", "# CONFIG_DEBUG_INFO_BTF is not set\n");
+        let plain = part("x.config", "CONFIG_PVH=y\n");
+        let whole =
+            part("config", "#\n# Automatically generated file; DO NOT EDIT.\nCONFIG_DEBUG_INFO_BTF=y\n");
+        let diff = part("x.patch", "--- a/x\n");
+        let none: [String; 0] = [];
+        assert_eq!(helpers_of(from_ref(&plain), &[diff]), none);
+        assert_eq!(helpers_of(from_ref(&plain), &[part("x.cocci", "")]), needed(SPATCH));
+        assert_eq!(helpers_of(&[plain, btf.clone()], &[]), needed(PAHOLE));
+        assert_eq!(helpers_of(&[btf.clone(), off.clone()], &[]), none);
+        assert_eq!(helpers_of(&[whole.clone(), off], &[]), none);
+        assert_eq!(helpers_of(&[whole.clone(), btf], &[]), needed(PAHOLE));
+        let here = programs::find(PAHOLE.0).map(|_| PAHOLE.0.to_owned());
+        assert_eq!(helpers_of(&[whole], &[]), Vec::from_iter(here), "it is built without");
+    }
 }
