@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Documents of tables, findings, verdicts, timelines and plots, for a terminal and as one HTML file.
+//! Documents of tables, findings, verdicts, timelines and plots, for a terminal, a mail and as one HTML file.
 //!
 //! Nothing here knows where a number came from. The same document gives the same bytes.
 
@@ -7,6 +7,7 @@ mod align;
 mod document;
 mod draw;
 mod html;
+mod mail;
 pub mod numbers;
 mod plot;
 mod plot_svg;
@@ -16,6 +17,7 @@ mod timeline_svg;
 
 pub use document::{Align, Block, Cell, Column, Document, Failure, Finding, Ruling, Table, Verdict};
 pub use html::html;
+pub use mail::mail;
 pub use plot::{Axis, Plot, Series, Shape};
 pub use plot_svg::plot_svg;
 pub use terminal::terminal;

@@ -24,6 +24,8 @@ pub fn terminal(document: &Document, width: usize, colour: bool) -> String {
     page.text
 }
 
+pub(crate) use table::fits;
+
 /// Lines of at most `width` columns. Words stay whole, also at their hyphens, for many are settings
 /// that somebody will copy; only what is wider than a line is broken.
 fn wrap(text: &str, width: usize) -> Vec<String> {

@@ -14,10 +14,16 @@ const NARROWEST: usize = 12;
 /// do not fit beside each other, each row becomes a block of `header  value` lines.
 pub(super) fn lines(table: &Table, width: usize) -> (Vec<String>, usize) {
     let grid = Grid::of(table);
-    match grid.widths(width) {
+    match grid.widths(width, NARROWEST) {
         Some(widths) => grid.beside(&widths),
         None => (grid.below(width), 0),
     }
+}
+
+/// Whether the columns stand beside each other in `width`, no column of texts narrower than it must be
+/// or, where its texts are longer, than `narrowest`.
+pub(crate) fn fits(table: &Table, width: usize, narrowest: usize) -> bool {
+    Grid::of(table).widths(width, narrowest).is_some()
 }
 
 /// A table's texts, ready to print.
@@ -43,7 +49,7 @@ impl<'a> Grid<'a> {
 
     /// How wide each column is: as wide as its cells, and where that is too much the widest columns of
     /// texts give way, for a number must not be broken. None where they cannot give enough.
-    fn widths(&self, width: usize) -> Option<Vec<usize>> {
+    fn widths(&self, width: usize, narrowest: usize) -> Option<Vec<usize>> {
         let columns = self.table.columns.len();
         let cells = |number: usize| self.rows.iter().map(move |row| row[number].width()).max().unwrap_or(0);
         let word = |text: &str| text.split(' ').map(|word| word.width()).max().unwrap_or(0);
@@ -54,7 +60,7 @@ impl<'a> Grid<'a> {
             let full = cells(number).max(header);
             widths.push(full);
             least.push(match self.table.columns[number].align {
-                Align::Left => full.min(NARROWEST),
+                Align::Left => full.min(narrowest),
                 Align::Right => full,
             });
         }

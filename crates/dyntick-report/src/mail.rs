@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Documents for a plain-text mail: lines of at most 72 columns, ASCII only, to be pasted into a reply
+//! on a mailing list.
+
+use crate::terminal::{fits, terminal};
+use crate::{Align, Block, Column, Document, Finding, Table};
+
+/// The width that mailing lists ask for (`Documentation/process/email-clients.rst` wants unwrapped
+/// lines; 72 leaves room for being quoted a few times).
+pub const COLUMNS: usize = 72;
+/// Rather than to break texts into narrower columns, a table is cut.
+const NARROWEST: usize = 20;
+
+/// Renders a document for a mail. Pictures are left out, of causes the names and mends are told, and a
+/// table that is too wide is cut into several that begin with the same columns.
+pub fn mail(document: &Document) -> String {
+    let blocks: Vec<Block> = document.blocks.iter().flat_map(block).collect();
+    let document = Document { blocks: without_empty_sections(blocks), ..document.clone() };
+    ascii(&terminal(&document, COLUMNS, false))
+}
+
+fn block(block: &Block) -> Vec<Block> {
+    match block {
+        Block::Timeline(_) | Block::Plot(_) => Vec::new(),
+        Block::Findings(findings) => vec![Block::Table(causes(findings))],
+        Block::Table(table) => parts(table).into_iter().map(Block::Table).collect(),
+        other => vec![other.clone()],
+    }
+}
+
+/// A heading below which nothing is left stands for nothing.
+fn without_empty_sections(blocks: Vec<Block>) -> Vec<Block> {
+    let is_heading = |block: Option<&Block>| matches!(block, None | Some(Block::Heading(_)));
+    let kept = |number: &usize| !(is_heading(blocks.get(*number)) && is_heading(blocks.get(number + 1)));
+    (0..blocks.len()).filter(kept).map(|number| blocks[number].clone()).collect()
+}
+
+fn causes(findings: &[Finding]) -> Table {
+    let mends = |finding: &Finding| -> String {
+        finding.fixes.iter().map(|(setting, _)| setting.as_str()).collect::<Vec<&str>>().join("; or ")
+    };
+    Table {
+        columns: vec![Column::text("cause"), Column::text("mend")],
+        rows: findings.iter().map(|finding| vec![finding.title.clone(), mends(finding)]).collect(),
+        ..Table::default()
+    }
+}
+
+/// The table, cut into as few as fit. Each begins with the texts that name its rows.
+fn parts(table: &Table) -> Vec<Table> {
+    let names = table.columns.iter().take_while(|column| column.align == Align::Left).count();
+    let names = if names < table.columns.len() { names } else { 1 };
+    let mut parts = Vec::new();
+    let mut begin = names;
+    while begin < table.columns.len() {
+        let fitting = |end: &usize| fits(&columns(table, names, begin..*end), COLUMNS, NARROWEST);
+        let end = (begin + 1..=table.columns.len()).take_while(fitting).last().unwrap_or(begin + 1);
+        parts.push(columns(table, names, begin..end));
+        begin = end;
+    }
+    if parts.is_empty() {
+        return vec![table.clone()];
+    }
+    let last = parts.len() - 1;
+    for part in &mut parts[..last] {
+        part.notes.clear();
+    }
+    for part in &mut parts[1..] {
+        part.caption.clear();
+    }
+    parts
+}
+
+/// The columns that name the rows, and some others.
+fn columns(table: &Table, names: usize, others: std::ops::Range<usize>) -> Table {
+    let chosen = || (0..names).chain(others.clone());
+    let row =
+        |row: &Vec<String>| chosen().map(|column| row.get(column).cloned().unwrap_or_default()).collect();
+    Table {
+        columns: chosen().map(|column| table.columns[column].clone()).collect(),
+        rows: table.rows.iter().map(row).collect(),
+        ..table.clone()
+    }
+}
+
+/// Signs that ASCII lacks, by others of the same width.
+fn ascii(text: &str) -> String {
+    let plain = |c: char| match c {
+        c if c.is_ascii() => c,
+        '─' | '–' | '—' | '−' | '→' => '-',
+        '•' | '×' => '*',
+        '✓' => '+',
+        '✗' => '!',
+        'µ' | 'μ' => 'u',
+        '…' => '~',
+        '·' => '.',
+        // Between the digits of large numbers.
+        '\u{a0}' | '\u{2009}' | '\u{202f}' => ' ',
+        '‘' | '’' => '\'',
+        '“' | '”' => '"',
+        _ => '?',
+    };
+    text.chars().map(plain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ruling, Timeline, Verdict};
+    use proptest::prelude::*;
+
+    fn wide() -> Table {
+        let mut columns = vec![Column::text("case"), Column::text("state")];
+        columns.extend(
+            ["usage", "time", "above", "below", "rejected", "energy"].map(|h| Column::figure(h, "us")),
+        );
+        let row = |case: &str, state: &str| {
+            let figures = (1..=6u64).map(|n| (n * 1_234_567).to_string());
+            [case.to_owned(), state.to_owned()].into_iter().chain(figures).collect()
+        };
+        Table {
+            caption: "Idle states – before and after".into(),
+            columns,
+            rows: vec![row("menu, nohz_full", "C1E"), row("menu, nohz_full", "C6")],
+            notes: vec!["above: entered for too short a time".into()],
+        }
+    }
+
+    #[test]
+    fn a_reply_for_the_list() {
+        let document = Document {
+            title: "Does the margin help?".into(),
+            question: "menu selects PC6 where the tick is stopped and packets come every 500 µs.".into(),
+            lead: Vec::new(),
+            blocks: vec![
+                Block::Heading("Idle states".into()),
+                Block::Table(wide()),
+                Block::Heading("When".into()),
+                Block::Timeline(Timeline::default()),
+                Block::Heading("Claims".into()),
+                Block::Verdicts(vec![Verdict {
+                    claim: "151 µs before, 30 µs after".into(),
+                    rulings: vec![(String::new(), Ruling::Reproduced)],
+                    evidence: vec!["menu: qperf:tcp_lat = 150.9, wanted <= 189: yes".into()],
+                    comment: "It is so.".into(),
+                }]),
+            ],
+        };
+        insta::assert_snapshot!(mail(&document));
+    }
+
+    #[test]
+    fn causes_are_named_with_their_mends() {
+        let finding = Finding {
+            title: "The fair server".into(),
+            occurrence: "here".into(),
+            explanation: "long".into(),
+            chain: Vec::new(),
+            functions: Vec::new(),
+            fixes: vec![("isolcpus=1".into(), "helps".into()), ("nothing".into(), "helps too".into())],
+            source: String::new(),
+        };
+        let document = Document { blocks: vec![Block::Findings(vec![finding])], ..Document::default() };
+        assert!(mail(&document).contains("isolcpus=1; or nothing"), "{}", mail(&document));
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_too_long_and_no_column_is_lost(
+            cells in proptest::collection::vec("[a-z0-9 .,µ]{0,90}", 9),
+            texts in 0usize..9,
+        ) {
+            let column = |n: usize| {
+                let header = format!("c{n}");
+                if n < texts { Column::text(&header) } else { Column::figure(&header, "") }
+            };
+            let table = Table { columns: (0..9).map(column).collect(), rows: vec![cells], ..Table::default() };
+            let text = mail(&Document { blocks: vec![Block::Table(table)], ..Document::default() });
+            prop_assert!(text.is_ascii());
+            prop_assert!(text.lines().all(|line| line.len() <= COLUMNS), "{}", text);
+            for n in 0..9 {
+                let header = format!("c{n}");
+                prop_assert!(text.contains(&header));
+            }
+        }
+    }
+}
