@@ -31,6 +31,9 @@ pub enum LabError {
         /// What, in words.
         problems: Vec<String>,
     },
+    /// Only what was run already is asked for.
+    #[error("not run yet, or not as the study has it now")]
+    NotRun,
     /// No kernel.
     #[error(transparent)]
     Kernel(#[from] KernelError),

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// What was asked of a run. Stored as `run.toml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,9 +52,7 @@ impl Asked {
     /// the observations, as the case's title, has no part in it.
     pub fn fingerprint(&self) -> String {
         let mut asked = self.clone();
-        asked.case.title.clear();
-        asked.case.timeout_ns = 0;
-        asked.case.repeat = 0;
+        asked.case = what_decides(&asked.case);
         let text = serde_json::to_string(&asked).unwrap_or_default();
         hex::encode(&Sha256::digest(text)[..6])
     }
@@ -63,6 +61,11 @@ impl Asked {
     pub fn folder_name(&self) -> String {
         format!("{}.{}.{}", self.case.slug(), self.repetition, self.fingerprint())
     }
+}
+
+/// The case without what cannot change its observations.
+fn what_decides(case: &Case) -> Case {
+    Case { title: String::new(), timeout_ns: 0, repeat: 0, ..case.clone() }
 }
 
 /// A whole run, explained.
@@ -212,6 +215,23 @@ fn profile(folder: &Path, asked: &Asked) -> Result<Option<RunProfile>, ProfileEr
 /// The run of this question among `runs`, if it is whole.
 pub fn find(runs: &Path, asked: &Asked) -> Option<Run> {
     load(&runs.join(asked.folder_name())).ok()
+}
+
+/// The newest whole run of each of these cases and repetitions among `runs`, whatever machine, image and
+/// kernel it had. Older ones stand there too when this program or a kernel has changed meanwhile.
+pub fn newest(runs: &Path, cases: &[Case]) -> Vec<Run> {
+    let mut newest: BTreeMap<(String, u32), (SystemTime, PathBuf)> = BTreeMap::new();
+    for folder in std::fs::read_dir(runs).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified());
+        let (Ok(asked), Ok(time)) = (asked(&folder), modified(&folder.join(OBSERVATIONS))) else { continue };
+        let same = |case: &&Case| what_decides(case) == what_decides(&asked.case);
+        let Some(case) = cases.iter().find(same) else { continue };
+        let place = newest.entry((case.id.clone(), asked.repetition)).or_insert((time, folder.clone()));
+        if time > place.0 {
+            *place = (time, folder);
+        }
+    }
+    newest.values().filter_map(|(_, folder)| load(folder).ok()).collect()
 }
 
 /// The files of a run that must be the same in every repetition in virtual time: all but the timing.

@@ -135,6 +135,11 @@ fn a_ticking_cpu_ticks_a_quiet_one_does_not_and_both_repeat_to_the_bit() {
 
     let report = std::fs::read_to_string(study.path("out/report.html")).unwrap();
     assert!(report.contains("<svg") && !report.contains("http://www.w3.org/1999/xhtml"));
+    let mut mail = dyntick();
+    mail.args(["lab", "report", "--format", "mail", "--out"]).arg(study.path("out"));
+    let mail = text(&mail.arg(study.path("study.toml")).output().unwrap().stdout);
+    assert!(mail.is_ascii() && mail.lines().all(|line| line.len() <= 72), "{mail}");
+    assert!(mail.contains("ticking") && mail.contains("quiet"), "what is kept is told again: {mail}");
     let verify = dyntick().args(["lab", "verify"]).args(study.runs()).output().unwrap();
     assert!(verify.status.success(), "{}", text(&verify.stdout));
     assert_eq!(text(&verify.stdout).matches("identical").count(), 2);

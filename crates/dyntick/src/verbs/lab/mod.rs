@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab …`
 
+mod again;
 mod bench;
 mod build;
 mod doctor;
@@ -10,6 +11,7 @@ mod profile;
 mod report;
 mod run;
 mod shell;
+mod tell;
 mod verify;
 
 use anyhow::{Context, Result};
@@ -22,6 +24,8 @@ use std::process::ExitCode;
 pub enum LabVerb {
     /// Run a study: its cases, its claims, its report
     Run(run::Arguments),
+    /// Tell again what a study's runs said, without running anything
+    Report(again::Arguments),
     /// Build the kernels that a study has made to order
     Build(build::Arguments),
     /// List the kernels that can be booted here, or compare two
@@ -43,6 +47,7 @@ impl LabVerb {
     pub fn run(self) -> Result<ExitCode> {
         match self {
             LabVerb::Run(arguments) => run::run(arguments),
+            LabVerb::Report(arguments) => again::run(&arguments),
             LabVerb::Build(arguments) => build::run(arguments),
             LabVerb::Kernels(arguments) => kernels::run(arguments),
             LabVerb::Shell(arguments) => shell::run(arguments),

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab run`: a study from its file to its report.
 
-use super::{own_binary, report};
+use super::own_binary;
+use super::tell::{Format, Told, Wanted};
 use crate::output;
 use crate::progress::Display;
 use anyhow::{Result, bail};
 use clap::Args;
 use dyntick_lab::cache::{Cache, write_whole};
-use dyntick_lab::compare::{Compared, compare_all};
-use dyntick_lab::figures::RunFigures;
 use dyntick_lab::lab::{CaseResult, Lab};
-use dyntick_lab::study::{Case, Size, Study, claims};
+use dyntick_lab::study::{Case, Size, Study};
 use dyntick_model::Clock;
 use dyntick_report::Block;
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -40,9 +38,8 @@ pub struct Arguments {
     /// Folder for runs and report [default: out/STUDY]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Print everything as JSON instead of the table
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    wanted: Wanted,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -61,29 +58,21 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let watch = |progress| display.show(progress);
     let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
     let results = lab.run_all(&study.cases, &out.join("runs"), arguments.jobs.into());
-    let verdicts = claims::judge(&study, &RunFigures(&results));
-    let comparisons = compare_all(&study, &results);
-    let document = report::document(&study, &results, &verdicts, &comparisons);
-    write_whole(&out.join("report.html"), dyntick_report::html(&document).as_bytes())?;
-    let picture = document.blocks.iter().find_map(|block| match block {
+    let told = Told::of(&study, &results);
+    write_whole(&out.join("report.html"), dyntick_report::html(&told.document).as_bytes())?;
+    let picture = told.document.blocks.iter().find_map(|block| match block {
         Block::Timeline(timeline) => Some(dyntick_report::svg(timeline)),
         _ => None,
     });
     if let Some(picture) = picture {
         write_whole(&out.join("timeline.svg"), picture.as_bytes())?;
     }
-    if arguments.json {
-        output::json(&json(&study, &results, &verdicts, &comparisons))?;
-    } else {
-        let colour = std::io::stdout().is_terminal();
-        output::text(dyntick_report::terminal(&document, COLUMNS, colour))?;
+    told.print(arguments.wanted.format())?;
+    if arguments.wanted.format() == Format::Terminal {
         output::line(format_args!("\nThe report: {}", out.join("report.html").display()))?;
     }
     Ok(status(&results))
 }
-
-/// The width that every terminal of today has.
-const COLUMNS: usize = 100;
 
 /// 1 where a guest failed, 2 where the input or this machine was at fault. A claim that is not
 /// reproduced is a result and no failure.
@@ -93,27 +82,6 @@ fn status(results: &[CaseResult]) -> ExitCode {
         true => ExitCode::from(2),
         false => ExitCode::from(u8::from(!errors.is_empty())),
     }
-}
-
-fn json(
-    study: &Study,
-    results: &[CaseResult],
-    verdicts: &[claims::Verdict],
-    comparisons: &[Compared],
-) -> serde_json::Value {
-    let case = |result: &CaseResult| match &result.run {
-        Ok(run) => serde_json::json!({
-            "case": result.case.id, "repetition": result.repetition, "folder": run.folder, "asked": run.asked,
-            "outcome": run.outcome, "observations": run.observations, "cpus": run.explanation.per_cpu,
-            "lost_events": run.lost_events.values().sum::<u64>(), "lost_events_by_cpu": run.lost_events, "undecoded": run.undecoded, "missing_events": run.missing_events,
-        }),
-        Err(error) => serde_json::json!({
-            "case": result.case.id, "repetition": result.repetition, "failure": error.to_string(),
-            "console": result.console_tail,
-        }),
-    };
-    let runs: Vec<_> = results.iter().map(case).collect();
-    serde_json::json!({ "study": study, "runs": runs, "verdicts": verdicts, "comparisons": comparisons })
 }
 
 fn chosen(study: &Study, arguments: &Arguments) -> Result<Vec<Case>> {

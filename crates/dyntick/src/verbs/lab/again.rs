@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick lab report`: the report of what has been run, without running anything.
+
+use super::tell::{Told, Wanted};
+use anyhow::{Result, bail};
+use clap::Args;
+use dyntick_lab::lab::{CaseResult, LabError};
+use dyntick_lab::store;
+use dyntick_lab::study::{Size, Study};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What may be said to `lab report`.
+#[derive(Args)]
+pub struct Arguments {
+    /// Study file
+    study: PathBuf,
+    /// The study was run in the size of the published experiment
+    #[arg(long)]
+    full_size: bool,
+    /// Folder of runs and report [default: out/STUDY]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    wanted: Wanted,
+}
+
+/// Tells what is there. A case that was not run is named in the report.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let size = if arguments.full_size { Size::Full } else { Size::Scaled };
+    let study = Study::load_sized(&arguments.study, size)?;
+    let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&study.name));
+    let results = kept(&study, &out.join("runs"));
+    if results.iter().all(|result| result.run.is_err()) {
+        bail!(
+            "{} holds no run of this study's cases as they are now: dyntick lab run {}",
+            out.display(),
+            arguments.study.display()
+        );
+    }
+    Told::of(&study, &results).print(arguments.wanted.format())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The newest kept run of each case, and all its repetitions.
+fn kept(study: &Study, runs: &Path) -> Vec<CaseResult> {
+    let found = store::newest(runs, &study.cases);
+    let result = |case: &dyntick_lab::study::Case, repetition, run| CaseResult {
+        case: case.clone(),
+        repetition,
+        run,
+        console_tail: Vec::new(),
+    };
+    let of_case = |case: &dyntick_lab::study::Case| -> Vec<CaseResult> {
+        let runs = found.iter().filter(|run| run.asked.case.id == case.id);
+        let runs: Vec<CaseResult> =
+            runs.map(|run| result(case, run.asked.repetition, Ok(run.clone()))).collect();
+        if runs.is_empty() { vec![result(case, 0, Err(LabError::NotRun))] } else { runs }
+    };
+    study.cases.iter().flat_map(of_case).collect()
+}
