@@ -13,6 +13,7 @@ pub mod image;
 pub mod kernels;
 pub mod lab;
 pub mod latency;
+pub mod machine;
 mod order;
 pub mod profiles;
 mod programs;

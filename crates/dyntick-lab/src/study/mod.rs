@@ -10,8 +10,8 @@ mod kernels;
 mod limits;
 mod matrix;
 mod parse;
-mod reader;
-mod units;
+pub(crate) mod reader;
+pub(crate) mod units;
 
 #[cfg(test)]
 mod tests;

@@ -111,6 +111,16 @@ impl<'a> Source<'a> {
         fitting
     }
 
+    /// The value as a number, with or without a fraction.
+    pub fn decimal(&self, key: &str, value: &Value<'_>) -> Option<f64> {
+        let number = match value.get_ref() {
+            DeValue::Integer(_) => integer(value).map(|number| number as f64),
+            DeValue::Float(number) => number.as_str().replace('_', "").parse().ok(),
+            _ => None,
+        };
+        self.expect(key, value, "a number", number.filter(|number: &f64| number.is_finite()))
+    }
+
     /// The value as `true` or `false`.
     pub fn switch(&self, key: &str, value: &Value<'_>) -> Option<bool> {
         self.expect(key, value, "true or false", value.get_ref().as_bool())

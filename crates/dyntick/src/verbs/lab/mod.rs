@@ -6,6 +6,7 @@ mod bench;
 mod build;
 mod doctor;
 mod kernels;
+mod machines;
 mod named;
 mod profile;
 mod report;
@@ -30,6 +31,8 @@ pub enum LabVerb {
     Build(build::Arguments),
     /// List the kernels that can be booted here, or compare two
     Kernels(kernels::Arguments),
+    /// List the machines whose idle states can be emulated, or show one with the source of each figure
+    Machines(machines::Arguments),
     /// Start an interactive guest
     Shell(shell::Arguments),
     /// Run a run again and say whether every byte agrees
@@ -50,6 +53,7 @@ impl LabVerb {
             LabVerb::Report(arguments) => again::run(&arguments),
             LabVerb::Build(arguments) => build::run(arguments),
             LabVerb::Kernels(arguments) => kernels::run(arguments),
+            LabVerb::Machines(arguments) => machines::run(arguments),
             LabVerb::Shell(arguments) => shell::run(arguments),
             LabVerb::Verify(arguments) => verify::run(arguments),
             LabVerb::Doctor(arguments) => doctor::run(arguments),

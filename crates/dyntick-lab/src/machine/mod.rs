@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Machines whose idle states can be emulated: those that come with dyntick, and users' own files.
+//! The book's chapter "Machines" documents every key.
+
+mod parse;
+
+use crate::study::{Problems, nearest};
+use dyntick_model::Machine;
+use include_dir::{Dir, include_dir};
+use std::path::{Path, PathBuf};
+
+static SHIPPED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../machines");
+
+/// Why there is no machine.
+#[derive(Debug, thiserror::Error)]
+pub enum MachineError {
+    /// No such name.
+    #[error("no machine '{name}' comes with dyntick; {hint}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What may have been meant.
+        hint: String,
+    },
+    /// The file itself.
+    #[error("cannot read the machine {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// What stands in it.
+    #[error(transparent)]
+    Problems(#[from] Problems),
+}
+
+/// The names of the machines that come with dyntick.
+pub fn names() -> Vec<&'static str> {
+    SHIPPED.files().filter_map(|file| file.path().file_stem()?.to_str()).collect()
+}
+
+/// A machine by the name of one that comes with dyntick, or by the path of a file, which has a
+/// `/` in it or ends in `.toml`.
+pub fn find(name: &str) -> Result<Machine, MachineError> {
+    if name.contains('/') || name.ends_with(".toml") {
+        return load(Path::new(name));
+    }
+    let Some(file) = SHIPPED.get_file(format!("{name}.toml")) else {
+        return Err(MachineError::Unknown { name: name.to_owned(), hint: hint(name) });
+    };
+    let path = Path::new("machines").join(file.path());
+    Ok(parse::machine(&path, file.contents_utf8().unwrap_or_default())?)
+}
+
+/// Reads a machine's file.
+pub fn load(path: &Path) -> Result<Machine, MachineError> {
+    let read = |source| MachineError::Read { path: path.to_owned(), source };
+    let text = std::fs::read_to_string(path).map_err(read)?;
+    Ok(parse::machine(path, &text)?)
+}
+
+fn hint(name: &str) -> String {
+    match nearest(name, &names()) {
+        Some(right) => format!("did you mean '{right}'?"),
+        None => format!("there are {}; a file is named by a path with a '/'", names().join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

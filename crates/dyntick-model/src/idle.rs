@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The idle states of a machine: what the kernel's idle driver knows of them, and what they take.
+
+use serde::{Deserialize, Serialize};
+
+/// How a figure came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// Somebody measured it on such a machine.
+    Measured,
+    /// It was derived from other figures; [`Power::remark`] says how.
+    Estimated,
+}
+
+impl std::fmt::Display for Basis {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Basis::Measured => "measured",
+            Basis::Estimated => "estimated",
+        })
+    }
+}
+
+/// A power, W, with the range in which it is believed to lie.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Power {
+    /// The value to reckon with.
+    pub watts: f64,
+    /// The least that is believed possible; not above `watts`.
+    pub low: f64,
+    /// The most that is believed possible; not below `watts`.
+    pub high: f64,
+    /// How it came about.
+    pub basis: Basis,
+    /// Where it is from: a key of [`Machine::sources`].
+    pub source: String,
+    /// How an estimate was made, or what must be said with a measurement.
+    pub remark: String,
+}
+
+/// What others measured of a state's exit latency, set beside what the kernel reckons with, ns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeasuredExit {
+    /// The median, or what was published instead of one.
+    pub exit_latency_ns: u64,
+    /// Where it is from: a key of [`Machine::sources`].
+    pub source: String,
+    /// How it was measured.
+    pub remark: String,
+}
+
+/// An idle state, as the kernel's `struct cpuidle_state` has it, with its power.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IdleState {
+    /// The kernel's name, at most 15 bytes: `C1E`.
+    pub name: String,
+    /// What it is, at most 31 bytes: `MWAIT 0x01`.
+    pub description: String,
+    /// From the wake-up event to the first instruction, ns, as the kernel is told.
+    pub exit_latency_ns: u64,
+    /// The shortest idle time for which it is worth being entered, entering included, ns.
+    pub target_residency_ns: u64,
+    /// From the decision to being in the state, ns; 0 where it is not known. A wake-up during it
+    /// must wait for its end.
+    pub entry_ns: u64,
+    /// The CPU spins and waits for no interrupt (`CPUIDLE_FLAG_POLLING`).
+    pub polling: bool,
+    /// The TLB does not survive it (`CPUIDLE_FLAG_TLB_FLUSHED`).
+    pub tlb_flushed: bool,
+    /// The driver does not let it be chosen (`CPUIDLE_FLAG_UNUSABLE`).
+    pub unusable: bool,
+    /// It is disabled until somebody enables it in sysfs (`CPUIDLE_FLAG_OFF`).
+    pub off: bool,
+    /// Of one core in it, W, without what the cores of a package share.
+    pub power: Power,
+    /// What others measured.
+    pub measured: Option<MeasuredExit>,
+    /// Where the latencies are from: a key of [`Machine::sources`].
+    pub source: String,
+}
+
+/// A state of what the cores of a package share, entered when all of them are idle deeply enough.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PackageState {
+    /// Its name: `PC6`.
+    pub name: String,
+    /// The shallowest state, by its place in [`IdleTable::states`], that every CPU must be in.
+    pub needs: usize,
+    /// From the wake-up event to the first instruction of a CPU that wakes the package out of it, ns.
+    pub exit_latency_ns: u64,
+    /// The same for a CPU that leaves the state `needs` while the package is not in this state, ns.
+    pub core_exit_latency_ns: u64,
+    /// Of what the cores share, W, while it lasts.
+    pub power: Power,
+    /// Where the latencies are from: a key of [`Machine::sources`].
+    pub source: String,
+}
+
+/// The idle states of a machine, from the shallowest to the deepest.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct IdleTable {
+    /// Of a CPU, at most [`IdleTable::MOST_STATES`], as in sysfs: `state0` first.
+    pub states: Vec<IdleState>,
+    /// Of a package, from the shallowest to the deepest.
+    pub package_states: Vec<PackageState>,
+}
+
+impl IdleTable {
+    /// The kernel's `CPUIDLE_STATE_MAX` (`include/linux/cpuidle.h`, 6.1 to 7.2).
+    pub const MOST_STATES: usize = 10;
+
+    /// The place of the state of this name.
+    pub fn index_of(&self, name: &str) -> Option<usize> {
+        self.states.iter().position(|state| state.name == name)
+    }
+
+    /// The deepest state that can be chosen without anybody enabling it, and whose target residency
+    /// is not above this idle time, ns: what would have been right for it.
+    pub fn ideal(&self, idle_ns: u64) -> Option<usize> {
+        let fits = |state: &&IdleState| !state.unusable && !state.off && state.target_residency_ns <= idle_ns;
+        self.states.iter().rposition(|state| fits(&state))
+    }
+}
+
+/// A machine whose idle states can be emulated and whose energy can be modelled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// A short name: its file's, without the ending.
+    pub name: String,
+    /// What it is called.
+    pub title: String,
+    /// What must be known of it.
+    pub description: String,
+    /// Cores of a package: what [`Machine::uncore`] is shared by.
+    pub cores: u32,
+    /// The publications that the figures are from, by the key that figures name them by.
+    pub sources: std::collections::BTreeMap<String, String>,
+    /// Its idle states.
+    pub idle: IdleTable,
+    /// Of one core that executes instructions, W, without what the cores share.
+    pub active: Power,
+    /// Of what the cores of a package share, W, while no package state is entered.
+    pub uncore: Power,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(name: &str, residency: u64) -> IdleState {
+        IdleState {
+            name: name.into(),
+            description: String::new(),
+            exit_latency_ns: residency,
+            target_residency_ns: residency,
+            entry_ns: 0,
+            polling: false,
+            tlb_flushed: false,
+            unusable: false,
+            off: false,
+            power: Power {
+                watts: 1.0,
+                low: 1.0,
+                high: 1.0,
+                basis: Basis::Measured,
+                source: "s".into(),
+                remark: String::new(),
+            },
+            measured: None,
+            source: "s".into(),
+        }
+    }
+
+    #[test]
+    fn the_ideal_state_is_the_deepest_that_pays() {
+        let mut table = IdleTable {
+            states: vec![state("C1", 1), state("C1E", 4), state("C6", 800)],
+            ..Default::default()
+        };
+        assert_eq!(table.ideal(0), None);
+        assert_eq!([1, 3, 4, 799, 800].map(|ns| table.ideal(ns).unwrap()), [0, 0, 1, 1, 2]);
+        table.states[2].off = true;
+        assert_eq!(table.ideal(1_000_000), Some(1));
+        assert_eq!(table.index_of("C1E"), Some(1));
+    }
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick lab machines`: the machines whose idle states can be emulated, and where each figure is from.
+
+use crate::output;
+use anyhow::Result;
+use clap::Args;
+use dyntick_lab::machine;
+use dyntick_model::{IdleState, Machine, Power};
+use dyntick_report::{Block, Column, Document, Table};
+use std::process::ExitCode;
+
+/// What may be said to `lab machines`.
+#[derive(Args)]
+pub struct Arguments {
+    /// A machine's name, or the path of a machine's file; without it all are listed
+    #[arg(value_name = "NAME|FILE")]
+    machine: Option<String>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lists the machines, or shows one.
+pub fn run(arguments: Arguments) -> Result<ExitCode> {
+    let document = match arguments.machine {
+        Some(name) => {
+            let machine = machine::find(&name)?;
+            if arguments.json {
+                output::json(&machine)?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            one(&machine)
+        }
+        None => {
+            let machines: Vec<Machine> =
+                machine::names().into_iter().map(machine::find).collect::<Result<_, _>>()?;
+            if arguments.json {
+                output::json(&machines)?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            all(&machines)
+        }
+    };
+    output::text(dyntick_report::terminal(&document, 110, false))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn all(machines: &[Machine]) -> Document {
+    let row = |machine: &Machine| {
+        let states: Vec<&str> = machine.idle.states.iter().map(|state| state.name.as_str()).collect();
+        let deepest = machine.idle.states.last().map_or(0, |state| state.exit_latency_ns);
+        vec![machine.name.clone(), machine.title.clone(), states.join(" "), micros(deepest)]
+    };
+    let table = Table {
+        columns: vec![
+            Column::text("name"),
+            Column::text("machine"),
+            Column::text("idle states"),
+            Column::figure("deepest exit", "us"),
+        ],
+        rows: machines.iter().map(row).collect(),
+        notes: vec!["`dyntick lab machines NAME` shows the table and where each figure is from.".into()],
+        ..Table::default()
+    };
+    Document {
+        title: "Machines whose idle states can be emulated".into(),
+        blocks: vec![Block::Table(table)],
+        ..Document::default()
+    }
+}
+
+/// A machine with its figures and their sources.
+fn one(machine: &Machine) -> Document {
+    let mut blocks = vec![Block::Table(states(machine))];
+    if !machine.idle.package_states.is_empty() {
+        blocks.push(Block::Table(packages(machine)));
+    }
+    blocks.push(Block::Table(powers(machine)));
+    blocks.push(Block::Heading("Sources".into()));
+    blocks.push(Block::Pairs(machine.sources.clone().into_iter().collect()));
+    Document {
+        title: format!("{}: {}", machine.name, machine.title),
+        lead: Some(machine.description.clone()).filter(|text| !text.is_empty()).into_iter().collect(),
+        blocks,
+        ..Document::default()
+    }
+}
+
+fn states(machine: &Machine) -> Table {
+    let row = |(number, state): (usize, &IdleState)| {
+        vec![
+            number.to_string(),
+            state.name.clone(),
+            state.description.clone(),
+            micros(state.exit_latency_ns),
+            micros(state.target_residency_ns),
+            state.measured.as_ref().map_or(String::new(), |exit| micros(exit.exit_latency_ns)),
+            flags(state),
+            state.source.clone(),
+        ]
+    };
+    let measured = machine.idle.states.iter().filter_map(|state| Some((state, state.measured.as_ref()?)));
+    let note = |(state, exit): (&IdleState, &dyntick_model::MeasuredExit)| {
+        format!("{} measured: {} ({}).", state.name, exit.remark, exit.source)
+    };
+    Table {
+        caption: "What the kernel is told, and what others measured.".into(),
+        columns: vec![
+            Column::figure("", ""),
+            Column::text("state"),
+            Column::text("entered by"),
+            Column::figure("exit latency", "us"),
+            Column::figure("target residency", "us"),
+            Column::figure("measured exit", "us"),
+            Column::text("flags"),
+            Column::text("source"),
+        ],
+        rows: machine.idle.states.iter().enumerate().map(row).collect(),
+        notes: measured.map(note).collect(),
+    }
+}
+
+fn flags(state: &IdleState) -> String {
+    let all = [
+        (state.polling, "polling"),
+        (state.tlb_flushed, "tlb-flushed"),
+        (state.unusable, "unusable"),
+        (state.off, "off"),
+    ];
+    let set: Vec<&str> = all.into_iter().filter(|(set, _)| *set).map(|(_, name)| name).collect();
+    set.join(" ")
+}
+
+fn packages(machine: &Machine) -> Table {
+    let row = |state: &dyntick_model::PackageState| {
+        vec![
+            state.name.clone(),
+            format!("{} or deeper", machine.idle.states[state.needs].name),
+            micros(state.exit_latency_ns),
+            micros(state.core_exit_latency_ns),
+            state.source.clone(),
+        ]
+    };
+    Table {
+        caption: "Package states: entered when all CPUs of the package are idle deeply enough.".into(),
+        columns: vec![
+            Column::text("state"),
+            Column::text("all CPUs in"),
+            Column::figure("exit latency", "us"),
+            Column::figure("of the core alone", "us"),
+            Column::text("source"),
+        ],
+        rows: machine.idle.package_states.iter().map(row).collect(),
+        notes: Vec::new(),
+    }
+}
+
+fn powers(machine: &Machine) -> Table {
+    let row = |what: String, power: &Power| {
+        vec![
+            what,
+            watts(power.watts),
+            watts(power.low),
+            watts(power.high),
+            power.basis.to_string(),
+            power.source.clone(),
+            power.remark.clone(),
+        ]
+    };
+    let mut rows = vec![row("core, active".into(), &machine.active)];
+    rows.extend(machine.idle.states.iter().map(|state| row(format!("core, {}", state.name), &state.power)));
+    rows.push(row(format!("shared by {} cores", machine.cores), &machine.uncore));
+    let packages = &machine.idle.package_states;
+    rows.extend(packages.iter().map(|state| row(format!("shared, {}", state.name), &state.power)));
+    Table {
+        caption:
+            "Power: the value that the model reckons with, and the range in which it is believed to lie."
+                .into(),
+        columns: vec![
+            Column::text("of"),
+            Column::figure("power", "W"),
+            Column::figure("low", "W"),
+            Column::figure("high", "W"),
+            Column::text("basis"),
+            Column::text("source"),
+            Column::text("how"),
+        ],
+        rows,
+        notes: Vec::new(),
+    }
+}
+
+/// Microseconds, with as many decimals as there are.
+fn micros(ns: u64) -> String {
+    (ns as f64 / 1e3).to_string()
+}
+
+fn watts(watts: f64) -> String {
+    watts.to_string()
+}
