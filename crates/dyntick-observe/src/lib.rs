@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Reads a running Linux, the same on a host and in a guest: tracefs and `/proc`.
+//! Reads a running Linux, the same on a host and in a guest: eBPF, tracefs and `/proc`.
 //!
 //! Recording and decoding are apart: a recording is bytes, and may be decoded on another machine.
 
 pub mod counters;
 pub mod interrupts;
+pub mod live;
 pub mod trace;

@@ -13,4 +13,4 @@ pub use format::{Field, Format, FormatError};
 pub use recording::{CpuStats, Metadata, Recording};
 pub use ring::{Lost, RingError};
 pub use session::{SessionError, TraceSession};
-pub use symbols::{SymbolTable, resolve};
+pub use symbols::{SymbolTable, addresses_of, resolve};

@@ -52,6 +52,23 @@ pub fn resolve(addresses: &BTreeSet<u64>, kallsyms: impl Read) -> std::io::Resul
     Ok(named.map(|(address, (_, name))| (address, name)).collect())
 }
 
+/// Finds the addresses of these names in a text like `/proc/kallsyms`. Names without an address, and
+/// those whose address the kernel hides as 0, are left out.
+pub fn addresses_of(names: &[&str], kallsyms: impl Read) -> std::io::Result<BTreeMap<String, u64>> {
+    let mut found = BTreeMap::new();
+    let mut reader = BufReader::with_capacity(1 << 16, kallsyms);
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        if let Some((address, name)) = parse_line(&line).filter(|(address, _)| *address > 0) {
+            if let Some(name) = names.iter().find(|wanted| wanted.as_bytes() == name) {
+                found.entry((*name).to_owned()).or_insert(address);
+            }
+        }
+        line.clear();
+    }
+    Ok(found)
+}
+
 /// No function is longer than this, so a symbol further below is not the address's own.
 const LONGEST_FUNCTION: u64 = 1 << 16;
 
@@ -92,6 +109,13 @@ mod tests {
         assert_eq!(names[&0xffffffff81000123], "second");
         assert_eq!(names[&0xffffffffc0000008], "third");
         assert_eq!(names.get(&0x10_0000_0000), None, "nothing is near");
+    }
+
+    #[test]
+    fn addresses_by_name() {
+        let found = addresses_of(&["alias", "third", "fixed_percpu_data", "none"], TEXT.as_bytes()).unwrap();
+        let expected = [("alias".to_owned(), 0xffffffff81000100), ("third".to_owned(), 0xffffffffc0000000)];
+        assert_eq!(found, expected.into());
     }
 
     #[test]

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The numbers that the programs and their reader share. This file is also part of `build.rs`, which
+//! passes them to the C compiler by the same names.
+
+/// Sizes and positions by name; see `layout.h` for what they mean.
+pub const CONSTANTS: &[(&str, u32)] = &[
+    ("MAX_CPUS", MAX_CPUS as u32),
+    ("NOT_COUNTED", NOT_COUNTED as u32),
+    ("NAME", NAME as u32),
+    ("BUCKETS", BUCKETS as u32),
+    ("FIRST_BUCKET_BITS", FIRST_BUCKET_BITS),
+    ("FIXED", FIXED as u32),
+    ("FOUND", FOUND as u32),
+    ("SOFTIRQ", SOFTIRQ as u32),
+    ("SOFTIRQS", SOFTIRQS as u32),
+    ("LOCAL_TIMER", vector::LOCAL_TIMER as u32),
+    ("RESCHEDULE", vector::RESCHEDULE as u32),
+    ("CALL_FUNCTION", vector::CALL_FUNCTION as u32),
+    ("CALL_FUNCTION_SINGLE", vector::CALL_FUNCTION_SINGLE as u32),
+    ("IRQ_WORK", vector::IRQ_WORK as u32),
+    ("PLATFORM_IPI", vector::PLATFORM_IPI as u32),
+    ("THERMAL", vector::THERMAL as u32),
+    ("THRESHOLD", vector::THRESHOLD as u32),
+    ("DEFERRED_ERROR", vector::DEFERRED_ERROR as u32),
+    ("ERROR", vector::ERROR as u32),
+    ("SPURIOUS", vector::SPURIOUS as u32),
+    ("PERIODIC_TICK", fixed::PERIODIC_TICK as u32),
+    ("STOPPED_TICK", fixed::STOPPED_TICK as u32),
+    ("EMPTY_TIMER", fixed::EMPTY_TIMER as u32),
+    ("FAULT_USER", fixed::FAULT_USER as u32),
+    ("FAULT_KERNEL", fixed::FAULT_KERNEL as u32),
+    ("TICK_STOPPED", fixed::TICK_STOPPED as u32),
+    ("IDLE", fixed::IDLE as u32),
+    ("UNNAMED", UNNAMED as u32),
+    ("HRTIMER", family::HRTIMER),
+    ("TIMER", family::TIMER),
+    ("CALLED", family::CALLED),
+    ("WORK", family::WORK),
+    ("DEVICE", family::DEVICE),
+    ("KERNEL_THREAD", family::KERNEL_THREAD),
+    ("TASK", family::TASK),
+    ("NMI", family::NMI),
+    ("TICK_KEPT", family::TICK_KEPT),
+];
+
+/// The highest number of CPUs that an x86 kernel supports (`NR_CPUS`).
+pub const MAX_CPUS: usize = 8192;
+/// Stands in `row_of_cpu` for a CPU that is not counted.
+pub const NOT_COUNTED: u16 = 0xffff;
+/// Bytes of a name, as `TASK_COMM_LEN`.
+pub const NAME: usize = 16;
+/// Buckets of a histogram.
+pub const BUCKETS: usize = 26;
+/// The first bucket holds durations below 2 to this power, ns; each further one twice as much.
+pub const FIRST_BUCKET_BITS: u32 = 7;
+/// Slots with a fixed meaning.
+pub const FIXED: usize = 64;
+/// Slots whose key says what they count; a power of two.
+pub const FOUND: usize = 512;
+
+/// The fixed slots of softirqs begin here, in the kernel's order.
+pub const SOFTIRQ: usize = 16;
+/// How many softirqs there are (`NR_SOFTIRQS`, 6.1 to 7.2).
+pub const SOFTIRQS: usize = 10;
+/// The fixed slots that take what no slot could be found for begin here, one for each family.
+pub const UNNAMED: usize = 40;
+
+/// The fixed slots of interrupt vectors.
+pub mod vector {
+    #![allow(missing_docs)]
+    pub const LOCAL_TIMER: usize = 0;
+    pub const RESCHEDULE: usize = 1;
+    pub const CALL_FUNCTION: usize = 2;
+    pub const CALL_FUNCTION_SINGLE: usize = 3;
+    pub const IRQ_WORK: usize = 4;
+    pub const PLATFORM_IPI: usize = 5;
+    pub const THERMAL: usize = 6;
+    pub const THRESHOLD: usize = 7;
+    pub const DEFERRED_ERROR: usize = 8;
+    pub const ERROR: usize = 9;
+    pub const SPURIOUS: usize = 10;
+}
+
+/// The other fixed slots.
+pub mod fixed {
+    /// The tick's timer expired while the tick ran.
+    pub const PERIODIC_TICK: usize = 26;
+    /// The tick's timer expired while the tick was stopped: once, for the timer wheel.
+    pub const STOPPED_TICK: usize = 27;
+    /// Local timer interrupts in which no hrtimer was due.
+    pub const EMPTY_TIMER: usize = 28;
+    /// Page faults of user code.
+    pub const FAULT_USER: usize = 29;
+    /// Page faults of the kernel.
+    pub const FAULT_KERNEL: usize = 30;
+    /// Decisions to stop the tick.
+    pub const TICK_STOPPED: usize = 31;
+    /// The idle task's turns.
+    pub const IDLE: usize = 32;
+}
+
+/// What the key of a found slot counts: the key's highest byte.
+pub mod family {
+    /// An hrtimer by its function.
+    pub const HRTIMER: u32 = 1;
+    /// A timer of the wheel by its function.
+    pub const TIMER: u32 = 2;
+    /// A function that another CPU called here.
+    pub const CALLED: u32 = 3;
+    /// A work item by its function.
+    pub const WORK: u32 = 4;
+    /// A device interrupt by its number.
+    pub const DEVICE: u32 = 5;
+    /// A kernel thread by its number.
+    pub const KERNEL_THREAD: u32 = 6;
+    /// A user thread by its number.
+    pub const TASK: u32 = 7;
+    /// A non-maskable interrupt by its handler.
+    pub const NMI: u32 = 8;
+    /// Decisions to keep the tick, by dependency mask.
+    pub const TICK_KEPT: u32 = 9;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The eBPF programs that count what interrupts a CPU, as bytes of an object file, and where they
+//! leave their counts.
+//!
+//! The programs are in `programs/` and compiled by `build.rs`. Each is named as the tracepoint that
+//! it belongs to.
+
+pub mod layout;
+
+use layout::{BUCKETS, FIXED, FOUND, NAME};
+
+/// The object file. Its reader wants words at their natural places.
+pub static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/programs.o")));
+
+/// Bytes at an address that is a multiple of 8.
+#[repr(C, align(8))]
+pub struct Aligned<T: ?Sized>(pub T);
+
+/// The map with the counts: an array of [`Row`], one for each CPU that is counted, which may be
+/// mapped into memory.
+pub const ROWS: &str = "rows";
+/// The global with the row of each CPU: an array of [`layout::MAX_CPUS`] u16.
+pub const ROW_OF_CPU: &str = "row_of_cpu";
+/// The global with the address of the function of the tick's timer: u64, 0 where it is not known.
+pub const TICK_FUNCTION: &str = "tick_function";
+
+/// `struct slot`: what one cause did on one CPU.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Slot {
+    /// The family in the highest byte, below it what tells its members apart; 0 for a free or fixed one.
+    pub key: u64,
+    /// How often.
+    pub count: u64,
+    /// Total duration, ns, without the interrupts within.
+    pub ns: u64,
+    /// The longest, ns.
+    pub longest: u64,
+    /// The name of a task or device, ended by a zero where it is shorter.
+    pub name: [u8; NAME],
+    /// Durations by their binary logarithm.
+    pub histogram: [u64; BUCKETS],
+}
+
+/// `struct open`: what has begun and not ended.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Open {
+    /// When, ns; 0 if it has ended.
+    pub start: u64,
+    /// Time in interrupts of this CPU until then, ns.
+    pub stolen: u64,
+    /// Which timer, task or function.
+    pub what: u64,
+    /// The slot that counts it.
+    pub slot: u32,
+    unused: u32,
+}
+
+/// `struct row`: the counts of one CPU.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Row {
+    /// Total time in interrupts and softirqs, ns.
+    pub stolen: u64,
+    hrtimers: u64,
+    vector: Open,
+    device: Open,
+    call: Open,
+    hrtimer: [Open; 2],
+    timer: Open,
+    /// The task that runs now.
+    pub task: Open,
+    work: Open,
+    softirq: [Open; 16],
+    /// All slots: first those with a fixed meaning.
+    pub slots: [Slot; FIXED + FOUND],
+}

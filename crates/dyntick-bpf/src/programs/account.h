@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How a slot is found, and how something is added to it. */
+#pragma once
+
+#include "layout.h"
+
+/* How far a key may be from the place where it belongs. */
+#define PROBES 8
+
+/* The place in the row's slots for what found no slot of its own. */
+#define unnamed(key) (UNNAMED + (u32)((key) >> 56))
+
+#define key_of(family, what) (((u64)(family) << 56) | ((u64)(what) & 0x00ffffffffffffff))
+
+/* An address as a number to reckon with, which the verifier does not let one do with a pointer. */
+INLINE u64 number(const void *pointer)
+{
+	u64 number = (u64)pointer;
+
+	asm volatile("%0 = -%0\n%0 = -%0" : "+r"(number));
+	return number;
+}
+
+INLINE struct slot *slot_at(struct row *row, u32 place)
+{
+	/* The mask is larger than the slots are many, so the verifier wants both. */
+	if (place >= FIXED + FOUND)
+		place = 0;
+	return &row->slots[place];
+}
+
+/*
+ * The place of a key that is not where it belongs, or not there at all yet. An interrupt may come
+ * between, and claim the same slot: hence the exchange.
+ */
+static __attribute__((noinline)) u32 search(struct row *row, u64 key, u32 first)
+{
+	if (!row)
+		return 0;
+	for (u32 probe = 0; probe < PROBES; probe++) {
+		u32 place = FIXED + ((first + probe) & (FOUND - 1));
+		u64 found = row->slots[place].key;
+
+		if (!found)
+			found = __sync_val_compare_and_swap(&row->slots[place].key, 0, key);
+		if (!found || found == key)
+			return place;
+	}
+	return unnamed(key);
+}
+
+/* The place of the slot that counts this key. */
+INLINE u32 place_of(struct row *row, u64 key)
+{
+	u32 first = (key * 0x9e3779b97f4a7c15ull) >> 48;
+	u32 place = FIXED + (first & (FOUND - 1));
+
+	if (row->slots[place].key == key)
+		return place;
+	return search(row, key, first);
+}
+
+/* The bucket of a duration: its binary logarithm, from FIRST_BUCKET_BITS on. */
+INLINE u32 bucket_of(u64 ns)
+{
+	u32 bucket = 0;
+	u64 rest = ns >> FIRST_BUCKET_BITS;
+
+	if (!rest)
+		return 0;
+	if (rest >> 16) {
+		bucket += 16;
+		rest >>= 16;
+	}
+	if (rest >> 8) {
+		bucket += 8;
+		rest >>= 8;
+	}
+	if (rest >> 4) {
+		bucket += 4;
+		rest >>= 4;
+	}
+	if (rest >> 2) {
+		bucket += 2;
+		rest >>= 2;
+	}
+	bucket += 1 + (rest >> 1 ? 1 : 0);
+	return bucket < BUCKETS ? bucket : BUCKETS - 1;
+}
+
+/* Adds a duration to a slot. */
+INLINE void took(struct slot *slot, u64 ns)
+{
+	u32 bucket = bucket_of(ns);
+
+	slot->ns += ns;
+	if (ns > slot->longest)
+		slot->longest = ns;
+	if (bucket < BUCKETS)
+		slot->histogram[bucket]++;
+}
+
+INLINE void begin(struct row *row, struct open *open, u32 place, u64 what)
+{
+	slot_at(row, place)->count++;
+	open->slot = place;
+	open->what = what;
+	open->stolen = row->stolen;
+	open->start = now_ns();
+}
+
+/* Ends what was begun; its duration without the interrupts within, 0 if its begin was not seen. */
+INLINE u64 end(struct row *row, struct open *open)
+{
+	u64 start = open->start, ns;
+
+	if (!start)
+		return 0;
+	ns = now_ns() - start - (row->stolen - open->stolen);
+	open->start = 0;
+	took(slot_at(row, open->slot), ns);
+	return ns;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the programs use of the kernel: only the members that are read. When a program is loaded
+ * their places are taken from the type information of the kernel that runs.
+ */
+#pragma once
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long s64;
+
+#define OF_KERNEL __attribute__((preserve_access_index))
+
+struct hrtimer {
+	void *function;
+	u8 is_soft;
+} OF_KERNEL;
+
+struct timer_list {
+	void *function;
+} OF_KERNEL;
+
+struct work_struct {
+	void *func;
+} OF_KERNEL;
+
+struct irqaction {
+	const char *name;
+} OF_KERNEL;
+
+struct task_struct {
+	u32 flags;
+	int pid;
+	char comm[NAME];
+} OF_KERNEL;
+
+#define PF_WQ_WORKER 0x00000020
+#define PF_KTHREAD 0x00200000
+
+/* From 6.9 on the state of the tick is in flags, before in a bit field. */
+struct tick_sched {
+	struct hrtimer sched_timer;
+	unsigned long flags;
+} OF_KERNEL;
+
+struct tick_sched___before_6_9 {
+	u32 tick_stopped : 1;
+} OF_KERNEL;
+
+#define TS_FLAG_STOPPED 0x2
+
+/* Helpers of the kernel by their number (include/uapi/linux/bpf.h). */
+static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
+static u64 (*const now_ns)(void) = (void *)5;
+static u32 (*const this_cpu)(void) = (void *)8;
+static long (*const read_kernel)(void *to, u32 size, const void *from) = (void *)113;
+static long (*const read_kernel_text)(void *to, u32 size, const void *from) = (void *)115;
+
+#define SECTION(name) __attribute__((section(name), used))
+#define INLINE static inline __attribute__((always_inline))

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Loading the programs, and reading what they counted.
+
+use super::keys::Key;
+use super::names::{Names, tick_function};
+use super::{Count, Kind, Lost, Snapshot};
+use aya::maps::Map;
+use aya::programs::{Program, ProgramError};
+use aya::{Btf, BtfError, Ebpf, EbpfError, EbpfLoader};
+use dyntick_bpf::layout::{FIXED, FOUND, MAX_CPUS, NOT_COUNTED};
+use dyntick_bpf::{OBJECT, ROW_OF_CPU, ROWS, Row, Slot, TICK_FUNCTION};
+use dyntick_model::CpuList;
+use memmap2::{MmapOptions, MmapRaw};
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::{AsFd, AsRawFd};
+
+/// What is to be counted, and where.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The CPUs. On all others the programs do no more than find out that they are not meant.
+    pub cpus: CpuList,
+    /// The causes. For no others anything is attached.
+    pub kinds: BTreeSet<Kind>,
+}
+
+/// Programs that count. They are gone from the kernel when this is dropped, or the process ends.
+pub struct Counters {
+    ebpf: Ebpf,
+    /// In the order of their rows.
+    cpus: Vec<u32>,
+    rows: MmapRaw,
+    names: Names,
+    missing: Vec<String>,
+}
+
+/// Why nothing can be counted this way.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// The process may not.
+    #[error(
+        "the kernel does not let this process load eBPF programs: that needs root, or CAP_BPF and CAP_PERFMON"
+    )]
+    NotPermitted,
+    /// The kernel has no type information.
+    #[error(
+        "this kernel has no type information in /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF), which eBPF programs need: {0}"
+    )]
+    NoBtf(BtfError),
+    /// The kernel or its configuration has no eBPF, or does not take these programs.
+    #[error("the kernel does not take the eBPF programs: {0}")]
+    Refused(String),
+    /// Nothing was asked for.
+    #[error("no CPU was named to be counted on")]
+    NoCpu,
+}
+
+impl Counters {
+    /// Loads and attaches what is wanted. Tracepoints that this kernel lacks are left out and told by
+    /// [`Counters::missing`].
+    pub fn start(wanted: &Wanted) -> Result<Self, LiveError> {
+        if wanted.cpus.is_empty() {
+            return Err(LiveError::NoCpu);
+        }
+        let cpus: Vec<u32> = wanted.cpus.iter().collect();
+        let mut row_of_cpu = vec![NOT_COUNTED; MAX_CPUS];
+        for (row, cpu) in cpus.iter().enumerate() {
+            row_of_cpu[*cpu as usize] = row as u16;
+        }
+        let btf = Btf::from_sys_fs().map_err(LiveError::NoBtf)?;
+        let tick = tick_function().unwrap_or(0);
+        let mut ebpf = EbpfLoader::new()
+            .btf(Some(&btf))
+            .set_global(ROW_OF_CPU, row_of_cpu.as_slice(), true)
+            .set_global(TICK_FUNCTION, &tick, true)
+            .set_max_entries(ROWS, cpus.len() as u32)
+            .load(&OBJECT.0)
+            .map_err(refused)?;
+        let rows = map_rows(&ebpf, cpus.len())?;
+        let mut missing = Vec::new();
+        for tracepoint in wanted.kinds.iter().flat_map(|kind| kind.tracepoints()) {
+            if !attach(&mut ebpf, tracepoint, &btf)? {
+                missing.push((*tracepoint).to_owned());
+            }
+        }
+        Ok(Self { ebpf, cpus, rows, names: Names::default(), missing })
+    }
+
+    /// The tracepoints that were wanted and that this kernel lacks.
+    pub fn missing(&self) -> &[String] {
+        &self.missing
+    }
+
+    /// What was counted so far. Costs no system call of the CPUs that are counted; while they run on,
+    /// counts of one slot may be one event apart from each other.
+    pub fn read(&mut self) -> Snapshot {
+        let ns = now_ns();
+        let lost = Lost { recursion: self.recursion_misses(), unnamed: 0 };
+        let used: Vec<(u32, usize, Slot)> = self.used_slots().collect();
+        self.names.learn(used.iter().map(|(_, _, slot)| slot.key));
+        let mut cpus: BTreeMap<u32, BTreeMap<Key, Count>> =
+            self.cpus.iter().map(|cpu| (*cpu, BTreeMap::new())).collect();
+        for (cpu, place, slot) in used {
+            let Some(key) = Key::of(place, &slot, &self.names) else { continue };
+            let count = Count {
+                count: slot.count,
+                ns: slot.ns,
+                longest_ns: Some(slot.longest).filter(|longest| *longest > 0),
+                histogram: slot.histogram,
+            };
+            // Different addresses may have one name, as the copies of an inlined function.
+            cpus.entry(cpu).or_default().entry(key).or_default().add(&count);
+        }
+        let unnamed = |counts: &BTreeMap<Key, Count>| -> u64 {
+            let unnamed = counts.iter().filter(|(key, _)| matches!(key, Key::Unnamed { .. }));
+            unnamed.map(|(_, count)| count.count).sum()
+        };
+        let unnamed = cpus.values().map(unnamed).sum();
+        Snapshot { ns, cpus, lost: Lost { unnamed, ..lost } }
+    }
+
+    fn used_slots(&self) -> impl Iterator<Item = (u32, usize, Slot)> + '_ {
+        let rows: *const Row = self.rows.as_ptr().cast();
+        self.cpus.iter().enumerate().flat_map(move |(row, cpu)| {
+            (0..FIXED + FOUND).filter_map(move |place| {
+                // SAFETY: the mapping holds a whole row for each CPU and lives as long as `self`. The
+                // kernel writes to it at any time, so it is only copied, by way of a raw pointer.
+                let slot = unsafe {
+                    let slot = &raw const (*rows.add(row)).slots[place];
+                    let used = (&raw const (*slot).count).read_volatile() > 0;
+                    used.then(|| slot.read_volatile())
+                };
+                slot.map(|slot| (*cpu, place, slot))
+            })
+        })
+    }
+
+    fn recursion_misses(&self) -> u64 {
+        let of = |program: &Program| -> Option<u64> {
+            let fd = program.fd().ok()?.as_fd().as_raw_fd();
+            let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).ok()?;
+            text.lines().find_map(|line| line.strip_prefix("recursion_misses:")?.trim().parse().ok())
+        };
+        self.ebpf.programs().filter_map(|(_, program)| of(program)).sum()
+    }
+}
+
+fn map_rows(ebpf: &Ebpf, cpus: usize) -> Result<MmapRaw, LiveError> {
+    let Some(Map::Array(map)) = ebpf.map(ROWS) else {
+        return Err(LiveError::Refused("the map of counts is not there".to_owned()));
+    };
+    // An array's values are aligned to 8 bytes, as a row is.
+    MmapOptions::new()
+        .len(size_of::<Row>() * cpus)
+        .map_raw_read_only(map.fd().as_fd().as_raw_fd())
+        .map_err(|error| LiveError::Refused(format!("cannot map the counts: {error}")))
+}
+
+/// Attaches the program of a tracepoint; false where this kernel has no such tracepoint.
+fn attach(ebpf: &mut Ebpf, tracepoint: &str, btf: &Btf) -> Result<bool, LiveError> {
+    let name = tracepoint.rsplit(':').next().unwrap_or(tracepoint);
+    let attached = match ebpf.program_mut(name) {
+        Some(Program::BtfTracePoint(program)) => {
+            program.load(name, btf).and_then(|()| program.attach().map(|_| ()))
+        }
+        Some(Program::RawTracePoint(program)) => {
+            program.load().and_then(|()| program.attach(name).map(|_| ()))
+        }
+        _ => return Err(LiveError::Refused(format!("there is no program for {tracepoint}"))),
+    };
+    match attached {
+        Ok(()) => Ok(true),
+        Err(error) if is_unknown(&error) => Ok(false),
+        Err(error) => Err(refused(error.into())),
+    }
+}
+
+/// Whether the kernel has no such tracepoint.
+fn is_unknown(error: &ProgramError) -> bool {
+    match error {
+        ProgramError::Btf(BtfError::UnknownBtfTypeName { .. }) => true,
+        ProgramError::SyscallError(call) => call.io_error.kind() == std::io::ErrorKind::NotFound,
+        _ => false,
+    }
+}
+
+fn refused(error: EbpfError) -> LiveError {
+    let mut text = error.to_string();
+    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+    while let Some(error) = source {
+        if let Some(io) = error.downcast_ref::<std::io::Error>() {
+            if io.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) {
+                return LiveError::NotPermitted;
+            }
+        }
+        if !text.contains(&error.to_string()) {
+            text += &format!(": {error}");
+        }
+        source = error.source();
+    }
+    LiveError::Refused(text)
+}
+
+fn now_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * dyntick_model::NANOS_PER_SEC + now.tv_nsec as u64
+}

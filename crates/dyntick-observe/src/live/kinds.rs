@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What may be counted, and which tracepoints that takes.
+
+use serde::{Deserialize, Serialize};
+
+/// A group of causes that is counted as a whole or not at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Local timer interrupts, the hrtimers in them, and the timers of the wheel.
+    Timers,
+    /// The decisions to stop or to keep the tick.
+    Ticks,
+    /// Interrupts from other CPUs and from the CPU itself, with the functions that they call.
+    Ipis,
+    /// Interrupts of devices, and the rare vectors of the processor.
+    Devices,
+    /// Softirqs.
+    Softirqs,
+    /// Work items of workqueues.
+    Works,
+    /// The turns of kernel threads and user tasks.
+    Tasks,
+    /// Page faults; counted only, without durations.
+    Faults,
+    /// Non-maskable interrupts.
+    Nmis,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Kind; 9] = [
+        Kind::Timers,
+        Kind::Ticks,
+        Kind::Ipis,
+        Kind::Devices,
+        Kind::Softirqs,
+        Kind::Works,
+        Kind::Tasks,
+        Kind::Faults,
+        Kind::Nmis,
+    ];
+
+    /// The name, as users write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Timers => "timers",
+            Kind::Ticks => "ticks",
+            Kind::Ipis => "ipis",
+            Kind::Devices => "devices",
+            Kind::Softirqs => "softirqs",
+            Kind::Works => "works",
+            Kind::Tasks => "tasks",
+            Kind::Faults => "faults",
+            Kind::Nmis => "nmis",
+        }
+    }
+
+    /// The kernel's tracepoints that count this kind, each with a program of the same name, as
+    /// `system:name`.
+    pub fn tracepoints(self) -> &'static [&'static str] {
+        match self {
+            Kind::Timers => &[
+                "irq_vectors:local_timer_entry",
+                "irq_vectors:local_timer_exit",
+                "timer:hrtimer_expire_entry",
+                "timer:hrtimer_expire_exit",
+                "timer:timer_expire_entry",
+                "timer:timer_expire_exit",
+            ],
+            Kind::Ticks => &["timer:tick_stop"],
+            Kind::Ipis => &[
+                "irq_vectors:reschedule_entry",
+                "irq_vectors:reschedule_exit",
+                "irq_vectors:call_function_entry",
+                "irq_vectors:call_function_exit",
+                "irq_vectors:call_function_single_entry",
+                "irq_vectors:call_function_single_exit",
+                "irq_vectors:irq_work_entry",
+                "irq_vectors:irq_work_exit",
+                "csd:csd_function_entry",
+                "csd:csd_function_exit",
+            ],
+            Kind::Devices => &[
+                "irq:irq_handler_entry",
+                "irq:irq_handler_exit",
+                "irq_vectors:x86_platform_ipi_entry",
+                "irq_vectors:x86_platform_ipi_exit",
+                "irq_vectors:thermal_apic_entry",
+                "irq_vectors:thermal_apic_exit",
+                "irq_vectors:threshold_apic_entry",
+                "irq_vectors:threshold_apic_exit",
+                "irq_vectors:deferred_error_apic_entry",
+                "irq_vectors:deferred_error_apic_exit",
+                "irq_vectors:error_apic_entry",
+                "irq_vectors:error_apic_exit",
+                "irq_vectors:spurious_apic_entry",
+                "irq_vectors:spurious_apic_exit",
+            ],
+            Kind::Softirqs => &["irq:softirq_entry", "irq:softirq_exit"],
+            Kind::Works => &["workqueue:workqueue_execute_start", "workqueue:workqueue_execute_end"],
+            Kind::Tasks => &["sched:sched_switch", "task:task_rename"],
+            Kind::Faults => &["exceptions:page_fault_user", "exceptions:page_fault_kernel"],
+            Kind::Nmis => &["nmi:nmi_handler"],
+        }
+    }
+}
+
+impl std::str::FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = || Kind::ALL.map(Kind::name).join(", ");
+        Kind::ALL
+            .into_iter()
+            .find(|kind| kind.name() == text)
+            .ok_or_else(|| format!("'{text}' is no kind of interruption; there are {}", known()))
+    }
+}

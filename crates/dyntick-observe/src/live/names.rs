@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Names of the kernel functions that were met.
+
+use super::keys::{MEMBER, address};
+use crate::trace::{addresses_of, resolve};
+use dyntick_model::Symbol;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+
+const KALLSYMS: &str = "/proc/kallsyms";
+
+/// The functions of the tick's timer: until 6.8, and since.
+const TICK_FUNCTIONS: [&str; 2] = ["tick_sched_timer", "tick_nohz_handler"];
+
+/// Names by address, without its highest byte. Those that have none are kept as their address.
+#[derive(Default)]
+pub struct Names(BTreeMap<u64, Symbol>);
+
+impl Names {
+    /// Looks up what these keys count by and is not known yet. The file has some 200 000 lines, so it
+    /// is read only where there is something new.
+    pub fn learn(&mut self, keys: impl Iterator<Item = u64>) {
+        let new: BTreeSet<u64> =
+            keys.filter_map(address).filter(|address| !self.0.contains_key(&(address & MEMBER))).collect();
+        if new.is_empty() {
+            return;
+        }
+        // Without the file, or where the kernel hides addresses, the address is the name.
+        let found = File::open(KALLSYMS).and_then(|file| resolve(&new, file)).unwrap_or_default();
+        for address in new {
+            let name = found.get(&address).cloned().unwrap_or_else(|| format!("{address:#x}"));
+            self.0.insert(address & MEMBER, name.into());
+        }
+    }
+
+    /// The name at an address without its highest byte.
+    pub fn of(&self, address: u64) -> Symbol {
+        self.0.get(&address).cloned().unwrap_or_else(|| format!("{:#x}", address | !MEMBER).into())
+    }
+}
+
+/// Where the function of the tick's timer is, if the kernel tells.
+pub fn tick_function() -> Option<u64> {
+    let found = File::open(KALLSYMS).and_then(|file| addresses_of(&TICK_FUNCTIONS, file)).ok()?;
+    found.values().next().copied()
+}

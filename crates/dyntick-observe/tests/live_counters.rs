@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The counters on the machine at hand, against the kernel's own.
+
+use dyntick_model::CpuList;
+use dyntick_observe::interrupts::Interrupts;
+use dyntick_observe::live::{Counters, Key, Kind, LiveError, Snapshot, VectorKey, Wanted};
+use std::time::Duration;
+
+fn interrupts() -> Interrupts {
+    Interrupts::parse(&std::fs::read_to_string("/proc/interrupts").unwrap())
+}
+
+fn online() -> CpuList {
+    std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap().parse().unwrap()
+}
+
+/// None where this machine does not let us, which is said.
+fn counters(kinds: &[Kind]) -> Option<Counters> {
+    match Counters::start(&Wanted { cpus: online(), kinds: kinds.iter().copied().collect() }) {
+        Ok(counters) => Some(counters),
+        Err(error @ (LiveError::NotPermitted | LiveError::NoBtf(_))) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn count(snapshot: &Snapshot, cpu: u32, wanted: impl Fn(&Key) -> bool) -> u64 {
+    snapshot.cpus[&cpu].iter().filter(|(key, _)| wanted(key)).map(|(_, count)| count.count).sum()
+}
+
+fn is_vector(key: &Key, wanted: VectorKey) -> bool {
+    matches!(key, Key::Vector { vector } if *vector == wanted)
+}
+
+/// The kernel's counts over a window within and over one around that of the counters are their bounds.
+#[test]
+fn as_many_as_the_kernel_counts() {
+    let Some(mut counters) = counters(&[Kind::Timers, Kind::Ipis]) else { return };
+    let outer = interrupts();
+    let begin = counters.read();
+    let inner = interrupts();
+    std::thread::sleep(Duration::from_millis(400));
+    let inner = interrupts().since(&inner);
+    let counted = counters.read().since(&begin);
+    let outer = interrupts().since(&outer);
+
+    let bound = |rows: &[(String, u32, u64)], row: &str, cpu: u32| {
+        rows.iter().find(|(name, of, _)| name == row && *of == cpu).map_or(0, |(_, _, count)| *count)
+    };
+    for cpu in online().iter() {
+        for (row, vectors) in [
+            ("LOC", vec![VectorKey::LocalTimer]),
+            ("RES", vec![VectorKey::Reschedule]),
+            ("CAL", vec![VectorKey::CallFunction, VectorKey::CallFunctionSingle]),
+            ("IWI", vec![VectorKey::IrqWork]),
+        ] {
+            let count = count(&counted, cpu, |key| vectors.iter().any(|vector| is_vector(key, *vector)));
+            let (least, most) = (bound(&inner, row, cpu), bound(&outer, row, cpu));
+            assert!((least..=most).contains(&count), "{row} of CPU {cpu}: {least} to {most}, not {count}");
+        }
+    }
+    assert_eq!(counted.lost, Default::default());
+}
+
+#[test]
+fn a_task_with_its_turns_and_its_sleep() {
+    let Some(mut counters) = counters(&[Kind::Timers, Kind::Tasks]) else { return };
+    let begin = counters.read();
+    let own = std::thread::spawn(|| {
+        for _ in 0..50 {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        rustix::thread::gettid().as_raw_nonzero().get() as u32
+    });
+    let pid = own.join().unwrap();
+    let counted = counters.read().since(&begin);
+    let turns: u64 = online()
+        .iter()
+        .map(|cpu| count(&counted, cpu, |key| matches!(key, Key::Task { pid: of, .. } if *of == pid)))
+        .sum();
+    assert!(turns >= 50, "each sleep is followed by a turn, but there were {turns}");
+    let timers: u64 = online()
+        .iter()
+        .map(|cpu| {
+            count(
+                &counted,
+                cpu,
+                |key| matches!(key, Key::Hrtimer { function } if &**function == "hrtimer_wakeup"),
+            )
+        })
+        .sum();
+    assert!(timers >= 50, "an hrtimer ended each sleep, but {timers} were counted");
+}
+
+#[test]
+fn nothing_else_than_what_was_wanted() {
+    let Some(mut counters) = counters(&[Kind::Softirqs]) else { return };
+    let begin = counters.read();
+    std::thread::sleep(Duration::from_millis(200));
+    let counted = counters.read().since(&begin);
+    let keys = counted.cpus.values().flatten().map(|(key, _)| key);
+    assert!(keys.into_iter().all(|key| matches!(key, Key::Softirq { .. })), "{counted:?}");
+}
