@@ -189,30 +189,40 @@ fn doubt(run: &Run, figure: &str, cpu: Option<u32>) -> Option<String> {
     Some(format!("{count} trace events of CPU {cpu} were lost; raise `trace-buffer` or shorten `measure`"))
 }
 
-/// A figure of one run: on one CPU, or of the measured ones together, which is their sum, and for
-/// a share their mean. `figure` or `figure:key`.
+/// A figure of one run: on one CPU, or of the measured ones together. That is their sum, for a share
+/// their mean, and for the mean and the median of spans the mean of the CPUs' weighted by how many
+/// spans each has: exact for the mean, and for the median of one CPU. `figure` or `figure:key`.
 pub fn figure_of(run: &Run, figure: &str, cpu: Option<u32>) -> Option<f64> {
+    let one = cpu.map(|cpu| CpuList::from_iter([cpu]));
+    on_cpus(&run.observations, one.as_ref().unwrap_or(&run.asked.case.measured_cpus), figure)
+}
+
+fn on_cpus(observations: &[Observation], cpus: &CpuList, figure: &str) -> Option<f64> {
     let (name, key) = figure.split_once(':').unwrap_or((figure, ""));
-    let cpus = cpu.map_or(run.asked.case.measured_cpus.clone(), |cpu| CpuList::from_iter([cpu]));
-    let rows: Vec<f64> = run
-        .observations
-        .iter()
-        .filter(|row| row.figure == name && row.key == key && row.cpu.is_none_or(|cpu| cpus.contains(cpu)))
-        .map(|row| row.value)
-        .collect();
-    let sum = rows.iter().fold(0.0, |sum, value| sum + value);
-    match rows.len() {
+    let values = |name: &str| -> Vec<f64> {
+        let wanted = observations.iter().filter(|row| {
+            row.figure == name && row.key == key && row.cpu.is_none_or(|cpu| cpus.contains(cpu))
+        });
+        wanted.map(|row| row.value).collect()
+    };
+    let of_each = values(name);
+    match of_each[..] {
         // What is counted by key has a row only where it happened; what stands alone was measured or not.
         // Of events, of rows of /proc/interrupts and of numbers in files there is a row for each that
         // is known, zeros too.
-        0 if ["script_", "latency_", "span"].iter().any(|prefix| name.starts_with(prefix)) => None,
-        0 if [EVENT, INTERRUPTS, FILE].contains(&name) => None,
-        0 => Some(0.0),
-        count if name.contains("_share") || ["span", "span_median"].contains(&name) => {
-            Some(sum / count as f64)
-        }
-        _ => Some(sum),
+        [] if ["script_", "latency_", "span"].iter().any(|prefix| name.starts_with(prefix)) => None,
+        [] if [EVENT, INTERRUPTS, FILE].contains(&name) => None,
+        [] => Some(0.0),
+        [only] => Some(only),
+        _ if ["span", "span_median"].contains(&name) => Some(weighted_mean(&of_each, &values("spans"))),
+        _ if name.contains("_share") => Some(of_each.iter().sum::<f64>() / of_each.len() as f64),
+        _ => Some(of_each.iter().sum()),
     }
+}
+
+fn weighted_mean(values: &[f64], weights: &[f64]) -> f64 {
+    let weighted = values.iter().zip(weights).map(|(value, weight)| value * weight);
+    weighted.sum::<f64>() / weights.iter().sum::<f64>()
 }
 
 #[derive(Default)]
@@ -234,5 +244,49 @@ impl Rows {
 
     fn count(&mut self, figure: &str, key: &str, count: u64) {
         self.push(figure, key, count as f64, "1");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyntick_profile::{Key, Kind, Phase};
+
+    #[test]
+    fn a_cpu_with_more_spans_weighs_more() {
+        let mut phase = Phase::default();
+        for (cpu, spans) in [(1, vec![100, 200, 900]), (2, vec![500]), (3, vec![7])] {
+            let key = Key { cpu, kind: "tick".into() };
+            phase.profile.entries.insert(key, Kind { spans, ..Kind::default() });
+        }
+        let profile = RunProfile {
+            case: "c".into(),
+            measured_cpus: CpuList::from_iter([1, 2, 3]),
+            phases: vec![("window", phase)],
+        };
+        let rows = of_profile(&profile);
+        let on = |cpus: &[u32], figure| on_cpus(&rows, &cpus.iter().copied().collect(), figure);
+        assert_eq!(on(&[1], "span:tick"), Some(400.0));
+        assert_eq!(on(&[1, 2], "spans:tick"), Some(4.0));
+        assert_eq!(on(&[1, 2], "span:tick"), Some(425.0), "1700 instructions in four spans");
+        assert_eq!(on(&[1, 2], "span_median:tick"), Some(275.0), "three times 200 and once 500");
+        assert_eq!(on(&[1, 2, 4], "span:tick"), Some(425.0));
+        assert_eq!(on(&[4], "span:tick"), None);
+    }
+
+    #[test]
+    fn counts_are_added_and_of_shares_the_mean_is_taken() {
+        let row = |cpu, figure: &str, value| Observation {
+            cpu: Some(cpu),
+            figure: figure.into(),
+            key: String::new(),
+            value,
+            unit: "1".into(),
+        };
+        let rows =
+            [row(1, "ticks", 3.0), row(2, "ticks", 4.0), row(1, "x_share", 0.5), row(2, "x_share", 1.0)];
+        let on = |figure| on_cpus(&rows, &CpuList::from_iter([1, 2]), figure);
+        assert_eq!((on("ticks"), on("x_share")), (Some(7.0), Some(0.75)));
+        assert_eq!((on("cause:tick"), on("script_s"), on("event:a:b")), (Some(0.0), None, None));
     }
 }
