@@ -6,6 +6,7 @@
 mod sources;
 
 use crate::cache::{Cache, CacheError, ensure_space, write_whole};
+use crate::programs::end_with_this_one;
 use sources::KEYRING;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -219,6 +220,7 @@ impl Apt {
 
     fn run(&self, what: &str, command: &mut Command) -> Result<String, AptError> {
         let failed = |message: String| AptError::Failed { what: what.to_owned(), message };
+        end_with_this_one(command, rustix::process::Signal::TERM);
         let output = command.output().map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => {
                 AptError::NotDebian(command.get_program().to_string_lossy().into_owned())
