@@ -3,7 +3,9 @@
 
 use super::BuildError;
 use super::program::{Builder, essence, run};
+use crate::programs::end_with_this_one;
 use dyntick_model::KernelConfig;
+use rustix::process::Signal;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -59,6 +61,8 @@ fn compile_targets(
     let errors = builder.space.objects().join("dyntick.errors");
     let mut command = builder.make(targets);
     command.stdout(Stdio::piped()).stderr(File::create(&errors).map_err(told)?);
+    // make then ends its compilers.
+    end_with_this_one(&mut command, Signal::TERM);
     let mut child = command.spawn().map_err(told)?;
     let mut objects = 0;
     for line in child.stdout.take().map(BufReader::new).into_iter().flat_map(BufReader::lines) {

@@ -4,6 +4,8 @@
 use super::BuildError;
 use super::recipe::Part;
 use super::workspace::unshare;
+use crate::programs::end_with_this_one;
+use rustix::process::Signal;
 use std::path::Path;
 use std::process::Command;
 
@@ -196,6 +198,7 @@ fn diff_of_rule(rule: &Part, tree: &Path) -> Result<String, BuildError> {
     let mut spatch = Command::new("spatch");
     spatch.args(["--very-quiet", "--patch", ".", "--sp-file"]).arg(file.path());
     spatch.args(places(&rule.text)).current_dir(tree).env("LC_ALL", "C");
+    end_with_this_one(&mut spatch, Signal::TERM);
     let output = spatch.output().map_err(|error| failed(&rule.name, &error.to_string()))?;
     let message = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {

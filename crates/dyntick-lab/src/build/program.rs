@@ -6,6 +6,7 @@ use super::toolchain::{PAHOLE, Toolchain};
 use super::workspace::Workspace;
 use crate::cache::Cache;
 use crate::programs::end_with_this_one;
+use rustix::process::Signal;
 use std::process::{Command, Output};
 
 /// What the kernel would otherwise take from the clock and the machine
@@ -49,8 +50,6 @@ impl Builder<'_> {
         }
         command.args(targets).current_dir(self.space.tree());
         self.environment(&mut command);
-        // make then ends its compilers.
-        end_with_this_one(&mut command, rustix::process::Signal::TERM);
         command
     }
 
@@ -69,6 +68,7 @@ impl Builder<'_> {
 /// Runs a program to its end; what it says on its standard error is the error.
 pub fn run(what: &str, command: &mut Command) -> Result<Output, BuildError> {
     let failed = |message: String| BuildError::Failed { what: what.to_owned(), message };
+    end_with_this_one(command, Signal::TERM);
     let output = command
         .output()
         .map_err(|error| failed(format!("{}: {error}", command.get_program().to_string_lossy())))?;
