@@ -19,6 +19,11 @@ pub struct Aligned<T: ?Sized>(pub T);
 /// The map with the counts: an array of [`Row`], one for each CPU that is counted, which may be
 /// mapped into memory.
 pub const ROWS: &str = "rows";
+/// The map with the threads that are followed: a hash from thread number (u32) to u64. Key 0 counts those
+/// that found no room, if the reader put it there.
+pub const FOLLOWED: &str = "followed";
+/// The program that follows threads.
+pub const FOLLOW: &str = "sched_process_fork";
 /// The global with the row of each CPU: an array of [`layout::MAX_CPUS`] u16.
 pub const ROW_OF_CPU: &str = "row_of_cpu";
 /// The global with the address of the function of the tick's timer: u64, 0 where it is not known.

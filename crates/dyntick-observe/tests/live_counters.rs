@@ -103,3 +103,19 @@ fn nothing_else_than_what_was_wanted() {
     let keys = counted.cpus.values().flatten().map(|(key, _)| key);
     assert!(keys.into_iter().all(|key| matches!(key, Key::Softirq { .. })), "{counted:?}");
 }
+
+#[test]
+fn who_started_whom() {
+    let Some(mut counters) = counters(&[Kind::Tasks]) else { return };
+    let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+    counters.follow(own).unwrap();
+    let shell = std::process::Command::new("sh").args(["-c", "(echo $$; sh -c 'echo $$')"]).output().unwrap();
+    counters.unfollow(own).unwrap();
+    let stranger = std::process::Command::new("sh").args(["-c", "echo $$"]).output().unwrap();
+    let pids = |output: &[u8]| -> Vec<u32> {
+        String::from_utf8_lossy(output).lines().map(|line| line.parse().unwrap()).collect()
+    };
+    let (followed, no_room) = counters.followed().unwrap();
+    assert!(pids(&shell.stdout).iter().all(|pid| followed.contains(pid)), "{shell:?} {followed:?}");
+    assert!(!pids(&stranger.stdout).iter().any(|pid| followed.contains(pid)) && no_room == 0);
+}

@@ -276,6 +276,25 @@ int task_rename(u64 *args)
 	return 0;
 }
 
+/* Who belongs to whom: runs on every CPU. */
+SECTION("tp_btf/sched_process_fork")
+int sched_process_fork(u64 *args)
+{
+	u32 parent = ((struct task_struct *)args[0])->pid;
+	u32 child = ((struct task_struct *)args[1])->pid;
+	u32 nobody = 0;
+	u64 *lost, one = 1;
+
+	if (!map_lookup(&followed, &parent))
+		return 0;
+	if (map_update(&followed, &child, &one, 0)) {
+		lost = map_lookup(&followed, &nobody);
+		if (lost)
+			__sync_fetch_and_add(lost, 1);
+	}
+	return 0;
+}
+
 SECTION("tp_btf/workqueue_execute_start")
 int workqueue_execute_start(u64 *args)
 {

@@ -53,6 +53,7 @@ struct tick_sched___before_6_9 {
 
 /* Helpers of the kernel by their number (include/uapi/linux/bpf.h). */
 static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
+static long (*const map_update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static u64 (*const now_ns)(void) = (void *)5;
 static u32 (*const this_cpu)(void) = (void *)8;
 static long (*const read_kernel)(void *to, u32 size, const void *from) = (void *)113;

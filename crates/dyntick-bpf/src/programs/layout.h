@@ -54,6 +54,15 @@ struct {
 	u32 (*map_flags)[1 << 10]; /* BPF_F_MMAPABLE */
 } rows SECTION(".maps");
 
+/* Threads that the reader named, and those that they started. Key 0 counts those that found no room. */
+struct {
+	u32 (*type)[1]; /* BPF_MAP_TYPE_HASH */
+	u32 (*key_size)[sizeof(u32)];
+	u32 (*value_size)[sizeof(u64)];
+	u32 (*max_entries)[1 << 16];
+	u32 (*map_flags)[1 << 0]; /* BPF_F_NO_PREALLOC: costs nothing where nobody is followed */
+} followed SECTION(".maps");
+
 /* This CPU's row; none if it is not counted. */
 INLINE struct row *own_row(void)
 {

@@ -4,15 +4,18 @@
 use super::keys::Key;
 use super::names::{Names, tick_function};
 use super::{Count, Kind, Lost, Snapshot};
-use aya::maps::Map;
+use aya::maps::{HashMap, Map, MapData};
 use aya::programs::{Program, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfError, EbpfLoader};
 use dyntick_bpf::layout::{FIXED, FOUND, MAX_CPUS, NOT_COUNTED};
-use dyntick_bpf::{OBJECT, ROW_OF_CPU, ROWS, Row, Slot, TICK_FUNCTION};
+use dyntick_bpf::{FOLLOW, FOLLOWED, OBJECT, ROW_OF_CPU, ROWS, Row, Slot, TICK_FUNCTION};
 use dyntick_model::CpuList;
 use memmap2::{MmapOptions, MmapRaw};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, AsRawFd};
+
+/// Stands in the map of threads for the count of those that found no room.
+const NOBODY: u32 = 0;
 
 /// What is to be counted, and where.
 #[derive(Clone, Debug)]
@@ -26,6 +29,7 @@ pub struct Wanted {
 /// Programs that count. They are gone from the kernel when this is dropped, or the process ends.
 pub struct Counters {
     ebpf: Ebpf,
+    btf: Btf,
     /// In the order of their rows.
     cpus: Vec<u32>,
     rows: MmapRaw,
@@ -82,7 +86,7 @@ impl Counters {
                 missing.push((*tracepoint).to_owned());
             }
         }
-        Ok(Self { ebpf, cpus, rows, names: Names::default(), missing })
+        Ok(Self { ebpf, btf, cpus, rows, names: Names::default(), missing })
     }
 
     /// The tracepoints that were wanted and that this kernel lacks.
@@ -90,10 +94,44 @@ impl Counters {
         &self.missing
     }
 
+    /// Follows a thread: from now on it is known which threads it started, and they in turn. The keys of
+    /// tasks stay what they are; see [`Counters::followed`].
+    pub fn follow(&mut self, pid: u32) -> Result<(), LiveError> {
+        if self.followed_map()?.get(&NOBODY, 0).is_err() {
+            self.follow_entry(NOBODY, 0)?;
+            attach(&mut self.ebpf, FOLLOW, &self.btf)?;
+        }
+        self.follow_entry(pid, 1)
+    }
+
+    fn follow_entry(&mut self, pid: u32, value: u64) -> Result<(), LiveError> {
+        self.followed_map()?.insert(pid, value, 0).map_err(|error| refused(error.into()))
+    }
+
+    /// Takes a thread out of those that are followed; those that it started stay.
+    pub fn unfollow(&mut self, pid: u32) -> Result<(), LiveError> {
+        // It may have been there or not.
+        let _ = self.followed_map()?.remove(&pid);
+        Ok(())
+    }
+
+    /// The threads that were followed, also those that ended, and how many found no room.
+    pub fn followed(&mut self) -> Result<(BTreeSet<u32>, u64), LiveError> {
+        let map = self.followed_map()?;
+        let pids = map.keys().filter_map(Result::ok).filter(|pid| *pid != NOBODY).collect();
+        Ok((pids, map.get(&NOBODY, 0).unwrap_or(0)))
+    }
+
+    fn followed_map(&mut self) -> Result<HashMap<&mut MapData, u32, u64>, LiveError> {
+        let map = self.ebpf.map_mut(FOLLOWED);
+        let map = map.ok_or_else(|| LiveError::Refused("the map of threads is not there".to_owned()))?;
+        HashMap::try_from(map).map_err(|error| refused(error.into()))
+    }
+
     /// What was counted so far. Costs no system call of the CPUs that are counted; while they run on,
     /// counts of one slot may be one event apart from each other.
     pub fn read(&mut self) -> Snapshot {
-        let ns = now_ns();
+        let ns = super::now_ns();
         let lost = Lost { recursion: self.recursion_misses(), unnamed: 0 };
         let used: Vec<(u32, usize, Slot)> = self.used_slots().collect();
         self.names.learn(used.iter().map(|(_, _, slot)| slot.key));
@@ -198,9 +236,4 @@ fn refused(error: EbpfError) -> LiveError {
         source = error.source();
     }
     LiveError::Refused(text)
-}
-
-fn now_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec as u64 * dyntick_model::NANOS_PER_SEC + now.tv_nsec as u64
 }

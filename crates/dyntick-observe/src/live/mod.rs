@@ -2,15 +2,25 @@
 //! What interrupts the CPUs of this machine, counted in the kernel while it happens.
 //!
 //! [`Counters`] loads eBPF programs (crate `dyntick-bpf`) that count by cause, with durations, and
-//! whose counts are read without a system call.
+//! whose counts are read without a system call. [`Meters`] reads what the machine counts by itself; it needs
+//! no privileges.
 
 mod counters;
 mod keys;
 mod kinds;
+mod meters;
 mod names;
+mod place;
 mod snapshot;
 
 pub use counters::{Counters, LiveError, Wanted};
 pub use keys::{Key, VectorKey};
 pub use kinds::Kind;
+pub use meters::{CpuMeters, CpuTimes, IdleState, Meters, Missing};
+pub use place::{Place, keep_off, pin};
 pub use snapshot::{Count, Lost, Snapshot, bucket_end_ns};
+
+fn now_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * dyntick_model::NANOS_PER_SEC + now.tv_nsec as u64
+}

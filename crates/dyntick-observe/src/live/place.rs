@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Where dyntick itself runs: not on the CPUs that it measures.
+
+use dyntick_model::CpuList;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// The affinity that this thread had, for what it starts.
+#[derive(Clone)]
+pub struct Place {
+    before: CpuSet,
+    /// The CPUs that dyntick runs on now.
+    pub cpus: CpuList,
+}
+
+/// Moves this thread, and all that it starts from now on, to CPUs that are not measured and not
+/// isolated. Where all are measured it keeps off the isolated ones, and where all are isolated it stays.
+pub fn keep_off(measured: &CpuList) -> std::io::Result<Place> {
+    let before = sched_getaffinity(None)?;
+    let read = |name: &str| -> CpuList {
+        let text = std::fs::read_to_string(format!("/sys/devices/system/cpu/{name}"));
+        text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or_default()
+    };
+    let isolated = read("isolated").union(&read("nohz_full"));
+    for cpus in candidates(&read("online"), measured, &isolated) {
+        // A cpuset may forbid all of them.
+        if !cpus.is_empty() && sched_setaffinity(None, &set(&cpus)).is_ok() {
+            return Ok(Place { before, cpus });
+        }
+    }
+    let cpus = (0..CpuSet::MAX_CPU as u32).filter(|cpu| before.is_set(*cpu as usize)).collect();
+    Ok(Place { before, cpus })
+}
+
+impl Place {
+    /// Gives this thread its CPUs back; for a child between fork and exec, as it only does a system call.
+    pub fn give_back(&self) -> std::io::Result<()> {
+        Ok(sched_setaffinity(None, &self.before)?)
+    }
+}
+
+/// Puts this thread on these CPUs; for a child between fork and exec, as it only does a system call.
+pub fn pin(cpus: &CpuList) -> std::io::Result<()> {
+    Ok(sched_setaffinity(None, &set(cpus))?)
+}
+
+fn candidates(online: &CpuList, measured: &CpuList, isolated: &CpuList) -> [CpuList; 3] {
+    let others = online.difference(measured);
+    [others.difference(isolated), others, online.difference(isolated)]
+}
+
+fn set(cpus: &CpuList) -> CpuSet {
+    let mut set = CpuSet::new();
+    for cpu in cpus.iter().filter(|cpu| (*cpu as usize) < CpuSet::MAX_CPU) {
+        set.set(cpu as usize);
+    }
+    set
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_place_first() {
+        let list = |text: &str| text.parse::<CpuList>().unwrap();
+        let places = |online: &str, measured: &str, isolated: &str| {
+            candidates(&list(online), &list(measured), &list(isolated)).map(|cpus| cpus.to_string())
+        };
+        assert_eq!(places("0-3", "3", "2-3"), ["0-1", "0-2", "0-1"]);
+        assert_eq!(places("0-3", "0-3", "2-3"), ["", "", "0-1"]);
+    }
+
+    #[test]
+    fn moves_and_comes_back() {
+        std::thread::spawn(|| {
+            let before = sched_getaffinity(None).unwrap();
+            let place = keep_off(&CpuList::first(1)).unwrap();
+            let online: CpuList =
+                std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap().parse().unwrap();
+            assert!(online.len() == 1 || !place.cpus.contains(0), "{}", place.cpus);
+            place.give_back().unwrap();
+            assert_eq!(sched_getaffinity(None).unwrap(), before);
+        })
+        .join()
+        .unwrap();
+    }
+}
