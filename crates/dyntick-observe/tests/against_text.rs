@@ -47,11 +47,11 @@ fn same_events_as_the_kernel_prints() {
     session.start().unwrap();
     std::thread::sleep(Duration::from_millis(300));
     session.stop().unwrap();
-    let folder = format!("/sys/kernel/tracing/instances/dyntick-{}", std::process::id());
-    let text = std::fs::read_to_string(format!("{folder}/trace")).unwrap();
+    let folder = session.folder().to_owned();
+    let text = std::fs::read_to_string(folder.join("trace")).unwrap();
     let recording = session.read().unwrap();
     drop(session);
-    assert!(!std::path::Path::new(&folder).exists(), "the instance is removed");
+    assert!(!folder.exists(), "the instance is removed");
 
     assert_eq!(recording.metadata.missing_events, ["no_such:event"]);
     let decoded = recording.decode().unwrap();

@@ -5,8 +5,10 @@ use super::{CpuStats, Recording, resolve};
 use dyntick_model::CpuList;
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::MountFlags;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 const TRACEFS: &str = "/sys/kernel/tracing";
 const PREFIX: &str = "dyntick-";
@@ -44,7 +46,9 @@ impl TraceSession {
     pub fn new(events: &[String], buffer_kib: u32) -> Result<Self, SessionError> {
         mount()?;
         remove_abandoned();
-        let folder = PathBuf::from(format!("{TRACEFS}/instances/{PREFIX}{}", std::process::id()));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = PathBuf::from(format!("{TRACEFS}/instances/{PREFIX}{}-{number}", std::process::id()));
         std::fs::create_dir(&folder).map_err(|source| SessionError::File {
             what: "create",
             path: folder.clone(),
@@ -65,6 +69,11 @@ impl TraceSession {
         Ok(session)
     }
 
+    /// Where its files are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Leaves only these CPUs recorded; all are where this is not called.
     pub fn only_cpus(&self, cpus: &CpuList) -> Result<(), SessionError> {
         self.write("tracing_cpumask", &mask(cpus))
@@ -80,9 +89,33 @@ impl TraceSession {
         self.write("tracing_on", "0")
     }
 
+    /// Records only what of an event passes this filter, in the language of
+    /// `Documentation/trace/events.rst`. For an event that this kernel lacks it does nothing.
+    pub fn filter(&self, event: &str, filter: &str) -> Result<(), SessionError> {
+        match self.events.iter().any(|enabled| enabled == event) {
+            true => self.write(&format!("{}/filter", event_folder(event)), filter),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes out what was recorded up to now, so that the buffers do not fill. No CPU is interrupted
+    /// for it: a read that does not wait needs no wake-up.
+    pub fn drain(&self, raw: &mut BTreeMap<u32, Vec<u8>>) -> Result<(), SessionError> {
+        let page_size = rustix::param::page_size();
+        for cpu in self.cpus()? {
+            self.raw_pages(cpu, page_size, raw.entry(cpu).or_default())?;
+        }
+        Ok(())
+    }
+
     /// Takes out what was recorded. Names of functions are looked up in `/proc/kallsyms`.
     pub fn read(&self) -> Result<Recording, SessionError> {
-        let mut recording = Recording::default();
+        self.read_behind(BTreeMap::new())
+    }
+
+    /// Like [`TraceSession::read`], behind what was drained before.
+    pub fn read_behind(&self, raw: BTreeMap<u32, Vec<u8>>) -> Result<Recording, SessionError> {
+        let mut recording = Recording { raw, ..Recording::default() };
         recording.metadata.page_size = rustix::param::page_size();
         recording.metadata.missing_events = self.missing.clone();
         for event in &self.events {
@@ -91,13 +124,13 @@ impl TraceSession {
         }
         for cpu in self.cpus()? {
             recording.metadata.stats.insert(cpu, self.stats(cpu)?);
-            recording.raw.insert(cpu, self.raw_pages(cpu, recording.metadata.page_size)?);
         }
+        self.drain(&mut recording.raw)?;
         recording.metadata.symbols = self.names(&recording)?;
         Ok(recording)
     }
 
-    fn names(&self, recording: &Recording) -> Result<std::collections::BTreeMap<u64, String>, SessionError> {
+    fn names(&self, recording: &Recording) -> Result<BTreeMap<u64, String>, SessionError> {
         let addresses = recording.unknown_addresses();
         let path = Path::new("/proc/kallsyms");
         let result = File::open(path).and_then(|file| resolve(&addresses, file));
@@ -126,7 +159,7 @@ impl TraceSession {
         })
     }
 
-    fn raw_pages(&self, cpu: u32, page_size: usize) -> Result<Vec<u8>, SessionError> {
+    fn raw_pages(&self, cpu: u32, page_size: usize, raw: &mut Vec<u8>) -> Result<(), SessionError> {
         let path = self.folder.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
         let file = |source: rustix::io::Errno| SessionError::File {
             what: "read",
@@ -134,12 +167,11 @@ impl TraceSession {
             source: source.into(),
         };
         let pipe = rustix::fs::open(&path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty()).map_err(file)?;
-        let mut raw = Vec::new();
         let mut page = vec![0; page_size];
         loop {
             page.fill(0);
             match rustix::io::read(&pipe, &mut page) {
-                Ok(0) | Err(rustix::io::Errno::AGAIN) => return Ok(raw),
+                Ok(0) | Err(rustix::io::Errno::AGAIN) => return Ok(()),
                 Ok(_) => raw.extend_from_slice(&page),
                 Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(file(error)),
@@ -193,8 +225,8 @@ fn mount() -> Result<(), SessionError> {
 fn remove_abandoned() {
     let instances = std::fs::read_dir(format!("{TRACEFS}/instances")).into_iter().flatten().flatten();
     for instance in instances {
-        let owner =
-            instance.file_name().to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
+        let name = instance.file_name().to_string_lossy().into_owned();
+        let owner = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
         if owner.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
             let _ = std::fs::remove_dir(instance.path());
         }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The kernel and the machine under it.
+
+use super::{Cpus, Irq, Thread, irqs, threads};
+use dyntick_model::{KernelVersion, NANOS_PER_SEC};
+use rustix::thread::ClockId;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A machine at one moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The kernel that runs.
+    pub kernel: KernelVersion,
+    /// Its command line.
+    pub command_line: String,
+    /// Ticks per second (`CONFIG_HZ`).
+    pub hz: u32,
+    /// Its CPUs.
+    pub cpus: Cpus,
+    /// The clocksource in use and those that could be.
+    pub clocksource: Clocksource,
+    /// Every thread, by number.
+    pub threads: BTreeMap<i32, Thread>,
+    /// Every interrupt line of a device, by number.
+    pub irqs: BTreeMap<u32, Irq>,
+}
+
+/// `/sys/devices/system/clocksource/clocksource0`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clocksource {
+    /// The one in use.
+    pub current: String,
+    /// All that the kernel would use.
+    pub available: Vec<String>,
+}
+
+/// Why the facts could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum FactsError {
+    /// A file could not be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file's contents are not what every kernel since 6.1 writes.
+    #[error("{path}: {reason}")]
+    Contents {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl Machine {
+    /// Reads the machine at hand. What a kernel does not have is empty.
+    pub fn read() -> Result<Self, FactsError> {
+        let release = text("/proc/sys/kernel/osrelease")?;
+        let kernel = release.parse().map_err(|error| contents("/proc/sys/kernel/osrelease", error))?;
+        let command_line = text("/proc/cmdline")?;
+        let cpus = Cpus::read(&command_line)?;
+        Ok(Self {
+            kernel,
+            cpus,
+            command_line,
+            hz: hz(),
+            clocksource: clocksource(),
+            threads: threads(),
+            irqs: irqs(),
+        })
+    }
+}
+
+/// The coarse clock advances once a tick, and its resolution is `TICK_NSEC` (kernel/time/posix-timers.c:
+/// posix_get_coarse_res): right where no configuration can be read.
+fn hz() -> u32 {
+    let resolution = rustix::time::clock_getres(ClockId::MonotonicCoarse);
+    let tick_ns = resolution.tv_sec as u64 * NANOS_PER_SEC + resolution.tv_nsec as u64;
+    ((NANOS_PER_SEC + tick_ns / 2) / tick_ns.max(1)) as u32
+}
+
+fn clocksource() -> Clocksource {
+    let file = |name: &str| {
+        text(&format!("/sys/devices/system/clocksource/clocksource0/{name}")).unwrap_or_default()
+    };
+    let available = file("available_clocksource");
+    Clocksource {
+        current: file("current_clocksource"),
+        available: available.split_ascii_whitespace().map(str::to_owned).collect(),
+    }
+}
+
+/// The text of a file without its last line's end.
+pub(super) fn text(path: &str) -> Result<String, FactsError> {
+    let read = std::fs::read(path).map_err(|source| FactsError::Read { path: path.to_owned(), source })?;
+    Ok(String::from_utf8_lossy(&read).trim_end_matches(['\n', '\0']).to_owned())
+}
+
+pub(super) fn contents(path: &str, reason: impl std::fmt::Display) -> FactsError {
+    FactsError::Contents { path: path.to_owned(), reason: reason.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_this_machine() {
+        let machine = Machine::read().unwrap();
+        assert!([100, 250, 300, 1000].contains(&machine.hz), "{}", machine.hz);
+        assert!(machine.cpus.online.contains(0) || !machine.cpus.online.is_empty());
+        assert!(!machine.clocksource.current.is_empty());
+        let own = &machine.threads[&(std::process::id() as i32)];
+        assert!(!own.kernel && !own.cpus.is_empty());
+    }
+}

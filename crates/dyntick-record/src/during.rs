@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a recording lasts as long as: a command, a process, or until Ctrl-C.
+
+use crate::{Options, Record, RecordError, record};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Records while a command runs. It runs where this thread might when this was called.
+///
+/// Ctrl-C reaches the command and not this program, so that what was recorded is kept.
+pub fn record_command(options: &Options, words: &[String]) -> Result<(Record, ExitStatus), RecordError> {
+    let Some((program, arguments)) = words.split_first() else { return Err(RecordError::NoCommand) };
+    let home = sched_getaffinity(None).map_err(|error| RecordError::Start(program.clone(), error.into()))?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    at(&mut command, home);
+    let signals = Signals::catch();
+    let run = || -> std::io::Result<ExitStatus> { command.spawn()?.wait() };
+    let (record, status) = record(options, run)?;
+    drop(signals);
+    Ok((record, status.map_err(|error| RecordError::Start(program.clone(), error))?))
+}
+
+/// Records until a process has ended, or until Ctrl-C.
+pub fn record_process(options: &Options, pid: i32) -> Result<Record, RecordError> {
+    let process = Pid::from_raw(pid).ok_or(RecordError::NoProcess(pid))?;
+    let process = pidfd_open(process, PidfdFlags::empty()).map_err(|_| RecordError::NoProcess(pid))?;
+    let _signals = Signals::catch();
+    let (record, ()) = record(options, || {
+        let mut ended = [PollFd::new(&process, PollFlags::IN)];
+        // A signal that is caught ends the wait too.
+        let _ = poll(&mut ended, None);
+    })?;
+    Ok(record)
+}
+
+/// Records until Ctrl-C.
+pub fn record_until_interrupted(options: &Options) -> Result<Record, RecordError> {
+    let signals = Signals::catch();
+    let (record, ()) = record(options, || signals.wait())?;
+    Ok(record)
+}
+
+/// Gives a command these CPUs.
+fn at(command: &mut Command, cpus: CpuSet) {
+    // SAFETY: one system call between fork and exec. Where it is refused the command runs elsewhere.
+    unsafe {
+        command.pre_exec(move || {
+            let _ = sched_setaffinity(None, &cpus);
+            Ok(())
+        });
+    }
+}
+
+static CAUGHT: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn note(_: libc::c_int) {
+    CAUGHT.store(true, Ordering::Relaxed);
+}
+
+/// The signals with which users end a program: caught while this lives, so that the trace instance
+/// is removed and the record written. A command that is started gets them as always.
+struct Signals(Vec<(libc::c_int, libc::sigaction)>);
+
+impl Signals {
+    fn catch() -> Self {
+        CAUGHT.store(false, Ordering::Relaxed);
+        let catch = |signal| {
+            // SAFETY: `note` stores to an atomic, which a handler may; both structures are whole.
+            unsafe {
+                let mut before: libc::sigaction = std::mem::zeroed();
+                let mut ours: libc::sigaction = std::mem::zeroed();
+                ours.sa_sigaction = note as extern "C" fn(libc::c_int) as libc::sighandler_t;
+                libc::sigaction(signal, &ours, &mut before);
+                (signal, before)
+            }
+        };
+        Self([libc::SIGINT, libc::SIGTERM, libc::SIGHUP].map(catch).into())
+    }
+
+    fn wait(&self) {
+        while !CAUGHT.load(Ordering::Relaxed) {
+            // Short, so that a signal between the look and the wait is seen too.
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        for (signal, before) in &self.0 {
+            // SAFETY: the structure that the kernel gave.
+            unsafe {
+                libc::sigaction(*signal, before, std::ptr::null_mut());
+            }
+        }
+    }
+}

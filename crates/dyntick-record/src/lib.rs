@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Records a live machine for a while, keeps that in one file, and explains it.
+//!
+//! ```no_run
+//! use dyntick_record::{Options, record_command};
+//! let options = Options::new("3".parse()?);
+//! let (record, status) = record_command(&options, &["./app".to_owned()])?;
+//! for summary in record.explain()?.explanation.per_cpu {
+//!     println!("CPU {}: {} interruptions", summary.cpu, summary.interruptions);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod during;
+mod events;
+mod explained;
+mod file;
+mod quiet;
+mod recorder;
+
+pub use during::{record_command, record_process, record_until_interrupted};
+pub use explained::Explained;
+pub use file::FileError;
+pub use recorder::{Options, RecordError, record};
+
+use dyntick_model::CpuList;
+use dyntick_observe::facts::Machine;
+use dyntick_observe::trace::Recording;
+use serde::{Deserialize, Serialize};
+
+/// What was recorded of a machine: complete in itself, to be explained here or elsewhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// What, when and where.
+    pub about: About,
+    /// The trace.
+    pub recording: Recording,
+}
+
+/// What is known of a record beside its trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// The CPUs that it is about. Of the others only what concerns these was recorded.
+    pub cpus: CpuList,
+    /// Begin and end, ns of CLOCK_MONOTONIC.
+    pub window_ns: (u64, u64),
+    /// The command that ran meanwhile; empty where there was none.
+    pub command: Vec<String>,
+    /// The machine as it was at the begin.
+    pub before: Machine,
+    /// And at the end.
+    pub after: Machine,
+    /// What did not go as asked, in words.
+    pub notes: Vec<String>,
+}

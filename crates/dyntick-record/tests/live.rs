@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Recording the machine at hand, where it can be recorded.
+
+use dyntick_record::{FileError, Options, Record, RecordError, record_command};
+use std::path::Path;
+
+fn sleep() -> Option<Record> {
+    let options = Options::new("0".parse().unwrap());
+    match record_command(&options, &["sleep".to_owned(), "0.3".to_owned()]) {
+        Ok((record, status)) => {
+            assert!(status.success());
+            Some(record)
+        }
+        Err(RecordError::Session(error)) => {
+            eprintln!("skipped: no tracing on this machine: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn records_explains_keeps_and_reads_again() {
+    let Some(record) = sleep() else { return };
+    let (begin, end) = record.about.window_ns;
+    assert!((end - begin) >= 300_000_000);
+    let explained = record.explain().unwrap();
+    assert_eq!(explained.explanation.per_cpu.len(), 1);
+    assert_eq!(explained.undecoded, 0);
+    assert!(explained.explanation.interruptions.iter().all(|interruption| interruption.cpu == 0));
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.dt");
+    record.save(&path).unwrap();
+    let again = Record::open(&path).unwrap();
+    assert_eq!(again, record);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing stands beside it");
+    refuses_damage(&path);
+}
+
+fn refuses_damage(path: &Path) {
+    let whole = std::fs::read(path).unwrap();
+    let damage = |bytes: &[u8]| {
+        std::fs::write(path, bytes).unwrap();
+        Record::open(path).unwrap_err()
+    };
+    for length in [whole.len() - 1, whole.len() - 9, whole.len() / 2] {
+        let error = damage(&whole[..length]);
+        assert!(matches!(error, FileError::Damaged { .. }), "{length}: {error}");
+    }
+    let mut changed = whole.clone();
+    changed[whole.len() - 6] ^= 1;
+    assert!(matches!(damage(&changed), FileError::Damaged { .. }), "the checksum");
+    for foreign in [&b""[..], b"#!/bin/sh\n", &whole[1..]] {
+        assert!(matches!(damage(foreign), FileError::Foreign(_)));
+    }
+}
+
+#[test]
+fn a_cpu_that_is_not_there_is_named() {
+    let options = Options::new("0,8000".parse().unwrap());
+    let error = record_command(&options, &["true".to_owned()]).unwrap_err();
+    assert!(error.to_string().contains("CPU 8000 is not online"), "{error}");
+}
