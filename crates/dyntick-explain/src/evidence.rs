@@ -39,5 +39,9 @@ fn text(kind: &EventKind) -> String {
         IpiSend { target, callsite, callback } => format!("ipi_send_cpu {target} {callsite} {callback}"),
         CsdEntry { function } => format!("csd_function_entry {function}"),
         CsdExit { function } => format!("csd_function_exit {function}"),
+        SchedWaking { pid, target } => format!("sched_waking pid={pid} target={target}"),
+        CpuIdle { state: Some(state) } => format!("cpu_idle state={state}"),
+        CpuIdle { state: None } => "cpu_idle exit".to_owned(),
+        CpuIdleMiss { state, below } => format!("cpu_idle_miss state={state} below={below}"),
     }
 }

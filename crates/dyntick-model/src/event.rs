@@ -127,6 +127,12 @@ pub enum EventKind {
     SchedSwitch { prev: i32, prev_comm: Symbol, prev_state: u64, next: i32, next_comm: Symbol },
     /// `sched:sched_wakeup` and `sched_wakeup_new`
     SchedWakeup { pid: i32, comm: Symbol, target: u32 },
+    /// `sched:sched_waking`: somebody begins to wake a task
+    SchedWaking { pid: i32, target: u32 },
+    /// `power:cpu_idle`: a state is entered, or left where it is none
+    CpuIdle { state: Option<u32> },
+    /// `power:cpu_idle_miss`: the sleep that ended would have had a better state
+    CpuIdleMiss { state: u32, below: bool },
     /// `ipi:ipi_send_cpu` (6.5 and newer): sent by this CPU
     IpiSend { target: u32, callsite: Symbol, callback: Symbol },
     /// `csd:csd_function_entry` (6.5 and newer): a function that another CPU asked for

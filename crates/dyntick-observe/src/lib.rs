@@ -4,6 +4,7 @@
 //! Recording and decoding are apart: a recording is bytes, and may be decoded on another machine.
 
 pub mod counters;
+pub mod cpuidle;
 pub mod facts;
 pub mod interrupts;
 pub mod live;

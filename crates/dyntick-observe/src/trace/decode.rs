@@ -180,6 +180,9 @@ impl Layout {
     }
 }
 
+/// What `power:cpu_idle` says where a state is left (`include/trace/events/power.h`).
+const PWR_EVENT_EXIT: u32 = u32::MAX;
+
 /// Which fields an event's record is read for, and what is made of them. Field names are the same
 /// in 6.1, 6.12 and 7.2.
 fn layout(event: &str) -> Option<(&'static [&'static str], Make)> {
@@ -256,6 +259,16 @@ fn layout(event: &str) -> Option<(&'static [&'static str], Make)> {
         }),
         "sched:sched_wakeup" | "sched:sched_wakeup_new" => (&["pid", "comm", "target_cpu"], |f| {
             Some(SchedWakeup { pid: f.number()? as i32, comm: f.text()?, target: f.number()? as u32 })
+        }),
+        "sched:sched_waking" => (&["pid", "target_cpu"], |f| {
+            Some(SchedWaking { pid: f.number()? as i32, target: f.number()? as u32 })
+        }),
+        "power:cpu_idle" => (&["state"], |f| {
+            let state = f.number()? as u32;
+            Some(CpuIdle { state: (state != PWR_EVENT_EXIT).then_some(state) })
+        }),
+        "power:cpu_idle_miss" => (&["state", "below"], |f| {
+            Some(CpuIdleMiss { state: f.number()? as u32, below: f.number()? != 0 })
         }),
         "ipi:ipi_send_cpu" => (&["cpu", "callsite", "callback"], |f| {
             Some(IpiSend { target: f.number()? as u32, callsite: f.function()?, callback: f.function()? })

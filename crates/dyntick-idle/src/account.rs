@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the kernel's own counters count, counted from the trace.
+
+use crate::sleep::Sleep;
+use crate::state::{Miss, States};
+use dyntick_stats::Histogram;
+use serde::Serialize;
+
+/// What is counted of one state, as in `/sys/devices/system/cpu/cpuN/cpuidle/stateM`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Account {
+    /// Sleeps in it that ended.
+    pub usage: u64,
+    /// How long they lasted together, ns, also where they began before the window.
+    pub time_ns: u64,
+    /// Those that were too short for it.
+    pub above: u64,
+    /// Those that would have paid for a deeper one.
+    pub below: u64,
+    /// How long each lasted, ns.
+    pub residency: Histogram,
+}
+
+/// The accounts of all states, in their order, over the sleeps that ended from `begin` on and before `end`.
+///
+/// The kernel reads its clock between the two trace points of a sleep; `cost_ns` is what it therefore
+/// counts less for each.
+pub fn account<'a>(
+    states: &States,
+    sleeps: impl IntoIterator<Item = &'a Sleep>,
+    (begin, end): (u64, u64),
+    cost_ns: u64,
+) -> Vec<Account> {
+    let mut accounts = vec![Account::default(); states.0.len()];
+    for sleep in sleeps.into_iter().filter(|sleep| (begin..end).contains(&sleep.exit_ns)) {
+        let Some(account) = accounts.get_mut(sleep.state) else { continue };
+        let duration_ns = sleep.duration_ns().saturating_sub(cost_ns);
+        account.usage += 1;
+        account.time_ns += duration_ns;
+        account.residency.add(duration_ns, 1);
+        match states.judge(sleep.state, duration_ns) {
+            Some(Miss::Above) => account.above += 1,
+            Some(Miss::Below) => account.below += 1,
+            None => {}
+        }
+    }
+    accounts
+}

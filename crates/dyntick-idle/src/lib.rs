@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Idle states: which the governor chose, what the idle periods turned out to be, what woke the CPUs and how
+//! long that took, and the energy that a machine would have spent.
+//!
+//! Pure: events in, figures out. No file, no clock.
+
+mod account;
+mod cpu;
+mod energy;
+mod observe;
+mod sleep;
+mod state;
+mod timers;
+
+pub use account::{Account, account};
+pub use energy::{Energy, Joules, energy};
+pub use observe::{Observed, observe};
+pub use sleep::{Sleep, Start, Tick, Unfinished, Wake, Wakeup};
+pub use state::{Miss, State, States};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Cuts the events of all CPUs into sleeps and wake-ups, in one pass.
+
+use crate::cpu::Cpu;
+use crate::sleep::{Sleep, Start, Unfinished, Wakeup};
+use crate::state::Miss;
+use crate::timers::Timers;
+use dyntick_model::{Event, EventKind};
+use std::collections::{BTreeMap, HashMap};
+
+/// What the events tell of idleness, each list in order of time for each CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Observed {
+    /// The sleeps that ended.
+    pub sleeps: Vec<Sleep>,
+    /// Those that did not.
+    pub unfinished: Vec<Unfinished>,
+    /// The tasks that were woken.
+    pub wakeups: Vec<Wakeup>,
+    /// What the kernel itself told of missed choices: when, CPU, state (`power:cpu_idle_miss`).
+    pub told: Vec<(u64, u32, usize, Miss)>,
+}
+
+/// Reads all events, which must be sorted by time. `hz` are the kernel's ticks per second.
+pub fn observe(events: &[Event], hz: u32) -> Observed {
+    let tick_ns = 1_000_000_000 / u64::from(hz.max(1));
+    let mut observer = Observer { tick_ns, ..Observer::default() };
+    events.iter().for_each(|event| observer.step(event));
+    observer.finish()
+}
+
+#[derive(Default)]
+struct Observer {
+    tick_ns: u64,
+    cpus: BTreeMap<u32, Cpu>,
+    timers: Timers,
+    woken: HashMap<i32, (u64, Start)>,
+    wakeups: Vec<Wakeup>,
+    told: Vec<(u64, u32, usize, Miss)>,
+}
+
+impl Observer {
+    fn step(&mut self, event: &Event) {
+        let tick_ns = self.tick_ns;
+        let (now, number) = (event.ts, event.cpu);
+        let cpu = self.cpus.entry(number).or_insert_with(|| Cpu::new(number, tick_ns));
+        match &event.kind {
+            EventKind::CpuIdle { state: Some(state) } => {
+                cpu.enter(*state as usize, now, self.timers.next_of(number));
+            }
+            EventKind::CpuIdle { state: None } => cpu.leave(now),
+            EventKind::CpuIdleMiss { state, below } => {
+                let miss = if *below { Miss::Below } else { Miss::Above };
+                self.told.push((now, number, *state as usize, miss));
+            }
+            EventKind::VectorEntry { vector } => cpu.interrupt(*vector),
+            EventKind::IrqEntry { name, .. } => cpu.device(name),
+            EventKind::TickStop { success, .. } => cpu.tick_stop(*success),
+            EventKind::HrtimerStart { timer, function, expires } => {
+                self.timers.arm(*timer, number, *expires, now);
+                if is_tick(function) {
+                    cpu.arm_tick(event.pid, *expires, now);
+                }
+            }
+            EventKind::HrtimerCancel { timer } => drop(self.timers.disarm(*timer)),
+            EventKind::HrtimerEntry { timer, function } => cpu.expire(function, self.timers.disarm(*timer)),
+            EventKind::HrtimerExit { .. } => cpu.expired(),
+            EventKind::SchedWaking { pid, target } => self.wake(event, *pid, *target),
+            EventKind::SchedSwitch { prev, next, .. } => {
+                cpu.switch(*prev);
+                self.run(event, *next);
+            }
+            _ => {}
+        }
+    }
+
+    /// A task that is woken twice before it runs waits since the first time.
+    fn wake(&mut self, event: &Event, pid: i32, target: u32) {
+        let due = self.cpus.get(&event.cpu).and_then(|cpu| cpu.running_timer_due_ns);
+        let start = match due {
+            Some(due) if due <= event.ts => (due, Start::Timer),
+            // A task that the interrupted idle task did not wake is woken by an interrupt handler.
+            _ if event.cpu == target && event.pid == 0 => (event.ts, Start::Handler),
+            _ => (event.ts, Start::Waker),
+        };
+        self.woken.entry(pid).or_insert(start);
+    }
+
+    fn run(&mut self, event: &Event, pid: i32) {
+        let Some((start_ns, start)) = self.woken.remove(&pid) else { return };
+        let state = self.cpus[&event.cpu].state_at(start_ns);
+        let latency_ns = event.ts - start_ns;
+        self.wakeups.push(Wakeup { cpu: event.cpu, pid, start_ns, latency_ns, start, state });
+    }
+
+    fn finish(self) -> Observed {
+        let mut observed = Observed { wakeups: self.wakeups, told: self.told, ..Observed::default() };
+        for cpu in self.cpus.into_values() {
+            let (sleeps, unfinished) = cpu.finish();
+            observed.sleeps.extend(sleeps);
+            observed.unfinished.extend(unfinished);
+        }
+        observed
+    }
+}
+
+/// Whether a function is that of the tick's hrtimer: `tick_sched_timer` until 6.8, `tick_nohz_handler` since;
+/// symbols may carry an offset.
+fn is_tick(function: &str) -> bool {
+    let name = function.split(['+', '.']).next().unwrap_or(function);
+    matches!(name, "tick_sched_timer" | "tick_nohz_handler")
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The words for an idle period and for what follows it.
+
+use crate::State;
+use dyntick_model::{Symbol, Vector};
+use serde::Serialize;
+
+/// Whether a CPU's tick ran when it went to sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tick {
+    /// It ran.
+    Running,
+    /// It was stopped.
+    Stopped,
+    /// Nothing was seen that tells.
+    Unknown,
+}
+
+/// What ended a sleep: the first that the CPU did afterwards.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wake {
+    /// Its own timer; with the function of the hrtimer that expired first, if one did.
+    Timer(Option<Symbol>),
+    /// Another interrupt of the CPU's own or of another CPU.
+    Vector(Vector),
+    /// A device.
+    Device(Symbol),
+    /// No interrupt: another CPU only set the flag that the CPU must reschedule.
+    Flag,
+    /// Nothing was recorded after it.
+    Unknown,
+}
+
+/// A sleep that ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Sleep {
+    /// The CPU.
+    pub cpu: u32,
+    /// The state that the governor asked for.
+    pub state: usize,
+    /// When it was entered, ns (`power:cpu_idle`).
+    pub entry_ns: u64,
+    /// When it was left, ns.
+    pub exit_ns: u64,
+    /// The tick, at entry.
+    pub tick: Tick,
+    /// When the CPU's next hrtimer would expire, at entry, ns; none where none was seen to be armed.
+    pub next_timer_ns: Option<u64>,
+    /// What ended it.
+    pub wake: Wake,
+}
+
+impl Sleep {
+    /// From entry to exit as the trace has it, ns. The kernel reads its clock within, so that it counts
+    /// less by what the two trace points cost.
+    pub fn duration_ns(&self) -> u64 {
+        self.exit_ns - self.entry_ns
+    }
+
+    /// From entry to the wake-up, ns: without the latency of leaving the state.
+    pub fn idle_ns(&self, state: &State) -> u64 {
+        self.duration_ns().saturating_sub(state.leaving_ns)
+    }
+}
+
+/// A sleep that was still going on when recording ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Unfinished {
+    /// The CPU.
+    pub cpu: u32,
+    /// The state.
+    pub state: usize,
+    /// When it was entered, ns.
+    pub entry_ns: u64,
+}
+
+/// From which moment a wake-up is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Start {
+    /// Another CPU began to wake the task (`sched:sched_waking`).
+    Waker,
+    /// The timer was due whose handler woke it.
+    Timer,
+    /// An interrupt of the CPU's own, of unknown time, woke it: timed from `sched_waking` in its handler, so
+    /// that the latency of leaving the idle state is not in it.
+    Handler,
+}
+
+/// A task that was woken, until it ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Wakeup {
+    /// The CPU that it ran on.
+    pub cpu: u32,
+    /// The task.
+    pub pid: i32,
+    /// When the wake-up began, ns.
+    pub start_ns: u64,
+    /// From there until the task was switched to (`sched:sched_switch`), ns.
+    pub latency_ns: u64,
+    /// What `start_ns` is.
+    pub start: Start,
+    /// The idle state that the CPU had to leave for it; none where it was awake.
+    pub state: Option<usize>,
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+use dyntick_model::{
+    Basis, CpuList, Event, EventKind, IdleState, IdleTable, Machine, PackageState, Power, TickDependency,
+    Vector,
+};
+use proptest::prelude::*;
+
+const US: u64 = 1000;
+
+/// Sapphire Rapids, as the kernel has it.
+fn states() -> States {
+    let table = [("POLL", 0, 0), ("C1", 1, 1), ("C1E", 2, 4), ("C6", 290, 800)];
+    let state = |(name, latency, residency): &(&str, u64, u64)| State {
+        name: (*name).into(),
+        exit_latency_ns: latency * US,
+        target_residency_ns: residency * US,
+        leaving_ns: latency * US,
+        polling: *name == "POLL",
+        disabled: false,
+    };
+    States(table.iter().map(state).collect())
+}
+
+fn event(ts: u64, cpu: u32, pid: i32, kind: EventKind) -> Event {
+    Event { ts, cpu, pid, kind }
+}
+
+fn idle(ts: u64, cpu: u32, state: Option<u32>) -> Event {
+    event(ts, cpu, 0, EventKind::CpuIdle { state })
+}
+
+fn switch(ts: u64, cpu: u32, prev: i32, next: i32) -> Event {
+    let comm = || "task".into();
+    event(
+        ts,
+        cpu,
+        prev,
+        EventKind::SchedSwitch { prev, prev_comm: comm(), prev_state: 1, next, next_comm: comm() },
+    )
+}
+
+/// `cpuidle_enter_state` in the kernel's own order of tests, with its signed numbers.
+fn as_the_kernel_counts(states: &States, entered: usize, diff: i64) -> (u64, u64) {
+    let enabled = |place: &usize| !states.0[*place].disabled;
+    if diff < states.0[entered].target_residency_ns as i64 {
+        let above = (0..entered).rev().any(|place| enabled(&place));
+        return (u64::from(above), 0);
+    }
+    let delay = states.0[entered].exit_latency_ns as i64;
+    if diff > delay {
+        for place in entered + 1..states.0.len() {
+            if enabled(&place) {
+                return (0, u64::from(diff - delay >= states.0[place].target_residency_ns as i64));
+            }
+        }
+    }
+    (0, 0)
+}
+
+proptest! {
+    /// Random sleeps of two CPUs, some states disabled: the accounts are the kernel's, and nothing is lost.
+    #[test]
+    fn accounts_are_the_kernels(
+        sleeps in prop::collection::vec((0u32..2, 0usize..4, 0u64..2_000_000, 1u64..1000), 1..80),
+        disabled in prop::collection::vec(any::<bool>(), 4),
+        cost in 0u64..500,
+    ) {
+        let mut states = states();
+        states.0.iter_mut().zip(disabled).for_each(|(state, disabled)| state.disabled = disabled);
+        let mut events = Vec::new();
+        let mut clock = [1_000u64; 2];
+        let mut expected = vec![Account::default(); 4];
+        for (cpu, state, duration, awake) in sleeps {
+            let now = &mut clock[cpu as usize];
+            events.push(idle(*now, cpu, Some(state as u32)));
+            *now += duration + cost;
+            events.push(idle(*now, cpu, None));
+            *now += awake;
+            let (above, below) = as_the_kernel_counts(&states, state, duration as i64);
+            expected[state].usage += 1;
+            expected[state].time_ns += duration;
+            expected[state].above += above;
+            expected[state].below += below;
+            expected[state].residency.add(duration, 1);
+        }
+        events.sort_by_key(|event| event.ts);
+        let observed = observe(&events, 1000);
+        prop_assert_eq!(account(&states, &observed.sleeps, (0, u64::MAX), cost), expected);
+        prop_assert!(observed.unfinished.is_empty());
+    }
+
+    /// Nothing that a kernel could say makes it fail.
+    #[test]
+    fn never_panics(kinds in prop::collection::vec((0u8..8, 0u32..3, 0u32..6, 0u64..50), 0..200)) {
+        let mut now = 0;
+        let events: Vec<Event> = kinds.into_iter().map(|(kind, cpu, number, step)| {
+            now += step;
+            let kind = match kind {
+                0 => EventKind::CpuIdle { state: Some(number) },
+                1 => EventKind::CpuIdle { state: None },
+                2 => EventKind::CpuIdleMiss { state: number, below: true },
+                3 => EventKind::VectorEntry { vector: Vector::LocalTimer },
+                4 => EventKind::HrtimerStart { timer: number.into(), function: "f".into(), expires: now as i64 - 20 },
+                5 => EventKind::HrtimerEntry { timer: number.into(), function: "f".into() },
+                6 => EventKind::SchedWaking { pid: number as i32, target: cpu },
+                _ => return switch(now, cpu, 0, number as i32),
+            };
+            event(now, cpu, 0, kind)
+        }).collect();
+        let observed = observe(&events, 250);
+        account(&states(), &observed.sleeps, (10, 100), 3);
+        let model = energy(&machine(), &observed, &CpuList::first(3), (10, 100));
+        let joules = model.total();
+        prop_assert!(joules.low <= joules.value && joules.value <= joules.high);
+        let stayed: u64 = model.package_ns.iter().sum();
+        prop_assert!(stayed <= model.window_ns);
+    }
+}
+
+#[test]
+fn the_windows_sleeps_are_those_that_end_in_it() {
+    let events = [idle(10, 0, Some(1)), idle(2000, 0, None), idle(3000, 0, Some(3)), idle(9000, 0, None)];
+    let sleeps = observe(&events, 1000).sleeps;
+    let usage = |window| account(&states(), &sleeps, window, 0).iter().map(|a| a.usage).collect::<Vec<_>>();
+    assert_eq!(usage((1000, 9000)), [0, 1, 0, 0]);
+    assert_eq!(usage((2000, 9001)), [0, 1, 0, 1]);
+}
+
+#[test]
+fn what_would_have_been_right() {
+    let mut states = states();
+    assert_eq!(
+        [0, 999, 1000, 4000, 799_999, 800_000].map(|ns| states.ideal(ns).unwrap()),
+        [0, 0, 1, 2, 2, 3]
+    );
+    states.0[0].disabled = true;
+    states.0[3].disabled = true;
+    assert_eq!([0, 800_000].map(|ns| states.ideal(ns).unwrap()), [1, 2]);
+}
+
+#[test]
+fn a_timer_wakes_a_task() {
+    let timer = |kind| event(0, 1, 0, kind);
+    let at = |ts, event: Event| Event { ts, ..event };
+    let events = [
+        at(
+            50,
+            event(
+                0,
+                1,
+                7,
+                EventKind::HrtimerStart { timer: 1, function: "hrtimer_wakeup".into(), expires: 1000 },
+            ),
+        ),
+        switch(60, 1, 7, 0),
+        idle(100, 1, Some(3)),
+        idle(1300, 1, None),
+        at(1310, timer(EventKind::VectorEntry { vector: Vector::LocalTimer })),
+        at(1320, timer(EventKind::HrtimerEntry { timer: 1, function: "hrtimer_wakeup".into() })),
+        at(1330, timer(EventKind::SchedWaking { pid: 7, target: 1 })),
+        at(1340, timer(EventKind::HrtimerExit { timer: 1 })),
+        switch(1400, 1, 0, 7),
+    ];
+    let observed = observe(&events, 1000);
+    let sleep = &observed.sleeps[0];
+    assert_eq!(
+        (sleep.next_timer_ns, sleep.wake.clone()),
+        (Some(1000), Wake::Timer(Some("hrtimer_wakeup".into())))
+    );
+    let wakeup =
+        Wakeup { cpu: 1, pid: 7, start_ns: 1000, latency_ns: 400, start: Start::Timer, state: Some(3) };
+    assert_eq!(observed.wakeups, [wakeup]);
+}
+
+#[test]
+fn another_cpu_wakes_a_task() {
+    let events = [
+        idle(100, 1, Some(2)),
+        event(500, 0, 9, EventKind::SchedWaking { pid: 7, target: 1 }),
+        idle(800, 1, None),
+        event(810, 1, 0, EventKind::VectorEntry { vector: Vector::Reschedule }),
+        switch(900, 1, 0, 7),
+        // Awake: no idle state had to be left.
+        event(950, 0, 9, EventKind::SchedWaking { pid: 8, target: 1 }),
+        switch(990, 1, 7, 8),
+    ];
+    let observed = observe(&events, 1000);
+    assert_eq!(observed.sleeps[0].wake, Wake::Vector(Vector::Reschedule));
+    let told: Vec<_> = observed.wakeups.iter().map(|w| (w.pid, w.latency_ns, w.start, w.state)).collect();
+    assert_eq!(told, [(7, 400, Start::Waker, Some(2)), (8, 40, Start::Waker, None)]);
+}
+
+#[test]
+fn the_tick_at_entry() {
+    let tick = |ts, pid, expires| {
+        event(
+            ts,
+            0,
+            pid,
+            EventKind::HrtimerStart { timer: 5, function: "tick_nohz_handler+0x0/0x1".into(), expires },
+        )
+    };
+    let stop = |ts| event(ts, 0, 0, EventKind::TickStop { success: true, dependency: TickDependency::None });
+    let events = [
+        idle(10, 0, Some(1)),
+        idle(20, 0, None),
+        stop(30),
+        tick(31, 0, 90_000_000),
+        idle(40, 0, Some(3)),
+        idle(50, 0, None),
+        // Woken for a timer of the wheel that is due soon: still stopped.
+        tick(51, 0, 500_000),
+        idle(60, 0, Some(3)),
+        idle(70, 0, None),
+        // Left: ticks again.
+        tick(71, 0, 1_000_000),
+        switch(80, 0, 0, 7),
+        switch(90, 0, 7, 0),
+        idle(100, 0, Some(1)),
+        idle(110, 0, None),
+    ];
+    let observed = observe(&events, 1000);
+    let ticks: Vec<Tick> = observed.sleeps.iter().map(|sleep| sleep.tick).collect();
+    assert_eq!(ticks, [Tick::Unknown, Tick::Stopped, Tick::Stopped, Tick::Running]);
+    let timers: Vec<_> = observed.sleeps.iter().map(|sleep| sleep.next_timer_ns).collect();
+    assert_eq!(timers, [None, Some(90_000_000), Some(500_000), Some(1_000_000)]);
+}
+
+#[test]
+fn a_clock_of_its_own_and_a_flag() {
+    let realtime =
+        EventKind::HrtimerStart { timer: 1, function: "f".into(), expires: 1_700_000_000_000_000_000 };
+    let events = [
+        event(5, 0, 3, realtime),
+        idle(10, 0, Some(0)),
+        idle(20, 0, None),
+        switch(30, 0, 0, 4),
+        idle(40, 0, Some(1)),
+    ];
+    let observed = observe(&events, 1000);
+    assert_eq!((observed.sleeps[0].next_timer_ns, &observed.sleeps[0].wake), (None, &Wake::Flag));
+    assert_eq!(observed.unfinished, [Unfinished { cpu: 0, state: 1, entry_ns: 40 }]);
+}
+
+fn watts(watts: f64) -> Power {
+    let (source, remark) = Default::default();
+    Power { watts, low: watts / 2.0, high: watts * 2.0, basis: Basis::Estimated, source, remark }
+}
+
+/// C1: 1 s to leave, 1 W. C6: 2 s to leave alone and 3 s with the package, 0 W. Active 10 W, uncore 100 W, in PC6 20 W.
+fn machine() -> Machine {
+    const S: u64 = 1_000_000_000;
+    let state = |name: &str, exit: u64, power| IdleState {
+        name: name.into(),
+        description: String::new(),
+        exit_latency_ns: exit * S,
+        target_residency_ns: exit * S,
+        entry_ns: 0,
+        polling: false,
+        tlb_flushed: false,
+        unusable: false,
+        off: false,
+        power: watts(power),
+        measured: None,
+        source: String::new(),
+    };
+    let package = PackageState {
+        name: "PC6".into(),
+        needs: 1,
+        exit_latency_ns: 3 * S,
+        core_exit_latency_ns: 2 * S,
+        power: watts(20.0),
+        source: String::new(),
+    };
+    Machine {
+        name: "m".into(),
+        title: String::new(),
+        description: String::new(),
+        cores: 2,
+        sources: Default::default(),
+        idle: IdleTable {
+            states: vec![state("C1", 1, 1.0), state("C6", 3, 0.0)],
+            package_states: vec![package],
+        },
+        active: watts(10.0),
+        uncore: watts(100.0),
+    }
+}
+
+#[test]
+fn energy_by_hand() {
+    const S: u64 = 1_000_000_000;
+    let events = [
+        idle(0, 0, Some(0)),
+        idle(5 * S, 1, Some(1)),
+        idle(6 * S, 0, None), // C1: 5 s in it, 1 s to leave
+        idle(10 * S, 0, Some(1)),
+        idle(30 * S, 0, None), // C6, and CPU 1 is in it: the package is left for 3 s
+        idle(40 * S, 1, None), // C6, CPU 0 is awake: 2 s
+        idle(90 * S, 1, Some(0)),
+    ];
+    let observed = observe(&events, 1000);
+    let model = energy(&machine(), &observed, &CpuList::first(2), (0, 100 * S));
+    // CPU 0 sleeps 6 + 20 s, CPU 1 35 + 10 s and on.
+    assert_eq!(model.active.value, (200.0 - 26.0 - 45.0) * 10.0);
+    assert_eq!(model.transitions.value, (1.0 + 3.0 + 2.0) * 10.0);
+    // CPU 0 5 s in C1, CPU 1 10 s without having begun to leave.
+    assert_eq!(model.idle.value, 15.0);
+    assert_eq!(model.package_ns, [17 * S]);
+    assert_eq!(model.package.value, 17.0 * 20.0 + 83.0 * 100.0);
+    let total = model.total();
+    assert_eq!((total.low, total.high), (total.value / 2.0, total.value * 2.0));
+    assert_eq!(total.watts_over(model.window_ns).value, total.value / 100.0);
+}
