@@ -24,6 +24,9 @@ pub enum CpuListError {
     /// A range that runs backwards.
     #[error("the range '{0}' runs backwards")]
     Backwards(String),
+    /// Not a mask as the kernel prints one.
+    #[error("'{0}' is not a mask of CPUs such as 0000000c or ff,ffffffff")]
+    Mask(String),
     /// A CPU number beyond what any kernel supports.
     #[error("CPU {0} is beyond {MAX_CPU}, the highest that Linux supports")]
     TooHigh(u32),
@@ -58,6 +61,42 @@ impl CpuList {
     /// The highest CPU.
     pub fn last(&self) -> Option<u32> {
         self.0.last().copied()
+    }
+
+    /// From a mask as the kernel prints it: groups of at most 32 bits in hexadecimal, the highest
+    /// first (`lib/bitmap-str.c: bitmap_parse`).
+    pub fn from_mask(text: &str) -> Result<Self, CpuListError> {
+        let error = || CpuListError::Mask(text.trim().to_owned());
+        let mut cpus = BTreeSet::new();
+        for (group, digits) in text.trim().rsplit(',').enumerate() {
+            let word = u32::from_str_radix(digits, 16).map_err(|_| error())?;
+            let first = u32::try_from(group).map_err(|_| error())? * 32;
+            cpus.extend((0..32).filter(|bit| word >> bit & 1 == 1).map(|bit| first + bit));
+        }
+        match cpus.last() {
+            Some(last) if *last > MAX_CPU => Err(CpuListError::TooHigh(*last)),
+            _ => Ok(Self(cpus)),
+        }
+    }
+
+    /// As a mask that the kernel reads; see [`CpuList::from_mask`].
+    pub fn to_mask(&self) -> String {
+        let mut words = vec![0u32; self.last().map_or(1, |last| last as usize / 32 + 1)];
+        for cpu in self.iter() {
+            words[cpu as usize / 32] |= 1 << (cpu % 32);
+        }
+        let words: Vec<String> = words.iter().rev().map(|word| format!("{word:08x}")).collect();
+        words.join(",")
+    }
+
+    /// The CPUs that are in both.
+    pub fn intersection(&self, other: &CpuList) -> CpuList {
+        Self(&self.0 & &other.0)
+    }
+
+    /// Whether every CPU of `self` is in `other`.
+    pub fn is_subset(&self, other: &CpuList) -> bool {
+        self.0.is_subset(&other.0)
     }
 
     /// The CPUs of either.
@@ -174,7 +213,25 @@ mod tests {
         assert_eq!(refuse("0-7:3/2"), CpuListError::Syntax("0-7:3/2".into()));
     }
 
+    #[test]
+    fn masks_as_the_kernel_prints_them() {
+        let cpus = |mask: &str| CpuList::from_mask(mask).unwrap().to_string();
+        assert_eq!(cpus("f\n"), "0-3");
+        assert_eq!(cpus("80000002,00000001"), "0,33,63");
+        assert_eq!(cpus("0"), "");
+        assert_eq!(CpuList::from_iter([1]).to_mask(), "00000002");
+        assert_eq!(CpuList::from_iter([0, 33, 63]).to_mask(), "80000002,00000001");
+        assert_eq!(CpuList::from_mask("0x3"), Err(CpuListError::Mask("0x3".into())));
+        assert_eq!(CpuList::from_mask(""), Err(CpuListError::Mask("".into())));
+    }
+
     proptest! {
+        #[test]
+        fn masks_lose_nothing(cpus in prop::collection::btree_set(0u32..=MAX_CPU, 0..64)) {
+            let list: CpuList = cpus.into_iter().collect();
+            prop_assert_eq!(CpuList::from_mask(&list.to_mask()).unwrap(), list);
+        }
+
         #[test]
         fn prints_what_it_parses(cpus in prop::collection::btree_set(0u32..=MAX_CPU, 0..64)) {
             let list: CpuList = cpus.into_iter().collect();

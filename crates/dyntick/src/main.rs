@@ -22,8 +22,14 @@ fn main() -> ExitCode {
         agent::main();
     }
     let mut words = std::env::args().skip(1);
-    if words.next().as_deref() == Some(agent::TASK_COMMAND) {
-        return finish(agent::run_task(&words.next().unwrap_or_default()).map(|()| ExitCode::SUCCESS));
+    match words.next().as_deref() {
+        Some(agent::TASK_COMMAND) => {
+            return finish(agent::run_task(&words.next().unwrap_or_default()).map(|()| ExitCode::SUCCESS));
+        }
+        Some(dyntick_isolate::GUARD_COMMAND) => {
+            return finish(verbs::isolate::guard(&words.next().unwrap_or_default()));
+        }
+        _ => {}
     }
     end_quietly_with_the_reader();
     finish(Arguments::parse().verb.run())

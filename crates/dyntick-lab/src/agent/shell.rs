@@ -12,6 +12,7 @@ use std::process::Command;
 pub fn run(command: &[String]) -> Result<i32> {
     let _ = rustix::mount::mount("tracefs", "/sys/kernel/tracing", "tracefs", MountFlags::empty(), None);
     let _ = rustix::mount::mount("debugfs", "/sys/kernel/debug", "debugfs", MountFlags::empty(), None);
+    let _ = super::cgroup::mount();
     // With busybox at hand all its applets get their names.
     let _ = std::fs::create_dir_all("/bin");
     let _ = Command::new("/usr/bin/busybox").args(["--install", "-s", "/bin"]).status();

@@ -48,7 +48,7 @@ impl TraceSession {
         remove_abandoned();
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder = PathBuf::from(format!("{TRACEFS}/instances/{PREFIX}{}-{number}", std::process::id()));
+        let folder = PathBuf::from(format!("{}{number}", Self::own_folders().display()));
         std::fs::create_dir(&folder).map_err(|source| SessionError::File {
             what: "create",
             path: folder.clone(),
@@ -69,6 +69,11 @@ impl TraceSession {
         Ok(session)
     }
 
+    /// With what the folders of this process's instances begin.
+    pub fn own_folders() -> PathBuf {
+        PathBuf::from(format!("{TRACEFS}/instances/{PREFIX}{}-", std::process::id()))
+    }
+
     /// Where its files are.
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -76,7 +81,7 @@ impl TraceSession {
 
     /// Leaves only these CPUs recorded; all are where this is not called.
     pub fn only_cpus(&self, cpus: &CpuList) -> Result<(), SessionError> {
-        self.write("tracing_cpumask", &mask(cpus))
+        self.write("tracing_cpumask", &cpus.to_mask())
     }
 
     /// Starts recording.
@@ -197,18 +202,6 @@ impl Drop for TraceSession {
     }
 }
 
-/// A CPU mask as the kernel reads it: groups of 32 bits in hexadecimal, the highest first
-/// (`lib/bitmap-str.c: bitmap_parse`).
-fn mask(cpus: &CpuList) -> String {
-    let groups = cpus.last().map_or(1, |last| last as usize / 32 + 1);
-    let mut words = vec![0u32; groups];
-    for cpu in cpus.iter() {
-        words[cpu as usize / 32] |= 1 << (cpu % 32);
-    }
-    let words: Vec<String> = words.iter().rev().map(|word| format!("{word:08x}")).collect();
-    words.join(",")
-}
-
 fn event_folder(event: &str) -> String {
     format!("events/{}", event.replacen(':', "/", 1))
 }
@@ -230,16 +223,5 @@ fn remove_abandoned() {
         if owner.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
             let _ = std::fs::remove_dir(instance.path());
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn masks_as_the_kernel_reads_them() {
-        assert_eq!(mask(&CpuList::from_iter([1])), "00000002");
-        assert_eq!(mask(&CpuList::from_iter([0, 33, 63])), "80000002,00000001");
     }
 }

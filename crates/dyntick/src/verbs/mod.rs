@@ -2,6 +2,7 @@
 //! The verbs: one file each.
 
 mod guest_probe;
+pub mod isolate;
 mod lab;
 
 use anyhow::Result;
@@ -14,6 +15,8 @@ pub enum Verb {
     /// Boot real kernels in virtual machines and measure what interrupts their CPUs
     #[command(subcommand)]
     Lab(lab::LabVerb),
+    /// Make CPUs quiet for the time of a command, show that they were, and put everything back
+    Isolate(isolate::Arguments),
     /// Enter the kernel in one way, again and again; for studies to profile in a guest
     #[command(hide = true)]
     GuestProbe(guest_probe::Arguments),
@@ -22,7 +25,12 @@ pub enum Verb {
 impl Verb {
     /// Does what was asked; the status is 0, or 1 where a check failed.
     pub fn run(self) -> Result<ExitCode> {
+        // `isolate` itself says more about it.
+        if !matches!(self, Verb::Isolate(_) | Verb::GuestProbe(_)) {
+            isolate::put_leftover_back();
+        }
         match self {
+            Verb::Isolate(arguments) => isolate::run(&arguments),
             Verb::Lab(verb) => verb.run(),
             Verb::GuestProbe(arguments) => guest_probe::run(&arguments),
         }

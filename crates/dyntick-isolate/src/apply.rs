@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Makes the changes of a plan, each after it stands in the journal.
+
+use crate::journal::{Journal, JournalError, Record};
+use crate::system::{System, TaskId};
+use crate::{Change, PartitionKind, Plan, Step};
+use dyntick_model::CpuList;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What was done.
+#[derive(Debug, Default)]
+pub struct Applied {
+    /// The changes that were made.
+    pub made: Vec<Step>,
+    /// What was refused, with the reason.
+    pub refused: Vec<(Step, String)>,
+    /// The partition, if there is one; the command goes in.
+    pub partition: Option<PathBuf>,
+    /// Why there is none.
+    pub no_partition: Option<String>,
+}
+
+/// Why applying ended early. What was done until then is in the journal.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// A change that cannot be journaled is not made.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The user has asked to end.
+    #[error("stopped while isolating; everything is put back")]
+    Stopped,
+}
+
+/// Makes the changes. `stopped` is asked before each.
+pub fn apply<S: System>(
+    system: &mut S,
+    journal: &mut Journal,
+    plan: &Plan,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Applied, ApplyError> {
+    let mut applier = Applier { system, journal, stopped, applied: Applied::default() };
+    plan.first.iter().try_for_each(|step| applier.make(step))?;
+    applier.applied.no_partition = plan.no_partition.clone();
+    if !plan.partition.is_empty() {
+        plan.guarded.iter().try_for_each(|step| applier.note(step))?;
+        plan.partition.iter().try_for_each(|step| applier.make(step))?;
+        plan.guarded.iter().for_each(|step| applier.settle(step));
+    }
+    if applier.applied.partition.is_none() {
+        plan.moved.iter().try_for_each(|step| applier.make(step))?;
+    }
+    plan.last.iter().try_for_each(|step| applier.make(step))?;
+    Ok(applier.applied)
+}
+
+struct Applier<'a, S> {
+    system: &'a mut S,
+    journal: &'a mut Journal,
+    stopped: &'a dyn Fn() -> bool,
+    applied: Applied,
+}
+
+impl<S: System> Applier<'_, S> {
+    fn note(&mut self, step: &Step) -> Result<(), ApplyError> {
+        if (self.stopped)() {
+            return Err(ApplyError::Stopped);
+        }
+        Ok(self.journal.append(&Record::Change { subject: step.subject, change: step.change.clone() })?)
+    }
+
+    fn make(&mut self, step: &Step) -> Result<(), ApplyError> {
+        self.note(step)?;
+        match make(self.system, &step.change) {
+            Ok(()) => {
+                if let Change::Partition { folder, .. } = &step.change {
+                    self.applied.partition = Some(folder.clone());
+                }
+                self.applied.made.push(step.clone());
+            }
+            Err(reason) => match step.change {
+                Change::Partition { .. } => self.applied.no_partition = Some(reason),
+                // A thread that has ended needs no affinity.
+                Change::Affinity { .. } if reason == GONE => {}
+                _ => self.applied.refused.push((step.clone(), reason)),
+            },
+        }
+        Ok(())
+    }
+
+    /// Sets an affinity that stands in the journal, if the partition has not left it as it should be.
+    fn settle(&mut self, step: &Step) {
+        if self.applied.partition.is_none() {
+            return;
+        }
+        match make(self.system, &step.change) {
+            Ok(()) => self.applied.made.push(step.clone()),
+            Err(reason) if reason == GONE => {}
+            Err(reason) => self.applied.refused.push((step.clone(), reason)),
+        }
+    }
+}
+
+const GONE: &str = "it has ended";
+
+fn make(system: &mut impl System, change: &Change) -> Result<(), String> {
+    match change {
+        Change::Setting { path, old, new, format, .. } => match format.same(old, new) {
+            true => Ok(()),
+            false => system.write(path, new).map_err(|error| refusal(path, &error)),
+        },
+        Change::Affinity { tid, start, new, .. } => {
+            let id = TaskId { tid: *tid, start: *start };
+            system.set_affinity(id, new).map_err(|error| match error.raw_os_error() {
+                Some(libc::ESRCH) => GONE.to_owned(),
+                _ => error.to_string(),
+            })
+        }
+        Change::Controller { path } => system.write(path, "+cpuset").map_err(|error| refusal(path, &error)),
+        Change::Partition { folder, cpus, kind, .. } => partition(system, folder, cpus, *kind),
+        // Their maker makes them, once they stand in the journal.
+        Change::Folders { .. } => Ok(()),
+    }
+}
+
+fn partition(
+    system: &mut impl System,
+    folder: &Path,
+    cpus: &CpuList,
+    kind: PartitionKind,
+) -> Result<(), String> {
+    const FILE: &str = "cpuset.cpus.partition";
+    let made = system.make_folder(folder).map_err(|error| refusal(folder, &error));
+    let became = made.and_then(|()| {
+        let mut write = |file: &str, text: &str| {
+            let path = folder.join(file);
+            system.write(&path, text).map_err(|error| format!("{file}: {error}"))
+        };
+        write("cpuset.cpus", &cpus.to_string())?;
+        write(FILE, kind.kernel_name())?;
+        // The kernel accepts the word and tells only here when it cannot be.
+        system.read(&folder.join(FILE)).map_err(|error| refusal(folder, &error))
+    });
+    let result = match became {
+        Ok(became) if became.trim() == kind.kernel_name() => return Ok(()),
+        Ok(became) => Err(format!("the kernel makes no partition of these CPUs: {}", became.trim())),
+        Err(reason) => Err(reason),
+    };
+    let _ = system.remove_folder(folder);
+    result
+}
+
+fn refusal(path: &Path, error: &io::Error) -> String {
+    let of_interrupt = path.starts_with("/proc/irq");
+    match error.raw_os_error() {
+        // Kernels before 6.12 say EIO (`kernel/irq/proc.c: write_irq_affinity`).
+        Some(libc::EIO | libc::EPERM) if of_interrupt => {
+            "the kernel keeps it where it is: a managed interrupt, or one that cannot move".to_owned()
+        }
+        _ => error.to_string(),
+    }
+}

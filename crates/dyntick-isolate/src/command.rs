@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The command on its CPUs.
+
+use crate::signals;
+use dyntick_model::CpuList;
+use rustix::process::{Pid, WaitId, WaitIdOptions};
+use rustix::thread::CpuSet;
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+
+/// Where and how a command runs.
+#[derive(Clone, Debug)]
+pub struct Placement {
+    /// Its CPUs.
+    pub cpus: CpuList,
+    /// The control group to join.
+    pub partition: Option<PathBuf>,
+    /// Its priority under SCHED_FIFO.
+    pub fifo: Option<u32>,
+}
+
+/// A command that runs.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+}
+
+impl Running {
+    /// Starts it with this process's environment, folder and terminal.
+    pub fn start(command: &[OsString], placement: &Placement) -> io::Result<Self> {
+        let mut start = Command::new(&command[0]);
+        start.args(&command[1..]);
+        let entrance = placement.partition.as_ref().map(|group| group.join("cgroup.procs"));
+        let entrance = entrance.map(|path| OpenOptions::new().write(true).open(path)).transpose()?;
+        let mut set = CpuSet::new();
+        placement.cpus.iter().for_each(|cpu| set.set(cpu as usize));
+        let fifo = placement.fifo;
+        // SAFETY: system calls of a child that has one thread.
+        unsafe {
+            start.pre_exec(move || place(entrance.as_ref(), &set, fifo));
+        }
+        let child = start.spawn()?;
+        signals::pass_on_to(child.id() as i32);
+        Ok(Self { child })
+    }
+
+    /// Waits for its end.
+    pub fn wait(mut self) -> io::Result<ExitStatus> {
+        let pid = Pid::from_child(&self.child);
+        // Its number stays its own until it is collected, so no signal goes to another.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while let Err(rustix::io::Errno::INTR) = rustix::process::waitid(WaitId::Pid(pid), options) {}
+        signals::pass_on_to(0);
+        self.child.wait()
+    }
+}
+
+fn place(mut entrance: Option<&File>, set: &CpuSet, fifo: Option<u32>) -> io::Result<()> {
+    // First of all, since joining a cpuset sets the affinity anew.
+    if let Some(entrance) = &mut entrance {
+        entrance.write_all(b"0")?;
+    }
+    // Within its partition a task has these CPUs already, but for what its parent was restricted to.
+    if rustix::thread::sched_getaffinity(None)? != *set {
+        rustix::thread::sched_setaffinity(None, set)?;
+    }
+    let Some(priority) = fifo else { return Ok(()) };
+    let parameter = libc::sched_param { sched_priority: priority as i32 };
+    // SAFETY: a system call on this thread.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Finds a program as the shell would, so that a misspelt one is told before anything is changed.
+pub fn find(program: &OsString) -> io::Result<PathBuf> {
+    let path = Path::new(program);
+    let candidates: Vec<PathBuf> = match path.components().count() {
+        1 if !program.to_string_lossy().contains('/') => {
+            let folders = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
+            std::env::split_paths(&folders).map(|folder| folder.join(path)).collect()
+        }
+        _ => vec![path.to_owned()],
+    };
+    let mut error = io::Error::from_raw_os_error(libc::ENOENT);
+    for candidate in candidates {
+        match std::fs::metadata(&candidate) {
+            Ok(found) if found.is_file() && found.permissions().mode() & 0o111 != 0 => return Ok(candidate),
+            Ok(_) => error = io::Error::from_raw_os_error(libc::EACCES),
+            Err(_) => {}
+        }
+    }
+    Err(error)
+}

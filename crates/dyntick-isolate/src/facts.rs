@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What must be known of a machine to plan, read from it.
+
+use crate::system::{System, Task};
+use crate::{Format, Subject};
+use dyntick_model::{CpuList, CpuListError};
+use std::path::{Path, PathBuf};
+
+/// A machine before anything is changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The CPUs that are online.
+    pub online: CpuList,
+    /// The CPUs that `isolcpus=domain,` took out of load balancing at boot.
+    pub boot_isolated: CpuList,
+    /// Major and minor of the kernel's version.
+    pub kernel: (u32, u32),
+    /// The files that may have to change, with their values.
+    pub files: Vec<SettingFile>,
+    /// Where a partition can be made; else why not.
+    pub cpusets: Result<Cpusets, String>,
+    /// All threads.
+    pub tasks: Vec<Task>,
+    /// What a user should know.
+    pub notes: Vec<String>,
+}
+
+/// A file that may have to change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingFile {
+    /// To what end.
+    pub subject: Subject,
+    /// The file.
+    pub path: PathBuf,
+    /// How it writes its value.
+    pub format: Format,
+    /// Its value.
+    pub value: String,
+    /// For an interrupt, the CPU that it goes to.
+    pub behind: Option<String>,
+}
+
+/// The hierarchy of control groups (version 2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cpusets {
+    /// Its root.
+    pub root: PathBuf,
+    /// Whether the children of the root have the controller.
+    pub enabled: bool,
+    /// The group that this process is in.
+    pub origin: PathBuf,
+}
+
+/// Why a machine cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot tell the CPUs of this machine: {path}: {reason}")]
+pub struct FactsError {
+    path: &'static str,
+    reason: String,
+}
+
+const ONLINE: &str = "/sys/devices/system/cpu/online";
+
+impl Facts {
+    /// The CPUs that are online.
+    pub fn online(system: &impl System) -> Result<CpuList, FactsError> {
+        let error = |reason: String| FactsError { path: ONLINE, reason };
+        let online = system.read(Path::new(ONLINE)).map_err(|e| error(e.to_string()))?;
+        online.parse().map_err(|e: CpuListError| error(e.to_string()))
+    }
+
+    /// Reads the machine, with the files of these CPUs.
+    pub fn read(system: &impl System, cpus: &CpuList) -> Result<Self, FactsError> {
+        let online = Self::online(system)?;
+        let mut reader = Reader { system, files: Vec::new() };
+        reader.of_machine();
+        reader.of_interrupts();
+        cpus.iter().for_each(|cpu| reader.of_cpu(cpu));
+        let files = reader.files;
+        let text = |path: &str| system.read(Path::new(path)).unwrap_or_default();
+        let boot_isolated = text("/sys/devices/system/cpu/isolated").parse().unwrap_or_default();
+        let release = text("/proc/sys/kernel/osrelease");
+        let kernel = release.trim().parse::<dyntick_model::KernelVersion>();
+        Ok(Self {
+            online,
+            boot_isolated,
+            kernel: kernel.map_or((0, 0), |version| (version.major, version.minor)),
+            files,
+            cpusets: cpusets(system),
+            tasks: system.tasks(),
+            notes: notes(system),
+        })
+    }
+}
+
+struct Reader<'a, S> {
+    system: &'a S,
+    files: Vec<SettingFile>,
+}
+
+impl<S: System> Reader<'_, S> {
+    /// A file that is not there is not there on this kernel: nothing to change.
+    fn add(&mut self, subject: Subject, path: impl Into<PathBuf>, format: Format) {
+        let path = path.into();
+        if let Ok(value) = self.system.read(&path) {
+            let value = value.trim().to_owned();
+            self.files.push(SettingFile { subject, path, format, value, behind: None });
+        }
+    }
+
+    fn of_machine(&mut self) {
+        use Subject::*;
+        self.add(VmStat, "/proc/sys/vm/stat_interval", Format::Text);
+        if self.system.folders(Path::new("/sys/devices/system/node")).iter().filter(|p| is_node(p)).count()
+            > 1
+        {
+            self.add(NumaBalancing, "/proc/sys/kernel/numa_balancing", Format::Text);
+        }
+        self.add(Watchdog, "/proc/sys/kernel/watchdog_cpumask", Format::List);
+        let check = "/sys/devices/system/machinecheck/machinecheck0/check_interval";
+        self.add(MachineCheck, check, Format::Text);
+        // The queues first: on the way back the mask of all must be there before theirs.
+        let queues = Path::new("/sys/devices/virtual/workqueue");
+        for queue in self.system.folders(queues) {
+            self.add(Workqueues, queue.join("cpumask"), Format::Mask);
+        }
+        self.add(Workqueues, queues.join("cpumask"), Format::Mask);
+        for device in self.system.folders(Path::new("/sys/class/net")) {
+            for queue in self.system.folders(&device.join("queues")) {
+                self.add(PacketSteering, queue.join("rps_cpus"), Format::Mask);
+            }
+        }
+        self.add(Rcu, "/sys/kernel/rcu_normal", Format::Text);
+    }
+
+    fn of_interrupts(&mut self) {
+        self.add(Subject::Interrupts, "/proc/irq/default_smp_affinity", Format::Mask);
+        let table = self.system.read(Path::new("/proc/interrupts")).unwrap_or_default();
+        let rows = table.lines().filter_map(|line| line.split_once(':')?.0.trim().parse::<u32>().ok());
+        for irq in rows {
+            let folder = PathBuf::from(format!("/proc/irq/{irq}"));
+            let before = self.files.len();
+            self.add(Subject::Interrupts, folder.join("smp_affinity_list"), Format::List);
+            if let Some(file) = self.files.get_mut(before) {
+                let effective = self.system.read(&folder.join("effective_affinity_list"));
+                file.behind =
+                    effective.ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+            }
+        }
+    }
+
+    fn of_cpu(&mut self, cpu: u32) {
+        let folder = PathBuf::from(format!("/sys/devices/system/cpu/cpu{cpu}"));
+        // Without a driver for idle states there is nothing to limit.
+        if self.system.read(&folder.join("cpuidle/state0/name")).is_ok() {
+            self.add(Subject::IdleStates, folder.join("power/pm_qos_resume_latency_us"), Format::Text);
+        }
+        let server = format!("/sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime");
+        self.add(Subject::FairServer, server, Format::Text);
+    }
+}
+
+fn is_node(path: &Path) -> bool {
+    let number = path.file_name().and_then(|name| name.to_str()?.strip_prefix("node"));
+    number.is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
+/// Finds the hierarchy of version 2, if the cpuset controller is there and not on one of version 1.
+fn cpusets(system: &impl System) -> Result<Cpusets, String> {
+    let text = |path: &str| system.read(Path::new(path)).unwrap_or_default();
+    let mounts = text("/proc/self/mountinfo");
+    // proc_pid_mountinfo(5): root and mount point are fields 4 and 5, the type follows " - ".
+    let of_version_2 = |line: &str| {
+        let (head, tail) = line.split_once(" - ")?;
+        let mut head = head.split(' ').skip(3);
+        let (root, point) = (head.next()?, head.next()?);
+        (tail.starts_with("cgroup2 ") && root == "/").then(|| PathBuf::from(point))
+    };
+    let root = mounts.lines().find_map(of_version_2);
+    let root = root.ok_or("control groups (cgroup2) are not mounted at their root here")?;
+    let list = |file: &str| system.read(&root.join(file)).unwrap_or_default();
+    let has = |text: &str| text.split_ascii_whitespace().any(|word| word == "cpuset");
+    if !has(&list("cgroup.controllers")) {
+        return Err(match text("/proc/self/cgroup").contains(":cpuset:") {
+            true => "the cpuset controller is on a hierarchy of version 1",
+            false => "this kernel has no cpuset controller",
+        }
+        .to_owned());
+    }
+    let own = text("/proc/self/cgroup");
+    let own = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
+    let origin = root.join(own);
+    Ok(Cpusets { enabled: has(&list("cgroup.subtree_control")), root, origin })
+}
+
+fn notes(system: &impl System) -> Vec<String> {
+    let mut notes = Vec::new();
+    if system.folders(Path::new("/sys/kernel/debug")).is_empty() {
+        notes.push(
+            "debugfs is not mounted or not for you: the fair server stays (mount -t debugfs none /sys/kernel/debug)"
+                .to_owned(),
+        );
+    }
+    notes
+}

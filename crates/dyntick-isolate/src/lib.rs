@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Makes CPUs quiet for the time of a command, and puts every setting back.
+//!
+//! The pure part: what is to be changed ([`plan`]), what each [`Change`] is, and what is to become of
+//! it when the machine is put back ([`judge`], [`affinity`]). The other part does it: [`apply`] and
+//! [`restore`] on a [`System`], with a [`Journal`] that knows of each change before it is made.
+
+pub mod affinity;
+pub mod apply;
+mod change;
+mod command;
+mod facts;
+mod guardian;
+mod isolation;
+mod journal;
+mod judge;
+mod plan;
+mod restore;
+mod signals;
+mod subject;
+mod system;
+
+pub use change::{Change, Format, PartitionKind};
+pub use command::{Placement, Running, find};
+pub use facts::{Facts, FactsError};
+pub use guardian::{GUARD_COMMAND, guard};
+pub use isolation::{IsolateError, Isolation};
+pub use journal::{Header, Journal, JournalError, Record};
+pub use judge::{Verdict, judge};
+pub use plan::{Plan, Request, Step, plan};
+pub use restore::{Restored, restore, restore_leftover};
+pub use signals::received;
+pub use subject::Subject;
+pub use system::{Live, System, Task};

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From what a machine is to what is changed, and in which order. Pure.
+
+use crate::facts::{Facts, SettingFile};
+use crate::system::Task;
+use crate::{Change, PartitionKind, Subject};
+use dyntick_model::CpuList;
+use std::path::Path;
+
+/// What a user asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The CPUs to isolate.
+    pub cpus: CpuList,
+    /// Isolated, or balanced among themselves.
+    pub kind: PartitionKind,
+    /// Whether the command runs in a real-time class.
+    pub realtime: bool,
+    /// The longest wake-up from an idle state, us; 0 leaves the idle states alone.
+    pub idle_latency_us: u32,
+}
+
+/// A change, and to what end it is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// To what end.
+    pub subject: Subject,
+    /// The change.
+    pub change: Change,
+}
+
+/// What is changed, in its order; it is undone in the opposite one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Settings.
+    pub first: Vec<Step>,
+    /// Threads with an affinity of their own: journaled before the partition, set after it.
+    pub guarded: Vec<Step>,
+    /// The partition; nothing where it cannot be made, or where `isolcpus=` did the same at boot.
+    pub partition: Vec<Step>,
+    /// Threads that are moved one by one where there is no partition.
+    pub moved: Vec<Step>,
+    /// Settings that follow all else.
+    pub last: Vec<Step>,
+    /// Why there is no partition.
+    pub no_partition: Option<String>,
+    /// What a user should know.
+    pub notes: Vec<String>,
+}
+
+/// Seconds between two foldings of the statistics of virtual memory.
+const VM_STAT_INTERVAL: &str = "120";
+
+/// The name of the control group.
+const GROUP: &str = "dyntick-isolate";
+
+/// Plans. `online` must hold more CPUs than are isolated.
+pub fn plan(facts: &Facts, request: &Request) -> Plan {
+    let mut plan = Plan { notes: facts.notes.clone(), ..Plan::default() };
+    for file in &facts.files {
+        let Some(change) = setting(file, facts, request) else { continue };
+        let step = Step { subject: file.subject, change };
+        // The grace periods of what is done before would take longer. (The fair server of a CPU that is
+        // alone in its partition refuses to be changed: EBUSY on 6.12.)
+        match file.subject {
+            Subject::Rcu => plan.last.push(step),
+            _ => plan.first.push(step),
+        }
+    }
+    match &facts.cpusets {
+        _ if request.cpus.is_subset(&facts.boot_isolated) && request.kind == PartitionKind::Isolated => {
+            plan.no_partition = Some("isolcpus= has taken these CPUs out of scheduling at boot".into());
+        }
+        Err(reason) => plan.no_partition = Some(reason.clone()),
+        Ok(cpusets) => {
+            let root = &cpusets.root;
+            let mut step = |change| plan.partition.push(Step { subject: Subject::Partition, change });
+            if !cpusets.enabled {
+                step(Change::Controller { path: root.join("cgroup.subtree_control") });
+            }
+            step(Change::Partition {
+                folder: root.join(GROUP),
+                cpus: request.cpus.clone(),
+                kind: request.kind,
+                origin: cpusets.origin.clone(),
+            });
+        }
+    }
+    let (online, cpus) = (&facts.online, &request.cpus);
+    let threads = facts.tasks.iter().filter(|task| task.movable && !follows_interrupt(task, cpus));
+    let narrow = threads.clone().filter(|task| task.cpus != *online);
+    plan.guarded = narrow.map(|task| affinity(task, online, cpus)).collect();
+    let here = threads.filter(|task| !task.cpus.intersection(cpus).is_empty());
+    plan.moved = here.map(|task| affinity(task, online, cpus)).collect();
+    if request.kind == PartitionKind::Isolated && cpus.len() > 1 {
+        let text = "the scheduler does not spread threads over isolated CPUs: the program pins its threads \
+                    itself, or give --balance";
+        plan.notes.push(text.to_owned());
+    }
+    plan
+}
+
+impl Plan {
+    /// The steps that will be taken as far as is known now: with the partition, if it is to be.
+    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+        let threads = if self.partition.is_empty() { &self.moved } else { &self.guarded };
+        self.first.iter().chain(threads).chain(&self.partition).chain(&self.last)
+    }
+}
+
+/// A threaded handler goes where its interrupt goes (`kernel/irq/manage.c: irq_thread_check_affinity`).
+fn follows_interrupt(task: &Task, isolated: &CpuList) -> bool {
+    task.kernel && task.comm.starts_with("irq/") && !task.cpus.intersection(isolated).is_empty()
+}
+
+fn affinity(task: &Task, online: &CpuList, isolated: &CpuList) -> Step {
+    let change = Change::Affinity {
+        tid: task.id.tid,
+        start: task.id.start,
+        comm: task.comm.clone(),
+        old: task.cpus.clone(),
+        new: without(&task.cpus, online, isolated),
+    };
+    Step { subject: Subject::Threads, change }
+}
+
+/// Those of `cpus` that are not isolated; where that is none, all that are not.
+fn without(cpus: &CpuList, online: &CpuList, isolated: &CpuList) -> CpuList {
+    let rest = cpus.difference(isolated);
+    if rest.is_empty() { online.difference(isolated) } else { rest }
+}
+
+fn setting(file: &SettingFile, facts: &Facts, request: &Request) -> Option<Change> {
+    let (value, isolated) = (file.value.as_str(), &request.cpus);
+    let mut via = None;
+    let fixed = |new: &str| (value != new).then(|| new.to_owned());
+    let new = match file.subject {
+        Subject::VmStat if value.parse::<u32>().is_ok_and(|seconds| seconds > 120) => None,
+        Subject::VmStat => fixed(VM_STAT_INTERVAL),
+        Subject::NumaBalancing | Subject::MachineCheck => fixed("0"),
+        Subject::Rcu => fixed("1"),
+        // A real-time program that never sleeps would starve the kernel's own threads on its CPU.
+        Subject::FairServer if request.realtime => None,
+        Subject::FairServer => fixed("0"),
+        Subject::IdleStates => idle_latency(value, request.idle_latency_us),
+        Subject::PacketSteering => {
+            let cpus = file.format.cpus(value)?;
+            let rest = cpus.difference(isolated);
+            (rest != cpus).then(|| file.format.of(&rest))
+        }
+        _ => {
+            let cpus = file.format.cpus(value)?;
+            let new = without(&cpus, &facts.online, isolated);
+            if file.subject == Subject::Interrupts {
+                via = behind(file, isolated);
+            }
+            // Kernels before 6.12 widen the affinity of unbound workers when a partition goes, and it
+            // cannot be set; writing another mask and then the old one has them made anew.
+            if is_workqueue_root(&file.path) && new == cpus && facts.kernel < (6, 12) {
+                via = Some(file.format.of(&facts.online));
+            }
+            (new != cpus || via.is_some()).then(|| file.format.of(&new))
+        }
+    };
+    let new = new?;
+    Some(Change::Setting { path: file.path.clone(), format: file.format, old: value.to_owned(), new, via })
+}
+
+/// An interrupt that went to an isolated CPU is sent there again before its old mask is written,
+/// under which it then stays (`arch/x86/kernel/apic/vector.c: assign_vector_locked`).
+fn behind(file: &SettingFile, isolated: &CpuList) -> Option<String> {
+    let target = file.behind.as_ref()?;
+    let cpus: CpuList = target.parse().ok()?;
+    (!cpus.intersection(isolated).is_empty()).then(|| target.clone())
+}
+
+fn is_workqueue_root(path: &Path) -> bool {
+    path == Path::new("/sys/devices/virtual/workqueue/cpumask")
+}
+
+/// `pm_qos_resume_latency_us` is 0 for no limit and `n/a` for no latency at all.
+fn idle_latency(value: &str, limit: u32) -> Option<String> {
+    let stricter = match value {
+        "n/a" => true,
+        value => value.parse().is_ok_and(|now: u32| now != 0 && now <= limit),
+    };
+    (limit != 0 && !stricter).then(|| limit.to_string())
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Puts a machine back as its journal says it was. May be done again and again, also after it was
+//! stopped half-way.
+
+use crate::affinity::{After, Remembered, after, to_adopt};
+use crate::journal::{Header, Journal, JournalError, Record};
+use crate::system::{Live, System, TaskId};
+use crate::{Change, Format, Verdict, judge};
+use dyntick_model::CpuList;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+/// What putting back did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Restored {
+    /// What was put back.
+    pub restored: u64,
+    /// What was as before already.
+    pub already: u64,
+    /// What someone else has set meanwhile, and was left: what, and its value.
+    pub theirs: Vec<(String, String)>,
+    /// What is no longer there: a thread that has ended, an interrupt that was freed.
+    pub gone: u64,
+    /// What could not be put back: what, and why. It stays in the journal.
+    pub failed: Vec<(String, String)>,
+    /// Processes of the command that had not ended, and are no longer isolated.
+    pub released: u64,
+}
+
+/// Puts back what the journal tells, and removes it; what fails stays in it. None where it tells nothing.
+pub fn restore<S: System>(system: &mut S, mut journal: Journal) -> Result<Option<Restored>, JournalError> {
+    let Some((header, records)) = journal.read()? else {
+        journal.remove()?;
+        return Ok(None);
+    };
+    let mut restorer = Restorer::new(system, &header, &records);
+    restorer.adopt(&mut journal)?;
+    let mut left = Vec::new();
+    for record in records.iter().rev() {
+        let failed = restorer.restored.failed.len();
+        match record {
+            Record::Change { change, .. } => restorer.undo(change),
+            Record::Adopt { .. } => {}
+        }
+        if restorer.restored.failed.len() > failed {
+            left.push(record.clone());
+        }
+    }
+    restorer.settle_adopted();
+    restorer.widen_newcomers();
+    let restored = restorer.restored;
+    left.reverse();
+    match left.is_empty() {
+        true => journal.remove()?,
+        false => journal.rewrite(&header, &left)?,
+    }
+    Ok(Some(restored))
+}
+
+/// Puts back what a killed dyntick has left on this machine, if there is such, and no other dyntick is
+/// at it. Needs no privilege where there is nothing to do.
+pub fn restore_leftover() -> Result<Option<Restored>, JournalError> {
+    let path = Journal::default_path();
+    if !path.exists() {
+        return Ok(None);
+    }
+    match Journal::take_of_dead(&path) {
+        Ok(journal) => restore(&mut Live, journal),
+        Err(JournalError::Taken(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+struct Restorer<'a, S> {
+    system: &'a mut S,
+    header: &'a Header,
+    remembered: Remembered,
+    /// What others have set, by thread.
+    adopted: BTreeMap<TaskId, (String, CpuList)>,
+    /// Whether the partition is still there.
+    partition: bool,
+    /// Whether threads were moved one by one.
+    moved: bool,
+    restored: Restored,
+}
+
+impl<'a, S: System> Restorer<'a, S> {
+    fn new(system: &'a mut S, header: &'a Header, records: &[Record]) -> Self {
+        let mut restorer = Self {
+            system,
+            header,
+            remembered: Remembered::new(),
+            adopted: Default::default(),
+            partition: false,
+            moved: false,
+            restored: Restored::default(),
+        };
+        for record in records {
+            match record {
+                Record::Change { change: Change::Affinity { tid, start, old, new, .. }, .. } => {
+                    let id = TaskId { tid: *tid, start: *start };
+                    restorer.remembered.insert(id, (old.clone(), new.clone()));
+                    restorer.moved = true;
+                }
+                Record::Change { change: Change::Partition { folder, .. }, .. } => {
+                    // The affinities before it are remembered only; those after it, instead of it.
+                    restorer.moved = false;
+                    restorer.partition = restorer.system.read(&folder.join("cgroup.procs")).is_ok();
+                }
+                Record::Adopt { tid, start, comm, cpus } => {
+                    let id = TaskId { tid: *tid, start: *start };
+                    restorer.adopted.insert(id, (comm.clone(), cpus.clone()));
+                }
+                Record::Change { .. } => {}
+            }
+        }
+        restorer
+    }
+
+    /// Before the partition goes, and the kernel wipes out what others have set.
+    fn adopt(&mut self, journal: &mut Journal) -> Result<(), JournalError> {
+        if !self.partition {
+            return Ok(());
+        }
+        let tasks = self.system.tasks();
+        for task in to_adopt(&tasks, &self.remembered, &self.header.online, &self.header.cpus) {
+            journal.append(&Record::adopt(&task))?;
+            self.adopted.insert(task.id, (task.comm, task.cpus));
+        }
+        Ok(())
+    }
+
+    fn undo(&mut self, change: &Change) {
+        match change {
+            Change::Setting { path, format, old, new, via } => {
+                self.undo_setting(path, *format, old, new, via.as_deref())
+            }
+            Change::Affinity { tid, start, comm, .. } => {
+                self.undo_affinity(TaskId { tid: *tid, start: *start }, comm)
+            }
+            Change::Controller { path } => self.undo_controller(path),
+            Change::Partition { folder, origin, .. } => self.undo_partition(folder, origin),
+            Change::Folders { prefix } => self.remove_all(prefix),
+        }
+    }
+
+    fn undo_setting(&mut self, path: &Path, format: Format, old: &str, new: &str, via: Option<&str>) {
+        let now = match self.system.read(path) {
+            Ok(now) => now,
+            Err(error) => return self.done(&path.display().to_string(), Err(error)),
+        };
+        match judge(format, old, new, via, &now) {
+            Verdict::Already => self.restored.already += 1,
+            Verdict::Theirs(value) => self.restored.theirs.push((path.display().to_string(), value)),
+            Verdict::Write(way) => {
+                let written = way.iter().try_for_each(|value| self.system.write(path, value));
+                self.done(&path.display().to_string(), written);
+            }
+        }
+    }
+
+    fn undo_affinity(&mut self, id: TaskId, comm: &str) {
+        if self.adopted.contains_key(&id) {
+            return;
+        }
+        let (Some(now), Some(known)) = (self.system.cpus_of(id), self.remembered.get(&id)) else {
+            self.restored.gone += 1;
+            return;
+        };
+        let name = format!("{comm} [{}]", id.tid);
+        match after(&now, known, &self.header.online, &self.header.cpus) {
+            After::Right => self.restored.already += 1,
+            After::Theirs => self.restored.theirs.push((name, now.to_string())),
+            After::Set(cpus) => {
+                let set = self.system.set_affinity(id, &cpus);
+                self.done(&name, set);
+            }
+        }
+    }
+
+    fn undo_controller(&mut self, path: &Path) {
+        let Ok(now) = self.system.read(path) else { return self.restored.gone += 1 };
+        if !now.split_ascii_whitespace().any(|word| word == "cpuset") {
+            return self.restored.already += 1;
+        }
+        let root = path.parent().unwrap_or(path);
+        let used = |group: &Path| {
+            let text = self.system.read(&group.join("cpuset.cpus")).unwrap_or_default();
+            !text.trim().is_empty()
+        };
+        match self.system.folders(root).into_iter().find(|group| used(group)) {
+            // Without the controller it would lose what it was given meanwhile.
+            Some(user) => {
+                self.restored
+                    .theirs
+                    .push((path.display().to_string(), format!("cpuset, for {}", user.display())));
+            }
+            None => {
+                let written = self.system.write(path, "-cpuset");
+                self.done(&path.display().to_string(), written);
+            }
+        }
+    }
+
+    fn undo_partition(&mut self, folder: &Path, origin: &Path) {
+        if self.system.read(&folder.join("cgroup.procs")).is_err() {
+            return self.restored.already += 1;
+        }
+        let result = self.empty(folder, origin).and_then(|()| self.system.remove_folder(folder));
+        if result.is_err() {
+            // At least the CPUs are for all again.
+            let _ = self.system.write(&folder.join("cpuset.cpus.partition"), "member");
+        }
+        self.done(&folder.display().to_string(), result);
+    }
+
+    /// Moves all that is in a group, and in groups in it, back to where the command came from.
+    fn empty(&mut self, group: &Path, origin: &Path) -> io::Result<()> {
+        for inner in self.system.folders(group) {
+            self.empty(&inner, origin)?;
+            self.system.remove_folder(&inner)?;
+        }
+        let home = origin.join("cgroup.procs");
+        let home = if self.system.read(&home).is_ok() {
+            home
+        } else {
+            // Its group is gone: to the root of all, where there is always room.
+            let groups = group.ancestors().map(|group| group.join("cgroup.procs"));
+            groups.filter(|procs| self.system.read(procs).is_ok()).last().unwrap_or(home)
+        };
+        // What forks while it is moved needs another turn.
+        for _ in 0..ROUNDS {
+            let members = self.system.read(&group.join("cgroup.procs"))?;
+            if members.trim().is_empty() {
+                return Ok(());
+            }
+            for member in members.lines() {
+                match self.system.write(&home, member) {
+                    Ok(()) => self.restored.released += 1,
+                    Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What others have set, and the partition wiped out when it went.
+    fn settle_adopted(&mut self) {
+        for (id, (comm, cpus)) in std::mem::take(&mut self.adopted) {
+            let Some(now) = self.system.cpus_of(id) else { continue };
+            let name = format!("{comm} [{}]", id.tid);
+            if self.remembered.contains_key(&id) {
+                self.restored.theirs.push((name.clone(), cpus.to_string()));
+            }
+            if now == self.header.online && now != cpus {
+                let set = self.system.set_affinity(id, &cpus);
+                self.done(&name, set);
+            }
+        }
+    }
+
+    /// Where threads were moved one by one, those that they have started since have inherited that.
+    fn widen_newcomers(&mut self) {
+        if !self.moved {
+            return;
+        }
+        let left = self.header.online.difference(&self.header.cpus);
+        for task in self.system.tasks() {
+            let is_new = task.id.start >= self.header.start && !self.remembered.contains_key(&task.id);
+            if is_new && !task.kernel && task.movable && task.cpus == left {
+                let set = self.system.set_affinity(task.id, &self.header.online);
+                self.done(&format!("{} [{}]", task.comm, task.id.tid), set);
+            }
+        }
+    }
+
+    fn remove_all(&mut self, prefix: &Path) {
+        let (Some(parent), Some(name)) = (prefix.parent(), prefix.file_name()) else { return };
+        let name = name.as_encoded_bytes();
+        let ours = |path: &Path| path.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(name));
+        for folder in self.system.folders(parent).into_iter().filter(|path| ours(path)) {
+            let removed = self.system.remove_folder(&folder);
+            self.done(&folder.display().to_string(), removed);
+        }
+    }
+
+    fn done(&mut self, name: &str, result: io::Result<()>) {
+        match result {
+            Ok(()) => self.restored.restored += 1,
+            Err(error) if is_gone(&error) => self.restored.gone += 1,
+            Err(error) => self.restored.failed.push((name.to_owned(), error.to_string())),
+        }
+    }
+}
+
+/// How often a group is emptied before it is given up.
+const ROUNDS: u32 = 1000;
+
+/// An interrupt was freed, a device or a CPU taken out, a thread has ended.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENODEV | libc::ESRCH))
+}

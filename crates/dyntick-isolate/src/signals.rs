@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Signals to this process while it isolates: they end it in order, and reach the command.
+
+use std::sync::atomic::{AtomicI32, Ordering};
+
+static RECEIVED: AtomicI32 = AtomicI32::new(0);
+static COMMAND: AtomicI32 = AtomicI32::new(0);
+
+/// From now on the signals that would end this process are kept, and passed on to the command.
+/// Those that were ignored when it began stay so, as under `nohup`.
+pub(crate) fn keep() {
+    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: both structures live across the calls; the handler does only what a handler may.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &mut action);
+            if action.sa_sigaction == libc::SIG_IGN {
+                continue;
+            }
+            action.sa_sigaction = handle as extern "C" fn(_, _, _) as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+            libc::sigaction(signal, &action, std::ptr::null_mut());
+        }
+    }
+}
+
+/// The first signal that came, if any did.
+pub fn received() -> Option<i32> {
+    Some(RECEIVED.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
+}
+
+/// Passes signals on to this process; to none from now on with 0.
+pub(crate) fn pass_on_to(pid: i32) {
+    COMMAND.store(pid, Ordering::SeqCst);
+    // One that came just before.
+    if let (Some(signal), true) = (received(), pid != 0) {
+        // SAFETY: a system call.
+        unsafe { libc::kill(pid, signal) };
+    }
+}
+
+extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    let _ = RECEIVED.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
+    let command = COMMAND.load(Ordering::SeqCst);
+    // What the terminal sends goes to its whole foreground group, so to the command already.
+    // SAFETY: the kernel gives a valid structure; kill(2) may be called in a handler.
+    unsafe {
+        if command != 0 && (*info).si_code <= 0 {
+            libc::kill(command, signal);
+        }
+    }
+}

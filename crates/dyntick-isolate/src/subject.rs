@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is changed, in words: why, and what it takes.
+
+use serde::{Deserialize, Serialize};
+
+/// A group of changes with one purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subject {
+    /// The cpuset partition.
+    Partition,
+    /// Threads.
+    Threads,
+    /// Interrupts of devices.
+    Interrupts,
+    /// Unbound work items.
+    Workqueues,
+    /// The lockup watchdogs.
+    Watchdog,
+    /// Folding of the statistics of virtual memory.
+    VmStat,
+    /// Balancing of memory between NUMA nodes.
+    NumaBalancing,
+    /// Polling for corrected machine checks.
+    MachineCheck,
+    /// Receive packet steering.
+    PacketSteering,
+    /// Idle states.
+    IdleStates,
+    /// The deadline server of the fair class.
+    FairServer,
+    /// Expedited grace periods.
+    Rcu,
+    /// The recording that makes the proof.
+    Trace,
+}
+
+impl Subject {
+    /// A short name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Subject::Partition => "cpuset partition",
+            Subject::Threads => "threads",
+            Subject::Interrupts => "device interrupts",
+            Subject::Workqueues => "workqueues",
+            Subject::Watchdog => "watchdogs",
+            Subject::VmStat => "vm statistics",
+            Subject::NumaBalancing => "NUMA balancing",
+            Subject::MachineCheck => "machine checks",
+            Subject::PacketSteering => "packet steering",
+            Subject::IdleStates => "idle states",
+            Subject::FairServer => "fair server",
+            Subject::Rcu => "RCU",
+            Subject::Trace => "recording",
+        }
+    }
+
+    /// Why it is changed. Sources are in the book, `isolate.md`.
+    pub fn why(self) -> &'static str {
+        match self {
+            Subject::Partition => "nothing else is scheduled here, and nothing is balanced to here",
+            Subject::Threads => "what may move runs on the other CPUs",
+            Subject::Interrupts => "devices interrupt the other CPUs",
+            Subject::Workqueues => "unbound work items, writeback's among them, run on the other CPUs",
+            Subject::Watchdog => "no watchdog timer (every 4 s) and no watchdog NMI here",
+            Subject::VmStat => "per-CPU counters are folded every 120 s only",
+            Subject::NumaBalancing => "no page faults and no TLB flushes to find where memory is used",
+            Subject::MachineCheck => "no timer that polls for corrected errors (every 300 s)",
+            Subject::PacketSteering => "packets are processed on the other CPUs",
+            Subject::IdleStates => "a wake-up does not wait for a deep idle state to be left",
+            Subject::FairServer => "from 6.12 on its timer brings the tick back once a second",
+            Subject::Rcu => "expedited grace periods interrupt CPUs; ordinary ones wait for them",
+            Subject::Trace => "the proof: what interrupts these CPUs is recorded",
+        }
+    }
+
+    /// Who may change it.
+    pub fn needs(self) -> &'static str {
+        match self {
+            Subject::Partition => "root, or a control group delegated to you; moving tasks: CAP_SYS_NICE",
+            Subject::Threads => "CAP_SYS_NICE for threads of others",
+            Subject::Watchdog | Subject::VmStat | Subject::NumaBalancing => "root (sysctl)",
+            _ => "root, or CAP_DAC_OVERRIDE",
+        }
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The few things that are done to a machine, so that a test can stand in for one that dies.
+
+use dyntick_model::CpuList;
+use rustix::process::Pid;
+use rustix::thread::CpuSet;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::Path;
+
+/// Names one thread for good: numbers are used again, a number and a start are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TaskId {
+    /// Its number.
+    pub tid: i32,
+    /// When it started, clock ticks since boot.
+    pub start: u64,
+}
+
+/// A thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Which.
+    pub id: TaskId,
+    /// Its name.
+    pub comm: String,
+    /// Where it may run: those of its CPUs that are online.
+    pub cpus: CpuList,
+    /// Whether it is a thread of the kernel (`PF_KTHREAD`).
+    pub kernel: bool,
+    /// Whether its affinity can be set (not `PF_NO_SETAFFINITY`).
+    pub movable: bool,
+}
+
+/// A machine, as far as isolating needs it.
+pub trait System {
+    /// The text of a file.
+    fn read(&self, path: &Path) -> io::Result<String>;
+    /// Writes to a file that exists, in one go.
+    fn write(&mut self, path: &Path, text: &str) -> io::Result<()>;
+    /// Makes a folder.
+    fn make_folder(&mut self, path: &Path) -> io::Result<()>;
+    /// Removes a folder; the kernel removes what is in it.
+    fn remove_folder(&mut self, path: &Path) -> io::Result<()>;
+    /// The folders in a folder.
+    fn folders(&self, path: &Path) -> Vec<std::path::PathBuf>;
+    /// All threads.
+    fn tasks(&self) -> Vec<Task>;
+    /// Where a thread may run; none where it has ended.
+    fn cpus_of(&self, id: TaskId) -> Option<CpuList>;
+    /// Sets the affinity of a thread. `ESRCH` where it is gone.
+    fn set_affinity(&mut self, id: TaskId, cpus: &CpuList) -> io::Result<()>;
+}
+
+/// This machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Live;
+
+impl System for Live {
+    fn read(&self, path: &Path) -> io::Result<String> {
+        std::fs::read_to_string(path)
+    }
+
+    fn write(&mut self, path: &Path, text: &str) -> io::Result<()> {
+        use std::io::Write;
+        std::fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
+    }
+
+    fn make_folder(&mut self, path: &Path) -> io::Result<()> {
+        std::fs::create_dir(path)
+    }
+
+    fn remove_folder(&mut self, path: &Path) -> io::Result<()> {
+        std::fs::remove_dir(path)
+    }
+
+    fn folders(&self, path: &Path) -> Vec<std::path::PathBuf> {
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|e| e.path()).collect()
+    }
+
+    fn tasks(&self) -> Vec<Task> {
+        let numbers = |path: &str| {
+            let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+            let names = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+            names.collect::<Vec<i32>>()
+        };
+        let threads = numbers("/proc").into_iter().flat_map(|pid| numbers(&format!("/proc/{pid}/task")));
+        threads.filter_map(task).collect()
+    }
+
+    fn cpus_of(&self, id: TaskId) -> Option<CpuList> {
+        task(id.tid).filter(|task| task.id == id).map(|task| task.cpus)
+    }
+
+    fn set_affinity(&mut self, id: TaskId, cpus: &CpuList) -> io::Result<()> {
+        // The number may have passed on to another thread.
+        if stat(id.tid).is_none_or(|stat| stat.start != id.start) {
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
+        let mut set = CpuSet::new();
+        cpus.iter().for_each(|cpu| set.set(cpu as usize));
+        Ok(rustix::thread::sched_setaffinity(Pid::from_raw(id.tid), &set)?)
+    }
+}
+
+fn task(tid: i32) -> Option<Task> {
+    /// `include/linux/sched.h`.
+    const PF_KTHREAD: u64 = 0x0020_0000;
+    const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
+    let Stat { comm, flags, start } = stat(tid)?;
+    let set = rustix::thread::sched_getaffinity(Pid::from_raw(tid)).ok()?;
+    let cpus = (0..CpuSet::MAX_CPU as u32).filter(|cpu| set.is_set(*cpu as usize)).collect();
+    Some(Task {
+        id: TaskId { tid, start },
+        comm,
+        cpus,
+        kernel: flags & PF_KTHREAD != 0,
+        movable: flags & PF_NO_SETAFFINITY == 0,
+    })
+}
+
+/// When this process started, clock ticks since boot.
+pub(crate) fn own_start() -> u64 {
+    stat(std::process::id() as i32).map_or(0, |stat| stat.start)
+}
+
+struct Stat {
+    comm: String,
+    flags: u64,
+    start: u64,
+}
+
+/// From `/proc/TID/stat`, see proc_pid_stat(5): comm is field 2, flags 9, starttime 22.
+fn stat(tid: i32) -> Option<Stat> {
+    let text = std::fs::read_to_string(format!("/proc/{tid}/stat")).ok()?;
+    // A name may hold blanks and brackets; the last bracket ends it.
+    let (head, tail) = text.rsplit_once(')')?;
+    let comm = head.split_once('(')?.1.to_owned();
+    let fields: Vec<&str> = tail.split_ascii_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3)?.parse().ok();
+    Some(Stat { comm, flags: field(9)?, start: field(22)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_this_thread_and_the_kernels() {
+        let tasks = Live.tasks();
+        let own = rustix::thread::gettid().as_raw_nonzero().get();
+        let this = tasks.iter().find(|task| task.id.tid == own).unwrap();
+        assert!(!this.kernel && this.movable && !this.cpus.is_empty());
+        // Setting what is set changes nothing; a thread of this number that started at another time is gone.
+        Live.set_affinity(this.id, &this.cpus).unwrap();
+        let other = TaskId { start: this.id.start + 1, ..this.id };
+        assert_eq!(Live.set_affinity(other, &this.cpus).unwrap_err().raw_os_error(), Some(libc::ESRCH));
+    }
+}

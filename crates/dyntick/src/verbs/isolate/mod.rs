@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick isolate`: CPUs made quiet for the time of a command.
+
+mod changes;
+mod proof;
+mod report;
+
+use crate::output;
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use dyntick_isolate::apply::ApplyError;
+use dyntick_isolate::{
+    Facts, IsolateError, Isolation, Journal, JournalError, Live, PartitionKind, Placement, Request, Restored,
+    Running, find, plan, received, restore,
+};
+use dyntick_model::CpuList;
+use proof::Proof;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, ExitStatus};
+
+/// What may be said to `isolate`.
+#[derive(Args)]
+#[command(after_help = "The command runs with this process's user, environment and terminal, and its exit \
+    status is passed on. Under sudo it therefore runs as root; `-- runuser -u NAME -- COMMAND` changes that.")]
+pub struct Arguments {
+    /// The CPUs to isolate, as 3 or 2-3,6
+    #[arg(short = 'C', long, value_name = "LIST", required_unless_present = "restore")]
+    cpus: Option<CpuList>,
+    /// Print each change and make none
+    #[arg(long)]
+    dry_run: bool,
+    /// Put back what a killed dyntick has left
+    #[arg(long, conflicts_with_all = ["cpus", "command", "dry_run"])]
+    restore: bool,
+    /// Run the command under SCHED_FIFO with this priority
+    #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u32).range(1..=99))]
+    fifo: Option<u32>,
+    /// Let the scheduler spread the command's threads over the CPUs
+    #[arg(long)]
+    balance: bool,
+    /// The longest wake-up from an idle state of these CPUs, in microseconds; 0 leaves idle states alone
+    #[arg(long, value_name = "US", default_value_t = 2)]
+    idle_latency: u32,
+    /// End with status 1 if the CPUs were interrupted more often than this
+    #[arg(long, value_name = "N")]
+    max_interruptions: Option<u64>,
+    /// Print JSON: the plan with --dry-run, else the report
+    #[arg(long)]
+    json: bool,
+    /// Write the report to this file
+    #[arg(short = 'o', long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The command
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// Isolates, runs, tells, and puts everything back. The status is the command's.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if arguments.restore {
+        return put_back(arguments.json);
+    }
+    let request = request(arguments)?;
+    if arguments.dry_run {
+        let facts = Facts::read(&Live, &request.cpus)?;
+        changes::print(&plan(&facts, &request), &request, arguments.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Some(program) = arguments.command.first() else {
+        bail!("isolate runs a command: dyntick isolate -C {} -- COMMAND", request.cpus);
+    };
+    if let Err(error) = find(program) {
+        return Ok(not_started(program, &error));
+    }
+    let own = std::env::current_exe().context("find this program")?;
+    match Isolation::begin(&request, &arguments.command, &own) {
+        Ok(isolation) => isolated(arguments, &request, isolation),
+        // Dropping what was begun has put it back.
+        Err(IsolateError::Apply(ApplyError::Stopped)) => {
+            eprintln!("dyntick: {}", ApplyError::Stopped);
+            Ok(ExitCode::from(128 + received().unwrap_or_default() as u8))
+        }
+        Err(IsolateError::Journal(JournalError::File { path, source }))
+            if source.kind() == ErrorKind::PermissionDenied =>
+        {
+            eprintln!(
+                "dyntick: without root no setting of the machine is changed ({}: {source}):",
+                path.display()
+            );
+            report::without_root(&plan(&Facts::read(&Live, &request.cpus)?, &request));
+            only_pinned(arguments, &request)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn request(arguments: &Arguments) -> Result<Request> {
+    let cpus = arguments.cpus.clone().unwrap_or_default();
+    let online = Facts::online(&Live)?;
+    if cpus.is_empty() {
+        bail!("-C names no CPU");
+    }
+    let absent = cpus.difference(&online);
+    if !absent.is_empty() {
+        bail!("CPU {absent} is not online; online are {online}");
+    }
+    if online.is_subset(&cpus) {
+        bail!(
+            "all CPUs that are online ({online}) would be isolated: leave at least one for everything else"
+        );
+    }
+    let kind = if arguments.balance { PartitionKind::Root } else { PartitionKind::Isolated };
+    let (realtime, idle_latency_us) = (arguments.fifo.is_some(), arguments.idle_latency);
+    Ok(Request { cpus, kind, realtime, idle_latency_us })
+}
+
+fn isolated(arguments: &Arguments, request: &Request, mut isolation: Isolation) -> Result<ExitCode> {
+    report::refusals(&isolation);
+    isolation.announce(dyntick_observe::trace::TraceSession::own_folders())?;
+    let start = || isolation.start(&arguments.command, arguments.fifo);
+    let (proof, ended) = observed(arguments, request, start)?;
+    let held = isolation.partition_holds();
+    let applied = std::mem::take(&mut isolation.applied);
+    let restored = isolation.end()?;
+    finish(arguments, ended, |status| {
+        report::Report::new(request, &arguments.command, status, &applied, held, proof, restored)
+    })
+}
+
+/// Without root: the command on its CPUs, and what can be told of them.
+fn only_pinned(arguments: &Arguments, request: &Request) -> Result<ExitCode> {
+    let placement = Placement { cpus: request.cpus.clone(), partition: None, fifo: arguments.fifo };
+    let (proof, ended) = observed(arguments, request, || Running::start(&arguments.command, &placement))?;
+    finish(arguments, ended, |status| {
+        let (applied, restored) = Default::default();
+        report::Report::new(request, &arguments.command, status, &applied, None, proof, restored)
+    })
+}
+
+fn observed(
+    arguments: &Arguments,
+    request: &Request,
+    start: impl FnOnce() -> std::io::Result<Running>,
+) -> Result<(Proof, std::io::Result<ExitStatus>)> {
+    let words: Vec<String> =
+        arguments.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    proof::see(&request.cpus, &words, |begun| {
+        let running = start()?;
+        begun();
+        running.wait()
+    })
+}
+
+fn finish(
+    arguments: &Arguments,
+    ended: std::io::Result<ExitStatus>,
+    report: impl FnOnce(ExitStatus) -> report::Report,
+) -> Result<ExitCode> {
+    let status = match ended {
+        Ok(status) => status,
+        Err(error) => return Ok(not_started(&arguments.command[0], &error)),
+    };
+    let report = report(status);
+    report.write(arguments.json, arguments.output.as_deref())?;
+    Ok(code(status, arguments.max_interruptions.is_some_and(|most| report.interruptions() > most)))
+}
+
+/// As a shell tells it; 1 where the command succeeded and its CPUs were not quiet.
+fn code(status: ExitStatus, disturbed: bool) -> ExitCode {
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
+    ExitCode::from(if code == 0 { u8::from(disturbed) } else { code as u8 })
+}
+
+/// As env(1), chrt(1) and others do.
+fn not_started(program: &OsString, error: &std::io::Error) -> ExitCode {
+    eprintln!("dyntick: cannot run {}: {error}", Path::new(program).display());
+    ExitCode::from(if error.kind() == ErrorKind::NotFound { 127 } else { 126 })
+}
+
+fn put_back(json: bool) -> Result<ExitCode> {
+    let path = Journal::default_path();
+    let restored = match path.exists() {
+        true => restore(&mut Live, Journal::take_of_dead(&path)?)?,
+        false => None,
+    };
+    if json {
+        output::json(&restored.clone().unwrap_or_default())?;
+    } else {
+        match &restored {
+            Some(restored) => report::restored(restored, &mut |line| eprintln!("{line}")),
+            None => eprintln!("dyntick: nothing to put back"),
+        }
+    }
+    let failed = restored.is_some_and(|restored| !restored.failed.is_empty());
+    Ok(ExitCode::from(u8::from(failed)))
+}
+
+/// Before any other verb looks at the machine: what a killed isolate has left goes.
+pub fn put_leftover_back() {
+    match dyntick_isolate::restore_leftover() {
+        Ok(None) => {}
+        Ok(Some(restored)) => tell(&restored, "put back what a killed isolate had left"),
+        Err(error) => eprintln!(
+            "dyntick: a killed isolate has left settings behind ({error}); `dyntick isolate --restore` as root puts them back"
+        ),
+    }
+}
+
+/// The guardian of an isolate that was killed.
+pub fn guard(lock: &str) -> Result<ExitCode> {
+    if let Some(restored) = dyntick_isolate::guard(lock.parse()?)? {
+        tell(&restored, "isolate was killed; its guardian has put everything back");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn tell(restored: &Restored, what: &str) {
+    eprintln!("dyntick: {what} ({} settings)", restored.restored);
+    report::exceptions(restored, &mut |line| eprintln!("{line}"));
+}
