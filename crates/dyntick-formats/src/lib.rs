@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Files of other tools: Parquet tables of observations out, what cyclictest printed in.
+//! Files of other tools: Parquet tables of observations and SARIF findings out, what cyclictest printed in.
 
 pub mod cyclictest;
 mod observations;
+mod sarif;
 
 pub use observations::{Observation, ObservationError, read_parquet, write_parquet};
+pub use sarif::sarif;

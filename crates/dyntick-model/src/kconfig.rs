@@ -3,6 +3,22 @@
 
 use std::collections::BTreeMap;
 
+/// Parameters that a kernel without the option ignores silently. Read in
+/// `kernel/time/tick-sched.c`, `kernel/rcu/tree_nocb.h`, `kernel/rcu/tree.c`,
+/// `kernel/sched/isolation.c`, `kernel/sched/core.c`, `kernel/sched/psi.c` and
+/// `kernel/irq/manage.c` of 6.1 and 6.12.
+pub const PARAMETER_OPTIONS: [(&str, &str); 9] = [
+    ("nohz_full", "NO_HZ_FULL"),
+    ("rcu_nocbs", "RCU_NOCB_CPU"),
+    ("rcu_nocb_poll", "RCU_NOCB_CPU"),
+    ("rcutree.enable_rcu_lazy", "RCU_LAZY"),
+    ("isolcpus", "CPU_ISOLATION"),
+    ("preempt", "PREEMPT_DYNAMIC"),
+    ("psi", "PSI"),
+    ("threadirqs", "IRQ_FORCED_THREADING"),
+    ("nohz", "NO_HZ_COMMON"),
+];
+
 /// The options of one kernel, without their `CONFIG_` prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelConfig(BTreeMap<String, String>);

@@ -15,6 +15,6 @@ pub use cmdline::{CommandLine, Isolation};
 pub use cpulist::{CpuList, CpuListError};
 pub use event::{Event, EventKind, Softirq, Symbol, Vector};
 pub use idle::{Basis, IdleState, IdleTable, Machine, MeasuredExit, PackageState, Power};
-pub use kconfig::KernelConfig;
+pub use kconfig::{KernelConfig, PARAMETER_OPTIONS};
 pub use tick::{TickDependency, UnknownDependency};
 pub use version::{KernelVersion, KernelVersionError};

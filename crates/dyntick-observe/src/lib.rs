@@ -8,4 +8,5 @@ pub mod cpuidle;
 pub mod facts;
 pub mod interrupts;
 pub mod live;
+pub mod snapshot;
 pub mod trace;

@@ -2,7 +2,7 @@
 //! Whether a kernel can do what a case asks of it, told before anything boots.
 
 use super::Case;
-use dyntick_model::{CpuList, KernelConfig};
+use dyntick_model::{CpuList, KernelConfig, PARAMETER_OPTIONS};
 
 /// What a case may ask for, the option that must be there for it, and a kernel that has it.
 struct Need {
@@ -15,21 +15,8 @@ const fn need(asked: &'static str, option: &'static str, kernel: &'static str) -
     Need { asked, option, kernel }
 }
 
-/// Parameters that a kernel without the option ignores silently. Read in
-/// `kernel/time/tick-sched.c`, `kernel/rcu/tree_nocb.h`, `kernel/rcu/tree.c`,
-/// `kernel/sched/isolation.c`, `kernel/sched/core.c`, `kernel/sched/psi.c` and
-/// `kernel/irq/manage.c` of 6.1 and 6.12; the kernels by their configuration files.
-const PARAMETERS: [Need; 9] = [
-    need("nohz_full", "NO_HZ_FULL", "debian:6.12"),
-    need("rcu_nocbs", "RCU_NOCB_CPU", "debian:6.12"),
-    need("rcu_nocb_poll", "RCU_NOCB_CPU", "debian:6.12"),
-    need("rcutree.enable_rcu_lazy", "RCU_LAZY", "debian:6.12"),
-    need("isolcpus", "CPU_ISOLATION", "debian:6.12"),
-    need("preempt", "PREEMPT_DYNAMIC", "debian:6.12"),
-    need("psi", "PSI", "debian:6.12"),
-    need("threadirqs", "IRQ_FORCED_THREADING", "debian:6.12"),
-    need("nohz", "NO_HZ_COMMON", "debian:6.12"),
-];
+/// A kernel that has all options that parameters need.
+const HAS_ALL: &str = "debian:6.12";
 
 /// Systems of trace events that only some kernels have (`kernel/rcu/Kconfig.debug`,
 /// `kernel/trace/Kconfig`).
@@ -84,7 +71,8 @@ fn lack(case: &Case, what: &str, need: &Need) -> String {
 
 fn parameters(case: &Case, config: &KernelConfig) -> Vec<String> {
     let mut problems = Vec::new();
-    for need in PARAMETERS.iter().filter(|need| !config.is_enabled(need.option)) {
+    let needs = PARAMETER_OPTIONS.map(|(asked, option)| need(asked, option, HAS_ALL));
+    for need in needs.iter().filter(|need| !config.is_enabled(need.option)) {
         if let Some(value) = case.append.get(need.asked) {
             problems.push(lack(case, &format!("'{}' does nothing", written(need.asked, value)), need));
         }
@@ -92,7 +80,7 @@ fn parameters(case: &Case, config: &KernelConfig) -> Vec<String> {
     let isolation = case.append.get("isolcpus").unwrap_or_default();
     if isolation.split(',').any(|flag| flag == "nohz") && !config.is_enabled("NO_HZ_FULL") {
         let what = format!("the flag nohz of 'isolcpus={isolation}' does nothing");
-        problems.push(lack(case, &what, &PARAMETERS[0]));
+        problems.push(lack(case, &what, &need("isolcpus", "NO_HZ_FULL", HAS_ALL)));
     }
     problems
 }
@@ -225,10 +213,10 @@ mod tests {
              choose debian:6.12, which has it, or build a kernel with RCU_LAZY=y"
         );
         assert_eq!(against_kernel(&lazy, &config(&["RCU_LAZY"])), [] as [String; 0]);
-        for need in &PARAMETERS {
-            let asked = case(&format!("{}=1", need.asked));
-            assert!(only_problem(&asked, &[]).contains(&format!("CONFIG_{}:", need.option)));
-            assert_eq!(against_kernel(&asked, &config(&[need.option])), [] as [String; 0]);
+        for (parameter, option) in PARAMETER_OPTIONS {
+            let asked = case(&format!("{parameter}=1"));
+            assert!(only_problem(&asked, &[]).contains(&format!("CONFIG_{option}:")));
+            assert_eq!(against_kernel(&asked, &config(&[option])), [] as [String; 0]);
         }
         assert!(
             only_problem(&case("isolcpus=nohz,domain,1"), &["CPU_ISOLATION"]).contains("CONFIG_NO_HZ_FULL")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The verbs: one file each.
 
+mod check;
 mod guest_probe;
 pub mod isolate;
 mod lab;
@@ -12,6 +13,8 @@ use std::process::ExitCode;
 /// All verbs.
 #[derive(Subcommand)]
 pub enum Verb {
+    /// Is this machine set up for what its command line asks? Findings, each with evidence and mend
+    Check(check::Arguments),
     /// Boot real kernels in virtual machines and measure what interrupts their CPUs
     #[command(subcommand)]
     Lab(lab::LabVerb),
@@ -30,6 +33,7 @@ impl Verb {
             isolate::put_leftover_back();
         }
         match self {
+            Verb::Check(arguments) => check::run(&arguments),
             Verb::Isolate(arguments) => isolate::run(&arguments),
             Verb::Lab(verb) => verb.run(),
             Verb::GuestProbe(arguments) => guest_probe::run(&arguments),

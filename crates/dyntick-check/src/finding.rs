@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a rule found.
+
+use dyntick_model::CpuList;
+use serde::Serialize;
+
+/// How much a finding counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing; costs little, rarely, or only some workloads.
+    Note,
+    /// Isolated CPUs are, or will be, disturbed.
+    Warning,
+    /// What was asked for is not in effect.
+    Error,
+}
+
+impl Severity {
+    /// The word for it, as SARIF has it too.
+    pub fn word(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// A file, and what of its content matters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Evidence {
+    /// The file's path on the machine that was examined.
+    pub file: String,
+    /// The value, or the part of it, that was judged.
+    pub value: String,
+}
+
+/// One way to mend it, exact enough to be copied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase", tag = "kind", content = "text")]
+pub enum Mend {
+    /// A shell command, as root; at once, and lost with the next boot.
+    Command(String),
+    /// A parameter for the kernel's command line; takes a reboot.
+    Boot(String),
+    /// A parameter to take off the kernel's command line; takes a reboot.
+    Unboot(String),
+    /// Anything else, in words.
+    Advice(String),
+}
+
+impl std::fmt::Display for Mend {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Mend::Command(text) | Mend::Advice(text) => f.write_str(text),
+            Mend::Boot(parameter) => write!(f, "boot with {parameter}"),
+            Mend::Unboot(parameter) => write!(f, "boot without {parameter}"),
+        }
+    }
+}
+
+/// What a rule found on one machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The rule's id.
+    pub rule: &'static str,
+    /// How much it counts here.
+    pub severity: Severity,
+    /// What is the matter, in one sentence without a full stop.
+    pub message: String,
+    /// The CPUs that suffer; empty where it concerns the machine as a whole.
+    pub cpus: CpuList,
+    /// What it was read from.
+    pub evidence: Vec<Evidence>,
+    /// What it does to the machine, as far as the kernel's source or a measurement tells.
+    pub effect: String,
+    /// How to mend it, the best way first.
+    pub mends: Vec<Mend>,
+}
+
+impl Finding {
+    /// Adds the CPUs that suffer.
+    pub(crate) fn on(mut self, cpus: &CpuList) -> Self {
+        self.cpus = cpus.clone();
+        self
+    }
+
+    /// Adds evidence, where there is some.
+    pub(crate) fn seen(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Self {
+        self.evidence.extend(evidence);
+        self
+    }
+
+    /// Says what it does.
+    pub(crate) fn so(mut self, effect: impl Into<String>) -> Self {
+        self.effect = effect.into();
+        self
+    }
+
+    pub(crate) fn command(self, command: impl Into<String>) -> Self {
+        self.mend(Mend::Command(command.into()))
+    }
+
+    pub(crate) fn boot(self, parameter: impl Into<String>) -> Self {
+        self.mend(Mend::Boot(parameter.into()))
+    }
+
+    pub(crate) fn unboot(self, parameter: impl Into<String>) -> Self {
+        self.mend(Mend::Unboot(parameter.into()))
+    }
+
+    pub(crate) fn advice(self, advice: impl Into<String>) -> Self {
+        self.mend(Mend::Advice(advice.into()))
+    }
+
+    fn mend(mut self, mend: Mend) -> Self {
+        self.mends.push(mend);
+        self
+    }
+}

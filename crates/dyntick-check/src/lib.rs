@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Is a machine set up for what its command line asks? Rules on the files of a machine.
+//!
+//! A [`Snapshot`] is what was read, a [`Machine`] the facts in it; each [`rules::Rule`] is a pure
+//! function of those. The same snapshot gives the same findings, wherever it was read.
+
+mod finding;
+mod isolation;
+mod machine;
+mod report;
+pub mod rules;
+mod snapshot;
+pub mod sources;
+
+pub use finding::{Evidence, Finding, Mend, Severity};
+pub use isolation::{Bounds, Isolation, Outcome};
+pub use machine::{IdleState, Irq, Machine, MachineError, Task};
+pub use report::{Report, Unread};
+pub use snapshot::{Content, Snapshot};

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The facts of one machine, from its files.
+
+mod idle;
+mod irqs;
+mod tasks;
+
+pub use idle::IdleState;
+pub use irqs::Irq;
+pub use tasks::Task;
+
+use crate::finding::Evidence;
+use crate::isolation::{Bounds, Isolation};
+use crate::snapshot::Snapshot;
+use crate::sources::*;
+use dyntick_model::{CommandLine, CpuList, KernelConfig, KernelVersion};
+
+/// Why nothing can be said about a machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MachineError {
+    /// A file without which there are no facts.
+    #[error("{0} is missing, without which nothing can be checked: this is not the whole of a Linux machine")]
+    Missing(&'static str),
+    /// A file that does not hold what it should.
+    #[error("{file}: {reason}")]
+    Damaged {
+        /// The file.
+        file: &'static str,
+        /// What is wrong with its content.
+        reason: String,
+    },
+    /// The user asked for CPUs that are not there.
+    #[error("CPU {0} is not online here: this machine runs on {1}")]
+    NoSuchCpu(CpuList, CpuList),
+}
+
+/// One machine: what it is, what was asked of it, what it does.
+#[derive(Debug)]
+pub struct Machine<'a> {
+    files: &'a Snapshot,
+    /// The kernel that runs.
+    pub kernel: KernelVersion,
+    /// Its command line.
+    pub line: CommandLine,
+    /// Its configuration, and the file it is from, where there is one.
+    pub config: Option<(String, KernelConfig)>,
+    /// The CPUs that run.
+    pub online: CpuList,
+    /// One more than the highest CPU number that can exist.
+    pub possible: u32,
+    /// What the command line asks for.
+    pub asked: Isolation,
+    /// The CPUs with adaptive ticks, as the kernel says. One that was not built for them says nothing.
+    pub nohz_full: CpuList,
+    /// The CPUs outside load balancing: by the command line and by isolated partitions.
+    pub isolated: CpuList,
+    /// The partitions of control groups that are not `member`: file and state.
+    pub partitions: Vec<(String, String)>,
+    /// The CPUs to judge: those that the user named, else all that are isolated in any way.
+    pub target: CpuList,
+    /// Whether the user named them.
+    pub named: bool,
+    /// The tasks, one per thread.
+    pub tasks: Vec<Task>,
+    /// The device interrupts that have a handler.
+    pub irqs: Vec<Irq>,
+}
+
+impl<'a> Machine<'a> {
+    /// From a machine's files; `named` limits what is judged to some CPUs.
+    ///
+    /// # Errors
+    /// Where a file is missing or damaged without which nothing can be told, or a named CPU does not run.
+    pub fn new(files: &'a Snapshot, named: Option<&CpuList>) -> Result<Self, MachineError> {
+        let need = |file| files.text(file).map(str::trim).ok_or(MachineError::Missing(file));
+        let damaged = |file, reason: String| MachineError::Damaged { file, reason };
+        let list = |file| need(file)?.parse::<CpuList>().map_err(|e| damaged(file, e.to_string()));
+        let kernel: KernelVersion = need(RELEASE)?
+            .parse()
+            .map_err(|e: dyntick_model::KernelVersionError| damaged(RELEASE, e.to_string()))?;
+        let line = CommandLine::parse(need(CMDLINE)?);
+        let online = list(ONLINE)?;
+        let possible = list(POSSIBLE)?.last().map_or(1, |last| last + 1);
+        let present = list(PRESENT).unwrap_or_else(|_| online.clone());
+        if let Some(absent) = named.map(|named| named.difference(&online)).filter(|absent| !absent.is_empty())
+        {
+            return Err(MachineError::NoSuchCpu(absent, online));
+        }
+        let asked = Isolation::replay(&line, &Bounds { possible, present: &present });
+        // Without CPUs some kernels print "(null)".
+        let sysfs = |file| files.text(file).map(|text| text.trim().parse::<CpuList>().unwrap_or_default());
+        let config = config(files, &kernel);
+        let built_full = config.as_ref().is_some_and(|(_, config)| config.is_enabled("NO_HZ_FULL"));
+        let unsaid = if built_full { asked.tick.clone() } else { CpuList::default() };
+        let nohz_full = sysfs(NOHZ_FULL).unwrap_or(unsaid);
+        let partitions = partitions(files);
+        let booted = sysfs(ISOLATED).unwrap_or_else(|| asked.domain.clone());
+        let isolated = booted.union(&isolated_by_partitions(files, &partitions));
+        let all = [&asked.tick, &asked.domain, &asked.managed_irq, &nohz_full, &isolated];
+        let isolated_anyhow = all.into_iter().fold(CpuList::default(), |sum, cpus| sum.union(cpus));
+        Ok(Self {
+            config,
+            target: named.cloned().unwrap_or(isolated_anyhow).intersection(&online),
+            named: named.is_some(),
+            tasks: tasks::read(files),
+            irqs: irqs::read(files),
+            files,
+            kernel,
+            line,
+            online,
+            possible,
+            asked,
+            nohz_full,
+            isolated,
+            partitions,
+        })
+    }
+
+    /// The CPUs that are left for everything else.
+    pub fn housekeeping(&self) -> CpuList {
+        let rest =
+            self.online.difference(&self.target).difference(&self.nohz_full).difference(&self.isolated);
+        if rest.is_empty() { self.online.difference(&self.target) } else { rest }
+    }
+
+    /// The judged CPUs that are among `cpus`.
+    pub fn of_target(&self, cpus: &CpuList) -> CpuList {
+        self.target.intersection(cpus)
+    }
+
+    /// A file's text, without the white space around it.
+    pub fn text(&self, path: &str) -> Option<&'a str> {
+        self.files.text(path).map(str::trim)
+    }
+
+    /// A file's number.
+    pub fn number(&self, path: &str) -> Option<i64> {
+        self.text(path)?.parse().ok()
+    }
+
+    /// A file's cpulist.
+    pub fn cpus(&self, path: &str) -> Option<CpuList> {
+        self.text(path)?.parse().ok()
+    }
+
+    /// The files of a pattern with their texts.
+    pub fn matching(&self, pattern: &'static str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let files = self.files;
+        files.matching(pattern).map(|(path, text)| (path, text.trim()))
+    }
+
+    /// The file of one CPU: the pattern's first `cpu*` made this one.
+    pub fn of_cpu(&self, pattern: &str, cpu: u32) -> (String, Option<&'a str>) {
+        let path = pattern.replacen("cpu*", &format!("cpu{cpu}"), 1);
+        let text = self.text(&path);
+        (path, text)
+    }
+
+    /// A file and the first line of its text, where it was read.
+    pub fn evidence(&self, path: &str) -> Option<Evidence> {
+        let value = self.text(path)?.lines().next().unwrap_or_default().to_owned();
+        Some(Evidence { file: path.to_owned(), value })
+    }
+
+    /// A parameter of the command line as written, the last of its name.
+    pub fn said(&self, name: &str) -> Option<Evidence> {
+        let same = |parameter: &&str| {
+            parameter.split('=').next().is_some_and(|key| key.replace('-', "_") == name.replace('-', "_"))
+        };
+        self.line.iter().filter(same).last().map(said)
+    }
+
+    /// Whether an option of the kernel's configuration is on; `None` where nobody knows.
+    pub fn has(&self, option: &str) -> Option<bool> {
+        self.config.as_ref().map(|(_, config)| config.is_enabled(option))
+    }
+
+    /// A configuration option as evidence.
+    pub fn option(&self, option: &str) -> Option<Evidence> {
+        let (file, config) = self.config.as_ref()?;
+        let value = match config.get(option) {
+            Some(value) => format!("CONFIG_{option}={value}"),
+            None => format!("# CONFIG_{option} is not set"),
+        };
+        Some(Evidence { file: file.clone(), value })
+    }
+
+    /// The lines of the kernel's log that mention a text, without their prefix.
+    pub fn logged(&self, text: &'static str) -> impl Iterator<Item = &'a str> {
+        let log = self.text(KERNEL_LOG).unwrap_or_default();
+        let plain = |line: &'a str| line.split_once(';').map_or(line, |(_, message)| message);
+        log.lines().filter(move |line| line.contains(text)).map(plain)
+    }
+
+    /// Whether a task of this name runs.
+    pub fn runs(&self, name: &str) -> Option<&Task> {
+        self.tasks.iter().find(|task| task.name == name && !task.kernel)
+    }
+
+    /// Whether it runs under a hypervisor (x86: CPUID leaf 1, ECX bit 31).
+    pub fn is_guest(&self) -> bool {
+        self.cpu_flag("hypervisor")
+    }
+
+    /// Whether `/proc/cpuinfo` lists a flag.
+    pub fn cpu_flag(&self, flag: &str) -> bool {
+        let flags = self.text(CPUINFO).unwrap_or_default().lines().find(|line| line.starts_with("flags"));
+        flags.is_some_and(|line| line.split_ascii_whitespace().any(|word| word == flag))
+    }
+
+    /// Whether the kernel is a PREEMPT_RT one.
+    pub fn is_rt(&self) -> bool {
+        self.has("PREEMPT_RT").unwrap_or_else(|| self.kernel.release.contains("-rt"))
+    }
+
+    /// Whether the kernel is at least this.
+    pub fn since(&self, major: u32, minor: u32) -> bool {
+        (self.kernel.major, self.kernel.minor) >= (major, minor)
+    }
+
+    /// Where IRQ, task or work may go: for a command that moves something away.
+    pub fn elsewhere(&self) -> String {
+        self.housekeeping().to_string()
+    }
+}
+
+/// A parameter as evidence.
+pub(crate) fn said(parameter: &str) -> Evidence {
+    Evidence { file: CMDLINE.to_owned(), value: parameter.to_owned() }
+}
+
+/// The configuration that belongs to the running kernel.
+fn config(files: &Snapshot, kernel: &KernelVersion) -> Option<(String, KernelConfig)> {
+    let boot = BOOT_CONFIG.replace('*', &kernel.release);
+    let read = |path: &str| Some((path.to_owned(), KernelConfig::parse(files.text(path)?)));
+    read(CONFIG_GZ).or_else(|| read(&boot))
+}
+
+fn partitions(files: &Snapshot) -> Vec<(String, String)> {
+    let found = [PARTITION, PARTITION_2, PARTITION_3].into_iter().flat_map(|pattern| files.matching(pattern));
+    found.map(|(path, text)| (path.to_owned(), text.lines().next().unwrap_or_default().to_owned())).collect()
+}
+
+/// The second line of a partition's file is its CPUs, as the reader wrote it.
+fn isolated_by_partitions(files: &Snapshot, partitions: &[(String, String)]) -> CpuList {
+    let isolated = partitions.iter().filter(|(_, state)| state == "isolated");
+    let cpus = isolated.filter_map(|(path, _)| files.text(path)?.lines().nth(1)?.parse::<CpuList>().ok());
+    cpus.fold(CpuList::default(), |sum, cpus| sum.union(&cpus))
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Device interrupts, from `/proc/irq`, `/sys/kernel/irq` and `/proc/interrupts`.
+
+use super::Machine;
+use crate::snapshot::Snapshot;
+use crate::sources::{INTERRUPTS, IRQ_ACTIONS, IRQ_AFFINITY, IRQ_EFFECTIVE};
+use dyntick_model::CpuList;
+
+/// One interrupt of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Irq {
+    /// Its number.
+    pub number: u32,
+    /// Who handles it.
+    pub actions: String,
+    /// The CPUs that it may go to.
+    pub affinity: CpuList,
+    /// The CPUs that it goes to; as allowed where the kernel does not say.
+    pub effective: CpuList,
+    /// The file that `effective` is from.
+    pub file: String,
+}
+
+pub(super) fn read(files: &Snapshot) -> Vec<Irq> {
+    let mut irqs: Vec<Irq> =
+        files.matching(IRQ_AFFINITY).filter_map(|(path, text)| irq(files, path, text)).collect();
+    irqs.sort_by_key(|irq| irq.number);
+    irqs
+}
+
+fn irq(files: &Snapshot, path: &str, text: &str) -> Option<Irq> {
+    let number = path.strip_prefix("/proc/irq/")?.split('/').next()?;
+    let of = |pattern: &str| pattern.replace('*', number);
+    let actions = files.text(&of(IRQ_ACTIONS))?.trim();
+    let affinity: CpuList = text.trim().parse().ok()?;
+    let effective = files.text(&of(IRQ_EFFECTIVE)).and_then(|text| text.trim().parse::<CpuList>().ok());
+    let effective = effective.filter(|cpus| !cpus.is_empty());
+    (!actions.is_empty()).then(|| Irq {
+        number: number.parse().unwrap_or(0),
+        actions: actions.to_owned(),
+        file: if effective.is_some() { of(IRQ_EFFECTIVE) } else { path.to_owned() },
+        effective: effective.unwrap_or_else(|| affinity.clone()),
+        affinity,
+    })
+}
+
+impl Machine<'_> {
+    /// How often a row of `/proc/interrupts` counted on some CPUs since boot.
+    pub fn interrupts(&self, row: &str, cpus: &CpuList) -> u64 {
+        let text = self.text(INTERRUPTS).unwrap_or_default();
+        let header = text.lines().next().unwrap_or_default().split_ascii_whitespace();
+        let columns: Vec<Option<u32>> = header.map(|name| name.strip_prefix("CPU")?.parse().ok()).collect();
+        let line = text.lines().find_map(|line| line.trim_start().strip_prefix(row)?.strip_prefix(':'));
+        let counts =
+            line.unwrap_or_default().split_ascii_whitespace().map_while(|count| count.parse::<u64>().ok());
+        let on = columns.into_iter().zip(counts).filter(|(cpu, _)| cpu.is_some_and(|cpu| cpus.contains(cpu)));
+        on.map(|(_, count)| count).sum()
+    }
+}

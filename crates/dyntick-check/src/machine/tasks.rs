@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Threads, from `/proc/PID/task/TID/stat` and `status`.
+
+use crate::snapshot::Snapshot;
+use crate::sources::{TASK_STAT, TASK_STATUS};
+use dyntick_model::CpuList;
+
+/// `include/linux/sched.h`: a thread of the kernel.
+const PF_KTHREAD: u64 = 0x0020_0000;
+/// `include/linux/sched.h`: user space may not change its CPUs.
+const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
+
+/// One thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// The file that it is known from.
+    pub file: String,
+    /// Its process.
+    pub pid: u32,
+    /// Itself.
+    pub tid: u32,
+    /// Its name, at most 15 characters.
+    pub name: String,
+    /// Whether it belongs to the kernel.
+    pub kernel: bool,
+    /// Whether its CPUs may be changed.
+    pub movable: bool,
+    /// The CPUs that it may run on.
+    pub allowed: CpuList,
+}
+
+pub(super) fn read(files: &Snapshot) -> Vec<Task> {
+    let mut tasks: Vec<Task> =
+        files.matching(TASK_STAT).filter_map(|(path, stat)| task(files, path, stat)).collect();
+    tasks.sort_by_key(|task| task.tid);
+    tasks
+}
+
+fn task(files: &Snapshot, path: &str, stat: &str) -> Option<Task> {
+    let folder = path.strip_suffix("/stat")?;
+    let (pid, tid) = folder.strip_prefix("/proc/")?.split_once("/task/")?;
+    // The name stands in parentheses and may hold any character, parentheses too.
+    let (name, fields) = (stat.split_once('(')?.1).rsplit_once(')')?;
+    // `fs/proc/array.c: do_task_stat`: state, ppid, pgrp, session, tty_nr, tpgid, flags.
+    let flags: u64 = fields.split_ascii_whitespace().nth(6)?.parse().ok()?;
+    let status = format!("{folder}/{}", TASK_STATUS.rsplit('/').next()?);
+    let allowed = files.text(&status)?.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    Some(Task {
+        file: status.clone(),
+        pid: pid.parse().ok()?,
+        tid: tid.parse().ok()?,
+        name: name.to_owned(),
+        kernel: flags & PF_KTHREAD != 0,
+        movable: flags & PF_NO_SETAFFINITY == 0,
+        allowed: allowed.trim().parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::Content;
+
+    #[test]
+    fn a_name_may_hold_parentheses() {
+        let mut files = Snapshot::default();
+        let stat = "12 (a) (b)) S 2 0 0 0 -1 69238848 0 0 0 0";
+        files.insert("/proc/12/task/12/stat", Content::Text(stat.into()));
+        files.insert("/proc/12/task/12/status", Content::Text("Cpus_allowed_list:\t0-1\n".into()));
+        let task = &read(&files)[0];
+        assert_eq!((task.name.as_str(), task.tid, task.kernel, task.movable), ("a) (b)", 12, true, false));
+        assert_eq!(task.allowed.to_string(), "0-1");
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! All findings about one machine.
+
+use crate::finding::{Finding, Severity};
+use crate::machine::Machine;
+use crate::rules;
+use crate::snapshot::{Content, Snapshot, matcher};
+use crate::sources::{FAIR_SERVER, SOURCES};
+use dyntick_model::CpuList;
+use serde::Serialize;
+
+/// Files that could not be read, and the rules that could not be judged for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unread {
+    /// The path, or the pattern of paths.
+    pub file: String,
+    /// Why.
+    pub reason: String,
+    /// What a reader needs for it.
+    pub needs: &'static str,
+    /// The rules that read it.
+    pub rules: Vec<&'static str>,
+}
+
+/// What was found on one machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// `uname -r`.
+    pub kernel: String,
+    /// The CPUs that run.
+    pub online: CpuList,
+    /// The CPUs with adaptive ticks.
+    pub nohz_full: CpuList,
+    /// The CPUs outside the scheduler's load balancing.
+    pub isolated: CpuList,
+    /// The CPUs that were judged.
+    pub judged: CpuList,
+    /// Whether the user named them.
+    pub named: bool,
+    /// The worst first.
+    pub findings: Vec<Finding>,
+    /// What could not be judged.
+    pub unread: Vec<Unread>,
+}
+
+impl Report {
+    /// Applies every rule.
+    pub fn of(machine: &Machine<'_>, files: &Snapshot) -> Self {
+        let mut findings: Vec<Finding> = rules::all().iter().flat_map(|rule| (rule.find)(machine)).collect();
+        // Stable: within a severity the order of the rules remains.
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        Self {
+            kernel: machine.kernel.release.clone(),
+            online: machine.online.clone(),
+            nohz_full: machine.nohz_full.clone(),
+            isolated: machine.isolated.clone(),
+            judged: machine.target.clone(),
+            named: machine.named,
+            findings,
+            unread: unread(files).into_iter().chain(unmounted(machine, files)).collect(),
+        }
+    }
+
+    /// How many findings have this severity.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.findings.iter().filter(|finding| finding.severity == severity).count()
+    }
+
+    /// The worst severity, where there is a finding.
+    pub fn worst(&self) -> Option<Severity> {
+        self.findings.iter().map(|finding| finding.severity).max()
+    }
+}
+
+/// Debugfs that is not mounted looks like a kernel without the file.
+fn unmounted(machine: &Machine<'_>, files: &Snapshot) -> Option<Unread> {
+    let there = files.iter().any(|(path, _)| matcher(FAIR_SERVER)(path));
+    let expected = machine.since(6, 12) && !machine.of_target(&machine.nohz_full).is_empty();
+    (expected && !there).then(|| Unread {
+        file: FAIR_SERVER.to_owned(),
+        reason: "not there".to_owned(),
+        needs: "mount -t debugfs none /sys/kernel/debug",
+        rules: vec!["fair-server"],
+    })
+}
+
+fn unread(files: &Snapshot) -> Vec<Unread> {
+    let told = |(path, content): (&str, &Content)| {
+        let source = SOURCES.iter().find(|source| matcher(source.pattern)(path))?;
+        let rules = rules::all().iter().filter(|rule| rule.reads.contains(&source.pattern));
+        let reason = match content {
+            Content::Failed(reason) => reason.clone(),
+            _ => "permission denied".to_owned(),
+        };
+        Some(Unread {
+            file: path.to_owned(),
+            reason,
+            needs: source.needs,
+            rules: rules.map(|rule| rule.id).collect(),
+        })
+    };
+    files.unread().filter_map(told).collect()
+}

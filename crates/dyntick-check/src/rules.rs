@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is looked for: one file per rule.
+//!
+//! To add one, write its file beside the others and name it in the list below. What it reads must be
+//! among the sources, and what it says must hold for each kernel that it says it of: read the source.
+
+use crate::finding::{Evidence, Finding, Severity};
+use crate::isolation::{self, Outcome};
+use crate::machine::{Machine, said};
+use crate::sources::*;
+use dyntick_model::CpuList;
+
+/// One thing that is looked for.
+#[derive(Debug)]
+pub struct Rule {
+    /// Its name, for `--json`, SARIF and the book.
+    pub id: &'static str,
+    /// What it looks for, in one sentence without a full stop.
+    pub title: &'static str,
+    /// The worst that it can be.
+    pub severity: Severity,
+    /// The files that it judges by.
+    pub reads: &'static [&'static str],
+    /// The kernel's file and function behind it, or other public material.
+    pub source: &'static str,
+    pub(crate) find: fn(&Machine<'_>) -> Vec<Finding>,
+}
+
+impl Rule {
+    fn finding(&self, severity: Severity, message: impl Into<String>) -> Finding {
+        Finding {
+            rule: self.id,
+            severity,
+            message: message.into(),
+            cpus: CpuList::default(),
+            evidence: Vec::new(),
+            effect: String::new(),
+            mends: Vec::new(),
+        }
+    }
+
+    fn error(&self, message: impl Into<String>) -> Finding {
+        self.finding(Severity::Error, message)
+    }
+
+    fn warning(&self, message: impl Into<String>) -> Finding {
+        self.finding(Severity::Warning, message)
+    }
+
+    fn note(&self, message: impl Into<String>) -> Finding {
+        self.finding(Severity::Note, message)
+    }
+}
+
+/// `CPU 3`, `CPUs 2-3`.
+fn cpus(list: &CpuList) -> String {
+    format!("CPU{} {list}", if list.len() == 1 { "" } else { "s" })
+}
+
+/// `CPU 3 is`, `CPUs 2-3 are`.
+fn cpus_are(list: &CpuList) -> String {
+    format!("{} {}", cpus(list), if list.len() == 1 { "is" } else { "are" })
+}
+
+/// `kswapd0, ksmd and 3 more`.
+fn names<'a>(all: impl Iterator<Item = &'a str>, shown: usize) -> String {
+    let mut all: Vec<&str> = all.collect();
+    all.sort_unstable();
+    all.dedup();
+    let more = all.len().saturating_sub(shown);
+    all.truncate(shown);
+    let text = all.join(", ");
+    if more == 0 { text } else { format!("{text} and {more} more") }
+}
+
+/// `lib/kstrtox.c: kstrtobool`.
+fn boolean(value: &str) -> Option<bool> {
+    let lower = value.to_ascii_lowercase();
+    match lower.chars().next()? {
+        'y' | 't' | '1' => Some(true),
+        'n' | 'f' | '0' => Some(false),
+        _ if lower.starts_with("on") => Some(true),
+        _ if lower.starts_with("of") => Some(false),
+        _ => None,
+    }
+}
+
+macro_rules! rules {
+    ($($name:ident),* $(,)?) => {
+        $(mod $name;)*
+        static RULES: &[&Rule] = &[$(&$name::RULE),*];
+    };
+}
+
+// In the order in which findings of one severity are told: what decides most stands first.
+rules! {
+    refused_parameter,
+    conflicting_isolation,
+    not_in_effect,
+    unsupported_parameter,
+    parameter_typo,
+    unknown_value,
+    unknown_isolcpus_flag,
+    nohz_off,
+    bad_cpu_list,
+    all_cpus_isolated,
+    boot_cpu_isolated,
+    isolated_cpu_offline,
+    partition_invalid,
+    tsc_unstable,
+    not_isolated,
+    isolcpus_without_domain,
+    load_balanced,
+    foreign_parameter,
+    perf_events,
+    fair_server,
+    device_irqs,
+    smt_sibling,
+    kernel_threads,
+    workqueue_cpumask,
+    callbacks_not_offloaded,
+    timer_migration,
+    vmstat,
+    soft_watchdog,
+    nmi_watchdog,
+    clocksource_watchdog,
+    slow_clocksource,
+    rt_throttling,
+    irqaffinity_overlap,
+    irqbalance,
+    highres_off,
+    idle_poll,
+    max_cstate,
+    deep_idle,
+    menu_stopped_tick,
+    latency_held,
+    frequency_governor,
+    tick_kept,
+    user_threads,
+    managed_irq_missing,
+    irq_default,
+    steal,
+    housekeeping_few,
+    rcu_nocb_poll,
+    machine_check_poll,
+    numa_balancing,
+    ksm,
+    thp,
+    swap,
+    turbo,
+    tuned,
+    redundant_parameter,
+    kernel_config,
+}
+
+/// All rules.
+pub fn all() -> &'static [&'static Rule] {
+    RULES
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "all-cpus-isolated",
+    title: "A parameter that leaves no CPU for housekeeping",
+    severity: Severity::Error,
+    reads: &[CMDLINE, PRESENT],
+    source: "kernel/sched/isolation.c: housekeeping_setup",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    let told = |(parameter, outcome): &(String, Outcome)| {
+        (*outcome == Outcome::AllCpus).then(|| {
+            let name = parameter.split('=').next().unwrap_or_default();
+            let rest = machine.online.difference(&CpuList::first(1));
+            RULE.error(format!("'{parameter}' names every CPU; the kernel takes the boot CPU out again"))
+                .seen([said(parameter)])
+                .seen(machine.evidence(PRESENT))
+                .so("One CPU must keep the time and do the work of the others.")
+                .boot(format!("{name}={rest}"))
+        })
+    };
+    machine.asked.outcomes.iter().filter_map(told).collect()
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "callbacks-not-offloaded",
+    title: "RCU callbacks of an isolated CPU run on it",
+    severity: Severity::Warning,
+    reads: &[CMDLINE, NOHZ_FULL, CONFIG_GZ, BOOT_CONFIG],
+    source: "kernel/rcu/tree_nocb.h: rcu_init_nohz (nohz_full is always among the offloaded)",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    let hit = machine.of_target(&machine.isolated).difference(&offloaded(machine));
+    if hit.is_empty() || machine.has("RCU_NOCB_CPU") == Some(false) {
+        return Vec::new();
+    }
+    let all = hit.union(&machine.line.cpus("rcu_nocbs", machine.possible).and_then(Result::ok).unwrap_or_default());
+    let finding = RULE
+        .warning(format!("RCU callbacks that {} queues also run there", cpus(&hit)))
+        .on(&hit)
+        .seen(machine.said("rcu_nocbs").or_else(|| machine.said("isolcpus")))
+        .so("They run in softirq context, when and as long as RCU likes.")
+        .boot(format!("rcu_nocbs={all}"));
+    vec![finding]
+}
+
+/// The CPUs whose callbacks kernel threads run.
+pub(super) fn offloaded(machine: &Machine<'_>) -> CpuList {
+    let all = CpuList::first(machine.possible);
+    let by_default = machine.has("RCU_NOCB_CPU_DEFAULT_ALL") == Some(true);
+    let named = match machine.line.get("rcu_nocbs") {
+        Some("") => CpuList::default(),
+        Some(list) => isolation::parse(list, machine.possible).unwrap_or(all),
+        None if by_default && machine.nohz_full.is_empty() => all,
+        None => CpuList::default(),
+    };
+    named.union(&machine.asked.tick)
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "device-irqs",
+    title: "Interrupts of devices go to an isolated CPU",
+    severity: Severity::Warning,
+    reads: &[IRQ_AFFINITY, IRQ_EFFECTIVE, IRQ_ACTIONS, INTERRUPTS],
+    source: "kernel/irq/manage.c: irq_do_set_affinity; kernel/irq/proc.c: write_irq_affinity",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    let here: Vec<_> =
+        machine.irqs.iter().filter(|irq| !machine.of_target(&irq.effective).is_empty()).collect();
+    if here.is_empty() {
+        return Vec::new();
+    }
+    let hit = here.iter().fold(CpuList::default(), |sum, irq| sum.union(&machine.of_target(&irq.effective)));
+    let count = |number: u32| machine.interrupts(&number.to_string(), &machine.target);
+    let total: u64 = here.iter().map(|irq| count(irq.number)).sum();
+    // Where none came so far, one still may.
+    let severity = if total > 0 { Severity::Warning } else { Severity::Note };
+    let who: Vec<String> = here.iter().map(|irq| format!("{} {}", irq.number, irq.actions)).collect();
+    let numbers: Vec<String> = here.iter().map(|irq| irq.number.to_string()).collect();
+    let evidence = here.iter().take(4).filter_map(|irq| machine.evidence(&irq.file));
+    let finding = RULE
+        .finding(severity, format!("{} served on {}: IRQ {}", plural(here.len()), cpus(&hit), names(who.iter().map(String::as_str), 4)))
+        .on(&hit)
+        .seen(evidence)
+        .so(format!("Each interrupts the task that runs there; {total} came to {} since boot.", cpus(&machine.target)))
+        .command(format!(
+            "for i in {}; do echo {} > /proc/irq/$i/smp_affinity_list; done",
+            numbers.join(" "),
+            machine.elsewhere()
+        ))
+        .advice("where that is refused with an I/O error the interrupt is managed: boot with isolcpus=domain,managed_irq,LIST");
+    vec![finding]
+}
+
+fn plural(count: usize) -> String {
+    format!("{count} device interrupt{}", if count == 1 { "" } else { "s" })
+}

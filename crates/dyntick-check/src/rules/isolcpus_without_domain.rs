@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "isolcpus-without-domain",
+    title: "isolcpus= with flags but without domain",
+    severity: Severity::Warning,
+    reads: &[CMDLINE, ISOLATED, PARTITION, PARTITION_2, PARTITION_3],
+    source: "kernel/sched/isolation.c: housekeeping_isolcpus_setup",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    find_one(machine).into_iter().collect()
+}
+
+fn find_one(machine: &Machine<'_>) -> Option<Finding> {
+    let flagged = concerned(machine);
+    (!flagged.is_empty()).then(|| {
+        let value = machine.line.get("isolcpus").unwrap_or_default();
+        RULE.warning(format!("'isolcpus={value}' does not take {} out of load balancing", cpus(&flagged)))
+            .on(&flagged)
+            .seen(machine.said("isolcpus"))
+            .seen(machine.evidence(ISOLATED))
+            .so("Once a flag is given, only what the flags say is isolated: the scheduler goes on placing tasks there.")
+            .boot(format!("isolcpus=domain,{value}"))
+    })
+}
+
+/// The CPUs that `isolcpus=` names only under other flags, and nothing else isolates.
+pub(super) fn concerned(machine: &Machine<'_>) -> CpuList {
+    let value = machine.line.get("isolcpus").unwrap_or_default();
+    let flags = value.split(',').filter(|word| ["nohz", "managed_irq"].contains(word)).count();
+    if flags == 0 || !machine.asked.domain.is_empty() {
+        return CpuList::default();
+    }
+    let nohz = value.split(',').any(|word| word == "nohz");
+    let named = if nohz { machine.asked.tick.clone() } else { machine.asked.managed_irq.clone() };
+    machine.of_target(&named).difference(&machine.isolated)
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "kernel-threads",
+    title: "Kernel threads that could be elsewhere may run on an isolated CPU",
+    severity: Severity::Warning,
+    reads: &[TASK_STAT, TASK_STATUS],
+    source: "kernel/kthread.c: kthread, kthreadd (HK_TYPE_KTHREAD)",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    let free = |task: &&crate::Task| {
+        // Threads of interrupts follow their interrupt; another rule has it.
+        task.kernel && task.movable && !task.name.starts_with("irq/") && !machine.of_target(&task.allowed).is_empty()
+    };
+    let found: Vec<_> = machine.tasks.iter().filter(free).collect();
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let hit = found.iter().fold(CpuList::default(), |sum, task| sum.union(&machine.of_target(&task.allowed)));
+    let tids: Vec<String> = found.iter().map(|task| task.tid.to_string()).collect();
+    let who = names(found.iter().map(|task| task.name.as_str()), 4);
+    let finding = RULE
+        .warning(format!("{} kernel thread{} may run on {}: {who}", found.len(), if found.len() == 1 { "" } else { "s" }, cpus(&hit)))
+        .on(&hit)
+        .seen(found.iter().take(3).map(|task| Evidence {
+            file: task.file.clone(),
+            value: format!("Cpus_allowed_list: {}", task.allowed),
+        }))
+        .so("One that wakes up there takes the CPU from the task, and on a nohz_full CPU brings the tick back.")
+        .command(format!("for p in {}; do taskset -pc {} $p; done", tids.join(" "), machine.elsewhere()));
+    vec![finding]
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "load-balanced",
+    title: "A nohz_full CPU on which the scheduler still places tasks",
+    severity: Severity::Warning,
+    reads: &[NOHZ_FULL, ISOLATED, PARTITION, PARTITION_2, PARTITION_3],
+    source: "kernel/sched/isolation.c: housekeeping_nohz_full_setup; kernel/sched/topology.c: sched_init_domains",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    let balanced = machine.of_target(&machine.nohz_full).difference(&machine.isolated);
+    let balanced = balanced.difference(&super::isolcpus_without_domain::concerned(machine));
+    if balanced.is_empty() {
+        return Vec::new();
+    }
+    let more = match machine.since(7, 0) {
+        true => " From 7.0 on nohz_full alone does not keep kernel threads, unbound work and vmstat away either.",
+        false => "",
+    };
+    let finding = RULE
+        .warning(format!("{} in nohz_full and still load balanced", cpus_are(&balanced)))
+        .on(&balanced)
+        .seen(machine.evidence(NOHZ_FULL))
+        .seen(machine.evidence(ISOLATED))
+        .so(format!("Any task may be placed there, and the tick returns with the second that can run.{more}"))
+        .boot(format!("isolcpus=domain,managed_irq,{balanced}"))
+        .command(partition(&balanced));
+    vec![finding]
+}
+
+/// Makes an isolated partition of some CPUs; the tasks that belong there are then moved into it.
+pub(super) fn partition(cpus: &CpuList) -> String {
+    format!(
+        "cd /sys/fs/cgroup && echo +cpuset > cgroup.subtree_control && mkdir -p quiet && \
+         echo {cpus} > quiet/cpuset.cpus && echo isolated > quiet/cpuset.cpus.partition"
+    )
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "managed-irq-missing",
+    title: "isolcpus= without managed_irq",
+    severity: Severity::Note,
+    reads: &[CMDLINE],
+    source: "kernel/irq/manage.c: irq_do_set_affinity; kernel/irq/cpuhotplug.c: hk_should_isolate",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    let hit = machine.of_target(&machine.asked.domain).difference(&machine.asked.managed_irq);
+    if hit.is_empty() {
+        return Vec::new();
+    }
+    let finding = RULE
+        .note(format!("managed interrupts may go to {}", cpus(&hit)))
+        .on(&hit)
+        .seen(machine.said("isolcpus"))
+        .so("Drivers with a queue per CPU (NVMe, many network cards) let the kernel place their interrupts, and nobody \
+             can move them; with the flag they prefer housekeeping CPUs.")
+        .boot(format!("isolcpus=domain,managed_irq,{}", machine.asked.domain));
+    vec![finding]
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "max-cstate",
+    title: "A limit of C-states that the idle driver in use does not look at",
+    severity: Severity::Warning,
+    reads: &[CMDLINE, IDLE_DRIVER],
+    source: "drivers/idle/intel_idle.c: intel_idle_init; drivers/acpi/processor_idle.c: max_cstate",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    let driver = machine.text(IDLE_DRIVER).unwrap_or_default();
+    let intel = machine.line.get("intel_idle.max_cstate");
+    let acpi = machine.line.get("processor.max_cstate");
+    let finding = match (driver, intel, acpi) {
+        ("acpi_idle", Some("0"), None) => RULE
+            .warning("'intel_idle.max_cstate=0' only hands the CPUs over to acpi_idle, which has deep states too")
+            .seen(machine.said("intel_idle.max_cstate"))
+            .so("CPUs still sleep as deeply as the firmware allows.")
+            .boot("intel_idle.max_cstate=1 in its place, or processor.max_cstate=1 beside it"),
+        ("intel_idle", None, Some(limit)) => RULE
+            .warning(format!("'processor.max_cstate={limit}' does nothing: intel_idle is in use"))
+            .seen(machine.said("processor.max_cstate"))
+            .so("intel_idle has a limit of its own.")
+            .boot(format!("intel_idle.max_cstate={limit}")),
+        _ => return Vec::new(),
+    };
+    vec![finding.seen(machine.evidence(IDLE_DRIVER))]
+}

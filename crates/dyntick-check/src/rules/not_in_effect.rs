@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "not-in-effect",
+    title: "The kernel isolates other CPUs than the command line says",
+    severity: Severity::Error,
+    reads: &[CMDLINE, NOHZ_FULL, ISOLATED, KERNEL_LOG],
+    source: "drivers/base/cpu.c: print_cpus_nohz_full, print_cpus_isolated",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    let tick = differs(machine, "nohz_full", NOHZ_FULL, &machine.asked.tick);
+    let domain = differs(machine, "isolcpus", ISOLATED, &machine.asked.domain);
+    tick.into_iter().chain(domain).collect()
+}
+
+/// CPUs that a valid parameter names and the kernel does not list. CPU 0 has a rule of its own.
+fn differs(machine: &Machine<'_>, name: &str, file: &str, asked: &CpuList) -> Option<Finding> {
+    let listed: CpuList = machine.text(file)?.parse().unwrap_or_default();
+    let boot_cpu = if file == NOHZ_FULL { CpuList::first(1) } else { CpuList::default() };
+    let lacking = asked.difference(&listed).difference(&boot_cpu);
+    (!lacking.is_empty()).then(|| {
+        let log = machine.logged("Housekeeping: ").chain(machine.logged("NO_HZ: "));
+        let log = log.map(|line| Evidence { file: KERNEL_LOG.to_owned(), value: line.to_owned() });
+        RULE.error(format!("{} named in {name}= without effect", cpus_are(&lacking)))
+            .on(&lacking)
+            .seen(machine.said(name))
+            .seen(machine.evidence(file))
+            .seen(log)
+            .so("The parameter is valid, and the kernel did not follow it.")
+            .advice("dmesg | grep -e Housekeeping -e NO_HZ tells why")
+    })
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "not-isolated",
+    title: "A CPU that was named with -C is not isolated at all",
+    severity: Severity::Warning,
+    reads: &[CMDLINE, NOHZ_FULL, ISOLATED, CONFIG_GZ, BOOT_CONFIG],
+    source: "kernel/sched/isolation.c: housekeeping_setup",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    let free = machine.target.difference(&machine.nohz_full).difference(&machine.isolated);
+    let rest = machine.online.difference(&machine.target);
+    if free.is_empty() || !machine.named {
+        return Vec::new();
+    }
+    let finding = RULE
+        .warning(format!("{} not isolated", cpus_are(&free)))
+        .on(&free)
+        .seen(machine.evidence(ISOLATED))
+        .seen(machine.evidence(NOHZ_FULL))
+        .so("The scheduler places any task there, and the tick comes HZ times a second while one runs.");
+    if rest.is_empty() {
+        return vec![finding.advice("leave at least one CPU out: somebody has to do the housekeeping")];
+    }
+    let tick = if machine.has("NO_HZ_FULL") == Some(false) { String::new() } else { format!("nohz_full={free} ") };
+    let line = format!("{tick}isolcpus=domain,managed_irq,{free} irqaffinity={rest}");
+    let running = super::load_balanced::partition(&free);
+    vec![finding.boot(line).command(running)]
+}

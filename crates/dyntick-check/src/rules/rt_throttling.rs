@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "rt-throttling",
+    title: "Real-time tasks that never sleep are stopped for a part of each period",
+    severity: Severity::Warning,
+    reads: &[RT_RUNTIME, RT_PERIOD, CONFIG_GZ, BOOT_CONFIG],
+    source: "kernel/sched/rt.c: update_curr_rt, sched_rt_runtime_exceeded",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    let (Some(runtime), Some(period)) = (machine.number(RT_RUNTIME), machine.number(RT_PERIOD)) else {
+        return Vec::new();
+    };
+    // 6.12 has the fair server instead and throttles groups only.
+    let applies = !machine.since(6, 12) || machine.has("RT_GROUP_SCHED") == Some(true);
+    if !applies || runtime < 0 || runtime >= period || machine.target.is_empty() {
+        return Vec::new();
+    }
+    let severity = if machine.is_rt() { Severity::Warning } else { Severity::Note };
+    let rest = (period - runtime) / 1000;
+    let finding = RULE
+        .finding(severity, format!("FIFO and RR tasks are throttled for {rest} ms of each {} ms", period / 1000))
+        .on(&machine.target)
+        .seen(machine.evidence(RT_RUNTIME))
+        .seen(machine.evidence(RT_PERIOD))
+        .so("A real-time task that polls and never sleeps is stopped that long; one that sleeps enough never notices.")
+        .command("sysctl -w kernel.sched_rt_runtime_us=-1");
+    vec![finding]
+}

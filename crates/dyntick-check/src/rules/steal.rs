@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "steal",
+    title: "A virtual machine whose CPUs the host takes away",
+    severity: Severity::Warning,
+    reads: &[CPUINFO, STAT],
+    source: "fs/proc/stat.c: show_stat; Documentation/virt/kvm/x86/msr.rst (steal time)",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    if !machine.is_guest() || machine.target.is_empty() {
+        return Vec::new();
+    }
+    let stolen: Vec<(u32, u64)> = machine.target.iter().filter_map(|cpu| Some((cpu, steal(machine, cpu)?))).collect();
+    let hit: CpuList = stolen.iter().filter(|(_, ticks)| *ticks > 0).map(|(cpu, _)| *cpu).collect();
+    let seconds = stolen.iter().map(|(_, ticks)| ticks).sum::<u64>() as f64 / 100.0;
+    let seen = |cpu: u32, ticks: u64| Evidence { file: STAT.to_owned(), value: format!("cpu{cpu} steal {ticks}") };
+    let effect = "This kernel can keep its own work away from a CPU, but not the host: only pinned and isolated vCPU \
+                  threads on the host are left alone.";
+    let finding = match hit.is_empty() {
+        true => RULE.note("this is a virtual machine: what interrupts its CPUs from outside is not seen here"),
+        false => RULE.warning(format!("the host took {} away for {seconds} s in all while there was work", cpus(&hit))),
+    };
+    let evidence = stolen.iter().filter(|(_, ticks)| *ticks > 0).map(|(cpu, ticks)| seen(*cpu, *ticks));
+    vec![finding.on(&hit).seen(evidence).so(effect).advice("pin each vCPU to an isolated CPU of the host")]
+}
+
+/// The eighth field, in hundredths of a second (USER_HZ).
+fn steal(machine: &Machine<'_>, cpu: u32) -> Option<u64> {
+    let prefix = format!("cpu{cpu} ");
+    let line = machine.text(STAT)?.lines().find(|line| line.starts_with(&prefix))?;
+    line.split_ascii_whitespace().nth(8)?.parse().ok()
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "unknown-isolcpus-flag",
+    title: "A word among the flags of isolcpus= that the kernel skips",
+    severity: Severity::Error,
+    reads: &[CMDLINE],
+    source: "kernel/sched/isolation.c: housekeeping_isolcpus_setup",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    let told = |(parameter, outcome): &(String, Outcome)| {
+        let Outcome::SkippedFlag(word) = outcome else { return None };
+        Some(
+            RULE.error(format!("the kernel skips the flag '{word}' in '{parameter}'"))
+                .seen([said(parameter)])
+                .so("Only domain, nohz and managed_irq are flags; with none of them left, domain is taken.")
+                .boot("isolcpus=domain,managed_irq,LIST"),
+        )
+    };
+    machine.asked.outcomes.iter().filter_map(told).collect()
+}

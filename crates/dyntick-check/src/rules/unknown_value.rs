@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "unknown-value",
+    title: "A parameter with a value that the kernel does not know",
+    severity: Severity::Error,
+    reads: &[CMDLINE],
+    source: "arch/x86/kernel/process.c: idle_setup; kernel/watchdog.c: hardlockup_panic_setup; \
+             kernel/time/tick-sched.c: setup_tick_nohz; mm/huge_memory.c: setup_transparent_hugepage",
+    find,
+};
+
+/// A parameter and the values that are more than a word for yes or no.
+struct Values {
+    name: &'static str,
+    values: &'static str,
+    known: fn(&str) -> bool,
+}
+
+const VALUES: [Values; 5] = [
+    Values { name: "idle", values: "poll, halt or nomwait", known: |v| ["poll", "halt", "nomwait"].contains(&v) },
+    Values {
+        name: "nmi_watchdog",
+        values: "0 or 1",
+        known: |v| ["panic", "nopanic", "0", "1", "r"].iter().any(|word| v.starts_with(word)),
+    },
+    Values { name: "nohz", values: "on or off", known: |v| boolean(v).is_some() },
+    Values { name: "highres", values: "on or off", known: |v| boolean(v).is_some() },
+    Values {
+        name: "transparent_hugepage",
+        values: "always, madvise or never",
+        known: |v| ["always", "madvise", "never"].contains(&v),
+    },
+];
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    let told = |parameter: &Values| {
+        let value = machine.line.get(parameter.name)?;
+        let said = machine.said(parameter.name)?;
+        (!(parameter.known)(value)).then(|| {
+            RULE.error(format!("'{}' is ignored: the kernel does not know this value", said.value))
+                .seen([said])
+                .so("It has no effect; the kernel's default stays.")
+                .boot(format!("{}= {}", parameter.name, parameter.values))
+        })
+    };
+    VALUES.iter().filter_map(told).collect()
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "user-threads",
+    title: "Programs that are not pinned may run on an isolated CPU",
+    severity: Severity::Note,
+    reads: &[TASK_STAT, TASK_STATUS],
+    source: "kernel/sched/core.c: select_task_rq",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    // On a CPU that is load balanced anybody may run; other rules say so.
+    let quiet = machine.of_target(&machine.isolated);
+    let strays = |task: &&crate::Task| {
+        let here = !quiet.intersection(&task.allowed).is_empty();
+        !task.kernel && here && !task.allowed.difference(&machine.target).is_empty()
+    };
+    let found: Vec<_> = machine.tasks.iter().filter(strays).collect();
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let who = names(found.iter().map(|task| task.name.as_str()), 4);
+    let tids: Vec<String> = found.iter().map(|task| task.tid.to_string()).collect();
+    let finding = RULE
+        .note(format!("{} thread{} of programs may run on {} and elsewhere: {who}", found.len(), if found.len() == 1 { "" } else { "s" }, cpus(&quiet)))
+        .on(&quiet)
+        .seen(found.iter().take(3).map(|task| Evidence {
+            file: task.file.clone(),
+            value: format!("Cpus_allowed_list: {}", task.allowed),
+        }))
+        .so("They are not moved there by the load balancer, but may be woken or started there.")
+        .command(format!("for p in {}; do taskset -pc {} $p; done", tids.join(" "), machine.elsewhere()));
+    vec![finding]
+}

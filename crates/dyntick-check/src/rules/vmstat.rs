@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "vmstat",
+    title: "The statistics of memory are gathered on an isolated CPU",
+    severity: Severity::Warning,
+    reads: &[STAT_INTERVAL],
+    source: "mm/vmstat.c: vmstat_shepherd; include/linux/sched/isolation.h: cpu_is_isolated",
+    find,
+};
+
+/// Longer intervals are not worth a word.
+const OFTEN_S: i64 = 10;
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    // 6.5 taught the shepherd to pass by isolated CPUs; until 7.0 those of nohz_full are among them.
+    // Before, the tick that is stopped hides the work from tickless CPUs (measured on 6.1.192).
+    let spared = match (machine.since(6, 5), machine.since(7, 0)) {
+        (_, true) => machine.isolated.clone(),
+        (true, _) => machine.isolated.union(&machine.nohz_full),
+        _ => machine.nohz_full.clone(),
+    };
+    let hit = machine.target.difference(&spared);
+    let Some(seconds) = machine.number(STAT_INTERVAL).filter(|seconds| *seconds <= OFTEN_S) else { return Vec::new() };
+    if hit.is_empty() {
+        return Vec::new();
+    }
+    let finding = RULE
+        .warning(format!("the worker of vmstat may run on {} every {seconds} s", cpus(&hit)))
+        .on(&hit)
+        .seen(machine.evidence(STAT_INTERVAL))
+        .so("A kernel worker folds the CPU's counters of memory, whenever they changed: two context switches.")
+        .command("sysctl -w vm.stat_interval=120");
+    vec![finding]
+}

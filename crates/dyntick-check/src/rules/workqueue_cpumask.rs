@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "workqueue-cpumask",
+    title: "Unbound work of the kernel may run on an isolated CPU",
+    severity: Severity::Warning,
+    reads: &[WORKQUEUE_CPUMASK, WORKQUEUE_MASKS],
+    source: "kernel/workqueue.c: workqueue_init_early, workqueue_apply_unbound_cpumask",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    let mask = machine.text(WORKQUEUE_CPUMASK).and_then(|mask| CpuList::from_mask(mask).ok()).unwrap_or_default();
+    let hit = machine.of_target(&mask);
+    if hit.is_empty() {
+        return Vec::new();
+    }
+    // The mask of a single queue counts only within this one.
+    let own = machine.matching(WORKQUEUE_MASKS).take(4).filter_map(|(path, _)| machine.evidence(path));
+    let rest = mask.difference(&machine.target).intersection(&machine.online);
+    let finding = RULE
+        .warning(format!("unbound work of the kernel may run on {}", cpus(&hit)))
+        .on(&hit)
+        .seen(machine.evidence(WORKQUEUE_CPUMASK))
+        .seen(own)
+        .so("A worker takes the CPU from the task that runs: writeback, crypto, filesystems and drivers queue such work.")
+        .command(format!("echo {} > {WORKQUEUE_CPUMASK}", rest.to_mask()));
+    vec![finding]
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The files that the rules need: what a reader has to read, and all that a support bundle holds.
+
+/// How a file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// Its text.
+    Text,
+    /// The text that is compressed in it by gzip.
+    Gzip,
+    /// The kernel's command line, without the words behind `--`: they are for the first program.
+    CommandLine,
+    /// Of several kernels' configurations the one of the running kernel; the others are left out.
+    OwnConfig,
+    /// A native 32-bit number, written in decimal.
+    Number,
+    /// The lines that begin with one of these words, each once; all else is left out.
+    Lines(&'static [&'static str]),
+    /// The lines in which one of these texts occurs; all else is left out.
+    Mentions(&'static [&'static str]),
+    /// A folder of links: the targets that are among these, one a line; all else is left out.
+    Links(&'static [&'static str]),
+    /// The state of a control group's partition with its CPUs; groups that are none are left out.
+    Partition,
+}
+
+/// A pattern of paths, and how to read what matches it.
+#[derive(Clone, Copy, Debug)]
+pub struct Source {
+    /// The paths; `*` stands for any part of one name.
+    pub pattern: &'static str,
+    /// How they are read.
+    pub read: Read,
+    /// What a reader without root needs for it; empty where anybody may read it.
+    pub needs: &'static str,
+}
+
+pub(crate) const CMDLINE: &str = "/proc/cmdline";
+/// `uname -r`.
+pub const RELEASE: &str = "/proc/sys/kernel/osrelease";
+pub(crate) const CONFIG_GZ: &str = "/proc/config.gz";
+pub(crate) const BOOT_CONFIG: &str = "/boot/config-*";
+pub(crate) const KERNEL_LOG: &str = "/dev/kmsg";
+pub(crate) const CPUINFO: &str = "/proc/cpuinfo";
+pub(crate) const STAT: &str = "/proc/stat";
+pub(crate) const INTERRUPTS: &str = "/proc/interrupts";
+pub(crate) const SWAPS: &str = "/proc/swaps";
+pub(crate) const POSSIBLE: &str = "/sys/devices/system/cpu/possible";
+pub(crate) const PRESENT: &str = "/sys/devices/system/cpu/present";
+pub(crate) const ONLINE: &str = "/sys/devices/system/cpu/online";
+pub(crate) const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
+pub(crate) const NOHZ_FULL: &str = "/sys/devices/system/cpu/nohz_full";
+pub(crate) const NODES: &str = "/sys/devices/system/node/online";
+pub(crate) const PARTITION: &str = "/sys/fs/cgroup/*/cpuset.cpus.partition";
+pub(crate) const PARTITION_2: &str = "/sys/fs/cgroup/*/*/cpuset.cpus.partition";
+pub(crate) const PARTITION_3: &str = "/sys/fs/cgroup/*/*/*/cpuset.cpus.partition";
+pub(crate) const SIBLINGS: &str = "/sys/devices/system/cpu/cpu*/topology/thread_siblings_list";
+pub(crate) const PACKAGE: &str = "/sys/devices/system/cpu/cpu*/topology/physical_package_id";
+pub(crate) const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+pub(crate) const CLOCKSOURCES: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+pub(crate) const STAT_INTERVAL: &str = "/proc/sys/vm/stat_interval";
+pub(crate) const WATCHDOG_CPUMASK: &str = "/proc/sys/kernel/watchdog_cpumask";
+pub(crate) const SOFT_WATCHDOG: &str = "/proc/sys/kernel/soft_watchdog";
+pub(crate) const NMI_WATCHDOG: &str = "/proc/sys/kernel/nmi_watchdog";
+pub(crate) const WATCHDOG_THRESH: &str = "/proc/sys/kernel/watchdog_thresh";
+pub(crate) const TIMER_MIGRATION: &str = "/proc/sys/kernel/timer_migration";
+pub(crate) const RT_RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+pub(crate) const RT_PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
+pub(crate) const NUMA_BALANCING: &str = "/proc/sys/kernel/numa_balancing";
+pub(crate) const IRQ_AFFINITY: &str = "/proc/irq/*/smp_affinity_list";
+pub(crate) const IRQ_EFFECTIVE: &str = "/proc/irq/*/effective_affinity_list";
+pub(crate) const IRQ_ACTIONS: &str = "/sys/kernel/irq/*/actions";
+pub(crate) const IRQ_DEFAULT: &str = "/proc/irq/default_smp_affinity";
+pub(crate) const WORKQUEUE_CPUMASK: &str = "/sys/devices/virtual/workqueue/cpumask";
+pub(crate) const WORKQUEUE_MASKS: &str = "/sys/devices/virtual/workqueue/*/cpumask";
+pub(crate) const TASK_STAT: &str = "/proc/*/task/*/stat";
+pub(crate) const TASK_STATUS: &str = "/proc/*/task/*/status";
+pub(crate) const TASK_FILES: &str = "/proc/*/fd";
+pub(crate) const CPU_DMA_LATENCY: &str = "/dev/cpu_dma_latency";
+pub(crate) const RESUME_LATENCY: &str = "/sys/devices/system/cpu/cpu*/power/pm_qos_resume_latency_us";
+pub(crate) const IDLE_DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
+pub(crate) const IDLE_GOVERNOR: &str = "/sys/devices/system/cpu/cpuidle/current_governor";
+pub(crate) const IDLE_NAME: &str = "/sys/devices/system/cpu/cpu*/cpuidle/state*/name";
+pub(crate) const IDLE_LATENCY: &str = "/sys/devices/system/cpu/cpu*/cpuidle/state*/latency";
+pub(crate) const IDLE_DISABLE: &str = "/sys/devices/system/cpu/cpu*/cpuidle/state*/disable";
+pub(crate) const FREQ_DRIVER: &str = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_driver";
+pub(crate) const FREQ_GOVERNOR: &str = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor";
+pub(crate) const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
+pub(crate) const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
+pub(crate) const FAIR_SERVER: &str = "/sys/kernel/debug/sched/fair_server/cpu*/runtime";
+pub(crate) const MCE_INTERVAL: &str = "/sys/devices/system/machinecheck/machinecheck0/check_interval";
+pub(crate) const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+pub(crate) const KSM: &str = "/sys/kernel/mm/ksm/run";
+pub(crate) const TUNED_PROFILE: &str = "/etc/tuned/active_profile";
+
+/// What the kernel says about parameters that it refuses, and about the clock.
+const LOG_TEXTS: &[&str] = &[
+    "Unknown kernel command line parameters",
+    "Housekeeping: ",
+    "isolcpus: ",
+    "NO_HZ: ",
+    "rcu_nocbs= bad CPU range",
+    "Marking TSC unstable",
+    "Marking clocksource",
+];
+
+pub(crate) const PERF_EVENT: &str = "anon_inode:[perf_event]";
+
+const fn text(pattern: &'static str) -> Source {
+    Source { pattern, read: Read::Text, needs: "" }
+}
+
+const fn as_root(pattern: &'static str, read: Read, needs: &'static str) -> Source {
+    Source { pattern, read, needs }
+}
+
+/// All files that any rule reads.
+pub const SOURCES: &[Source] = &[
+    Source { pattern: CMDLINE, read: Read::CommandLine, needs: "" },
+    text(RELEASE),
+    Source { pattern: CONFIG_GZ, read: Read::Gzip, needs: "" },
+    // Root's alone on some distributions.
+    as_root(BOOT_CONFIG, Read::OwnConfig, "root, or CAP_DAC_READ_SEARCH"),
+    as_root(KERNEL_LOG, Read::Mentions(LOG_TEXTS), "root, or CAP_SYSLOG"),
+    Source { pattern: CPUINFO, read: Read::Lines(&["vendor_id", "model name", "flags"]), needs: "" },
+    Source { pattern: STAT, read: Read::Lines(&["cpu"]), needs: "" },
+    text(INTERRUPTS),
+    text(SWAPS),
+    text(POSSIBLE),
+    text(PRESENT),
+    text(ONLINE),
+    text(ISOLATED),
+    text(NOHZ_FULL),
+    text(NODES),
+    Source { pattern: PARTITION, read: Read::Partition, needs: "" },
+    Source { pattern: PARTITION_2, read: Read::Partition, needs: "" },
+    Source { pattern: PARTITION_3, read: Read::Partition, needs: "" },
+    text(SIBLINGS),
+    text(PACKAGE),
+    text(CLOCKSOURCE),
+    text(CLOCKSOURCES),
+    as_root(STAT_INTERVAL, Read::Text, "root"),
+    text(WATCHDOG_CPUMASK),
+    text(SOFT_WATCHDOG),
+    text(NMI_WATCHDOG),
+    text(WATCHDOG_THRESH),
+    text(TIMER_MIGRATION),
+    text(RT_RUNTIME),
+    text(RT_PERIOD),
+    text(NUMA_BALANCING),
+    text(IRQ_AFFINITY),
+    text(IRQ_EFFECTIVE),
+    text(IRQ_ACTIONS),
+    text(IRQ_DEFAULT),
+    text(WORKQUEUE_CPUMASK),
+    text(WORKQUEUE_MASKS),
+    text(TASK_STAT),
+    Source { pattern: TASK_STATUS, read: Read::Lines(&["Cpus_allowed_list:"]), needs: "" },
+    as_root(TASK_FILES, Read::Links(&[PERF_EVENT, CPU_DMA_LATENCY]), "root, or CAP_SYS_PTRACE"),
+    as_root(CPU_DMA_LATENCY, Read::Number, "root, or CAP_DAC_READ_SEARCH"),
+    text(RESUME_LATENCY),
+    text(IDLE_DRIVER),
+    text(IDLE_GOVERNOR),
+    text(IDLE_NAME),
+    text(IDLE_LATENCY),
+    text(IDLE_DISABLE),
+    text(FREQ_DRIVER),
+    text(FREQ_GOVERNOR),
+    text(NO_TURBO),
+    text(BOOST),
+    as_root(FAIR_SERVER, Read::Text, "root, or CAP_DAC_READ_SEARCH; debugfs mounted"),
+    as_root(MCE_INTERVAL, Read::Text, "root"),
+    text(THP),
+    text(KSM),
+    text(TUNED_PROFILE),
+];

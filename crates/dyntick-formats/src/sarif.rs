@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! SARIF 2.1.0 (OASIS), the format in which code hosts and CI take findings.
+
+use dyntick_check::rules::{self, Rule};
+use dyntick_check::{Finding, Report};
+use serde_json::{Value, json};
+
+/// The findings as one SARIF log. A location is the file that was read; its content is the snippet.
+pub fn sarif(report: &Report) -> Value {
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "dyntick",
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": rules::all().iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
+            }},
+            "columnKind": "unicodeCodePoints",
+            "invocations": [{
+                "executionSuccessful": true,
+                "toolExecutionNotifications": report.unread.iter().map(|unread| json!({
+                    "level": "note",
+                    "message": { "text": format!("not read: {} ({})", unread.file, unread.reason) },
+                })).collect::<Vec<_>>(),
+            }],
+            "properties": {
+                "kernel": report.kernel,
+                "online": report.online,
+                "judged": report.judged,
+            },
+            "results": report.findings.iter().map(result).collect::<Vec<_>>(),
+        }],
+    })
+}
+
+fn descriptor(rule: &Rule) -> Value {
+    json!({
+        "id": rule.id,
+        "shortDescription": { "text": rule.title },
+        "fullDescription": { "text": format!("{}. Source: {}.", rule.title, rule.source) },
+        "defaultConfiguration": { "level": rule.severity.word() },
+    })
+}
+
+fn result(finding: &Finding) -> Value {
+    let index = rules::all().iter().position(|rule| rule.id == finding.rule);
+    let locations: Vec<Value> = finding
+        .evidence
+        .iter()
+        .map(|evidence| {
+            json!({ "physicalLocation": {
+                "artifactLocation": { "uri": uri(&evidence.file) },
+                "region": { "startLine": 1, "snippet": { "text": evidence.value } },
+            }})
+        })
+        .collect();
+    json!({
+        "ruleId": finding.rule,
+        "ruleIndex": index,
+        "level": finding.severity.word(),
+        "message": { "text": message(finding) },
+        "locations": locations,
+        "properties": { "cpus": finding.cpus, "mends": finding.mends },
+    })
+}
+
+fn message(finding: &Finding) -> String {
+    let mends: Vec<String> = finding.mends.iter().map(ToString::to_string).collect();
+    format!("{}. {} Mend: {}.", finding.message, finding.effect, mends.join("; or: "))
+}
+
+/// RFC 8089, with what an URI may not hold in per cent.
+fn uri(path: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/-._~:".contains(c);
+    let encoded: String = path
+        .chars()
+        .map(|c| {
+            if plain(c) {
+                c.to_string()
+            } else {
+                c.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect()
+            }
+        })
+        .collect();
+    format!("file://{encoded}")
+}

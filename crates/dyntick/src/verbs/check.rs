@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick check`: is the machine set up for what its command line asks?
+
+mod text;
+
+use crate::output;
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use dyntick_check::{Machine, Report, Severity, Snapshot};
+use dyntick_model::CpuList;
+use dyntick_observe::snapshot::{self, bundle};
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What may be said to `check`.
+#[derive(Args)]
+pub struct Arguments {
+    /// Judge these CPUs only, isolated or not, as 2-3,8; without it all that are isolated
+    #[arg(short = 'C', long, value_name = "CPUS")]
+    cpus: Option<CpuList>,
+    /// Say of each finding what it does, and where in the kernel that is
+    #[arg(short, long)]
+    verbose: bool,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Print JSON, the same as --format json
+    #[arg(long)]
+    json: bool,
+    /// End with status 1 where a finding is at least this severe
+    #[arg(long, value_enum, default_value_t = FailOn::Warning)]
+    fail_on: FailOn,
+    /// Write what was read to this file, to be judged elsewhere with --from
+    #[arg(long, value_name = "FILE")]
+    bundle: Option<PathBuf>,
+    /// Judge a support bundle, or a folder of a machine's files, in place of this machine
+    #[arg(long, value_name = "DUMP", conflicts_with = "bundle")]
+    from: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+    Sarif,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    Note,
+    Warning,
+    Error,
+    Never,
+}
+
+impl FailOn {
+    fn fails(self, worst: Option<Severity>) -> bool {
+        let at_least = match self {
+            FailOn::Note => Severity::Note,
+            FailOn::Warning => Severity::Warning,
+            FailOn::Error => Severity::Error,
+            FailOn::Never => return false,
+        };
+        worst >= Some(at_least)
+    }
+}
+
+/// Checks the machine. The status is 1 where a finding is severe enough.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let files = read(arguments.from.as_deref())?;
+    if let Some(path) = &arguments.bundle {
+        let length = bundle::write(&files, path)?;
+        let read = files.iter().count() - files.unread().count();
+        eprintln!(
+            "wrote {}: {read} files, {} KiB; 'tar tzf' lists them",
+            path.display(),
+            length.div_ceil(1024)
+        );
+    }
+    let machine = Machine::new(&files, arguments.cpus.as_ref())
+        .with_context(|| format!("check {}", subject(arguments.from.as_deref())))?;
+    let report = Report::of(&machine, &files);
+    print(arguments, &report)?;
+    Ok(ExitCode::from(u8::from(arguments.fail_on.fails(report.worst()))))
+}
+
+fn subject(from: Option<&Path>) -> String {
+    from.map_or("this machine".to_owned(), |path| path.display().to_string())
+}
+
+/// The files of this machine, of a folder that stands for its root, or of a bundle.
+fn read(from: Option<&Path>) -> Result<Snapshot> {
+    match from {
+        None => Ok(snapshot::read(Path::new("/"))),
+        Some(path) if path.is_dir() => Ok(snapshot::read(path)),
+        Some(path) => Ok(bundle::read(path)?),
+    }
+}
+
+fn print(arguments: &Arguments, report: &Report) -> Result<()> {
+    match (arguments.json, arguments.format) {
+        (true, Format::Sarif) => bail!("--json and --format sarif cannot both be had: choose one"),
+        (true, _) | (_, Format::Json) => output::json(report),
+        (_, Format::Sarif) => output::json(&dyntick_formats::sarif(report)),
+        (_, Format::Text) => {
+            let style = text::Style { verbose: arguments.verbose, colour: std::io::stdout().is_terminal() };
+            output::text(text::render(report, &style))
+        }
+    }
+}
