@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The command line on the host, and PID 1 in a guest.
 
+mod causes;
 mod output;
 mod progress;
 mod verbs;

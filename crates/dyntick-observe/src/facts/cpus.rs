@@ -23,7 +23,7 @@ pub struct Cpus {
 }
 
 impl Cpus {
-    pub(super) fn read(command_line: &str) -> Result<Self, FactsError> {
+    pub(crate) fn read(command_line: &str) -> Result<Self, FactsError> {
         let list = |name: &str| {
             let path = format!("{FOLDER}/{name}");
             // A kernel without NO_HZ_FULL has no such file, and one that was given none says "(null)".

@@ -7,7 +7,7 @@ use super::{Count, Kind, Lost, Snapshot};
 use aya::maps::{HashMap, Map, MapData};
 use aya::programs::{Program, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfError, EbpfLoader};
-use dyntick_bpf::layout::{FIXED, FOUND, MAX_CPUS, NOT_COUNTED};
+use dyntick_bpf::layout::{BUCKETS, FIXED, FOUND, MAX_CPUS, NOT_COUNTED};
 use dyntick_bpf::{FOLLOW, FOLLOWED, OBJECT, ROW_OF_CPU, ROWS, Row, Slot, TICK_FUNCTION};
 use dyntick_model::CpuList;
 use memmap2::{MmapOptions, MmapRaw};
@@ -86,7 +86,25 @@ impl Counters {
                 missing.push((*tracepoint).to_owned());
             }
         }
-        Ok(Self { ebpf, btf, cpus, rows, names: Names::default(), missing })
+        let mut counters = Self { ebpf, btf, cpus, rows, names: Names::default(), missing };
+        counters.forget();
+        Ok(counters)
+    }
+
+    /// Begins anew: all counts are 0, and no longest is known. Attaching a program rewrites code of the
+    /// kernel, which interrupts every CPU; that is forgotten so.
+    pub fn forget(&mut self) {
+        for (row, place) in self.places() {
+            let slot = self.slot(row, place);
+            // SAFETY: within the mapping. A program that runs meanwhile may bring the old value of one
+            // member back, which is then an old count like any other.
+            unsafe {
+                (&raw mut (*slot).count).write_volatile(0);
+                (&raw mut (*slot).ns).write_volatile(0);
+                (&raw mut (*slot).longest).write_volatile(0);
+                (&raw mut (*slot).histogram).write_volatile([0; BUCKETS]);
+            }
+        }
     }
 
     /// The tracepoints that were wanted and that this kernel lacks.
@@ -156,19 +174,27 @@ impl Counters {
         Snapshot { ns, cpus, lost: Lost { unnamed, ..lost } }
     }
 
+    /// Every slot of every row.
+    fn places(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let rows = self.cpus.len();
+        (0..rows).flat_map(|row| (0..FIXED + FOUND).map(move |place| (row, place)))
+    }
+
+    /// A slot, which the kernel writes to at any time.
+    fn slot(&self, row: usize, place: usize) -> *mut Slot {
+        assert!(row < self.cpus.len() && place < FIXED + FOUND);
+        let rows: *mut Row = self.rows.as_mut_ptr().cast();
+        // SAFETY: the mapping holds a whole row for each CPU and lives as long as `self`.
+        unsafe { (&raw mut (*rows.add(row)).slots).cast::<Slot>().add(place) }
+    }
+
     fn used_slots(&self) -> impl Iterator<Item = (u32, usize, Slot)> + '_ {
-        let rows: *const Row = self.rows.as_ptr().cast();
-        self.cpus.iter().enumerate().flat_map(move |(row, cpu)| {
-            (0..FIXED + FOUND).filter_map(move |place| {
-                // SAFETY: the mapping holds a whole row for each CPU and lives as long as `self`. The
-                // kernel writes to it at any time, so it is only copied, by way of a raw pointer.
-                let slot = unsafe {
-                    let slot = &raw const (*rows.add(row)).slots[place];
-                    let used = (&raw const (*slot).count).read_volatile() > 0;
-                    used.then(|| slot.read_volatile())
-                };
-                slot.map(|slot| (*cpu, place, slot))
-            })
+        self.places().filter_map(|(row, place)| {
+            let slot = self.slot(row, place);
+            // SAFETY: within the mapping; only copied.
+            let slot =
+                unsafe { ((&raw const (*slot).count).read_volatile() > 0).then(|| slot.read_volatile()) };
+            slot.map(|slot| (self.cpus[row], place, slot))
         })
     }
 
@@ -189,7 +215,7 @@ fn map_rows(ebpf: &Ebpf, cpus: usize) -> Result<MmapRaw, LiveError> {
     // An array's values are aligned to 8 bytes, as a row is.
     MmapOptions::new()
         .len(size_of::<Row>() * cpus)
-        .map_raw_read_only(map.fd().as_fd().as_raw_fd())
+        .map_raw(map.fd().as_fd().as_raw_fd())
         .map_err(|error| LiveError::Refused(format!("cannot map the counts: {error}")))
 }
 

@@ -125,7 +125,46 @@ impl Meters {
     }
 }
 
+impl Meters {
+    /// Adds another difference, as of a second run.
+    pub fn add(&mut self, other: &Meters) {
+        self.ns += other.ns;
+        for (cpu, more) in &other.cpus {
+            self.cpus.entry(*cpu).or_default().add(more);
+        }
+    }
+}
+
 impl CpuMeters {
+    /// Adds what another counted, also of another CPU with the same idle states.
+    pub fn add(&mut self, other: &CpuMeters) {
+        if self.idle.is_empty() {
+            self.idle = other
+                .idle
+                .iter()
+                .map(|state| IdleState { name: state.name.clone(), ..IdleState::default() })
+                .collect();
+        }
+        for (sum, more) in self.idle.iter_mut().zip(&other.idle) {
+            sum.usage += more.usage;
+            sum.time_us += more.time_us;
+            sum.above += more.above;
+            sum.below += more.below;
+        }
+        self.times.user_ns += other.times.user_ns;
+        self.times.system_ns += other.times.system_ns;
+        self.times.idle_ns += other.times.idle_ns;
+        self.times.interrupts_ns += other.times.interrupts_ns;
+        self.times.steal_ns += other.times.steal_ns;
+        self.smis = match (self.smis, other.smis) {
+            (Some(sum), Some(more)) => Some(sum + more),
+            (sum, more) => sum.or(more),
+        };
+        for (row, count) in &other.interrupts {
+            *self.interrupts.entry(row.clone()).or_default() += count;
+        }
+    }
+
     fn since(&self, earlier: &CpuMeters) -> CpuMeters {
         let idle = self.idle.iter().zip(&earlier.idle).map(|(now, then)| IdleState {
             name: now.name.clone(),

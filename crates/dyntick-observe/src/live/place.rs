@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Where dyntick itself runs: not on the CPUs that it measures.
 
+use crate::facts::Cpus;
 use dyntick_model::CpuList;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -16,12 +17,8 @@ pub struct Place {
 /// isolated. Where all are measured it keeps off the isolated ones, and where all are isolated it stays.
 pub fn keep_off(measured: &CpuList) -> std::io::Result<Place> {
     let before = sched_getaffinity(None)?;
-    let read = |name: &str| -> CpuList {
-        let text = std::fs::read_to_string(format!("/sys/devices/system/cpu/{name}"));
-        text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or_default()
-    };
-    let isolated = read("isolated").union(&read("nohz_full"));
-    for cpus in candidates(&read("online"), measured, &isolated) {
+    let all = Cpus::read("").unwrap_or_default();
+    for cpus in candidates(&all.online, measured, &all.isolated.union(&all.nohz_full)) {
         // A cpuset may forbid all of them.
         if !cpus.is_empty() && sched_setaffinity(None, &set(&cpus)).is_ok() {
             return Ok(Place { before, cpus });

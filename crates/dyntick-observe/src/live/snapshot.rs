@@ -66,6 +66,21 @@ impl Snapshot {
     }
 }
 
+impl Snapshot {
+    /// Adds what another one counted, as of a second run.
+    pub fn add(&mut self, other: &Snapshot) {
+        self.ns += other.ns;
+        for (cpu, counts) in &other.cpus {
+            let sum = self.cpus.entry(*cpu).or_default();
+            for (key, count) in counts {
+                sum.entry(key.clone()).or_default().add(count);
+            }
+        }
+        self.lost.recursion += other.lost.recursion;
+        self.lost.unnamed += other.lost.unnamed;
+    }
+}
+
 impl Count {
     fn since(&self, earlier: Option<&Count>) -> Count {
         let Some(earlier) = earlier else { return self.clone() };

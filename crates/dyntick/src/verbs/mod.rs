@@ -5,6 +5,7 @@ mod check;
 mod guest_probe;
 pub mod isolate;
 mod lab;
+mod stat;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -20,6 +21,8 @@ pub enum Verb {
     Lab(lab::LabVerb),
     /// Make CPUs quiet for the time of a command, show that they were, and put everything back
     Isolate(isolate::Arguments),
+    /// Count what interrupts CPUs, by cause, while a command runs
+    Stat(Box<stat::Arguments>),
     /// Enter the kernel in one way, again and again; for studies to profile in a guest
     #[command(hide = true)]
     GuestProbe(guest_probe::Arguments),
@@ -36,6 +39,7 @@ impl Verb {
             Verb::Check(arguments) => check::run(&arguments),
             Verb::Isolate(arguments) => isolate::run(&arguments),
             Verb::Lab(verb) => verb.run(),
+            Verb::Stat(arguments) => stat::run(&arguments),
             Verb::GuestProbe(arguments) => guest_probe::run(&arguments),
         }
     }

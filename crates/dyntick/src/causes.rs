@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What live counts are called, and the rule that explains each.
+
+use dyntick_explain::CauseId;
+use dyntick_explain::rules::{self, Fix, Rule};
+use dyntick_model::{KernelVersion, TickDependency};
+use dyntick_observe::live::{Key, VectorKey};
+
+/// The cause that a key stands for, as `explain` calls it; none for what has no cause of its own: a tick
+/// has its dependencies, a local timer interrupt its timers.
+pub fn cause(key: &Key) -> Option<CauseId> {
+    let class = |class: &str| Some(CauseId::class(class));
+    let member = |class: &str, member: &str| Some(CauseId::member(class, member));
+    match key {
+        Key::Vector { vector: VectorKey::Reschedule } => class("ipi"),
+        Key::Vector { vector: VectorKey::CallFunction | VectorKey::CallFunctionSingle } => {
+            class("anonymous-call")
+        }
+        Key::Vector { vector: VectorKey::IrqWork } => class("anonymous-irq-work"),
+        Key::Vector { vector: VectorKey::LocalTimer } | Key::Tick { .. } => None,
+        Key::Vector { .. } | Key::Unnamed { .. } => class("unknown"),
+        Key::Hrtimer { function } => member("hrtimer", function),
+        Key::EmptyTimer => class("empty-timer"),
+        Key::Timer { function } => member("timer", function),
+        Key::Called { function } => member("function-call", function),
+        Key::Device { name, .. } => member("device", name),
+        Key::Softirq { softirq } => member("softirq", softirq.kernel_name()),
+        Key::Work { function } => member("workqueue", function),
+        // Each CPU has its own thread of a family: migration/1.
+        Key::KernelThread { comm, .. } => member("kernel-thread", comm.split('/').next().unwrap_or(comm)),
+        Key::Task { .. } => class("other-task"),
+        Key::PageFault { .. } => class("page-fault"),
+        Key::Nmi { .. } => class("nmi"),
+        Key::TickKept { dependency } => class(of_dependency(*dependency)?),
+        Key::Idle | Key::TickStopped => None,
+    }
+}
+
+fn of_dependency(dependency: TickDependency) -> Option<&'static str> {
+    Some(match dependency {
+        TickDependency::None => return None,
+        TickDependency::PosixTimer => "dependency-posix-timer",
+        TickDependency::PerfEvents => "dependency-perf",
+        TickDependency::Sched => "dependency-sched",
+        TickDependency::ClockUnstable => "dependency-clock-unstable",
+        TickDependency::Rcu => "dependency-rcu",
+        TickDependency::RcuExp => "dependency-rcu-exp",
+    })
+}
+
+/// The rule of a cause, if there is one: some causes are counted that no rule explains yet.
+pub fn rule(cause: &CauseId) -> Option<&'static Rule> {
+    let rule = rules::get(cause);
+    (rule.id != "unknown" || cause.as_str() == "unknown").then_some(rule)
+}
+
+/// What removes a cause most effectively on this kernel, with the CPU's number in its place.
+pub fn best_fix(rule: &'static Rule, kernel: &KernelVersion) -> Option<&'static Fix> {
+    rule.fixes_for(kernel).next()
+}
+
+/// What a key is called in a table.
+pub fn name(key: &Key) -> String {
+    match key {
+        Key::Vector { vector } => vector_name(*vector).to_owned(),
+        Key::Tick { stopped: false } => "tick".to_owned(),
+        Key::Tick { stopped: true } => "timer wheel, while the tick is stopped".to_owned(),
+        Key::Hrtimer { function } => format!("hrtimer {function}"),
+        Key::EmptyTimer => "nothing was due".to_owned(),
+        Key::Timer { function } => format!("timer {function}"),
+        Key::Called { function } => function.to_string(),
+        Key::Device { irq, name } if name.is_empty() => format!("device, interrupt {irq}"),
+        Key::Device { irq, name } => format!("device {name} (interrupt {irq})"),
+        Key::Softirq { softirq } => format!("softirq {}", softirq.kernel_name()),
+        Key::Work { function } => format!("work item {function}"),
+        Key::KernelThread { comm, .. } | Key::Task { comm, .. } => comm.to_string(),
+        Key::Idle => "idle".to_owned(),
+        Key::PageFault { user: true } => "page faults of user code".to_owned(),
+        Key::PageFault { user: false } => "page faults of the kernel".to_owned(),
+        Key::Nmi { function } => format!("NMI {function}"),
+        Key::TickStopped => "tick stopped".to_owned(),
+        Key::TickKept { dependency } => format!("tick kept: {}", kept_because(*dependency)),
+        Key::Unnamed { family } => format!("{family}: no room for names"),
+    }
+}
+
+/// Why a tick is kept, in words.
+pub fn kept_because(dependency: TickDependency) -> &'static str {
+    match dependency {
+        TickDependency::None => "no dependency",
+        TickDependency::PosixTimer => "a POSIX CPU-time timer is armed",
+        TickDependency::PerfEvents => "a perf event needs it",
+        TickDependency::Sched => "more than one task wants the CPU",
+        TickDependency::ClockUnstable => "the clock is unstable",
+        TickDependency::Rcu => "RCU waits for the CPU, or runs callbacks on it",
+        TickDependency::RcuExp => "an expedited RCU grace period waits for the CPU",
+    }
+}
+
+/// A vector with its row in `/proc/interrupts`.
+fn vector_name(vector: VectorKey) -> &'static str {
+    match vector {
+        VectorKey::LocalTimer => "local timer interrupts (LOC)",
+        VectorKey::Reschedule => "reschedule interrupts (RES)",
+        VectorKey::CallFunction => "function calls to several CPUs (CAL)",
+        VectorKey::CallFunctionSingle => "function calls to this CPU (CAL)",
+        VectorKey::IrqWork => "work queued for interrupt context (IWI)",
+        VectorKey::PlatformIpi => "platform interrupts (PLT)",
+        VectorKey::Thermal => "thermal interrupts (TRM)",
+        VectorKey::Threshold => "machine-check thresholds (THR)",
+        VectorKey::DeferredError => "deferred machine checks (DFR)",
+        VectorKey::Error => "APIC errors (ERR)",
+        VectorKey::Spurious => "spurious interrupts (SPU)",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_dependency_has_a_rule_of_its_own() {
+        use TickDependency::*;
+        for dependency in [PosixTimer, PerfEvents, Sched, ClockUnstable, Rcu, RcuExp] {
+            let cause = cause(&Key::TickKept { dependency }).unwrap();
+            assert_eq!(rule(&cause).map(|rule| rule.id), Some(cause.as_str()));
+        }
+    }
+
+    #[test]
+    fn the_classes_are_known() {
+        let function = || "any".into();
+        for key in [
+            Key::Vector { vector: VectorKey::Reschedule },
+            Key::Vector { vector: VectorKey::CallFunction },
+            Key::Vector { vector: VectorKey::IrqWork },
+            Key::Hrtimer { function: function() },
+            Key::EmptyTimer,
+            Key::Timer { function: function() },
+            Key::Called { function: function() },
+            Key::Device { irq: 4, name: "ttyS0".into() },
+            Key::Work { function: function() },
+            Key::KernelThread { pid: 2, comm: "migration/1".into() },
+            Key::Task { pid: 3, comm: "sh".into() },
+        ] {
+            assert!(cause(&key).is_some_and(|cause| rule(&cause).is_some()), "{key:?}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What was measured, for programs.
+
+use super::measure::Measured;
+use super::rows::{self, Row, Told};
+use crate::causes;
+use dyntick_model::KernelVersion;
+use dyntick_observe::live::bucket_end_ns;
+use serde_json::{Value, json};
+
+/// Everything; durations in ns, counts of several runs as their sum.
+pub fn value(measured: &Measured, command: &[String], kernel: &KernelVersion) -> Value {
+    let cpu = |(number, told): (u32, &Told)| {
+        let rows = told.wholes.iter().map(|whole| {
+            let mut value = row(&whole.row, measured, kernel);
+            let parts: Vec<Value> = whole.parts.iter().map(|part| row(part, measured, kernel)).collect();
+            value["parts"] = parts.into();
+            value
+        });
+        let kept =
+            told.kept.iter().map(|(dependency, count)| json!({ "dependency": dependency, "count": count }));
+        json!({
+            "cpu": number,
+            "interruptions": rows.collect::<Vec<_>>(),
+            "interrupted_ns": told.interrupted_ns,
+            "unattributed_ns": told.unattributed_ns,
+            "command_ns": told.command_ns,
+            "observer_ns": told.observer_ns,
+            "idle_ns": told.idle_ns,
+            "ticks": told.ticks,
+            "tick_stopped": told.stopped,
+            "tick_kept": kept.collect::<Vec<_>>(),
+            "machine": told.meters,
+        })
+    };
+    let told = rows::told(measured, false);
+    let finished = measured.finished.map(|finished| {
+        let ns = |time: libc::timeval| time.tv_sec * 1_000_000_000 + time.tv_usec * 1000;
+        json!({
+            "status": finished.code(),
+            "user_ns": ns(finished.usage.ru_utime),
+            "system_ns": ns(finished.usage.ru_stime),
+            "voluntary_switches": finished.usage.ru_nvcsw,
+            "involuntary_switches": finished.usage.ru_nivcsw,
+        })
+    });
+    json!({
+        "kernel": kernel,
+        "command": command,
+        "ended": finished,
+        "at_ns": measured.at_ns,
+        "measured_ns": measured.ns,
+        "runs": measured.repeats(),
+        "counted": measured.counts.is_some(),
+        "cpus": measured.cpus.iter().zip(&told).map(cpu).collect::<Vec<_>>(),
+        "lost": measured.counts.as_ref().map(|counts| counts.lost),
+        "missing": measured.missing,
+    })
+}
+
+fn row(row: &Row, measured: &Measured, kernel: &KernelVersion) -> Value {
+    let rule = row.cause.as_ref().and_then(causes::rule);
+    let fixes = rule.into_iter().flat_map(|rule| rule.fixes_for(kernel));
+    let histogram = row.count.histogram.iter().enumerate().filter(|(_, count)| **count > 0);
+    json!({
+        "name": row.name,
+        "cause": row.cause,
+        "title": rule.map(|rule| rule.title),
+        "fixes": fixes.map(|fix| fix.setting.to_string()).collect::<Vec<_>>(),
+        "count": row.count.count,
+        "count_deviation": row.spread,
+        "per_second": row.count.count as f64 / measured.seconds(),
+        "total_ns": (!row.counted_only).then_some(row.count.ns),
+        "mean_ns": row.count.mean_ns(),
+        "longest_ns": row.count.longest_ns,
+        "histogram": histogram
+            .map(|(bucket, count)| json!({ "below_ns": bucket_end_ns(bucket), "count": count }))
+            .collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One measurement: what is read at its begin and its end, and the difference.
+
+use super::command::{self, End, Finished, Watch};
+use anyhow::{Context, Result};
+use dyntick_model::CpuList;
+use dyntick_observe::live::{
+    Counters, Key, Kind, LiveError, Meters, Missing, Place, Snapshot, Wanted, keep_off,
+};
+use std::collections::BTreeSet;
+
+/// What stays from one measurement to the next.
+pub struct Session {
+    cpus: CpuList,
+    counters: Option<Counters>,
+    missing: Vec<Missing>,
+    place: Place,
+    watch: Watch,
+}
+
+/// A measurement that goes on.
+pub struct Running<'a> {
+    session: &'a mut Session,
+    counts: Option<Snapshot>,
+    meters: Meters,
+    first_ns: u64,
+    with_command: bool,
+    /// The command's process, to be ended where dyntick is.
+    child: Option<u32>,
+}
+
+/// What was measured.
+pub struct Measured {
+    /// The CPUs.
+    pub cpus: CpuList,
+    /// How long, ns; of several runs all together.
+    pub ns: u64,
+    /// When it ended, ns since the first was begun.
+    pub at_ns: u64,
+    /// What was counted, where counting was possible.
+    pub counts: Option<Snapshot>,
+    /// The machine's own counters.
+    pub meters: Meters,
+    /// Threads of the command or of the processes that were named.
+    pub own: BTreeSet<u32>,
+    /// Threads of dyntick itself.
+    pub observer: BTreeSet<u32>,
+    /// What could not be told, and what it needs.
+    pub missing: Vec<Missing>,
+    /// How the command ended.
+    pub finished: Option<Finished>,
+    /// Whether the user ended it.
+    pub stopped: bool,
+    /// Of several runs: what each counted, for the spread.
+    pub runs: Vec<Snapshot>,
+}
+
+impl Session {
+    /// Prepares to measure; nothing is counted yet that will be shown.
+    pub fn open(cpus: &CpuList, kinds: &BTreeSet<Kind>) -> Result<Self> {
+        // Before any thread, so that each has its place and no signal goes astray.
+        let place = keep_off(cpus).context("cannot move off the measured CPUs")?;
+        let watch = Watch::new()?;
+        let mut missing = Vec::new();
+        let counters = match Counters::start(&Wanted { cpus: cpus.clone(), kinds: kinds.clone() }) {
+            Ok(counters) => {
+                missing.extend(counters.missing().iter().filter_map(|tracepoint| lack(tracepoint)));
+                Some(counters)
+            }
+            Err(error) => {
+                missing.push(without_counters(&error));
+                None
+            }
+        };
+        Ok(Self { cpus: cpus.clone(), counters, missing, place, watch })
+    }
+
+    /// Begins to measure and starts the command.
+    pub fn start(&mut self, words: &[String], pids: &[u32], pinned: Option<&CpuList>) -> Result<Running<'_>> {
+        self.follow(pids)?;
+        if !pids.is_empty() {
+            self.watch.processes(pids)?;
+        }
+        let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        if !words.is_empty() {
+            // Whoever this thread starts is followed from its first instruction on.
+            self.follow(&[own])?;
+        }
+        let meters = Meters::read(&self.cpus);
+        let counts = self.counters.as_mut().map(|counters| {
+            counters.forget();
+            counters.read()
+        });
+        let first_ns = counts.as_ref().map_or(meters.ns, |counts| counts.ns);
+        let mut id = None;
+        if !words.is_empty() {
+            let child = command::start(words, &self.place, pinned)?;
+            id = Some(child.id());
+            self.watch.command(child)?;
+            if let Some(counters) = &mut self.counters {
+                counters.unfollow(own)?;
+            }
+        }
+        Ok(Running { session: self, counts, meters, first_ns, with_command: !words.is_empty(), child: id })
+    }
+
+    /// The processes that were named, with all their threads.
+    fn follow(&mut self, pids: &[u32]) -> Result<()> {
+        let Some(counters) = &mut self.counters else { return Ok(()) };
+        for pid in pids {
+            counters.follow(*pid)?;
+            for thread in threads(*pid) {
+                counters.follow(thread)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Running<'_> {
+    /// Waits for the end of the measurement, or for `until`.
+    pub fn wait(&self, until: Option<std::time::Instant>) -> Option<End> {
+        loop {
+            match self.session.watch.wait(until) {
+                // Ctrl-C at a terminal goes to the command too, which may end or not.
+                Some(End::Signal(libc::SIGINT)) if self.with_command => {}
+                end => return end,
+            }
+        }
+    }
+
+    /// What was measured since the begin, or since this was called before.
+    pub fn so_far(&mut self) -> Result<Measured> {
+        let counts = self.session.counters.as_mut().map(Counters::read);
+        let meters = Meters::read(&self.session.cpus);
+        let (own, lost) = match &mut self.session.counters {
+            Some(counters) => counters.followed()?,
+            None => Default::default(),
+        };
+        let mut missing = self.session.missing.clone();
+        missing.extend(meters.missing.iter().cloned());
+        if lost > 0 {
+            let what = format!("{lost} threads of the command, counted as other tasks");
+            missing.push(Missing { what, needs: "room in the table of threads".to_owned() });
+        }
+        let difference = counts.as_ref().zip(self.counts.as_ref()).map(|(now, then)| now.since(then));
+        let grown = meters.since(&self.meters);
+        let ended_ns = counts.as_ref().map_or(meters.ns, |counts| counts.ns);
+        let measured = Measured {
+            cpus: self.session.cpus.clone(),
+            ns: difference.as_ref().map_or(grown.ns, |counts| counts.ns),
+            at_ns: ended_ns - self.first_ns,
+            counts: difference,
+            meters: grown,
+            own,
+            observer: threads(std::process::id()),
+            missing,
+            finished: None,
+            stopped: false,
+            runs: Vec::new(),
+        };
+        (self.counts, self.meters) = (counts, meters);
+        Ok(measured)
+    }
+
+    /// What was measured, after its end. A command that still runs then is ended.
+    pub fn finish(mut self, end: Option<End>) -> Result<Measured> {
+        let mut measured = self.so_far()?;
+        match end {
+            Some(End::Command(finished)) => measured.finished = Some(finished),
+            Some(End::Signal(signal)) => {
+                measured.stopped = true;
+                self.end_command(signal, &mut measured);
+            }
+            None => self.end_command(libc::SIGTERM, &mut measured),
+            Some(End::Processes) => {}
+        }
+        Ok(measured)
+    }
+
+    fn end_command(&self, signal: i32, measured: &mut Measured) {
+        let Some(child) = self.child else { return };
+        // SAFETY: a process that this one started and has not waited for yet.
+        unsafe {
+            libc::kill(child as i32, signal);
+        }
+        if let Some(End::Command(finished)) = self.wait(None) {
+            measured.finished = Some(finished);
+        }
+    }
+}
+
+impl Measured {
+    /// This measurement and another one together.
+    pub fn with(mut self, other: Measured) -> Self {
+        if self.runs.is_empty() {
+            self.runs.extend(self.counts.clone());
+        }
+        self.runs.extend(other.counts.clone());
+        if let (Some(sum), Some(more)) = (&mut self.counts, &other.counts) {
+            sum.add(more);
+        }
+        self.meters.add(&other.meters);
+        self.ns += other.ns;
+        self.own.extend(&other.own);
+        self.finished = other.finished;
+        self.stopped = other.stopped;
+        self
+    }
+
+    /// How long one CPU was measured, s.
+    pub fn seconds(&self) -> f64 {
+        self.ns as f64 / dyntick_model::NANOS_PER_SEC as f64
+    }
+
+    /// How many runs there were.
+    pub fn repeats(&self) -> usize {
+        self.runs.len().max(1)
+    }
+
+    /// Whether a task belongs to what was measured.
+    pub fn is_own(&self, key: &Key) -> bool {
+        matches!(key, Key::Task { pid, .. } if self.own.contains(pid))
+    }
+
+    /// Whether a task is dyntick's.
+    pub fn is_observer(&self, key: &Key) -> bool {
+        matches!(key, Key::Task { pid, .. } if self.observer.contains(pid))
+    }
+}
+
+fn threads(pid: u32) -> BTreeSet<u32> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// What a kernel without this tracepoint cannot tell; none where that is no loss to most.
+fn lack(tracepoint: &str) -> Option<Missing> {
+    let (what, needs) = match tracepoint {
+        "csd:csd_function_entry" => ("which functions other CPUs call", "Linux 6.5 or newer"),
+        "nmi:nmi_handler" | "timer:tick_stop" | "sched:sched_switch" => (tracepoint, "this tracepoint"),
+        _ => return None,
+    };
+    Some(Missing { what: what.to_owned(), needs: needs.to_owned() })
+}
+
+fn without_counters(error: &LiveError) -> Missing {
+    let needs = match error {
+        LiveError::NotPermitted => "root, or CAP_BPF and CAP_PERFMON".to_owned(),
+        other => other.to_string(),
+    };
+    Missing { what: "causes and durations".to_owned(), needs }
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick stat`: what interrupted CPUs while a command ran.
+
+mod command;
+mod csv;
+mod json;
+mod measure;
+mod rows;
+mod tell;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use dyntick_model::{CpuList, KernelVersion};
+use dyntick_observe::live::Kind;
+use measure::{Measured, Session};
+use std::cell::Cell;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// What may be said to `stat`.
+#[derive(Args)]
+#[command(after_help = "\
+Counting goes on in the kernel (eBPF; needs root, or CAP_BPF and CAP_PERFMON); without that, what \
+/proc and /sys tell is shown. dyntick itself keeps off the measured CPUs. The exit status is the command's.
+
+  dyntick stat -C 3 -- ./app        what interrupts CPU 3 while ./app runs (wherever it runs)
+  dyntick stat -C 3 --pin -- ./app  the same, with ./app kept on CPU 3
+  dyntick stat -C 2-3 -I 1000       every second, until Ctrl-C
+  dyntick stat -p 4711              all CPUs, until process 4711 ends")]
+pub struct Arguments {
+    /// CPUs to measure, as 1-3,8 [default: all that are online]
+    #[arg(short = 'C', long = "cpu", value_name = "LIST")]
+    cpus: Option<CpuList>,
+    /// All CPUs (the default)
+    #[arg(short = 'a', long, conflicts_with = "cpus")]
+    all_cpus: bool,
+    /// A table for each CPU, also where they are many; a sum is shown otherwise from 5 CPUs on
+    #[arg(short = 'A', long = "no-aggr")]
+    per_cpu: bool,
+    /// Measure until these processes end; their tasks are told from others
+    #[arg(short = 'p', long = "pid", value_name = "PID", value_delimiter = ',', conflicts_with = "command")]
+    pids: Vec<u32>,
+    /// Count only these kinds: timers, ticks, ipis, devices, softirqs, works, tasks, faults, nmis
+    #[arg(short = 'e', long = "event", value_name = "KINDS", value_delimiter = ',')]
+    kinds: Vec<Kind>,
+    /// Print every so many ms
+    #[arg(short = 'I', long = "interval-print", value_name = "MS",
+        value_parser = clap::value_parser!(u64).range(10..), conflicts_with = "repeat")]
+    interval: Option<u64>,
+    /// Run the command so many times, and show means with their spread
+    #[arg(short = 'r', long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=1000), requires = "command")]
+    repeat: u32,
+    /// End after so many ms
+    #[arg(long, value_name = "MS", conflicts_with = "repeat")]
+    timeout: Option<u64>,
+    /// Keep the command on the measured CPUs
+    #[arg(long, requires = "command", requires = "cpus")]
+    pin: bool,
+    /// Show every row, not only the largest
+    #[arg(long)]
+    all: bool,
+    /// Print lines of fields with this separator between them
+    #[arg(short = 'x', long = "field-separator", value_name = "SEPARATOR", conflicts_with = "json")]
+    separator: Option<String>,
+    /// Print JSON; with -I a line for each interval
+    #[arg(long)]
+    json: bool,
+    /// Write the figures to this file, not to standard error
+    #[arg(short = 'o', long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Add to the file of -o
+    #[arg(long, requires = "output")]
+    append: bool,
+    /// The command, with its arguments
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// How many rows of a CPU fit a screen.
+const ROWS: usize = 24;
+
+/// From so many CPUs on one table shows the sum.
+const MANY_CPUS: usize = 5;
+
+/// Measures and tells. The exit status is the command's.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let cpus = cpus(arguments)?;
+    let kinds = match arguments.kinds.is_empty() {
+        true => Kind::ALL.into(),
+        false => arguments.kinds.iter().copied().collect(),
+    };
+    let out = Out::new(arguments)?;
+    let mut session = Session::open(&cpus, &kinds)?;
+    let mut measured: Option<Measured> = None;
+    let mut status = ExitCode::SUCCESS;
+    for _ in 0..arguments.repeat {
+        let one = once(arguments, &mut session, &out)?;
+        let stopped = one.stopped;
+        status = one.finished.map_or(ExitCode::SUCCESS, |finished| ExitCode::from(finished.code()));
+        measured = Some(match measured.take() {
+            None => one,
+            Some(before) => before.with(one),
+        });
+        if stopped {
+            break;
+        }
+    }
+    let measured = measured.context("nothing was measured")?;
+    // With -I all has been told already.
+    if arguments.interval.is_none() {
+        out.tell(&measured)?;
+    }
+    Ok(status)
+}
+
+/// One measurement, from the command's begin to its end.
+fn once(arguments: &Arguments, session: &mut Session, out: &Out) -> Result<Measured> {
+    let pinned = arguments.pin.then_some(arguments.cpus.as_ref()).flatten();
+    let begin = Instant::now();
+    let deadline = arguments.timeout.map(|ms| begin + Duration::from_millis(ms));
+    let mut running = session.start(&arguments.command, &arguments.pids, pinned)?;
+    let Some(ms) = arguments.interval else {
+        let end = running.wait(deadline);
+        return running.finish(end);
+    };
+    let interval = Duration::from_millis(ms);
+    let mut next = begin + interval;
+    loop {
+        let until = deadline.map_or(next, |deadline| deadline.min(next));
+        let end = running.wait(Some(until));
+        let over = end.is_some() || deadline.is_some_and(|deadline| until == deadline);
+        if over {
+            let measured = running.finish(end)?;
+            out.tell(&measured)?;
+            return Ok(measured);
+        }
+        out.tell(&running.so_far()?)?;
+        next += interval;
+    }
+}
+
+fn cpus(arguments: &Arguments) -> Result<CpuList> {
+    let online: CpuList = std::fs::read_to_string("/sys/devices/system/cpu/online")
+        .context("cannot read /sys/devices/system/cpu/online")?
+        .parse()?;
+    let Some(cpus) = &arguments.cpus else { return Ok(online) };
+    let missing = cpus.difference(&online);
+    if cpus.is_empty() || !missing.is_empty() {
+        bail!("-C {cpus}: CPUs {missing} are not online; online are {online}");
+    }
+    Ok(cpus.clone())
+}
+
+/// Where the figures go and in which form.
+struct Out {
+    file: Option<PathBuf>,
+    form: Form,
+    command: Vec<String>,
+    kernel: KernelVersion,
+    look: tell::Look,
+    /// Whether something has been told already.
+    told: Cell<bool>,
+}
+
+enum Form {
+    Text,
+    Csv(String),
+    Json { lines: bool },
+}
+
+impl Out {
+    fn new(arguments: &Arguments) -> Result<Self> {
+        let release = std::fs::read_to_string("/proc/sys/kernel/osrelease")?;
+        let form = match (&arguments.separator, arguments.json) {
+            (Some(separator), _) => Form::Csv(separator.clone()),
+            (None, true) => Form::Json { lines: arguments.interval.is_some() },
+            (None, false) => Form::Text,
+        };
+        let file = arguments.output.clone();
+        // A file that cannot be written is told before anything runs.
+        if let Some(file) = &file {
+            let mut options = OpenOptions::new();
+            options.create(true).write(true).append(arguments.append).truncate(!arguments.append);
+            options.open(file).with_context(|| format!("cannot write {}", file.display()))?;
+        }
+        let look = tell::Look {
+            per_cpu: arguments.per_cpu,
+            rows: if arguments.all { usize::MAX } else { ROWS },
+            brief: arguments.interval.is_some(),
+        };
+        Ok(Self {
+            file,
+            form,
+            command: arguments.command.clone(),
+            kernel: release.trim().parse()?,
+            look,
+            told: Cell::new(false),
+        })
+    }
+
+    /// As perf does: the command owns standard output, so figures go to standard error; those for programs
+    /// go to standard output where no command is run.
+    fn tell(&self, measured: &Measured) -> Result<()> {
+        let text = match &self.form {
+            Form::Text => tell::text(measured, &self.command, &self.kernel, &self.look),
+            Form::Csv(separator) => csv::text(measured, separator, !self.told.replace(true)),
+            Form::Json { lines } => {
+                let value = json::value(measured, &self.command, &self.kernel);
+                let text = match lines {
+                    true => serde_json::to_string(&value)?,
+                    false => serde_json::to_string_pretty(&value)?,
+                };
+                text + "\n"
+            }
+        };
+        match &self.file {
+            Some(path) => {
+                let mut file = OpenOptions::new().append(true).open(path)?;
+                file.write_all(text.as_bytes()).with_context(|| format!("write {}", path.display()))
+            }
+            None if matches!(self.form, Form::Text) || !self.command.is_empty() => {
+                std::io::stderr().write_all(text.as_bytes()).context("write to standard error")
+            }
+            None => crate::output::text(text),
+        }
+    }
+}
