@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Files of other tools: Parquet tables of observations and SARIF findings out, what cyclictest printed in.
+//! Files of other tools: Parquet tables of observations and SARIF findings out, what cyclictest and qperf printed in.
 
 pub mod cyclictest;
 mod observations;
+pub mod qperf;
 mod sarif;
 
 pub use observations::{Observation, ObservationError, read_parquet, write_parquet};

@@ -9,9 +9,9 @@ use crate::profiles::{RunProfile, kinds_on};
 use crate::store::Run;
 use crate::study::Case;
 use crate::study::claims::Figures;
-use crate::study::{FILE, is_of_trace};
+use crate::study::{FILE, QPERF, is_of_trace};
 use dyntick_explain::{Explanation, Summary};
-use dyntick_formats::Observation;
+use dyntick_formats::{Observation, qperf};
 use dyntick_model::{CpuList, NANOS_PER_SEC};
 use std::collections::BTreeMap;
 
@@ -146,6 +146,17 @@ pub fn of_latency(latency: &Latency) -> Vec<Observation> {
     rows.rows
 }
 
+/// What qperf measured in each of its tests: the latency, us, or the bandwidth, B/s.
+pub fn of_qperf(tests: &BTreeMap<String, qperf::Values>) -> Vec<Observation> {
+    let mut rows = Rows::default();
+    for (test, values) in tests {
+        for (name, unit) in [("latency", "us"), ("bw", "B/s")] {
+            values.get(name).into_iter().for_each(|value| rows.push(QPERF, test, *value, unit));
+        }
+    }
+    rows.rows
+}
+
 /// Instructions by way into the kernel: of the script where there is one, else of the window.
 pub fn of_profile(profile: &RunProfile) -> Vec<Observation> {
     let mut rows = Rows::default();
@@ -210,7 +221,7 @@ fn on_cpus(observations: &[Observation], cpus: &CpuList, figure: &str) -> Option
         // What is counted by key has a row only where it happened; what stands alone was measured or not.
         // Of events, of rows of /proc/interrupts and of numbers in files there is a row for each that
         // is known, zeros too.
-        [] if ["script_", "latency_", "span"].iter().any(|prefix| name.starts_with(prefix)) => None,
+        [] if ["script_", "latency_", "span", QPERF].iter().any(|prefix| name.starts_with(prefix)) => None,
         [] if [EVENT, INTERRUPTS, FILE].contains(&name) => None,
         [] => Some(0.0),
         [only] => Some(only),

@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Wake-up latencies that the cyclictest of a run printed.
+//! Wake-up latencies that the cyclictest of a run printed, or its packets.
 
+use crate::agent::packets;
 use crate::guest::Work;
+use crate::order::OWN_NAME;
 use crate::study::Case;
 use dyntick_formats::cyclictest::{self, CyclictestError, Thread};
 use dyntick_stats::Histogram;
 use std::collections::BTreeMap;
 
-const PROGRAM: &str = "cyclictest";
+/// What measures latencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meter {
+    /// cyclictest of rt-tests: from a timer to the woken thread.
+    Cyclictest,
+    /// `dyntick guest-packets`: from a packet's sending to the woken receiver.
+    Packets,
+}
 
 /// Shares at which distributions are told and compared, with their names as figures.
 pub const QUANTILES: [(&str, f64); 11] = [
@@ -27,24 +36,29 @@ pub const QUANTILES: [(&str, f64); 11] = [
 /// Latencies, ns, by thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Latency {
+    /// What measured them.
+    pub meter: Meter,
     /// The threads by their numbers.
     pub threads: BTreeMap<u32, Thread>,
 }
 
 impl Latency {
-    /// What the case's cyclictest printed, if it has one that ended by itself: its script, else the
-    /// first such task. `output` reads a piece of the guest's archive.
+    /// What the case's cyclictest or packets printed, if it has one that ended by itself: its script, else
+    /// the first such task. `output` reads a piece of the guest's archive.
     pub fn of(case: &Case, output: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, CyclictestError> {
         let script = case.script.iter().map(|script| (script.run.as_slice(), "script.out".to_owned()));
         let tasks = case.tasks.iter().enumerate().filter_map(|(number, task)| match &task.work {
             Work::Tool(words) => Some((words.as_slice(), format!("task-{number}.out"))),
             _ => None,
         });
-        let Some((words, file)) = script.chain(tasks).find(|(words, _)| is_cyclictest(words)) else {
-            return Ok(None);
-        };
-        match output(&file).map(|text| cyclictest::parse(&text)) {
-            Some(Ok(threads)) => Ok(Some(Self { threads: in_ns(threads, unit_ns(words)) })),
+        let found = script.chain(tasks).find_map(|(words, file)| Some((meter(words)?, words, file)));
+        let Some((meter, words, file)) = found else { return Ok(None) };
+        let text = output(&file);
+        if meter == Meter::Packets {
+            return Ok(text.and_then(|text| of_packets(&text)));
+        }
+        match text.map(|text| cyclictest::parse(&text)) {
+            Some(Ok(threads)) => Ok(Some(Self { meter, threads: in_ns(threads, unit_ns(words)) })),
             // Told to be silent, or ended by the end of the window.
             Some(Err(CyclictestError::NoThread)) | None => Ok(None),
             Some(Err(error)) => Err(error),
@@ -75,8 +89,27 @@ impl Latency {
     }
 }
 
-fn is_cyclictest(words: &[String]) -> bool {
-    words.first().is_some_and(|program| program.rsplit('/').next() == Some(PROGRAM))
+fn meter(words: &[String]) -> Option<Meter> {
+    match words.first()?.rsplit('/').next()? {
+        "cyclictest" => Some(Meter::Cyclictest),
+        OWN_NAME if words.get(1).is_some_and(|verb| verb == packets::COMMAND) => Some(Meter::Packets),
+        _ => None,
+    }
+}
+
+/// Latencies, one a line; one that was ended before it printed has none.
+fn of_packets(text: &str) -> Option<Latency> {
+    let mut histogram = Histogram::default();
+    text.lines().filter_map(|line| line.parse().ok()).for_each(|ns| histogram.add(ns, 1));
+    let thread = Thread {
+        cycles: histogram.total(),
+        min: histogram.quantile(0.0)?,
+        average: histogram.mean()?.round() as u64,
+        max: histogram.quantile(1.0)?,
+        histogram,
+        ..Thread::default()
+    };
+    Some(Latency { meter: Meter::Packets, threads: BTreeMap::from([(0, thread)]) })
 }
 
 /// cyclictest counts in us, with `--nsecs` or `-N` in ns.
@@ -105,7 +138,10 @@ mod tests {
 
     fn case(words: &[&str]) -> Case {
         let run = words.iter().map(|word| (*word).to_owned()).collect();
-        Case { script: Some(Script { cpus: Default::default(), run }), ..Case::new("c", "debian:6.12") }
+        Case {
+            script: Some(Script { cpus: Default::default(), run, in_window: false }),
+            ..Case::new("c", "debian:6.12")
+        }
     }
 
     fn printed(_: &str) -> Option<String> {
@@ -125,6 +161,16 @@ mod tests {
         assert_eq!(ns.threads[&0].max, 4);
         let long = Latency::of(&case(&["cyclictest", "--nsecs"]), &printed).unwrap().unwrap();
         assert_eq!(long, ns);
+    }
+
+    #[test]
+    fn packets_print_one_a_line() {
+        let printed = |_: &str| Some("300\n100\n101\n".to_owned());
+        let packets = case(&["dyntick", "guest-packets", "500us"]);
+        let latency = Latency::of(&packets, &printed).unwrap().unwrap();
+        assert_eq!((latency.threads[&0].min, latency.cycles(), latency.average()), (100, 3, 167.0));
+        assert_eq!(Latency::of(&case(&["dyntick", "guest-probe"]), &printed), Ok(None));
+        assert_eq!(Latency::of(&packets, &|_| Some(String::new())), Ok(None));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::profiles::{self, ProfileError, RunProfile};
 use crate::qemu::Accelerator;
 use crate::study::Case;
 use dyntick_explain::{Context, Explanation, explain};
-use dyntick_formats::{Observation, ObservationError, write_parquet};
+use dyntick_formats::{Observation, ObservationError, qperf, write_parquet};
 use dyntick_model::{CommandLine, CpuList, KernelVersion};
 use dyntick_observe::counters::Counters;
 use dyntick_observe::interrupts::Interrupts;
@@ -184,9 +184,11 @@ pub fn load(folder: &Path) -> Result<Run, StoreError> {
     let explanation = explain(&decoded.events, &context(&asked, &outcome, &comms));
     let output = |name: &str| files.text(&format!("{RAW}/{name}")).ok();
     let latency = Latency::of(&asked.case, &output).map_err(|error| files.damaged(RAW, error))?;
+    let qperf = files.qperf_of(&asked.case)?;
     let profile = profile(folder, &asked).map_err(|error| files.damaged(RAW, error))?;
     let mut observations = figures::of_run(&explanation, &decoded.counts, &interrupts, &read, &outcome);
     observations.extend(latency.iter().flat_map(figures::of_latency));
+    observations.extend(figures::of_qperf(&qperf));
     observations.extend(profile.iter().flat_map(figures::of_profile));
     Ok(Run {
         folder: folder.to_owned(),
@@ -309,6 +311,16 @@ impl Files<'_> {
             counts.extend(grown.into_iter().map(of_file));
         }
         Ok(counts)
+    }
+
+    /// The tests of the qperf that is the case's script.
+    fn qperf_of(&self, case: &Case) -> Result<BTreeMap<String, qperf::Values>, StoreError> {
+        let program = case.script.as_ref().and_then(|script| script.run.first()?.rsplit('/').next());
+        if program != Some("qperf") {
+            return Ok(BTreeMap::new());
+        }
+        let output = format!("{RAW}/script.out");
+        qperf::parse(&self.text(&output)?).map_err(|error| self.damaged(&output, error))
     }
 
     fn recording(&self) -> Result<Recording, StoreError> {

@@ -146,6 +146,36 @@ fn a_ticking_cpu_ticks_a_quiet_one_does_not_and_both_repeat_to_the_bit() {
 }
 
 #[test]
+fn packets_and_qperf_are_measured_in_a_window_as_long_as_they() {
+    let study = Study::new(
+        "append = 'nohz_full=1'
+[[case]]
+name = 'packets'
+script = { cpu = 0, run = ['dyntick', 'guest-packets', 'poisson:500us', '-n', '200', '--from', '0', '--to', '1'], in-window = true }
+[[case]]
+name = 'qperf'
+task = [{ cpu = 1, run = ['qperf'] }]
+script = { cpu = 0, run = ['qperf', '-t', '1', '127.0.0.1', 'tcp_lat'], in-window = true }
+",
+    );
+    let output = study.run(&["--json", "--jobs", "2"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let value = |case: &str, figure: &str, key: &str| {
+        let run = json["runs"].as_array().unwrap().iter().find(|run| run["case"] == case).unwrap();
+        let rows = run["observations"].as_array().unwrap();
+        rows.iter().find(|r| r["figure"] == figure && r["key"] == key).unwrap()["value"].as_f64().unwrap()
+    };
+    assert_eq!(value("packets", "latency_cycles", ""), 200.0);
+    assert!(value("packets", "latency_ns", "p50") > 1000.0, "a wake-up takes a thousand instructions");
+    // 200 gaps of 500 us, and what comes before the first.
+    let window = value("packets", "window_ns", "");
+    assert!((0.1e9..0.4e9).contains(&window), "{window}");
+    assert!(value("qperf", "qperf", "tcp_lat") > 1.0, "us");
+    assert!(value("qperf", "window_ns", "") > 1e9, "qperf -t 1");
+}
+
+#[test]
 fn guests_that_fail_are_told_and_the_others_go_on() {
     let study = Study::new(
         "[[case]]\nname = 'panics'\nwrite = { '/proc/sysrq-trigger' = 'c' }\n\

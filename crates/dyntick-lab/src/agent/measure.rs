@@ -3,8 +3,8 @@
 
 use super::settle::now;
 use super::tasks::Running;
-use super::{files, profile};
-use crate::guest::{Archive, Job, Mailbox, Moment, Stage};
+use super::{files, profile, tasks};
+use crate::guest::{Archive, Job, Mailbox, Moment, ScriptResult, Stage};
 use anyhow::Result;
 use dyntick_observe::trace::TraceSession;
 use std::collections::BTreeMap;
@@ -19,10 +19,12 @@ pub struct Window {
     pub bounds: (u64, u64),
     /// CPU time of each task within, ns of user and of system time.
     pub task_cpu_ns: Vec<(u64, u64)>,
+    /// The script, where the window was as long as it.
+    pub script: Option<ScriptResult>,
 }
 
 /// Starts the workload, records while the window is open, and puts all that was recorded into the
-/// archive. Between begin and end the agent does nothing but sleep.
+/// archive. Between begin and end the agent does nothing but sleep, or wait for the script.
 pub fn window(
     job: &Job,
     mailbox: &Mailbox,
@@ -34,32 +36,38 @@ pub fn window(
     if let Some(cpus) = &job.trace_cpus {
         session.only_cpus(cpus)?;
     }
-    let tasks = Running::start(&job.tasks)?;
+    let running = Running::start(&job.tasks)?;
     std::thread::sleep(WARM_UP);
 
     mailbox.set_stage(Stage::Measure);
-    let cpu_times = tasks.cpu_times()?;
+    let cpu_times = running.cpu_times()?;
     files::read(&job.read, Moment::Before, archive)?;
     archive.insert("interrupts.before", std::fs::read("/proc/interrupts")?);
     session.start()?;
     let begin = now();
     profile::on(job.profile);
-    std::thread::sleep(Duration::from_nanos(job.measure_ns));
+    let script = match job.script.as_ref().filter(|script| script.in_window) {
+        Some(script) => Some(tasks::time_script(script, false, archive)?),
+        None => {
+            std::thread::sleep(Duration::from_nanos(job.measure_ns));
+            None
+        }
+    };
     profile::off(job.profile);
     let end = now();
     session.stop()?;
     archive.insert("interrupts.after", std::fs::read("/proc/interrupts")?);
     files::read(&job.read, Moment::After, archive)?;
-    let task_cpu_ns = tasks
+    let task_cpu_ns = running
         .cpu_times()?
         .iter()
         .zip(&cpu_times)
         .map(|(after, before)| (after.0 - before.0, after.1 - before.1))
         .collect();
     archive.insert("comms.json", serde_json::to_vec(&comms()?)?);
-    notes.extend(tasks.stop());
+    notes.extend(running.stop());
     store(&session, archive, job.tasks.len())?;
-    Ok(Window { bounds: (begin, end), task_cpu_ns })
+    Ok(Window { bounds: (begin, end), task_cpu_ns, script })
 }
 
 fn store(session: &TraceSession, archive: &mut Archive, tasks: usize) -> Result<()> {

@@ -8,8 +8,10 @@
 mod cgroup;
 mod exit;
 mod files;
+mod loopback;
 mod measure;
 mod mounts;
+pub mod packets;
 pub mod probe;
 mod profile;
 mod settle;
@@ -59,6 +61,7 @@ fn only_error(error: &anyhow::Error) -> Archive {
 fn perform(mailbox: &Mailbox) -> Result<Archive> {
     let job: &Job = &serde_json::from_slice(mailbox.job()?).context("read the job")?;
     mounts::load_modules()?;
+    loopback::up()?;
     mounts::mount_debugfs(job);
     mounts::apply_settings(&job.sysctl, &job.write)?;
     let mut archive = Archive::default();
@@ -76,14 +79,16 @@ fn perform(mailbox: &Mailbox) -> Result<Archive> {
     let window = measure::window(job, mailbox, &mut archive, &mut notes)?;
 
     mailbox.set_stage(Stage::Script);
-    let script = job
-        .script
-        .as_ref()
-        .map(|script| tasks::time_script(script, job.profile, &mut archive))
-        .transpose()?;
+    let after = job.script.as_ref().filter(|script| !script.in_window);
+    let after = after.map(|script| tasks::time_script(script, job.profile, &mut archive)).transpose()?;
     mailbox.set_stage(Stage::Collect);
-    let outcome =
-        Outcome { settled, window_ns: window.bounds, task_cpu_ns: window.task_cpu_ns, script, notes };
+    let outcome = Outcome {
+        settled,
+        window_ns: window.bounds,
+        task_cpu_ns: window.task_cpu_ns,
+        script: window.script.or(after),
+        notes,
+    };
     archive.insert("outcome.json", serde_json::to_vec_pretty(&outcome)?);
     Ok(archive)
 }

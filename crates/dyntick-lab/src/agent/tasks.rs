@@ -134,8 +134,9 @@ pub fn time_script(script: &Script, profile: bool, archive: &mut Archive) -> Res
     let status = status.code().unwrap_or(-1);
     if status != 0 {
         bail!(
-            "the script {:?} ended with status {status}: {}",
+            "the script {:?} ended with status {status}: {}{}",
             script.run,
+            String::from_utf8_lossy(&std::fs::read("/tmp/script.out")?),
             String::from_utf8_lossy(&std::fs::read("/tmp/script.err")?)
         );
     }

@@ -35,7 +35,7 @@ pub struct Job {
     pub profile: bool,
     /// What runs during the window.
     pub tasks: Vec<Task>,
-    /// A fixed piece of work, timed after the window without tracing.
+    /// A fixed piece of work, timed after the window without tracing, or in it.
     pub script: Option<Script>,
     /// Start a shell on the console instead of measuring.
     pub shell: Option<Vec<String>>,
@@ -108,6 +108,9 @@ pub struct Script {
     pub cpus: CpuList,
     /// Program and arguments.
     pub run: Vec<String>,
+    /// It runs beside the tasks while all is recorded, and the window is as long as it.
+    #[serde(default)]
+    pub in_window: bool,
 }
 
 /// The piece of the agent's archive that holds the exit status of [`Job::shell`].

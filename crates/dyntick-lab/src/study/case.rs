@@ -241,9 +241,14 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
 
     fn script(&self) -> Option<Script> {
         let section = Section::of(self.source(), "[case.script]", "script", self.get("script")?)?;
-        section.only(&["cpu", "run"]);
+        section.only(&["cpu", "run", "in-window"]);
         let run = section.required("run")?;
-        Some(Script { cpus: cpus_of(section)?, run: program(section.source, run)? })
+        let in_window = section.get("in-window").and_then(|value| section.source.switch("in-window", value));
+        Some(Script {
+            cpus: cpus_of(section)?,
+            run: program(section.source, run)?,
+            in_window: in_window.unwrap_or(false),
+        })
     }
 }
 

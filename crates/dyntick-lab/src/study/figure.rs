@@ -32,7 +32,7 @@ const PLAIN: [&str; 20] = [
 ];
 
 /// Figures that are counted by a key: `softirq:RCU`.
-const KEYED: [&str; 18] = [
+const KEYED: [&str; 19] = [
     "interruption",
     "cause",
     "cause_ns",
@@ -51,7 +51,11 @@ const KEYED: [&str; 18] = [
     "span",
     "span_median",
     "spans",
+    QPERF,
 ];
+
+/// What qperf printed of a test: `qperf:tcp_lat`, us, or B/s for a bandwidth.
+pub const QPERF: &str = "qperf";
 
 /// Numbers in files that the case reads: `file:softirqs:RCU`.
 pub const FILE: &str = "file";
@@ -79,7 +83,8 @@ pub fn is_of_script(figure: &str) -> bool {
 
 /// Whether a figure is counted from the trace, and not read from files of the kernel or a clock.
 pub fn is_of_trace(figure: &str) -> bool {
-    let elsewhere = ["script_", "task_", "window_ns", "settle_ns", "latency_", "span", "interrupts", FILE];
+    let elsewhere =
+        ["script_", "task_", "window_ns", "settle_ns", "latency_", "span", "interrupts", FILE, QPERF];
     !elsewhere.iter().any(|prefix| figure.starts_with(prefix))
 }
 
@@ -142,6 +147,7 @@ fn example(figure: &str) -> &'static str {
         "tick_stop_failed" => "SCHED",
         "interrupts" => "LOC",
         FILE => "softirqs:RCU",
+        QPERF => "tcp_lat",
         "event" => "timer:tick_stop",
         "latency_ns" => "p99",
         "span" | "span_median" | "spans" => "__x64_sys_getppid",

@@ -16,8 +16,9 @@ pub(crate) mod units;
 #[cfg(test)]
 mod tests;
 
-pub use figure::{FILE, is_of_trace};
+pub use figure::{FILE, QPERF, is_of_trace};
 pub use reader::{Problem, Problems, nearest};
+pub use units::Nanos;
 
 use crate::build::Recipe;
 use crate::guest::{Script, Task};

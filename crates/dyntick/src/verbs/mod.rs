@@ -2,6 +2,7 @@
 //! The verbs: one file each.
 
 mod check;
+mod guest_packets;
 mod guest_probe;
 pub mod isolate;
 mod lab;
@@ -26,6 +27,9 @@ pub enum Verb {
     /// Enter the kernel in one way, again and again; for studies to profile in a guest
     #[command(hide = true)]
     GuestProbe(guest_probe::Arguments),
+    /// Send packets from one CPU to another at chosen gaps and print how late each was received; for studies
+    #[command(hide = true)]
+    GuestPackets(guest_packets::Arguments),
 }
 
 impl Verb {
@@ -41,6 +45,7 @@ impl Verb {
             Verb::Lab(verb) => verb.run(),
             Verb::Stat(arguments) => stat::run(&arguments),
             Verb::GuestProbe(arguments) => guest_probe::run(&arguments),
+            Verb::GuestPackets(arguments) => guest_packets::run(&arguments),
         }
     }
 }

@@ -77,7 +77,7 @@ pub fn timeline(runs: &[&Run]) -> Timeline {
         caption:
             "Timer interrupts of the measured CPUs, coloured by cause. A solid bar is too many to tell apart."
                 .into(),
-        window_ns: runs.iter().map(|run| run.asked.case.measure_ns).max().unwrap_or(0),
+        window_ns: runs.iter().map(|run| window_ns(run)).max().unwrap_or(0),
         zoom_ns: ZOOM_NS,
         classes: classes.iter().map(|cause| (cause.clone(), title_of(cause))).collect(),
         lanes,

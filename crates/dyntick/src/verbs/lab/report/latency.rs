@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The latency part of a study's report: cyclictest's figures as ranges over threads, and histograms.
+//! The latency part of a study's report: cyclictest's figures as ranges over threads, those of packets, and
+//! histograms.
 
 use super::title_of_run;
 use dyntick_formats::cyclictest::Thread;
-use dyntick_lab::latency::Latency;
+use dyntick_lab::latency::{Latency, Meter};
 use dyntick_lab::store::Run;
 use dyntick_model::Clock;
 use dyntick_report::{Axis, Block, Column, Plot, Series, Shape, Table, numbers};
@@ -37,6 +38,9 @@ pub fn range(latency: &Latency, of: fn(&Thread) -> u64) -> String {
 }
 
 fn table(runs: &[(&Run, &Latency)]) -> Table {
+    let quantile = |latency: &Latency, share: f64| {
+        latency.all().quantile(share).map_or("–".to_owned(), |ns| ns.to_string())
+    };
     let smi = |latency: &Latency| {
         let counts: Option<Vec<u64>> = latency.threads.values().map(|thread| thread.smi).collect();
         counts.map_or("–".to_owned(), |counts| counts.iter().sum::<u64>().to_string())
@@ -48,12 +52,16 @@ fn table(runs: &[(&Run, &Latency)]) -> Table {
             numbers::count(latency.cycles()),
             range(latency, |thread| thread.min),
             range(latency, |thread| thread.average),
+            quantile(latency, 0.5),
+            quantile(latency, 0.99),
             range(latency, |thread| thread.max),
             smi(latency),
         ]
     };
     let mut notes = vec![
-        "min, avg, max: as cyclictest tells them, from the least to the most of its threads.".to_owned(),
+        "min, avg, max: from the least to the most of the threads, as cyclictest tells them. p50, p99: the latency \
+         that half and 99 % of all do not exceed; of cyclictest only with a histogram."
+            .to_owned(),
     ];
     if runs.iter().any(|(run, _)| run.asked.case.clock == Clock::Virtual) {
         notes.push(
@@ -64,18 +72,30 @@ fn table(runs: &[(&Run, &Latency)]) -> Table {
         );
     }
     Table {
-        caption: "cyclictest, ns.".into(),
+        caption: format!("{}, ns.", meters(runs)),
         columns: vec![
             Column::text("case"),
             Column::figure("threads", ""),
             Column::figure("cycles", ""),
             Column::figure("min", "ns"),
             Column::figure("avg", "ns"),
+            Column::figure("p50", "ns"),
+            Column::figure("p99", "ns"),
             Column::figure("max", "ns"),
             Column::figure("SMI", ""),
         ],
         rows: runs.iter().map(row).collect(),
         notes,
+    }
+}
+
+/// What measured, in words.
+fn meters(runs: &[(&Run, &Latency)]) -> String {
+    let by = |meter: Meter| runs.iter().any(|(_, latency)| latency.meter == meter);
+    match (by(Meter::Cyclictest), by(Meter::Packets)) {
+        (true, false) => "cyclictest".into(),
+        (false, _) => "From the sending of a packet to its receiver".into(),
+        (true, true) => "cyclictest, and from the sending of a packet to its receiver".into(),
     }
 }
 

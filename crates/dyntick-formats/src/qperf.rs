@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What qperf prints (qperf 0.4.11, `qperf.c`: `show_info` and `view_time` and their like): the name of
+//! each test on a line of its own, and below it lines `name  =  value unit`.
+
+use std::collections::BTreeMap;
+
+/// The values of one test by their names, such as `latency` and `bw`; times in us, rates in 1/s or B/s.
+pub type Values = BTreeMap<String, f64>;
+
+/// A line that is not qperf's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QperfError {
+    /// A line that is not understood.
+    #[error("line {line}: '{text}' is not understood as qperf's output")]
+    Line {
+        /// Its number, from 1.
+        line: usize,
+        /// What stands there.
+        text: String,
+    },
+}
+
+/// The tests by their names. Values that are no measurement, as `protocol  =  TCP`, are left out.
+pub fn parse(text: &str) -> Result<BTreeMap<String, Values>, QperfError> {
+    let mut tests: BTreeMap<String, Values> = BTreeMap::new();
+    let mut current: Option<String> = None;
+    for (index, line) in text.lines().enumerate() {
+        let wrong = || QperfError::Line { line: index + 1, text: line.chars().take(60).collect() };
+        if line.trim().is_empty() {
+            continue;
+        }
+        match (line.starts_with(char::is_whitespace), &current) {
+            (false, _) => {
+                let name = line.trim_end().strip_suffix(':').ok_or_else(wrong)?;
+                tests.insert(name.to_owned(), Values::new());
+                current = Some(name.to_owned());
+            }
+            (true, Some(test)) => {
+                let (name, value) = line.split_once('=').ok_or_else(wrong)?;
+                let values = tests.entry(test.clone()).or_default();
+                values.extend(measured(value).map(|value| (name.trim().to_owned(), value)));
+            }
+            (true, None) => return Err(wrong()),
+        }
+    }
+    Ok(tests)
+}
+
+/// `151 us`, `1.2 GB/sec`, `12,345`.
+fn measured(text: &str) -> Option<f64> {
+    let mut words = text.split_ascii_whitespace();
+    let number: f64 = words.next()?.replace(',', "").parse().ok()?;
+    Some(number * factor(words.next().unwrap_or(""))?)
+}
+
+/// To us, 1/s or B/s. qperf's prefixes are decimal, those of kib and its like binary.
+fn factor(unit: &str) -> Option<f64> {
+    let prefix = |text: &str| match text {
+        "" => Some(1.0),
+        "K" | "k" => Some(1e3),
+        "M" | "m" => Some(1e6),
+        "G" | "g" => Some(1e9),
+        "T" | "t" => Some(1e12),
+        _ => None,
+    };
+    match unit {
+        "ns" => Some(1e-3),
+        "us" => Some(1.0),
+        "ms" => Some(1e3),
+        "sec" => Some(1e6),
+        "/sec" => Some(1.0),
+        _ => ["B/sec", "/sec", ""].iter().find_map(|end| prefix(unit.strip_suffix(end)?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Printed by qperf 0.4.11 with `-v`, shortened.
+    const REAL: &str = "tcp_lat:\n    latency         =  16.2 us\n    msg_rate        =  61.7 K/sec\n    \
+                        time            =     2 sec\n    protocol        =  TCP\n\ntcp_bw:\n    bw  =  1.62 GB/sec\n";
+
+    #[test]
+    fn tests_with_their_values() {
+        let tests = parse(REAL).unwrap();
+        let latency = &tests["tcp_lat"];
+        assert_eq!((latency["latency"], latency["msg_rate"], latency["time"]), (16.2, 61700.0, 2e6));
+        assert!(!latency.contains_key("protocol"));
+        assert_eq!(tests["tcp_bw"]["bw"], 1.62e9);
+    }
+
+    #[test]
+    fn what_is_not_its_output() {
+        let error = parse("unable to bind to listen port\n").unwrap_err();
+        assert!(error.to_string().starts_with("line 1: 'unable to bind"), "{error}");
+        assert!(parse("    latency = 1 us\n").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "(tcp_lat:\n|    latency  =  |[0-9.,]{1,5} |us\n|[a-z =\n]){0,40}") {
+            let _ = parse(&text);
+        }
+    }
+}

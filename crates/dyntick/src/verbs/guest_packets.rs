@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick guest-packets`: packets from one CPU to another, for a study to measure.
+
+use anyhow::Result;
+use clap::Args;
+use dyntick_lab::agent::packets::{self, Gaps, Packets};
+use dyntick_lab::study::Nanos;
+use std::process::ExitCode;
+
+/// What may be said to `guest-packets`.
+#[derive(Args)]
+pub struct Arguments {
+    /// How far apart: 500us, poisson:500us (the mean), uniform:600us-900us
+    #[arg(value_name = "GAPS")]
+    gaps: Gaps,
+    /// How many packets
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1000)]
+    count: u32,
+    /// The sender's CPU
+    #[arg(long, value_name = "CPU")]
+    from: u32,
+    /// The receiver's CPU
+    #[arg(long, value_name = "CPU")]
+    to: u32,
+    /// Wait so long after the last packet
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    silence: Nanos,
+    /// Of the random gaps
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+/// Sends them.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let Arguments { gaps, count, from, to, silence, seed } = *arguments;
+    packets::run(Packets { gaps, count, silence_ns: silence.0, seed, from, to })?;
+    Ok(ExitCode::SUCCESS)
+}
