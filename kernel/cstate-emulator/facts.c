@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the emulator knows by itself, apart from the kernel's own accounting, in debugfs:
+ *   cstate_emulator/stats          counters, one line each
+ *   cstate_emulator/records/cpuN   struct em_record, one for each sleep, if recorded
+ */
+#include "emulator.h"
+
+#include <linux/cpumask.h>
+#include <linux/debugfs.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/vmalloc.h>
+
+u32 em_record_limit;
+
+static struct dentry *folder;
+static const struct cpuidle_driver *driver;
+
+static void show_cpu(struct seq_file *file, unsigned int number)
+{
+	const struct em_cpu *cpu = per_cpu_ptr(&em_cpus, number);
+	int i;
+
+	for (i = 0; i < driver->state_count; i++) {
+		const struct em_count *count = &cpu->count[i];
+
+		if (driver->states[i].enter != em_enter)
+			continue;
+		seq_printf(file, "cpu%u %s entries %llu time_ns %llu during_entry %llu not_entered %llu\n", number,
+			   driver->states[i].name, count->entries, em_ns(count->cycles), count->during_entry,
+			   count->not_entered);
+	}
+	seq_printf(file, "cpu%u records %u lost %llu overrun_ns %llu\n", number, cpu->recorded, cpu->lost,
+		   em_ns(cpu->overrun));
+}
+
+static int stats_show(struct seq_file *file, void *unused)
+{
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu)
+		show_cpu(file, cpu);
+	em_packages_show(file);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(stats);
+
+static ssize_t records_read(struct file *file, char __user *to, size_t size, loff_t *at)
+{
+	struct em_cpu *cpu = file->private_data;
+	u32 whole = smp_load_acquire(&cpu->recorded);
+
+	return simple_read_from_buffer(to, size, at, cpu->records, whole * sizeof(*cpu->records));
+}
+
+static const struct file_operations records_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.read = records_read,
+	.llseek = default_llseek,
+};
+
+static int make_records(u32 limit)
+{
+	struct dentry *place = debugfs_create_dir("records", folder);
+	unsigned int number;
+
+	for_each_possible_cpu(number) {
+		struct em_cpu *cpu = per_cpu_ptr(&em_cpus, number);
+		char name[16];
+
+		cpu->records = vzalloc(array_size(limit, sizeof(*cpu->records)));
+		if (!cpu->records)
+			return -ENOMEM;
+		snprintf(name, sizeof(name), "cpu%u", number);
+		debugfs_create_file(name, 0400, place, cpu, &records_fops);
+	}
+	em_record_limit = limit;
+	return 0;
+}
+
+int em_facts_init(const struct cpuidle_driver *drv, u32 records)
+{
+	driver = drv;
+	folder = debugfs_create_dir(KBUILD_MODNAME, NULL);
+	debugfs_create_file("stats", 0444, folder, NULL, &stats_fops);
+	return records ? make_records(records) : 0;
+}
+
+void em_facts_exit(void)
+{
+	unsigned int cpu;
+
+	debugfs_remove(folder);
+	for_each_possible_cpu(cpu)
+		vfree(per_cpu(em_cpus, cpu).records);
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Package states: a package sleeps as deeply as the shallowest of its CPUs allows, and the first
+ * that wakes waits until it is awake again. Whoever wakes meanwhile waits for that, too.
+ */
+#include "emulator.h"
+
+#include <linux/cpumask.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <asm/msr.h>
+
+struct em_package {
+	arch_spinlock_t lock;		/* taken with interrupts off */
+	unsigned int cpus;		/* that are online */
+	unsigned int allowing[EM_PACKAGE_LEVELS];	/* CPUs, by the least level */
+	unsigned int level;
+	u64 since;			/* when it entered its level */
+	u64 ready;			/* when it is awake after its last exit */
+	u64 entries[EM_PACKAGE_LEVELS];
+	u64 cycles[EM_PACKAGE_LEVELS];
+};
+
+static struct em_package *packages;
+static unsigned int package_count;
+static u64 latency[EM_PACKAGE_LEVELS];
+static const char *level_name[EM_PACKAGE_LEVELS];
+
+static int refuse(const char *what, const char *entry, const char *why)
+{
+	pr_err("%s: '%s': %s\n", what, entry, why);
+	return -EINVAL;
+}
+
+static int find_state(const struct cpuidle_driver *drv, const char *name)
+{
+	int i;
+
+	for (i = 0; i < drv->state_count; i++)
+		if (name && !strcmp(drv->states[i].name, name))
+			return i;
+	return -1;
+}
+
+/* One "STATE:LATENCY": STATE and what is deeper allow this level. */
+static int parse_level(const struct cpuidle_driver *drv, unsigned int level, const char *whole, char *rest)
+{
+	int state = find_state(drv, strsep(&rest, ":"));
+	u64 ns;
+
+	if (state < 0 || em_states[state].package >= level || drv->states[state].enter != em_enter)
+		return refuse("package", whole, "names no state, or none deeper than the one before");
+	if (!rest || kstrtou64(rest, 10, &ns) || ns > NSEC_PER_SEC)
+		return refuse("package", whole, "a package state is STATE:LATENCY in ns, at most 1000000000");
+	latency[level] = em_cycles(ns);
+	level_name[level] = drv->states[state].name;
+	for (; state < drv->state_count; state++)
+		em_states[state].package = level;
+	return 0;
+}
+
+static int parse_levels(const struct cpuidle_driver *drv, char *rest)
+{
+	unsigned int level = 0;
+	char *entry;
+
+	while ((entry = strsep(&rest, ","))) {
+		char whole[64];
+		int error;
+
+		strscpy(whole, entry, sizeof(whole));
+		if (++level >= EM_PACKAGE_LEVELS)
+			return refuse("package", whole, "there are at most 3 package states");
+		error = parse_level(drv, level, whole, entry);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static int assign(struct em_package *package, const char *list)
+{
+	cpumask_var_t cpus;
+	unsigned int cpu;
+	int error;
+
+	if (!zalloc_cpumask_var(&cpus, GFP_KERNEL))
+		return -ENOMEM;
+	error = cpulist_parse(list, cpus);
+	if (error || cpumask_empty(cpus))
+		error = refuse("packages", list, "is no list of CPUs");
+	for_each_cpu(cpu, cpus) {
+		if (!error && cpu_possible(cpu) && per_cpu(em_cpus, cpu).package)
+			error = refuse("packages", list, "has a CPU that is in a package already");
+		if (!error && cpu_possible(cpu))
+			per_cpu(em_cpus, cpu).package = package;
+	}
+	free_cpumask_var(cpus);
+	return error;
+}
+
+static int assign_all(char *rest)
+{
+	unsigned int cpu;
+	char *list;
+	int error;
+
+	if (!rest) {
+		for_each_possible_cpu(cpu)
+			per_cpu(em_cpus, cpu).package = packages;
+		package_count = 1;
+		return 0;
+	}
+	while ((list = strsep(&rest, "/"))) {
+		error = package_count < nr_cpu_ids ? assign(&packages[package_count++], list) : -EINVAL;
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+int em_parse_packages(const struct cpuidle_driver *drv, const char *levels, const char *cpus)
+{
+	char *copy;
+	int error;
+
+	if (!levels)
+		return cpus ? refuse("packages", cpus, "there is no package state: give package=") : 0;
+	copy = kstrdup(levels, GFP_KERNEL);
+	packages = kcalloc(nr_cpu_ids, sizeof(*packages), GFP_KERNEL);
+	error = copy && packages ? parse_levels(drv, copy) : -ENOMEM;
+	kfree(copy);
+	if (error)
+		return error;
+	copy = cpus ? kstrdup(cpus, GFP_KERNEL) : NULL;
+	error = cpus && !copy ? -ENOMEM : assign_all(copy);
+	kfree(copy);
+	return error;
+}
+
+void em_packages_free(void)
+{
+	kfree(packages);
+}
+
+/* A CPU that is offline holds nothing up. */
+void em_package_add_cpu(unsigned int cpu)
+{
+	struct em_package *package = per_cpu(em_cpus, cpu).package;
+	unsigned long flags;
+
+	if (!package)
+		return;
+	local_irq_save(flags);
+	arch_spin_lock(&package->lock);
+	package->cpus++;
+	arch_spin_unlock(&package->lock);
+	local_irq_restore(flags);
+}
+
+void em_package_remove_cpu(unsigned int cpu)
+{
+	struct em_package *package = per_cpu(em_cpus, cpu).package;
+	unsigned long flags;
+
+	if (!package)
+		return;
+	local_irq_save(flags);
+	arch_spin_lock(&package->lock);
+	package->cpus--;
+	arch_spin_unlock(&package->lock);
+	local_irq_restore(flags);
+}
+
+/* Ends the time in the present level and begins that in another. */
+static __always_inline void set_level(struct em_package *package, unsigned int level, u64 now)
+{
+	if (package->level)
+		package->cycles[package->level] += now - package->since;
+	if (level)
+		package->entries[level]++;
+	package->level = level;
+	package->since = now;
+}
+
+/* This CPU sleeps from now on, in a state that allows this level. */
+noinstr void em_package_enter(struct em_package *package, unsigned int level, u64 now)
+{
+	unsigned int i, deepest = 0;
+
+	if (!package || !level)
+		return;
+	arch_spin_lock(&package->lock);
+	for (i = 1; i <= level; i++)
+		if (++package->allowing[i] == package->cpus)
+			deepest = i;
+	if (deepest > package->level)
+		set_level(package, deepest, now);
+	arch_spin_unlock(&package->lock);
+}
+
+/*
+ * This CPU was woken at *ready, and its core can only begin to wake when the package is awake: *ready
+ * becomes that time. Returns the level that the package was in.
+ */
+noinstr unsigned int em_package_leave(struct em_package *package, unsigned int level, u64 *ready)
+{
+	unsigned int i, left;
+
+	if (!package || !level)
+		return 0;
+	arch_spin_lock(&package->lock);
+	for (i = 1; i <= level; i++)
+		package->allowing[i]--;
+	left = package->level;
+	if (left) {
+		set_level(package, 0, *ready);
+		package->ready = *ready + latency[left];
+	}
+	if ((s64)(package->ready - *ready) > 0)
+		*ready = package->ready;
+	arch_spin_unlock(&package->lock);
+	return left;
+}
+
+void em_packages_show(struct seq_file *file)
+{
+	unsigned int number, level;
+
+	for (number = 0; number < package_count; number++)
+		for (level = 1; level < EM_PACKAGE_LEVELS && level_name[level]; level++)
+			seq_printf(file, "package%u %s entries %llu time_ns %llu\n", number, level_name[level],
+				   packages[number].entries[level], em_ns(packages[number].cycles[level]));
+}
