@@ -3,6 +3,7 @@
 
 fn main() {
     println!("cargo:rerun-if-changed=../../kernel/configs");
+    println!("cargo:rerun-if-changed=../../kernel/cstate-emulator");
     println!("cargo:rerun-if-changed=../../kernel/patches");
     println!("cargo:rerun-if-changed=../../machines");
 }

@@ -154,6 +154,16 @@ impl Apt {
         Ok(self.offers(package)?.into_iter().next().map(|offer| offer.version))
     }
 
+    /// The names of all packages that this version of a package depends on, alternatives included.
+    pub fn depends(&self, package: &str, version: &str) -> Result<Vec<String>, AptError> {
+        let mut show = self.command("apt-cache");
+        let output = self.run("look up a package", show.arg("show").arg(format!("{package}={version}")))?;
+        let lists = output.lines().filter_map(|line| line.strip_prefix("Depends:"));
+        let names =
+            lists.flat_map(|list| list.split([',', '|'])).filter_map(|one| one.split_whitespace().next());
+        Ok(names.map(str::to_owned).collect())
+    }
+
     /// The packages with versions that must be there besides those that are installed so that
     /// `package` can run.
     pub fn closure(&self, package: &str, offer: &Offer) -> Result<Vec<Package>, AptError> {

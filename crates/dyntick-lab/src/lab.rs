@@ -3,8 +3,9 @@
 
 use crate::build::{Accept, BuildError, Recipe};
 use crate::cache::{Cache, CacheError, write_whole};
+use crate::emulator::{self, EmulatorError};
 use crate::guest::{Job, SHELL_STATUS, Stage};
-use crate::image::{self, Image, ImageError};
+use crate::image::{self, Image, ImageError, Module};
 use crate::kernels::{self, Kernel, KernelError};
 use crate::order;
 use crate::qemu::probe::{self, KvmProbe};
@@ -40,6 +41,9 @@ pub enum LabError {
     /// No QEMU.
     #[error(transparent)]
     Qemu(#[from] QemuError),
+    /// No emulator of idle states.
+    #[error(transparent)]
+    Emulator(#[from] EmulatorError),
     /// No image.
     #[error(transparent)]
     Image(#[from] ImageError),
@@ -153,7 +157,8 @@ impl<'a> Lab<'a> {
         if !problems.is_empty() {
             return Err(LabError::Impossible { case: case.id.clone(), problems });
         }
-        let image = image::build(&self.init, &case.tools, &kernel, &case.modules)?;
+        let emulator = case.machine.as_ref().map(|_| self.emulator(case, &kernel)).transpose()?;
+        let image = image::build(&self.init, &case.tools, &kernel, &case.modules, emulator)?;
         let initramfs = self.keep_image(&image)?;
         let accelerator = self.accelerator(case.clock, &kernel, &initramfs)?;
         let asked = Asked {
@@ -167,6 +172,7 @@ impl<'a> Lab<'a> {
             hz: kernel.config.hz().unwrap_or(0),
             image_sha256: image.sha256,
             command_line: CommandLine::default(),
+            idle_states: order::idle_states(case),
             case: case.clone(),
         };
         let mut prepared = Prepared { asked, kernel, initramfs };
@@ -187,6 +193,12 @@ impl<'a> Lab<'a> {
         };
         known.insert(question, kernel.clone());
         Ok(kernel)
+    }
+
+    fn emulator(&self, case: &Case, kernel: &Kernel) -> Result<Module, LabError> {
+        let say = |text: &str| self.say(text);
+        let contents = emulator::module(kernel, case.recipe.as_ref(), &self.cache, &say)?;
+        Ok(Module { name: emulator::NAME.to_owned(), contents })
     }
 
     fn firmware_sha256(&self) -> Result<Option<String>, CacheError> {
@@ -249,7 +261,7 @@ impl<'a> Lab<'a> {
     /// Whether KVM works here, learnt with a stock kernel.
     pub fn probe_kvm(&self) -> Result<KvmProbe, LabError> {
         let kernel = self.kernel("debian:6.12", None, &|_| Vec::new())?;
-        let image = image::build(&self.init, &[], &kernel, &[])?;
+        let image = image::build(&self.init, &[], &kernel, &[], None)?;
         self.kvm(&kernel, &self.keep_image(&image)?)
     }
 

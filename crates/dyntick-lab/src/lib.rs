@@ -7,6 +7,7 @@ pub mod build;
 pub mod cache;
 pub mod compare;
 pub mod doctor;
+pub mod emulator;
 pub mod figures;
 pub mod guest;
 pub mod image;

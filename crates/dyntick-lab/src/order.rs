@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From a case to the job that its agent is given.
 
+use crate::emulator;
 use crate::guest::{Job, Script, Task, Work};
 use crate::image::{self, ImageError};
 use crate::study::Case;
@@ -49,6 +50,11 @@ const EVENTS: [&str; 37] = [
 /// A study calls this program by its name; in a guest it is there already.
 pub const OWN_NAME: &str = "dyntick";
 
+/// What the emulator of idle states is told, where the case has a machine.
+pub fn idle_states(case: &Case) -> Option<String> {
+    case.machine.as_ref().map(|machine| emulator::parameters(&machine.idle, case.clock, &case.read))
+}
+
 /// The case as the agent is told it, with the paths at which the tools stand in the guest.
 pub fn job(case: &Case) -> Result<Job, ImageError> {
     let placed = |words: &[String]| -> Result<Vec<String>, ImageError> {
@@ -72,6 +78,12 @@ pub fn job(case: &Case) -> Result<Job, ImageError> {
     Ok(Job {
         measured_cpus: case.measured_cpus.clone(),
         sysctl: case.sysctl.clone(),
+        module_parameters: idle_states(case)
+            .map(|told| (emulator::NAME.to_owned(), told))
+            .into_iter()
+            .collect(),
+        idle_driver: case.machine.as_ref().map(|_| emulator::NAME.to_owned()),
+        governor: case.governor.clone(),
         write: case.write.clone(),
         read: case.read.clone(),
         settle_ns: case.settle_ns,

@@ -5,6 +5,7 @@ use crate::cache::{CacheError, write_whole};
 use crate::figures::{self, FileCount};
 use crate::guest::{Archive, Moment, Outcome, Stage, piece_of_file};
 use crate::latency::Latency;
+use crate::order;
 use crate::profiles::{self, ProfileError, RunProfile};
 use crate::qemu::Accelerator;
 use crate::study::Case;
@@ -43,6 +44,9 @@ pub struct Asked {
     pub image_sha256: String,
     /// The whole kernel command line.
     pub command_line: CommandLine,
+    /// What the emulator of idle states was told, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_states: Option<String>,
     /// The case.
     pub case: Case,
 }
@@ -65,7 +69,8 @@ impl Asked {
 
 /// The case without what cannot change its observations.
 fn what_decides(case: &Case) -> Case {
-    Case { title: String::new(), timeout_ns: 0, repeat: 0, ..case.clone() }
+    // Of a machine only its idle states are in the guest; they stand beside the case.
+    Case { title: String::new(), timeout_ns: 0, repeat: 0, machine: None, ..case.clone() }
 }
 
 /// A whole run, explained.
@@ -226,7 +231,9 @@ pub fn newest(runs: &Path, cases: &[Case]) -> Vec<Run> {
     for folder in std::fs::read_dir(runs).into_iter().flatten().flatten().map(|entry| entry.path()) {
         let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified());
         let (Ok(asked), Ok(time)) = (asked(&folder), modified(&folder.join(OBSERVATIONS))) else { continue };
-        let same = |case: &&Case| what_decides(case) == what_decides(&asked.case);
+        let same = |case: &&Case| {
+            what_decides(case) == what_decides(&asked.case) && order::idle_states(case) == asked.idle_states
+        };
         let Some(case) = cases.iter().find(same) else { continue };
         let place = newest.entry((case.id.clone(), asked.repetition)).or_insert((time, folder.clone()));
         if time > place.0 {

@@ -8,6 +8,7 @@
 mod cgroup;
 mod exit;
 mod files;
+mod idle;
 mod loopback;
 mod measure;
 mod mounts;
@@ -60,8 +61,9 @@ fn only_error(error: &anyhow::Error) -> Archive {
 
 fn perform(mailbox: &Mailbox) -> Result<Archive> {
     let job: &Job = &serde_json::from_slice(mailbox.job()?).context("read the job")?;
-    mounts::load_modules()?;
+    mounts::load_modules(&job.module_parameters)?;
     loopback::up()?;
+    idle::prepare(job)?;
     mounts::mount_debugfs(job);
     mounts::apply_settings(&job.sysctl, &job.write)?;
     let mut archive = Archive::default();

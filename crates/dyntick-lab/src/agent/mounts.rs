@@ -6,10 +6,9 @@ use crate::image::MODULE_FOLDER;
 use anyhow::{Context, Result};
 use rustix::mount::MountFlags;
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::io::Write;
-
-/// The parameters of `finit_module(2)`: none.
-const NO_PARAMETERS: &std::ffi::CStr = c"";
+use std::path::Path;
 
 const DEBUGFS: &str = "/sys/kernel/debug";
 
@@ -26,17 +25,32 @@ pub fn mount_all() -> Result<()> {
     Ok(())
 }
 
-/// Loads the modules of the image in their order.
-pub fn load_modules() -> Result<()> {
+/// Loads the modules of the image in their order, each with its parameters.
+pub fn load_modules(parameters: &BTreeMap<String, String>) -> Result<()> {
     let Ok(entries) = std::fs::read_dir(MODULE_FOLDER) else { return Ok(()) };
     let mut paths: Vec<_> = entries.map(|entry| entry.map(|e| e.path())).collect::<Result<_, _>>()?;
     paths.sort();
     for path in paths {
         let name = path.display();
         let file = std::fs::File::open(&path).with_context(|| format!("open {name}"))?;
-        rustix::system::finit_module(&file, NO_PARAMETERS, 0).with_context(|| format!("load {name}"))?;
+        let told = CString::new(parameters.get(&module_name(&path)).map_or("", String::as_str))?;
+        rustix::system::finit_module(&file, &told, 0).with_context(|| {
+            format!("load {name}; the kernel says: {}", last_words(&String::from_utf8_lossy(&kernel_log())))
+        })?;
     }
     Ok(())
+}
+
+/// Of a file `NN-NAME.ko`.
+fn module_name(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    stem.split_once('-').map_or_else(String::new, |(_, name)| name.to_owned())
+}
+
+/// The last line of the kernel's log without its time.
+fn last_words(log: &str) -> String {
+    let line = log.lines().last().unwrap_or_default();
+    line.split_once("] ").map_or(line, |(_, words)| words).to_owned()
 }
 
 /// Mounts debugfs, which guests have only where the case writes or reads a file of it.

@@ -10,6 +10,7 @@ mod configure;
 mod fragment;
 mod kconfig;
 mod key;
+mod module;
 mod patches;
 mod program;
 mod recipe;
@@ -22,6 +23,7 @@ mod built;
 
 pub use built::{Built, all};
 pub use fragment::FragmentError;
+pub use module::{make_module, module};
 pub use patches::PatchError;
 pub use recipe::{Part, Parts, Recipe};
 pub use source::{SourceError, check as check_source};

@@ -12,6 +12,15 @@ pub struct Job {
     pub measured_cpus: CpuList,
     /// Settings under `/proc/sys`, by sysctl name.
     pub sysctl: BTreeMap<String, String>,
+    /// What modules are told when they are loaded, by their names.
+    #[serde(default)]
+    pub module_parameters: BTreeMap<String, String>,
+    /// The driver of idle states that must be in force.
+    #[serde(default)]
+    pub idle_driver: Option<String>,
+    /// The idle governor that is put in force.
+    #[serde(default)]
+    pub governor: Option<String>,
     /// Other files of the kernel to write, by path.
     pub write: BTreeMap<String, String>,
     /// Files of the kernel that are read before and after the window.

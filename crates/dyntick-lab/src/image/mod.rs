@@ -7,7 +7,7 @@ mod elf;
 mod modules;
 
 pub use elf::ElfError;
-pub use modules::ModuleError;
+pub use modules::{Module, ModuleError};
 
 use crate::kernels::Kernel;
 use crate::programs;
@@ -55,12 +55,13 @@ pub enum ImageError {
 }
 
 /// Builds the initramfs: `init` is this program's own static binary, `tools` are names on the
-/// PATH or paths, `modules` are names of kernel modules.
+/// PATH or paths, `modules` are names of kernel modules, `own` is one that does not come with the kernel.
 pub fn build(
     init: &Path,
     tools: &[String],
     kernel: &Kernel,
     modules: &[String],
+    own: Option<Module>,
 ) -> Result<Image, ImageError> {
     let mut cpio = Cpio::default();
     for folder in ["/proc", "/sys", "/dev", "/tmp", "/run"] {
@@ -72,7 +73,8 @@ pub fn build(
     for path in tool_files(tools)? {
         cpio.file(&path.to_string_lossy(), &read(&path)?);
     }
-    for (position, module) in modules::with_dependencies(kernel, modules)?.into_iter().enumerate() {
+    let modules = modules::with_dependencies(kernel, modules)?.into_iter().chain(own);
+    for (position, module) in modules.enumerate() {
         cpio.file(&format!("{MODULE_FOLDER}/{position:02}-{}.ko", module.name), &module.contents);
     }
     let bytes = cpio.finish();

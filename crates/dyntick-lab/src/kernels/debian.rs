@@ -107,7 +107,8 @@ fn files(package: &Unpacked) -> Result<Files, KernelError> {
     if !image.is_file() {
         return Err(KernelError::EmptyPackage(name));
     }
-    Ok(Files { source: format!("Debian package {name} {}", package.version), ..Files::at(image) })
+    let source = format!("Debian package {name} {}", package.version);
+    Ok(Files { source, package: Some((name, package.version.clone())), ..Files::at(image) })
 }
 
 /// The release with the highest numbers among those of one series and flavour.

@@ -2,6 +2,7 @@
 //! Where the files of a kernel are.
 
 use super::KernelError;
+use crate::apt::Package;
 use crate::build::Built;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,8 @@ pub(super) struct Files {
     pub modules: Option<PathBuf>,
     /// How it came here.
     pub source: String,
+    /// The package that it is from.
+    pub package: Option<Package>,
 }
 
 impl Files {
@@ -28,6 +31,7 @@ impl Files {
             config: Some(built.config_file()),
             modules: built.modules(),
             source: format!("{}, built to order as {}", built.source, built.key),
+            package: None,
         }
     }
 
@@ -41,6 +45,7 @@ impl Files {
             config: config.filter(|path| path.is_file()),
             modules: release.and_then(|release| modules(&image, release)),
             source: format!("file {}", image.display()),
+            package: None,
             image,
         }
     }

@@ -11,7 +11,7 @@ pub use catalog::{Entry, State, catalog};
 pub use spec::{Spec, SpecError};
 pub use vmlinux::ImageError;
 
-use crate::apt::AptError;
+use crate::apt::{AptError, Package};
 use crate::build::{self, Accept, BuildError, Built, Recipe};
 use crate::cache::{Cache, CacheError, write_whole};
 use dyntick_model::{KernelConfig, KernelVersion, KernelVersionError};
@@ -38,6 +38,8 @@ pub struct Kernel {
     pub sha256: String,
     /// How it came here.
     pub source: String,
+    /// The package that it is from, where it is of Debian.
+    pub package: Option<Package>,
     /// What is known of it where it was built here.
     pub built: Option<Built>,
 }
@@ -180,6 +182,7 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
         config: config.as_deref().map(KernelConfig::parse).unwrap_or_default(),
         sha256,
         source: files.source,
+        package: files.package,
         built: None,
     })
 }

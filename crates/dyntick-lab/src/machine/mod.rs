@@ -43,7 +43,7 @@ pub fn names() -> Vec<&'static str> {
 /// A machine by the name of one that comes with dyntick, or by the path of a file, which has a
 /// `/` in it or ends in `.toml`.
 pub fn find(name: &str) -> Result<Machine, MachineError> {
-    if name.contains('/') || name.ends_with(".toml") {
+    if is_path(name) {
         return load(Path::new(name));
     }
     let Some(file) = SHIPPED.get_file(format!("{name}.toml")) else {
@@ -51,6 +51,11 @@ pub fn find(name: &str) -> Result<Machine, MachineError> {
     };
     let path = Path::new("machines").join(file.path());
     Ok(parse::machine(&path, file.contents_utf8().unwrap_or_default())?)
+}
+
+/// Whether this is the path of a file and not a name.
+pub fn is_path(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".toml")
 }
 
 /// Reads a machine's file.

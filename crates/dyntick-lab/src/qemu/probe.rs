@@ -56,6 +56,9 @@ fn nothing_to_do() -> Job {
     Job {
         measured_cpus: CpuList::first(2).difference(&CpuList::first(1)),
         sysctl: Default::default(),
+        module_parameters: Default::default(),
+        idle_driver: None,
+        governor: None,
         write: Default::default(),
         read: Vec::new(),
         settle_ns: 0,

@@ -11,13 +11,14 @@ use super::units::{Bytes, Nanos};
 use crate::build::Recipe;
 use crate::guest::{Partition, Script, Task, Work};
 use crate::kernels::Spec;
+use crate::machine::{self, is_path};
 use crate::order::OWN_NAME;
-use dyntick_model::{Clock, CommandLine, CpuList};
+use dyntick_model::{Clock, CommandLine, CpuList, Machine};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
 /// What a case, `[defaults]` and a matrix may set.
-pub const CASE_KEYS: [&str; 22] = [
+pub const CASE_KEYS: [&str; 24] = [
     "kernel",
     "clock",
     "cpus",
@@ -38,6 +39,8 @@ pub const CASE_KEYS: [&str; 22] = [
     "trace-buffer",
     "tools",
     "modules",
+    "machine",
+    "governor",
     "task",
     "script",
 ];
@@ -45,6 +48,12 @@ pub const CASE_KEYS: [&str; 22] = [
 /// The workloads that need no tool.
 const BUILT_IN: [(&str, Work); 3] =
     [("spin", Work::Spin), ("rcu-free", Work::RcuFree), ("syscall-loop", Work::SyscallLoop)];
+
+/// What a case says that shall have no machine where the study has one.
+const NO_MACHINE: &str = "none";
+
+/// The idle governors of Linux 6.1 to 7.2 (`drivers/cpuidle/governors`).
+const GOVERNORS: [&str; 4] = ["menu", "teo", "ladder", "haltpoll"];
 
 /// Reads one case: the cell of the matrix goes before the case, the case before the defaults.
 pub struct CaseReader<'s, 'v, 't> {
@@ -56,6 +65,8 @@ pub struct CaseReader<'s, 'v, 't> {
     pub defaults: &'v DeTable<'t>,
     /// What the case sets in full size, where that is asked for; stronger than all else.
     pub full_size: Option<&'v DeTable<'t>>,
+    /// `profile` of `[machine]`: what a case has that names none.
+    pub profile: Option<&'v Value<'t>>,
     /// `[kernels]`.
     pub recipes: &'v BTreeMap<String, Recipe>,
 }
@@ -88,6 +99,8 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
             trace_buffer: self.parsed("trace-buffer").map_or(standard.trace_buffer, |Bytes(bytes)| bytes),
             tools: self.texts("tools"),
             modules: self.texts("modules"),
+            machine: self.machine(),
+            governor: self.governor(),
             tasks: self.tasks(),
             script: self.script(),
             recipe: self.recipes.get(&standard.kernel).cloned(),
@@ -151,6 +164,33 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
                 None
             }
         }
+    }
+
+    /// The machine whose idle states the guest has: its name, or a path from the study's folder.
+    fn machine(&self) -> Option<Machine> {
+        let value = self.get("machine").or(self.profile)?;
+        let name = self.source().text("machine", value)?;
+        if name == NO_MACHINE {
+            return None;
+        }
+        let place = match is_path(&name) {
+            true => self.source().folder().join(&name).to_string_lossy().into_owned(),
+            false => name,
+        };
+        self.source().try_value("machine", value, machine::find(&place))
+    }
+
+    /// The idle governor, by the kernel's name for it.
+    fn governor(&self) -> Option<String> {
+        let value = self.get("governor")?;
+        let name = self.source().text("governor", value)?;
+        let right = GOVERNORS.contains(&name.as_str());
+        if !right {
+            let known = GOVERNORS.join(", ");
+            let message = format!("governor: the kernel has no idle governor '{name}'; there are {known}");
+            self.source().problem(value.span().start, message);
+        }
+        right.then_some(name)
     }
 
     fn number(&self, key: &str) -> Option<u32> {

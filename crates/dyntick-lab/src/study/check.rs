@@ -32,6 +32,21 @@ const FOLDERS: [Need; 2] = [
     need("/sys/kernel/debug/", "DEBUG_FS", "debian:6.12"),
 ];
 
+/// What the emulator of idle states cannot do without.
+const MACHINE: [Need; 3] = [
+    need("", "CPU_IDLE", "debian:6.12"),
+    need("", "MODULES", "debian:6.12"),
+    need("", "X86_LOCAL_APIC", "debian:6.12"),
+];
+
+/// Idle governors; no kernel of Debian has the last.
+const GOVERNORS: [Need; 4] = [
+    need("menu", "CPU_IDLE_GOV_MENU", "debian:6.12"),
+    need("ladder", "CPU_IDLE_GOV_LADDER", "debian:6.12"),
+    need("haltpoll", "CPU_IDLE_GOV_HALTPOLL", "debian:6.12"),
+    need("teo", "CPU_IDLE_GOV_TEO", ""),
+];
+
 /// What the agent itself cannot do without.
 const AGENT_NEEDS: [&str; 7] =
     ["BLK_DEV_INITRD", "BINFMT_ELF", "DEVTMPFS", "DEVMEM", "EVENT_TRACING", "SERIAL_8250_CONSOLE", "CGROUPS"];
@@ -48,6 +63,7 @@ pub fn against_kernel(case: &Case, config: &KernelConfig) -> Vec<String> {
     problems.extend(files(case, config));
     problems.extend(partitions(case, config));
     problems.extend(cpus(case, config));
+    problems.extend(idle(case, config));
     problems.extend(AGENT_NEEDS.iter().filter(|option| !config.is_enabled(option)).map(|option| {
         format!(
             "{} was built without CONFIG_{option}, which every guest of the laboratory needs: choose another \
@@ -117,6 +133,18 @@ fn partitions(case: &Case, config: &KernelConfig) -> Option<String> {
     let asked = case.tasks.iter().any(|task| task.partition.is_some());
     (asked && !config.is_enabled(CPUSETS.option))
         .then(|| lack(case, "there are no cpuset partitions", &CPUSETS))
+}
+
+fn idle(case: &Case, config: &KernelConfig) -> Vec<String> {
+    let machine = case.machine.iter().flat_map(|machine| {
+        MACHINE.iter().map(move |need| (format!("there are no idle states of {}", machine.name), need))
+    });
+    let governor = case.governor.iter().flat_map(|governor| {
+        let needs = GOVERNORS.iter().filter(move |need| need.asked == governor);
+        needs.map(move |need| (format!("there is no idle governor '{governor}'"), need))
+    });
+    let lacking = machine.chain(governor).filter(|(_, need)| !config.is_enabled(need.option));
+    lacking.map(|(what, need)| lack(case, &what, need)).collect()
 }
 
 fn cpus(case: &Case, config: &KernelConfig) -> Option<String> {

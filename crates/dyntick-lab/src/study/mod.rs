@@ -23,7 +23,7 @@ pub use units::Nanos;
 use crate::build::Recipe;
 use crate::guest::{Script, Task};
 use claims::Claim;
-use dyntick_model::{Clock, CommandLine, CpuList};
+use dyntick_model::{Clock, CommandLine, CpuList, Machine};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -156,6 +156,12 @@ pub struct Case {
     pub tools: Vec<String>,
     /// Kernel modules that are loaded.
     pub modules: Vec<String>,
+    /// The machine whose idle states the guest has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Machine>,
+    /// The idle governor; the kernel's own choice where none is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub governor: Option<String>,
     /// What runs during the window.
     pub tasks: Vec<Task>,
     /// The fixed piece of work, timed after the window.
@@ -193,6 +199,8 @@ impl Case {
             trace_buffer: 8 << 20,
             tools: Vec::new(),
             modules: Vec::new(),
+            machine: None,
+            governor: None,
             tasks: Vec::new(),
             script: None,
         }

@@ -10,12 +10,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use toml::de::DeTable;
 
-const STUDY_KEYS: [&str; 10] = [
+const STUDY_KEYS: [&str; 11] = [
     "title",
     "question",
     "description",
     "published",
     "kernels",
+    "machine",
     "defaults",
     "matrix",
     "case",
@@ -102,6 +103,8 @@ fn cases(root: Section<'_, '_, '_>, recipes: &BTreeMap<String, Recipe>, size: Si
     let defaults = root.section("defaults", "[defaults]").map(|section| section.only(&CASE_KEYS));
     let defaults = defaults.map_or(&no_table, |section| section.table);
     let shared = root.section("matrix", "[matrix]");
+    let machine = root.section("machine", "[machine]").map(|section| section.only(&["profile"]));
+    let profile = machine.and_then(|section| section.required("profile"));
     let sections = root.sections("case", "[[case]]");
     if sections.is_empty() {
         root.source.problem(0, "a study has at least one [[case]]");
@@ -115,7 +118,7 @@ fn cases(root: Section<'_, '_, '_>, recipes: &BTreeMap<String, Recipe>, size: Si
         let full = section.section(FULL_SIZE, "[case.full-size]").map(|table| table.only(&CASE_KEYS).table);
         for cell in cells(shared, own, &CASE_KEYS) {
             let read = |full_size| {
-                let reader = CaseReader { section, cell: &cell, defaults, full_size, recipes };
+                let reader = CaseReader { section, cell: &cell, defaults, full_size, profile, recipes };
                 let case = reader.case();
                 limits::refuse_nonsense(&reader, &case);
                 case

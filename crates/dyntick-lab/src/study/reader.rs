@@ -61,6 +61,11 @@ impl<'a> Source<'a> {
         Self { path, text, problems: RefCell::default() }
     }
 
+    /// The folder that it is in.
+    pub fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
     /// Notes a problem at a byte of the file.
     pub fn problem(&self, at: usize, message: impl Into<String>) {
         let before = String::from_utf8_lossy(&self.text.as_bytes()[..at.min(self.text.len())]);

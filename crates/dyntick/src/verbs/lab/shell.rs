@@ -24,6 +24,12 @@ pub struct Arguments {
     /// Kernel command line, added to what the guest needs
     #[arg(long, default_value = "")]
     append: String,
+    /// The machine whose idle states the guest has: see `dyntick lab machines`, or a path
+    #[arg(long, value_name = "NAME")]
+    machine: Option<String>,
+    /// Idle governor: menu, teo, ladder, haltpoll
+    #[arg(long, value_name = "NAME")]
+    governor: Option<String>,
     /// A tool that is brought into the guest; may be given several times
     #[arg(long = "tool", value_name = "NAME")]
     tools: Vec<String>,
@@ -76,15 +82,20 @@ fn case(arguments: &Arguments) -> Result<Case> {
     // The kernel of a study has its own recipe, and no name that is valid elsewhere.
     let kernel = if own.is_some() { "host" } else { &arguments.kernel };
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let optional = |key: &str, value: &Option<String>| {
+        value.as_ref().map_or_else(String::new, |value| format!("{key} = {}\n", quoted(value)))
+    };
     let text = format!(
         "title = 'shell'\nquestion = 'shell'\n[[case]]\nname = 'shell'\nkernel = {}\nclock = '{}'\ncpus = {}\n\
-         memory = {}\nappend = {}\ntools = {}\n",
+         memory = {}\nappend = {}\ntools = {}\n{}{}",
         quoted(kernel),
         if arguments.in_virtual_time { "virtual" } else { "wall" },
         arguments.cpus,
         quoted(&arguments.memory),
         quoted(&arguments.append),
         serde_json::to_string(&tools)?,
+        optional("machine", &arguments.machine),
+        optional("governor", &arguments.governor),
     );
     let study = Study::parse("lab shell".as_ref(), &text)?;
     let mut case = study.cases.into_iter().next().context("no guest was described")?;

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a module is compiled against, where the kernel was not built here.
+
+use super::EmulatorError;
+use crate::apt::{Apt, AptError, Package};
+use crate::cache::Cache;
+use crate::kernels::Kernel;
+use dyntick_model::KernelConfig;
+use std::path::{Path, PathBuf};
+
+/// Where unpacked headers are in the cache, each in a folder RELEASE_VERSION.
+const FOLDER: &str = "headers";
+
+/// A folder that kbuild can compile a module in.
+pub struct Headers {
+    /// The kernel's own part, with its configuration.
+    pub folder: PathBuf,
+    /// The Makefile, where that in the folder cannot be used: Debian's includes a file by the path
+    /// at which it would be installed.
+    pub makefile: Option<PathBuf>,
+}
+
+impl Headers {
+    /// The compiler that the kernel was compiled with, as `gcc-12`.
+    pub fn compiler(&self) -> String {
+        let text = std::fs::read_to_string(self.folder.join(".config")).unwrap_or_default();
+        let config = KernelConfig::parse(&text);
+        let version = config.get("CC_VERSION_TEXT").unwrap_or_default();
+        let word = version.split_whitespace().next().unwrap_or_default();
+        let name = word.rsplit_once("linux-gnu-").map_or(word, |(_, name)| name);
+        if name.is_empty() { "gcc".to_owned() } else { name.to_owned() }
+    }
+}
+
+/// The headers of Debian's image package, fetched and unpacked where needed.
+pub fn of_debian(
+    (image, version): &Package,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+) -> Result<Headers, EmulatorError> {
+    let package = image.replacen("linux-image-", "linux-headers-", 1);
+    let entry = format!("{FOLDER}/{}_{}", package, version.replace([':', '/'], "_"));
+    let folder = cache.folder::<EmulatorError>(&entry, |folder| {
+        let apt = Apt::open(cache, progress)?;
+        let packages = all_of(&apt, &package, version)?;
+        let (download, _) = apt.size(&packages)?;
+        progress(&format!("fetching {package} {version} ({} MiB)", download >> 20));
+        Ok(apt.unpack(&packages, folder)?)
+    })?;
+    let sources = folder.join("usr/src");
+    let common = packages_in(&sources).into_iter().find(|name| name.contains("-common"));
+    Ok(Headers {
+        folder: sources.join(&package),
+        makefile: common.map(|name| sources.join(name).join("Makefile")),
+    })
+}
+
+/// The package with those of its own kind that it needs: what all flavours share, and kbuild.
+fn all_of(apt: &Apt, package: &str, version: &str) -> Result<Vec<Package>, EmulatorError> {
+    let offered = apt.offers(package)?.iter().any(|offer| offer.version == version);
+    if !offered {
+        let why = format!("Debian no longer offers {package} {version}");
+        return Err(EmulatorError::NoHeaders { kernel: package.replacen("linux-headers-", "", 1), why });
+    }
+    let mut packages = vec![(package.to_owned(), version.to_owned())];
+    for name in apt.depends(package, version)? {
+        if name.starts_with("linux-headers-") || name.starts_with("linux-kbuild-") {
+            let newest = apt.newest(&name)?.ok_or_else(|| AptError::Failed {
+                what: format!("find {name}"),
+                message: format!("{package} needs it, and no mirror has it"),
+            })?;
+            packages.push((name, newest));
+        }
+    }
+    Ok(packages)
+}
+
+fn packages_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// The headers that are installed for a kernel's release, as a distribution installs them.
+pub fn of_host(kernel: &Kernel) -> Option<Headers> {
+    let folder = Path::new("/lib/modules").join(kernel.release.to_string()).join("build");
+    folder.join("Makefile").is_file().then_some(Headers { folder, makefile: None })
+}

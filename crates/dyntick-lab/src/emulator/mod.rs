@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The C-state emulator: a kernel module that comes with dyntick as source, is compiled for the
+//! kernel of a case, and is told a machine's idle states when it is loaded.
+//! The book's chapter "Machines" says how it works and where it differs from hardware.
+
+mod headers;
+mod parameters;
+
+pub use parameters::{FOLDER, parameters};
+
+use crate::apt::AptError;
+use crate::build::{self, BuildError, Recipe};
+use crate::cache::{Cache, CacheError, write_whole};
+use crate::kernels::Kernel;
+use crate::programs::{self, end_with_this_one};
+use headers::Headers;
+use include_dir::{Dir, include_dir};
+use rustix::process::Signal;
+use sha2::{Digest, Sha256};
+use std::path::Path;
+use std::process::Command;
+
+/// The module's name, which is also its driver's.
+pub const NAME: &str = "cstate_emulator";
+
+static SOURCE: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../kernel/cstate-emulator");
+
+/// Why there is no module for a kernel.
+#[derive(Debug, thiserror::Error)]
+pub enum EmulatorError {
+    /// Nothing to compile against.
+    #[error(
+        "the emulator of idle states cannot be compiled for {kernel}: {why}; choose a packaged kernel such as debian:6.12, or one of [kernels]"
+    )]
+    NoHeaders {
+        /// The kernel.
+        kernel: String,
+        /// Why, in words.
+        why: String,
+    },
+    /// apt.
+    #[error(transparent)]
+    Apt(#[from] AptError),
+    /// The cache.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// Compiling, or the kernel's build tree.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+}
+
+/// The module, compiled for this kernel: out of the cache, or compiled now. `recipe` is that of a
+/// kernel that was built here.
+pub fn module(
+    kernel: &Kernel,
+    recipe: Option<&Recipe>,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+) -> Result<Vec<u8>, EmulatorError> {
+    let folder = cache.folder::<EmulatorError>(&entry(kernel), |folder| {
+        progress(&format!("compiling the emulator of idle states for {}", kernel.release));
+        let place = folder.join("source");
+        for file in SOURCE.files().filter(|file| file.path() != Path::new("Makefile")) {
+            write_whole(&place.join(file.path()), file.contents())?;
+        }
+        compile(kernel, recipe, &place, cache, progress)?;
+        let (from, to) = (place.join(file_name()), folder.join(file_name()));
+        std::fs::rename(from, &to).map_err(|error| CacheError::from_io(&to, error))?;
+        std::fs::remove_dir_all(&place).map_err(|error| CacheError::from_io(&place, error).into())
+    })?;
+    let path = folder.join(file_name());
+    std::fs::read(&path).map_err(|source| BuildError::Read { path, source }.into())
+}
+
+fn file_name() -> String {
+    format!("{NAME}.ko")
+}
+
+/// The cache's entry: the module's source and the kernel decide it. The compiler is the kernel's own.
+fn entry(kernel: &Kernel) -> String {
+    let mut hash = Sha256::new();
+    for file in SOURCE.files() {
+        hash.update(file.path().as_os_str().as_encoded_bytes());
+        hash.update((file.contents().len() as u64).to_le_bytes());
+        hash.update(file.contents());
+    }
+    hash.update(&kernel.sha256);
+    format!("modules/{NAME}-{}", hex::encode(&hash.finalize()[..8]))
+}
+
+fn compile(
+    kernel: &Kernel,
+    recipe: Option<&Recipe>,
+    source: &Path,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+) -> Result<(), EmulatorError> {
+    let lack =
+        |why: &str| EmulatorError::NoHeaders { kernel: kernel.release.to_string(), why: why.to_owned() };
+    match (&kernel.built, recipe, &kernel.package) {
+        (Some(built), Some(recipe), _) => Ok(build::module(recipe, built, source, cache, progress)?),
+        (Some(_), None, _) => Err(lack(
+            "it is named by its key alone, which does not tell how it was built; name it as STUDY.toml:NAME",
+        )),
+        (None, _, Some(package)) => with_headers(&headers::of_debian(package, cache, progress)?, source),
+        (None, ..) => match headers::of_host(kernel) {
+            Some(headers) => with_headers(&headers, source),
+            None => Err(lack("its headers are not at hand")),
+        },
+    }
+}
+
+/// Compiles against a kernel's headers, with the compiler that the kernel was compiled with.
+fn with_headers(headers: &Headers, source: &Path) -> Result<(), EmulatorError> {
+    let compiler = headers.compiler();
+    if programs::find(&compiler).is_none() {
+        return Err(BuildError::Missing { package: compiler.clone(), program: compiler }.into());
+    }
+    let mut command = Command::new("nice");
+    end_with_this_one(&mut command, Signal::TERM);
+    command.env_clear().env("LC_ALL", "C").env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.args(["-n", "10", "make", "-s", "--no-print-directory", "-C"]).arg(&headers.folder);
+    if let Some(makefile) = &headers.makefile {
+        command.arg("-f").arg(makefile);
+    }
+    command.arg(format!("CC={compiler}")).arg(format!("M={}", source.display()));
+    Ok(build::make_module(command)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    #[test]
+    fn the_whole_source_comes_with_the_binary() {
+        let kbuild = SOURCE.get_file("Kbuild").and_then(|file| file.contents_utf8()).unwrap();
+        let objects = kbuild.split_whitespace().filter_map(|word| word.strip_suffix(".o"));
+        for object in objects.filter(|object| *object != NAME) {
+            let has = |ending: &str| SOURCE.get_file(PathBuf::from(format!("{object}.{ending}"))).is_some();
+            assert!(has("c") || has("S"), "{object}");
+        }
+    }
+}

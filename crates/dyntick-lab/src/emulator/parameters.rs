@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From a machine's idle states to what the module is told.
+
+use dyntick_model::{Clock, IdleState, IdleTable};
+
+/// Where the module tells what it knows, in the guest.
+pub const FOLDER: &str = "/sys/kernel/debug/cstate_emulator";
+
+/// So many sleeps are recorded on each CPU where a case reads them: a record has 40 bytes, and a
+/// file that a case reads at most 1 MiB.
+const RECORDS: u32 = (1 << 20) / 40;
+
+/// The parameters of the module for this table. In virtual time latencies are slept for, on the
+/// wall clock they are spun for.
+pub fn parameters(table: &IdleTable, clock: Clock, read: &[String]) -> String {
+    let states: Vec<String> =
+        table.states.iter().enumerate().map(|(at, one)| state(table, at, one)).collect();
+    let mut parameters = vec![
+        format!("states={}", states.join(",")),
+        format!("wait={}", if clock == Clock::Virtual { "halt" } else { "spin" }),
+    ];
+    let package = package(table);
+    if !package.is_empty() {
+        parameters.push(format!("package={package}"));
+    }
+    if read.iter().any(|path| path.starts_with(&format!("{FOLDER}/records/"))) {
+        parameters.push(format!("records={RECORDS}"));
+    }
+    parameters.join(" ")
+}
+
+fn state(table: &IdleTable, at: usize, state: &IdleState) -> String {
+    if state.polling {
+        return "POLL".to_owned();
+    }
+    let mut text = format!("{}:{}:{}", state.name, state.exit_latency_ns, state.target_residency_ns);
+    let options = [(state.tlb_flushed, "tlb"), (state.unusable, "unusable"), (state.off, "off")];
+    for (_, option) in options.into_iter().filter(|(set, _)| *set) {
+        text.push(':');
+        text.push_str(option);
+    }
+    // Before `exit`, which it would replace.
+    if state.entry_ns > 0 {
+        text.push_str(&format!(":entry={}", state.entry_ns));
+    }
+    // What the kernel reckons with may include the package's exit, which a core alone does not pay.
+    if let Some(package) = table.package_states.iter().find(|package| package.needs == at) {
+        let own = package.core_exit_latency_ns.saturating_sub(state.entry_ns);
+        text.push_str(&format!(":exit={own}"));
+    }
+    text
+}
+
+fn package(table: &IdleTable) -> String {
+    let levels = table.package_states.iter().filter_map(|package| {
+        let name = &table.states.get(package.needs)?.name;
+        Some(format!("{name}:{}", package.exit_latency_ns.saturating_sub(package.core_exit_latency_ns)))
+    });
+    levels.collect::<Vec<_>>().join(",")
+}
