@@ -9,7 +9,7 @@ use dyntick_model::{Event, Symbol};
 
 /// The interruptions of the window with their causes, in order of time.
 pub(crate) fn attribute(events: &[Event], context: &Context, observed: &Observed) -> Vec<Interruption> {
-    let kinds: Vec<Kind> = observed.facts.iter().map(kind_of).collect();
+    let kinds: Vec<Kind> = observed.facts.iter().map(|facts| kind_of(facts, &observed.log)).collect();
     let timekeeper = context.timekeeper.or_else(|| infer_timekeeper(context, &observed.facts, &kinds));
     let within = |facts: &Facts| (context.window.0..context.window.1).contains(&facts.start_ns);
     let cases = observed.facts.iter().zip(&kinds).filter(|(facts, _)| within(facts));
@@ -39,7 +39,9 @@ fn interruption(case: &Case<'_>, events: &[Event]) -> Interruption {
 
 fn functions(facts: &Facts) -> Vec<Symbol> {
     let timers = facts.timers.iter().map(|timer| &timer.function);
-    let all = facts.hrtimers.iter().chain(timers).chain(&facts.called).chain(&facts.works);
+    let hrtimers = facts.hrtimers.iter().map(|timer| &timer.function);
+    let called = facts.called.iter().map(|call| &call.function);
+    let all = hrtimers.chain(timers).chain(called).chain(facts.works.iter().map(|work| &work.function));
     all.cloned().collect()
 }
 

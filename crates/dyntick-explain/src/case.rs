@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One interruption before the rules: the facts, and the questions that several rules ask.
 
-use crate::facts::{Entry, Facts, Newcomer, TimerRun};
+use crate::facts::{Entry, Facts, Newcomer, Send, TimerRun, WorkRun};
 use crate::log::Log;
 use crate::{CauseId, Context, Kind, Task, names};
-use dyntick_model::{Symbol, TickDependency, Vector};
+use dyntick_model::{TickDependency, Vector};
 
 /// What a rule is asked about.
 pub(crate) struct Case<'a> {
@@ -33,7 +33,7 @@ pub(crate) enum Arrival<'a> {
     /// The deadline server of the fair class.
     FairServer,
     /// A worker, for a work item.
-    Work { function: &'a Symbol, worker: &'a Task },
+    Work { work: &'a WorkRun, worker: &'a Task },
     /// Another kernel thread.
     KernelThread(&'a Newcomer),
     /// A user task.
@@ -41,7 +41,7 @@ pub(crate) enum Arrival<'a> {
 }
 
 /// The way into the kernel that the facts show.
-pub(crate) fn kind_of(facts: &Facts) -> Kind {
+pub(crate) fn kind_of(facts: &Facts, log: &Log) -> Kind {
     let timer = facts.tick.is_some() || !facts.hrtimers.is_empty();
     match &facts.entry {
         Entry::Vector(Vector::LocalTimer) => timer_kind(facts),
@@ -50,11 +50,13 @@ pub(crate) fn kind_of(facts: &Facts) -> Kind {
         Entry::Vector(Vector::IrqWork) => Kind::IrqWork,
         // Where the timer is an ordinary interrupt line, as on arm64.
         Entry::Vector(Vector::Other) | Entry::Device { .. } if timer => timer_kind(facts),
-        Entry::Vector(Vector::Other) => Kind::OtherVector,
+        Entry::Vector(vector) => Kind::OtherVector { vector: *vector },
+        Entry::Nmi(handler) => Kind::Nmi { handler: handler.clone() },
+        Entry::PageFault { user } => Kind::PageFault { user: *user },
         Entry::Device { irq, name } => Kind::Device { irq: *irq, name: name.clone() },
         Entry::Softirq(softirq) => Kind::Softirq { softirq: *softirq },
         Entry::Turn(task) if names::is_worker(&task.comm) => Kind::WorkItem,
-        Entry::Turn(task) if names::is_kernel_thread(&task.comm) => Kind::KernelThread,
+        Entry::Turn(task) if log.is_kernel_thread(task) => Kind::KernelThread,
         Entry::Turn(_) => Kind::OtherTask,
     }
 }
@@ -113,7 +115,7 @@ impl<'a> Case<'a> {
         let facts = self.facts;
         match self.kind {
             Kind::WorkItem => match &facts.entry {
-                Entry::Turn(worker) => facts.works.first().map(|function| Arrival::Work { function, worker }),
+                Entry::Turn(worker) => facts.works.first().map(|work| Arrival::Work { work, worker }),
                 _ => None,
             },
             Kind::Tick => {
@@ -148,11 +150,11 @@ impl<'a> Case<'a> {
         let task = &newcomer.task;
         if names::is_worker(&task.comm) {
             let since = self.facts.kept.as_ref().map_or(self.facts.start_ns, |kept| kept.since_ns);
-            if let Some(function) = self.log.work_after(task.pid, since.min(self.facts.start_ns)) {
-                return Arrival::Work { function, worker: task };
+            if let Some(work) = self.log.work_after(task.pid, since.min(self.facts.start_ns)) {
+                return Arrival::Work { work, worker: task };
             }
         }
-        match names::is_kernel_thread(&task.comm) {
+        match self.log.is_kernel_thread(task) {
             true => Arrival::KernelThread(newcomer),
             false => Arrival::UserTask(newcomer),
         }
@@ -178,7 +180,11 @@ impl<'a> Case<'a> {
 
     /// `X sent the interrupt`, where the sender is known.
     pub fn sent_by(&self) -> Option<String> {
-        let send = self.facts.senders.last()?;
-        Some(format!("{} sent the interrupt ({})", send.origin, send.callsite))
+        self.facts.senders.last().map(sent_by)
     }
+}
+
+/// `X on CPU 0 sent the interrupt (place in the kernel)`
+pub(crate) fn sent_by(send: &Send) -> String {
+    format!("{} sent the interrupt ({})", send.origin, send.callsite)
 }

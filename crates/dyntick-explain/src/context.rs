@@ -2,7 +2,7 @@
 //! What must be known beside the events to explain them.
 
 use dyntick_model::{CpuList, KernelVersion, NANOS_PER_SEC, Symbol};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The kernel and the machine on which the events were recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,24 @@ pub struct Context {
     /// Names of threads known beforehand. Events add to them; a task that never switches within
     /// the window has no other.
     pub comms: BTreeMap<i32, Symbol>,
+    /// What only the live machine could tell; may be empty.
+    pub known: Known,
+}
+
+/// Facts that no event carries, read from the machine while it was recorded. All of it may be empty;
+/// causes are then told with fewer names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// The kernel's own threads. Without them they are told by their names.
+    pub kernel_threads: BTreeSet<i32>,
+    /// Tasks that have timers or a limit on their CPU time, with what they have.
+    pub cpu_timers: BTreeMap<i32, String>,
+    /// Who has perf events open, as `perf [123] (2 events)`.
+    pub perf_events: Vec<String>,
+    /// Tasks in a control group with a CPU quota, with the quota.
+    pub quotas: BTreeMap<i32, String>,
+    /// The clocksource in use; empty where it is not known.
+    pub clocksource: String,
 }
 
 impl Context {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One CPU: which interruptions are open on it, and in which state its tick is.
 
+mod calls;
+mod exceptions;
 mod interrupts;
 mod tasks;
 mod tick;
@@ -56,6 +58,8 @@ pub(crate) struct Cpu {
     turn: Option<Open>,
     runnable: BTreeMap<i32, Runnable>,
     sends: Vec<Send>,
+    /// Functions that other CPUs asked for and that have not been seen to run.
+    requests: Vec<Call>,
     stopped: bool,
     kept: Option<Kept>,
     /// The fair server was enqueued since the tick last stopped.
@@ -78,6 +82,7 @@ impl Cpu {
             turn: None,
             runnable: BTreeMap::new(),
             sends: Vec::new(),
+            requests: Vec::new(),
             stopped: false,
             kept: None,
             fair_server: false,
@@ -91,6 +96,11 @@ impl Cpu {
     /// An interrupt was sent here.
     pub fn will_receive(&mut self, send: Send) {
         self.sends.push(send);
+    }
+
+    /// A function was put into the queue of those that this CPU has to run.
+    pub fn will_call(&mut self, request: Call) {
+        self.requests.push(request);
     }
 
     /// All interruptions, at the end of the events.
@@ -109,14 +119,14 @@ impl Cpu {
         } else if !self.belongs_to_exit(event) {
             self.close_exited();
         }
-        self.handle(event, log);
+        self.handle(index, event, log);
         self.keep_as_evidence(index);
         for open in self.open.last_mut().into_iter().chain(&mut self.turn) {
             open.last_ns = event.ts;
         }
     }
 
-    fn handle(&mut self, event: &Event, log: &Log) {
+    fn handle(&mut self, index: usize, event: &Event, log: &Log) {
         use EventKind::*;
         match &event.kind {
             VectorEntry { vector } => self.enter(event, Entry::Vector(*vector), log),
@@ -124,22 +134,24 @@ impl Cpu {
             VectorExit { .. } | IrqExit { .. } => self.exit_handler(),
             SoftirqRaise { softirq } => self.with_top(|facts| facts.raised.push(*softirq)),
             SoftirqEntry { softirq } => self.enter_softirq(event, *softirq, log),
-            SoftirqExit { .. } => self.exit_softirq(),
+            SoftirqExit { .. } => self.exit_softirq(event.ts),
             TickStop { success, dependency } => self.decide(event, *success, *dependency, log),
             HrtimerStart { timer, function, .. } => self.start_hrtimer(*timer, function),
-            HrtimerEntry { timer, function } => self.run_hrtimer(*timer, function),
+            HrtimerEntry { timer, function } => self.run_hrtimer(*timer, log.hrtimer(*timer, function)),
             TimerEntry { timer, function } => self.run_timer(log.timer(*timer, function)),
             WorkQueued { function, .. } => {
                 self.with_top(|facts| facts.queued.push(names::function(function)));
             }
-            WorkStart { function, .. } => self.run_work(names::function(function)),
+            WorkStart { .. } => self.run_work(log.work_begun(event.pid)),
             SchedWakeup { pid, .. } => {
                 let task = log.task(*pid);
                 self.with_top(|facts| facts.woken.push(task));
             }
-            CsdEntry { function } => self.with_top(|facts| facts.called.push(names::function(function))),
+            CsdEntry { function } => self.call(names::function(function)),
+            Nmi { handler, duration_ns } => self.take_nmi(index, event, handler, *duration_ns, log),
+            PageFault { user, .. } => self.fault(index, event, *user, log),
             SchedSwitch { prev, prev_state, next, .. } => {
-                self.switch(event, log.task(*prev), *prev_state, log.task(*next))
+                self.switch(event, log.task(*prev), *prev_state, log.task(*next), log)
             }
             _ => {}
         }

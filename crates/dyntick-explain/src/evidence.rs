@@ -37,6 +37,16 @@ fn text(kind: &EventKind) -> String {
         }
         SchedWakeup { pid, comm, target } => format!("sched_wakeup {comm} [{pid}] cpu={target}"),
         IpiSend { target, callsite, callback } => format!("ipi_send_cpu {target} {callsite} {callback}"),
+        IpiSendMask { targets, callsite, callback } => {
+            format!("ipi_send_cpumask {targets} {callsite} {callback}")
+        }
+        CsdQueued { target, callsite, function } => format!("csd_queue_cpu {target} {callsite} {function}"),
+        SchedMigrate { pid, comm, from, to } => format!("sched_migrate_task {comm} [{pid}] {from} -> {to}"),
+        Nmi { handler, duration_ns } => format!("nmi_handler {handler} took {duration_ns} ns"),
+        PageFault { user, address, ip } => {
+            format!("page_fault_{} address={address:#x} ip={ip:#x}", if *user { "user" } else { "kernel" })
+        }
+        Itimer { which, armed } => format!("itimer_state which={which} armed={}", u8::from(*armed)),
         CsdEntry { function } => format!("csd_function_entry {function}"),
         CsdExit { function } => format!("csd_function_exit {function}"),
         SchedWaking { pid, target } => format!("sched_waking pid={pid} target={target}"),

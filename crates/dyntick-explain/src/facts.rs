@@ -15,15 +15,15 @@ pub(crate) struct Facts {
     /// The tick's own timer expired in it.
     pub tick: Option<TickRun>,
     /// Other hrtimers that expired.
-    pub hrtimers: Vec<Symbol>,
+    pub hrtimers: Vec<HrtimerRun>,
     /// Timer-wheel timers that expired.
     pub timers: Vec<TimerRun>,
     /// Work items that it queued.
     pub queued: Vec<Symbol>,
     /// Work items that ran in it.
-    pub works: Vec<Symbol>,
+    pub works: Vec<WorkRun>,
     /// Functions that another CPU asked for.
-    pub called: Vec<Symbol>,
+    pub called: Vec<Call>,
     pub raised: Vec<Softirq>,
     /// Tasks that it woke, on whichever CPU.
     pub woken: Vec<Task>,
@@ -48,6 +48,11 @@ pub(crate) enum Entry {
         name: Symbol,
     },
     Softirq(Softirq),
+    /// A non-maskable interrupt, with its handler.
+    Nmi(Symbol),
+    PageFault {
+        user: bool,
+    },
     /// The turn of another task.
     Turn(Task),
 }
@@ -66,6 +71,32 @@ pub(crate) struct TimerRun {
     pub function: Symbol,
     /// It may run late, and never wakes a CPU.
     pub deferrable: bool,
+    /// Who set it, where that was seen.
+    pub set_by: Option<Origin>,
+}
+
+/// A work item that ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WorkRun {
+    pub function: Symbol,
+    /// Who queued it, where that was seen.
+    pub queued_by: Option<Origin>,
+}
+
+/// A high-resolution timer that ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HrtimerRun {
+    pub function: Symbol,
+    /// Who set it, where that was seen.
+    pub set_by: Option<Origin>,
+}
+
+/// A function that another CPU had this one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Call {
+    pub function: Symbol,
+    /// Who asked for it, where that was seen.
+    pub by: Option<Send>,
 }
 
 /// A task on its way to a CPU.

@@ -2,7 +2,7 @@
 //! One entry into the kernel that the running task did not ask for.
 
 use crate::CauseId;
-use dyntick_model::{Softirq, Symbol};
+use dyntick_model::{Softirq, Symbol, Vector};
 use serde::{Deserialize, Serialize};
 
 /// One entry into the kernel, or one turn of another task, caused from outside of the task that
@@ -73,7 +73,17 @@ pub enum Kind {
     #[allow(missing_docs)]
     Device { irq: u32, name: Symbol },
     /// Any other interrupt vector.
-    OtherVector,
+    #[allow(missing_docs)]
+    OtherVector { vector: Vector },
+    /// A non-maskable interrupt.
+    #[allow(missing_docs)]
+    Nmi { handler: Symbol },
+    /// Memory that was not there, or not there in that way, was touched. No event tells when the kernel
+    /// is done with it, so it has no duration.
+    PageFault {
+        /// Whether by user code.
+        user: bool,
+    },
     /// Softirqs outside of an interrupt: in the context of the running task.
     #[allow(missing_docs)]
     Softirq { softirq: Softirq },
@@ -97,7 +107,9 @@ impl Kind {
             Kind::FunctionCall => "function-call",
             Kind::IrqWork => "irq-work",
             Kind::Device { .. } => "device",
-            Kind::OtherVector => "other-vector",
+            Kind::OtherVector { .. } => "other-vector",
+            Kind::Nmi { .. } => "nmi",
+            Kind::PageFault { .. } => "page-fault",
             Kind::Softirq { .. } => "softirq",
             Kind::WorkItem => "work-item",
             Kind::KernelThread => "kernel-thread",

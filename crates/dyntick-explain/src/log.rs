@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is remembered across CPUs: names, who runs what, who queued what for whom.
 
-use crate::Task;
-use crate::facts::{Origin, TimerRun};
-use crate::names;
+use crate::facts::{HrtimerRun, Origin, TimerRun, WorkRun};
+use crate::{Context, Task, names};
 use dyntick_model::{Event, EventKind, Symbol};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// `TIMER_DEFERRABLE` in `include/linux/timer.h` (6.1 to 7.2).
 const TIMER_DEFERRABLE: u32 = 0x0008_0000;
@@ -15,20 +14,27 @@ pub(crate) struct Log {
     comms: HashMap<i32, Symbol>,
     /// Functions in progress, innermost last, by CPU and thread: an interrupt handler keeps both.
     running: HashMap<(u32, i32), Vec<Symbol>>,
-    /// Timers whose start was seen, by address.
+    /// The kernel's threads, where they are known and not only told by their names.
+    kernel_threads: BTreeSet<i32>,
+    /// Timers whose start was seen, by address, with their flags.
     timers: HashMap<u64, u32>,
+    /// Who set a timer of either kind last, by address.
+    set_by: HashMap<u64, Origin>,
+    /// Interval timers on CPU time that were seen to be armed, by task.
+    itimers: HashMap<i32, u32>,
     /// Timers that ran, except deferrable ones, in order of time.
     timers_ran: Vec<(u64, Origin)>,
     /// Work items that a thread ran, with the time of their start.
-    works: HashMap<i32, Vec<(u64, Symbol)>>,
-    /// Who queued a function, with the time.
-    queued: HashMap<Symbol, Vec<(u64, Origin)>>,
+    works: HashMap<i32, Vec<(u64, WorkRun)>>,
+    /// Who queued a work item last, by its address.
+    queued: HashMap<u64, Origin>,
 }
 
 impl Log {
-    /// A log that knows some threads by name.
-    pub fn new(comms: impl IntoIterator<Item = (i32, Symbol)>) -> Self {
-        Self { comms: comms.into_iter().collect(), ..Self::default() }
+    /// A log that knows what the context does.
+    pub fn new(context: &Context) -> Self {
+        let comms = context.comms.iter().map(|(pid, comm)| (*pid, comm.clone())).collect();
+        Self { comms, kernel_threads: context.known.kernel_threads.clone(), ..Self::default() }
     }
 
     /// Takes note of an event. To be called once for each, in order.
@@ -39,17 +45,23 @@ impl Log {
                 self.name(*prev, prev_comm);
                 self.name(*next, next_comm);
             }
-            SchedWakeup { pid, comm, .. } => self.name(*pid, comm),
-            TimerStart { timer, flags, .. } => {
+            SchedWakeup { pid, comm, .. } | SchedMigrate { pid, comm, .. } => self.name(*pid, comm),
+            TimerStart { timer, flags, function, .. } => {
                 self.timers.insert(*timer, *flags);
+                self.note_setter(event, *timer, function);
             }
-            WorkQueued { function, .. } => {
+            HrtimerStart { timer, function, .. } => self.note_setter(event, *timer, function),
+            Itimer { which, armed } if *armed => {
+                self.itimers.insert(event.pid, *which);
+            }
+            WorkQueued { work, .. } => {
                 let origin = self.origin(event.cpu, event.pid);
-                self.queued.entry(names::function(function)).or_default().push((event.ts, origin));
+                self.queued.insert(*work, origin);
             }
-            WorkStart { function, .. } => {
+            WorkStart { work, function } => {
                 let function = names::function(function);
-                self.works.entry(event.pid).or_default().push((event.ts, function.clone()));
+                let run = WorkRun { function: function.clone(), queued_by: self.queued.remove(work) };
+                self.works.entry(event.pid).or_default().push((event.ts, run));
                 self.push(event, function);
             }
             TimerEntry { timer, function } => {
@@ -80,6 +92,31 @@ impl Log {
         self.running.entry((event.cpu, event.pid)).or_default().push(function);
     }
 
+    /// A timer that sets itself again keeps whoever set it first.
+    fn note_setter(&mut self, event: &Event, timer: u64, function: &Symbol) {
+        let origin = self.origin(event.cpu, event.pid);
+        if origin.function.as_ref() != Some(&names::function(function)) {
+            self.set_by.insert(timer, origin);
+        }
+    }
+
+    /// Whether a thread is the kernel's own.
+    pub fn is_kernel_thread(&self, task: &Task) -> bool {
+        match self.kernel_threads.is_empty() {
+            true => names::is_kernel_thread(&task.comm),
+            false => self.kernel_threads.contains(&task.pid) || names::is_kernel_thread(&task.comm),
+        }
+    }
+
+    /// The interval timer on CPU time that a task was seen to arm, as setitimer names it.
+    pub fn itimer(&self, pid: i32) -> Option<&'static str> {
+        match self.itimers.get(&pid)? {
+            1 => Some("ITIMER_VIRTUAL"),
+            2 => Some("ITIMER_PROF"),
+            _ => None,
+        }
+    }
+
     /// A thread by its number.
     pub fn task(&self, pid: i32) -> Task {
         let comm = match pid {
@@ -98,7 +135,17 @@ impl Log {
     /// A timer that expires.
     pub fn timer(&self, timer: u64, function: &Symbol) -> TimerRun {
         let deferrable = self.timers.get(&timer).is_some_and(|flags| flags & TIMER_DEFERRABLE != 0);
-        TimerRun { function: names::function(function), deferrable }
+        TimerRun { function: names::function(function), deferrable, set_by: self.set_by.get(&timer).cloned() }
+    }
+
+    /// A high-resolution timer that expires.
+    pub fn hrtimer(&self, timer: u64, function: &Symbol) -> HrtimerRun {
+        HrtimerRun { function: names::function(function), set_by: self.set_by.get(&timer).cloned() }
+    }
+
+    /// The work item that a thread has just begun.
+    pub fn work_begun(&self, pid: i32) -> Option<WorkRun> {
+        self.works.get(&pid)?.last().map(|(_, run)| run.clone())
     }
 
     /// A timer that ran on another CPU within some time before a moment.
@@ -110,15 +157,9 @@ impl Log {
     }
 
     /// The work item that a worker began at or after a time; barriers only mark the end of others.
-    pub fn work_after(&self, pid: i32, ts: u64) -> Option<&Symbol> {
+    pub fn work_after(&self, pid: i32, ts: u64) -> Option<&WorkRun> {
         let works = self.works.get(&pid)?;
-        let mut later = works.iter().filter(|(start, _)| *start >= ts).map(|(_, function)| function);
-        later.find(|function| &***function != "wq_barrier_func")
-    }
-
-    /// Who queued a work function last before a time.
-    pub fn who_queued(&self, function: &Symbol, ts: u64) -> Option<&Origin> {
-        let queued = self.queued.get(function)?;
-        queued.iter().rev().find(|(when, _)| *when <= ts).map(|(_, origin)| origin)
+        let later = &works[works.partition_point(|(start, _)| *start < ts)..];
+        later.iter().map(|(_, run)| run).find(|run| &*run.function != "wq_barrier_func")
     }
 }

@@ -2,10 +2,10 @@
 //! Cuts the events of all CPUs into interruptions, in one pass.
 
 use crate::cpu::Cpu;
-use crate::facts::{Facts, Newcomer, Send};
+use crate::facts::{Call, Facts, Newcomer, Send};
 use crate::log::Log;
 use crate::{Context, names};
-use dyntick_model::{Event, EventKind};
+use dyntick_model::{Event, EventKind, Symbol};
 use std::collections::{BTreeMap, HashMap};
 
 /// What was observed: the interruptions in order of their begin, and what was remembered.
@@ -39,7 +39,7 @@ impl Observer {
         let starts_recorded = events.iter().any(is_tick_start);
         let new = |cpu| (cpu, Cpu::new(cpu, context.nohz_full.contains(cpu), starts_recorded));
         let cpus = events.iter().map(|event| new(event.cpu)).collect();
-        let log = Log::new(context.comms.clone());
+        let log = Log::new(context);
         Self { log, cpus, home: HashMap::new() }
     }
 
@@ -55,16 +55,42 @@ impl Observer {
                 }
             }
             EventKind::SchedSwitch { next, .. } => self.move_task(*next, event.cpu),
+            EventKind::SchedMigrate { pid, to, .. } => {
+                self.move_task(*pid, *to);
+                let woken_by = self.log.origin(event.cpu, event.pid);
+                let newcomer = Newcomer { task: self.log.task(*pid), woken_by };
+                if let Some(cpu) = self.cpus.get_mut(to) {
+                    cpu.will_run(newcomer);
+                }
+            }
             EventKind::IpiSend { target, callsite, callback } => {
-                let reschedule = matches!(&**callback, "" | "0" | "0x0" | "(null)");
-                let origin = self.log.origin(event.cpu, event.pid);
-                let callsite = names::function(callsite);
+                let send = self.send(event, callsite, callback);
                 if let Some(cpu) = self.cpus.get_mut(target) {
-                    cpu.will_receive(Send { ts: event.ts, origin, callsite, reschedule });
+                    cpu.will_receive(send);
+                }
+            }
+            EventKind::IpiSendMask { targets, callsite, callback } => {
+                let send = self.send(event, callsite, callback);
+                for target in targets.iter() {
+                    if let Some(cpu) = self.cpus.get_mut(&target) {
+                        cpu.will_receive(send.clone());
+                    }
+                }
+            }
+            EventKind::CsdQueued { target, callsite, function } => {
+                let by = Some(self.send(event, callsite, callsite));
+                if let Some(cpu) = self.cpus.get_mut(target) {
+                    cpu.will_call(Call { function: names::function(function), by });
                 }
             }
             _ => {}
         }
+    }
+
+    fn send(&self, event: &Event, callsite: &Symbol, callback: &Symbol) -> Send {
+        let reschedule = matches!(&**callback, "" | "0" | "0x0" | "(null)");
+        let origin = self.log.origin(event.cpu, event.pid);
+        Send { ts: event.ts, origin, callsite: names::function(callsite), reschedule }
     }
 
     fn move_task(&mut self, pid: i32, cpu: u32) {

@@ -213,6 +213,15 @@ pub fn get(cause: &CauseId) -> &'static Rule {
     find(cause.as_str()).or_else(|| find(cause.class_name())).unwrap_or(&unknown::RULE)
 }
 
+/// A cause in a few words. Where the rule is one for a whole class the member is named behind.
+pub fn title(cause: &CauseId) -> String {
+    let rule = get(cause);
+    match cause.member_name().filter(|_| rule.id != cause.as_str()) {
+        Some(member) => format!("{}: {member}", rule.title),
+        None => rule.title.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@
 
 mod trace;
 
-use dyntick_explain::{Context, Explanation, Kind, Summary, explain, rules};
+use dyntick_explain::{Context, Explanation, Kind, Known, Summary, explain, rules};
 use dyntick_model::Symbol;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -22,6 +22,8 @@ fn context(name: &str, window: (u64, u64), comms: BTreeMap<i32, Symbol>) -> Cont
         window,
         timekeeper: None,
         comms,
+
+        known: Known::default(),
     }
 }
 

@@ -2,7 +2,7 @@
 //! Cases that are hard to provoke in a guest, built by hand from the order in which the kernel
 //! reports them.
 
-use dyntick_explain::{Context, Explanation, Kind, explain};
+use dyntick_explain::{Context, Explanation, Kind, Known, explain};
 use dyntick_model::{Event, EventKind, EventKind::*, Softirq, TickDependency, Vector};
 use proptest::prelude::*;
 
@@ -20,6 +20,7 @@ fn context() -> Context {
         window: (0, 1_000_000_000),
         timekeeper: Some(0),
         comms: [(7, "app".into())].into(),
+        known: Known::default(),
     }
 }
 

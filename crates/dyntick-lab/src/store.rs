@@ -9,7 +9,7 @@ use crate::order;
 use crate::profiles::{self, ProfileError, RunProfile};
 use crate::qemu::Accelerator;
 use crate::study::Case;
-use dyntick_explain::{Context, Explanation, explain};
+use dyntick_explain::{Context, Explanation, Known, explain};
 use dyntick_formats::{Observation, ObservationError, qperf, write_parquet};
 use dyntick_model::{CommandLine, CpuList, KernelVersion};
 use dyntick_observe::counters::Counters;
@@ -275,6 +275,7 @@ fn context(asked: &Asked, outcome: &Outcome, comms: &BTreeMap<i32, String>) -> C
         window: outcome.window_ns,
         timekeeper: None,
         comms: comms.iter().map(|(pid, comm)| (*pid, comm.as_str().into())).collect(),
+        known: Known::default(),
     }
 }
 

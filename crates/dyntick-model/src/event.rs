@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a kernel reported to have happened on a CPU.
 
-use crate::TickDependency;
+use crate::{CpuList, TickDependency};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -35,8 +35,40 @@ pub enum Vector {
     CallFunctionSingle,
     /// Work that this CPU queued for itself to run in interrupt context.
     IrqWork,
+    /// The thermal sensor of the CPU: it was throttled, or is no longer.
+    Thermal,
+    /// Corrected machine-check errors reached their threshold.
+    Threshold,
+    /// A deferred error of an AMD machine.
+    DeferredError,
+    /// The local APIC reports an error.
+    ApicError,
+    /// An interrupt that was gone when the CPU took it.
+    Spurious,
+    /// An interrupt of the platform's own, as of some hypervisors.
+    Platform,
     /// Any other vector.
     Other,
+}
+
+impl Vector {
+    /// From the name of its events, as `local_timer` of `irq_vectors:local_timer_entry`.
+    pub fn from_event(name: &str) -> Self {
+        match name {
+            "local_timer" => Vector::LocalTimer,
+            "reschedule" => Vector::Reschedule,
+            "call_function" => Vector::CallFunction,
+            "call_function_single" => Vector::CallFunctionSingle,
+            "irq_work" => Vector::IrqWork,
+            "thermal_apic" => Vector::Thermal,
+            "threshold_apic" => Vector::Threshold,
+            "deferred_error_apic" => Vector::DeferredError,
+            "error_apic" => Vector::ApicError,
+            "spurious_apic" => Vector::Spurious,
+            "x86_platform_ipi" => Vector::Platform,
+            _ => Vector::Other,
+        }
+    }
 }
 
 /// The kernel's softirqs, in the order of `include/linux/interrupt.h`.
@@ -133,10 +165,23 @@ pub enum EventKind {
     CpuIdle { state: Option<u32> },
     /// `power:cpu_idle_miss`: the sleep that ended would have had a better state
     CpuIdleMiss { state: u32, below: bool },
+    /// `sched:sched_migrate_task`: a task that waits or is being woken is moved to another CPU
+    SchedMigrate { pid: i32, comm: Symbol, from: u32, to: u32 },
     /// `ipi:ipi_send_cpu` (6.5 and newer): sent by this CPU
     IpiSend { target: u32, callsite: Symbol, callback: Symbol },
+    /// `ipi:ipi_send_cpumask` (6.5 and newer): sent by this CPU to several
+    IpiSendMask { targets: CpuList, callsite: Symbol, callback: Symbol },
+    /// `csd:csd_queue_cpu` (6.5 and newer): this CPU asks another to run a function
+    CsdQueued { target: u32, callsite: Symbol, function: Symbol },
     /// `csd:csd_function_entry` (6.5 and newer): a function that another CPU asked for
     CsdEntry { function: Symbol },
     /// `csd:csd_function_exit`
     CsdExit { function: Symbol },
+    /// `nmi:nmi_handler`, told at the handler's end; `duration_ns` is how long it took
+    Nmi { handler: Symbol, duration_ns: u64 },
+    /// `exceptions:page_fault_user` and `page_fault_kernel` (x86); `address` is what was touched, `ip`
+    /// by which instruction
+    PageFault { user: bool, address: u64, ip: u64 },
+    /// `timer:itimer_state`: this task's interval timer `which` (as in setitimer) was armed or not
+    Itimer { which: u32, armed: bool },
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From a record to what interrupted its CPUs, and why.
 
-use crate::Record;
-use dyntick_explain::{Context, Explanation, explain};
+use crate::{About, Record};
+use dyntick_explain::{Context, Explanation, Known, explain};
 use dyntick_observe::trace::DecodeError;
 use std::collections::BTreeMap;
 
@@ -21,18 +21,19 @@ pub struct Explained {
 impl Record {
     /// What it is explained with.
     pub fn context(&self) -> Context {
-        let before = &self.about.before;
-        let threads = before.threads.iter().chain(&self.about.after.threads);
+        let About { machine, threads, cpus, window_ns, .. } = &self.about;
+        let comms = threads.iter().map(|(number, thread)| (*number, thread.comm.as_str().into())).collect();
         Context {
-            hz: before.hz,
-            nohz_full: before.cpus.nohz_full.clone(),
-            isolated: before.cpus.isolated.clone(),
-            rcu_nocbs: before.cpus.rcu_nocbs.clone(),
-            cpus: self.about.cpus.clone(),
-            kernel: before.kernel.clone(),
-            window: self.about.window_ns,
+            hz: machine.hz,
+            nohz_full: machine.cpus.nohz_full.clone(),
+            isolated: machine.cpus.isolated.clone(),
+            rcu_nocbs: machine.cpus.rcu_nocbs.clone(),
+            cpus: cpus.clone(),
+            kernel: machine.kernel.clone(),
+            window: *window_ns,
             timekeeper: None,
-            comms: threads.map(|(number, thread)| (*number, thread.comm.as_str().into())).collect(),
+            comms,
+            known: known(&self.about),
         }
     }
 
@@ -46,5 +47,31 @@ impl Record {
         explanation.interruptions.retain(|interruption| self.about.cpus.contains(interruption.cpu));
         let lost = decoded.lost.into_iter().filter(|(_, count)| *count > 0).collect();
         Ok(Explained { explanation, lost, undecoded: decoded.undecoded })
+    }
+}
+
+/// What no event tells. What a process owns counts for each of its threads.
+fn known(about: &About) -> Known {
+    let About { threads, owners, machine, .. } = about;
+    let of_process = |owned: &BTreeMap<i32, String>| {
+        let own = threads
+            .iter()
+            .filter_map(|(number, thread)| Some((*number, owned.get(&thread.process)?.clone())));
+        own.collect()
+    };
+    let opener = |(process, count): (&i32, &u64)| {
+        let comm = threads.get(process).map_or("?", |thread| thread.comm.as_str());
+        format!("{comm} [{process}] ({count})")
+    };
+    Known {
+        kernel_threads: threads
+            .iter()
+            .filter(|(_, thread)| thread.kernel)
+            .map(|(number, _)| *number)
+            .collect(),
+        cpu_timers: of_process(&owners.cpu_timers),
+        perf_events: owners.perf_events.iter().map(opener).collect(),
+        quotas: of_process(&owners.quotas),
+        clocksource: machine.clocksource.current.clone(),
     }
 }

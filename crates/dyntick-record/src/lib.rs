@@ -15,18 +15,25 @@ mod during;
 mod events;
 mod explained;
 mod file;
+mod findings;
+mod mend;
 mod quiet;
 mod recorder;
+mod uncaused;
+mod watch;
 
 pub use during::{record_command, record_process, record_until_interrupted};
 pub use explained::Explained;
 pub use file::FileError;
+pub use findings::{CauseFindings, Chain, CpuFindings, Durations, Evidence, Findings, Unattributed};
+pub use mend::Mend;
 pub use recorder::{Options, RecordError, record};
 
 use dyntick_model::CpuList;
-use dyntick_observe::facts::Machine;
+use dyntick_observe::facts::{Counts, Machine, Owners, Thread};
 use dyntick_observe::trace::Recording;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What was recorded of a machine: complete in itself, to be explained here or elsewhere.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,9 +54,13 @@ pub struct About {
     /// The command that ran meanwhile; empty where there was none.
     pub command: Vec<String>,
     /// The machine as it was at the begin.
-    pub before: Machine,
-    /// And at the end.
-    pub after: Machine,
+    pub machine: Machine,
+    /// All threads that were seen, by number.
+    pub threads: BTreeMap<i32, Thread>,
+    /// What they were seen to own.
+    pub owners: Owners,
+    /// What was counted before and after.
+    pub counts: (Counts, Counts),
     /// What did not go as asked, in words.
     pub notes: Vec<String>,
 }

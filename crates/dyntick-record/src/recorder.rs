@@ -2,9 +2,10 @@
 //! Recording.
 
 use crate::quiet::OutOfTheWay;
+use crate::watch::Watch;
 use crate::{About, Record, events};
 use dyntick_model::{CpuList, NANOS_PER_SEC};
-use dyntick_observe::facts::{FactsError, Machine};
+use dyntick_observe::facts::{Counts, FactsError, Machine};
 use dyntick_observe::trace::{SessionError, TraceSession};
 use rustix::thread::ClockId;
 use std::collections::BTreeMap;
@@ -64,8 +65,8 @@ pub enum RecordError {
 /// off them, unless they are all; a process that `during` starts inherits that, so it must be given
 /// the CPUs on which it shall run.
 pub fn record<T>(options: &Options, during: impl FnOnce() -> T) -> Result<(Record, T), RecordError> {
-    let before = Machine::read()?;
-    let online = before.cpus.online.clone();
+    let machine = Machine::read()?;
+    let online = machine.cpus.online.clone();
     let missing = options.cpus.difference(&online);
     if !missing.is_empty() {
         return Err(RecordError::NoSuchCpu { missing, online });
@@ -73,15 +74,21 @@ pub fn record<T>(options: &Options, during: impl FnOnce() -> T) -> Result<(Recor
     let away = OutOfTheWay::to(&online.difference(&options.cpus));
     let notes = (!away.worked()).then(|| "dyntick itself ran on the recorded CPUs".to_owned());
     let session = events::session(&options.cpus, &online, options.buffer_kib)?;
-    let (raw, window_ns, result) = traced(&session, during)?;
-    let after = Machine::read()?;
+    let before = Counts::read(&options.cpus);
+    let mut watch = Watch::new();
+    watch.look();
+    let (raw, window_ns, result) = traced(&session, &mut watch, during)?;
+    watch.look();
+    let counts = (before, Counts::read(&options.cpus));
     let recording = session.read_behind(raw)?;
     let about = About {
         cpus: options.cpus.clone(),
         window_ns,
         command: options.command.clone(),
-        before,
-        after,
+        machine,
+        threads: watch.threads,
+        owners: watch.owners,
+        counts,
         notes: notes.into_iter().collect(),
     };
     Ok((Record { about, recording }, result))
@@ -92,11 +99,12 @@ type Raw = BTreeMap<u32, Vec<u8>>;
 /// Traces while `during` runs; another thread empties the buffers meanwhile.
 fn traced<T>(
     session: &TraceSession,
+    watch: &mut Watch,
     during: impl FnOnce() -> T,
 ) -> Result<(Raw, (u64, u64), T), SessionError> {
     let (end, ended) = channel();
     std::thread::scope(|scope| {
-        let drain = scope.spawn(move || drain(session, &ended));
+        let drain = scope.spawn(move || drain(session, watch, &ended));
         session.start()?;
         let begin = now();
         let result = during();
@@ -108,10 +116,11 @@ fn traced<T>(
     })
 }
 
-fn drain(session: &TraceSession, ended: &Receiver<()>) -> Result<Raw, SessionError> {
+fn drain(session: &TraceSession, watch: &mut Watch, ended: &Receiver<()>) -> Result<Raw, SessionError> {
     let mut raw = Raw::new();
     while ended.recv_timeout(DRAIN) == Err(RecvTimeoutError::Timeout) {
         session.drain(&mut raw)?;
+        watch.look_if_due();
     }
     Ok(raw)
 }

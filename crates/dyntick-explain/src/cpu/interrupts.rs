@@ -4,7 +4,7 @@
 use super::{Cpu, Open, Phase};
 use crate::facts::*;
 use crate::log::Log;
-use crate::names;
+use crate::{Task, names};
 use dyntick_model::{Event, EventKind, Softirq, Vector};
 
 /// A softirq that begins within this time after an interrupt, ns, is taken as run by its exit even
@@ -12,7 +12,7 @@ use dyntick_model::{Event, EventKind, Softirq, Vector};
 const SOFTIRQ_FOLLOWS_NS: u64 = 50_000;
 
 /// The longest time that an interrupt takes from CPU to CPU, ns; generous, for busy hypervisors.
-const IPI_TRAVEL_NS: u64 = 2_000_000;
+pub(super) const IPI_TRAVEL_NS: u64 = 2_000_000;
 
 impl Cpu {
     /// Whether an event still belongs to the exit of the innermost interrupt.
@@ -21,7 +21,7 @@ impl Cpu {
             return true;
         };
         match &event.kind {
-            EventKind::TickStop { .. } => true,
+            EventKind::TickStop { .. } | EventKind::Nmi { .. } => true,
             EventKind::HrtimerStart { function, .. } => names::is_tick(&names::function(function)),
             EventKind::HrtimerCancel { timer } => Some(*timer) == self.tick_timer,
             // An interrupt inside of a softirq leaves the softirqs to the one outside.
@@ -98,26 +98,34 @@ impl Cpu {
     }
 
     pub(super) fn enter_softirq(&mut self, event: &Event, softirq: Softirq, log: &Log) {
+        let task = log.task(event.pid);
         if let Some(top) = self.open.last_mut() {
             top.phase = Phase::Softirq;
             top.softirqs_ran = true;
-            return;
+            // What RCU does here has nothing to do with the interrupt at whose end it is done.
+            if softirq != Softirq::Rcu {
+                return;
+            }
+            return self.open_softirq(event.ts, softirq, task);
         }
-        let task = log.task(event.pid);
-        if names::is_kernel_thread(&task.comm) {
+        if log.is_kernel_thread(&task) {
             return; // ksoftirqd or ktimers: the turn of that thread is the interruption
         }
-        let facts = self.facts(event.ts, Entry::Softirq(softirq), task);
-        self.open.push(Open {
-            facts,
-            phase: Phase::Softirq,
-            last_ns: event.ts,
-            nested_ns: 0,
-            softirqs_ran: false,
-        });
+        self.open_softirq(event.ts, softirq, task);
     }
 
-    pub(super) fn exit_softirq(&mut self) {
+    fn open_softirq(&mut self, ts: u64, softirq: Softirq, task: Task) {
+        let facts = self.facts(ts, Entry::Softirq(softirq), task);
+        self.open.push(Open { facts, phase: Phase::Softirq, last_ns: ts, nested_ns: 0, softirqs_ran: false });
+    }
+
+    pub(super) fn exit_softirq(&mut self, ts: u64) {
+        if let Some(own) = self.open.last_mut().filter(|open| matches!(open.facts.entry, Entry::Softirq(_))) {
+            own.last_ns = ts;
+            if self.open.len() > 1 {
+                self.close();
+            }
+        }
         if let Some(open) = self.open.last_mut().filter(|open| open.phase == Phase::Softirq) {
             open.phase = Phase::Exit;
         }
@@ -129,6 +137,7 @@ impl Cpu {
         let whole_ns = open.last_ns.saturating_sub(open.facts.start_ns);
         open.facts.duration_ns = whole_ns.saturating_sub(open.nested_ns);
         open.facts.newcomers = self.fresh();
+        self.untold_calls(&mut open.facts, open.last_ns);
         if let Some(outer) = self.open.last_mut().or(self.turn.as_mut()) {
             outer.nested_ns += whole_ns;
         }

@@ -3,8 +3,9 @@
 
 use super::{Cpu, Open, Phase, Runnable};
 use crate::facts::*;
+use crate::log::Log;
 use crate::{Task, names};
-use dyntick_model::{Event, Symbol};
+use dyntick_model::Event;
 
 /// A switch within this time after an interrupt from another CPU, ns, is taken as asked for by it.
 const SWITCH_FOLLOWS_NS: u64 = 100_000;
@@ -24,13 +25,13 @@ impl Cpu {
         self.runnable.values().filter(|task| task.fresh).map(|task| task.newcomer.clone()).collect()
     }
 
-    pub(super) fn run_work(&mut self, function: Symbol) {
+    pub(super) fn run_work(&mut self, work: Option<WorkRun>) {
         if let Some(turn) = &mut self.turn {
-            turn.facts.works.push(function);
+            turn.facts.works.extend(work);
         }
     }
 
-    pub(super) fn switch(&mut self, event: &Event, prev: Task, prev_state: u64, next: Task) {
+    pub(super) fn switch(&mut self, event: &Event, prev: Task, prev_state: u64, next: Task, log: &Log) {
         while !self.open.is_empty() {
             self.close(); // no interrupt outlives a switch
         }
@@ -63,7 +64,7 @@ impl Cpu {
             }
         };
         self.close_turn(Some(event.ts));
-        self.begin_turn(event.ts, victim, next);
+        self.begin_turn(event.ts, victim, next, log);
     }
 
     /// A task that was moved here, without being woken, is seen only when it runs.
@@ -81,9 +82,9 @@ impl Cpu {
     }
 
     /// Another task than the victim gets the CPU. An idle CPU's own task is no interruption.
-    pub(super) fn begin_turn(&mut self, ts: u64, victim: Task, next: Task) {
+    pub(super) fn begin_turn(&mut self, ts: u64, victim: Task, next: Task, log: &Log) {
         let interrupts = match victim.pid {
-            0 => names::is_kernel_thread(&next.comm),
+            0 => log.is_kernel_thread(&next),
             _ => next.pid != victim.pid,
         };
         if next.pid == 0 || !interrupts {

@@ -22,10 +22,9 @@ impl Cpu {
         }
     }
 
-    pub(super) fn run_hrtimer(&mut self, timer: u64, function: &Symbol) {
-        let function = names::function(function);
-        if !names::is_tick(&function) {
-            return self.with_top(|facts| facts.hrtimers.push(function));
+    pub(super) fn run_hrtimer(&mut self, timer: u64, run: HrtimerRun) {
+        if !names::is_tick(&run.function) {
+            return self.with_top(|facts| facts.hrtimers.push(run));
         }
         self.tick_timer = Some(timer);
         let periodic = !self.starts_recorded && !self.stopped;

@@ -31,10 +31,13 @@ pub(super) static RULE: Rule = Rule {
 
 fn detect(case: &Case<'_>) -> Option<Finding> {
     let applies = case.dependency() == Some(TickDependency::ClockUnstable) && !case.idle();
-    let chain = [format!(
-        "sched_clock() became unstable; with {} running, the tick of {} is kept to correct it",
-        case.kept_by(),
-        case.cpu()
-    )];
+    let source = case.context.known.clocksource.as_str();
+    let unstable = match source {
+        "" => "sched_clock() is unstable".to_owned(),
+        source => format!("sched_clock() is unstable; the clocksource in use is {source}"),
+    };
+    let kept =
+        format!("with {} running, the tick of {} is kept to correct the clock", case.kept_by(), case.cpu());
+    let chain = [unstable, kept];
     applies.then(|| Finding::new(CauseId::class("dependency-clock-unstable"), chain)).flatten()
 }

@@ -33,10 +33,13 @@ pub(super) static RULE: Rule = Rule {
 
 fn detect(case: &Case<'_>) -> Option<Finding> {
     let applies = case.dependency() == Some(TickDependency::PerfEvents) && !case.idle();
-    let chain = [format!(
+    let openers = &case.context.known.perf_events;
+    let opened = (!openers.is_empty()).then(|| format!("perf events are open in {}", openers.join(", ")));
+    let kept = format!(
         "a perf event in frequency mode exists, or one was throttled, while {} ran; the tick of {} is kept to adjust it",
         case.kept_by(),
         case.cpu()
-    )];
+    );
+    let chain = opened.into_iter().chain([kept]);
     applies.then(|| Finding::new(CauseId::class("dependency-perf"), chain)).flatten()
 }

@@ -32,10 +32,11 @@ pub(super) static RULE: Rule = Rule {
 
 fn detect(case: &Case<'_>) -> Option<Finding> {
     let applies = case.dependency() == Some(TickDependency::PosixTimer) && !case.idle();
-    let chain = [format!(
-        "{} has a CPU-time timer or limit armed; the tick of {} is kept to check it",
-        case.kept_by(),
-        case.cpu()
-    )];
+    let task = case.kept_by();
+    let known = case.context.known.cpu_timers.get(&task.pid).cloned();
+    let armed = known.or_else(|| case.log.itimer(task.pid).map(|which| format!("{which} by setitimer")));
+    let what = armed.unwrap_or_else(|| "a CPU-time timer or limit".to_owned());
+    let chain =
+        [format!("{task} has armed {what}"), format!("the tick of {} is kept to check it", case.cpu())];
     applies.then(|| Finding::new(CauseId::class("dependency-posix-timer"), chain)).flatten()
 }

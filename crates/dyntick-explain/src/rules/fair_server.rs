@@ -34,7 +34,7 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
     let local = *case.kind == Kind::Hrtimer
         && case.context.at_least(6, 12)
         && case.facts.woken.is_empty()
-        && case.facts.hrtimers.iter().all(|function| &**function == "dl_task_timer");
+        && case.facts.hrtimers.iter().all(|timer| &*timer.function == "dl_task_timer");
     let arrived = matches!(case.arrival(), Some(Arrival::FairServer));
     let chain = match local {
         true => vec![format!("dl_task_timer of a deadline server expired on {}", case.cpu())],

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::{Fix, Rule, Setting, Versions};
 use crate::CauseId;
-use crate::case::{Case, Finding};
-use dyntick_model::Symbol;
+use crate::case::{Case, Finding, sent_by};
+use crate::facts::Call;
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call",
@@ -21,8 +21,9 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn detect(case: &Case<'_>) -> Option<Finding> {
-    let wakes = |function: &Symbol| &**function == "sched_ttwu_pending";
-    let function = case.facts.called.iter().find(|function| !wakes(function))?;
-    let chain = case.sent_by().into_iter().chain([format!("{} ran {function}", case.cpu())]);
-    Finding::new(CauseId::member("function-call", function), chain)
+    let wakes = |call: &&Call| &*call.function != "sched_ttwu_pending";
+    let call = case.facts.called.iter().find(wakes)?;
+    let sent = call.by.as_ref().or(case.facts.senders.last()).map(sent_by);
+    let chain = sent.into_iter().chain([format!("{} ran {}", case.cpu(), call.function)]);
+    Finding::new(CauseId::member("function-call", &call.function), chain)
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::{Fix, Rule, Setting, Versions};
 use crate::case::{Case, Finding};
+use crate::facts::HrtimerRun;
 use crate::{CauseId, Kind};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,8 +22,9 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn detect(case: &Case<'_>) -> Option<Finding> {
-    let function = case.facts.hrtimers.first()?;
-    let mut chain = vec![format!("hrtimer {function} expired on {}", case.cpu())];
+    let HrtimerRun { function, set_by } = case.facts.hrtimers.first()?;
+    let mut chain: Vec<String> = set_by.iter().map(|by| format!("{by} set a timer")).collect();
+    chain.push(format!("hrtimer {function} expired on {}", case.cpu()));
     if let Some(task) = case.facts.woken.first() {
         chain.push(format!("it woke {task}"));
     }

@@ -34,7 +34,8 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
     let kept_for_it =
         *case.kind == Kind::Tick && case.adaptive() && !case.idle() && case.facts.kept.is_none();
     let timer = case.due_timer().filter(|_| kept_for_it || *case.kind == Kind::TimerWheel)?;
-    let mut chain = vec![format!("timer {} was due on {}", timer.function, case.cpu())];
+    let mut chain: Vec<String> = timer.set_by.iter().map(|by| format!("{by} set a timer")).collect();
+    chain.push(format!("timer {} was due on {}", timer.function, case.cpu()));
     if let Some(task) = case.facts.woken.first() {
         chain.push(format!("it woke {task}"));
     }

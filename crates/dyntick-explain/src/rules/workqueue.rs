@@ -37,9 +37,10 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
     if *case.kind == Kind::TimerWheel {
         return delayed(case);
     }
-    let Some(Arrival::Work { function, worker }) = case.arrival() else { return None };
+    let Some(Arrival::Work { work, worker }) = case.arrival() else { return None };
+    let function = &work.function;
     let mut chain = Vec::new();
-    if let Some(origin) = case.log.who_queued(function, case.facts.start_ns + case.facts.duration_ns) {
+    if let Some(origin) = &work.queued_by {
         chain.push(format!("{origin} queued {function} for {}", case.cpu()));
     }
     chain.push(format!("{worker} became runnable to run {function}"));

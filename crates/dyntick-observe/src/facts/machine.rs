@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The kernel and the machine under it.
 
-use super::{Cpus, Irq, Thread, irqs, threads};
+use super::{Cpus, Irq, irqs};
 use dyntick_model::{KernelVersion, NANOS_PER_SEC};
 use rustix::thread::ClockId;
 use serde::{Deserialize, Serialize};
@@ -20,8 +20,6 @@ pub struct Machine {
     pub cpus: Cpus,
     /// The clocksource in use and those that could be.
     pub clocksource: Clocksource,
-    /// Every thread, by number.
-    pub threads: BTreeMap<i32, Thread>,
     /// Every interrupt line of a device, by number.
     pub irqs: BTreeMap<u32, Irq>,
 }
@@ -63,15 +61,7 @@ impl Machine {
         let kernel = release.parse().map_err(|error| contents("/proc/sys/kernel/osrelease", error))?;
         let command_line = text("/proc/cmdline")?;
         let cpus = Cpus::read(&command_line)?;
-        Ok(Self {
-            kernel,
-            cpus,
-            command_line,
-            hz: hz(),
-            clocksource: clocksource(),
-            threads: threads(),
-            irqs: irqs(),
-        })
+        Ok(Self { kernel, cpus, command_line, hz: hz(), clocksource: clocksource(), irqs: irqs() })
     }
 }
 
@@ -114,7 +104,5 @@ mod tests {
         assert!([100, 250, 300, 1000].contains(&machine.hz), "{}", machine.hz);
         assert!(machine.cpus.online.contains(0) || !machine.cpus.online.is_empty());
         assert!(!machine.clocksource.current.is_empty());
-        let own = &machine.threads[&(std::process::id() as i32)];
-        assert!(!own.kernel && !own.cpus.is_empty());
     }
 }

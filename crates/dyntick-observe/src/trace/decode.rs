@@ -2,7 +2,7 @@
 //! From raw pages to events.
 
 use super::{Field, Format, FormatError, Lost, Recording, RingError, SymbolTable, ring};
-use dyntick_model::{Event, EventKind, Softirq, Symbol, TickDependency, Vector};
+use dyntick_model::{CpuList, Event, EventKind, Softirq, Symbol, TickDependency, Vector};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The events of a recording and what is missing from them.
@@ -110,8 +110,15 @@ struct Layout {
     make: Make,
 }
 
-/// Makes an event of the fields that [`layout`] names, in that order.
-type Make = fn(&mut Fields) -> Option<EventKind>;
+/// What becomes of a record.
+enum Make {
+    /// The same event each time.
+    Always(EventKind),
+    /// One that is made of the fields that [`layout`] names, in that order.
+    Of(OfFields),
+}
+
+type OfFields = fn(&mut Fields) -> Option<EventKind>;
 
 /// The fields of one record.
 struct Fields<'a> {
@@ -136,6 +143,16 @@ impl Fields<'_> {
         Some(self.texts.keep(text))
     }
 
+    /// A set of CPUs: a field of variable length that is a bit mask, the lowest byte first.
+    fn cpus(&mut self) -> Option<CpuList> {
+        let bytes = self.fields.next()?.bytes(self.record)?;
+        let bits = |(position, byte): (usize, &u8)| {
+            let byte = *byte;
+            (0..8).filter(move |bit| byte >> bit & 1 == 1).map(move |bit| position as u32 * 8 + bit)
+        };
+        Some(bytes.iter().enumerate().flat_map(bits).collect())
+    }
+
     fn softirq(&mut self) -> Option<Softirq> {
         Softirq::from_number(self.number()? as u32)
     }
@@ -154,12 +171,15 @@ fn readers(formats: &BTreeMap<String, String>) -> Result<Readers, FormatError> {
                 .cloned()
                 .ok_or_else(|| FormatError::NoField { event: event.clone(), field: name.into() })
         };
-        let layout = match layout(event) {
-            Some((names, make)) => {
-                let fields = names.iter().map(|name| field(name)).collect::<Result<_, _>>()?;
-                Some(Layout { pid: field("common_pid")?, fields, make })
+        let layout = match (of_vector(event), layout(event)) {
+            (Some(kind), _) => {
+                Some(Layout { pid: field("common_pid")?, fields: Vec::new(), make: Make::Always(kind) })
             }
-            None => None,
+            (None, Some((names, make))) => {
+                let fields = names.iter().map(|name| field(name)).collect::<Result<_, _>>()?;
+                Some(Layout { pid: field("common_pid")?, fields, make: Make::Of(make) })
+            }
+            (None, None) => None,
         };
         readers.insert(format.id, Reader { event: event.clone(), index: readers.len(), layout });
     }
@@ -176,7 +196,10 @@ impl Layout {
     fn read(&self, record: &[u8], symbols: &mut SymbolTable, texts: &mut Texts) -> Option<(i32, EventKind)> {
         let pid = self.pid.number(record)? as i32;
         let mut fields = Fields { record, fields: self.fields.iter(), symbols, texts };
-        Some((pid, (self.make)(&mut fields)?))
+        match &self.make {
+            Make::Always(kind) => Some((pid, kind.clone())),
+            Make::Of(make) => Some((pid, make(&mut fields)?)),
+        }
     }
 }
 
@@ -185,29 +208,9 @@ const PWR_EVENT_EXIT: u32 = u32::MAX;
 
 /// Which fields an event's record is read for, and what is made of them. Field names are the same
 /// in 6.1, 6.12 and 7.2.
-fn layout(event: &str) -> Option<(&'static [&'static str], Make)> {
+fn layout(event: &str) -> Option<(&'static [&'static str], OfFields)> {
     use EventKind::*;
     Some(match event {
-        "irq_vectors:local_timer_entry" => (&[], |_| Some(VectorEntry { vector: Vector::LocalTimer })),
-        "irq_vectors:local_timer_exit" => (&[], |_| Some(VectorExit { vector: Vector::LocalTimer })),
-        "irq_vectors:reschedule_entry" => (&[], |_| Some(VectorEntry { vector: Vector::Reschedule })),
-        "irq_vectors:reschedule_exit" => (&[], |_| Some(VectorExit { vector: Vector::Reschedule })),
-        "irq_vectors:call_function_entry" => (&[], |_| Some(VectorEntry { vector: Vector::CallFunction })),
-        "irq_vectors:call_function_exit" => (&[], |_| Some(VectorExit { vector: Vector::CallFunction })),
-        "irq_vectors:call_function_single_entry" => {
-            (&[], |_| Some(VectorEntry { vector: Vector::CallFunctionSingle }))
-        }
-        "irq_vectors:call_function_single_exit" => {
-            (&[], |_| Some(VectorExit { vector: Vector::CallFunctionSingle }))
-        }
-        "irq_vectors:irq_work_entry" => (&[], |_| Some(VectorEntry { vector: Vector::IrqWork })),
-        "irq_vectors:irq_work_exit" => (&[], |_| Some(VectorExit { vector: Vector::IrqWork })),
-        other if other.starts_with("irq_vectors:") && other.ends_with("_entry") => {
-            (&[], |_| Some(VectorEntry { vector: Vector::Other }))
-        }
-        other if other.starts_with("irq_vectors:") && other.ends_with("_exit") => {
-            (&[], |_| Some(VectorExit { vector: Vector::Other }))
-        }
         "irq:irq_handler_entry" => {
             (&["irq", "name"], |f| Some(IrqEntry { irq: f.number()? as u32, name: f.text()? }))
         }
@@ -273,8 +276,42 @@ fn layout(event: &str) -> Option<(&'static [&'static str], Make)> {
         "ipi:ipi_send_cpu" => (&["cpu", "callsite", "callback"], |f| {
             Some(IpiSend { target: f.number()? as u32, callsite: f.function()?, callback: f.function()? })
         }),
+        "ipi:ipi_send_cpumask" => (&["cpumask", "callsite", "callback"], |f| {
+            Some(IpiSendMask { targets: f.cpus()?, callsite: f.function()?, callback: f.function()? })
+        }),
+        "csd:csd_queue_cpu" => (&["cpu", "callsite", "func"], |f| {
+            Some(CsdQueued { target: f.number()? as u32, callsite: f.function()?, function: f.function()? })
+        }),
         "csd:csd_function_entry" => (&["func"], |f| Some(CsdEntry { function: f.function()? })),
         "csd:csd_function_exit" => (&["func"], |f| Some(CsdExit { function: f.function()? })),
+        "sched:sched_migrate_task" => (&["pid", "comm", "orig_cpu", "dest_cpu"], |f| {
+            Some(SchedMigrate {
+                pid: f.number()? as i32,
+                comm: f.text()?,
+                from: f.number()? as u32,
+                to: f.number()? as u32,
+            })
+        }),
+        "nmi:nmi_handler" => (&["handler", "delta_ns"], |f| {
+            Some(Nmi { handler: f.function()?, duration_ns: (f.number()? as i64).max(0) as u64 })
+        }),
+        "exceptions:page_fault_user" => {
+            (&["address", "ip"], |f| Some(PageFault { user: true, address: f.number()?, ip: f.number()? }))
+        }
+        "exceptions:page_fault_kernel" => {
+            (&["address", "ip"], |f| Some(PageFault { user: false, address: f.number()?, ip: f.number()? }))
+        }
+        "timer:itimer_state" => (&["which", "value_sec", "value_nsec"], |f| {
+            Some(Itimer { which: f.number()? as u32, armed: f.number()? != 0 || f.number()? != 0 })
+        }),
         _ => return None,
     })
+}
+
+/// The events of the interrupt vectors, which carry nothing that their names do not tell.
+fn of_vector(event: &str) -> Option<EventKind> {
+    let name = event.strip_prefix("irq_vectors:")?;
+    let entry = |name| EventKind::VectorEntry { vector: Vector::from_event(name) };
+    let exit = |name| EventKind::VectorExit { vector: Vector::from_event(name) };
+    name.strip_suffix("_entry").map(entry).or_else(|| name.strip_suffix("_exit").map(exit))
 }

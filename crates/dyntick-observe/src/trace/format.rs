@@ -87,16 +87,19 @@ impl Field {
         })
     }
 
+    /// The field as it is; where its length varies, what stands elsewhere in the record.
+    pub fn bytes<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
+        if !self.is_location {
+            return record.get(self.offset..self.offset + self.size);
+        }
+        // Low half: offset in the record; high half: length.
+        let location = self.number(record)? as usize;
+        record.get(location & 0xffff..(location & 0xffff) + (location >> 16))
+    }
+
     /// The field as a text, up to its NUL.
     pub fn text<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
-        let bytes = if self.is_location {
-            // Low half: offset in the record; high half: length.
-            let location = self.number(record)? as usize;
-            record.get(location & 0xffff..(location & 0xffff) + (location >> 16))?
-        } else {
-            record.get(self.offset..self.offset + self.size)?
-        };
-        bytes.split(|byte| *byte == 0).next()
+        self.bytes(record)?.split(|byte| *byte == 0).next()
     }
 }
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What comes to a CPU without an interrupt's begin and end: NMIs and page faults.
+
+use super::Cpu;
+use crate::facts::*;
+use crate::log::Log;
+use crate::names;
+use dyntick_model::{Event, Symbol};
+
+impl Cpu {
+    /// An NMI may come anywhere; it is told by one event at its handler's end.
+    pub(super) fn take_nmi(
+        &mut self,
+        index: usize,
+        event: &Event,
+        handler: &Symbol,
+        took_ns: u64,
+        log: &Log,
+    ) {
+        let entry = Entry::Nmi(names::function(handler));
+        let mut facts = self.facts(event.ts.saturating_sub(took_ns), entry, log.task(event.pid));
+        facts.duration_ns = took_ns;
+        facts.events.push(index);
+        if let Some(outer) = self.open.last_mut().or(self.turn.as_mut()) {
+            outer.nested_ns += took_ns;
+        }
+        self.done.push(facts);
+    }
+
+    /// A page fault of the task that has the CPU; those of a task in its turn are part of the turn.
+    pub(super) fn fault(&mut self, index: usize, event: &Event, user: bool, log: &Log) {
+        if self.turn.is_some() || event.pid == 0 {
+            return;
+        }
+        let mut facts = self.facts(event.ts, Entry::PageFault { user }, log.task(event.pid));
+        facts.events.push(index);
+        self.done.push(facts);
+    }
+}

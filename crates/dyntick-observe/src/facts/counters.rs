@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the kernel and the CPUs count on their own, to be compared before and after.
+
+use dyntick_model::CpuList;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::os::unix::fs::FileExt;
+
+/// `MSR_SMI_COUNT` of Intel's CPUs (Software Developer's Manual, volume 4): system management
+/// interrupts since reset. AMD's have none.
+const MSR_SMI_COUNT: u64 = 0x34;
+
+/// Counters at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// `/proc/interrupts`.
+    pub interrupts: String,
+    /// Time that the hypervisor gave to others, by CPU, in 1/100 s (`/proc/stat`, `USER_HZ`).
+    pub steal: BTreeMap<u32, u64>,
+    /// System management interrupts, by CPU; empty where they cannot be read.
+    pub smis: BTreeMap<u32, u64>,
+}
+
+impl Counts {
+    /// Reads them. For the SMIs each CPU is interrupted once, so this is not for the time that is observed.
+    pub fn read(cpus: &CpuList) -> Self {
+        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+        Self {
+            interrupts: read("/proc/interrupts"),
+            steal: steal(&read("/proc/stat")),
+            smis: cpus.iter().filter_map(|cpu| Some((cpu, smis(cpu)?))).collect(),
+        }
+    }
+}
+
+fn steal(stat: &str) -> BTreeMap<u32, u64> {
+    let of_cpu = |line: &str| {
+        let mut fields = line.strip_prefix("cpu")?.split(' ');
+        Some((fields.next()?.parse().ok()?, fields.nth(7)?.parse().ok()?))
+    };
+    stat.lines().filter_map(of_cpu).collect()
+}
+
+fn smis(cpu: u32) -> Option<u64> {
+    let file = std::fs::File::open(format!("/dev/cpu/{cpu}/msr")).ok()?;
+    let mut bytes = [0; 8];
+    file.read_exact_at(&mut bytes, MSR_SMI_COUNT).ok()?;
+    Some(u64::from_le_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steal_is_the_eighth_column() {
+        let stat = "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 1 2 3 4 5 6 7 8 0 0\ncpu12 0 0 0 0 0 0 0 5 0 0\nintr 1\n";
+        assert_eq!(steal(stat), BTreeMap::from([(0, 8), (12, 5)]));
+    }
+}

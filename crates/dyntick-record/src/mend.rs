@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Fixes with this machine's CPUs in them, so that they can be pasted.
+
+use dyntick_explain::rules::{Fix, Setting};
+use dyntick_model::CpuList;
+use serde::Serialize;
+
+/// A fix for this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Mend {
+    /// The exact command, boot parameter or change of the program. Upper-case words stand for what only
+    /// the user can know.
+    pub setting: String,
+    /// What it does and costs.
+    pub effect: &'static str,
+}
+
+/// Where something is to be mended.
+pub(crate) struct Place<'a> {
+    pub cpu: u32,
+    /// All CPUs that shall be quiet: a boot parameter has to name them together.
+    pub recorded: &'a CpuList,
+    pub others: &'a CpuList,
+}
+
+impl Place<'_> {
+    pub fn mend(&self, fix: &Fix) -> Mend {
+        let setting = fix.setting.to_string();
+        let setting = match fix.setting {
+            Setting::Program(_) => setting,
+            _ => self.fill(&setting),
+        };
+        Mend { setting, effect: fix.effect }
+    }
+
+    /// Rules write `N` for the CPU, and name the CPUs that are left.
+    fn fill(&self, setting: &str) -> String {
+        let mut text = setting.replace("cpuN", &format!("cpu{}", self.cpu));
+        for before in ["=", ",", " "] {
+            for behind in ["", " ", ","] {
+                let (from, to) = (format!("{before}N{behind}"), format!("{before}{}{behind}", self.recorded));
+                text = match behind {
+                    "" => text.strip_suffix(&from).map_or(text.clone(), |head| format!("{head}{to}")),
+                    _ => text.replace(&from, &to),
+                };
+            }
+        }
+        if self.others.is_empty() {
+            return text;
+        }
+        let list = self.others.to_string();
+        text.replace("HOUSEKEEPING-CPUS", &list)
+            .replace("OTHER-CPUS", &list)
+            .replace("MASK", &self.others.to_mask())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_are_filled_in() {
+        let (recorded, others) = ("3,5".parse().unwrap(), "0-2,4".parse().unwrap());
+        let place = Place { cpu: 3, recorded: &recorded, others: &others };
+        assert_eq!(place.fill("boot with isolcpus=domain,N"), "boot with isolcpus=domain,3,5");
+        assert_eq!(place.fill("echo 0 > /x/cpuN/runtime"), "echo 0 > /x/cpu3/runtime");
+        assert_eq!(place.fill("taskset -pc OTHER-CPUS PID"), "taskset -pc 0-2,4 PID");
+        assert_eq!(place.fill("echo MASK > /x"), "echo 00000017 > /x");
+        assert_eq!(place.fill("nohz_full=N NOTE"), "nohz_full=3,5 NOTE");
+    }
+}

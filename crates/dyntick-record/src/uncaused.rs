@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the trace does not show: time taken from below the kernel, interrupts without an event, and
+//! events that a kernel lacks.
+
+use crate::Record;
+use crate::findings::{CauseFindings, mends};
+use dyntick_explain::{CauseId, Summary, rules};
+use dyntick_model::Vector;
+use dyntick_observe::interrupts::Interrupts;
+
+/// ns in one unit of `/proc/stat` (`USER_HZ`, 100 on every architecture that Linux still has).
+const STAT_NS: u64 = 10_000_000;
+
+/// What only counters show: the hypervisor's steal and the firmware's interrupts.
+pub(crate) fn counted(record: &Record, summary: &Summary) -> Vec<CauseFindings> {
+    let (before, after) = &record.about.counts;
+    let cpu = &summary.cpu;
+    let grown = |then: Option<&u64>, now: Option<&u64>| Some(now?.saturating_sub(*then?)).filter(|n| *n > 0);
+    let steal = grown(before.steal.get(cpu), after.steal.get(cpu)).map(|ticks| {
+        let ns = ticks * STAT_NS;
+        let mut cause = cause(record, summary, "hypervisor-steal");
+        cause.total_ns = Some(ns);
+        cause.time_share = ns as f64 / (ns + summary.interrupted_ns) as f64;
+        cause.chains = vec![crate::Chain {
+            steps: vec![format!("the hypervisor had other use for CPU {cpu} for {} ms", ns / 1_000_000)],
+            count: ticks,
+        }];
+        cause
+    });
+    let smis = grown(before.smis.get(cpu), after.smis.get(cpu)).map(|count| {
+        let mut cause = cause(record, summary, "smi");
+        cause.count = Some(count);
+        cause.count_share = count as f64 / (count + summary.interruptions) as f64;
+        cause
+    });
+    steal.into_iter().chain(smis).collect()
+}
+
+/// A cause that no interruption of the trace has.
+fn cause(record: &Record, summary: &Summary, class: &'static str) -> CauseFindings {
+    let id = CauseId::class(class);
+    let rule = rules::get(&id);
+    CauseFindings {
+        title: rules::title(&id),
+        explanation: rule.explanation,
+        count: None,
+        ticks: 0,
+        count_share: 0.0,
+        total_ns: None,
+        time_share: 0.0,
+        durations_ns: None,
+        chains: Vec::new(),
+        more_chains: 0,
+        functions: Vec::new(),
+        fixes: mends(record, summary.cpu, &id),
+        source: rule.source,
+        attributed: rule.names_origin,
+        cause: id,
+    }
+}
+
+/// Rows of `/proc/interrupts` that count one thing, and the vectors that are that thing. `CAL` has the
+/// requests for TLB flushes in it, which the row `TLB` counts again (arch/x86/kernel/irq.c).
+const ROWS: &[(&str, &[Vector])] = &[
+    ("LOC", &[Vector::LocalTimer]),
+    ("RES", &[Vector::Reschedule]),
+    ("CAL", &[Vector::CallFunction, Vector::CallFunctionSingle]),
+    ("IWI", &[Vector::IrqWork]),
+    ("TRM", &[Vector::Thermal]),
+    ("THR", &[Vector::Threshold]),
+    ("DFR", &[Vector::DeferredError]),
+    ("SPU", &[Vector::Spurious]),
+    ("MCE", &[]),
+    ("HYP", &[]),
+    ("PIN", &[]),
+    ("NPI", &[]),
+];
+
+/// The counters are read just before and just after the recording, so a few more are no news.
+const TOLERATED: u64 = 3;
+
+/// Rows that grew by more than the trace shows.
+pub(crate) fn untraced(record: &Record, summary: &Summary) -> Vec<(String, u64)> {
+    let (before, after) = &record.about.counts;
+    let grown = Interrupts::parse(&after.interrupts).since(&Interrupts::parse(&before.interrupts));
+    let own = grown.into_iter().filter(|(_, cpu, count)| *cpu == summary.cpu && *count > 0);
+    let beyond = own.filter_map(|(row, _, count)| {
+        let (_, vectors) = ROWS.iter().find(|(name, _)| *name == row)?;
+        let seen: u64 = vectors.iter().filter_map(|vector| summary.vectors.get(vector)).sum();
+        let tolerated = if vectors.is_empty() { 0 } else { TOLERATED + seen / 50 };
+        (count > seen + tolerated).then_some((row, count))
+    });
+    beyond.collect()
+}
+
+/// What the lack of an event means for the findings.
+const CONSEQUENCES: &[(&str, &str)] = &[
+    (
+        "ipi:ipi_send_cpu",
+        "this kernel (before 6.5) has no ipi:* and csd:* events: the sender of an interrupt from another CPU \
+         and the function that it calls are known only where a woken task or a work item tells",
+    ),
+    ("nmi:nmi_handler", "this kernel has no nmi:nmi_handler: NMIs are seen in /proc/interrupts only"),
+    ("exceptions:page_fault_user", "this kernel has no exceptions:page_fault_*: page faults are not seen"),
+    (
+        "irq_vectors:local_timer_entry",
+        "this kernel has no irq_vectors:*: interrupts are seen by their handlers only",
+    ),
+    ("timer:tick_stop", "this kernel has no timer:tick_stop: what keeps a tick is not told"),
+];
+
+/// In words, what is not known for want of these events.
+pub(crate) fn consequences(missing: &[String]) -> Vec<String> {
+    let of = CONSEQUENCES.iter().filter(|(event, _)| missing.iter().any(|name| name == event));
+    of.map(|(_, words)| (*words).to_owned()).collect()
+}
