@@ -28,14 +28,19 @@ mod hrtimer_posix_timer_fn;
 mod hrtimer_sched_rt_period_timer;
 mod hrtimer_timerfd_tmrproc;
 mod hrtimer_watchdog_timer_fn;
+mod hypervisor_steal;
 mod idle_not_stopped;
 mod ipi;
 mod kernel_thread;
 mod kernel_thread_ksoftirqd;
 mod kernel_thread_migration;
+mod nmi;
 mod not_adaptive;
 mod other_task;
+mod page_fault;
+mod smi;
 mod softirq;
+mod softirq_rcu;
 mod timekeeper;
 mod timer;
 mod timer_clocksource_watchdog;
@@ -44,6 +49,7 @@ mod timer_process_timeout;
 mod timer_tsc_sync_check_timer_fn;
 mod unknown;
 mod until_first_check;
+mod vector;
 mod wakeup;
 mod wheel_empty;
 mod workqueue;
@@ -178,6 +184,9 @@ static RULES: &[&Rule] = &[
     &other_task::RULE,
     &device::RULE,
     &softirq::RULE,
+    &page_fault::RULE,
+    &nmi::RULE,
+    &vector::RULE,
     // Found by their names; in alphabetical order.
     &function_call_do_sync_core::RULE,
     &function_call_flush_tlb_func::RULE,
@@ -199,6 +208,10 @@ static RULES: &[&Rule] = &[
     &workqueue_lru_add_drain_per_cpu::RULE,
     &workqueue_refresh_vm_stats::RULE,
     &workqueue_vmstat_update::RULE,
+    &softirq_rcu::RULE,
+    // Known from counters and not from events.
+    &hypervisor_steal::RULE,
+    &smi::RULE,
     &unknown::RULE,
 ];
 
@@ -216,8 +229,8 @@ pub fn get(cause: &CauseId) -> &'static Rule {
 /// A cause in a few words. Where the rule is one for a whole class the member is named behind.
 pub fn title(cause: &CauseId) -> String {
     let rule = get(cause);
-    match cause.member_name().filter(|_| rule.id != cause.as_str()) {
-        Some(member) => format!("{}: {member}", rule.title),
+    match cause.as_str().split_once(':').filter(|_| rule.id != cause.as_str()) {
+        Some((_, member)) => format!("{}: {member}", rule.title),
         None => rule.title.to_owned(),
     }
 }
@@ -237,7 +250,7 @@ mod tests {
     /// other rule gives to what it detects.
     #[test]
     fn rules_for_one_function_belong_to_a_class() {
-        for rule in all().iter().filter(|rule| rule.detect.is_none() && rule.id != "unknown") {
+        for rule in all().iter().filter(|rule| rule.detect.is_none() && rule.id.contains(':')) {
             let class = rule.id.split_once(':').map(|(class, _)| class);
             let class = all().iter().find(|other| Some(other.id) == class);
             assert!(class.is_some_and(|class| class.detect.is_some()), "{}", rule.id);

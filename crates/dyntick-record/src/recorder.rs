@@ -74,12 +74,12 @@ pub fn record<T>(options: &Options, during: impl FnOnce() -> T) -> Result<(Recor
     let away = OutOfTheWay::to(&online.difference(&options.cpus));
     let notes = (!away.worked()).then(|| "dyntick itself ran on the recorded CPUs".to_owned());
     let session = events::session(&options.cpus, &online, options.buffer_kib)?;
-    let before = Counts::read(&options.cpus);
     let mut watch = Watch::new();
     watch.look();
+    let before = Counts::read(&options.cpus);
     let (raw, window_ns, result) = traced(&session, &mut watch, during)?;
-    watch.look();
     let counts = (before, Counts::read(&options.cpus));
+    watch.look();
     let recording = session.read_behind(raw)?;
     let about = About {
         cpus: options.cpus.clone(),

@@ -2,6 +2,7 @@
 //! Standard output that can fail, as on a full disk, without a panic.
 
 use anyhow::{Context, Result};
+use rustix::termios::tcgetwinsize;
 use std::fmt::Display;
 use std::io::Write;
 
@@ -19,4 +20,16 @@ pub fn line(line: impl Display) -> Result<()> {
 /// Prints a value as JSON, indented.
 pub fn json(value: &impl serde::Serialize) -> Result<()> {
     line(serde_json::to_string_pretty(value)?)
+}
+
+/// Tells something beside the result, on standard error.
+pub fn note(text: impl Display) {
+    eprintln!("dyntick: {text}");
+}
+
+/// How wide standard output is: a terminal's columns within reason, else what a log can take.
+pub fn columns() -> usize {
+    const LOG: usize = 100;
+    let terminal = tcgetwinsize(std::io::stdout()).map(|size| usize::from(size.ws_col));
+    terminal.ok().filter(|columns| *columns > 0).map_or(LOG, |columns| columns.clamp(60, 140))
 }

@@ -2,10 +2,12 @@
 //! The verbs: one file each.
 
 mod check;
+mod explain;
 mod guest_packets;
 mod guest_probe;
 pub mod isolate;
 mod lab;
+mod record;
 mod stat;
 
 use anyhow::Result;
@@ -24,6 +26,10 @@ pub enum Verb {
     Isolate(isolate::Arguments),
     /// Count what interrupts CPUs, by cause, while a command runs
     Stat(Box<stat::Arguments>),
+    /// Record what happens on some CPUs, for a command's time or until Ctrl-C, into one file
+    Record(record::Arguments),
+    /// Tell what interrupted the CPUs of a record, why, and what mends it
+    Explain(explain::Arguments),
     /// Enter the kernel in one way, again and again; for studies to profile in a guest
     #[command(hide = true)]
     GuestProbe(guest_probe::Arguments),
@@ -44,6 +50,8 @@ impl Verb {
             Verb::Isolate(arguments) => isolate::run(&arguments),
             Verb::Lab(verb) => verb.run(),
             Verb::Stat(arguments) => stat::run(&arguments),
+            Verb::Record(arguments) => record::run(&arguments),
+            Verb::Explain(arguments) => explain::run(&arguments),
             Verb::GuestProbe(arguments) => guest_probe::run(&arguments),
             Verb::GuestPackets(arguments) => guest_packets::run(&arguments),
         }

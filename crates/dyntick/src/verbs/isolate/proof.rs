@@ -86,7 +86,7 @@ pub fn see<T>(
             // What it took to start the command is not the command's.
             record.about.window_ns.0 = outcome.begun.max(record.about.window_ns.0);
             let explained = record.explain().context("the trace cannot be read")?;
-            proof.trace = Some(Trace::new(&explained, &record.about.before.kernel, cpus));
+            proof.trace = Some(Trace::new(&explained, &record.about.machine.kernel, cpus));
             let (begin, end) = record.about.window_ns;
             proof.seconds = (end - begin) as f64 / NANOS_PER_SEC as f64;
         }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "softirq:RCU",
+    title: "RCU did its work on this CPU",
+    explanation: "Memory that others may still read is freed by callbacks once all CPUs have moved on. Without \
+        rcu_nocbs the CPU that asked for it (close, unlink, munmap, network, exit) runs them itself, at the \
+        end of its ticks; an idle CPU keeps its tick for that.",
+    fixes: &[
+        Fix {
+            setting: Setting::Boot("rcu_nocbs=N"),
+            effect: "Moves the callbacks to threads, which the scheduler may run elsewhere; nohz_full implies it.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Program(
+                "open and close fewer files, and map and unmap less memory, on this CPU",
+            ),
+            effect: "Fewer callbacks to run.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "kernel/rcu/tree.c: rcu_core, rcu_do_batch",
+    names_origin: true,
+    detect: None,
+};

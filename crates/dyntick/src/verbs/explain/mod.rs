@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick explain`: what interrupted the CPUs of a record, why, and what mends it.
+
+mod report;
+
+use super::record::{What, take};
+use crate::output;
+use anyhow::{Result, bail};
+use clap::Args;
+use dyntick_lab::cache::write_whole;
+use dyntick_record::Record;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// What may be said to `explain`.
+#[derive(Args)]
+pub struct Arguments {
+    /// A file of `dyntick record`; without one, records first, as `record` does
+    #[arg(value_name = "FILE", conflicts_with_all = ["cpus", "pid", "command"])]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    what: What,
+    /// Print the findings as JSON
+    #[arg(long)]
+    json: bool,
+    /// Print every cause with all that is known of it; without it, the foremost ones
+    #[arg(short, long)]
+    verbose: bool,
+    /// Also write the findings with a timeline as one HTML file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// Explains. The status is 0, or that of the command which was recorded.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let (record, status) = match &arguments.file {
+        Some(file) => (Record::open(file)?, None),
+        None => take(&arguments.what)?,
+    };
+    let explained = match record.explain() {
+        Ok(explained) => explained,
+        Err(error) => match &arguments.file {
+            Some(file) => bail!("{} is damaged: {error}", file.display()),
+            None => bail!("the trace cannot be read: {error}"),
+        },
+    };
+    let findings = explained.findings(&record);
+    if let Some(path) = &arguments.html {
+        let document = report::document(&findings, &record, &explained, true);
+        write_whole(path, dyntick_report::html(&document).as_bytes())?;
+    }
+    match arguments.json {
+        true => output::json(&findings)?,
+        false => {
+            let document = report::document(&findings, &record, &explained, arguments.verbose);
+            let colour = std::io::stdout().is_terminal();
+            output::text(dyntick_report::terminal(&document, output::columns(), colour))?;
+        }
+    }
+    Ok(super::record::as_own(status))
+}
+
+/// What recording needs.
+pub fn rights() -> &'static str {
+    "recording needs root, or CAP_SYS_ADMIN to mount tracefs and rights to /sys/kernel/tracing; \
+     `dyntick explain FILE` needs neither"
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick record`: what happens on some CPUs, in one file.
+
+use crate::output;
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use dyntick_model::CpuList;
+use dyntick_observe::facts::Machine;
+use dyntick_record::{
+    Options, Record, RecordError, record_command, record_process, record_until_interrupted,
+};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{ExitCode, ExitStatus};
+
+/// What may be said to `record`.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub what: What,
+    /// Where the record goes
+    #[arg(short, long, value_name = "FILE", default_value = "dyntick.dt")]
+    output: PathBuf,
+}
+
+/// What is to be recorded.
+#[derive(Args)]
+pub struct What {
+    /// CPUs to record, as 3 or 2-3,8 [default: those set aside by nohz_full= or isolation, else all]
+    #[arg(short = 'C', long, value_name = "CPULIST")]
+    cpus: Option<CpuList>,
+    /// Record until this process ends
+    #[arg(short = 'p', long, value_name = "PID", conflicts_with = "command")]
+    pid: Option<i32>,
+    /// Trace buffer of each CPU, in KiB; it is emptied ten times a second
+    #[arg(long, value_name = "KIB", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(16..=1 << 20))]
+    buffer: u32,
+    /// Record while this command runs; without one, until Ctrl-C
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Records and keeps it. The status is the command's.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let folder = arguments.output.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        bail!("{}: there is no folder {}", arguments.output.display(), folder.display());
+    }
+    let (record, status) = take(&arguments.what)?;
+    record.save(&arguments.output)?;
+    let (begin, end) = record.about.window_ns;
+    output::note(format_args!(
+        "recorded CPU {} for {:.3} s: {}; now: dyntick explain {}",
+        record.about.cpus,
+        (end - begin) as f64 / 1e9,
+        arguments.output.display(),
+        arguments.output.display(),
+    ));
+    Ok(as_own(status))
+}
+
+/// Records what was asked for; there is a status where a command ran.
+pub fn take(what: &What) -> Result<(Record, Option<ExitStatus>)> {
+    let cpus = match &what.cpus {
+        Some(cpus) if cpus.is_empty() => bail!("-C names no CPU"),
+        Some(cpus) => cpus.clone(),
+        None => set_aside()?,
+    };
+    let options = Options { buffer_kib: what.buffer, command: what.command.clone(), ..Options::new(cpus) };
+    let taken = match (what.pid, what.command.is_empty()) {
+        (Some(pid), _) => record_process(&options, pid).map(|record| (record, None)),
+        (None, true) => {
+            output::note(format_args!("recording CPU {}; end it with Ctrl-C", options.cpus));
+            record_until_interrupted(&options).map(|record| (record, None))
+        }
+        (None, false) => {
+            record_command(&options, &what.command).map(|(record, status)| (record, Some(status)))
+        }
+    };
+    taken.map_err(|error| match error {
+        RecordError::Session(error) => anyhow::Error::new(error).context(super::explain::rights()),
+        other => other.into(),
+    })
+}
+
+/// The CPUs that somebody wants to be quiet; all, where there are none.
+fn set_aside() -> Result<CpuList> {
+    let cpus = Machine::read().context("find out which CPUs to record")?.cpus;
+    let aside = cpus.nohz_full.union(&cpus.isolated);
+    Ok(if aside.is_empty() { cpus.online } else { aside })
+}
+
+/// A command's status as a shell tells it: 128 and the signal's number where one ended it.
+pub fn as_own(status: Option<ExitStatus>) -> ExitCode {
+    let code = status.map_or(0, |status| status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)));
+    ExitCode::from(code as u8)
+}
