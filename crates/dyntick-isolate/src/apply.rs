@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Makes the changes of a plan, each after it stands in the journal.
 
+use crate::change::PARTITION_FILE;
 use crate::journal::{Journal, JournalError, Record};
 use crate::system::{System, TaskId};
 use crate::{Change, PartitionKind, Plan, Step};
@@ -129,7 +130,6 @@ fn partition(
     cpus: &CpuList,
     kind: PartitionKind,
 ) -> Result<(), String> {
-    const FILE: &str = "cpuset.cpus.partition";
     let made = system.make_folder(folder).map_err(|error| refusal(folder, &error));
     let became = made.and_then(|()| {
         let mut write = |file: &str, text: &str| {
@@ -137,15 +137,16 @@ fn partition(
             system.write(&path, text).map_err(|error| format!("{file}: {error}"))
         };
         write("cpuset.cpus", &cpus.to_string())?;
-        write(FILE, kind.kernel_name())?;
+        write(PARTITION_FILE, kind.kernel_name())?;
         // The kernel accepts the word and tells only here when it cannot be.
-        system.read(&folder.join(FILE)).map_err(|error| refusal(folder, &error))
+        system.read(&folder.join(PARTITION_FILE)).map_err(|error| refusal(folder, &error))
     });
     let result = match became {
         Ok(became) if became.trim() == kind.kernel_name() => return Ok(()),
         Ok(became) => Err(format!("the kernel makes no partition of these CPUs: {}", became.trim())),
         Err(reason) => Err(reason),
     };
+    let _ = system.write(&folder.join(PARTITION_FILE), "member");
     let _ = system.remove_folder(folder);
     result
 }

@@ -45,7 +45,10 @@ impl Format {
     }
 }
 
-/// The kind of a cpuset partition (`cpuset.cpus.partition`).
+/// The file of a control group that makes it a cpuset partition.
+pub(crate) const PARTITION_FILE: &str = "cpuset.cpus.partition";
+
+/// The kind of a cpuset partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PartitionKind {

@@ -2,6 +2,7 @@
 //! From beginning to end: lock, guardian, journal, changes; and all of it back.
 
 use crate::apply::{Applied, ApplyError, apply};
+use crate::change::PARTITION_FILE;
 use crate::command::{Placement, Running};
 use crate::facts::{Facts, FactsError};
 use crate::guardian::Guardian;
@@ -89,7 +90,7 @@ impl Isolation {
     /// Whether the partition is still what it was made; none where there was none.
     pub fn partition_holds(&self) -> Option<bool> {
         let folder = self.applied.partition.as_ref()?;
-        let now = std::fs::read_to_string(folder.join("cpuset.cpus.partition")).unwrap_or_default();
+        let now = std::fs::read_to_string(folder.join(PARTITION_FILE)).unwrap_or_default();
         Some(now.trim() == self.request.kind.kernel_name())
     }
 

@@ -4,7 +4,7 @@
 //! It lies in memory (`/run`), as the settings do: neither survives a boot. The lock on it says
 //! whether its dyntick, or the guardian of that, still lives; process numbers are for people only.
 
-use crate::system::{Live, System, Task, TaskId, own_start};
+use crate::system::{Task, TaskId, lives, own_start};
 use crate::{Change, Subject};
 use dyntick_model::CpuList;
 use rustix::fs::FlockOperation;
@@ -97,6 +97,9 @@ pub enum JournalError {
 
 const VERSION: u32 = 1;
 
+/// How long a process may take to end that is being killed right now.
+const MOMENT: Duration = Duration::from_millis(50);
+
 /// How long a guardian may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -142,7 +145,11 @@ impl Journal {
         let begin = Instant::now();
         loop {
             match Self::take(path) {
-                Err(JournalError::Taken(_)) if !Self::writer_lives(path) && begin.elapsed() < PATIENCE => {
+                Err(error @ JournalError::Taken(_)) => {
+                    let patience = if Self::writer_lives(path) { MOMENT } else { PATIENCE };
+                    if begin.elapsed() >= patience {
+                        return Err(error);
+                    }
                     std::thread::sleep(Duration::from_millis(10));
                 }
                 result => return result,
@@ -157,7 +164,7 @@ impl Journal {
         };
         let id = |header: Header| TaskId { tid: header.pid as i32, start: header.start };
         // Without a header it has just begun, or is gone.
-        header().is_none_or(|(header, _)| Live.cpus_of(id(header)).is_some())
+        header().is_none_or(|(header, _)| lives(id(header)))
     }
 
     /// As an inherited, open and locked file.
@@ -175,7 +182,7 @@ impl Journal {
         &self.path
     }
 
-    /// Whether it is still the journal, and was neither removed nor replaced.
+    /// Whether it is still the journal, and was not removed.
     pub(crate) fn is_at_its_path(&self) -> bool {
         let here = self.file.metadata().map(|m| (m.dev(), m.ino()));
         let there = std::fs::metadata(&self.path).map(|m| (m.dev(), m.ino()));
@@ -244,22 +251,6 @@ impl Journal {
         Ok(Some((header, records)))
     }
 
-    /// Leaves only these records, in one step.
-    pub fn rewrite(&mut self, header: &Header, records: &[Record]) -> Result<(), JournalError> {
-        let error = |path: &Path, source| JournalError::File { path: path.to_owned(), source };
-        let beside = self.path.with_extension("new");
-        let file = OpenOptions::new().read(true).append(true).create(true).truncate(false).open(&beside);
-        let mut other = Self { path: beside.clone(), file: file.map_err(|e| error(&beside, e))? };
-        other.file.set_len(0).map_err(|e| error(&beside, e))?;
-        rustix::fs::flock(&other.file, FlockOperation::LockExclusive)
-            .map_err(|e| error(&beside, e.into()))?;
-        other.append_line(header)?;
-        records.iter().try_for_each(|record| other.append_line(record))?;
-        std::fs::rename(&beside, &self.path).map_err(|e| error(&beside, e))?;
-        *self = Self { path: self.path.clone(), file: other.file };
-        Ok(())
-    }
-
     /// Ends it: all is as before.
     pub fn remove(self) -> Result<(), JournalError> {
         let removed = std::fs::remove_file(&self.path);
@@ -312,8 +303,6 @@ mod tests {
         let (header, records) = journal.read().unwrap().unwrap();
         assert_eq!((header.cpus.to_string().as_str(), header.pid), ("3", std::process::id()));
         assert_eq!(records, [record("2"), record("3")]);
-        journal.rewrite(&header, &[record("3")]).unwrap();
-        assert_eq!(journal.read().unwrap().unwrap().1, [record("3")]);
         journal.remove().unwrap();
         assert!(!folder.path().join("j").exists());
     }

@@ -31,4 +31,4 @@ pub use plan::{Plan, Request, Step, plan};
 pub use restore::{Restored, restore, restore_leftover};
 pub use signals::received;
 pub use subject::Subject;
-pub use system::{Live, System, Task};
+pub use system::{Live, System, Task, TaskId};

@@ -3,6 +3,7 @@
 //! stopped half-way.
 
 use crate::affinity::{After, Remembered, after, to_adopt};
+use crate::change::PARTITION_FILE;
 use crate::journal::{Header, Journal, JournalError, Record};
 use crate::system::{Live, System, TaskId};
 use crate::{Change, Format, Verdict, judge};
@@ -10,7 +11,7 @@ use dyntick_model::CpuList;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What putting back did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -23,13 +24,14 @@ pub struct Restored {
     pub theirs: Vec<(String, String)>,
     /// What is no longer there: a thread that has ended, an interrupt that was freed.
     pub gone: u64,
-    /// What could not be put back: what, and why. It stays in the journal.
+    /// What could not be put back: what, and why. The journal stays.
     pub failed: Vec<(String, String)>,
     /// Processes of the command that had not ended, and are no longer isolated.
     pub released: u64,
 }
 
-/// Puts back what the journal tells, and removes it; what fails stays in it. None where it tells nothing.
+/// Puts back what the journal tells, and removes it. Where something fails it stays as it is, for what
+/// is done later may undo what was done now. None where it tells nothing.
 pub fn restore<S: System>(system: &mut S, mut journal: Journal) -> Result<Option<Restored>, JournalError> {
     let Some((header, records)) = journal.read()? else {
         journal.remove()?;
@@ -37,24 +39,16 @@ pub fn restore<S: System>(system: &mut S, mut journal: Journal) -> Result<Option
     };
     let mut restorer = Restorer::new(system, &header, &records);
     restorer.adopt(&mut journal)?;
-    let mut left = Vec::new();
     for record in records.iter().rev() {
-        let failed = restorer.restored.failed.len();
-        match record {
-            Record::Change { change, .. } => restorer.undo(change),
-            Record::Adopt { .. } => {}
-        }
-        if restorer.restored.failed.len() > failed {
-            left.push(record.clone());
+        if let Record::Change { change, .. } = record {
+            restorer.undo(change);
         }
     }
     restorer.settle_adopted();
     restorer.widen_newcomers();
     let restored = restorer.restored;
-    left.reverse();
-    match left.is_empty() {
-        true => journal.remove()?,
-        false => journal.rewrite(&header, &left)?,
+    if restored.failed.is_empty() {
+        journal.remove()?;
     }
     Ok(Some(restored))
 }
@@ -79,8 +73,8 @@ struct Restorer<'a, S> {
     remembered: Remembered,
     /// What others have set, by thread.
     adopted: BTreeMap<TaskId, (String, CpuList)>,
-    /// Whether the partition is still there.
-    partition: bool,
+    /// The partition, if it was still there.
+    partition: Option<PathBuf>,
     /// Whether threads were moved one by one.
     moved: bool,
     restored: Restored,
@@ -93,7 +87,7 @@ impl<'a, S: System> Restorer<'a, S> {
             header,
             remembered: Remembered::new(),
             adopted: Default::default(),
-            partition: false,
+            partition: None,
             moved: false,
             restored: Restored::default(),
         };
@@ -107,7 +101,8 @@ impl<'a, S: System> Restorer<'a, S> {
                 Record::Change { change: Change::Partition { folder, .. }, .. } => {
                     // The affinities before it are remembered only; those after it, instead of it.
                     restorer.moved = false;
-                    restorer.partition = restorer.system.read(&folder.join("cgroup.procs")).is_ok();
+                    let exists = restorer.system.read(&folder.join("cgroup.procs")).is_ok();
+                    restorer.partition = exists.then(|| folder.clone());
                 }
                 Record::Adopt { tid, start, comm, cpus } => {
                     let id = TaskId { tid: *tid, start: *start };
@@ -121,7 +116,7 @@ impl<'a, S: System> Restorer<'a, S> {
 
     /// Before the partition goes, and the kernel wipes out what others have set.
     fn adopt(&mut self, journal: &mut Journal) -> Result<(), JournalError> {
-        if !self.partition {
+        if self.partition.is_none() {
             return Ok(());
         }
         let tasks = self.system.tasks();
@@ -191,6 +186,12 @@ impl<'a, S: System> Restorer<'a, S> {
             !text.trim().is_empty()
         };
         match self.system.folders(root).into_iter().find(|group| used(group)) {
+            // The partition could not be removed, so this cannot either.
+            Some(user) if self.partition.as_ref() == Some(&user) => {
+                self.restored
+                    .failed
+                    .push((path.display().to_string(), "the partition is still there".to_owned()));
+            }
             // Without the controller it would lose what it was given meanwhile.
             Some(user) => {
                 self.restored
@@ -208,11 +209,10 @@ impl<'a, S: System> Restorer<'a, S> {
         if self.system.read(&folder.join("cgroup.procs")).is_err() {
             return self.restored.already += 1;
         }
-        let result = self.empty(folder, origin).and_then(|()| self.system.remove_folder(folder));
-        if result.is_err() {
-            // At least the CPUs are for all again.
-            let _ = self.system.write(&folder.join("cpuset.cpus.partition"), "member");
-        }
+        let emptied = self.empty(folder, origin);
+        // First this, for a folder's removal returns before the kernel has given its CPUs back.
+        let given_back = self.system.write(&folder.join(PARTITION_FILE), "member");
+        let result = emptied.and(given_back).and_then(|()| self.system.remove_folder(folder));
         self.done(&folder.display().to_string(), result);
     }
 

@@ -105,9 +105,6 @@ impl System for Live {
 }
 
 fn task(tid: i32) -> Option<Task> {
-    /// `include/linux/sched.h`.
-    const PF_KTHREAD: u64 = 0x0020_0000;
-    const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
     let Stat { comm, flags, start } = stat(tid)?;
     let set = rustix::thread::sched_getaffinity(Pid::from_raw(tid)).ok()?;
     let cpus = (0..CpuSet::MAX_CPU as u32).filter(|cpu| set.is_set(*cpu as usize)).collect();
@@ -125,19 +122,37 @@ pub(crate) fn own_start() -> u64 {
     stat(std::process::id() as i32).map_or(0, |stat| stat.start)
 }
 
+/// Whether a process runs and was not told to end at once.
+pub(crate) fn lives(id: TaskId) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", id.tid)).unwrap_or_default();
+    let mut pending = status.lines().filter_map(|line| line.strip_prefix("SigPnd:"));
+    let pending = pending.next().and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    let killed = pending >> (libc::SIGKILL - 1) & 1 == 1;
+    stat(id.tid).is_some_and(|stat| stat.start == id.start && stat.flags & PF_EXITING == 0) && !killed
+}
+
+/// `include/linux/sched.h`.
+const PF_EXITING: u64 = 0x4;
+const PF_KTHREAD: u64 = 0x0020_0000;
+const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
+
 struct Stat {
     comm: String,
     flags: u64,
     start: u64,
 }
 
-/// From `/proc/TID/stat`, see proc_pid_stat(5): comm is field 2, flags 9, starttime 22.
+/// From `/proc/TID/stat`, see proc_pid_stat(5): comm is field 2, state 3, flags 9, starttime 22. None
+/// for one that has ended and waits for its parent to see that.
 fn stat(tid: i32) -> Option<Stat> {
     let text = std::fs::read_to_string(format!("/proc/{tid}/stat")).ok()?;
     // A name may hold blanks and brackets; the last bracket ends it.
     let (head, tail) = text.rsplit_once(')')?;
     let comm = head.split_once('(')?.1.to_owned();
     let fields: Vec<&str> = tail.split_ascii_whitespace().collect();
+    if matches!(fields.first(), Some(&("Z" | "X"))) {
+        return None;
+    }
     let field = |number: usize| fields.get(number - 3)?.parse().ok();
     Some(Stat { comm, flags: field(9)?, start: field(22)? })
 }

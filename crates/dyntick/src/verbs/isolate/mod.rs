@@ -121,7 +121,8 @@ fn isolated(arguments: &Arguments, request: &Request, mut isolation: Isolation) 
     report::refusals(&isolation);
     isolation.announce(dyntick_observe::trace::TraceSession::own_folders())?;
     let start = || isolation.start(&arguments.command, arguments.fifo);
-    let (proof, ended) = observed(arguments, request, start)?;
+    let partition = isolation.applied.partition.is_some();
+    let (proof, ended) = observed(arguments, request, partition, start)?;
     let held = isolation.partition_holds();
     let applied = std::mem::take(&mut isolation.applied);
     let restored = isolation.end()?;
@@ -133,7 +134,8 @@ fn isolated(arguments: &Arguments, request: &Request, mut isolation: Isolation) 
 /// Without root: the command on its CPUs, and what can be told of them.
 fn only_pinned(arguments: &Arguments, request: &Request) -> Result<ExitCode> {
     let placement = Placement { cpus: request.cpus.clone(), partition: None, fifo: arguments.fifo };
-    let (proof, ended) = observed(arguments, request, || Running::start(&arguments.command, &placement))?;
+    let (proof, ended) =
+        observed(arguments, request, false, || Running::start(&arguments.command, &placement))?;
     finish(arguments, ended, |status| {
         let (applied, restored) = Default::default();
         report::Report::new(request, &arguments.command, status, &applied, None, proof, restored)
@@ -143,11 +145,12 @@ fn only_pinned(arguments: &Arguments, request: &Request) -> Result<ExitCode> {
 fn observed(
     arguments: &Arguments,
     request: &Request,
+    partition: bool,
     start: impl FnOnce() -> std::io::Result<Running>,
 ) -> Result<(Proof, std::io::Result<ExitStatus>)> {
     let words: Vec<String> =
         arguments.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    proof::see(&request.cpus, &words, |begun| {
+    proof::see(&request.cpus, partition, &words, |begun| {
         let running = start()?;
         begun();
         running.wait()

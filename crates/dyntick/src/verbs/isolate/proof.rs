@@ -57,13 +57,15 @@ pub struct Cause {
 }
 
 /// Runs the command and sees what interrupts its CPUs. `run` starts it, calls what it is given when
-/// it has begun, and waits for its end.
+/// it has begun, and waits for its end. `partition` says whether the CPUs are an isolated partition.
 pub fn see<T>(
     cpus: &CpuList,
+    partition: bool,
     words: &[String],
     run: impl FnOnce(&mut dyn FnMut()) -> T,
 ) -> Result<(Proof, T)> {
-    let mut outcome = Outcome { begun: 0, seconds: 0.0, before: Interrupts::default(), value: None };
+    let mut outcome =
+        Outcome { begun: 0, seconds: 0.0, before: Interrupts::default(), rows: Vec::new(), value: None };
     let mut run = Some(run);
     let mut job = || {
         let Some(run) = run.take() else { return };
@@ -74,19 +76,20 @@ pub fn see<T>(
             outcome.before = interrupts();
         }));
         outcome.seconds = start.elapsed().as_secs_f64();
+        // Now, since ending the recording interrupts every CPU.
+        outcome.rows = rows(cpus, &outcome.before);
     };
     let options = Options { command: words.to_vec(), ..Options::new(cpus.clone()) };
     let recorded = record(&options, &mut job);
     // Where nothing can be recorded it has not run yet.
     job();
-    let rows = rows(cpus, &outcome.before);
-    let mut proof = Proof { seconds: outcome.seconds, rows, ..Proof::default() };
+    let mut proof = Proof { seconds: outcome.seconds, rows: outcome.rows, ..Proof::default() };
     match recorded {
         Ok((mut record, ())) => {
             // What it took to start the command is not the command's.
             record.about.window_ns.0 = outcome.begun.max(record.about.window_ns.0);
             let explained = record.explain().context("the trace cannot be read")?;
-            proof.trace = Some(Trace::new(&explained, &record.about.machine.kernel, cpus));
+            proof.trace = Some(Trace::new(&explained, &record.about.machine.kernel, cpus, partition));
             let (begin, end) = record.about.window_ns;
             proof.seconds = (end - begin) as f64 / NANOS_PER_SEC as f64;
         }
@@ -99,11 +102,12 @@ struct Outcome<T> {
     begun: u64,
     seconds: f64,
     before: Interrupts,
+    rows: Vec<(String, u64)>,
     value: Option<T>,
 }
 
 impl Trace {
-    fn new(explained: &Explained, kernel: &KernelVersion, cpus: &CpuList) -> Self {
+    fn new(explained: &Explained, kernel: &KernelVersion, cpus: &CpuList, partition: bool) -> Self {
         let Explanation { per_cpu, .. } = &explained.explanation;
         let per_cpu: Vec<Summary> =
             per_cpu.iter().filter(|summary| cpus.contains(summary.cpu)).cloned().collect();
@@ -124,7 +128,10 @@ impl Trace {
             cause.total_ns += one.total_ns;
             cause.longest_ns = cause.longest_ns.max(one.longest_ns);
         }
-        let boot = causes.keys().filter_map(|id| boot_parameter(id, kernel, cpus)).collect::<BTreeSet<_>>();
+        // A partition does at run time what this does at boot.
+        let useful = |parameter: &str| !(partition && parameter.starts_with("isolcpus=domain"));
+        let boot = causes.keys().filter_map(|id| boot_parameter(id, kernel, cpus, &useful));
+        let boot = boot.collect::<BTreeSet<_>>();
         let boot = boot.into_iter().collect();
         let mut causes: Vec<Cause> = causes.into_values().collect();
         causes.sort_by_key(|cause| std::cmp::Reverse(cause.count));
@@ -148,10 +155,15 @@ impl Trace {
 }
 
 /// The best parameter against a cause, for these CPUs.
-fn boot_parameter(cause: &CauseId, kernel: &KernelVersion, cpus: &CpuList) -> Option<String> {
+fn boot_parameter(
+    cause: &CauseId,
+    kernel: &KernelVersion,
+    cpus: &CpuList,
+    useful: &dyn Fn(&str) -> bool,
+) -> Option<String> {
     let mut fixes = rules::get(cause).fixes_for(kernel);
     let parameter = fixes.find_map(|fix| match fix.setting {
-        rules::Setting::Boot(parameter) => Some(parameter),
+        rules::Setting::Boot(parameter) if useful(parameter) => Some(parameter),
         _ => None,
     })?;
     // In a rule, N stands for the CPU.

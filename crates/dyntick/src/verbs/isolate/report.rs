@@ -102,7 +102,9 @@ impl Report {
             Some(trace) => traced(trace, seconds, &mut lines),
             None => self.counted(&mut lines),
         }
-        restored(&self.restored, &mut |line| lines.push(line));
+        if self.changes > 0 {
+            restored(&self.restored, &mut |line| lines.push(line));
+        }
         lines.join("\n") + "\n"
     }
 
