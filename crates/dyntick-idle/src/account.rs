@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the kernel's own counters count, counted from the trace.
 
-use crate::sleep::Sleep;
+use crate::observe::Observed;
 use crate::state::{Miss, States};
 use dyntick_stats::Histogram;
 use serde::Serialize;
@@ -13,6 +13,9 @@ pub struct Account {
     pub usage: u64,
     /// How long they lasted together, ns, also where they began before the window.
     pub time_ns: u64,
+    /// How long the CPU was in it within the window, ns, a sleep that had not ended included. The
+    /// kernel does not count this.
+    pub resident_ns: u64,
     /// Those that were too short for it.
     pub above: u64,
     /// Those that would have paid for a deeper one.
@@ -21,18 +24,28 @@ pub struct Account {
     pub residency: Histogram,
 }
 
-/// The accounts of all states, in their order, over the sleeps that ended from `begin` on and before `end`.
+/// The accounts of all states of a CPU, in their order, over the sleeps that ended from `begin` on and before `end`.
 ///
 /// The kernel reads its clock between the two trace points of a sleep; `cost_ns` is what it therefore
 /// counts less for each.
-pub fn account<'a>(
+pub fn account(
     states: &States,
-    sleeps: impl IntoIterator<Item = &'a Sleep>,
+    observed: &Observed,
+    cpu: u32,
     (begin, end): (u64, u64),
     cost_ns: u64,
 ) -> Vec<Account> {
     let mut accounts = vec![Account::default(); states.0.len()];
-    for sleep in sleeps.into_iter().filter(|sleep| (begin..end).contains(&sleep.exit_ns)) {
+    let mut reside = |state: usize, from: u64, to: u64| {
+        if let Some(account) = accounts.get_mut(state) {
+            account.resident_ns += to.min(end).saturating_sub(from.max(begin));
+        }
+    };
+    let own = || observed.sleeps.iter().filter(|sleep| sleep.cpu == cpu);
+    own().for_each(|sleep| reside(sleep.state, sleep.entry_ns, sleep.exit_ns));
+    let open = observed.unfinished.iter().filter(|open| open.cpu == cpu);
+    open.for_each(|open| reside(open.state, open.entry_ns, end));
+    for sleep in own().filter(|sleep| (begin..end).contains(&sleep.exit_ns)) {
         let Some(account) = accounts.get_mut(sleep.state) else { continue };
         let duration_ns = sleep.duration_ns().saturating_sub(cost_ns);
         account.usage += 1;

@@ -86,7 +86,18 @@ proptest! {
         }
         events.sort_by_key(|event| event.ts);
         let observed = observe(&events, 1000);
-        prop_assert_eq!(account(&states, &observed.sleeps, (0, u64::MAX), cost), expected);
+        let mut sum = account(&states, &observed, 0, (0, u64::MAX), cost);
+        for (sum, other) in sum.iter_mut().zip(account(&states, &observed, 1, (0, u64::MAX), cost)) {
+            sum.usage += other.usage;
+            sum.time_ns += other.time_ns;
+            sum.resident_ns += other.resident_ns;
+            sum.above += other.above;
+            sum.below += other.below;
+            sum.residency.merge(&other.residency);
+        }
+        // With the whole of time as the window both are the same, but for what the trace points cost.
+        expected.iter_mut().for_each(|one| one.resident_ns = one.time_ns + one.usage * cost);
+        prop_assert_eq!(sum, expected);
         prop_assert!(observed.unfinished.is_empty());
     }
 
@@ -109,7 +120,7 @@ proptest! {
             event(now, cpu, 0, kind)
         }).collect();
         let observed = observe(&events, 250);
-        account(&states(), &observed.sleeps, (10, 100), 3);
+        account(&states(), &observed, 0, (10, 100), 3);
         let model = energy(&machine(), &observed, &CpuList::first(3), (10, 100));
         let joules = model.total();
         prop_assert!(joules.low <= joules.value && joules.value <= joules.high);
@@ -120,11 +131,20 @@ proptest! {
 
 #[test]
 fn the_windows_sleeps_are_those_that_end_in_it() {
-    let events = [idle(10, 0, Some(1)), idle(2000, 0, None), idle(3000, 0, Some(3)), idle(9000, 0, None)];
-    let sleeps = observe(&events, 1000).sleeps;
-    let usage = |window| account(&states(), &sleeps, window, 0).iter().map(|a| a.usage).collect::<Vec<_>>();
+    let events = [
+        idle(10, 0, Some(1)),
+        idle(2000, 0, None),
+        idle(3000, 0, Some(3)),
+        idle(9000, 0, None),
+        idle(10_000, 0, Some(3)),
+    ];
+    let observed = observe(&events, 1000);
+    let accounts = |window| account(&states(), &observed, 0, window, 0);
+    let usage = |window| accounts(window).iter().map(|a| a.usage).collect::<Vec<_>>();
+    let resident = |window| accounts(window).iter().map(|a| a.resident_ns).collect::<Vec<_>>();
     assert_eq!(usage((1000, 9000)), [0, 1, 0, 0]);
     assert_eq!(usage((2000, 9001)), [0, 1, 0, 1]);
+    assert_eq!(resident((1000, 20_000)), [0, 1000, 0, 6000 + 10_000]);
 }
 
 #[test]

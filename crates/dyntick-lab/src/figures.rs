@@ -3,18 +3,28 @@
 //! back to single figures.
 
 use crate::guest::{Outcome, name_of_file};
+use crate::idle::RunIdle;
 use crate::lab::CaseResult;
 use crate::latency::{Latency, QUANTILES};
 use crate::profiles::{RunProfile, kinds_on};
 use crate::store::Run;
 use crate::study::Case;
 use crate::study::claims::Figures;
-use crate::study::{FILE, QPERF, is_of_trace};
+use crate::study::{FILE, QPERF, is_of_idle, is_of_trace};
 use dyntick_explain::{Explanation, Summary};
 use dyntick_formats::{Observation, qperf};
+use dyntick_idle::{Account, Joules};
 use dyntick_model::{CpuList, NANOS_PER_SEC};
 use std::collections::BTreeMap;
 
+/// Counted from the trace.
+const IDLE: &str = "idle";
+/// The kernel's own counters of idle states.
+const CPUIDLE: &str = "cpuidle";
+const WAKEUP: &str = "wakeup";
+const ENERGY: &str = "energy";
+const POWER: &str = "power";
+const PACKAGE_NS: &str = "package_ns";
 const EVENT: &str = "event";
 const INTERRUPTS: &str = "interrupts";
 
@@ -157,6 +167,78 @@ pub fn of_qperf(tests: &BTreeMap<String, qperf::Values>) -> Vec<Observation> {
     rows.rows
 }
 
+/// Idle states by CPU, and of the measured CPUs together wake-ups and modelled energy.
+pub fn of_idle(idle: &RunIdle, case: &Case) -> Vec<Observation> {
+    let mut rows = Rows::default();
+    for (cpu, accounts) in &idle.accounts {
+        rows.cpu = Some(*cpu);
+        for (state, account) in idle.states.0.iter().zip(accounts) {
+            let key = |what: &str| format!("{}:{what}", state.name);
+            rows.count(IDLE, &key("usage"), account.usage);
+            rows.push(IDLE, &key("time"), account.time_ns as f64, "ns");
+            rows.push(IDLE, &key("resident"), account.resident_ns as f64, "ns");
+            rows.count(IDLE, &key("above"), account.above);
+            rows.count(IDLE, &key("below"), account.below);
+        }
+        let sum = |of: fn(&Account) -> u64| accounts.iter().map(of).sum::<u64>();
+        rows.count(IDLE, "usage", sum(|account| account.usage));
+        rows.push(IDLE, "time", sum(|account| account.time_ns) as f64, "ns");
+        rows.push(IDLE, "resident", sum(|account| account.resident_ns) as f64, "ns");
+        rows.count(IDLE, "above", sum(|account| account.above));
+        rows.count(IDLE, "below", sum(|account| account.below));
+        rows.count(IDLE, "misses", sum(|account| account.above + account.below));
+    }
+    for one in &idle.comparisons {
+        let unit = if one.counter == "time" { "us" } else { "1" };
+        rows.cpu = Some(one.cpu);
+        rows.push(CPUIDLE, &format!("{}:{}", one.state, one.counter), one.kernel as f64, unit);
+    }
+    rows.cpu = None;
+    of_wakeups(&mut rows, idle);
+    of_energy(&mut rows, idle, case);
+    rows.rows
+}
+
+fn of_wakeups(rows: &mut Rows, idle: &RunIdle) {
+    let states =
+        idle.states.0.iter().enumerate().map(|(place, state)| (format!("{}:", state.name), Some(place)));
+    for (prefix, state) in states.chain([(String::new(), None)]) {
+        let latency = idle.wakeup_latency(state);
+        rows.count(WAKEUP, &format!("{prefix}count"), latency.total());
+        for (name, share) in QUANTILES.into_iter().chain([("min", 0.0), ("max", 1.0)]) {
+            let value = latency.quantile(share).into_iter();
+            value.for_each(|ns| rows.push(WAKEUP, &format!("{prefix}{name}"), ns as f64, "ns"));
+        }
+        latency.mean().into_iter().for_each(|ns| rows.push(WAKEUP, &format!("{prefix}mean"), ns, "ns"));
+    }
+}
+
+/// `energy` in J and `power`, the mean over the window, in W; with the ends of their ranges.
+fn of_energy(rows: &mut Rows, idle: &RunIdle, case: &Case) {
+    let mut push = |key: &str, joules: Joules, window_ns: u64| {
+        let watts = joules.watts_over(window_ns);
+        let ends = [
+            ("", joules.value, watts.value),
+            ("_low", joules.low, watts.low),
+            ("_high", joules.high, watts.high),
+        ];
+        for (end, joules, watts) in ends {
+            rows.push(ENERGY, &format!("{key}{end}"), joules, "J");
+            rows.push(POWER, &format!("{key}{end}"), watts, "W");
+        }
+    };
+    if let Some(energy) = &idle.energy {
+        push("cores", energy.cores(), energy.window_ns);
+    }
+    if let (Some(all), Some(machine)) = (&idle.energy_of_all, &case.machine) {
+        push("package", all.package, all.window_ns);
+        push("total", all.total(), all.window_ns);
+        for (state, ns) in machine.idle.package_states.iter().zip(&all.package_ns) {
+            rows.push(PACKAGE_NS, &state.name, *ns as f64, "ns");
+        }
+    }
+}
+
 /// Instructions by way into the kernel: of the script where there is one, else of the window.
 pub fn of_profile(profile: &RunProfile) -> Vec<Observation> {
     let mut rows = Rows::default();
@@ -219,10 +301,10 @@ fn on_cpus(observations: &[Observation], cpus: &CpuList, figure: &str) -> Option
     let of_each = values(name);
     match of_each[..] {
         // What is counted by key has a row only where it happened; what stands alone was measured or not.
-        // Of events, of rows of /proc/interrupts and of numbers in files there is a row for each that
-        // is known, zeros too.
+        // Of events, of rows of /proc/interrupts, of numbers in files and of idle states there is a row for
+        // each that is known, zeros too.
         [] if ["script_", "latency_", "span", QPERF].iter().any(|prefix| name.starts_with(prefix)) => None,
-        [] if [EVENT, INTERRUPTS, FILE].contains(&name) => None,
+        [] if [EVENT, INTERRUPTS, FILE].contains(&name) || is_of_idle(name) => None,
         [] => Some(0.0),
         [only] => Some(only),
         _ if ["span", "span_median"].contains(&name) => Some(weighted_mean(&of_each, &values("spans"))),

@@ -3,6 +3,7 @@
 
 use crate::emulator;
 use crate::guest::{Job, Script, Task, Work};
+use crate::idle;
 use crate::image::{self, ImageError};
 use crate::study::Case;
 
@@ -55,6 +56,14 @@ pub fn idle_states(case: &Case) -> Option<String> {
     case.machine.as_ref().map(|machine| emulator::parameters(&machine.idle, case.clock, &case.read))
 }
 
+/// The events that are recorded: the usual ones, those of idle states where there are some, and the case's own.
+fn events(case: &Case) -> Vec<String> {
+    let idle: &[&str] = if case.machine.is_some() { &idle::EVENTS } else { &[] };
+    let known = || EVENTS.iter().chain(idle).map(|event| (*event).to_owned());
+    let own = case.events.iter().filter(|event| !known().any(|other| other == **event));
+    known().chain(own.cloned()).collect()
+}
+
 /// The case as the agent is told it, with the paths at which the tools stand in the guest.
 pub fn job(case: &Case) -> Result<Job, ImageError> {
     let placed = |words: &[String]| -> Result<Vec<String>, ImageError> {
@@ -90,7 +99,7 @@ pub fn job(case: &Case) -> Result<Job, ImageError> {
         settle_limit_ns: case.settle_limit_ns,
         measure_ns: case.measure_ns,
         profile: case.profile,
-        events: EVENTS.iter().map(|event| (*event).to_owned()).chain(case.events.iter().cloned()).collect(),
+        events: events(case),
         trace_cpus: case.trace_cpus.clone(),
         buffer_kib: (case.trace_buffer >> 10) as u32,
         tasks: case.tasks.iter().map(task).collect::<Result<_, ImageError>>()?,

@@ -4,6 +4,7 @@
 use crate::cache::{CacheError, write_whole};
 use crate::figures::{self, FileCount};
 use crate::guest::{Archive, Moment, Outcome, Stage, piece_of_file};
+use crate::idle::{self, RunIdle};
 use crate::latency::Latency;
 use crate::order;
 use crate::profiles::{self, ProfileError, RunProfile};
@@ -11,7 +12,7 @@ use crate::qemu::Accelerator;
 use crate::study::Case;
 use dyntick_explain::{Context, Explanation, Known, explain};
 use dyntick_formats::{Observation, ObservationError, qperf, write_parquet};
-use dyntick_model::{CommandLine, CpuList, KernelVersion};
+use dyntick_model::{CommandLine, CpuList, Event, KernelVersion};
 use dyntick_observe::counters::Counters;
 use dyntick_observe::interrupts::Interrupts;
 use dyntick_observe::trace::{DecodeError, Recording};
@@ -84,6 +85,8 @@ pub struct Run {
     pub outcome: Outcome,
     /// What interrupted each CPU, and why.
     pub explanation: Explanation,
+    /// Its idle states, where the guest has some.
+    pub idle: Option<RunIdle>,
     /// Wake-up latencies, where a cyclictest printed them.
     pub latency: Option<Latency>,
     /// The executed instructions, where they were recorded.
@@ -187,17 +190,20 @@ pub fn load(folder: &Path) -> Result<Run, StoreError> {
     let read = files.read_by(&asked.case)?;
     let comms: BTreeMap<i32, String> = files.json(&format!("{RAW}/comms.json"))?;
     let explanation = explain(&decoded.events, &context(&asked, &outcome, &comms));
+    let idle = files.idle(&asked, &outcome, &decoded.events)?;
     let output = |name: &str| files.text(&format!("{RAW}/{name}")).ok();
     let latency = Latency::of(&asked.case, &output).map_err(|error| files.damaged(RAW, error))?;
     let qperf = files.qperf_of(&asked.case)?;
     let profile = profile(folder, &asked).map_err(|error| files.damaged(RAW, error))?;
     let mut observations = figures::of_run(&explanation, &decoded.counts, &interrupts, &read, &outcome);
+    observations.extend(idle.iter().flat_map(|idle| figures::of_idle(idle, &asked.case)));
     observations.extend(latency.iter().flat_map(figures::of_latency));
     observations.extend(figures::of_qperf(&qperf));
     observations.extend(profile.iter().flat_map(figures::of_profile));
     Ok(Run {
         folder: folder.to_owned(),
         observations,
+        idle,
         latency,
         profile,
         timing: files.json(TIMING)?,
@@ -329,6 +335,22 @@ impl Files<'_> {
         }
         let output = format!("{RAW}/script.out");
         qperf::parse(&self.text(&output)?).map_err(|error| self.damaged(&output, error))
+    }
+
+    /// What the trace and the kernel's accounts tell of idle states, where the run has accounts.
+    fn idle(
+        &self,
+        asked: &Asked,
+        outcome: &Outcome,
+        events: &[Event],
+    ) -> Result<Option<RunIdle>, StoreError> {
+        let piece = |name: &str| format!("{RAW}/{name}");
+        if !self.folder.join(piece(idle::BEFORE)).exists() {
+            return Ok(None);
+        }
+        let (before, after) = (self.json(&piece(idle::BEFORE))?, self.json(&piece(idle::AFTER))?);
+        let (case, hz, window) = (&asked.case, asked.hz, outcome.window_ns);
+        Ok(idle::of_run(events, &idle::Setting { case, hz, window, before: &before, after: &after }))
     }
 
     fn recording(&self) -> Result<Recording, StoreError> {

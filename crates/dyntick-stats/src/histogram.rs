@@ -54,6 +54,11 @@ impl Histogram {
         self.iter().for_each(|(value, count)| binned.add(value - value % width.max(1), count));
         binned
     }
+
+    /// The same counts in bins that double, each named by its lower edge, a power of two; 0 is counted with 1.
+    pub fn octaves(&self) -> Histogram {
+        self.iter().map(|(value, count)| (1 << value.max(1).ilog2(), count)).collect()
+    }
 }
 
 impl FromIterator<(u64, u64)> for Histogram {
@@ -76,6 +81,13 @@ mod tests {
         assert_eq!(quantiles, [10, 10, 20, 20, 40, 40]);
         assert_eq!(histogram.mean(), Some(22.5));
         assert_eq!(Histogram::default().quantile(0.5), None);
+    }
+
+    #[test]
+    fn bins_that_double() {
+        let histogram: Histogram =
+            [(0, 1), (1, 1), (2, 1), (3, 1), (1023, 1), (1024, 2)].into_iter().collect();
+        assert_eq!(histogram.octaves().iter().collect::<Vec<_>>(), [(1, 2), (2, 2), (512, 1), (1024, 2)]);
     }
 
     proptest! {

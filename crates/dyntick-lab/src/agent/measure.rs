@@ -3,7 +3,7 @@
 
 use super::settle::now;
 use super::tasks::Running;
-use super::{files, profile, tasks};
+use super::{files, idle_accounts, profile, tasks};
 use crate::guest::{Archive, Job, Mailbox, Moment, ScriptResult, Stage};
 use anyhow::Result;
 use dyntick_observe::trace::TraceSession;
@@ -44,6 +44,7 @@ pub fn window(
     files::read(&job.read, Moment::Before, archive)?;
     archive.insert("interrupts.before", std::fs::read("/proc/interrupts")?);
     session.start()?;
+    idle_accounts::before(job, archive, notes)?;
     let begin = now();
     profile::on(job.profile);
     let script = match job.script.as_ref().filter(|script| script.in_window) {
@@ -55,6 +56,7 @@ pub fn window(
     };
     profile::off(job.profile);
     let end = now();
+    idle_accounts::after(job, archive)?;
     session.stop()?;
     archive.insert("interrupts.after", std::fs::read("/proc/interrupts")?);
     files::read(&job.read, Moment::After, archive)?;

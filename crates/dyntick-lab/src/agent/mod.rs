@@ -9,6 +9,7 @@ mod cgroup;
 mod exit;
 mod files;
 mod idle;
+mod idle_accounts;
 mod loopback;
 mod measure;
 mod mounts;

@@ -32,7 +32,7 @@ const PLAIN: [&str; 20] = [
 ];
 
 /// Figures that are counted by a key: `softirq:RCU`.
-const KEYED: [&str; 19] = [
+const KEYED: [&str; 25] = [
     "interruption",
     "cause",
     "cause_ns",
@@ -52,10 +52,19 @@ const KEYED: [&str; 19] = [
     "span_median",
     "spans",
     QPERF,
+    "idle",
+    "cpuidle",
+    "wakeup",
+    "energy",
+    "power",
+    "package_ns",
 ];
 
 /// What qperf printed of a test: `qperf:tcp_lat`, us, or B/s for a bandwidth.
 pub const QPERF: &str = "qperf";
+
+/// What is told of idle states: counted from the trace, of wake-ups, and modelled.
+const OF_IDLE: [&str; 6] = ["idle", "cpuidle", "wakeup", "energy", "power", "package_ns"];
 
 /// Numbers in files that the case reads: `file:softirqs:RCU`.
 pub const FILE: &str = "file";
@@ -81,10 +90,25 @@ pub fn is_of_script(figure: &str) -> bool {
     figure.starts_with("script_")
 }
 
+/// Whether the figure is one of idle states, which a guest without a machine does not have.
+pub fn is_of_idle(figure: &str) -> bool {
+    OF_IDLE.contains(&figure.split(':').next().unwrap_or(figure))
+}
+
 /// Whether a figure is counted from the trace, and not read from files of the kernel or a clock.
 pub fn is_of_trace(figure: &str) -> bool {
-    let elsewhere =
-        ["script_", "task_", "window_ns", "settle_ns", "latency_", "span", "interrupts", FILE, QPERF];
+    let elsewhere = [
+        "script_",
+        "task_",
+        "window_ns",
+        "settle_ns",
+        "latency_",
+        "span",
+        "interrupts",
+        "cpuidle",
+        FILE,
+        QPERF,
+    ];
     !elsewhere.iter().any(|prefix| figure.starts_with(prefix))
 }
 
@@ -122,11 +146,45 @@ fn refuse_key(name: &str, key: &str) -> Result<(), String> {
         "interruption" => INTERRUPTIONS.to_vec(),
         "latency_ns" => QUANTILES.iter().map(|(name, _)| *name).chain(["mean"]).collect(),
         "cause" | "cause_ns" | "tick_cause" => return refuse_cause(key),
+        "idle" | "cpuidle" | "wakeup" => return refuse_of_state(name, key),
+        "energy" | "power" => ENERGIES.to_vec(),
         "event" if !is_event(key) => return Err(format!("'{key}' is not of the form system:name")),
         // Functions of any kernel and rows of any /proc/interrupts.
         _ => return Ok(()),
     };
     if known.contains(&key) { Ok(()) } else { Err(unknown(name, key, &known)) }
+}
+
+/// Parts whose energy is modelled: the measured CPUs' cores, what a package shares, and all together.
+const ENERGIES: [&str; 9] = [
+    "cores",
+    "cores_low",
+    "cores_high",
+    "package",
+    "package_low",
+    "package_high",
+    "total",
+    "total_low",
+    "total_high",
+];
+
+/// `STATE:WHAT`, or `WHAT` of all states; the states are the machine's.
+fn refuse_of_state(name: &str, key: &str) -> Result<(), String> {
+    let (state, what) = key.rsplit_once(':').map_or((None, key), |(state, what)| (Some(state), what));
+    let quantiles = QUANTILES.iter().map(|(name, _)| *name);
+    let known: Vec<&str> = match name {
+        "wakeup" => quantiles.chain(["min", "max", "mean", "count"]).collect(),
+        "cpuidle" => vec!["usage", "time", "above", "below"],
+        _ if state.is_none() => vec!["usage", "time", "resident", "above", "below", "misses"],
+        _ => vec!["usage", "time", "resident", "above", "below"],
+    };
+    match known.contains(&what) {
+        false => Err(unknown(name, what, &known)),
+        true if name == "cpuidle" && state.is_none() => {
+            Err(format!("'{key}' lacks its state, as in {name}:C6:{key}"))
+        }
+        true => Ok(()),
+    }
 }
 
 /// The members of a class are open (any work function), its classes are not.
@@ -151,6 +209,10 @@ fn example(figure: &str) -> &'static str {
         "event" => "timer:tick_stop",
         "latency_ns" => "p99",
         "span" | "span_median" | "spans" => "__x64_sys_getppid",
+        "idle" | "cpuidle" => "C6:usage",
+        "wakeup" => "C6:p99",
+        "energy" | "power" => "cores",
+        "package_ns" => "PC6",
         "interruption" => "tick",
         "cause" | "cause_ns" | "tick_cause" => "workqueue:vmstat_update",
         _ => "vmstat_update",
@@ -181,6 +243,14 @@ mod tests {
             "file:tick_stop_fast_path:hits",
             "latency_avg_ns",
             "latency_avg_ns:0",
+            "idle:C6:usage",
+            "idle:misses",
+            "cpuidle:C1E:above",
+            "wakeup:p99",
+            "wakeup:C6:mean",
+            "energy:total_high",
+            "power:cores",
+            "package_ns:PC6",
         ] {
             assert_eq!(refuse(right), Ok(()), "{right}");
         }
@@ -202,6 +272,12 @@ mod tests {
         wrong("latency_ns:p98", "did you mean 'p9");
         wrong("file", "file:softirqs:RCU");
         wrong("file:", "lacks its key");
+        wrong("idle", "idle:C6:usage");
+        wrong("idle:C6", "there is no idle 'C6'");
+        wrong("idle:C6:usages", "did you mean 'usage'");
+        wrong("cpuidle:usage", "lacks its state");
+        wrong("wakeup:C6:p98", "did you mean 'p9");
+        wrong("energy:core", "did you mean 'cores'");
     }
 
     #[test]
@@ -210,5 +286,7 @@ mod tests {
         assert_eq!(file_of("file:uptime"), Some("uptime"));
         assert_eq!(file_of("softirq:RCU"), None);
         assert!(is_of_trace("softirq:RCU") && !is_of_trace("file:x:y") && !is_of_trace("interrupts:LOC"));
+        assert!(is_of_trace("idle:C6:usage") && !is_of_trace("cpuidle:C6:usage"));
+        assert!(is_of_idle("wakeup:p50") && !is_of_idle("ticks"));
     }
 }

@@ -16,7 +16,7 @@ pub(crate) mod units;
 #[cfg(test)]
 mod tests;
 
-pub use figure::{FILE, QPERF, is_of_trace};
+pub use figure::{FILE, QPERF, is_of_idle, is_of_trace};
 pub use reader::{Problem, Problems, nearest};
 pub use units::Nanos;
 

@@ -6,7 +6,6 @@
 //! no privileges.
 
 mod counters;
-mod energy;
 mod keys;
 mod kinds;
 mod meters;
@@ -15,7 +14,6 @@ mod place;
 mod snapshot;
 
 pub use counters::{Counters, LiveError, Wanted};
-pub use energy::{Energy, Power};
 pub use keys::{Key, VectorKey};
 pub use kinds::Kind;
 pub use meters::{CpuMeters, CpuTimes, IdleState, Meters, Missing};

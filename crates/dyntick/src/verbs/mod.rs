@@ -9,7 +9,6 @@ pub mod isolate;
 mod lab;
 mod record;
 mod stat;
-mod top;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -31,8 +30,6 @@ pub enum Verb {
     Record(record::Arguments),
     /// Tell what interrupted the CPUs of a record, why, and what mends it
     Explain(explain::Arguments),
-    /// The CPUs of this machine and what interrupts them, live
-    Top(top::Arguments),
     /// Enter the kernel in one way, again and again; for studies to profile in a guest
     #[command(hide = true)]
     GuestProbe(guest_probe::Arguments),
@@ -55,7 +52,6 @@ impl Verb {
             Verb::Stat(arguments) => stat::run(&arguments),
             Verb::Record(arguments) => record::run(&arguments),
             Verb::Explain(arguments) => explain::run(&arguments),
-            Verb::Top(arguments) => top::run(&arguments),
             Verb::GuestProbe(arguments) => guest_probe::run(&arguments),
             Verb::GuestPackets(arguments) => guest_packets::run(&arguments),
         }

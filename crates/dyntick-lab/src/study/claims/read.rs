@@ -117,6 +117,14 @@ pub fn figure_reference(section: Section<'_, '_, '_>, cases: &[Case]) -> String 
         let message = format!("figure: '{figure}' needs a script, which the case '{}' has not", case.id);
         section.source.problem(start(value), message);
     }
+    let without_machine = cases.iter().find(|case| case.answers_to(reference) && case.machine.is_none());
+    if let Some(case) = without_machine.filter(|_| figure::is_of_idle(&figure)) {
+        let message = format!(
+            "figure: '{figure}' needs idle states, and the case '{}' has no machine: add [machine] profile = \"…\"",
+            case.id
+        );
+        section.source.problem(start(value), message);
+    }
     refuse_unread(section, value, &figure, reference, cases);
     figure
 }

@@ -2,6 +2,7 @@
 //! From a study's runs to the document that is printed.
 
 mod compare;
+mod idle;
 mod latency;
 
 use dyntick_explain::{CauseCount, Interruption, Summary, rules};
@@ -40,6 +41,7 @@ pub fn document(
     if !runs.is_empty() {
         blocks.extend(study.published.iter().map(|published| Block::Table(beside(published, study, &runs))));
         blocks.extend(latency::blocks(&runs));
+        blocks.extend(idle::blocks(&runs));
         blocks.extend(compare::blocks(comparisons));
     }
     if !windows.is_empty() {

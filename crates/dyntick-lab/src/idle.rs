@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The idle states of a run: dyntick's count from the trace beside the kernel's own, and modelled energy.
+
+use crate::study::Case;
+use dyntick_idle::{Account, Energy, Observed, Sleep, State, States, Wakeup, account, energy, observe};
+use dyntick_model::{CpuList, Event};
+use dyntick_observe::cpuidle::StateReading;
+use dyntick_stats::Histogram;
+use std::collections::BTreeMap;
+
+/// The pieces of the agent's archive that hold the kernel's accounts before and after the window.
+pub const BEFORE: &str = "cpuidle.before";
+/// After it.
+pub const AFTER: &str = "cpuidle.after";
+
+/// The events that tell of idleness, beside the usual ones.
+pub const EVENTS: [&str; 3] = ["power:cpu_idle", "power:cpu_idle_miss", "sched:sched_waking"];
+
+/// The kernel's accounts of all CPUs at one moment.
+pub type Accounts = BTreeMap<u32, Vec<StateReading>>;
+
+/// What a run's CPUs did while they had nothing to do.
+#[derive(Clone, Debug)]
+pub struct RunIdle {
+    /// The window, ns.
+    pub window: (u64, u64),
+    /// The states, as this guest's kernel has them.
+    pub states: States,
+    /// All sleeps and wake-ups of all CPUs, also from beside the window.
+    pub observed: Observed,
+    /// What the two trace points of a sleep add to it, ns: see [`trace_cost_ns`].
+    pub cost_ns: u64,
+    /// Each CPU's states over the window, counted from the trace.
+    pub accounts: BTreeMap<u32, Vec<Account>>,
+    /// The kernel's counts beside those of the trace.
+    pub comparisons: Vec<Comparison>,
+    /// Wake-ups on the measured CPUs in the window.
+    pub wakeups: Vec<Wakeup>,
+    /// Modelled, of the measured CPUs.
+    pub energy: Option<Energy>,
+    /// Modelled, of all CPUs.
+    pub energy_of_all: Option<Energy>,
+}
+
+/// One of the kernel's counters beside the trace's count, over the time between its two readings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// The CPU.
+    pub cpu: u32,
+    /// The state's name.
+    pub state: String,
+    /// The counter's name; `time` in us.
+    pub counter: String,
+    /// By how much the kernel's grew.
+    pub kernel: u64,
+    /// The trace's count; least and most, where a sleep ended while the kernel's was read.
+    pub trace: (u64, u64),
+}
+
+impl Comparison {
+    /// Whether both agree.
+    pub fn agrees(&self) -> bool {
+        (self.trace.0..=self.trace.1).contains(&self.kernel)
+    }
+}
+
+/// What a run is about, beside its events.
+pub struct Setting<'a> {
+    /// The case.
+    pub case: &'a Case,
+    /// Ticks per second of its kernel.
+    pub hz: u32,
+    /// The window, ns.
+    pub window: (u64, u64),
+    /// The kernel's accounts before it.
+    pub before: &'a Accounts,
+    /// And after it.
+    pub after: &'a Accounts,
+}
+
+/// Of these events; none where the guest has no idle states.
+pub fn of_run(events: &[Event], setting: &Setting<'_>) -> Option<RunIdle> {
+    let case = setting.case;
+    let states = states(setting)?;
+    let observed = observe(events, setting.hz);
+    let cost_ns = trace_cost_ns(&observed, setting);
+    let count = |cpu: &u32| (*cpu, account(&states, &observed, *cpu, setting.window, cost_ns));
+    let accounts = setting.after.keys().filter(|cpu| case.traces(**cpu)).map(count).collect();
+    let in_window = |wakeup: &&Wakeup| {
+        let ran_ns = wakeup.start_ns + wakeup.latency_ns;
+        case.measured_cpus.contains(wakeup.cpu) && (setting.window.0..setting.window.1).contains(&ran_ns)
+    };
+    let model =
+        |cpus: &CpuList| case.machine.as_ref().map(|one| energy(one, &observed, cpus, setting.window));
+    Some(RunIdle {
+        comparisons: comparisons(&states, &observed, cost_ns, setting),
+        wakeups: observed.wakeups.iter().filter(in_window).cloned().collect(),
+        energy: model(&case.measured_cpus),
+        energy_of_all: case.trace_cpus.is_none().then(|| model(&CpuList::first(case.cpus))).flatten(),
+        window: setting.window,
+        accounts,
+        cost_ns,
+        states,
+        observed,
+    })
+}
+
+/// The states of the first CPU that has some: all CPUs of a guest have the same. The machine knows their
+/// times to the nanosecond, which sysfs does not tell.
+fn states(setting: &Setting<'_>) -> Option<States> {
+    let readings = setting.before.values().next()?;
+    let table = setting.case.machine.as_ref().map(|machine| States::from(&machine.idle)).unwrap_or_default();
+    let state = |(place, reading): (usize, &StateReading)| {
+        let exact = table.get(place).filter(|state| state.name == reading.name).cloned();
+        let us = 1000;
+        let of_sysfs = State {
+            name: reading.name.clone(),
+            exit_latency_ns: reading.latency_us * us,
+            target_residency_ns: reading.residency_us * us,
+            leaving_ns: reading.latency_us * us,
+            polling: reading.name == "POLL",
+            disabled: false,
+        };
+        let state = exact.unwrap_or(of_sysfs);
+        State { disabled: state.disabled || reading.disabled, ..state }
+    };
+    Some(States(readings.iter().enumerate().map(state).collect()))
+}
+
+/// What the kernel counts less for each sleep than the trace has from `cpu_idle` to `cpu_idle`, ns: it
+/// reads its clock between them (`cpuidle_enter_state`). In virtual time it is the same number of
+/// instructions for nearly every sleep, and so it is taken from the mean over all of them.
+fn trace_cost_ns(observed: &Observed, setting: &Setting<'_>) -> u64 {
+    let (mut sleeps, mut surplus) = (0u64, 0i64);
+    for (cpu, place, before, after) in readings(setting, "time") {
+        let window = (before.to_ns, after.from_ns);
+        let ended = observed.sleeps.iter().filter(|sleep| {
+            sleep.cpu == cpu && sleep.state == place && (window.0..window.1).contains(&sleep.exit_ns)
+        });
+        let traced: Vec<u64> = ended.map(|sleep| sleep.duration_ns()).collect();
+        let kernel_ns = (after.value.saturating_sub(before.value) * 1000) as i64;
+        sleeps += traced.len() as u64;
+        surplus += traced.iter().sum::<u64>() as i64 - kernel_ns;
+    }
+    (surplus.max(0) as u64 + sleeps / 2).checked_div(sleeps).unwrap_or(0)
+}
+
+type Counted = (u32, usize, dyntick_observe::cpuidle::Reading, dyntick_observe::cpuidle::Reading);
+
+/// A counter of each CPU and state, before and after.
+fn readings<'a>(setting: &'a Setting<'_>, counter: &'a str) -> impl Iterator<Item = Counted> + 'a {
+    let traced = setting.after.iter().filter(|(cpu, _)| setting.case.traces(**cpu));
+    traced.flat_map(move |(cpu, after)| {
+        let before = setting.before.get(cpu).into_iter().flatten();
+        before.zip(after).enumerate().filter_map(move |(place, (before, after))| {
+            Some((*cpu, place, *before.counters.get(counter)?, *after.counters.get(counter)?))
+        })
+    })
+}
+
+fn comparisons(states: &States, observed: &Observed, cost_ns: u64, setting: &Setting<'_>) -> Vec<Comparison> {
+    let mut all = Vec::new();
+    for counter in ["usage", "above", "below", "time"] {
+        for (cpu, place, before, after) in readings(setting, counter) {
+            let count = |window: (u64, u64)| {
+                let account = account(states, observed, cpu, window, cost_ns).swap_remove(place);
+                match counter {
+                    "usage" => account.usage,
+                    "above" => account.above,
+                    "below" => account.below,
+                    _ => account.time_ns / 1000,
+                }
+            };
+            // What ended while a number was read may be in it or not.
+            let (least, most) = (count((before.to_ns, after.from_ns)), count((before.from_ns, after.to_ns)));
+            all.push(Comparison {
+                cpu,
+                state: states.0[place].name.clone(),
+                counter: counter.to_owned(),
+                kernel: after.value.saturating_sub(before.value),
+                trace: (least, most.max(least)),
+            });
+        }
+    }
+    all
+}
+
+impl RunIdle {
+    /// The accounts of these CPUs together.
+    pub fn of_cpus(&self, cpus: &CpuList) -> Vec<Account> {
+        let mut sum = vec![Account::default(); self.states.0.len()];
+        let wanted = self.accounts.iter().filter(|(cpu, _)| cpus.contains(**cpu));
+        for (place, account) in wanted.flat_map(|(_, accounts)| accounts.iter().enumerate()) {
+            let sum = &mut sum[place];
+            sum.usage += account.usage;
+            sum.time_ns += account.time_ns;
+            sum.resident_ns += account.resident_ns;
+            sum.above += account.above;
+            sum.below += account.below;
+            sum.residency.merge(&account.residency);
+        }
+        sum
+    }
+
+    /// How long woken tasks waited, ns: those for which this state had to be left, or all.
+    pub fn wakeup_latency(&self, state: Option<usize>) -> Histogram {
+        let wanted = self.wakeups.iter().filter(|wakeup| state.is_none() || wakeup.state == state);
+        wanted.map(|wakeup| (wakeup.latency_ns, 1)).collect()
+    }
+
+    /// The sleeps of these CPUs that ended in the window, with the state that would have been right for each.
+    pub fn choices(&self, cpus: &CpuList) -> impl Iterator<Item = (&Sleep, usize)> {
+        let ended = self.observed.sleeps.iter().filter(|sleep| {
+            cpus.contains(sleep.cpu) && (self.window.0..self.window.1).contains(&sleep.exit_ns)
+        });
+        ended.filter_map(|sleep| {
+            let idle_ns = sleep.idle_ns(self.states.get(sleep.state)?).saturating_sub(self.cost_ns);
+            Some((sleep, self.states.ideal(idle_ns)?))
+        })
+    }
+
+    /// Where the kernel's counts and the trace's differ, `time` apart, which the trace cannot have exactly.
+    pub fn disagreements(&self) -> impl Iterator<Item = &Comparison> {
+        self.comparisons.iter().filter(|one| one.counter != "time" && !one.agrees())
+    }
+}

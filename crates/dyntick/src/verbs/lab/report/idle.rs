@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The idle states of a study's report: what was chosen and how right it was, how long woken tasks waited,
+//! and modelled energy.
+
+use super::title_of_run;
+use dyntick_idle::{Account, Joules, Tick};
+use dyntick_lab::idle::RunIdle;
+use dyntick_lab::store::Run;
+use dyntick_model::Machine;
+use dyntick_report::{Axis, Block, Column, Plot, Series, Shape, Table, numbers};
+use dyntick_stats::Histogram;
+
+/// More pictures than this are not looked at one by one.
+const MOST_PLOTS: usize = 6;
+
+/// All of it, for the runs that have idle states; nothing where there is none.
+pub fn blocks(runs: &[&Run]) -> Vec<Block> {
+    let runs = with_states(runs);
+    if runs.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks =
+        vec![Block::Heading("Idle states".into()), Block::Table(states(&runs)), Block::Table(choices(&runs))];
+    if runs.len() <= MOST_PLOTS {
+        blocks.extend(runs.iter().map(|run| Block::Plot(residencies(run))));
+    }
+    blocks.push(Block::Table(wakeups(&runs)));
+    if runs.iter().any(|run| run.idle().energy.is_some()) {
+        blocks.push(Block::Table(energy(&runs)));
+    }
+    blocks
+}
+
+/// A run that has idle states.
+#[derive(Clone, Copy)]
+pub struct Idling<'a>(&'a Run);
+
+impl Idling<'_> {
+    fn idle(&self) -> &RunIdle {
+        self.0.idle.as_ref().expect("is chosen for it")
+    }
+
+    fn machine(&self) -> Option<&Machine> {
+        self.0.asked.case.machine.as_ref()
+    }
+
+    fn title(&self) -> String {
+        title_of_run(self.0)
+    }
+
+    /// Of the measured CPUs together.
+    fn accounts(&self) -> Vec<Account> {
+        self.idle().of_cpus(&self.0.asked.case.measured_cpus)
+    }
+
+    /// The time of all measured CPUs, ns.
+    fn cpu_ns(&self) -> u64 {
+        let (begin, end) = self.idle().window;
+        (end - begin) * self.0.asked.case.measured_cpus.len() as u64
+    }
+}
+
+/// Those of these runs that have idle states.
+pub fn with_states<'a>(runs: &[&'a Run]) -> Vec<Idling<'a>> {
+    runs.iter().filter(|run| run.idle.is_some()).map(|run| Idling(run)).collect()
+}
+
+/// How often each state was entered, for how long, and how often that was wrong: a row for each run and state.
+pub fn states(runs: &[Idling<'_>]) -> Table {
+    let rows = |run: &Idling<'_>| {
+        let row = |(place, account): (usize, &Account)| {
+            vec![
+                if place == 0 { run.title() } else { String::new() },
+                run.idle().states.0[place].name.clone(),
+                numbers::count(account.usage),
+                numbers::percent(account.resident_ns as f64 / run.cpu_ns() as f64),
+                numbers::count(account.above),
+                numbers::count(account.below),
+                quantile(&account.residency, 0.5),
+                quantile(&account.residency, 0.99),
+            ]
+        };
+        run.accounts().iter().enumerate().map(row).collect::<Vec<_>>()
+    };
+    let mut notes = vec![
+        "above: too deep, the sleep was shorter than the state's target residency; below: too shallow, the next \
+         deeper state would have paid. Both by the kernel's own rule, counted from the trace."
+            .to_owned(),
+    ];
+    notes.extend(agreement(runs));
+    Table {
+        caption: "Idle states of the measured CPUs.".into(),
+        columns: vec![
+            Column::text("case"),
+            Column::text("state"),
+            Column::figure("usage", ""),
+            Column::figure("time", ""),
+            Column::figure("above", ""),
+            Column::figure("below", ""),
+            Column::figure("median sleep", ""),
+            Column::figure("p99", ""),
+        ],
+        rows: runs.iter().flat_map(rows).collect(),
+        notes,
+    }
+}
+
+/// Whether the kernel's counters say the same.
+fn agreement(runs: &[Idling<'_>]) -> Vec<String> {
+    let compared: usize = runs.iter().map(|run| run.idle().comparisons.len()).sum();
+    let mut notes: Vec<String> = runs
+        .iter()
+        .flat_map(|run| run.idle().disagreements().map(|one| (run.title(), one)))
+        .map(|(title, one)| {
+            format!(
+                "{title}: the kernel counts {} {} of {} on CPU {}, the trace {}.",
+                one.kernel, one.counter, one.state, one.cpu, one.trace.0
+            )
+        })
+        .collect();
+    if notes.is_empty() && compared > 0 {
+        notes.push(
+            "The kernel's own counters (cpuidle/stateN/usage, above, below of every CPU) say the same."
+                .into(),
+        );
+    }
+    notes
+}
+
+/// What each chosen state should have been, and what was known when it was chosen.
+pub fn choices(runs: &[Idling<'_>]) -> Table {
+    let mut names: Vec<String> = Vec::new();
+    for state in runs.iter().flat_map(|run| &run.idle().states.0) {
+        if !names.contains(&state.name) {
+            names.push(state.name.clone());
+        }
+    }
+    let mut columns = vec![Column::text("case"), Column::text("chosen")];
+    columns.extend(names.iter().map(|name| Column::figure(&format!("right: {name}"), "")));
+    columns.extend([Column::figure("tick stopped", ""), Column::figure("next timer", "median")]);
+    Table {
+        caption: "What was chosen, and what would have been right for the idle time until the wake-up."
+            .into(),
+        columns,
+        rows: runs.iter().flat_map(|run| choices_of(run, &names)).collect(),
+        notes: vec![
+            "right: the deepest state whose target residency the idle time reached. next timer: how far \
+             away the CPU's next hrtimer was when the state was entered, as the trace shows it."
+                .into(),
+        ],
+    }
+}
+
+fn choices_of(run: &Idling<'_>, names: &[String]) -> Vec<Vec<String>> {
+    let idle = run.idle();
+    let mut rows = Vec::new();
+    for (place, state) in idle.states.0.iter().enumerate() {
+        let chosen =
+            || idle.choices(&run.0.asked.case.measured_cpus).filter(|(sleep, _)| sleep.state == place);
+        let count = chosen().count();
+        if count == 0 {
+            continue;
+        }
+        let right = |name: &String| {
+            let ideal = chosen().filter(|(_, ideal)| idle.states.0[*ideal].name == *name).count();
+            numbers::count(ideal as u64)
+        };
+        let stopped = chosen().filter(|(sleep, _)| sleep.tick == Tick::Stopped).count();
+        let ahead = |timer: u64, entry: u64| (timer.saturating_sub(entry), 1);
+        let timers: Histogram =
+            chosen().filter_map(|(sleep, _)| Some(ahead(sleep.next_timer_ns?, sleep.entry_ns))).collect();
+        let title = if rows.is_empty() { run.title() } else { String::new() };
+        let mut row = vec![title, state.name.clone()];
+        row.extend(names.iter().map(right));
+        row.extend([numbers::percent(stopped as f64 / count as f64), quantile(&timers, 0.5)]);
+        rows.push(row);
+    }
+    rows
+}
+
+/// How long sleeps lasted, by state.
+pub fn residencies(run: &Idling<'_>) -> Plot {
+    let accounts = run.accounts();
+    let entered = run.idle().states.0.iter().zip(&accounts).filter(|(_, account)| account.usage > 0);
+    let series = entered.map(|(state, account)| Series {
+        name: state.name.clone(),
+        points: steps(&account.residency.octaves()),
+    });
+    Plot {
+        caption: format!("{}: how many sleeps lasted how long; bins that double.", run.title()),
+        x: Axis::logarithmic("sleep", "ns"),
+        y: Axis::logarithmic("sleeps", ""),
+        shape: Shape::Steps,
+        series: series.collect(),
+    }
+}
+
+/// A bin reaches to the next point, so where bins are empty an empty one must say so.
+fn steps(octaves: &Histogram) -> Vec<(f64, f64)> {
+    let bins: Vec<(u64, u64)> = octaves.iter().collect();
+    let mut points = Vec::new();
+    for (index, (edge, count)) in bins.iter().enumerate() {
+        points.push((*edge as f64, *count as f64));
+        if bins.get(index + 1).is_none_or(|(next, _)| *next != edge * 2) {
+            points.push((*edge as f64 * 2.0, 0.0));
+        }
+    }
+    points
+}
+
+/// How long woken tasks waited, by the state that had to be left for them.
+pub fn wakeups(runs: &[Idling<'_>]) -> Table {
+    let rows = |run: &Idling<'_>| {
+        let idle = run.idle();
+        let states = idle.states.0.iter().enumerate().map(|(place, state)| (Some(place), state.name.clone()));
+        let row = |(state, name): (Option<usize>, String)| {
+            let latency = idle.wakeup_latency(state);
+            (latency.total() > 0).then(|| {
+                let told = [0.5, 0.9, 0.99, 1.0].map(|share| quantile(&latency, share));
+                [vec![name, numbers::count(latency.total())], told.to_vec()].concat()
+            })
+        };
+        let rows = states.chain([(None, "all".to_owned())]).filter_map(row).enumerate();
+        rows.map(|(number, row)| {
+            let title = if number == 0 { run.title() } else { String::new() };
+            [vec![title], row].concat()
+        })
+        .collect::<Vec<_>>()
+    };
+    Table {
+        caption: "Wake-up latency of the tasks of the measured CPUs, by the state that was left for them.".into(),
+        columns: vec![
+            Column::text("case"),
+            Column::text("state"),
+            Column::figure("wake-ups", ""),
+            Column::figure("median", ""),
+            Column::figure("p90", ""),
+            Column::figure("p99", ""),
+            Column::figure("max", ""),
+        ],
+        rows: runs.iter().flat_map(rows).collect(),
+        notes: vec![
+            "From the moment at which the timer was due, or another CPU began to wake the task, until the task \
+             was switched to; all: also where the CPU was awake."
+                .into(),
+        ],
+    }
+}
+
+/// Mean modelled power.
+pub fn energy(runs: &[Idling<'_>]) -> Table {
+    let row = |run: &Idling<'_>| {
+        let idle = run.idle();
+        let cores = idle.energy.as_ref().map(|energy| range(energy.cores(), energy.window_ns));
+        let all = |of: fn(&dyntick_idle::Energy) -> Joules| {
+            idle.energy_of_all.as_ref().map(|energy| range(of(energy), energy.window_ns))
+        };
+        let packages = idle.energy_of_all.iter().zip(run.machine()).flat_map(|(energy, machine)| {
+            machine.idle.package_states.iter().zip(&energy.package_ns).map(|(state, ns)| {
+                format!("{} {}", state.name, numbers::percent(*ns as f64 / energy.window_ns as f64))
+            })
+        });
+        let known = |text: Option<String>| text.unwrap_or("–".to_owned());
+        vec![
+            run.title(),
+            run.machine().map_or(String::new(), |machine| machine.name.clone()),
+            known(cores),
+            known(all(|energy| energy.package)),
+            known(all(|energy| energy.total())),
+            packages.collect::<Vec<_>>().join(" "),
+        ]
+    };
+    Table {
+        caption:
+            "Modelled power, the mean over the window; in brackets the range of the machine's estimates."
+                .into(),
+        columns: vec![
+            Column::text("case"),
+            Column::text("machine"),
+            Column::figure("measured cores", "W"),
+            Column::figure("shared by the package", "W"),
+            Column::figure("all", "W"),
+            Column::text("package states"),
+        ],
+        rows: runs.iter().map(row).collect(),
+        notes: vec![
+            "Modelled, not measured: the time in each state at the power that the machine's file has for it, \
+             entering, leaving and working at an active core's, and what the package shares by its package \
+             states. `dyntick lab machines NAME` tells where each power is from."
+                .into(),
+        ],
+    }
+}
+
+/// `3.2 (2.5-4.1)`
+fn range(joules: Joules, window_ns: u64) -> String {
+    let watts = joules.watts_over(window_ns);
+    let digits = if watts.value < 10.0 { 2 } else { 1 };
+    format!("{:.digits$} ({:.digits$}-{:.digits$})", watts.value, watts.low, watts.high)
+}
+
+fn quantile(histogram: &Histogram, share: f64) -> String {
+    histogram.quantile(share).map_or("–".to_owned(), |ns| numbers::duration(ns as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_bins_are_seen() {
+        let histogram: Histogram = [(600, 2), (1500, 1), (9000, 3)].into_iter().collect();
+        let points = steps(&histogram.octaves());
+        assert_eq!(points, [(512.0, 2.0), (1024.0, 1.0), (2048.0, 0.0), (8192.0, 3.0), (16384.0, 0.0)]);
+    }
+}
