@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From a machine's idle states to what the module is told.
 
+use super::records;
+use crate::agent::LONGEST;
 use dyntick_model::{Clock, IdleState, IdleTable};
 
 /// Where the module tells what it knows, in the guest.
 pub const FOLDER: &str = "/sys/kernel/debug/cstate_emulator";
 
-/// So many sleeps are recorded on each CPU where a case reads them: a record has 40 bytes, and a
-/// file that a case reads at most 1 MiB.
-const RECORDS: u32 = (1 << 20) / 40;
+/// So many sleeps are recorded on each CPU where a case reads them: what fills a file that a case
+/// may read.
+const RECORDS: u64 = LONGEST / records::BYTES as u64;
 
 /// The parameters of the module for this table. In virtual time latencies are slept for, on the
 /// wall clock they are spun for.
@@ -23,7 +25,7 @@ pub fn parameters(table: &IdleTable, clock: Clock, read: &[String]) -> String {
     if !package.is_empty() {
         parameters.push(format!("package={package}"));
     }
-    if read.iter().any(|path| path.starts_with(&format!("{FOLDER}/records/"))) {
+    if read.iter().any(|path| records::is_file(path)) {
         parameters.push(format!("records={RECORDS}"));
     }
     parameters.join(" ")
