@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What cyclictest prints (rt-tests 2.x: `src/cyclictest/cyclictest.c`, `print_stat` and
 //! `print_hist`): a status line for each thread, and after `--histogram` or `--histofall` a histogram.
+//! Read here; [`Status`], [`Columns`] and [`Json`] write the same.
+
+mod json;
+mod print;
+
+pub use json::{Json, JsonThread, Machine};
+pub use print::{Column, Columns, Status, Unit};
 
 use dyntick_stats::Histogram;
 use std::collections::BTreeMap;
@@ -41,13 +48,13 @@ pub enum CyclictestError {
     },
 }
 
-/// The threads by their numbers. Of the status lines, which are printed again and again, the last
-/// counts; with `--quiet` and a histogram there are none, and the histogram's foot has the same figures.
+/// The threads by their numbers. The list of `--spike` is left out. Of the status lines, which are printed again and
+/// again, the last counts; with `--quiet` and a histogram there are none, and the histogram's foot has the same figures.
 pub fn parse(text: &str) -> Result<BTreeMap<u32, Thread>, CyclictestError> {
     let mut threads = BTreeMap::new();
     let mut histogram = Printed::default();
     for (index, line) in text.lines().enumerate() {
-        let read = match line.find("T:") {
+        let read = match line.find("T:").filter(|_| !line.contains(" Spike:")) {
             Some(position) => {
                 status(&line[position..]).map(|(number, thread)| _ = threads.insert(number, thread))
             }
@@ -176,6 +183,13 @@ mod tests {
         assert_eq!(threads.len(), 2);
         assert_eq!((threads[&0].cycles, threads[&0].min, threads[&0].max), (6, 3543, 3544));
         assert_eq!((threads[&1].average, threads[&1].histogram.total(), threads[&1].smi), (3544, 4, None));
+    }
+
+    #[test]
+    fn spikes_are_no_status_lines() {
+        let spikes = REAL
+            .replace("# Histogram\n", "\nT: 0 Spike:      46: TS:  25971069719\nspikes = 1\n\n# Histogram\n");
+        assert_eq!(parse(&spikes), parse(REAL));
     }
 
     #[test]

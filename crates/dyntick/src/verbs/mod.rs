@@ -7,6 +7,7 @@ mod guest_packets;
 mod guest_probe;
 pub mod isolate;
 mod lab;
+mod latency;
 mod record;
 mod stat;
 
@@ -30,6 +31,8 @@ pub enum Verb {
     Record(record::Arguments),
     /// Tell what interrupted the CPUs of a record, why, and what mends it
     Explain(explain::Arguments),
+    /// Measure wake-up latency as cyclictest does, and tell why a wake-up was late
+    Latency(Box<latency::Arguments>),
     /// Enter the kernel in one way, again and again; for studies to profile in a guest
     #[command(hide = true)]
     GuestProbe(guest_probe::Arguments),
@@ -49,6 +52,7 @@ impl Verb {
             Verb::Check(arguments) => check::run(&arguments),
             Verb::Isolate(arguments) => isolate::run(&arguments),
             Verb::Lab(verb) => verb.run(),
+            Verb::Latency(arguments) => latency::run(&arguments),
             Verb::Stat(arguments) => stat::run(&arguments),
             Verb::Record(arguments) => record::run(&arguments),
             Verb::Explain(arguments) => explain::run(&arguments),

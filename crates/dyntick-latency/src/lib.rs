@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Measures wake-up latency as cyclictest does, and tells why a wake-up was late.
+//!
+//! A measuring thread sleeps until a time, and its latency is how much later it runs. Its loop allocates
+//! nothing, takes no lock and writes only to memory of its own that is there already; this program's
+//! other threads keep off the measured CPUs.
+//!
+//! ```no_run
+//! use dyntick_latency::{Plan, Running, ThreadPlan};
+//! let thread = ThreadPlan { cpu: Some(3), priority: 95, interval_ns: 1_000_000 };
+//! let plan = Plan { loops: Some(1000), ..Plan::of(vec![thread]) };
+//! let running = Running::start(plan)?;
+//! while !running.ended() {
+//!     running.wait(None);
+//! }
+//! let counts = running.finish()?;
+//! println!("at most {} ns", counts.threads[0].max());
+//! # Ok::<(), dyntick_latency::LatencyError>(())
+//! ```
+
+mod clock;
+mod counts;
+mod error;
+mod late;
+mod measure;
+mod placement;
+mod plan;
+mod power;
+mod realtime;
+pub mod resolution;
+mod running;
+mod signals;
+mod smi;
+mod timer;
+
+pub use clock::{now_ns, stamp};
+pub use counts::Counts;
+pub use error::LatencyError;
+pub use late::{Late, Lates};
+pub use measure::Shared;
+pub use placement::{allowed, node_of, run_on};
+pub use plan::{Align, Clock, Plan, Policy, Sleep, ThreadPlan};
+pub use power::{PowerLimit, hold};
+pub use running::{Running, Wake};

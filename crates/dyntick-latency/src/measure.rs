@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A measuring thread.
+
+use crate::clock::timespec;
+use crate::realtime::{schedule, touch_stack};
+use crate::smi::Smi;
+use crate::timer::Timer;
+use crate::{Align, Counts, Late, LatencyError, Lates, Plan, Sleep, ThreadPlan, now_ns, run_on};
+use dyntick_model::NANOS_PER_SEC;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::thread::{
+    NanosleepRelativeResult, clock_nanosleep_absolute, clock_nanosleep_relative, nanosleep,
+};
+use std::sync::Barrier;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+
+/// What the threads of a measurement share.
+#[derive(Debug)]
+pub struct Shared {
+    /// The figures, by thread.
+    pub threads: Vec<Counts>,
+    /// Late wake-ups, and …
+    pub lates: Lates,
+    /// … the number of the thread that ended all by one, and one; 0 where none did.
+    pub(crate) broken_by: AtomicUsize,
+    pub(crate) stop: AtomicBool,
+    /// Threads that have not ended.
+    pub(crate) running: AtomicUsize,
+    /// Written to when something happened that the main thread must see.
+    pub(crate) bell: OwnedFd,
+    /// Where aligned threads find the time at which all begin, ns.
+    begin: AtomicU64,
+    together: Barrier,
+}
+
+impl Shared {
+    pub(crate) fn new(plan: &Plan, bell: OwnedFd) -> Self {
+        let counts = |_: &ThreadPlan| Counts::new(plan.bins, plan.unit_ns, plan.values);
+        Self {
+            threads: plan.threads.iter().map(counts).collect(),
+            lates: Lates::new(plan.late_limit),
+            broken_by: AtomicUsize::new(0),
+            stop: AtomicBool::new(false),
+            running: AtomicUsize::new(plan.threads.len()),
+            bell,
+            begin: AtomicU64::new(0),
+            together: Barrier::new(plan.threads.len()),
+        }
+    }
+
+    /// The thread that ended all by a latency above the limit.
+    pub fn broken_by(&self) -> Option<usize> {
+        self.broken_by.load(Relaxed).checked_sub(1)
+    }
+
+    pub(crate) fn ring(&self) {
+        let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+    }
+}
+
+/// The life of thread `number`.
+pub(crate) fn thread(plan: &Plan, shared: &Shared, number: usize) -> Result<(), LatencyError> {
+    let prepared = prepare(plan, shared, number);
+    let begin = begin(plan, shared, number);
+    let result = prepared.and_then(|smi| Loop { plan, shared, number, smi }.run(begin));
+    if result.is_err() {
+        shared.stop.store(true, Relaxed);
+    }
+    // Its priority ends with its measurement, as ending takes time.
+    let _ = schedule(crate::Policy::Other, 0);
+    shared.running.fetch_sub(1, Relaxed);
+    shared.ring();
+    result
+}
+
+fn prepare(plan: &Plan, shared: &Shared, number: usize) -> Result<Option<Smi>, LatencyError> {
+    let own = plan.threads[number];
+    shared.threads[number].tid.store(rustix::thread::gettid().as_raw_nonzero().get(), Relaxed);
+    if let Some(cpu) = own.cpu {
+        run_on(&[cpu].into_iter().collect()).map_err(|source| LatencyError::Cpu { cpu, source })?;
+    }
+    touch_stack();
+    let smi = own.cpu.filter(|_| plan.smi).map(Smi::open).transpose()?;
+    schedule(plan.policy, own.priority)?;
+    Ok(smi)
+}
+
+/// The time from which a thread counts its intervals, on its clock.
+fn begin(plan: &Plan, shared: &Shared, number: usize) -> u64 {
+    let Some(align) = plan.align else { return plan.clock.now() };
+    if shared.together.wait().is_leader() {
+        let now = plan.clock.now();
+        // The next full second, or the one after where that is too near.
+        let second = (now + NANOS_PER_SEC / 10).next_multiple_of(NANOS_PER_SEC);
+        shared.begin.store(if matches!(align, Align::Second(_)) { second } else { now }, Relaxed);
+    }
+    shared.together.wait();
+    let offset = match align {
+        Align::Spread(ns) => ns * number as u64,
+        Align::Second(ns) => ns,
+    };
+    shared.begin.load(Relaxed) + offset
+}
+
+struct Loop<'a> {
+    plan: &'a Plan,
+    shared: &'a Shared,
+    number: usize,
+    smi: Option<Smi>,
+}
+
+impl Loop<'_> {
+    /// Sleeps and counts until the end. From here on nothing is allocated.
+    fn run(mut self, begin: u64) -> Result<(), LatencyError> {
+        let Plan { clock, sleep, loops, .. } = *self.plan;
+        let interval = self.plan.threads[self.number].interval_ns;
+        let counts = &self.shared.threads[self.number];
+        let end = self.plan.duration.map_or(u64::MAX, |duration| begin + duration.as_nanos() as u64);
+        let mut due = begin + interval;
+        let timer = match sleep {
+            Sleep::Timer { absolute } => {
+                let first = if absolute { due } else { interval };
+                Some(Timer::start(clock, absolute, first, interval)?)
+            }
+            _ => None,
+        };
+        while !self.shared.stop.load(Relaxed) {
+            let mut missed = 0;
+            match &timer {
+                Some(timer) => missed = timer.wait(),
+                None => match self.sleep(due, interval) {
+                    Ok(wanted) => due = wanted,
+                    Err(Errno::INTR) => continue,
+                    Err(error) => return Err(LatencyError::system("sleep")(error)),
+                },
+            }
+            let now = clock.now();
+            if timer.is_some() && self.shared.stop.load(Relaxed) {
+                break; // the signal may not have been the timer's
+            }
+            let latency = now.saturating_sub(due);
+            let smi = self.smi.as_mut().map_or(0, Smi::since);
+            self.look(latency, counts.cycles());
+            counts.add(latency, smi);
+            if now >= end {
+                self.shared.stop.store(true, Relaxed);
+            }
+            due += interval * (1 + missed);
+            if due < now {
+                // Wake-ups that are past already are left out.
+                due += (now - due).div_ceil(interval) * interval;
+            }
+            if loops == Some(counts.cycles()) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sleeps once, and returns for which time it did.
+    fn sleep(&self, due: u64, interval: u64) -> Result<u64, Errno> {
+        let clock = self.plan.clock;
+        let relative = |slept| match slept {
+            NanosleepRelativeResult::Ok => Ok(()),
+            NanosleepRelativeResult::Interrupted(_) => Err(Errno::INTR),
+            NanosleepRelativeResult::Err(error) => Err(error),
+        };
+        let relative_to = |sleep: &dyn Fn() -> NanosleepRelativeResult| {
+            let from = clock.now();
+            relative(sleep()).map(|()| from + interval)
+        };
+        match self.plan.sleep {
+            Sleep::Relative => relative_to(&|| clock_nanosleep_relative(clock.id(), &timespec(interval))),
+            Sleep::Nanosleep => relative_to(&|| nanosleep(&timespec(interval))),
+            Sleep::Absolute | Sleep::Timer { .. } => {
+                clock_nanosleep_absolute(clock.id(), &timespec(due)).map(|()| due)
+            }
+        }
+    }
+
+    /// Takes note of a late wake-up.
+    fn look(&self, latency: u64, cycle: u64) {
+        let above = |limit: Option<u64>| limit.is_some_and(|limit| latency / self.plan.unit_ns > limit);
+        let (late, breaks) = (above(self.plan.late_above), above(self.plan.break_above));
+        if !late && !breaks {
+            return;
+        }
+        let woke_ns = now_ns();
+        self.shared.lates.add(Late {
+            thread: self.number,
+            cycle,
+            due_ns: woke_ns - latency.min(woke_ns),
+            woke_ns,
+        });
+        if breaks {
+            let first = self.shared.broken_by.compare_exchange(0, self.number + 1, Relaxed, Relaxed).is_ok();
+            if first {
+                self.shared.stop.store(true, Relaxed);
+            }
+        }
+        self.shared.ring();
+    }
+}

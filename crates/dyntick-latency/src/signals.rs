@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Signals: those to this program are read from a file, one is for waking measuring threads.
+
+use crate::LatencyError;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// What users and timeouts end a program with, and what asks for its status.
+const KEPT: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1];
+
+/// Ends a measuring thread's sleep, and is the signal of its timer.
+pub(crate) const WAKE: i32 = libc::SIGALRM;
+
+/// While this lives those signals are read from it and do nothing else, in this thread and those that
+/// it starts.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    file: OwnedFd,
+    before: libc::sigset_t,
+}
+
+impl Signals {
+    pub fn keep() -> Result<Self, LatencyError> {
+        let failed = |what| LatencyError::System(what, io::Error::last_os_error());
+        // SAFETY: the structures live across the calls; `ignore` does nothing, which a handler may.
+        unsafe {
+            let set = set_of(&KEPT);
+            let mut before = MaybeUninit::uninit();
+            if libc::pthread_sigmask(libc::SIG_BLOCK, &set, before.as_mut_ptr()) != 0 {
+                return Err(failed("block signals"));
+            }
+            let before = before.assume_init();
+            let file = libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+            if file < 0 {
+                return Err(failed("read signals"));
+            }
+            let mut wake: libc::sigaction = std::mem::zeroed();
+            wake.sa_sigaction = ignore as extern "C" fn(libc::c_int) as libc::sighandler_t;
+            libc::sigaction(WAKE, &wake, std::ptr::null_mut());
+            Ok(Self { file: OwnedFd::from_raw_fd(file), before })
+        }
+    }
+
+    /// The next one that came.
+    pub fn next(&self) -> Option<i32> {
+        let mut one = MaybeUninit::<libc::signalfd_siginfo>::uninit();
+        let size = size_of::<libc::signalfd_siginfo>();
+        // SAFETY: the kernel writes at most that many bytes, and a whole structure if anything.
+        unsafe {
+            let read = libc::read(self.file.as_raw_fd(), one.as_mut_ptr().cast(), size);
+            (read == size as isize).then(|| one.assume_init().ssi_signo as i32)
+        }
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        // SAFETY: the mask that the kernel gave.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut());
+        }
+    }
+}
+
+extern "C" fn ignore(_: libc::c_int) {}
+
+/// A set of signals.
+pub(crate) fn set_of(signals: &[i32]) -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: emptied before it is used.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        signals.iter().for_each(|signal| _ = libc::sigaddset(set.as_mut_ptr(), *signal));
+        set.assume_init()
+    }
+}
+
+/// Ends the sleep of a thread of this process.
+pub(crate) fn wake(tid: i32) {
+    // SAFETY: a system call; a thread that has ended is not found.
+    unsafe {
+        libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, WAKE);
+    }
+}

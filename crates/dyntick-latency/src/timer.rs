@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A POSIX timer that signals the thread that made it.
+
+use crate::clock::timespec;
+use crate::signals::{WAKE, set_of};
+use crate::{Clock, LatencyError};
+use std::io;
+use std::mem::MaybeUninit;
+
+/// The timer of this thread, which from now on waits for its signal.
+#[derive(Debug)]
+pub(crate) struct Timer {
+    timer: libc::timer_t,
+    signal: libc::sigset_t,
+}
+
+impl Timer {
+    /// Expires at `first_ns` of the clock, or so much from now, and every `interval_ns` after.
+    pub fn start(
+        clock: Clock,
+        absolute: bool,
+        first_ns: u64,
+        interval_ns: u64,
+    ) -> Result<Self, LatencyError> {
+        let failed = || LatencyError::System("make a POSIX timer", io::Error::last_os_error());
+        let time = |ns| {
+            let time = timespec(ns);
+            libc::timespec { tv_sec: time.tv_sec, tv_nsec: time.tv_nsec }
+        };
+        let (id, flags) = match clock {
+            Clock::Monotonic => (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME),
+            Clock::Realtime => (libc::CLOCK_REALTIME, libc::TIMER_ABSTIME),
+        };
+        let signal = set_of(&[WAKE]);
+        // SAFETY: the structures live across the calls, and the timer is one that was made.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_BLOCK, &signal, std::ptr::null_mut());
+            let mut event: libc::sigevent = std::mem::zeroed();
+            event.sigev_notify = libc::SIGEV_THREAD_ID;
+            event.sigev_signo = WAKE;
+            event.sigev_notify_thread_id = libc::gettid();
+            let mut timer = MaybeUninit::uninit();
+            if libc::timer_create(id, &mut event, timer.as_mut_ptr()) != 0 {
+                return Err(failed());
+            }
+            let made = Self { timer: timer.assume_init(), signal };
+            let times = libc::itimerspec { it_value: time(first_ns), it_interval: time(interval_ns) };
+            match libc::timer_settime(
+                made.timer,
+                if absolute { flags } else { 0 },
+                &times,
+                std::ptr::null_mut(),
+            ) {
+                0 => Ok(made),
+                _ => Err(failed()),
+            }
+        }
+    }
+
+    /// Waits for it, and returns how many expiries were missed.
+    pub fn wait(&self) -> u64 {
+        // SAFETY: a set and a timer that were made.
+        unsafe {
+            let mut signal = 0;
+            libc::sigwait(&self.signal, &mut signal);
+            libc::timer_getoverrun(self.timer).max(0) as u64
+        }
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        // SAFETY: a timer that was made, deleted once.
+        unsafe {
+            libc::timer_delete(self.timer);
+        }
+    }
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What may be said to `latency`: cyclictest's options (rt-tests 2.4) by their letters and names, and a few
+//! of our own.
+
+use clap::Args;
+use std::path::PathBuf;
+
+const OURS: &str = "Late wake-ups";
+const PLACES: &str = "Threads and CPUs";
+const TIMES: &str = "Clock and time";
+const OUTPUT: &str = "Output";
+const MACHINE: &str = "Machine";
+
+/// What may be said to `latency`.
+#[derive(Args, Debug, Default)]
+#[command(disable_help_flag = true, infer_long_args = true, args_override_self = true)]
+#[command(
+    after_help = "The options are cyclictest's and mean the same. -C and the group 'Late wake-ups' are dyntick's."
+)]
+pub struct Arguments {
+    /// Print this help
+    #[arg(long, action = clap::ArgAction::Help)]
+    pub help: Option<bool>,
+
+    /// Tell why wake-ups later than this were late, from the kernel's trace: us, or ns with --nsecs
+    #[arg(long, alias = "threshold", value_name = "USEC", help_heading = OURS)]
+    pub why: Option<u64>,
+    /// Tell it of so many of them
+    #[arg(long, value_name = "N", default_value_t = 10, help_heading = OURS)]
+    pub why_max: usize,
+    /// End at the first latency above this, and tell why: us, or ns with --nsecs
+    #[arg(short, long, value_name = "USEC", help_heading = OURS)]
+    pub breaktrace: Option<u64>,
+    /// With -b: write a mark into the machine's own trace and stop that; dyntick does not trace then
+    #[arg(long, help_heading = OURS)]
+    pub tracemark: bool,
+    /// List all latencies above this with their times: us, or ns with --nsecs
+    #[arg(long, value_name = "USEC", help_heading = OURS)]
+    pub spike: Option<u64>,
+    /// List so many of them
+    #[arg(long, value_name = "N", default_value_t = 1024, help_heading = OURS)]
+    pub spike_nodes: usize,
+
+    /// Measure each of these CPUs, as 1-3,8: the same as --affinity=CPUS --threads
+    #[arg(short = 'C', long = "cpus", value_name = "CPUS", help_heading = PLACES)]
+    pub cpus: Option<String>,
+    /// Run the threads on these CPUs in turn, as 1-3,8 or !0; on all without a value
+    #[arg(short, long, value_name = "CPUS", num_args = 0..=1, default_missing_value = "all", help_heading = PLACES)]
+    pub affinity: Option<String>,
+    /// Number of threads; without a value one for each CPU
+    #[arg(short, long, value_name = "N", num_args = 0..=1, default_missing_value = "0", help_heading = PLACES)]
+    pub threads: Option<usize>,
+    /// One thread on each CPU, as with -a -t
+    #[arg(short = 'S', long, help_heading = PLACES)]
+    pub smp: bool,
+    /// Where dyntick's other threads run [default: the CPUs that are not measured]
+    #[arg(long, value_name = "CPUS", help_heading = PLACES)]
+    pub mainaffinity: Option<String>,
+    /// Real-time priority of the threads, 1 to 99; SCHED_FIFO unless --policy says otherwise
+    #[arg(short, long = "priority", alias = "prio", value_name = "PRIO", value_parser = clap::value_parser!(u32).range(0..=99), help_heading = PLACES)]
+    pub priority: Option<u32>,
+    /// Each thread's priority is one below that of the one before
+    #[arg(long, help_heading = PLACES)]
+    pub priospread: bool,
+    /// Scheduling policy
+    #[arg(long, value_name = "NAME", ignore_case = true, help_heading = PLACES)]
+    pub policy: Option<PolicyName>,
+    /// Fail if the memory cannot be locked; it is locked anyway where that is allowed
+    #[arg(short, long, help_heading = PLACES)]
+    pub mlockall: bool,
+
+    /// Interval of the first thread, us
+    #[arg(short, long, value_name = "USEC", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=3_600_000_000), help_heading = TIMES)]
+    pub interval: u64,
+    /// How much longer each thread's interval is, us; 0 with a histogram [default: 500]
+    #[arg(short, long, value_name = "USEC", value_parser = clap::value_parser!(u64).range(0..=3_600_000_000), help_heading = TIMES)]
+    pub distance: Option<u64>,
+    /// Number of wake-ups; without end if 0
+    #[arg(short, long, value_name = "N", default_value_t = 0, help_heading = TIMES)]
+    pub loops: u64,
+    /// How long, s; or with a suffix m, h or d
+    #[arg(short = 'D', long, value_name = "TIME", value_parser = duration, help_heading = TIMES)]
+    pub duration: Option<u64>,
+    /// 0: CLOCK_MONOTONIC, 1: CLOCK_REALTIME
+    #[arg(short, long, value_name = "CLOCK", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=1), help_heading = TIMES)]
+    pub clock: u8,
+    /// Begin all threads at the same time, each so many us after the one before
+    #[arg(short = 'A', long, value_name = "USEC", num_args = 0..=1, default_missing_value = "0", help_heading = TIMES)]
+    pub aligned: Option<u64>,
+    /// Begin all threads so many us after a full second
+    #[arg(long, value_name = "USEC", num_args = 0..=1, default_missing_value = "0", conflicts_with = "aligned", help_heading = TIMES)]
+    pub secaligned: Option<u64>,
+    /// Sleep for a time instead of until a time
+    #[arg(short, long, help_heading = TIMES)]
+    pub relative: bool,
+    /// Sleep by nanosleep
+    #[arg(short, long, help_heading = TIMES)]
+    pub system: bool,
+    /// Sleep by POSIX timers
+    #[arg(short = 'x', long = "posix_timers", conflicts_with = "system", help_heading = TIMES)]
+    pub posix_timers: bool,
+    /// Sleep by clock_nanosleep, as is usual
+    #[arg(short, long, hide = true)]
+    pub nanosleep: bool,
+    /// Tell the clock's resolution
+    #[arg(short = 'R', long, help_heading = TIMES)]
+    pub resolution: bool,
+
+    /// Print a histogram of latencies below this, in steps of 1: us, or ns with --nsecs
+    #[arg(short = 'h', long, value_name = "USEC", help_heading = OUTPUT)]
+    pub histogram: Option<usize>,
+    /// The same with a column for all threads together
+    #[arg(short = 'H', long, value_name = "USEC", help_heading = OUTPUT)]
+    pub histofall: Option<usize>,
+    /// Write the histogram into this file
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub histfile: Option<PathBuf>,
+    /// Write the results into this file as JSON; '-' for standard output
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub json: Option<PathBuf>,
+    /// Latencies in ns
+    #[arg(short = 'N', long, help_heading = OUTPUT)]
+    pub nsecs: bool,
+    /// Print a summary at the end only
+    #[arg(short, long, help_heading = OUTPUT)]
+    pub quiet: bool,
+    /// Print each latency, as thread:wake-up:latency
+    #[arg(short, long, help_heading = OUTPUT)]
+    pub verbose: bool,
+    /// With -v: print the largest of each N latencies only
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), help_heading = OUTPUT)]
+    pub oscope: u64,
+    /// Print anew only after a new maximum
+    #[arg(short = 'M', long = "refresh_on_max", help_heading = OUTPUT)]
+    pub refresh_on_max: bool,
+    /// Do not buffer the output, which it never is
+    #[arg(short, long, help_heading = OUTPUT)]
+    pub unbuffered: bool,
+    /// With -R: print every reading of the clock
+    #[arg(long = "dbg_cyclictest", help_heading = OUTPUT)]
+    pub dbg_cyclictest: bool,
+    /// Refused: there is no named pipe; SIGUSR1 prints the figures so far on standard error
+    #[arg(short = 'F', long, value_name = "PATH", help_heading = OUTPUT)]
+    pub fifo: Option<PathBuf>,
+
+    /// Allow idle states that take so long to leave, us (/dev/cpu_dma_latency)
+    #[arg(long, value_name = "USEC", default_value_t = 0, allow_negative_numbers = true, help_heading = MACHINE)]
+    pub latency: i32,
+    /// Allow all idle states, to save the battery
+    #[arg(long, help_heading = MACHINE)]
+    pub laptop: bool,
+    /// Measure the machine as it is: allow all idle states
+    #[arg(long, help_heading = MACHINE)]
+    pub default_system: bool,
+    /// Count system management interrupts
+    #[arg(long, help_heading = MACHINE)]
+    pub smi: bool,
+}
+
+/// The policies by cyclictest's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum PolicyName {
+    Other,
+    Normal,
+    Batch,
+    Idle,
+    Fifo,
+    Rr,
+}
+
+fn duration(text: &str) -> Result<u64, String> {
+    let (number, factor) = match text.as_bytes().last() {
+        Some(b's') => (&text[..text.len() - 1], 1),
+        Some(b'm') => (&text[..text.len() - 1], 60),
+        Some(b'h') => (&text[..text.len() - 1], 3600),
+        Some(b'd') => (&text[..text.len() - 1], 86400),
+        _ => (text, 1),
+    };
+    let seconds = number.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
+    // So that no sum of times overflows: 292 years of ns fit.
+    let possible = seconds.filter(|seconds| (1..=100 * 365 * 86400).contains(seconds));
+    possible
+        .ok_or_else(|| "a duration is a whole number of seconds, or has a suffix m, h or d, as 2h".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn parse(line: &str) -> Result<Arguments, clap::Error> {
+        Program::try_parse_from(["latency"].into_iter().chain(line.split_ascii_whitespace()))
+            .map(|p| p.arguments)
+    }
+
+    /// Every option of `cyclictest --help` and of its manual page.
+    const ALL: &str = "-a | -a 2 | -a3-5,0 -t5 | --affinity=!1 | --affinity 1 | -A 100 | -A | --aligned=100 | --align=3 | \
+        -b 50 | --breaktrace=50 | -c 1 | --clock=0 | --default-system | -d 0 | --distance=5 | -D 10 | -D 2h | \
+        --duration=1d | -h 100 | --histogram=100 | -H 100 | --histofall=100 | --histfile=x | -i 200 | \
+        --interval=200 | --json=x | --laptop | --latency=5 | -l 7 | --loops=7 | --mainaffinity=0 | --mainaffinity 0 | \
+        -m | --mlockall | -M | --refresh_on_max | -N | --nsecs | -v -o 2 | --oscope=2 | -p 95 | --prio=95 | \
+        --priority 95 | --policy=fifo | --policy=RR | --policy normal | --priospread | -q | --quiet | -r | --relative | \
+        -R | --resolution | --secaligned | --secaligned 100 | -s | --system | -S | --smp | --spike=100 | \
+        --spike-nodes=9 | --smi | -t | -t 4 | -t4 | --threads=4 | --threads | --tracemark | -u | --unbuffered | -v | \
+        --verbose | --dbg_cyclictest | -x | --posix_timers | -Smp95 -i200 -h400 -q | \
+        --priority 95 --nsecs --histofall 40000 --smi --duration 7200 --affinity 1-15,33-47 --threads 30 --mainaffinity 0";
+
+    #[test]
+    fn cyclictests_options_are_taken() {
+        for line in ALL.split('|') {
+            parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        }
+    }
+
+    #[test]
+    fn values_are_optional_as_there() {
+        let arguments = parse("-a 3-5,0 -t 5 -p95").unwrap();
+        assert_eq!(
+            (arguments.affinity.as_deref(), arguments.threads, arguments.priority),
+            (Some("3-5,0"), Some(5), Some(95))
+        );
+        let arguments = parse("-a -t -A").unwrap();
+        assert_eq!(
+            (arguments.affinity.as_deref(), arguments.threads, arguments.aligned),
+            (Some("all"), Some(0), Some(0))
+        );
+        assert_eq!(parse("-D 2m").unwrap().duration, Some(120));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for line in [
+            "-c 2",
+            "-p 100",
+            "-i 0",
+            "-D 2y",
+            "-D 0",
+            "--policy deadline",
+            "-o 0",
+            "-x -s",
+            "-A --secaligned",
+            "surplus",
+            "-D 99999999999d",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+}

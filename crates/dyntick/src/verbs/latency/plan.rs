@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From arguments to what is measured, with what cyclictest makes of values that were not given.
+
+use super::arguments::{Arguments, PolicyName};
+use anyhow::{Context, Result, bail};
+use dyntick_latency::{Align, Clock, Plan, Policy, Sleep, ThreadPlan};
+use dyntick_model::CpuList;
+use std::time::Duration;
+
+/// As rt-tests: `HIST_MAX`.
+const MOST_BINS: usize = 1_000_000;
+/// As rt-tests: `DEFAULT_DISTANCE`, us.
+const DISTANCE: u64 = 500;
+
+/// What is to be measured, and what to say about it first.
+#[derive(Debug)]
+pub struct Planned {
+    pub plan: Plan,
+    pub warnings: Vec<String>,
+    /// The CPUs that were asked for, where some were.
+    pub affinity: Option<CpuList>,
+}
+
+/// Makes the plan, for a process that may use the CPUs `allowed`.
+pub fn plan(arguments: &Arguments, allowed: &CpuList) -> Result<Planned> {
+    if let Some(path) = &arguments.fifo {
+        bail!(
+            "--fifo={} is not supported: dyntick makes no named pipe; kill -USR1 prints the figures so far on \
+             standard error, and --json writes them into a file at the end",
+            path.display()
+        );
+    }
+    let mut warnings = Vec::new();
+    let mut warn = |condition: bool, text: &str| {
+        if condition {
+            warnings.push(text.to_owned());
+        }
+    };
+    let bins = arguments.histofall.or(arguments.histogram).unwrap_or(0);
+    let set_but_smp = arguments.affinity.as_ref().or(arguments.cpus.as_ref()).is_some() && arguments.smp;
+    warn(set_but_smp, "--affinity is ignored with --smp, which measures all CPUs");
+    warn(
+        arguments.threads.is_some() && arguments.smp,
+        "--threads is ignored with --smp: one thread on each CPU",
+    );
+    warn(
+        bins > 0 && arguments.distance.is_some(),
+        "--distance is ignored: with a histogram all threads have the same interval",
+    );
+    warn(bins > MOST_BINS, "the histogram ends at 1000000, as cyclictest's");
+    warn(
+        arguments.tracemark && arguments.breaktrace.is_none(),
+        "--tracemark does nothing without --breaktrace",
+    );
+    if arguments.oscope > 1 && !arguments.verbose {
+        bail!("--oscope thins out what --verbose prints: add -v");
+    }
+
+    let (affinity, count) = placement(arguments, allowed)?;
+    let (policy, mut priority) = policy(arguments, count, &mut warnings);
+    let cpus: Vec<u32> = affinity.as_ref().unwrap_or(allowed).iter().collect();
+    let distance = if bins > 0 { 0 } else { arguments.distance.unwrap_or(DISTANCE) };
+    let threads = (0..count).map(|number| {
+        let own = priority;
+        priority = if arguments.priospread { priority.saturating_sub(1).max(1) } else { priority };
+        let interval_us = arguments.interval + distance * number as u64;
+        ThreadPlan { cpu: Some(cpus[number % cpus.len()]), priority: own, interval_ns: interval_us * 1000 }
+    });
+    let mut plan = Plan::of(threads.collect());
+    plan.policy = policy;
+    plan.clock = if arguments.clock == 0 { Clock::Monotonic } else { Clock::Realtime };
+    plan.sleep = sleep(arguments);
+    plan.loops = Some(arguments.loops).filter(|loops| *loops > 0);
+    plan.duration = arguments.duration.map(Duration::from_secs);
+    let spread = arguments.aligned.map(|us| Align::Spread(us * 1000));
+    plan.align = spread.or(arguments.secaligned.map(|us| Align::Second(us * 1000)));
+    plan.unit_ns = if arguments.nsecs { 1 } else { 1000 };
+    plan.bins = bins.min(MOST_BINS);
+    plan.values = arguments.verbose;
+    plan.smi = arguments.smi;
+    plan.lock = arguments.mlockall;
+    plan.break_above = arguments.breaktrace.filter(|limit| *limit > 0);
+    plan.home = home(arguments, allowed, &plan.measured())?;
+    Ok(Planned { plan, warnings, affinity })
+}
+
+fn sleep(arguments: &Arguments) -> Sleep {
+    match (arguments.posix_timers, arguments.system, arguments.relative) {
+        (true, _, relative) => Sleep::Timer { absolute: !relative },
+        (_, true, _) => Sleep::Nanosleep,
+        (_, _, true) => Sleep::Relative,
+        _ => Sleep::Absolute,
+    }
+}
+
+/// The CPUs that were asked for and the number of threads.
+fn placement(arguments: &Arguments, allowed: &CpuList) -> Result<(Option<CpuList>, usize)> {
+    if arguments.smp {
+        return Ok((None, allowed.len()));
+    }
+    let (text, option) = match (&arguments.cpus, &arguments.affinity) {
+        (Some(_), Some(_)) => bail!("-C and --affinity both name CPUs: give one of them"),
+        (Some(text), None) => (Some(text), "-C"),
+        (None, text) => (text.as_ref(), "--affinity"),
+    };
+    let affinity = text.filter(|text| *text != "all").map(|text| cpus(option, text, allowed)).transpose()?;
+    let all = affinity.as_ref().unwrap_or(allowed).len();
+    let count = match arguments.threads {
+        None if arguments.cpus.is_some() => all,
+        None => 1,
+        Some(0) => all,
+        Some(count) => count,
+    };
+    Ok((affinity, count))
+}
+
+/// A list as `1-3,8`, or `!0` for all but that one.
+fn cpus(option: &str, text: &str, allowed: &CpuList) -> Result<CpuList> {
+    let (negated, list) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
+    if list.contains('+') {
+        bail!(
+            "{option} {text}: CPUs counted from the first that is allowed ('+') are not supported: name them, as 1-3,8"
+        );
+    }
+    let list: CpuList = match list {
+        "all" => allowed.clone(),
+        list => list.parse().with_context(|| format!("{option} {text}"))?,
+    };
+    let chosen = if negated { allowed.difference(&list) } else { list };
+    let missing = chosen.difference(allowed);
+    if !missing.is_empty() {
+        bail!(
+            "{option} {text}: CPU {missing} is not online or not allowed for this process, which may use {allowed}"
+        );
+    }
+    if chosen.is_empty() {
+        bail!("{option} {text} leaves no CPU of {allowed}");
+    }
+    Ok(chosen)
+}
+
+/// The policy and the priority of the first thread.
+fn policy(arguments: &Arguments, count: usize, warnings: &mut Vec<String>) -> (Policy, u32) {
+    let named = match arguments.policy {
+        Some(PolicyName::Fifo) => Policy::Fifo,
+        Some(PolicyName::Rr) => Policy::RoundRobin,
+        Some(PolicyName::Batch) => Policy::Batch,
+        Some(PolicyName::Idle) => Policy::Idle,
+        Some(PolicyName::Other | PolicyName::Normal) | None => Policy::Other,
+    };
+    let mut priority = arguments.priority.unwrap_or(0);
+    if priority == 0 && (arguments.priospread || named.is_real_time()) {
+        priority = (count as u32 + 1).min(99);
+        warnings.push(format!("the real-time priority is {priority}, as --priority gives none"));
+    }
+    if priority == 0 || named.is_real_time() {
+        return (named, priority);
+    }
+    if arguments.policy.is_some() {
+        warnings.push(format!("policy {} has no priority: the policy is SCHED_FIFO", named.name()));
+    }
+    (Policy::Fifo, priority)
+}
+
+/// Where this program's other threads run: off the measured CPUs, if there are others.
+fn home(arguments: &Arguments, allowed: &CpuList, measured: &CpuList) -> Result<CpuList> {
+    match &arguments.mainaffinity {
+        Some(text) => cpus("--mainaffinity", text, allowed),
+        None => Ok(allowed.difference(measured)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowed() -> CpuList {
+        "0-3".parse().unwrap()
+    }
+
+    fn of(change: impl FnOnce(&mut Arguments)) -> Result<Planned> {
+        let mut arguments = Arguments { interval: 1000, oscope: 1, ..Arguments::default() };
+        change(&mut arguments);
+        plan(&arguments, &allowed())
+    }
+
+    fn shape(planned: &Planned) -> Vec<(u32, u32, u64)> {
+        planned.plan.threads.iter().map(|t| (t.cpu.unwrap(), t.priority, t.interval_ns / 1000)).collect()
+    }
+
+    #[test]
+    fn threads_as_cyclictest_places_them() {
+        let one = of(|_| {}).unwrap();
+        assert_eq!((shape(&one), one.plan.policy), (vec![(0, 0, 1000)], Policy::Other));
+        let five =
+            of(|a| (a.affinity, a.threads, a.priority) = (Some("2-3,0".into()), Some(5), Some(95))).unwrap();
+        let expected = [(0, 95, 1000), (2, 95, 1500), (3, 95, 2000), (0, 95, 2500), (2, 95, 3000)];
+        assert_eq!((shape(&five), five.plan.policy), (expected.to_vec(), Policy::Fifo));
+        assert_eq!(five.plan.home.to_string(), "1");
+        let spread =
+            of(|a| (a.cpus, a.priospread, a.histogram) = (Some("1-2".into()), true, Some(9))).unwrap();
+        assert_eq!(shape(&spread), [(1, 3, 1000), (2, 2, 1000)]);
+        let all = of(|a| (a.smp, a.policy) = (true, Some(PolicyName::Rr))).unwrap();
+        assert_eq!((shape(&all).len(), shape(&all)[3].1, all.plan.policy), (4, 5, Policy::RoundRobin));
+        assert!(all.plan.home.is_empty(), "no CPU is left");
+    }
+
+    #[test]
+    fn what_is_ignored_is_said() {
+        let planned = of(|a| (a.smp, a.threads, a.affinity) = (true, Some(2), Some("1".into()))).unwrap();
+        assert_eq!(planned.warnings.len(), 2);
+        let planned = of(|a| (a.policy, a.priority) = (Some(PolicyName::Batch), Some(5))).unwrap();
+        assert_eq!((planned.plan.policy, planned.warnings.len()), (Policy::Fifo, 1));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_the_reason() {
+        let refused = |change: fn(&mut Arguments)| of(change).unwrap_err().to_string();
+        assert!(refused(|a| a.affinity = Some("7".into())).contains("CPU 7 is not online"));
+        assert!(refused(|a| a.affinity = Some("!0-3".into())).contains("leaves no CPU"));
+        assert!(refused(|a| a.affinity = Some("+1".into())).contains("not supported"));
+        assert!(refused(|a| a.fifo = Some("x".into())).contains("--fifo=x is not supported"));
+        assert!(refused(|a| a.oscope = 2).contains("add -v"));
+        assert!(refused(|a| (a.affinity, a.cpus) = (Some("1".into()), Some("1".into()))).contains("both"));
+    }
+}
