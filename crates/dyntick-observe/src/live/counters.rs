@@ -150,8 +150,8 @@ impl Counters {
     /// counts of one slot may be one event apart from each other.
     pub fn read(&mut self) -> Snapshot {
         let ns = super::now_ns();
-        let lost = Lost { recursion: self.recursion_misses(), unnamed: 0 };
         let used: Vec<(u32, usize, Slot)> = self.used_slots().collect();
+        let lost = Lost { recursion: self.recursion_misses(), unnamed: 0 };
         self.names.learn(used.iter().map(|(_, _, slot)| slot.key));
         let mut cpus: BTreeMap<u32, BTreeMap<Key, Count>> =
             self.cpus.iter().map(|cpu| (*cpu, BTreeMap::new())).collect();

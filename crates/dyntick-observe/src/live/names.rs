@@ -9,7 +9,8 @@ use std::fs::File;
 
 const KALLSYMS: &str = "/proc/kallsyms";
 
-/// The functions of the tick's timer: until 6.8, and since.
+/// The functions of the tick's timer: until 6.8, and since. Before, the second was that of a tick without
+/// high resolution, so the first one that there is counts.
 const TICK_FUNCTIONS: [&str; 2] = ["tick_sched_timer", "tick_nohz_handler"];
 
 /// Names by address, without its highest byte. Those that have none are kept as their address.
@@ -42,5 +43,5 @@ impl Names {
 /// Where the function of the tick's timer is, if the kernel tells.
 pub fn tick_function() -> Option<u64> {
     let found = File::open(KALLSYMS).and_then(|file| addresses_of(&TICK_FUNCTIONS, file)).ok()?;
-    found.values().next().copied()
+    TICK_FUNCTIONS.iter().find_map(|name| found.get(*name).copied())
 }

@@ -5,6 +5,7 @@ use anyhow::Result;
 use clap::Args;
 use dyntick_lab::agent::probe::{self, Probe};
 use std::process::ExitCode;
+use std::time::Instant;
 
 /// What may be said to `guest-probe`.
 #[derive(Args)]
@@ -17,6 +18,9 @@ pub struct Arguments {
     /// How often
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1000)]
     count: u64,
+    /// Print how long all took, ns of CLOCK_MONOTONIC
+    #[arg(long)]
+    time: bool,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -37,6 +41,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Kind::Ipi => Probe::Ipi,
         Kind::All => Probe::All,
     };
+    let begin = Instant::now();
     probe::run(probe, arguments.cpu, arguments.count)?;
+    if arguments.time {
+        crate::output::line(begin.elapsed().as_nanos())?;
+    }
     Ok(ExitCode::SUCCESS)
 }

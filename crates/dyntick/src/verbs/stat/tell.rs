@@ -7,9 +7,9 @@ use super::rows::{self, Row, Told};
 use crate::causes;
 use dyntick_explain::CauseId;
 use dyntick_model::{KernelVersion, NANOS_PER_SEC};
-use dyntick_observe::live::bucket_end_ns;
+use dyntick_observe::live::{Key, bucket_end_ns};
 use dyntick_report::{Block, Column, Document, Table, numbers};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How it is told.
 pub struct Look {
@@ -277,11 +277,15 @@ fn explained(told: &[Told], kernel: &KernelVersion) -> Vec<(String, String)> {
     }
     let mut by_cause: Vec<_> = by_cause.into_iter().collect();
     by_cause.sort_by_key(|(_, sum)| std::cmp::Reverse(*sum));
-    let words = |(cause, _): (CauseId, _)| {
+    // Why ticks are kept comes first: it is what users ask most.
+    let kept: BTreeSet<_> =
+        told.iter().flat_map(|cpu| &cpu.kept).map(|(dependency, _)| *dependency).collect();
+    let kept = kept.into_iter().filter_map(|dependency| causes::cause(&Key::TickKept { dependency }));
+    let words = |cause: CauseId| {
         let rule = causes::rule(&cause)?;
         let fix = causes::best_fix(rule, kernel);
         let fix = fix.map(|fix| format!(" To remove it: {}.", fix.setting)).unwrap_or_default();
         Some((cause.to_string(), format!("{}.{fix}", rule.title)))
     };
-    by_cause.into_iter().filter_map(words).take(EXPLAINED).collect()
+    kept.chain(by_cause.into_iter().map(|(cause, _)| cause)).filter_map(words).take(EXPLAINED).collect()
 }

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick stat` on the machine at hand and, in guests, against the kernel's own counts and against what
+//! recording the same events costs.
+//!
+//! `DYNTICK` names the binary under test, as in `lab.rs`.
+
+use serde_json::Value;
+use std::process::{Command, Output};
+
+fn dyntick() -> Command {
+    let binary = std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into());
+    Command::new(binary)
+}
+
+fn run(command: &mut Command) -> Output {
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What `stat --json` wrote to a file; none where this machine does not let it count, which is said.
+fn counted(arguments: &[&str]) -> Option<(Value, Output)> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("stat.json");
+    let output = run(dyntick().args(["stat", "--json", "-o"]).arg(&file).args(arguments));
+    let json: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    if json["counted"] == true {
+        return Some((json, output));
+    }
+    eprintln!("skipped: {}", json["missing"]);
+    None
+}
+
+fn rows(cpu: &Value) -> Vec<&Value> {
+    let wholes = cpu["interruptions"].as_array().unwrap();
+    wholes.iter().flat_map(|whole| std::iter::once(whole).chain(whole["parts"].as_array().unwrap())).collect()
+}
+
+fn count(cpu: &Value, name: &str) -> u64 {
+    rows(cpu).iter().filter(|row| row["name"] == name).map(|row| row["count"].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn output_and_status_are_the_commands() {
+    let output = run(dyntick().args(["stat", "-C", "0", "sh", "-c", "echo words; exit 3"]));
+    assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(3), "words\n"));
+    assert!(text(&output.stderr).contains("The command ended with status 3"), "{}", text(&output.stderr));
+    let killed = run(dyntick().args(["stat", "-C", "0", "--", "sh", "-c", "kill -9 $$"]));
+    assert_eq!(killed.status.code(), Some(128 + 9));
+}
+
+#[test]
+fn wrong_input_is_told_before_anything_runs() {
+    for (arguments, words) in [
+        (["-C", "4000", "touch"], "not online"),
+        (["-e", "ghosts", "touch"], "no kind of interruption"),
+        (["-o", "/no/such/folder/file", "touch"], "cannot write /no/such/folder/file"),
+        (["-C", "0", "/no/such/program"], "cannot run '/no/such/program'"),
+    ] {
+        let output = run(dyntick().arg("stat").args(arguments));
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains(words), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn the_command_is_told_from_others() {
+    let busy = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
+    let Some((json, _)) = counted(&["-C", "0", "--pin", "sh", "-c", busy]) else { return };
+    let cpu = &json["cpus"][0];
+    let used = json["ended"]["user_ns"].as_f64().unwrap() + json["ended"]["system_ns"].as_f64().unwrap();
+    let turns = cpu["command_ns"].as_f64().unwrap();
+    // The kernel's own account has a resolution of a tick on some machines.
+    assert!((turns - used).abs() < 0.2 * used + 2e7, "{turns} ns in turns, {used} ns of CPU time");
+    assert!(count(cpu, "tick") > 0, "{cpu:#}");
+}
+
+/// A million events a second over two CPUs, none of them lost. How many a second came is printed: a machine
+/// that does other things gets fewer.
+#[test]
+fn no_event_is_lost() {
+    const EACH: u64 = 1_000_000;
+    let online = std::thread::available_parallelism().map_or(1, usize::from);
+    let cpus = if online > 1 { "0-1" } else { "0" };
+    let own = std::env::var("DYNTICK").unwrap_or_else(|_| env!("CARGO_BIN_EXE_dyntick").into());
+    let probe = |cpu: u32| format!("{own} guest-probe page-fault -C {cpu} -n {EACH}");
+    let both = if online > 1 { format!("{} & {}; wait", probe(0), probe(1)) } else { probe(0) };
+    let Some((json, output)) = counted(&["-C", cpus, "-e", "faults", "sh", "-c", &both]) else { return };
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let mut faults = 0;
+    for cpu in json["cpus"].as_array().unwrap() {
+        let here = count(cpu, "page faults of user code");
+        assert!(here >= EACH, "{here} page faults of {EACH} were counted on a CPU");
+        faults += here;
+    }
+    assert_eq!(json["lost"], serde_json::json!({ "recursion": 0, "unnamed": 0 }));
+    let seconds = json["measured_ns"].as_f64().unwrap() / 1e9;
+    eprintln!("{faults} events, {:.0} a second, none lost", faults as f64 / seconds);
+}
+
+#[test]
+fn without_privileges_it_tells_what_it_can() {
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65534;
+    let mut command = dyntick();
+    command.args(["stat", "--json", "--timeout", "100"]).uid(NOBODY).gid(NOBODY);
+    let Ok(output) = command.output() else {
+        eprintln!("skipped: this user cannot become another one, or the other one may not run dyntick");
+        return;
+    };
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["counted"], false);
+    let missing = json["missing"].as_array().unwrap();
+    assert!(missing.iter().any(|lack| lack["needs"] == "root, or CAP_BPF and CAP_PERFMON"), "{missing:?}");
+    let interrupts = json["cpus"][0]["machine"]["interrupts"].as_object().unwrap();
+    assert!(interrupts.values().any(|count| count.as_u64() > Some(0)), "{json:#}");
+}
+
+/// A guest in virtual time, where each run is like the other, and what it printed.
+fn guest(kernel: &str, append: &str, tools: &[&str], script: &str) -> String {
+    let mut command = dyntick();
+    command.args(["lab", "shell", "--virtual", "--memory", "1G", "--kernel", kernel, "--append", append]);
+    for tool in tools {
+        command.args(["--tool", tool]);
+    }
+    // The end of the session throws away what the serial line has not sent yet.
+    let output =
+        run(command.args(["--", "sh", "-c", &format!("{script}\nstatus=$?; sleep 2; exit $status")]));
+    assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
+    text(&output.stdout).replace('\r', "")
+}
+
+/// On a busy isolated CPU the counts are those of `/proc/interrupts`, which stat reads just before its begin
+/// and just after its end.
+fn counts_are_the_kernels(kernel: &str) {
+    let script = "dyntick stat -C 1 --json -o /tmp/o dyntick guest-probe all -C 1 -n 50 && cat /tmp/o";
+    let printed = guest(kernel, "isolcpus=domain,1 nohz_full=1", &[], script);
+    let json: Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
+    let cpu = &json["cpus"][0];
+    for (row, name) in [
+        ("LOC", "local timer interrupts (LOC)"),
+        ("RES", "reschedule interrupts (RES)"),
+        ("CAL", "function calls from other CPUs (CAL)"),
+        ("IWI", "work queued for interrupt context (IWI)"),
+    ] {
+        let kernels = cpu["machine"]["interrupts"][row].as_u64().unwrap_or(0);
+        let counted = count(cpu, name);
+        assert!(counted <= kernels && kernels <= counted + 1, "{row} on {kernel}, {kernels}: {cpu:#}");
+    }
+    // A timer that is set again before it expired expires once.
+    assert!((40..=50).contains(&count(cpu, "hrtimer timerfd_tmrproc")), "{cpu:#}");
+    assert!(count(cpu, "function calls from other CPUs (CAL)") >= 50);
+    assert!(count(cpu, "page faults of user code") >= 50);
+    assert_eq!(json["lost"], serde_json::json!({ "recursion": 0, "unnamed": 0 }));
+}
+
+#[test]
+fn counts_are_those_of_6_12() {
+    counts_are_the_kernels("debian:6.12");
+}
+
+#[test]
+fn counts_are_those_of_6_1() {
+    counts_are_the_kernels("debian:6.1");
+}
+
+/// The same load with and without a tool, side by side in one guest. Only the CPU under load executes
+/// anything there, and in virtual time an instruction is a nanosecond: what the load takes longer is what
+/// the tool costs it.
+#[test]
+fn counting_costs_a_fifth_of_recording() {
+    const SCRIPT: &str = r#"
+echo 'dyntick guest-probe $1 -C 1 -n $2 --time > /tmp/ns' > /tmp/load
+each() {
+  load="sh /tmp/load $1 $3"; kind=$1 kinds=$2; shift 3
+  $load; $load; echo "$kind none $(cat /tmp/ns)"
+  dyntick stat -C 1 -e $kinds -o /tmp/stat $load; echo "$kind stat $(cat /tmp/ns)"
+  perf record -a -o /tmp/perf "$@" $load >/tmp/log 2>&1; echo "$kind perf $(cat /tmp/ns)"
+  trace-cmd record -o /tmp/trace "$@" $load >/tmp/log 2>&1; echo "$kind trace-cmd $(cat /tmp/ns)"
+}
+each page-fault faults 2000 -e exceptions:page_fault_user -e exceptions:page_fault_kernel
+each timer timers 200 -e irq_vectors:local_timer_entry -e irq_vectors:local_timer_exit \
+  -e timer:hrtimer_expire_entry -e timer:hrtimer_expire_exit -e timer:timer_expire_entry -e timer:timer_expire_exit
+"#;
+    let printed = guest("debian:6.12", "isolcpus=domain,1", &["perf", "trace-cmd"], SCRIPT);
+    let ns = |kind: &str, tool: &str| -> f64 {
+        let begin = format!("{kind} {tool} ");
+        let line = printed.lines().find_map(|line| line.strip_prefix(&begin));
+        line.and_then(|ns| ns.parse().ok()).unwrap_or_else(|| panic!("no {begin}in {printed}"))
+    };
+    for kind in ["page-fault", "timer"] {
+        let cost = |tool: &str| ns(kind, tool) - ns(kind, "none");
+        let (stat, perf, trace) = (cost("stat"), cost("perf"), cost("trace-cmd"));
+        eprintln!(
+            "{kind}: instructions more with stat {stat:.0}, perf record {perf:.0}, trace-cmd record {trace:.0}: \
+             stat costs {:.2} of perf record, {:.2} of trace-cmd record",
+            stat / perf,
+            stat / trace
+        );
+        assert!(stat < perf / 5.0 && stat < trace, "{printed}");
+    }
+}
