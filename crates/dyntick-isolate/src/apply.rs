@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Makes the changes of a plan, each after it stands in the journal.
 
-use crate::change::PARTITION_FILE;
+use crate::change::{FAIR_SERVERS, PARTITION_FILE};
 use crate::journal::{Journal, JournalError, Record};
 use crate::system::{System, TaskId};
 use crate::{Change, PartitionKind, Plan, Step};
@@ -102,13 +102,28 @@ impl<S: System> Applier<'_, S> {
     }
 }
 
+/// 6.12 stops a CPU's fair server when its runtime is written, also one that does not run; that gives a
+/// kernel warning and a wrong account (`kernel/sched/deadline.c: dl_server_stop, task_non_contending`).
+/// It runs while an ordinary task does. One whose runtime is 0 may be written at any time.
+fn write(system: &mut impl System, path: &Path, text: &str) -> io::Result<()> {
+    match fair_server_of(path) {
+        Some(cpu) => system.write_while_busy(cpu, path, text),
+        None => system.write(path, text),
+    }
+}
+
+fn fair_server_of(path: &Path) -> Option<u32> {
+    let cpu = path.strip_prefix(FAIR_SERVERS).ok()?.components().next()?;
+    cpu.as_os_str().to_str()?.strip_prefix("cpu")?.parse().ok()
+}
+
 const GONE: &str = "it has ended";
 
 fn make(system: &mut impl System, change: &Change) -> Result<(), String> {
     match change {
         Change::Setting { path, old, new, format, .. } => match format.same(old, new) {
             true => Ok(()),
-            false => system.write(path, new).map_err(|error| refusal(path, &error)),
+            false => write(system, path, new).map_err(|error| refusal(path, &error)),
         },
         Change::Affinity { tid, start, new, .. } => {
             let id = TaskId { tid: *tid, start: *start };

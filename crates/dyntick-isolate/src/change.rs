@@ -48,6 +48,9 @@ impl Format {
 /// The file of a control group that makes it a cpuset partition.
 pub(crate) const PARTITION_FILE: &str = "cpuset.cpus.partition";
 
+/// The folder of the fair servers' parameters, a folder a CPU.
+pub(crate) const FAIR_SERVERS: &str = "/sys/kernel/debug/sched/fair_server";
+
 /// The kind of a cpuset partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What must be known of a machine to plan, read from it.
 
+use crate::change::FAIR_SERVERS;
 use crate::system::{System, Task};
 use crate::{Format, Subject};
 use dyntick_model::{CpuList, CpuListError};
@@ -155,7 +156,7 @@ impl<S: System> Reader<'_, S> {
         if self.system.read(&folder.join("cpuidle/state0/name")).is_ok() {
             self.add(Subject::IdleStates, folder.join("power/pm_qos_resume_latency_us"), Format::Text);
         }
-        let server = format!("/sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime");
+        let server = format!("{FAIR_SERVERS}/cpu{cpu}/runtime");
         self.add(Subject::FairServer, server, Format::Text);
     }
 }

@@ -7,6 +7,8 @@ use rustix::thread::CpuSet;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 
 /// Names one thread for good: numbers are used again, a number and a start are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -38,6 +40,10 @@ pub trait System {
     fn read(&self, path: &Path) -> io::Result<String>;
     /// Writes to a file that exists, in one go.
     fn write(&mut self, path: &Path, text: &str) -> io::Result<()>;
+    /// Writes to a file while an ordinary task runs on this CPU.
+    fn write_while_busy(&mut self, _cpu: u32, path: &Path, text: &str) -> io::Result<()> {
+        self.write(path, text)
+    }
     /// Makes a folder.
     fn make_folder(&mut self, path: &Path) -> io::Result<()>;
     /// Removes a folder; the kernel removes what is in it.
@@ -64,6 +70,24 @@ impl System for Live {
     fn write(&mut self, path: &Path, text: &str) -> io::Result<()> {
         use std::io::Write;
         std::fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
+    }
+
+    fn write_while_busy(&mut self, cpu: u32, path: &Path, text: &str) -> io::Result<()> {
+        let (runs, end) = (channel(), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let (report, end) = (runs.0, &end);
+            scope.spawn(move || {
+                let here = be_ordinary_on(cpu);
+                let _ = report.send(here);
+                while !end.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+            let here = runs.1.recv().expect("it reports before it ends");
+            let result = here.and_then(|()| self.write(path, text));
+            end.store(true, Ordering::Relaxed);
+            result
+        })
     }
 
     fn make_folder(&mut self, path: &Path) -> io::Result<()> {
@@ -101,6 +125,19 @@ impl System for Live {
         let mut set = CpuSet::new();
         cpus.iter().for_each(|cpu| set.set(cpu as usize));
         Ok(rustix::thread::sched_setaffinity(Pid::from_raw(id.tid), &set)?)
+    }
+}
+
+/// Makes this thread one of the fair class on this CPU.
+fn be_ordinary_on(cpu: u32) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    set.set(cpu as usize);
+    rustix::thread::sched_setaffinity(None, &set)?;
+    let parameter = libc::sched_param { sched_priority: 0 };
+    // SAFETY: a system call on this thread.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &parameter) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
