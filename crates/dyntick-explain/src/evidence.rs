@@ -52,6 +52,9 @@ fn text(kind: &EventKind) -> String {
         SchedWaking { pid, target } => format!("sched_waking pid={pid} target={target}"),
         CpuIdle { state: Some(state) } => format!("cpu_idle state={state}"),
         CpuIdle { state: None } => "cpu_idle exit".to_owned(),
+        MenuPredict { predicted_ns, used_ns, .. } => {
+            format!("menu_predict predicted={predicted_ns} used={used_ns}")
+        }
         CpuIdleMiss { state, below } => format!("cpu_idle_miss state={state} below={below}"),
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One CPU: asleep or awake, its tick, and what it does first after a sleep.
 
-use crate::sleep::{Sleep, Tick, Unfinished, Wake};
+use crate::sleep::{Prediction, Sleep, Tick, Unfinished, Wake};
 use dyntick_model::{Symbol, Vector};
 
 /// The idle task.
@@ -17,6 +17,8 @@ pub(crate) struct Cpu {
     tick: Tick,
     /// The idle task armed the tick's timer within a tick: it goes on ticking if it is left now.
     tick_armed_soon: bool,
+    /// Since the last sleep began.
+    prediction: Option<Prediction>,
     /// When the timer was due whose handler runs.
     pub running_timer_due_ns: Option<u64>,
 }
@@ -26,6 +28,7 @@ struct Asleep {
     entry_ns: u64,
     tick: Tick,
     next_timer_ns: Option<u64>,
+    prediction: Option<Prediction>,
 }
 
 impl Cpu {
@@ -38,19 +41,31 @@ impl Cpu {
             cause_wanted: false,
             tick: Tick::Unknown,
             tick_armed_soon: false,
+            prediction: None,
             running_timer_due_ns: None,
         }
     }
 
     pub fn enter(&mut self, state: usize, now_ns: u64, next_timer_ns: Option<u64>) {
         self.cause(|| Wake::Flag);
-        self.asleep = Some(Asleep { state, entry_ns: now_ns, tick: self.tick, next_timer_ns });
+        let prediction = self.prediction.take();
+        let stopped = prediction.is_some_and(|prediction| prediction.tick_stopped);
+        let tick = if stopped { Tick::Stopped } else { self.tick };
+        self.asleep = Some(Asleep { state, entry_ns: now_ns, tick, next_timer_ns, prediction });
+    }
+
+    /// The governor is about to choose. What it chose last may not have been entered.
+    pub fn predict(&mut self, prediction: Prediction) {
+        self.prediction = Some(prediction);
     }
 
     pub fn leave(&mut self, now_ns: u64) {
-        let Some(Asleep { state, entry_ns, tick, next_timer_ns }) = self.asleep.take() else { return };
+        let Some(Asleep { state, entry_ns, tick, next_timer_ns, prediction }) = self.asleep.take() else {
+            return;
+        };
         let (cpu, wake) = (self.number, Wake::Unknown);
-        self.sleeps.push(Sleep { cpu, state, entry_ns, exit_ns: now_ns, tick, next_timer_ns, wake });
+        let exit_ns = now_ns;
+        self.sleeps.push(Sleep { cpu, state, entry_ns, exit_ns, tick, next_timer_ns, prediction, wake });
         self.cause_wanted = true;
     }
 

@@ -15,7 +15,7 @@ mod timers;
 pub use account::{Account, account};
 pub use energy::{Energy, Joules, energy};
 pub use observe::{Observed, observe};
-pub use sleep::{Sleep, Start, Tick, Unfinished, Wake, Wakeup};
+pub use sleep::{Prediction, Sleep, Start, Tick, Unfinished, Wake, Wakeup};
 pub use state::{Miss, State, States};
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! Cuts the events of all CPUs into sleeps and wake-ups, in one pass.
 
 use crate::cpu::Cpu;
-use crate::sleep::{Sleep, Start, Unfinished, Wakeup};
+use crate::sleep::{Prediction, Sleep, Start, Unfinished, Wakeup};
 use crate::state::Miss;
 use crate::timers::Timers;
 use dyntick_model::{Event, EventKind};
@@ -20,6 +20,10 @@ pub struct Observed {
     /// What the kernel itself told of missed choices: when, CPU, state (`power:cpu_idle_miss`).
     pub told: Vec<(u64, u32, usize, Miss)>,
 }
+
+/// KTIME_MAX stands for a timer that was not looked up, and it less the uptime for none
+/// (`tick_nohz_get_sleep_length`). No timer is set half as far.
+const NO_TIMER_NS: u64 = i64::MAX as u64 / 2;
 
 /// Reads all events, which must be sorted by time. `hz` are the kernel's ticks per second.
 pub fn observe(events: &[Event], hz: u32) -> Observed {
@@ -49,6 +53,11 @@ impl Observer {
                 cpu.enter(*state as usize, now, self.timers.next_of(number));
             }
             EventKind::CpuIdle { state: None } => cpu.leave(now),
+            EventKind::MenuPredict { predicted_ns, used_ns, next_timer_ns, tick_stopped } => {
+                let (predicted_ns, used_ns, tick_stopped) = (*predicted_ns, *used_ns, *tick_stopped);
+                let next_timer_ns = Some(*next_timer_ns).filter(|ns| *ns < NO_TIMER_NS);
+                cpu.predict(Prediction { predicted_ns, used_ns, next_timer_ns, tick_stopped });
+            }
             EventKind::CpuIdleMiss { state, below } => {
                 let miss = if *below { Miss::Below } else { Miss::Above };
                 self.told.push((now, number, *state as usize, miss));

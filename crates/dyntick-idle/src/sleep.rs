@@ -33,6 +33,19 @@ pub enum Wake {
     Unknown,
 }
 
+/// What the menu governor went by when it chose a state (`power:menu_predict` of a patched kernel).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Prediction {
+    /// The idle time that it predicted, ns.
+    pub predicted_ns: u64,
+    /// The time by which it chose, ns, after its rule for a stopped tick.
+    pub used_ns: u64,
+    /// The time to the next timer, ns; none where there was none or it did not look it up.
+    pub next_timer_ns: Option<u64>,
+    /// Whether the tick was stopped already when it chose.
+    pub tick_stopped: bool,
+}
+
 /// A sleep that ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Sleep {
@@ -48,6 +61,8 @@ pub struct Sleep {
     pub tick: Tick,
     /// When the CPU's next hrtimer would expire, at entry, ns; none where none was seen to be armed.
     pub next_timer_ns: Option<u64>,
+    /// What the governor predicted, where its kernel tells.
+    pub prediction: Option<Prediction>,
     /// What ended it.
     pub wake: Wake,
 }

@@ -333,3 +333,29 @@ fn energy_by_hand() {
     assert_eq!((total.low, total.high), (total.value / 2.0, total.value * 2.0));
     assert_eq!(total.watts_over(model.window_ns).value, total.value / 100.0);
 }
+
+#[test]
+fn a_sleep_has_the_prediction_that_it_was_chosen_by() {
+    let predict = |ts, next_timer_ns| {
+        let (predicted_ns, used_ns, tick_stopped) = (500 * US, 10_000 * US, true);
+        event(ts, 1, 0, EventKind::MenuPredict { predicted_ns, used_ns, next_timer_ns, tick_stopped })
+    };
+    // The choice after the second prediction was not entered, and none precedes the third sleep.
+    let events = [
+        predict(1, 10_000 * US),
+        idle(2, 1, Some(3)),
+        idle(9, 1, None),
+        predict(10, 7 * US),
+        predict(11, i64::MAX as u64),
+        idle(12, 1, Some(2)),
+        idle(13, 1, None),
+        idle(14, 1, Some(2)),
+        idle(15, 1, None),
+    ];
+    let timers: Vec<Option<Option<u64>>> = observe(&events, 250)
+        .sleeps
+        .iter()
+        .map(|sleep| sleep.prediction.map(|prediction| prediction.next_timer_ns))
+        .collect();
+    assert_eq!(timers, [Some(Some(10_000 * US)), Some(None), None]);
+}

@@ -179,6 +179,7 @@ pub fn of_idle(idle: &RunIdle, case: &Case) -> Vec<Observation> {
             rows.push(IDLE, &key("resident"), account.resident_ns as f64, "ns");
             rows.count(IDLE, &key("above"), account.above);
             rows.count(IDLE, &key("below"), account.below);
+            rows.push(IDLE, &key("longest"), idle.longest_ns(*cpu, &state.name) as f64, "ns");
         }
         let sum = |of: fn(&Account) -> u64| accounts.iter().map(of).sum::<u64>();
         rows.count(IDLE, "usage", sum(|account| account.usage));

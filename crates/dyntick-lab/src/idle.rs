@@ -38,7 +38,7 @@ pub struct RunIdle {
     pub wakeups: Vec<Wakeup>,
     /// Modelled, of the measured CPUs.
     pub energy: Option<Energy>,
-    /// Modelled, of all CPUs.
+    /// Modelled, of all CPUs, or of the packages that the measured ones are in.
     pub energy_of_all: Option<Energy>,
 }
 
@@ -96,13 +96,22 @@ pub fn of_run(events: &[Event], setting: &Setting<'_>) -> Option<RunIdle> {
         comparisons: comparisons(&states, &observed, cost_ns, setting),
         wakeups: observed.wakeups.iter().filter(in_window).cloned().collect(),
         energy: model(&case.measured_cpus),
-        energy_of_all: case.trace_cpus.is_none().then(|| model(&CpuList::first(case.cpus))).flatten(),
+        energy_of_all: case.trace_cpus.is_none().then(|| model(&package_of(case))).flatten(),
         window: setting.window,
         accounts,
         cost_ns,
         states,
         observed,
     })
+}
+
+/// All CPUs of the packages that the measured ones are in.
+fn package_of(case: &Case) -> CpuList {
+    let measured = |package: &&CpuList| package.iter().any(|cpu| case.measured_cpus.contains(cpu));
+    match case.packages.is_empty() {
+        true => CpuList::first(case.cpus),
+        false => case.packages.iter().filter(measured).flat_map(CpuList::iter).collect(),
+    }
 }
 
 /// The states of the first CPU that has some: all CPUs of a guest have the same. The machine knows their
@@ -200,6 +209,18 @@ impl RunIdle {
             sum.residency.merge(&account.residency);
         }
         sum
+    }
+
+    /// The longest that the CPU stayed in a state at a stretch within the window, ns: of a sleep that had not
+    /// ended when the window closed, what was in it.
+    pub fn longest_ns(&self, cpu: u32, state: &str) -> u64 {
+        let (begin, end) = self.window;
+        let within = |entry: u64, exit: u64| exit.min(end).saturating_sub(entry.max(begin));
+        let is = |of: u32, place: usize| of == cpu && self.states.get(place).is_some_and(|s| s.name == state);
+        let ended = self.observed.sleeps.iter().filter(|sleep| is(sleep.cpu, sleep.state));
+        let open = self.observed.unfinished.iter().filter(|sleep| is(sleep.cpu, sleep.state));
+        let ended = ended.map(|sleep| within(sleep.entry_ns, sleep.exit_ns));
+        ended.chain(open.map(|sleep| within(sleep.entry_ns, end))).max().unwrap_or(0)
     }
 
     /// How long woken tasks waited, ns: those for which this state had to be left, or all.

@@ -53,7 +53,7 @@ pub const OWN_NAME: &str = "dyntick";
 
 /// What the emulator of idle states is told, where the case has a machine.
 pub fn idle_states(case: &Case) -> Option<String> {
-    case.machine.as_ref().map(|machine| emulator::parameters(&machine.idle, case.clock, &case.read))
+    case.machine.as_ref().map(|machine| emulator::parameters(&machine.idle, case))
 }
 
 /// The events that are recorded: the usual ones, those of idle states where there are some, and the case's own.

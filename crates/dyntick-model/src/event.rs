@@ -163,6 +163,9 @@ pub enum EventKind {
     SchedWaking { pid: i32, target: u32 },
     /// `power:cpu_idle`: a state is entered, or left where it is none
     CpuIdle { state: Option<u32> },
+    /// `power:menu_predict` of the patch `menu-predict-event`: what the menu governor predicted (ns), what it
+    /// went by in the end, and the time to the next timer, about `i64::MAX` where there is none or it was not looked up
+    MenuPredict { predicted_ns: u64, used_ns: u64, next_timer_ns: u64, tick_stopped: bool },
     /// `power:cpu_idle_miss`: the sleep that ended would have had a better state
     CpuIdleMiss { state: u32, below: bool },
     /// `sched:sched_migrate_task`: a task that waits or is being woken is moved to another CPU

@@ -15,7 +15,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let quiet = machine.of_target(&machine.isolated);
     let strays = |task: &&crate::Task| {
         let here = !quiet.intersection(&task.allowed).is_empty();
-        !task.kernel && here && !task.allowed.intersection(&machine.housekeeping()).is_empty()
+        !task.kernel && here && !task.allowed.difference(&machine.target).is_empty()
     };
     let found: Vec<_> = machine.tasks.iter().filter(strays).collect();
     if found.is_empty() {
@@ -30,7 +30,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             file: task.file.clone(),
             value: format!("Cpus_allowed_list: {}", task.allowed),
         }))
-        .so("The load balancer moves none of them there, but one that comes there, as by taskset, stays.")
+        .so("They are not moved there by the load balancer, but may be woken or started there.")
         .command(format!("for p in {}; do taskset -pc {} $p; done", tids.join(" "), machine.elsewhere()));
     vec![finding]
 }

@@ -10,6 +10,7 @@ use super::settle::{now, pin};
 use crate::study::Nanos;
 use anyhow::{Context, Result, ensure};
 use dyntick_model::{CpuList, NANOS_PER_SEC};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fmt::Write as _;
 use std::net::UdpSocket;
 use std::str::FromStr;
@@ -38,6 +39,9 @@ pub struct Packets {
     pub count: u32,
     /// Silence after the last one, ns.
     pub silence_ns: u64,
+    /// The receiver waits in ppoll(2) for at most so long at a time, ns, and so has a timer so far away; none
+    /// where it only waits for packets.
+    pub timeout_ns: Option<u64>,
     /// Of the random numbers.
     pub seed: u64,
     /// The sender's CPU.
@@ -139,15 +143,24 @@ fn send(socket: &UdpSocket, packets: Packets) -> Result<()> {
 
 fn receive(socket: &UdpSocket, packets: Packets) -> Result<Vec<u64>> {
     pin(&CpuList::from_iter([packets.to]))?;
+    to_the_nanosecond()?;
     let mut latencies = Vec::with_capacity(packets.count as usize);
     let mut sent = [0; 8];
     for _ in 0..packets.count {
+        packets.timeout_ns.map_or(Ok(()), |ns| wait_in_turns(socket, ns))?;
         let length = socket.recv(&mut sent).context("no packet came")?;
         let received = now();
         ensure!(length == sent.len(), "a packet of {length} bytes");
         latencies.push(received - u64::from_ne_bytes(sent));
     }
     Ok(latencies)
+}
+
+/// Until a packet is there, in waits of at most this long.
+fn wait_in_turns(socket: &UdpSocket, ns: u64) -> Result<()> {
+    let timeout = Timespec { tv_sec: (ns / NANOS_PER_SEC) as i64, tv_nsec: (ns % NANOS_PER_SEC) as i64 };
+    while poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&timeout)).context("ppoll")? == 0 {}
+    Ok(())
 }
 
 /// Ordinary tasks sleep up to 50 us longer than they ask for (`PR_SET_TIMERSLACK`).
@@ -208,7 +221,15 @@ mod tests {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
         sender.connect(socket.local_addr().unwrap()).unwrap();
-        let packets = Packets { gaps: Gaps::Fixed(1000), count: 5, silence_ns: 0, seed: 1, from: 0, to: 0 };
+        let packets = Packets {
+            gaps: Gaps::Fixed(1000),
+            count: 5,
+            silence_ns: 0,
+            timeout_ns: Some(1_000_000),
+            seed: 1,
+            from: 0,
+            to: 0,
+        };
         let receiving = std::thread::spawn(move || receive(&socket, packets));
         send(&sender, packets).unwrap();
         assert_eq!(receiving.join().unwrap().unwrap().len(), 5);

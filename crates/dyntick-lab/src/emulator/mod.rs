@@ -5,7 +5,6 @@
 
 mod headers;
 mod parameters;
-pub mod records;
 
 pub use parameters::{FOLDER, parameters};
 

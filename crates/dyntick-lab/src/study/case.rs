@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
 /// What a case, `[defaults]` and a matrix may set.
-pub const CASE_KEYS: [&str; 24] = [
+pub const CASE_KEYS: [&str; 25] = [
     "kernel",
     "clock",
     "cpus",
@@ -40,6 +40,7 @@ pub const CASE_KEYS: [&str; 24] = [
     "tools",
     "modules",
     "machine",
+    "packages",
     "governor",
     "task",
     "script",
@@ -100,6 +101,7 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
             tools: self.texts("tools"),
             modules: self.texts("modules"),
             machine: self.machine(),
+            packages: self.packages(),
             governor: self.governor(),
             tasks: self.tasks(),
             script: self.script(),
@@ -178,6 +180,18 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
             false => name,
         };
         self.source().try_value("machine", value, machine::find(&place))
+    }
+
+    /// The CPUs of each package, as `0/1-3`.
+    fn packages(&self) -> Vec<CpuList> {
+        let Some(value) = self.get("packages") else { return Vec::new() };
+        let text = self.source().text("packages", value).unwrap_or_default();
+        let lists: Result<Vec<CpuList>, _> = text.split('/').map(str::parse::<CpuList>).collect();
+        lists.unwrap_or_else(|error| {
+            let message = format!("packages: {error}; write the CPUs of each package, as \"0/1-3\"");
+            self.source().problem(value.span().start, message);
+            Vec::new()
+        })
     }
 
     /// The idle governor, by the kernel's name for it.

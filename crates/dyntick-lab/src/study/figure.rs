@@ -176,7 +176,7 @@ fn refuse_of_state(name: &str, key: &str) -> Result<(), String> {
         "wakeup" => quantiles.chain(["min", "max", "mean", "count"]).collect(),
         "cpuidle" => vec!["usage", "time", "above", "below"],
         _ if state.is_none() => vec!["usage", "time", "resident", "above", "below", "misses"],
-        _ => vec!["usage", "time", "resident", "above", "below"],
+        _ => vec!["usage", "time", "resident", "above", "below", "longest"],
     };
     match known.contains(&what) {
         false => Err(unknown(name, what, &known)),

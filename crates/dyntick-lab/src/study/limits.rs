@@ -90,6 +90,9 @@ fn cpus(reader: &CaseReader<'_, '_, '_>, case: &Case) {
     for task in &case.tasks {
         within("task", "a task", &task.cpus);
     }
+    for package in &case.packages {
+        within("packages", "a package", package);
+    }
     if let Some(script) = &case.script {
         within("script", "the script", &script.cpus);
     }

@@ -159,6 +159,9 @@ pub struct Case {
     /// The machine whose idle states the guest has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,
+    /// The CPUs of each package of the machine; all in one where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packages: Vec<CpuList>,
     /// The idle governor; the kernel's own choice where none is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
@@ -200,6 +203,7 @@ impl Case {
             tools: Vec::new(),
             modules: Vec::new(),
             machine: None,
+            packages: Vec::new(),
             governor: None,
             tasks: Vec::new(),
             script: None,

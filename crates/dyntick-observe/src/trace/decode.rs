@@ -270,6 +270,14 @@ fn layout(event: &str) -> Option<(&'static [&'static str], OfFields)> {
             let state = f.number()? as u32;
             Some(CpuIdle { state: (state != PWR_EVENT_EXIT).then_some(state) })
         }),
+        "power:menu_predict" => (&["predicted_ns", "used_ns", "next_timer_ns", "tick_stopped"], |f| {
+            Some(MenuPredict {
+                predicted_ns: f.number()?,
+                used_ns: f.number()?,
+                next_timer_ns: f.number()?,
+                tick_stopped: f.number()? != 0,
+            })
+        }),
         "power:cpu_idle_miss" => (&["state", "below"], |f| {
             Some(CpuIdleMiss { state: f.number()? as u32, below: f.number()? != 0 })
         }),

@@ -25,6 +25,9 @@ pub struct Arguments {
     /// Wait so long after the last packet
     #[arg(long, value_name = "TIME", default_value = "0s")]
     silence: Nanos,
+    /// Have the receiver wait in ppoll(2) for at most so long at a time, so that its CPU has a timer
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<Nanos>,
     /// Of the random gaps
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -32,7 +35,15 @@ pub struct Arguments {
 
 /// Sends them.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let Arguments { gaps, count, from, to, silence, seed } = *arguments;
-    packets::run(Packets { gaps, count, silence_ns: silence.0, seed, from, to })?;
+    let Arguments { gaps, count, from, to, silence, timeout, seed } = *arguments;
+    packets::run(Packets {
+        gaps,
+        count,
+        silence_ns: silence.0,
+        timeout_ns: timeout.map(|ns| ns.0),
+        seed,
+        from,
+        to,
+    })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -132,13 +132,14 @@ fn name_of(run: &Run) -> String {
     format!("{}{}, {}.{}{repetition}", case.name, labels_of(run), version.major, version.minor)
 }
 
-/// What tells a run from the others of its case, as `: stat60`: its labels, but not its kernel's,
-/// which stands beside.
+/// What tells a run from the others of its case, as `: stat60`: its labels, but not that of a
+/// packaged kernel, whose series stands beside.
 fn labels_of(run: &Run) -> String {
     let version = &run.asked.release;
     let series = format!("{}.{}", version.major, version.minor);
     let case = &run.asked.case;
-    let labels: Vec<&str> = case.labels().filter(|label| *label != series && *label != case.kernel).collect();
+    let beside = |label: &str| label == series || (label == case.kernel && case.recipe.is_none());
+    let labels: Vec<&str> = case.labels().filter(|label| !beside(label)).collect();
     if labels.is_empty() { String::new() } else { format!(": {}", labels.join(", ")) }
 }
 
@@ -240,9 +241,10 @@ fn of_threads(run: &Run, figure: &str) -> Option<String> {
     }
 }
 
-/// The case's title with the kernel's series.
+/// The case's title with what tells the run from others of it, and the kernel's series.
 fn title_of_run(run: &Run) -> String {
-    format!("{}, {}.{}", run.asked.case.title, run.asked.release.major, run.asked.release.minor)
+    let version = &run.asked.release;
+    format!("{}{}, {}.{}", run.asked.case.title, labels_of(run), version.major, version.minor)
 }
 
 /// Every cause on the measured CPUs, those that most ticks go back to first.

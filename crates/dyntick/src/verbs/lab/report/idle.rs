@@ -25,6 +25,7 @@ pub fn blocks(runs: &[&Run]) -> Vec<Block> {
         blocks.extend(runs.iter().map(|run| Block::Plot(residencies(run))));
     }
     blocks.push(Block::Table(wakeups(&runs)));
+    blocks.extend(predictions(&runs).map(Block::Table));
     if runs.iter().any(|run| run.idle().energy.is_some()) {
         blocks.push(Block::Table(energy(&runs)));
     }
@@ -176,6 +177,63 @@ fn choices_of(run: &Idling<'_>, names: &[String]) -> Vec<Vec<String>> {
         rows.push(row);
     }
     rows
+}
+
+/// What the menu governor predicted with its tick stopped, by the state that it chose; none where no kernel
+/// tells.
+fn predictions(runs: &[Idling<'_>]) -> Option<Table> {
+    let rows: Vec<Vec<String>> = runs.iter().flat_map(predictions_of).collect();
+    let columns = vec![
+        Column::text("case"),
+        Column::text("chosen"),
+        Column::figure("times", ""),
+        Column::figure("predicted", "median"),
+        Column::figure("next timer", "median"),
+        Column::figure("went by", "median"),
+        Column::figure("was idle", "median"),
+        Column::figure("longest stay", ""),
+    ];
+    let notes = vec![
+        "predicted: the idle time that menu expected; went by: the time by which it chose, after its rule for a \
+         stopped tick; was idle: until the wake-up (power:menu_predict of the patch menu-predict-event)."
+            .to_owned(),
+    ];
+    let caption = "Selections of menu with the tick stopped.".into();
+    (!rows.is_empty()).then_some(Table { caption, columns, rows, notes })
+}
+
+fn predictions_of(run: &Idling<'_>) -> Vec<Vec<String>> {
+    let (idle, measured) = (run.idle(), &run.0.asked.case.measured_cpus);
+    let mut rows = Vec::new();
+    for (place, state) in idle.states.0.iter().enumerate() {
+        let of_state = || idle.choices(measured).map(|(sleep, _)| sleep).filter(|sleep| sleep.state == place);
+        let chosen =
+            || of_state().filter_map(|sleep| sleep.prediction.filter(|p| p.tick_stopped).map(|p| (sleep, p)));
+        let count = chosen().count();
+        if count == 0 {
+            continue;
+        }
+        let median = |values: Histogram| quantile(&values, 0.5);
+        let longest = measured.iter().map(|cpu| idle.longest_ns(cpu, &state.name)).max().unwrap_or(0);
+        rows.push(vec![
+            if rows.is_empty() { run.title() } else { String::new() },
+            state.name.clone(),
+            numbers::count(count as u64),
+            median(chosen().map(|(_, p)| (p.predicted_ns, 1)).collect()),
+            next_timer(chosen().map(|(_, p)| p.next_timer_ns).collect()),
+            median(chosen().map(|(_, p)| (p.used_ns, 1)).collect()),
+            median(chosen().map(|(sleep, _)| (sleep.idle_ns(state), 1)).collect()),
+            numbers::duration(longest as f64),
+        ]);
+    }
+    rows
+}
+
+/// The median, where no timer counts as the farthest.
+fn next_timer(mut timers: Vec<Option<u64>>) -> String {
+    timers.sort_by_key(|timer| timer.unwrap_or(u64::MAX));
+    let median = timers.get(timers.len().saturating_sub(1) / 2).copied().flatten();
+    median.map_or("none".to_owned(), |ns| numbers::duration(ns as f64))
 }
 
 /// How long sleeps lasted, by state.
