@@ -14,25 +14,20 @@
 #include <asm/fixmap.h>
 #include <asm/irq_vectors.h>
 #include <asm/msr-index.h>
-#include <asm/tsc.h>
+#include <asm/msr.h>
 
 #define DIVIDE_BY_1 0xb
 
 static bool x2apic __ro_after_init;
 
-static __always_inline u32 rdmsr_low(u32 number)
+static noinstr u32 lapic_read(u32 reg)
 {
 	u32 low, high;
 
-	asm volatile("rdmsr" : "=a" (low), "=d" (high) : "c" (number));
-	return low;
-}
-
-static noinstr u32 lapic_read(u32 reg)
-{
 	if (!x2apic)
 		return *(volatile u32 *)(fix_to_virt(FIX_APIC_BASE) + reg);
-	return rdmsr_low(APIC_BASE_MSR + (reg >> 4));
+	asm volatile("rdmsr" : "=a" (low), "=d" (high) : "c" (APIC_BASE_MSR + (reg >> 4)));
+	return low;
 }
 
 static noinstr void lapic_write(u32 reg, u32 value)
@@ -153,9 +148,11 @@ static bool counts_cycles(void)
 
 int __init em_lapic_init(bool halts)
 {
+	u64 base;
 	u32 mode;
 
-	x2apic = rdmsr_low(MSR_IA32_APICBASE) & X2APIC_ENABLE;
+	rdmsrl(MSR_IA32_APICBASE, base);
+	x2apic = base & X2APIC_ENABLE;
 	if (!halts)
 		return 0;
 	mode = lapic_read(APIC_LVTT) & APIC_LVT_TIMER_TSCDEADLINE;
