@@ -23,7 +23,7 @@ pub struct Observed {
 
 /// KTIME_MAX stands for a timer that was not looked up, and it less the uptime for none
 /// (`tick_nohz_get_sleep_length`). No timer is set half as far.
-const NO_TIMER_NS: u64 = i64::MAX as u64 / 2;
+pub(crate) const NO_TIMER_NS: u64 = i64::MAX as u64 / 2;
 
 /// Reads all events, which must be sorted by time. `hz` are the kernel's ticks per second.
 pub fn observe(events: &[Event], hz: u32) -> Observed {

@@ -46,6 +46,13 @@ pub struct Prediction {
     pub tick_stopped: bool,
 }
 
+impl Prediction {
+    /// The time by which it chose, ns; none where that is the time to a timer that there is not.
+    pub fn used_timer_ns(&self) -> Option<u64> {
+        Some(self.used_ns).filter(|ns| *ns < crate::observe::NO_TIMER_NS)
+    }
+}
+
 /// A sleep that ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Sleep {

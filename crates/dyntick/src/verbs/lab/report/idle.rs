@@ -221,7 +221,7 @@ fn predictions_of(run: &Idling<'_>) -> Vec<Vec<String>> {
             numbers::count(count as u64),
             median(chosen().map(|(_, p)| (p.predicted_ns, 1)).collect()),
             next_timer(chosen().map(|(_, p)| p.next_timer_ns).collect()),
-            median(chosen().map(|(_, p)| (p.used_ns, 1)).collect()),
+            next_timer(chosen().map(|(_, p)| p.used_timer_ns()).collect()),
             median(chosen().map(|(sleep, _)| (sleep.idle_ns(state), 1)).collect()),
             numbers::duration(longest as f64),
         ]);
