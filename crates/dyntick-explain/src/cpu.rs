@@ -10,7 +10,7 @@ mod tick;
 use crate::facts::*;
 use crate::log::Log;
 use crate::{Task, names};
-use dyntick_model::{Event, EventKind};
+use dyntick_model::{Event, EventKind, Symbol};
 use std::collections::BTreeMap;
 
 /// Raw events that are kept as evidence, per interruption.
@@ -60,6 +60,8 @@ pub(crate) struct Cpu {
     sends: Vec<Send>,
     /// Functions that other CPUs asked for and that have not been seen to run.
     requests: Vec<Call>,
+    /// The last NMI: its end and its handler.
+    nmi: Option<(u64, Symbol)>,
     stopped: bool,
     kept: Option<Kept>,
     /// The fair server was enqueued since the tick last stopped.
@@ -83,6 +85,7 @@ impl Cpu {
             runnable: BTreeMap::new(),
             sends: Vec::new(),
             requests: Vec::new(),
+            nmi: None,
             stopped: false,
             kept: None,
             fair_server: false,
@@ -188,6 +191,7 @@ impl Cpu {
             raised: Vec::new(),
             woken: Vec::new(),
             newcomers: Vec::new(),
+            after_nmi: None,
             senders: Vec::new(),
             kept: self.kept.clone(),
             decision: None,

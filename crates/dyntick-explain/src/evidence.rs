@@ -40,6 +40,9 @@ fn text(kind: &EventKind) -> String {
         IpiSendMask { targets, callsite, callback } => {
             format!("ipi_send_cpumask {targets} {callsite} {callback}")
         }
+        CsdQueuedMask { targets, callsite, function } => {
+            format!("smp_call_function_many_cond {targets} {callsite} {function}")
+        }
         CsdQueued { target, callsite, function } => format!("csd_queue_cpu {target} {callsite} {function}"),
         SchedMigrate { pid, comm, from, to } => format!("sched_migrate_task {comm} [{pid}] {from} -> {to}"),
         Nmi { handler, duration_ns } => format!("nmi_handler {handler} took {duration_ns} ns"),

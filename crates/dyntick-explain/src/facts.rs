@@ -29,6 +29,8 @@ pub(crate) struct Facts {
     pub woken: Vec<Task>,
     /// Tasks that had been woken to run on this CPU and had not run yet when it ended.
     pub newcomers: Vec<Newcomer>,
+    /// The handler of an NMI that came just before; it may have left work for interrupt context.
+    pub after_nmi: Option<Symbol>,
     /// The other CPUs that sent the interrupt.
     pub senders: Vec<Send>,
     /// What had kept the tick when it began.
@@ -139,6 +141,8 @@ pub(crate) struct Decision {
     pub dependency: TickDependency,
     /// It turned a stopped tick back on.
     pub restarted: bool,
+    /// Nothing was known to keep the tick before, and now something does.
+    pub newly_kept: bool,
 }
 
 /// Why the tick of a `nohz_full` CPU was kept.
@@ -172,7 +176,18 @@ impl Facts {
     pub fn is_from_another_cpu(&self) -> bool {
         let vectors = [Vector::Reschedule, Vector::CallFunctionSingle, Vector::CallFunction];
         let sent = matches!(self.entry, Entry::Vector(vector) if vectors.contains(&vector));
-        sent && self.called.is_empty() && !self.sent_by_fair_server()
+        sent && self.called.is_empty()
+    }
+
+    /// Whether a timer of a deadline entity ran in it: of a deadline task, which then gets the CPU, or
+    /// of the fair server.
+    pub fn ran_deadline_timer(&self) -> bool {
+        self.hrtimers.iter().any(|timer| &*timer.function == "dl_task_timer")
+    }
+
+    /// The timer of [`Facts::ran_deadline_timer`] as who makes a task runnable.
+    pub fn deadline_timer(&self) -> Origin {
+        Origin { cpu: self.cpu, task: self.victim.clone(), function: Some("dl_task_timer".into()) }
     }
 
     /// Whether it woke the CPU for timers that did not run within it.

@@ -77,6 +77,15 @@ impl Observer {
                     }
                 }
             }
+            EventKind::CsdQueuedMask { targets, callsite, function } => {
+                let by = Some(self.send(event, callsite, callsite));
+                let call = Call { function: names::function(function), by };
+                for target in targets.iter().filter(|target| *target != event.cpu) {
+                    if let Some(cpu) = self.cpus.get_mut(&target) {
+                        cpu.will_call(call.clone());
+                    }
+                }
+            }
             EventKind::CsdQueued { target, callsite, function } => {
                 let by = Some(self.send(event, callsite, callsite));
                 if let Some(cpu) = self.cpus.get_mut(target) {

@@ -6,6 +6,7 @@
 
 mod anonymous_call;
 mod anonymous_irq_work;
+mod cpu_quota;
 mod dependency_clock_unstable;
 mod dependency_perf;
 mod dependency_posix_timer;
@@ -16,30 +17,51 @@ mod device;
 mod empty_timer;
 mod fair_server;
 mod function_call;
+mod function_call_do_flush_tlb_all;
+mod function_call_do_kernel_range_flush;
 mod function_call_do_sync_core;
 mod function_call_flush_tlb_func;
 mod function_call_ipi_mb;
+mod function_call_ipi_sync_core;
+mod function_call_ipi_sync_rq_state;
 mod function_call_nohz_csd_func;
+mod function_call_perf_event_read;
 mod function_call_rcu_exp_handler;
+mod function_call_rdmsr_on_cpu;
+mod function_call_remote_function;
+mod function_call_rps_trigger_softirq;
 mod hrtimer;
+mod hrtimer_dl_task_timer;
+mod hrtimer_hrtick;
 mod hrtimer_hrtimer_wakeup;
+mod hrtimer_it_real_fn;
 mod hrtimer_perf_mux_hrtimer_handler;
+mod hrtimer_perf_swevent_hrtimer;
 mod hrtimer_posix_timer_fn;
+mod hrtimer_sched_cfs_period_timer;
 mod hrtimer_sched_rt_period_timer;
 mod hrtimer_timerfd_tmrproc;
 mod hrtimer_watchdog_timer_fn;
 mod hypervisor_steal;
 mod idle_not_stopped;
 mod ipi;
+mod ipi_wake_up_if_idle;
 mod kernel_thread;
+mod kernel_thread_irq;
+mod kernel_thread_khugepaged;
+mod kernel_thread_ksmd;
 mod kernel_thread_ksoftirqd;
 mod kernel_thread_migration;
+mod kernel_thread_rcuop;
 mod nmi;
 mod not_adaptive;
 mod other_task;
 mod page_fault;
+mod signal;
 mod smi;
 mod softirq;
+mod softirq_block;
+mod softirq_net_rx;
 mod softirq_rcu;
 mod timekeeper;
 mod timer;
@@ -53,9 +75,13 @@ mod vector;
 mod wakeup;
 mod wheel_empty;
 mod workqueue;
+mod workqueue_blk_mq_run_work_fn;
+mod workqueue_flush_to_ldisc;
 mod workqueue_lru_add_drain_per_cpu;
 mod workqueue_refresh_vm_stats;
+mod workqueue_update_pages_handler;
 mod workqueue_vmstat_update;
+mod workqueue_wb_workfn;
 
 use crate::CauseId;
 use crate::case::{Case, Finding};
@@ -171,6 +197,7 @@ static RULES: &[&Rule] = &[
     &dependency_rcu::RULE,
     &dependency_rcu_exp::RULE,
     &kernel_thread::RULE,
+    &cpu_quota::RULE,
     &dependency_sched::RULE,
     &wakeup::RULE,
     &timer::RULE,
@@ -178,37 +205,62 @@ static RULES: &[&Rule] = &[
     &hrtimer::RULE,
     &wheel_empty::RULE,
     &empty_timer::RULE,
+    &signal::RULE,
     &ipi::RULE,
     &anonymous_call::RULE,
+    &nmi::RULE,
     &anonymous_irq_work::RULE,
     &other_task::RULE,
     &device::RULE,
     &softirq::RULE,
     &page_fault::RULE,
-    &nmi::RULE,
     &vector::RULE,
     // Found by their names; in alphabetical order.
+    &function_call_perf_event_read::RULE,
+    &function_call_rdmsr_on_cpu::RULE,
+    &function_call_do_flush_tlb_all::RULE,
+    &function_call_do_kernel_range_flush::RULE,
     &function_call_do_sync_core::RULE,
     &function_call_flush_tlb_func::RULE,
     &function_call_ipi_mb::RULE,
+    &function_call_ipi_sync_core::RULE,
+    &function_call_ipi_sync_rq_state::RULE,
     &function_call_nohz_csd_func::RULE,
     &function_call_rcu_exp_handler::RULE,
+    &function_call_remote_function::RULE,
+    &function_call_rps_trigger_softirq::RULE,
+    &hrtimer_dl_task_timer::RULE,
+    &hrtimer_hrtick::RULE,
     &hrtimer_hrtimer_wakeup::RULE,
+    &hrtimer_it_real_fn::RULE,
     &hrtimer_perf_mux_hrtimer_handler::RULE,
+    &hrtimer_perf_swevent_hrtimer::RULE,
     &hrtimer_posix_timer_fn::RULE,
+    &hrtimer_sched_cfs_period_timer::RULE,
     &hrtimer_sched_rt_period_timer::RULE,
     &hrtimer_timerfd_tmrproc::RULE,
     &hrtimer_watchdog_timer_fn::RULE,
+    &ipi_wake_up_if_idle::RULE,
+    &kernel_thread_irq::RULE,
+    &kernel_thread_khugepaged::RULE,
+    &kernel_thread_ksmd::RULE,
     &kernel_thread_ksoftirqd::RULE,
     &kernel_thread_migration::RULE,
+    &kernel_thread_rcuop::RULE,
+    &softirq_block::RULE,
+    &softirq_net_rx::RULE,
+    &softirq_rcu::RULE,
     &timer_clocksource_watchdog::RULE,
     &timer_mce_timer_fn::RULE,
     &timer_process_timeout::RULE,
     &timer_tsc_sync_check_timer_fn::RULE,
+    &workqueue_blk_mq_run_work_fn::RULE,
+    &workqueue_flush_to_ldisc::RULE,
     &workqueue_lru_add_drain_per_cpu::RULE,
     &workqueue_refresh_vm_stats::RULE,
+    &workqueue_update_pages_handler::RULE,
     &workqueue_vmstat_update::RULE,
-    &softirq_rcu::RULE,
+    &workqueue_wb_workfn::RULE,
     // Known from counters and not from events.
     &hypervisor_steal::RULE,
     &smi::RULE,

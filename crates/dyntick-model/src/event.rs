@@ -176,6 +176,8 @@ pub enum EventKind {
     IpiSendMask { targets: CpuList, callsite: Symbol, callback: Symbol },
     /// `csd:csd_queue_cpu` (6.5 and newer): this CPU asks another to run a function
     CsdQueued { target: u32, callsite: Symbol, function: Symbol },
+    /// The same for several CPUs, as a probe tells it before 6.5; of the first 64 CPUs only
+    CsdQueuedMask { targets: CpuList, callsite: Symbol, function: Symbol },
     /// `csd:csd_function_entry` (6.5 and newer): a function that another CPU asked for
     CsdEntry { function: Symbol },
     /// `csd:csd_function_exit`

@@ -2,7 +2,7 @@
 //! Which events are recorded, and where.
 
 use dyntick_model::CpuList;
-use dyntick_observe::trace::{SessionError, TraceSession};
+use dyntick_observe::trace::{SENDERS, SessionError, TraceSession};
 
 /// Where an event matters.
 #[derive(Clone, Copy)]
@@ -78,7 +78,10 @@ pub(crate) fn session(
         .chain(EVENTS.iter().map(|(event, place)| ((*event).to_owned(), *place)))
         .collect();
     let names: Vec<String> = events.iter().map(|(event, _)| event.clone()).collect();
-    let session = TraceSession::new(&names, buffer_kib)?;
+    let mut session = TraceSession::new(&names, buffer_kib)?;
+    if session.lacks("ipi:ipi_send_cpu") {
+        SENDERS.into_iter().for_each(|probe| _ = session.probe(probe));
+    }
     if cpus == online {
         return Ok(session);
     }

@@ -97,8 +97,8 @@ pub(crate) fn untraced(record: &Record, summary: &Summary) -> Vec<(String, u64)>
 const CONSEQUENCES: &[(&str, &str)] = &[
     (
         "ipi:ipi_send_cpu",
-        "this kernel (before 6.5) has no ipi:* and csd:* events: the sender of an interrupt from another CPU \
-         and the function that it calls are known only where a woken task or a work item tells",
+        "this kernel (before 6.5) has no ipi:* and csd:* events: the sender of an interrupt from another CPU, \
+         and the function that it calls, are told by probes (kprobes), where they could be set",
     ),
     ("nmi:nmi_handler", "this kernel has no nmi:nmi_handler: NMIs are seen in /proc/interrupts only"),
     ("exceptions:page_fault_user", "this kernel has no exceptions:page_fault_*: page faults are not seen"),

@@ -25,6 +25,7 @@ impl Cpu {
             outer.nested_ns += took_ns;
         }
         self.done.push(facts);
+        self.nmi = Some((event.ts, names::function(handler)));
     }
 
     /// A page fault of the task that has the CPU; those of a task in its turn are part of the turn.

@@ -65,6 +65,10 @@ impl Cpu {
         let mut facts = self.facts(event.ts, entry, log.task(event.pid));
         facts.senders = self.take_sends(event.ts, &facts.entry);
         self.fair_server |= facts.sent_by_fair_server();
+        if facts.entry == Entry::Vector(Vector::IrqWork) {
+            let recent = self.nmi.take().filter(|(ts, _)| event.ts.saturating_sub(*ts) <= SOFTIRQ_FOLLOWS_NS);
+            facts.after_nmi = recent.map(|(_, handler)| handler);
+        }
         if facts.entry == Entry::Vector(Vector::LocalTimer) {
             self.owed_timers = None;
         }
@@ -144,7 +148,8 @@ impl Cpu {
         if open.facts.awaits_timers() {
             self.owed_timers = Some(self.done.len());
         }
-        if open.facts.is_from_another_cpu() && open.facts.newcomers.is_empty() {
+        let brings = open.facts.is_from_another_cpu() || open.facts.ran_deadline_timer();
+        if brings && open.facts.newcomers.is_empty() {
             self.without_newcomer.push(self.done.len());
         }
         self.done.push(open.facts);

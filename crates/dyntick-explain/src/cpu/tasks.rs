@@ -72,12 +72,12 @@ impl Cpu {
         for index in std::mem::take(&mut self.without_newcomer) {
             let facts = &mut self.done[index];
             let recent = ts.saturating_sub(facts.start_ns) <= SWITCH_FOLLOWS_NS;
-            if let Some(send) =
-                facts.senders.last().filter(|_| recent && next.pid != 0 && *next != facts.victim)
-            {
-                let woken_by = send.origin.clone();
-                facts.newcomers.push(Newcomer { task: next.clone(), woken_by });
+            if !recent || next.pid == 0 || *next == facts.victim {
+                continue;
             }
+            let timer = || facts.ran_deadline_timer().then(|| facts.deadline_timer());
+            let origin = facts.senders.last().map(|send| send.origin.clone()).or_else(timer);
+            facts.newcomers.extend(origin.map(|woken_by| Newcomer { task: next.clone(), woken_by }));
         }
     }
 

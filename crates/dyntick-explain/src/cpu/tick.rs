@@ -40,6 +40,7 @@ impl Cpu {
 
     pub(super) fn decide(&mut self, event: &Event, stopped: bool, dependency: TickDependency, log: &Log) {
         let restarted = self.stopped && !stopped;
+        let newly_kept = self.kept.is_none() && !stopped;
         self.stopped = stopped;
         if stopped {
             self.kept = None;
@@ -49,7 +50,7 @@ impl Cpu {
         }
         let kept = self.kept.clone();
         self.with_top(|facts| {
-            facts.decision = Some(Decision { stopped, dependency, restarted });
+            facts.decision = Some(Decision { stopped, dependency, restarted, newly_kept });
             facts.kept = facts.kept.take().or(kept);
         });
     }

@@ -37,7 +37,7 @@ pub(super) static RULE: Rule = Rule {
 fn detect(case: &Case<'_>) -> Option<Finding> {
     let applies = case.dependency() == Some(TickDependency::Sched) && *case.kind == Kind::Tick;
     let competitors = match case.facts.kept.as_ref().filter(|_| applies)?.others.as_slice() {
-        [] => unseen(case),
+        [] => "something that no event shows (a task from before, or the CPU quota of a cgroup)".to_owned(),
         others => others.iter().map(|other| other.task.to_string()).collect::<Vec<_>>().join(", "),
     };
     let mut chain = Vec::new();
@@ -52,12 +52,4 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
     }
     chain.push(case.effect(&competitors));
     Finding::new(CauseId::class("dependency-sched"), chain)
-}
-
-/// What keeps the tick where no second task was seen.
-fn unseen(case: &Case<'_>) -> String {
-    match case.context.known.quotas.get(&case.kept_by().pid) {
-        Some(quota) => format!("the CPU quota of its control group ({quota})"),
-        None => "something that no event shows (a task from before, or the CPU quota of a cgroup)".to_owned(),
-    }
 }

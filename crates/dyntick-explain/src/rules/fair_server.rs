@@ -34,6 +34,7 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
     let local = *case.kind == Kind::Hrtimer
         && case.context.at_least(6, 12)
         && case.facts.woken.is_empty()
+        && case.facts.newcomers.is_empty()
         && case.facts.hrtimers.iter().all(|timer| &*timer.function == "dl_task_timer");
     let arrived = matches!(case.arrival(), Some(Arrival::FairServer));
     let chain = match local {

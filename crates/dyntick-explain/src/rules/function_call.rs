@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         effect: "The chain names the sender's task and the place in the kernel.",
         versions: Versions::ALL,
     }],
-    versions: Versions::since(6, 5),
+    versions: Versions::ALL,
     source: "kernel/smp.c: __flush_smp_call_function_queue",
     names_origin: true,
     detect: Some(detect),

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         effect: "Each change costs up to three interrupts of all CPUs.",
         versions: Versions::ALL,
     }],
-    versions: Versions::since(6, 5),
+    versions: Versions::ALL,
     source: "arch/x86/kernel/alternative.c: text_poke_sync",
     names_origin: true,
     detect: None,

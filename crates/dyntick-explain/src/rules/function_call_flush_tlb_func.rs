@@ -31,7 +31,7 @@ pub(super) static RULE: Rule = Rule {
             versions: Versions::ALL,
         },
     ],
-    versions: Versions::since(6, 5),
+    versions: Versions::ALL,
     source: "arch/x86/mm/tlb.c: flush_tlb_func",
     names_origin: true,
     detect: None,

@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
             versions: Versions::ALL,
         },
     ],
-    versions: Versions::since(6, 5),
+    versions: Versions::ALL,
     source: "kernel/sched/membarrier.c: membarrier_private_expedited",
     names_origin: true,
     detect: None,

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         effect: "The CPU takes no part in load balancing.",
         versions: Versions::ALL,
     }],
-    versions: Versions::since(6, 5),
+    versions: Versions::ALL,
     source: "kernel/sched/core.c: nohz_csd_func; kernel/sched/fair.c: kick_ilb",
     names_origin: true,
     detect: None,

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         effect: "The chain names both.",
         versions: Versions::ALL,
     }],
-    versions: Versions::since(6, 5),
+    versions: Versions::ALL,
     source: "kernel/smp.c: send_call_function_single_ipi; kernel/sched/core.c: resched_curr",
     names_origin: true,
     detect: Some(detect),

@@ -28,7 +28,11 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn detect(case: &Case<'_>) -> Option<Finding> {
+    let came = |handler| format!("an NMI on {} was handled by {handler}", case.cpu());
+    if let Some(handler) = &case.facts.after_nmi {
+        let left = "it left work, which may not be done in an NMI, for an interrupt".to_owned();
+        return Finding::new(CauseId::member("nmi", handler), [came(handler), left]);
+    }
     let Kind::Nmi { handler } = case.kind else { return None };
-    let chain = [format!("an NMI on {} was handled by {handler}", case.cpu())];
-    Finding::new(CauseId::member("nmi", handler), chain)
+    Finding::new(CauseId::member("nmi", handler), [came(handler)])
 }

@@ -6,6 +6,7 @@
 //! sends nothing.
 
 mod cgroup;
+pub mod disturb;
 mod exit;
 mod files;
 mod idle;

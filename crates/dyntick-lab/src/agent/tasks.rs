@@ -184,7 +184,7 @@ pub fn run_task(work: &str) -> Result<()> {
 /// 4096 instructions of user code that touch nothing. A long block without branches, since an
 /// emulator then spends its time on the guest's clock and not on the guest's code.
 #[inline(never)]
-fn spin_block() {
+pub(super) fn spin_block() {
     // SAFETY: does nothing.
     unsafe { std::arch::asm!(".rept 4096", "nop", ".endr", options(nomem, nostack, preserves_flags)) }
 }

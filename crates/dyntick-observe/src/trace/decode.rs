@@ -290,6 +290,18 @@ fn layout(event: &str) -> Option<(&'static [&'static str], OfFields)> {
         "csd:csd_queue_cpu" => (&["cpu", "callsite", "func"], |f| {
             Some(CsdQueued { target: f.number()? as u32, callsite: f.function()?, function: f.function()? })
         }),
+        "probe:call_many" => (&["targets", "callsite", "func"], |f| {
+            let mask = f.number()?;
+            let targets = (0..u64::BITS).filter(|bit| mask >> bit & 1 == 1).collect();
+            Some(CsdQueuedMask { targets, callsite: f.function()?, function: f.function()? })
+        }),
+        "probe:call_single" => (&["cpu", "callsite", "func"], |f| {
+            Some(CsdQueued { target: f.number()? as u32, callsite: f.function()?, function: f.function()? })
+        }),
+        "probe:reschedule" => (&["cpu", "callsite"], |f| {
+            let (target, callsite) = (f.number()? as u32, f.function()?);
+            Some(IpiSend { target, callsite, callback: "0x0".into() })
+        }),
         "csd:csd_function_entry" => (&["func"], |f| Some(CsdEntry { function: f.function()? })),
         "csd:csd_function_exit" => (&["func"], |f| Some(CsdExit { function: f.function()? })),
         "sched:sched_migrate_task" => (&["pid", "comm", "orig_cpu", "dest_cpu"], |f| {

@@ -3,6 +3,7 @@
 
 mod decode;
 mod format;
+mod probes;
 mod recording;
 mod ring;
 mod session;
@@ -10,6 +11,7 @@ mod symbols;
 
 pub use decode::{DecodeError, Decoded};
 pub use format::{Field, Format, FormatError};
+pub use probes::{Probe, SENDERS};
 pub use recording::{CpuStats, Metadata, Recording};
 pub use ring::{Lost, RingError};
 pub use session::{SessionError, TraceSession};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Recording with a trace instance of one's own.
 
+use super::probes::{self, Probe, Probes};
 use super::{CpuStats, Recording, resolve};
 use dyntick_model::CpuList;
 use rustix::fs::{Mode, OFlags};
@@ -16,8 +17,10 @@ const PREFIX: &str = "dyntick-";
 /// A trace instance, gone when this is dropped. The machine's own trace state stays as it is.
 pub struct TraceSession {
     folder: PathBuf,
-    events: Vec<String>,
+    /// The events that are recorded: the name under which they are decoded, and the kernel's.
+    events: Vec<(String, String)>,
     missing: Vec<String>,
+    probes: Probes,
 }
 
 /// Why nothing can be recorded.
@@ -46,6 +49,7 @@ impl TraceSession {
     pub fn new(events: &[String], buffer_kib: u32) -> Result<Self, SessionError> {
         mount()?;
         remove_abandoned();
+        probes::remove_abandoned();
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = PathBuf::from(format!("{}{number}", Self::own_folders().display()));
@@ -54,7 +58,7 @@ impl TraceSession {
             path: folder.clone(),
             source,
         })?;
-        let mut session = Self { folder, events: Vec::new(), missing: Vec::new() };
+        let mut session = Self { folder, events: Vec::new(), missing: Vec::new(), probes: Probes::default() };
         session.write("tracing_on", "0")?;
         session.write("trace_clock", "mono")?;
         // A full buffer refuses new events, and counts them, rather than losing the window's begin.
@@ -62,7 +66,7 @@ impl TraceSession {
         session.write("buffer_size_kb", &buffer_kib.to_string())?;
         for event in events {
             match session.write(&format!("{}/enable", event_folder(event)), "1") {
-                Ok(()) => session.events.push(event.clone()),
+                Ok(()) => session.events.push((event.clone(), event.clone())),
                 Err(_) => session.missing.push(event.clone()),
             }
         }
@@ -94,10 +98,28 @@ impl TraceSession {
         self.write("tracing_on", "0")
     }
 
+    /// Whether this kernel lacks an event that was asked for.
+    pub fn lacks(&self, event: &str) -> bool {
+        self.missing.iter().any(|missing| missing == event)
+    }
+
+    /// Records a probe too, as the event `probe:NAME`. False where the kernel cannot do that.
+    pub fn probe(&mut self, probe: Probe) -> bool {
+        let enabled = self
+            .probes
+            .set(probe)
+            .ok()
+            .filter(|event| self.write(&format!("{}/enable", event_folder(event)), "1").is_ok());
+        let name = format!("probe:{}", probe.0);
+        let set = enabled.is_some();
+        self.events.extend(enabled.map(|event| (name, event)));
+        set
+    }
+
     /// Records only what of an event passes this filter, in the language of
     /// `Documentation/trace/events.rst`. For an event that this kernel lacks it does nothing.
     pub fn filter(&self, event: &str, filter: &str) -> Result<(), SessionError> {
-        match self.events.iter().any(|enabled| enabled == event) {
+        match self.events.iter().any(|(name, _)| name == event) {
             true => self.write(&format!("{}/filter", event_folder(event)), filter),
             false => Ok(()),
         }
@@ -123,9 +145,9 @@ impl TraceSession {
         let mut recording = Recording { raw, ..Recording::default() };
         recording.metadata.page_size = rustix::param::page_size();
         recording.metadata.missing_events = self.missing.clone();
-        for event in &self.events {
+        for (name, event) in &self.events {
             let text = self.read_text(&format!("{}/format", event_folder(event)))?;
-            recording.metadata.formats.insert(event.clone(), text);
+            recording.metadata.formats.insert(name.clone(), text);
         }
         for cpu in self.cpus()? {
             recording.metadata.stats.insert(cpu, self.stats(cpu)?);
@@ -198,7 +220,9 @@ impl TraceSession {
 impl Drop for TraceSession {
     fn drop(&mut self) {
         let _ = self.stop();
+        // What is recorded by an instance cannot be removed.
         let _ = std::fs::remove_dir(&self.folder);
+        self.probes.remove();
     }
 }
 

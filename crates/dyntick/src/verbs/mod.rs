@@ -3,6 +3,7 @@
 
 mod check;
 mod explain;
+mod guest_disturb;
 mod guest_packets;
 mod guest_probe;
 pub mod isolate;
@@ -33,6 +34,9 @@ pub enum Verb {
     Explain(explain::Arguments),
     /// Measure wake-up latency as cyclictest does, and tell why a wake-up was late
     Latency(Box<latency::Arguments>),
+    /// Disturb a CPU in one known way; for `explain` to be tested with in a guest
+    #[command(hide = true)]
+    GuestDisturb(guest_disturb::Arguments),
     /// Enter the kernel in one way, again and again; for studies to profile in a guest
     #[command(hide = true)]
     GuestProbe(guest_probe::Arguments),
@@ -56,6 +60,7 @@ impl Verb {
             Verb::Stat(arguments) => stat::run(&arguments),
             Verb::Record(arguments) => record::run(&arguments),
             Verb::Explain(arguments) => explain::run(&arguments),
+            Verb::GuestDisturb(arguments) => guest_disturb::run(&arguments),
             Verb::GuestProbe(arguments) => guest_probe::run(&arguments),
             Verb::GuestPackets(arguments) => guest_packets::run(&arguments),
         }

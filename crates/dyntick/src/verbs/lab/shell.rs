@@ -33,6 +33,9 @@ pub struct Arguments {
     /// A tool that is brought into the guest; may be given several times
     #[arg(long = "tool", value_name = "NAME")]
     tools: Vec<String>,
+    /// A module of the kernel to load; may be given several times
+    #[arg(long = "module", value_name = "NAME")]
+    modules: Vec<String>,
     /// Virtual time instead of the wall clock (a shell that waits for you then waits very fast)
     #[arg(long = "virtual")]
     in_virtual_time: bool,
@@ -87,13 +90,14 @@ fn case(arguments: &Arguments) -> Result<Case> {
     };
     let text = format!(
         "title = 'shell'\nquestion = 'shell'\n[[case]]\nname = 'shell'\nkernel = {}\nclock = '{}'\ncpus = {}\n\
-         memory = {}\nappend = {}\ntools = {}\n{}{}",
+         memory = {}\nappend = {}\ntools = {}\nmodules = {}\n{}{}",
         quoted(kernel),
         if arguments.in_virtual_time { "virtual" } else { "wall" },
         arguments.cpus,
         quoted(&arguments.memory),
         quoted(&arguments.append),
         serde_json::to_string(&tools)?,
+        serde_json::to_string(&arguments.modules)?,
         optional("machine", &arguments.machine),
         optional("governor", &arguments.governor),
     );

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+use crate::CauseId;
+use crate::case::{Case, Finding};
+use dyntick_model::TickDependency;
+
+pub(super) static RULE: Rule = Rule {
+    id: "cpu-quota",
+    title: "The task has a CPU quota, which is watched in the tick",
+    explanation: "The control group of the task may use only so much CPU time in each period (cpu.max; \
+        containers with a CPU limit have it). The scheduler has to notice when the quota is used up, so \
+        from 6.5 on it keeps the tick even for a task that is alone.",
+    fixes: &[Fix {
+        setting: Setting::Command("echo max > /sys/fs/cgroup/GROUP/cpu.max"),
+        effect: "Lifts the limit; in Kubernetes a container with whole CPUs of its own (static CPU manager, \
+            no CPU limit) does without.",
+        versions: Versions::ALL,
+    }],
+    versions: Versions::since(6, 5),
+    source: "kernel/sched/core.c: sched_can_stop_tick, __need_bw_check; kernel/sched/fair.c: sched_fair_update_stop_tick",
+    names_origin: true,
+    detect: Some(detect),
+};
+
+fn detect(case: &Case<'_>) -> Option<Finding> {
+    if case.dependency() != Some(TickDependency::Sched) {
+        return None;
+    }
+    let kept = case.facts.kept.as_ref().filter(|kept| kept.others.is_empty() && !kept.fair_server)?;
+    let quota = case.context.known.quotas.get(&kept.current.pid)?;
+    let chain = [
+        format!("{} has a quota of {quota}", kept.current),
+        format!("the tick of {} is kept to watch it", case.cpu()),
+    ];
+    Finding::new(CauseId::class("cpu-quota"), chain)
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "function-call:ipi_sync_core",
+    title: "Another thread of the same program asked all its CPUs to see changed code",
+    explanation: "membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) interrupts every CPU that runs a \
+        thread of the program, so that none executes old instructions. JIT compilers and debuggers use it.",
+    fixes: &[
+        Fix {
+            setting: Setting::Program("compile code before the quiet phase (a warm-up of the JIT compiler)"),
+            effect: "No code changes, no call.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Program("run the threads that change code in a program of their own"),
+            effect: "Only CPUs that run the same program are interrupted.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "kernel/sched/membarrier.c: membarrier_private_expedited",
+    names_origin: true,
+    detect: None,
+};

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "function-call:__perf_event_read",
+    title: "Somebody read a perf event of this CPU",
+    explanation: "A counter that is active on another CPU is read by interrupting that one. perf stat -I \
+        and monitoring agents read every interval.",
+    fixes: &[Fix {
+        setting: Setting::Program("read counters less often, or leave this CPU out (perf stat -C)"),
+        effect: "One interrupt a read.",
+        versions: Versions::ALL,
+    }],
+    versions: Versions::ALL,
+    source: "kernel/events/core.c: perf_event_read",
+    names_origin: true,
+    detect: None,
+};

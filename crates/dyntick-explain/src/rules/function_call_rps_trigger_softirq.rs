@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "function-call:rps_trigger_softirq",
+    title: "Another CPU handed received packets to this one",
+    explanation: "Receive packet steering spreads packets over CPUs by their flow, and interrupts the one \
+        that is chosen.",
+    fixes: &[Fix {
+        setting: Setting::Command("echo MASK > /sys/class/net/DEVICE/queues/rx-QUEUE/rps_cpus"),
+        effect: "Steers packets to the other CPUs only.",
+        versions: Versions::ALL,
+    }],
+    versions: Versions::ALL,
+    source: "net/core/dev.c: net_rps_send_ipi, rps_trigger_softirq",
+    names_origin: true,
+    detect: None,
+};

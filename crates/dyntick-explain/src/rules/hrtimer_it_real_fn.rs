@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "hrtimer:it_real_fn",
+    title: "An interval timer of a program expired",
+    explanation: "setitimer(ITIMER_REAL) or alarm sends SIGALRM at intervals. The timer runs on the CPU on \
+        which it was set.",
+    fixes: &[Fix {
+        setting: Setting::Program(
+            "set it from a thread on another CPU, or use a thread that sleeps \
+                there",
+        ),
+        effect: "The interrupt comes there.",
+        versions: Versions::ALL,
+    }],
+    versions: Versions::ALL,
+    source: "kernel/time/itimer.c: it_real_fn",
+    names_origin: true,
+    detect: None,
+};

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "kernel-thread:irq",
+    title: "A device was served by a thread",
+    explanation: "The handler of an interrupt may run as a thread, always so with PREEMPT_RT or \
+        threadirqs. It follows the affinity of its interrupt.",
+    fixes: &[Fix {
+        setting: Setting::Command("echo HOUSEKEEPING-CPUS > /proc/irq/IRQ/smp_affinity_list"),
+        effect: "Moves the interrupt and its thread.",
+        versions: Versions::ALL,
+    }],
+    versions: Versions::ALL,
+    source: "kernel/irq/manage.c: irq_thread",
+    names_origin: true,
+    detect: None,
+};

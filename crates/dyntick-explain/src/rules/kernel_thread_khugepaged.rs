@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "kernel-thread:khugepaged",
+    title: "The kernel made huge pages of small ones",
+    explanation: "The thread khugepaged collapses small pages into huge ones, and stops the programs that \
+        own them for a moment.",
+    fixes: &[
+        Fix {
+            setting: Setting::Command("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"),
+            effect: "Only memory that asks for it is collapsed.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Command("taskset -pc HOUSEKEEPING-CPUS $(pgrep khugepaged)"),
+            effect: "Keeps it on other CPUs.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "mm/khugepaged.c: khugepaged",
+    names_origin: true,
+    detect: None,
+};

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "kernel-thread:ksmd",
+    title: "The kernel looked for equal pages to merge (KSM)",
+    explanation: "The thread ksmd compares memory that programs marked as mergeable, virtual machines \
+        above all. It costs time wherever it runs, and merged pages fault when they are written.",
+    fixes: &[
+        Fix {
+            setting: Setting::Command("echo 0 > /sys/kernel/mm/ksm/run"),
+            effect: "Stops it.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Command("taskset -pc HOUSEKEEPING-CPUS $(pgrep ksmd)"),
+            effect: "Keeps it on other CPUs.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "mm/ksm.c: ksm_scan_thread",
+    names_origin: true,
+    detect: None,
+};

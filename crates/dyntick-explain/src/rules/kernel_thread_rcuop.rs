@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "kernel-thread:rcuop",
+    title: "Callbacks of RCU ran here that are offloaded",
+    explanation: "The callbacks of nohz_full and rcu_nocbs CPUs run in threads of their own, which the \
+        scheduler may put on any CPU that they are allowed.",
+    fixes: &[Fix {
+        setting: Setting::Command("for p in $(pgrep rcuo); do taskset -pc HOUSEKEEPING-CPUS $p; done"),
+        effect: "Keeps all of them on other CPUs.",
+        versions: Versions::ALL,
+    }],
+    versions: Versions::ALL,
+    source: "kernel/rcu/tree_nocb.h: rcu_nocb_cb_kthread",
+    names_origin: true,
+    detect: None,
+};

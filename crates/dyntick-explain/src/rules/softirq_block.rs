@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "softirq:BLOCK",
+    title: "Disk requests were completed here",
+    explanation: "A request is completed on the CPU that made it, or on one that shares its cache.",
+    fixes: &[
+        Fix {
+            setting: Setting::Program("do not read and write files from this CPU"),
+            effect: "No request, no completion.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Command("echo 0 > /sys/block/DEVICE/queue/rq_affinity"),
+            effect: "Completes where the interrupt comes to.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "block/blk-mq.c: blk_done_softirq",
+    names_origin: true,
+    detect: None,
+};

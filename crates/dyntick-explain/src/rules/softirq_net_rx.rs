@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "softirq:NET_RX",
+    title: "Packets were received here",
+    explanation: "Network packets are taken in by a softirq on the CPU that the interrupt of the card came \
+        to, that steering chose, or that sent to itself.",
+    fixes: &[
+        Fix {
+            setting: Setting::Command("echo HOUSEKEEPING-CPUS > /proc/irq/IRQ/smp_affinity_list"),
+            effect: "Moves the interrupt of the card.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Command("echo MASK > /sys/class/net/DEVICE/queues/rx-QUEUE/rps_cpus"),
+            effect: "Steers packets to the other CPUs only.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "net/core/dev.c: net_rx_action",
+    names_origin: true,
+    detect: None,
+};

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "workqueue:blk_mq_run_work_fn",
+    title: "Requests for a disk were started here",
+    explanation: "Requests that were put off are handed to the device by a worker on the CPU of their queue.",
+    fixes: &[Fix {
+        setting: Setting::Program("do not read and write files from this CPU"),
+        effect: "Each CPU has queues of its own.",
+        versions: Versions::ALL,
+    }],
+    versions: Versions::ALL,
+    source: "block/blk-mq.c: blk_mq_run_work_fn",
+    names_origin: true,
+    detect: None,
+};

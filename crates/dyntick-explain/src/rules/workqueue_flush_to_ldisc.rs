@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "workqueue:flush_to_ldisc",
+    title: "Terminal input was handed on",
+    explanation: "What a terminal or serial port received is handed to its reader by a worker.",
+    fixes: &[Fix {
+        setting: Setting::Command("echo HOUSEKEEPING-CPUS > /proc/irq/IRQ/smp_affinity_list"),
+        effect: "Moves the interrupt of the port, and the worker with it.",
+        versions: Versions::ALL,
+    }],
+    versions: Versions::ALL,
+    source: "drivers/tty/tty_buffer.c: flush_to_ldisc",
+    names_origin: true,
+    detect: None,
+};

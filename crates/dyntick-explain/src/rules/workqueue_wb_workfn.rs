@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "workqueue:wb_workfn",
+    title: "Dirty file data was written back",
+    explanation: "Data that programs wrote to files goes to the disk later, by a worker that may run on \
+        any CPU of the mask of its workqueue.",
+    fixes: &[
+        Fix {
+            setting: Setting::Command("echo MASK > /sys/devices/virtual/workqueue/writeback/cpumask"),
+            effect: "Keeps it on the other CPUs.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Sysctl("vm.dirty_writeback_centisecs=6000"),
+            effect: "Looks once a minute for old data; more is lost when the power fails.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "fs/fs-writeback.c: wb_workfn",
+    names_origin: true,
+    detect: None,
+};

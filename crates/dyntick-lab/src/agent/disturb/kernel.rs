@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Disturbances by the kernel's own business, that somebody elsewhere asks for.
+
+use super::Disturbance;
+use super::stage::{Stage, checked, write};
+use anyhow::{Context, Result};
+use dyntick_model::CpuList;
+use std::io::Write;
+use std::time::Duration;
+
+pub(super) const ALL: &[Disturbance] = &[
+    ("jump-label", jump_label),
+    ("ftrace", ftrace),
+    ("expedited-rcu", expedited_rcu),
+    ("pm-qos", pm_qos),
+    ("device", device),
+    ("receive-steering", receive_steering),
+    ("backtrace", backtrace),
+    ("hotplug", hotplug),
+    ("rcu-callbacks", rcu_callbacks),
+    ("clock", nothing),
+    ("fair-server", nothing),
+    ("ticking", nothing),
+];
+
+/// The victim alone: what disturbs it was set when the machine was booted.
+fn nothing(stage: &Stage) -> Result<()> {
+    let _victim = stage.victim()?;
+    stage.wait();
+    Ok(())
+}
+
+/// A setting that is a branch in the kernel's code: changing it changes the code.
+fn jump_label(stage: &Stage) -> Result<()> {
+    let _victim = stage.victim()?;
+    let mut on = false;
+    stage.repeat(Duration::from_millis(10), || {
+        on = !on;
+        write("/proc/sys/kernel/sched_schedstats", if on { "1" } else { "0" })
+    })
+}
+
+/// Trace events are switched on and off.
+fn ftrace(stage: &Stage) -> Result<()> {
+    let _victim = stage.victim()?;
+    let mut on = false;
+    stage.repeat(Duration::from_millis(10), || {
+        on = !on;
+        write("/sys/kernel/tracing/events/sched/sched_process_fork/enable", if on { "1" } else { "0" })
+    })
+}
+
+/// Unmounting waits for an expedited grace period.
+fn expedited_rcu(stage: &Stage) -> Result<()> {
+    let _victim = stage.task("victim", |over| {
+        // Inside the kernel, where a grace period has to ask.
+        while !over.load(std::sync::atomic::Ordering::Relaxed) {
+            let _ = std::fs::read("/proc/vmstat");
+        }
+    })?;
+    std::fs::create_dir_all("/tmp/mounted")?;
+    stage.repeat(Duration::from_millis(1), || {
+        let none = rustix::mount::MountFlags::empty();
+        rustix::mount::mount("tmpfs", "/tmp/mounted", "tmpfs", none, None)?;
+        Ok(rustix::mount::unmount("/tmp/mounted", rustix::mount::UnmountFlags::empty())?)
+    })
+}
+
+/// The latency that all CPUs have to keep is changed: those that are idle are woken. There is no victim.
+fn pm_qos(stage: &Stage) -> Result<()> {
+    let mut file = std::fs::OpenOptions::new().write(true).open("/dev/cpu_dma_latency")?;
+    let mut latency = 10i32;
+    stage.repeat(Duration::from_millis(4), || {
+        latency += 1;
+        Ok(file.write_all(&latency.to_ne_bytes())?)
+    })
+}
+
+/// The serial port's interrupt is delivered to the CPU. Whatever is written there ends up on the
+/// console, so it is blanks.
+fn device(stage: &Stage) -> Result<()> {
+    let mut port = std::fs::OpenOptions::new().write(true).open("/dev/ttyS0")?;
+    let interrupts = std::fs::read_to_string("/proc/interrupts")?;
+    let mut lines = interrupts.lines().filter(|line| line.contains("ttyS0"));
+    let number = lines.find_map(|line| line.split_once(':')?.0.trim().parse::<u32>().ok());
+    let number = number.context("the serial port has no interrupt")?;
+    write(&format!("/proc/irq/{number}/smp_affinity_list"), &stage.cpu.to_string())?;
+    let _victim = stage.victim()?;
+    let ended = stage.repeat(Duration::from_millis(5), || Ok(port.write_all(b" ")?));
+    write(&format!("/proc/irq/{number}/smp_affinity_list"), "0")?;
+    ended
+}
+
+/// Packets that another CPU received are handed to this one.
+fn receive_steering(stage: &Stage) -> Result<()> {
+    loopback_up()?;
+    write("/sys/class/net/lo/queues/rx-0/rps_cpus", &stage.list().to_mask())?;
+    let _victim = stage.victim()?;
+    let receiver = std::net::UdpSocket::bind("127.0.0.1:0")?;
+    let sender = std::net::UdpSocket::bind("127.0.0.1:0")?;
+    sender.connect(receiver.local_addr()?)?;
+    let ended = stage.repeat(Duration::from_millis(1), || Ok(sender.send(b"x").map(|_| ())?));
+    write("/sys/class/net/lo/queues/rx-0/rps_cpus", "0")?;
+    ended
+}
+
+fn loopback_up() -> Result<()> {
+    // SAFETY: `ifreq` of zeros is valid; the name is shorter than its place.
+    unsafe {
+        let mut request: libc::ifreq = std::mem::zeroed();
+        (request.ifr_name[0], request.ifr_name[1]) = (b'l' as libc::c_char, b'o' as libc::c_char);
+        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
+        let socket = checked("socket", libc::socket(libc::AF_INET, libc::SOCK_DGRAM, 0).into())? as i32;
+        let up = libc::ioctl(socket, libc::SIOCSIFFLAGS as _, &raw const request);
+        libc::close(socket);
+        checked("bring lo up", up.into()).map(drop)
+    }
+}
+
+/// A backtrace of all CPUs, which asks them by NMI.
+fn backtrace(stage: &Stage) -> Result<()> {
+    let _victim = stage.victim()?;
+    write("/proc/sys/kernel/printk", "0 0 0 0")?;
+    stage.repeat(Duration::from_millis(20), || write("/proc/sysrq-trigger", "l"))
+}
+
+/// Another CPU goes and comes: all stop for it.
+fn hotplug(stage: &Stage) -> Result<()> {
+    let _victim = stage.victim()?;
+    let online = "/sys/devices/system/cpu/cpu2/online";
+    stage.repeat(Duration::from_millis(20), || {
+        write(online, "0")?;
+        write(online, "1")
+    })
+}
+
+/// The task on the CPU frees memory through RCU.
+fn rcu_callbacks(stage: &Stage) -> Result<()> {
+    let _victim = stage.task("victim", |over| {
+        while !over.load(std::sync::atomic::Ordering::Relaxed) {
+            let _ = std::fs::File::create("/tmp/freed");
+            let _ = std::fs::remove_file("/tmp/freed");
+        }
+    })?;
+    stage.wait();
+    Ok(())
+}
+
+/// Binds a thread of the kernel.
+pub(super) fn bind_thread(name: &str, cpus: &CpuList) -> Result<()> {
+    let named =
+        |(number, thread): (i32, dyntick_observe::facts::Thread)| (thread.comm == name).then_some(number);
+    let number = dyntick_observe::facts::threads().into_iter().find_map(named);
+    let number = number.with_context(|| format!("there is no thread {name}"))?;
+    let mut set = rustix::thread::CpuSet::new();
+    cpus.iter().for_each(|cpu| set.set(cpu as usize));
+    Ok(rustix::thread::sched_setaffinity(rustix::thread::Pid::from_raw(number), &set)?)
+}

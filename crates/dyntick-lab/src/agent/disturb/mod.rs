@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Disturbances of one CPU, each of a single kind: what `explain` is tested with, on real kernels.
+//!
+//! A task that computes, the victim, runs on the CPU; something then disturbs it for a moment. They
+//! change settings for good and are meant for guests.
+
+mod kernel;
+mod memory;
+mod stage;
+mod tasks;
+mod timers;
+
+use anyhow::{Context, Result};
+use stage::Stage;
+
+/// A disturbance by its name.
+type Disturbance = (&'static str, fn(&Stage) -> Result<()>);
+
+const ALL: &[&[Disturbance]] = &[tasks::ALL, timers::ALL, memory::ALL, kernel::ALL];
+
+/// The names of all disturbances.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().copied().flatten().map(|(name, _)| *name)
+}
+
+/// Disturbs a CPU for so many ms, from another one.
+///
+/// # Errors
+/// A name that there is not, or a kernel that refuses.
+pub fn run(name: &str, cpu: u32, ms: u64) -> Result<()> {
+    let (_, disturb) = ALL.iter().copied().flatten().find(|(own, _)| *own == name).with_context(|| {
+        format!("there is no disturbance '{name}'; there are {}", names().collect::<Vec<_>>().join(", "))
+    })?;
+    let stage = Stage::new(cpu, ms)?;
+    disturb(&stage).with_context(|| name.to_owned())
+}

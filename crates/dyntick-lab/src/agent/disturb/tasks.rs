@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Disturbances by other tasks and by the scheduler.
+
+use super::Disturbance;
+use super::stage::{Stage, checked, write};
+use crate::agent::settle::pin;
+use anyhow::Result;
+use dyntick_model::CpuList;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+pub(super) const ALL: &[Disturbance] = &[
+    ("second-task", second_task),
+    ("woken-task", woken_task),
+    ("sleeping-task", sleeping_task),
+    ("deadline-task", deadline_task),
+    ("signals", signals),
+    ("migration", migration),
+    ("quota", quota),
+    ("fifo-task", fifo_task),
+];
+
+/// Two tasks that both want the CPU.
+fn second_task(stage: &Stage) -> Result<()> {
+    let _victim = stage.victim()?;
+    let _other = stage.victim()?;
+    stage.wait();
+    Ok(())
+}
+
+/// A task that another CPU wakes there.
+fn woken_task(stage: &Stage) -> Result<()> {
+    let _victim = stage.victim()?;
+    let (wake, woken) = std::sync::mpsc::channel::<()>();
+    let _other = stage.task("woken", move |_| while woken.recv().is_ok() {})?;
+    stage.repeat(Duration::from_millis(2), || Ok(wake.send(())?))?;
+    drop(wake);
+    Ok(())
+}
+
+/// A task that sleeps for a set time, as cyclictest does.
+fn sleeping_task(stage: &Stage) -> Result<()> {
+    let _victim = stage.victim()?;
+    let _other = stage.task("sleeper", |over| {
+        while !over.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    })?;
+    stage.wait();
+    Ok(())
+}
+
+/// `struct sched_attr` of include/uapi/linux/sched/types.h.
+#[repr(C)]
+struct SchedAttr {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+/// A deadline task with 1 ms in every 10. It may run on all CPUs, as its policy demands, and where it
+/// is admitted only on an isolated one.
+fn deadline_task(stage: &Stage) -> Result<()> {
+    const SCHED_DEADLINE: u32 = 6;
+    let _victim = stage.victim()?;
+    // Admission control wants a task that may run everywhere; without it any may.
+    write("/proc/sys/kernel/sched_rt_runtime_us", "-1")?;
+    let _other = stage.task("deadline", |over| {
+        let attr = SchedAttr {
+            size: size_of::<SchedAttr>() as u32,
+            policy: SCHED_DEADLINE,
+            flags: 0,
+            nice: 0,
+            priority: 0,
+            runtime: 1_000_000,
+            deadline: 10_000_000,
+            period: 10_000_000,
+        };
+        // SAFETY: the structure lives across the call.
+        let set = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) };
+        while set == 0 && !over.load(Ordering::Relaxed) {
+            // SAFETY: no arguments.
+            unsafe { libc::sched_yield() };
+        }
+    })?;
+    stage.wait();
+    Ok(())
+}
+
+/// Signals to the victim.
+fn signals(stage: &Stage) -> Result<()> {
+    extern "C" fn nothing(_: libc::c_int) {}
+    let handler = nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    // SAFETY: a handler that does nothing.
+    unsafe { libc::signal(libc::SIGUSR1, handler) };
+    let victim = stage.victim()?;
+    stage.repeat(Duration::from_millis(2), || {
+        // SAFETY: no pointers.
+        let sent = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), victim.thread, libc::SIGUSR1) };
+        checked("tgkill", sent).map(drop)
+    })
+}
+
+/// The victim is moved away and back.
+fn migration(stage: &Stage) -> Result<()> {
+    let victim = stage.victim()?;
+    let other = CpuList::from_iter([if stage.cpu == 0 { 1 } else { 0 }]);
+    stage.repeat(Duration::from_millis(2), || {
+        move_to(victim.thread, &other)?;
+        move_to(victim.thread, &stage.list())
+    })
+}
+
+fn move_to(thread: i32, cpus: &CpuList) -> Result<()> {
+    let mut set = rustix::thread::CpuSet::new();
+    cpus.iter().for_each(|cpu| set.set(cpu as usize));
+    Ok(rustix::thread::sched_setaffinity(rustix::thread::Pid::from_raw(thread), &set)?)
+}
+
+/// A CPU quota that ends before its period does.
+fn quota(stage: &Stage) -> Result<()> {
+    let _ = std::fs::create_dir_all("/sys/fs/cgroup");
+    let flags = rustix::mount::MountFlags::empty();
+    let _ = rustix::mount::mount("cgroup2", "/sys/fs/cgroup", "cgroup2", flags, None);
+    write("/sys/fs/cgroup/cgroup.subtree_control", "+cpu")?;
+    std::fs::create_dir_all("/sys/fs/cgroup/limited")?;
+    write("/sys/fs/cgroup/limited/cpu.max", "5000 10000")?;
+    write("/sys/fs/cgroup/limited/cgroup.procs", &std::process::id().to_string())?;
+    pin(&CpuList::from_iter([0]))?;
+    let _victim = stage.victim()?;
+    stage.wait();
+    drop(_victim);
+    write("/sys/fs/cgroup/cgroup.procs", &std::process::id().to_string())
+}
+
+/// A real-time task that takes the CPU for long.
+fn fifo_task(stage: &Stage) -> Result<()> {
+    let _victim = stage.victim()?;
+    let _other = stage.task("realtime", |over| {
+        let parameter = libc::sched_param { sched_priority: 10 };
+        // SAFETY: the structure lives across the call.
+        unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter) };
+        while !over.load(Ordering::Relaxed) {
+            (0..50).for_each(|_| crate::agent::tasks::spin_block());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    })?;
+    stage.wait();
+    Ok(())
+}

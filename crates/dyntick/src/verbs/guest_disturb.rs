@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick guest-disturb`: disturbs a CPU in one known way, for `explain` to name it.
+
+use crate::output;
+use anyhow::{Context, Result};
+use clap::Args;
+use dyntick_lab::agent::disturb;
+use serde_json::{Value, json};
+use std::process::{Command, ExitCode};
+
+/// What may be said to `guest-disturb`.
+#[derive(Args)]
+pub struct Arguments {
+    /// The disturbances; all where none is named
+    names: Vec<String>,
+    /// The CPU to disturb
+    #[arg(short = 'C', long, value_name = "CPU")]
+    cpu: u32,
+    /// For how long
+    #[arg(long, value_name = "MS", default_value_t = 300)]
+    ms: u64,
+    /// Have each explained, and print what `explain` names first, a line of JSON a disturbance
+    #[arg(long)]
+    explain: bool,
+}
+
+/// Does it.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let all = || disturb::names().map(str::to_owned).collect();
+    let names = if arguments.names.is_empty() { all() } else { arguments.names.clone() };
+    for name in names {
+        match arguments.explain {
+            true => output::line(explained(&name, arguments))?,
+            false => disturb::run(&name, arguments.cpu, arguments.ms)?,
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What `explain` says of a disturbance: its foremost causes, and what it could not attribute.
+fn explained(name: &str, arguments: &Arguments) -> Value {
+    let told = || -> Result<Value> {
+        let own = std::env::current_exe()?;
+        let cpu = arguments.cpu.to_string();
+        let mut command = Command::new(&own);
+        command.args(["explain", "--json", "-C", &cpu, "--"]).arg(&own);
+        command.args(["guest-disturb", name, "-C", &cpu, "--ms", &arguments.ms.to_string()]);
+        let output = command.output()?;
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        let found: Value = serde_json::from_slice(&output.stdout).with_context(|| errors.clone())?;
+        let on_cpu = &found["cpus"][0];
+        let cause = |cause: &Value| {
+            json!({
+                "cause": cause["cause"], "count": cause["count"], "ns": cause["total_ns"],
+                "chain": cause["chains"][0]["steps"],
+            })
+        };
+        let causes: Vec<Value> =
+            on_cpu["causes"].as_array().into_iter().flatten().take(3).map(cause).collect();
+        Ok(json!({
+            "disturbance": name, "causes": causes, "interruptions": on_cpu["interruptions"],
+            "unattributed": on_cpu["unattributed"]["count"], "lost": found["lost_events"], "errors": errors,
+        }))
+    };
+    told().unwrap_or_else(|error| json!({ "disturbance": name, "errors": format!("{error:#}") }))
+}
