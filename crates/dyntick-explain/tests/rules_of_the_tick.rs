@@ -244,3 +244,80 @@ proptest! {
         }
     }
 }
+
+fn send(callsite: &str) -> EventKind {
+    IpiSend { target: 1, callsite: callsite.into(), callback: "0x0".into() }
+}
+
+fn vector(vector: Vector) -> Vec<EventKind> {
+    vec![VectorEntry { vector }, VectorExit { vector }]
+}
+
+#[test]
+fn a_signal_is_told_by_the_place_that_interrupts() {
+    let sent = at(TICK, 0, 8, vec![send("kick_process+0x40/0x50")]);
+    let events = [sent, at(TICK + 5000, 1, 7, vector(Vector::Reschedule))].concat();
+    let explanation = explain(&events, &context());
+    assert_eq!(only(&explanation).0, "signal");
+    assert!(only(&explanation).2.contains("signalled app [7]"));
+}
+
+#[test]
+fn a_probe_names_function_and_sender_where_the_kernel_does_not() {
+    let call = CsdQueuedMask {
+        targets: "0-1".parse().unwrap(),
+        callsite: "on_each_cpu_cond_mask".into(),
+        function: "flush_tlb_func".into(),
+    };
+    let events = [at(TICK, 0, 8, vec![call]), at(TICK + 5000, 1, 7, vector(Vector::CallFunction))].concat();
+    let explanation = explain(&events, &context());
+    let (cause, kind, chain) = only(&explanation);
+    assert_eq!((cause, kind), ("function-call:flush_tlb_func", &Kind::FunctionCall));
+    assert!(chain.starts_with("thread 8 on CPU 0 sent the interrupt"), "{chain}");
+}
+
+#[test]
+fn a_call_that_was_asked_for_long_ago_explains_nothing() {
+    let call = CsdQueued { target: 1, callsite: "x".into(), function: "flush_tlb_func".into() };
+    let events = [at(TICK, 0, 8, vec![call]), at(5 * TICK, 1, 7, vector(Vector::CallFunction))].concat();
+    assert_eq!(only(&explain(&events, &context())).0, "anonymous-call");
+}
+
+#[test]
+fn an_nmi_and_the_work_that_it_leaves_have_one_cause() {
+    let nmi = Nmi { handler: "nmi_cpu_backtrace_handler".into(), duration_ns: 500 };
+    let events = at(TICK, 1, 7, [vec![nmi], vector(Vector::IrqWork)].concat());
+    let explanation = explain(&events, &context());
+    let causes: Vec<&str> = explanation.interruptions.iter().map(|one| one.cause.as_str()).collect();
+    assert_eq!(causes, ["nmi:nmi_cpu_backtrace_handler"; 2]);
+    assert_eq!(explanation.per_cpu[1].unattributed, 0);
+}
+
+#[test]
+fn an_nmi_inside_an_interrupt_is_counted_on_its_own() {
+    let nmi = Nmi { handler: "perf_event_nmi_handler".into(), duration_ns: 600 };
+    let irq = |kinds: Vec<EventKind>| {
+        [vec![IrqEntry { irq: 4, name: "eth0".into() }], kinds, vec![IrqExit { irq: 4 }]].concat()
+    };
+    let explanation = explain(&at(TICK, 1, 7, irq(vec![nmi])), &context());
+    let durations: Vec<(&str, u64)> =
+        explanation.interruptions.iter().map(|one| (one.cause.as_str(), one.duration_ns)).collect();
+    assert_eq!(durations, [("device:eth0", 1400), ("nmi:perf_event_nmi_handler", 600)]);
+}
+
+#[test]
+fn page_faults_of_the_task_count_and_those_of_another_ones_turn_do_not() {
+    let fault = PageFault { user: true, address: 0x1000, ip: 0x2000 };
+    let switch = |prev, prev_state, next| SchedSwitch {
+        prev,
+        prev_comm: "a".into(),
+        prev_state,
+        next,
+        next_comm: "b".into(),
+    };
+    let mut events = at(TICK, 1, 7, vec![fault.clone(), switch(7, 0, 9)]);
+    events.extend(at(2 * TICK, 1, 9, vec![fault, switch(9, 1, 7)]));
+    let explanation = explain(&events, &context());
+    let causes: Vec<&str> = explanation.interruptions.iter().map(|one| one.cause.as_str()).collect();
+    assert_eq!(causes, ["page-fault", "other-task:b"]);
+}

@@ -2,7 +2,7 @@
 //! Disturbances by the kernel's own business, that somebody elsewhere asks for.
 
 use super::Disturbance;
-use super::stage::{Stage, checked, write};
+use super::stage::{Stage, write};
 use anyhow::{Context, Result};
 use dyntick_model::CpuList;
 use std::io::Write;
@@ -93,7 +93,6 @@ fn device(stage: &Stage) -> Result<()> {
 
 /// Packets that another CPU received are handed to this one.
 fn receive_steering(stage: &Stage) -> Result<()> {
-    loopback_up()?;
     write("/sys/class/net/lo/queues/rx-0/rps_cpus", &stage.list().to_mask())?;
     let _victim = stage.victim()?;
     let receiver = std::net::UdpSocket::bind("127.0.0.1:0")?;
@@ -102,19 +101,6 @@ fn receive_steering(stage: &Stage) -> Result<()> {
     let ended = stage.repeat(Duration::from_millis(1), || Ok(sender.send(b"x").map(|_| ())?));
     write("/sys/class/net/lo/queues/rx-0/rps_cpus", "0")?;
     ended
-}
-
-fn loopback_up() -> Result<()> {
-    // SAFETY: `ifreq` of zeros is valid; the name is shorter than its place.
-    unsafe {
-        let mut request: libc::ifreq = std::mem::zeroed();
-        (request.ifr_name[0], request.ifr_name[1]) = (b'l' as libc::c_char, b'o' as libc::c_char);
-        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
-        let socket = checked("socket", libc::socket(libc::AF_INET, libc::SOCK_DGRAM, 0).into())? as i32;
-        let up = libc::ioctl(socket, libc::SIOCSIFFLAGS as _, &raw const request);
-        libc::close(socket);
-        checked("bring lo up", up.into()).map(drop)
-    }
 }
 
 /// A backtrace of all CPUs, which asks them by NMI.

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The book's page on causes says what the rules say.
+//!
+//! `INSTA_UPDATE=always cargo test -p dyntick-explain --test causes_page` writes it anew.
+
+use dyntick_explain::rules::{self, Rule, Versions};
+
+fn page() -> String {
+    let mut rules: Vec<&Rule> = rules::all().to_vec();
+    rules.sort_by_key(|rule| rule.id);
+    let sections: Vec<String> = rules.into_iter().map(section).collect();
+    format!(
+        "# Every cause\n\nEach cause that `dyntick explain` knows, by its name. A rule for a whole class, as `workqueue`, \
+         covers the members that have none of their own; a member's name is the kernel's (`workqueue:vmstat_update`). \
+         `N` stands for the CPUs; `explain` fills in those of the machine.\n\nThis page is made from the rules, and a \
+         test keeps it so.\n{}",
+        sections.concat()
+    )
+}
+
+fn section(rule: &Rule) -> String {
+    let fix = |fix: &rules::Fix| format!("- `{}`{}: {}\n", fix.setting, range(fix.versions), fix.effect);
+    let fixes: String = rule.fixes.iter().map(fix).collect();
+    let origin = if rule.names_origin { "" } else { " Counts as unattributed." };
+    let gap = if fixes.is_empty() { "" } else { "\n" };
+    format!(
+        "\n## `{}`\n\n**{}**{}. {}{origin}\n{gap}{fixes}\nSource: {}\n",
+        rule.id,
+        rule.title,
+        range(rule.versions),
+        rule.explanation,
+        rule.source
+    )
+}
+
+fn range(versions: Versions) -> String {
+    match (versions.since, versions.until) {
+        (Some((major, minor)), _) => format!(" (from {major}.{minor} on)"),
+        (None, Some((major, minor))) => format!(" (before {major}.{minor})"),
+        (None, None) => String::new(),
+    }
+}
+
+#[test]
+fn the_page_is_that_of_the_rules() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/causes.md");
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
+        std::fs::write(path, page()).unwrap();
+    }
+    let kept = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        kept == page(),
+        "docs/src/causes.md is not what the rules say; write it anew with INSTA_UPDATE=always"
+    );
+}
