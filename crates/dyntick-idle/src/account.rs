@@ -2,6 +2,7 @@
 //! What the kernel's own counters count, counted from the trace.
 
 use crate::observe::Observed;
+use crate::sleep::Sleep;
 use crate::state::{Miss, States};
 use dyntick_stats::Histogram;
 use serde::Serialize;
@@ -24,28 +25,13 @@ pub struct Account {
     pub residency: Histogram,
 }
 
-/// The accounts of all states of a CPU, in their order, over the sleeps that ended from `begin` on and before `end`.
+/// The accounts of all states over these sleeps.
 ///
 /// The kernel reads its clock between the two trace points of a sleep; `cost_ns` is what it therefore
 /// counts less for each.
-pub fn account(
-    states: &States,
-    observed: &Observed,
-    cpu: u32,
-    (begin, end): (u64, u64),
-    cost_ns: u64,
-) -> Vec<Account> {
+pub fn tally<'a>(states: &States, sleeps: impl Iterator<Item = &'a Sleep>, cost_ns: u64) -> Vec<Account> {
     let mut accounts = vec![Account::default(); states.0.len()];
-    let mut reside = |state: usize, from: u64, to: u64| {
-        if let Some(account) = accounts.get_mut(state) {
-            account.resident_ns += to.min(end).saturating_sub(from.max(begin));
-        }
-    };
-    let own = || observed.sleeps.iter().filter(|sleep| sleep.cpu == cpu);
-    own().for_each(|sleep| reside(sleep.state, sleep.entry_ns, sleep.exit_ns));
-    let open = observed.unfinished.iter().filter(|open| open.cpu == cpu);
-    open.for_each(|open| reside(open.state, open.entry_ns, end));
-    for sleep in own().filter(|sleep| (begin..end).contains(&sleep.exit_ns)) {
+    for sleep in sleeps {
         let Some(account) = accounts.get_mut(sleep.state) else { continue };
         let duration_ns = sleep.duration_ns().saturating_sub(cost_ns);
         account.usage += 1;
@@ -57,5 +43,28 @@ pub fn account(
             None => {}
         }
     }
+    accounts
+}
+
+/// The accounts of all states of a CPU, in their order, over the sleeps that ended from `begin` on and before `end`.
+/// `cost_ns` as in [`tally`].
+pub fn account(
+    states: &States,
+    observed: &Observed,
+    cpu: u32,
+    (begin, end): (u64, u64),
+    cost_ns: u64,
+) -> Vec<Account> {
+    let own = || observed.sleeps.iter().filter(|sleep| sleep.cpu == cpu);
+    let ended = own().filter(|sleep| (begin..end).contains(&sleep.exit_ns));
+    let mut accounts = tally(states, ended, cost_ns);
+    let mut reside = |state: usize, from: u64, to: u64| {
+        if let Some(account) = accounts.get_mut(state) {
+            account.resident_ns += to.min(end).saturating_sub(from.max(begin));
+        }
+    };
+    own().for_each(|sleep| reside(sleep.state, sleep.entry_ns, sleep.exit_ns));
+    let open = observed.unfinished.iter().filter(|open| open.cpu == cpu);
+    open.for_each(|open| reside(open.state, open.entry_ns, end));
     accounts
 }

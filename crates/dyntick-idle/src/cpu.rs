@@ -46,7 +46,15 @@ impl Cpu {
         }
     }
 
+    /// The idle task is out of `cpuidle_enter_state`, which counts a sleep at its end.
+    pub fn counted(&mut self, now_ns: u64) {
+        if let Some(sleep) = self.sleeps.last_mut() {
+            sleep.counted_ns = sleep.counted_ns.min(now_ns);
+        }
+    }
+
     pub fn enter(&mut self, state: usize, now_ns: u64, next_timer_ns: Option<u64>) {
+        self.counted(now_ns);
         self.cause(|| Wake::Flag);
         let prediction = self.prediction.take();
         let stopped = prediction.is_some_and(|prediction| prediction.tick_stopped);
@@ -64,8 +72,10 @@ impl Cpu {
             return;
         };
         let (cpu, wake) = (self.number, Wake::Unknown);
-        let exit_ns = now_ns;
-        self.sleeps.push(Sleep { cpu, state, entry_ns, exit_ns, tick, next_timer_ns, prediction, wake });
+        let (exit_ns, counted_ns) = (now_ns, u64::MAX);
+        let sleep =
+            Sleep { cpu, state, entry_ns, exit_ns, counted_ns, tick, next_timer_ns, prediction, wake };
+        self.sleeps.push(sleep);
         self.cause_wanted = true;
     }
 
@@ -117,7 +127,8 @@ impl Cpu {
         }
     }
 
-    pub fn switch(&mut self, prev: i32) {
+    pub fn switch(&mut self, prev: i32, now_ns: u64) {
+        self.counted(now_ns);
         self.cause(|| Wake::Flag);
         if prev == IDLE && std::mem::take(&mut self.tick_armed_soon) {
             self.tick = Tick::Running;

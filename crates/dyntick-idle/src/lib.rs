@@ -12,7 +12,7 @@ mod sleep;
 mod state;
 mod timers;
 
-pub use account::{Account, account};
+pub use account::{Account, account, tally};
 pub use energy::{Energy, Joules, energy};
 pub use observe::{Observed, observe};
 pub use sleep::{Prediction, Sleep, Start, Tick, Unfinished, Wake, Wakeup};

@@ -59,6 +59,7 @@ impl Observer {
                 cpu.predict(Prediction { predicted_ns, used_ns, next_timer_ns, tick_stopped });
             }
             EventKind::CpuIdleMiss { state, below } => {
+                cpu.counted(now);
                 let miss = if *below { Miss::Below } else { Miss::Above };
                 self.told.push((now, number, *state as usize, miss));
             }
@@ -76,7 +77,7 @@ impl Observer {
             EventKind::HrtimerExit { .. } => cpu.expired(),
             EventKind::SchedWaking { pid, target } => self.wake(event, *pid, *target),
             EventKind::SchedSwitch { prev, next, .. } => {
-                cpu.switch(*prev);
+                cpu.switch(*prev, now);
                 self.run(event, *next);
             }
             _ => {}

@@ -64,6 +64,9 @@ pub struct Sleep {
     pub entry_ns: u64,
     /// When it was left, ns.
     pub exit_ns: u64,
+    /// When the kernel has surely counted it, ns: it takes the pending interrupts between leaving a state and
+    /// counting the sleep. The latest possible where nothing was seen that tells.
+    pub counted_ns: u64,
     /// The tick, at entry.
     pub tick: Tick,
     /// When the CPU's next hrtimer would expire, at entry, ns; none where none was seen to be armed.

@@ -207,6 +207,8 @@ fn another_cpu_wakes_a_task() {
     ];
     let observed = observe(&events, 1000);
     assert_eq!(observed.sleeps[0].wake, Wake::Vector(Vector::Reschedule));
+    // Its interrupt comes before it is counted.
+    assert_eq!(observed.sleeps[0].counted_ns, 900);
     let told: Vec<_> = observed.wakeups.iter().map(|w| (w.pid, w.latency_ns, w.start, w.state)).collect();
     assert_eq!(told, [(7, 400, Start::Waker, Some(2)), (8, 40, Start::Waker, None)]);
 }

@@ -2,9 +2,11 @@
 //! The idle states of a run: dyntick's count from the trace beside the kernel's own, and modelled energy.
 
 use crate::study::Case;
-use dyntick_idle::{Account, Energy, Observed, Sleep, State, States, Wakeup, account, energy, observe};
+use dyntick_idle::{
+    Account, Energy, Observed, Sleep, State, States, Wakeup, account, energy, observe, tally,
+};
 use dyntick_model::{CpuList, Event};
-use dyntick_observe::cpuidle::StateReading;
+use dyntick_observe::cpuidle::{Reading, StateReading};
 use dyntick_stats::Histogram;
 use std::collections::BTreeMap;
 
@@ -53,7 +55,7 @@ pub struct Comparison {
     pub counter: String,
     /// By how much the kernel's grew.
     pub kernel: u64,
-    /// The trace's count; least and most, where a sleep ended while the kernel's was read.
+    /// The trace's count; least and most, where the kernel may have counted a sleep while its number was read.
     pub trace: (u64, u64),
 }
 
@@ -142,11 +144,12 @@ fn states(setting: &Setting<'_>) -> Option<States> {
 fn trace_cost_ns(observed: &Observed, setting: &Setting<'_>) -> u64 {
     let (mut sleeps, mut surplus) = (0u64, 0i64);
     for (cpu, place, before, after) in readings(setting, "time") {
-        let window = (before.to_ns, after.from_ns);
-        let ended = observed.sleeps.iter().filter(|sleep| {
-            sleep.cpu == cpu && sleep.state == place && (window.0..window.1).contains(&sleep.exit_ns)
-        });
-        let traced: Vec<u64> = ended.map(|sleep| sleep.duration_ns()).collect();
+        let own = || observed.sleeps.iter().filter(|sleep| sleep.cpu == cpu && sleep.state == place);
+        let traced: Vec<u64> =
+            own().filter(|one| surely(one, before, after)).map(Sleep::duration_ns).collect();
+        if own().filter(|one| possibly(one, before, after)).count() > traced.len() {
+            continue;
+        }
         let kernel_ns = (after.value.saturating_sub(before.value) * 1000) as i64;
         sleeps += traced.len() as u64;
         surplus += traced.iter().sum::<u64>() as i64 - kernel_ns;
@@ -154,7 +157,17 @@ fn trace_cost_ns(observed: &Observed, setting: &Setting<'_>) -> u64 {
     (surplus.max(0) as u64 + sleeps / 2).checked_div(sleeps).unwrap_or(0)
 }
 
-type Counted = (u32, usize, dyntick_observe::cpuidle::Reading, dyntick_observe::cpuidle::Reading);
+/// Whether the kernel counted a sleep between two readings of a number.
+fn surely(sleep: &Sleep, before: Reading, after: Reading) -> bool {
+    sleep.exit_ns > before.to_ns && sleep.counted_ns <= after.from_ns
+}
+
+/// Whether it may have: it may have counted it while it was read.
+fn possibly(sleep: &Sleep, before: Reading, after: Reading) -> bool {
+    sleep.counted_ns > before.from_ns && sleep.exit_ns <= after.to_ns
+}
+
+type Counted = (u32, usize, Reading, Reading);
 
 /// A counter of each CPU and state, before and after.
 fn readings<'a>(setting: &'a Setting<'_>, counter: &'a str) -> impl Iterator<Item = Counted> + 'a {
@@ -171,8 +184,9 @@ fn comparisons(states: &States, observed: &Observed, cost_ns: u64, setting: &Set
     let mut all = Vec::new();
     for counter in ["usage", "above", "below", "time"] {
         for (cpu, place, before, after) in readings(setting, counter) {
-            let count = |window: (u64, u64)| {
-                let account = account(states, observed, cpu, window, cost_ns).swap_remove(place);
+            let count = |counted: &dyn Fn(&Sleep) -> bool| {
+                let sleeps = observed.sleeps.iter().filter(|sleep| sleep.cpu == cpu && counted(sleep));
+                let account = tally(states, sleeps, cost_ns).swap_remove(place);
                 match counter {
                     "usage" => account.usage,
                     "above" => account.above,
@@ -180,8 +194,8 @@ fn comparisons(states: &States, observed: &Observed, cost_ns: u64, setting: &Set
                     _ => account.time_ns / 1000,
                 }
             };
-            // What ended while a number was read may be in it or not.
-            let (least, most) = (count((before.to_ns, after.from_ns)), count((before.from_ns, after.to_ns)));
+            let least = count(&|sleep| surely(sleep, before, after));
+            let most = count(&|sleep| possibly(sleep, before, after));
             all.push(Comparison {
                 cpu,
                 state: states.0[place].name.clone(),

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The idle states of a real guest: what dyntick counts from the trace is what the kernel counts.
 
+use dyntick_idle::Account;
 use dyntick_lab::idle::RunIdle;
 use std::process::Command;
 
-/// Short sleeps for the first part of the window and long ones for the rest, so that the governor has every state to
-/// choose and misses some. cyclictest would forbid all but polling without --laptop.
+/// Short sleeps for the first part of the window and long ones for the rest. The governor ladder tries the next state
+/// again and again, whatever that costs, so that it misses often. cyclictest would forbid
+/// all but polling without --laptop.
 const STUDY: &str = "
 title = 'test'
 question = 'test'
@@ -14,6 +16,7 @@ profile = 'sapphire-rapids'
 [[case]]
 name = 'mixed'
 kernel = 'debian:6.12'
+governor = 'ladder'
 settle = '200ms'
 measure = '500ms'
 [[case.task]]
@@ -44,23 +47,23 @@ fn the_kernels_accounts_are_dynticks() {
     counts_agree(&idle);
     times_agree(&idle);
 
-    let busiest = &idle.accounts[&1];
-    let entered = busiest.iter().filter(|account| account.usage > 0).count();
-    let (above, below): (u64, u64) =
-        idle.accounts.values().flatten().fold((0, 0), |(a, b), one| (a + one.above, b + one.below));
-    assert!(entered >= 3 && above > 0 && below > 0, "nothing was put to the test: {busiest:?}");
-    // A task that wakes the CPU out of C6 waits for its exit latency, with the package's 290 us.
+    let sum = |of: fn(&Account) -> u64| idle.accounts[&1].iter().map(of).collect::<Vec<u64>>();
+    let (usage, above, below) = (sum(|one| one.usage), sum(|one| one.above), sum(|one| one.below));
+    let entered = usage.iter().filter(|usage| **usage > 0).count();
+    let missed: u64 = above.iter().chain(&below).sum();
+    let tested = entered >= 2 && missed >= 100;
+    assert!(tested, "nothing was put to the test: usage {usage:?}, above {above:?}, below {below:?}");
+    // A task that wakes the CPU out of C6 waits at least for its exit latency while the package is awake.
     let c6 = idle.wakeup_latency(Some(3)).quantile(0.5).unwrap();
-    assert!((290_000..330_000).contains(&c6), "{c6}");
+    assert!(c6 >= 190_000, "{c6}");
     let energy = idle.energy_of_all.unwrap().total();
     assert!(energy.low < energy.value && energy.value < energy.high);
 }
 
-/// Each sleep is in both or in neither.
+/// Each sleep is in both or in neither; one may have been counted while the kernel's number was read.
 fn counts_agree(idle: &RunIdle) {
-    let counts = idle.comparisons.iter().filter(|one| one.counter != "time");
-    for one in counts {
-        assert_eq!(one.trace, (one.kernel, one.kernel), "{one:?}");
+    for one in idle.comparisons.iter().filter(|one| one.counter != "time") {
+        assert!(one.agrees() && one.trace.1 - one.trace.0 <= 2, "{one:?}");
     }
 }
 
@@ -70,8 +73,9 @@ fn times_agree(idle: &RunIdle) {
     for one in idle.comparisons.iter().filter(|one| one.counter == "time") {
         let mut same = idle.comparisons.iter().filter(|other| other.counter == "usage");
         let usage = same.find(|other| other.cpu == one.cpu && other.state == one.state).unwrap().kernel;
-        let apart_us = one.kernel.abs_diff(one.trace.0);
-        assert!(apart_us <= 2 + usage / 1000, "{one:?}");
+        let rounding_us = 2 + usage / 1000;
+        let (least, most) = (one.trace.0.saturating_sub(rounding_us), one.trace.1 + rounding_us);
+        assert!((least..=most).contains(&one.kernel), "{one:?}");
     }
     assert!((1..2000).contains(&idle.cost_ns), "{}", idle.cost_ns);
 }

@@ -27,6 +27,21 @@ fn ids(text: &str) -> Vec<String> {
 }
 
 #[test]
+fn figures_of_idle_states_need_a_machine() {
+    let study = |machine: &str| {
+        format!(
+            "title = 't'\nquestion = 'q'\n{machine}[[case]]\nname = 'a'\nkernel = 'debian:6.12'\n[[claim]]\ntext = 'c'\n\
+             check = [{{ case = 'a', figure = 'idle:C6:usage', is = '> 0' }}]\n"
+        )
+    };
+    assert!(
+        problems(&study("")).contains("'idle:C6:usage' needs idle states, and the case 'a' has no machine")
+    );
+    let right = study("[machine]\nprofile = 'sapphire-rapids'\n");
+    parse::study(Path::new("x.toml"), &right, Size::Scaled).unwrap();
+}
+
+#[test]
 fn every_mistake_is_told_at_once_with_its_place() {
     let text = r#"title = "Wrong"
 questoin = "?"
