@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What the emulator knows by itself, apart from the kernel's own accounting, in debugfs:
- *   cstate_emulator/stats          counters, one line each
- *   cstate_emulator/records/cpuN   struct em_record, one for each sleep, if recorded
+ *   cstate_emulator/idle_states     counters of each CPU
+ *   cstate_emulator/package_states  counters of each package
+ *   cstate_emulator/records/cpuN    struct em_record, one for each sleep, if recorded
  */
 #include "emulator.h"
 
@@ -18,34 +19,43 @@ u32 em_record_limit;
 static struct dentry *folder;
 static const struct cpuidle_driver *driver;
 
-static void show_cpu(struct seq_file *file, unsigned int number)
+/* A line of names, then a line for each CPU. */
+static int idle_states_show(struct seq_file *file, void *unused)
 {
-	const struct em_cpu *cpu = per_cpu_ptr(&em_cpus, number);
+	unsigned int number;
 	int i;
 
+	seq_puts(file, "cpu");
 	for (i = 0; i < driver->state_count; i++) {
-		const struct em_count *count = &cpu->count[i];
+		const char *name = driver->states[i].name;
 
-		if (driver->states[i].enter != em_enter)
-			continue;
-		seq_printf(file, "cpu%u %s entries %llu time_ns %llu during_entry %llu not_entered %llu\n", number,
-			   driver->states[i].name, count->entries, em_ns(count->cycles), count->during_entry,
-			   count->not_entered);
+		if (driver->states[i].enter == em_enter)
+			seq_printf(file, " %s_entries %s_time_ns %s_during_entry %s_not_entered", name, name, name, name);
 	}
-	seq_printf(file, "cpu%u records %u lost %llu overrun_ns %llu\n", number, cpu->recorded, cpu->lost,
-		   em_ns(cpu->overrun));
+	seq_puts(file, " records lost overrun_ns\n");
+	for_each_online_cpu(number) {
+		const struct em_cpu *cpu = per_cpu_ptr(&em_cpus, number);
+
+		seq_printf(file, "%u", number);
+		for (i = 0; i < driver->state_count; i++) {
+			const struct em_count *count = &cpu->count[i];
+
+			if (driver->states[i].enter == em_enter)
+				seq_printf(file, " %llu %llu %llu %llu", count->entries, em_ns(count->cycles),
+					   count->during_entry, count->not_entered);
+		}
+		seq_printf(file, " %u %llu %llu\n", cpu->recorded, cpu->lost, em_ns(cpu->overrun));
+	}
+	return 0;
 }
+DEFINE_SHOW_ATTRIBUTE(idle_states);
 
-static int stats_show(struct seq_file *file, void *unused)
+static int package_states_show(struct seq_file *file, void *unused)
 {
-	unsigned int cpu;
-
-	for_each_online_cpu(cpu)
-		show_cpu(file, cpu);
 	em_packages_show(file);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(stats);
+DEFINE_SHOW_ATTRIBUTE(package_states);
 
 static ssize_t records_read(struct file *file, char __user *to, size_t size, loff_t *at)
 {
@@ -85,7 +95,8 @@ int em_facts_init(const struct cpuidle_driver *drv, u32 records)
 {
 	driver = drv;
 	folder = debugfs_create_dir(KBUILD_MODNAME, NULL);
-	debugfs_create_file("stats", 0444, folder, NULL, &stats_fops);
+	debugfs_create_file("idle_states", 0444, folder, NULL, &idle_states_fops);
+	debugfs_create_file("package_states", 0444, folder, NULL, &package_states_fops);
 	return records ? make_records(records) : 0;
 }
 

@@ -13,7 +13,7 @@
 #include <linux/irqflags.h>
 #include <linux/timekeeping.h>
 #include <asm/irq_vectors.h>
-#include <asm/msr.h>
+#include <asm/tsc.h>
 
 /*
  * With wait=halt the timer ends the sleep so many cycles early; what is left to do is done in

@@ -14,20 +14,25 @@
 #include <asm/fixmap.h>
 #include <asm/irq_vectors.h>
 #include <asm/msr-index.h>
-#include <asm/msr.h>
+#include <asm/tsc.h>
 
 #define DIVIDE_BY_1 0xb
 
 static bool x2apic __ro_after_init;
 
-static noinstr u32 lapic_read(u32 reg)
+static __always_inline u32 rdmsr_low(u32 number)
 {
 	u32 low, high;
 
+	asm volatile("rdmsr" : "=a" (low), "=d" (high) : "c" (number));
+	return low;
+}
+
+static noinstr u32 lapic_read(u32 reg)
+{
 	if (!x2apic)
 		return *(volatile u32 *)(fix_to_virt(FIX_APIC_BASE) + reg);
-	asm volatile("rdmsr" : "=a" (low), "=d" (high) : "c" (APIC_BASE_MSR + (reg >> 4)));
-	return low;
+	return rdmsr_low(APIC_BASE_MSR + (reg >> 4));
 }
 
 static noinstr void lapic_write(u32 reg, u32 value)
@@ -148,11 +153,9 @@ static bool counts_cycles(void)
 
 int __init em_lapic_init(bool halts)
 {
-	u64 base;
 	u32 mode;
 
-	rdmsrl(MSR_IA32_APICBASE, base);
-	x2apic = base & X2APIC_ENABLE;
+	x2apic = rdmsr_low(MSR_IA32_APICBASE) & X2APIC_ENABLE;
 	if (!halts)
 		return 0;
 	mode = lapic_read(APIC_LVTT) & APIC_LVT_TIMER_TSCDEADLINE;

@@ -10,7 +10,6 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
-#include <asm/msr.h>
 
 struct em_package {
 	arch_spinlock_t lock;		/* taken with interrupts off */
@@ -231,6 +230,7 @@ void em_packages_show(struct seq_file *file)
 
 	for (number = 0; number < package_count; number++)
 		for (level = 1; level < EM_PACKAGE_LEVELS && level_name[level]; level++)
-			seq_printf(file, "package%u %s entries %llu time_ns %llu\n", number, level_name[level],
-				   packages[number].entries[level], em_ns(packages[number].cycles[level]));
+			seq_printf(file, "package%u_%s_entries %llu\npackage%u_%s_time_ns %llu\n",
+				   number, level_name[level], packages[number].entries[level],
+				   number, level_name[level], em_ns(packages[number].cycles[level]));
 }

@@ -2,10 +2,10 @@
 /* Reading the table of idle states, a module parameter. */
 #include "emulator.h"
 
-#include <linux/ctype.h>
 #include <linux/kernel.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/stringify.h>
 
 struct em_state em_states[CPUIDLE_STATE_MAX];
 

@@ -2,6 +2,7 @@
 //! Runs on disk: one folder each, whole or absent.
 
 use crate::cache::{CacheError, write_whole};
+use crate::emulator::records;
 use crate::figures::{self, FileCount};
 use crate::guest::{Archive, Moment, Outcome, Stage, piece_of_file};
 use crate::idle::{self, RunIdle};
@@ -313,7 +314,7 @@ impl Files<'_> {
     /// How the numbers in the files that the case reads grew over the window.
     fn read_by(&self, case: &Case) -> Result<Vec<FileCount>, StoreError> {
         let mut counts = Vec::new();
-        for path in &case.read {
+        for path in case.read.iter().filter(|path| !records::is_file(path)) {
             let at = |moment| self.text(&format!("{RAW}/{}", piece_of_file(path, moment)));
             let (before, after) = (at(Moment::Before)?, at(Moment::After)?);
             let grown = Counters::parse(&after).since(&Counters::parse(&before));

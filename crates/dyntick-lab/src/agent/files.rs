@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Read;
 
 /// Far more than any file of counters; what is longer may be one that never ends.
-const LONGEST: u64 = 1 << 20;
+pub const LONGEST: u64 = 1 << 20;
 
 /// Puts the files into the archive as they stand now.
 pub fn read(paths: &[String], moment: Moment, archive: &mut Archive) -> Result<()> {

@@ -21,6 +21,7 @@ mod settle;
 mod shell;
 mod tasks;
 
+pub use files::LONGEST;
 pub use tasks::{TASK_COMMAND, run_task};
 
 use crate::guest::{Archive, Job, Mailbox, Outcome, SHELL_STATUS, Stage};

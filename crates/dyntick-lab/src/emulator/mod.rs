@@ -5,6 +5,7 @@
 
 mod headers;
 mod parameters;
+pub mod records;
 
 pub use parameters::{FOLDER, parameters};
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From a machine's idle states to what the module is told.
 
+use super::records;
+use crate::agent::LONGEST;
 use crate::study::Case;
 use dyntick_model::{Clock, IdleState, IdleTable};
 
 /// Where the module tells what it knows, in the guest.
 pub const FOLDER: &str = "/sys/kernel/debug/cstate_emulator";
 
-/// So many sleeps are recorded on each CPU where a case reads them: a record has 40 bytes, and a
-/// file that a case reads at most 1 MiB.
-const RECORDS: u32 = (1 << 20) / 40;
+/// So many sleeps are recorded on each CPU where a case reads them: what fills a file that a case
+/// may read.
+const RECORDS: u64 = LONGEST / records::BYTES as u64;
 
 /// The parameters of the module for this table. In virtual time latencies are slept for, on the
 /// wall clock they are spun for.
@@ -28,7 +30,7 @@ pub fn parameters(table: &IdleTable, case: &Case) -> String {
         let lists: Vec<String> = case.packages.iter().map(ToString::to_string).collect();
         parameters.push(format!("packages={}", lists.join("/")));
     }
-    if case.read.iter().any(|path| path.starts_with(&format!("{FOLDER}/records/"))) {
+    if case.read.iter().any(|path| records::is_file(path)) {
         parameters.push(format!("records={RECORDS}"));
     }
     parameters.join(" ")

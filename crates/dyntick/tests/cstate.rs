@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The emulator of idle states on real kernels: what a wake-up costs, by the emulator's own records
+//! and by the kernel's events, which know nothing of each other.
+//!
+//! `DYNTICK` names the binary under test, as in `lab.rs`.
+
+use dyntick_lab::emulator::records::{self, Record};
+use dyntick_lab::{profiles, store};
+use dyntick_model::{Event, EventKind};
+use dyntick_observe::trace::Recording;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn dyntick() -> Command {
+    let binary = std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into());
+    Command::new(binary)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// States that cost nothing, 1 us and 290 us, and the last 60 us more where the package slept.
+const MACHINE: &str = "
+title = 'test'
+cores = 2
+[sources]
+s = 'none'
+[active]
+watts = 1
+basis = 'measured'
+source = 's'
+[uncore]
+watts = 1
+basis = 'measured'
+source = 's'
+[[state]]
+name = 'POLL'
+exit-latency = '0us'
+target-residency = '0us'
+polling = true
+source = 's'
+power = { watts = 1, basis = 'measured', source = 's' }
+[[state]]
+name = 'FREE'
+exit-latency = '0us'
+target-residency = '0us'
+source = 's'
+power = { watts = 1, basis = 'measured', source = 's' }
+[[state]]
+name = 'C1'
+exit-latency = '1us'
+target-residency = '40us'
+source = 's'
+power = { watts = 1, basis = 'measured', source = 's' }
+[[state]]
+name = 'C6'
+exit-latency = '350us'
+target-residency = '800us'
+tlb-flushed = true
+source = 's'
+power = { watts = 1, basis = 'measured', source = 's' }
+[[package-state]]
+name = 'PC6'
+needs = 'C6'
+exit-latency = '350us'
+core-exit-latency = '290us'
+power = { watts = 1, basis = 'measured', source = 's' }
+source = 's'
+";
+
+/// A folder with that machine and a study of it, which has been run.
+struct Study {
+    folder: tempfile::TempDir,
+}
+
+impl Study {
+    fn new(cases: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("own.toml"), MACHINE).unwrap();
+        let head = "title = 'test'\nquestion = 'test'\n[machine]\nprofile = './own.toml'\n\
+                    [defaults]\nsettle = '300ms'\nevents = ['power:cpu_idle']\n";
+        std::fs::write(folder.path().join("study.toml"), format!("{head}{cases}")).unwrap();
+        Self { folder }
+    }
+
+    fn run(&self, out: &str) -> Vec<Guest> {
+        let mut command = dyntick();
+        command.args(["lab", "run"]).arg(self.folder.path().join("study.toml"));
+        let out = self.folder.path().join(out);
+        let output = command.arg("--out").arg(&out).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let mut runs: Vec<PathBuf> =
+            std::fs::read_dir(out.join("runs")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        runs.sort();
+        runs.into_iter().map(|folder| Guest { folder }).collect()
+    }
+}
+
+/// What a guest left.
+struct Guest {
+    folder: PathBuf,
+}
+
+impl Guest {
+    fn raw(&self, name: &str) -> Vec<u8> {
+        let path = self.folder.join("raw").join(name);
+        std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// How much a counter of a file of counters grew in the window.
+    fn grown(&self, file: &str, name: &str) -> i64 {
+        let count = |moment: &str| {
+            let text = text(&self.raw(&format!("file.{file}.{moment}")));
+            let value = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<i64>().ok());
+            value.unwrap_or_else(|| panic!("{file} has no {name}: {text}"))
+        };
+        count("after") - count("before")
+    }
+
+    /// The sleeps of CPU 1 that the trace has whole.
+    fn sleeps(&self, events: &[Event]) -> Vec<Record> {
+        let all = records::read(&self.raw("file.cpu1.after"));
+        let first = events.first().unwrap().ts;
+        all.into_iter().filter(|record| record.entered_ns > first).collect()
+    }
+
+    /// The events of CPU 1.
+    fn events(&self) -> Vec<Event> {
+        let metadata = serde_json::from_slice(&self.raw("trace.json")).unwrap();
+        let raw = BTreeMap::from([(1, self.raw("trace.cpu1"))]);
+        Recording { metadata, raw }.decode().unwrap().events
+    }
+
+    /// Instructions of the kernel on CPU 1 in the window.
+    fn instructions(&self) -> u64 {
+        let profile = profiles::load(&self.folder, &store::asked(&self.folder).unwrap()).unwrap();
+        let kinds = profiles::kinds_on(&profile.phases[0].1, &[1].into_iter().collect());
+        kinds.values().flat_map(|kind| kind.functions.values()).sum()
+    }
+}
+
+/// From where the emulator was done to where the kernel says that it left the idle state.
+fn until_left(record: &Record, events: &[Event]) -> Option<u64> {
+    let left = |event: &&Event| {
+        event.ts >= record.ready_ns && matches!(event.kind, EventKind::CpuIdle { state: None })
+    };
+    events.iter().find(left).map(|event| event.ts - record.ready_ns)
+}
+
+/// The local timer, a call of the other CPU, and the serial port. The ticks of the CPUs are kept
+/// apart, so that they do not wait for one another's turn.
+const WAKES: &str = "append = 'skew_tick=1'
+read = ['/sys/kernel/debug/cstate_emulator/records/cpu1', '/sys/kernel/debug/cstate_emulator/package_states']
+[[case]]
+name = 'wakes'
+write = { '/proc/irq/4/smp_affinity' = '2' }
+task = [{ cpu = 0, run = ['busybox', 'sh', '-c', 'while usleep 3100; do echo -n . > /dev/ttyS0; done'] }]
+script = { cpu = 0, run = ['dyntick', 'guest-packets', 'poisson:500us', '-n', '400', '--from', '0', '--to', '1'], in-window = true }
+";
+
+const FREE: u8 = 1;
+const C1: u8 = 2;
+const C6: u8 = 3;
+const LOCAL_TIMER: u8 = 0xec;
+/// What remote wake-ups come by, since they are queued for the woken CPU.
+const CALL_FUNCTION_SINGLE: u8 = 0xfb;
+
+/// The least that a wake-up of each kind took from `ready` to the kernel's own event, and how many
+/// took hardly more. In virtual time a CPU may have to wait for its turn, so some take long.
+fn least(sleeps: &[Record], events: &[Event]) -> BTreeMap<(u8, &'static str), (u64, usize)> {
+    const HARDLY_MORE: u64 = 16;
+    let mut kinds: BTreeMap<(u8, &str), Vec<u64>> = BTreeMap::new();
+    for record in sleeps {
+        let kind = match record.vector {
+            Some(LOCAL_TIMER) => "timer",
+            Some(CALL_FUNCTION_SINGLE) => "call",
+            Some(vector) if vector < LOCAL_TIMER => "device",
+            _ => continue,
+        };
+        kinds.entry((record.state, kind)).or_default().extend(until_left(record, events));
+    }
+    let least = |all: Vec<u64>| {
+        let least = *all.iter().min().unwrap();
+        (least, all.iter().filter(|one| **one <= least + HARDLY_MORE).count())
+    };
+    kinds.into_iter().map(|(kind, all)| (kind, least(all))).collect()
+}
+
+#[test]
+fn a_wake_up_takes_the_exit_latency_whatever_woke_the_cpu() {
+    for kernel in ["debian:6.12", "debian:6.1"] {
+        let study = Study::new(&format!("kernel = '{kernel}'\n{WAKES}"));
+        let guest = study.run("out").remove(0);
+        let events = guest.events();
+        let sleeps = guest.sleeps(&events);
+        for record in sleeps.iter().filter(|record| !record.during_entry) {
+            let latency = record.ready_ns - record.woken_ns;
+            match (record.state, record.package) {
+                (FREE, _) => assert_eq!(latency, 0, "{record:?}"),
+                (C1, _) => assert_eq!(latency, 1_000, "{record:?}"),
+                (C6, 1) => assert_eq!(latency, 350_000, "{record:?}"),
+                // Alone, or while another CPU waits for the package.
+                _ => assert!((290_000..350_000).contains(&latency), "{record:?}"),
+            }
+        }
+        let of_package = |package| sleeps.iter().filter(|r| r.state == C6 && r.package == package).count();
+        assert!(of_package(0) > 10 && of_package(1) > 3, "{kernel}: {} {}", of_package(0), of_package(1));
+
+        let least = least(&sleeps, &events);
+        let (reference, _) = least[&(C1, "timer")];
+        for kind in ["timer", "call", "device"] {
+            for state in [C1, C6] {
+                let (ns, count) = least[&(state, kind)];
+                assert!(ns.abs_diff(reference) <= 8, "{kernel}: {kind} {state}: {ns} and {reference}");
+                assert!(count >= 2, "{kernel}: {kind} {state}: {count} of {ns}");
+            }
+        }
+        // The emulator's own way, which a state without latency cannot be shorter than.
+        let floor = least.iter().filter(|((state, _), _)| *state == FREE).map(|(_, (ns, _))| ns - reference);
+        assert!(floor.min().is_some_and(|floor| floor < 500), "{kernel}: {least:?}");
+
+        // The kernel's own timer, as it was set.
+        let timer = sleeps.iter().filter(|record| record.vector == Some(LOCAL_TIMER));
+        let late = timer.map(|record| record.woken_ns as i64 - record.next_timer_ns).min();
+        assert!(late.is_some_and(|late| (0..1000).contains(&late)), "{kernel}: {late:?}");
+    }
+}
+
+/// Lines of `write` that leave CPU 1 this state only.
+fn only(state: u8) -> String {
+    let others = (0..=C6).filter(|other| *other != state);
+    let file = |state| format!("'/sys/devices/system/cpu/cpu1/cpuidle/state{state}/disable' = 1");
+    others.map(file).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn latencies_are_skipped_and_repeat_to_the_bit() {
+    let study = Study::new(&format!(
+        "kernel = 'debian:6.12'
+profile = true
+measure = '100ms'
+task = [{{ cpu = 0, run = ['dyntick', 'guest-packets', 'fixed:2ms', '-n', '2000', '--from', '0', '--to', '1'] }}]
+[[case]]
+name = 'deep'
+write = {{ {} }}
+[[case]]
+name = 'shallow'
+write = {{ {} }}
+",
+        only(C6),
+        only(C1)
+    ));
+    let guests = study.run("out");
+    let [deep, shallow] = [&guests[0], &guests[1]].map(Guest::instructions);
+    // Spun, 50 latencies of 290 us would be 14 million instructions.
+    assert!(deep < shallow + 50 * 2000, "{deep} and {shallow}");
+    for (first, second) in guests.iter().zip(study.run("again")) {
+        let files = |folder: &Path| store::comparable_files(folder).unwrap();
+        assert!(files(&first.folder) == files(&second.folder), "{}", first.folder.display());
+    }
+}
+
+#[test]
+fn a_package_does_not_sleep_while_a_cpu_is_busy() {
+    let study = Study::new(
+        "kernel = 'debian:6.12'
+measure = '2s'
+read = ['/sys/kernel/debug/cstate_emulator/package_states', '/sys/kernel/debug/cstate_emulator/idle_states']
+[[case]]
+name = 'busy'
+task = [{ cpu = 0, run = 'spin' }]
+[[case]]
+name = 'idle'
+",
+    );
+    let guests = study.run("out");
+    let entries = |guest: &Guest| guest.grown("package_states", "package0_C6_entries");
+    assert_eq!(entries(&guests[0]), 0);
+    assert!(entries(&guests[1]) > 0);
+}
+
+/// As many states as the kernel has room for, and three tables that make no sense.
+const TABLES: &str = "
+m=/modules/00-cstate_emulator.ko
+rmmod cstate_emulator && cat /sys/devices/system/cpu/cpuidle/current_driver
+insmod $m states=POLL,C1:1000:1000,C1:2000:2000
+insmod $m states=POLL,C1:2000:2000,C6:1000:9000
+insmod $m states=POLL,C1:1:1,C2:2:2,C3:3:3,C4:4:4,C5:5:5,C6:6:6,C7:7:7,C8:8:8,C9:9:9,C10:10:10
+insmod $m states=POLL,C1:1000:2000,A:2000:2000,B:3000:3000:tlb,C:4000:4000,D:5000:5000:off,E:6000:6000,F:7000:7000,G:8000:8000,H:9000:9000:unusable:entry=4000 wait=halt
+cat /sys/devices/system/cpu/cpuidle/current_driver
+cd /sys/devices/system/cpu/cpu1/cpuidle
+for s in state*; do echo $s $(cat $s/name $s/latency $s/residency $s/disable); done
+dmesg | grep 'cstate_emulator: states'
+";
+
+#[test]
+fn tables_are_shown_by_the_kernel_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("own.toml"), MACHINE).unwrap();
+    let mut shell = dyntick();
+    shell.args(["lab", "shell", "--virtual", "--machine", "./own.toml", "--"]);
+    shell.args(["busybox", "sh", "-c", TABLES]).current_dir(folder.path());
+    let Output { stdout, stderr, .. } = shell.output().unwrap();
+    let said = text(&stdout).replace('\r', "");
+    let has =
+        |line: &str| assert!(said.lines().any(|one| one.contains(line)), "{line}: {said}{}", text(&stderr));
+    has("none");
+    has("states: 'C1:2000:2000': there are two states of this name");
+    has("states: 'C6:1000:9000': a deeper state has no shorter latency");
+    has("states: 'C10:10:10': the kernel has room for 10 states");
+    has("cstate_emulator");
+    has("state0 POLL 0 0 0");
+    has("state1 C1 1 2 0");
+    has("state5 D 5 5 1");
+    has("state9 H 9 9 0");
+}
