@@ -96,7 +96,7 @@ impl<'a> Machine<'a> {
         let partitions = partitions(files);
         let booted = sysfs(ISOLATED).unwrap_or_else(|| asked.domain.clone());
         let isolated = booted.union(&isolated_by_partitions(files, &partitions));
-        let all = [&asked.tick, &asked.domain, &asked.managed_irq, &nohz_full, &isolated];
+        let all = [&asked.domain, &asked.managed_irq, &nohz_full, &isolated];
         let isolated_anyhow = all.into_iter().fold(CpuList::default(), |sum, cpus| sum.union(cpus));
         Ok(Self {
             config,

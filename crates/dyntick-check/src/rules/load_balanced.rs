@@ -34,7 +34,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
 /// Makes an isolated partition of some CPUs; the tasks that belong there are then moved into it.
 pub(super) fn partition(cpus: &CpuList) -> String {
     format!(
-        "cd /sys/fs/cgroup && echo +cpuset > cgroup.subtree_control && mkdir -p quiet && \
-         echo {cpus} > quiet/cpuset.cpus && echo isolated > quiet/cpuset.cpus.partition"
+        "(cd /sys/fs/cgroup && echo +cpuset > cgroup.subtree_control && mkdir -p quiet && \
+         echo {cpus} > quiet/cpuset.cpus && echo isolated > quiet/cpuset.cpus.partition)"
     )
 }

@@ -25,7 +25,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             .seen([Evidence { file: folder.to_owned(), value: format!("{count} x {PERF_EVENT}") }])
             .so("One event in frequency mode (perf record without -c) keeps the tick of all nohz_full CPUs; events \
                  that only count do not. The kernel does not show which these are.")
-            .command(format!("kill {pid}"))
+            .advice(format!("end it (kill {pid}), or let it only count (perf stat, perf record -c)"))
     };
     holders.map(told).collect()
 }

@@ -19,5 +19,5 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .note("'rcu_nocb_poll' does nothing: no CPU's callbacks are offloaded")
         .seen([said])
         .so("It lets the threads that run offloaded callbacks poll for them.");
-    vec![finding.boot("rcu_nocbs=LIST beside it").unboot("rcu_nocb_poll")]
+    vec![finding.unboot("rcu_nocb_poll")]
 }

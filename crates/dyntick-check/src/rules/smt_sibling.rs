@@ -14,7 +14,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let shares = |cpu: u32| {
         let (file, text) = machine.of_cpu(SIBLINGS, cpu);
         let siblings: CpuList = text?.parse().ok()?;
-        let others = siblings.intersection(&machine.online).difference(&machine.target);
+        let others = siblings.intersection(&machine.housekeeping());
         (!others.is_empty()).then_some((cpu, file, others))
     };
     let found: Vec<(u32, String, CpuList)> = machine.target.iter().filter_map(shares).collect();

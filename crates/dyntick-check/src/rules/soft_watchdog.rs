@@ -34,7 +34,7 @@ pub(super) fn watched(machine: &Machine<'_>) -> CpuList {
 
 /// Keeps the watchdogs to the other CPUs.
 pub(super) fn elsewhere(machine: &Machine<'_>) -> String {
-    let rest = watched(machine).difference(&machine.target).intersection(&machine.online);
+    let rest = watched(machine).intersection(&machine.housekeeping());
     match rest.is_empty() {
         true => "sysctl -w kernel.watchdog=0".to_owned(),
         false => format!("sysctl -w kernel.watchdog_cpumask={rest}"),

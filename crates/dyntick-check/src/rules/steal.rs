@@ -25,7 +25,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         false => RULE.warning(format!("the host took {} away for {seconds} s in all while there was work", cpus(&hit))),
     };
     let evidence = stolen.iter().filter(|(_, ticks)| *ticks > 0).map(|(cpu, ticks)| seen(*cpu, *ticks));
-    vec![finding.on(&hit).seen(evidence).so(effect).advice("pin each vCPU to an isolated CPU of the host")]
+    let guest = Evidence { file: CPUINFO.to_owned(), value: "flags: hypervisor".to_owned() };
+    vec![finding.on(&hit).seen([guest]).seen(evidence).so(effect).advice("pin each vCPU to an isolated CPU of the host")]
 }
 
 /// The eighth field, in hundredths of a second (USER_HZ).

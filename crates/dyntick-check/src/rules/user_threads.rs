@@ -15,7 +15,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let quiet = machine.of_target(&machine.isolated);
     let strays = |task: &&crate::Task| {
         let here = !quiet.intersection(&task.allowed).is_empty();
-        !task.kernel && here && !task.allowed.difference(&machine.target).is_empty()
+        !task.kernel && here && !task.allowed.intersection(&machine.housekeeping()).is_empty()
     };
     let found: Vec<_> = machine.tasks.iter().filter(strays).collect();
     if found.is_empty() {

@@ -18,7 +18,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     }
     // The mask of a single queue counts only within this one.
     let own = machine.matching(WORKQUEUE_MASKS).take(4).filter_map(|(path, _)| machine.evidence(path));
-    let rest = mask.difference(&machine.target).intersection(&machine.online);
+    let rest = mask.intersection(&machine.housekeeping());
+    let rest = if rest.is_empty() { machine.housekeeping() } else { rest };
     let finding = RULE
         .warning(format!("unbound work of the kernel may run on {}", cpus(&hit)))
         .on(&hit)

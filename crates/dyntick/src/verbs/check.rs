@@ -19,7 +19,7 @@ pub struct Arguments {
     /// Judge these CPUs only, isolated or not, as 2-3,8; without it all that are isolated
     #[arg(short = 'C', long, value_name = "CPUS")]
     cpus: Option<CpuList>,
-    /// Say of each finding what it does, and where in the kernel that is
+    /// Say all of each finding, also where it does not fit on the screen
     #[arg(short, long)]
     verbose: bool,
     /// How to print
@@ -41,9 +41,14 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
+    /// For people: as much of each finding as fits on the screen
     Text,
+    /// Findings as JSON
     Json,
+    /// SARIF 2.1.0, for code hosts and CI
     Sarif,
+    /// The commands that mend, as a shell script
+    Script,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -100,12 +105,21 @@ fn read(from: Option<&Path>) -> Result<Snapshot> {
 
 fn print(arguments: &Arguments, report: &Report) -> Result<()> {
     match (arguments.json, arguments.format) {
-        (true, Format::Sarif) => bail!("--json and --format sarif cannot both be had: choose one"),
+        (true, Format::Sarif | Format::Script) => bail!("--json is --format json: leave one of the two out"),
         (true, _) | (_, Format::Json) => output::json(report),
         (_, Format::Sarif) => output::json(&dyntick_formats::sarif(report)),
-        (_, Format::Text) => {
-            let style = text::Style { verbose: arguments.verbose, colour: std::io::stdout().is_terminal() };
-            output::text(text::render(report, &style))
-        }
+        (_, Format::Script) => output::text(text::script(report)),
+        (_, Format::Text) => output::text(text::render(report, &page(arguments.verbose))),
+    }
+}
+
+/// The terminal; what is piped or stored is plain, and as long as it is.
+fn page(verbose: bool) -> text::Page {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok().filter(|size| size.ws_col > 0);
+    text::Page {
+        width: size.map_or(100, |size| usize::from(size.ws_col).clamp(40, 100)),
+        height: size.map(|size| usize::from(size.ws_row)).filter(|rows| *rows > 0),
+        colour: std::io::stdout().is_terminal(),
+        verbose,
     }
 }

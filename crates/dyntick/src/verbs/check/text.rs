@@ -1,30 +1,73 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Findings for a terminal: the worst first, as few lines each as can be acted upon.
+//! Findings for a terminal: the worst first, with as much of each as fits on the screen.
 
 use dyntick_check::rules;
-use dyntick_check::{Finding, Report, Severity, Unread};
+use dyntick_check::{Finding, Mend, Report, Severity, Unread};
 use std::fmt::Write;
 
-/// How to print.
-pub struct Style {
-    /// With effects, all evidence and sources.
-    pub verbose: bool,
-    /// With colours.
-    pub colour: bool,
+/// How much is said of each finding.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Detail {
+    /// What is the matter.
+    Line,
+    /// And how to mend it.
+    Mend,
+    /// And what it does and was read from.
+    Full,
+    /// And all of it, with the source.
+    Everything,
 }
 
-const WIDTH: usize = 100;
+/// Where the text goes.
+pub struct Page {
+    /// Columns.
+    pub width: usize,
+    /// Lines, where there is a limit.
+    pub height: Option<usize>,
+    /// Whether it shows colours.
+    pub colour: bool,
+    /// Whether everything is to be told, however long it gets.
+    pub verbose: bool,
+}
+
 const INDENT: &str = "         ";
 
-/// The whole text.
-pub fn render(report: &Report, style: &Style) -> String {
-    let mut text = wrapped(&head(report), "");
+/// The whole text: the fullest that fits on the page.
+pub fn render(report: &Report, page: &Page) -> String {
+    if page.verbose {
+        return at(Detail::Everything, report, page);
+    }
+    let fits = |text: &String| page.height.is_none_or(|height| text.lines().count() < height);
+    let texts = [Detail::Full, Detail::Mend].into_iter().map(|detail| at(detail, report, page));
+    texts.into_iter().find(fits).unwrap_or_else(|| at(Detail::Line, report, page))
+}
+
+/// The commands that mend now, as a shell script; what takes a reboot or a decision stands in comments.
+pub fn script(report: &Report) -> String {
+    let mut text = String::from("#!/bin/sh\n# By dyntick check. Read it first: it is to be run as root.\n");
     for finding in &report.findings {
-        text.push('\n');
-        text += &one(finding, style);
+        let _ = writeln!(text, "\n# {}: {}", finding.severity.word(), finding.message);
+        let command = finding.mends.iter().find(|mend| matches!(mend, Mend::Command(_)));
+        match (command, finding.mends.first()) {
+            (Some(command), _) => text += &format!("{command}\n"),
+            (None, Some(other)) => text += &format!("# {other}\n"),
+            (None, None) => {}
+        }
+    }
+    text
+}
+
+fn at(detail: Detail, report: &Report, page: &Page) -> String {
+    let mut text = page.wrapped(&head(report), "");
+    let airy = detail >= Detail::Full;
+    for (number, finding) in report.findings.iter().enumerate() {
+        if airy || number == 0 {
+            text.push('\n');
+        }
+        text += &one(finding, detail, page);
     }
     text.push('\n');
-    text += &foot(report, style);
+    text += &foot(report, detail, page);
     text
 }
 
@@ -39,7 +82,7 @@ fn head(report: &Report) -> String {
         or_none(&report.isolated)
     );
     if report.named {
-        let _ = write!(head, " Judged: CPUs {}.", report.judged);
+        let _ = write!(head, " Judged: {}.", report.judged);
     } else if report.judged.is_empty() {
         head +=
             " No CPU is isolated, so only the command line was judged; -C CPUS tells what they would need.";
@@ -47,26 +90,31 @@ fn head(report: &Report) -> String {
     head
 }
 
-fn one(finding: &Finding, style: &Style) -> String {
+fn one(finding: &Finding, detail: Detail, page: &Page) -> String {
     let word = format!("{:<9}", finding.severity.word());
-    let sign = if style.colour { format!("\x1b[{}m{word}\x1b[0m", colour(finding.severity)) } else { word };
-    let title = wrapped(&format!("{} [{}]", capital(&finding.message), finding.rule), INDENT);
+    let sign = if page.colour { format!("\x1b[{}m{word}\x1b[0m", colour(finding.severity)) } else { word };
+    let title = page.wrapped(&format!("{} [{}]", finding.message, finding.rule), INDENT);
     let mut text = format!("{sign}{}", title.trim_start());
-    let shown = if style.verbose { finding.evidence.len() } else { 1 };
-    for evidence in finding.evidence.iter().take(shown) {
-        text += &wrapped(&format!("{}: {}", evidence.file, evidence.value), &format!("{INDENT}read   "));
+    let (evidence, mends) = match detail {
+        Detail::Line => (0, 0),
+        Detail::Mend => (0, 1),
+        Detail::Full => (1, 2),
+        Detail::Everything => (usize::MAX, usize::MAX),
+    };
+    for evidence in finding.evidence.iter().take(evidence) {
+        let value = if evidence.value.is_empty() { "(empty)" } else { &evidence.value };
+        text += &page.wrapped(&format!("{}: {value}", evidence.file), &format!("{INDENT}read   "));
     }
-    if style.verbose || finding.severity != Severity::Note {
-        text += &wrapped(&finding.effect, &format!("{INDENT}effect "));
+    if detail >= Detail::Full {
+        text += &page.wrapped(&finding.effect, &format!("{INDENT}effect "));
     }
-    let mends = if style.verbose { finding.mends.len() } else { 2 };
     for mend in finding.mends.iter().take(mends) {
         // A command stays on one line, to be copied.
         let _ = writeln!(text, "{INDENT}mend   {mend}");
     }
-    if style.verbose {
+    if detail == Detail::Everything {
         let rule = rules::all().iter().find(|rule| rule.id == finding.rule);
-        text += &wrapped(rule.map_or("", |rule| rule.source), &format!("{INDENT}source "));
+        text += &page.wrapped(rule.map_or("", |rule| rule.source), &format!("{INDENT}source "));
     }
     text
 }
@@ -79,20 +127,26 @@ fn colour(severity: Severity) -> &'static str {
     }
 }
 
-fn foot(report: &Report, style: &Style) -> String {
+fn foot(report: &Report, detail: Detail, page: &Page) -> String {
     let count = |severity: Severity| match report.count(severity) {
         1 => format!("1 {}", severity.word()),
         count => format!("{count} {}s", severity.word()),
     };
+    let more = match detail {
+        Detail::Line => " -v tells how to mend them.",
+        Detail::Mend => " -v tells what they do, and by what they were found.",
+        Detail::Full => " -v tells all evidence and sources.",
+        Detail::Everything => "",
+    };
     let mut text = match report.findings.is_empty() {
         true => "Nothing found.\n".to_owned(),
         false => {
-            format!("{}, {}, {}.", count(Severity::Error), count(Severity::Warning), count(Severity::Note))
-                + if style.verbose { "\n" } else { " -v tells all evidence, effects and sources.\n" }
+            let counts = [Severity::Error, Severity::Warning, Severity::Note].map(count);
+            format!("{}.{more}\n", counts.join(", "))
         }
     };
     for unread in &report.unread {
-        text += &wrapped(&not_read(unread), "");
+        text += &page.wrapped(&not_read(unread), "");
     }
     text
 }
@@ -100,26 +154,22 @@ fn foot(report: &Report, style: &Style) -> String {
 fn not_read(unread: &Unread) -> String {
     let needs = if unread.needs.is_empty() { String::new() } else { format!("; needs {}", unread.needs) };
     format!(
-        "Not read: {} ({}{needs}), so not judged: {}.",
+        "Not read: {} ({}{needs}), so not wholly judged: {}.",
         unread.file,
         unread.reason,
         unread.rules.join(", ")
     )
 }
 
-/// Lines of at most [`WIDTH`] columns, the first behind `before`, the others below its text.
-fn wrapped(text: &str, before: &str) -> String {
-    let rest = " ".repeat(before.len());
-    let options = textwrap::Options::new(WIDTH)
-        .initial_indent(before)
-        .subsequent_indent(&rest)
-        .break_words(false)
-        .word_splitter(textwrap::WordSplitter::NoHyphenation);
-    textwrap::fill(text, options) + "\n"
-}
-
-/// A sentence's first letter as such; words that are quoted or names stay as they are.
-fn capital(text: &str) -> String {
-    let mut rest = text.chars();
-    rest.next().map_or(String::new(), |first| first.to_uppercase().to_string() + rest.as_str())
+impl Page {
+    /// Lines that fit, the first behind `before`, the others below its text.
+    fn wrapped(&self, text: &str, before: &str) -> String {
+        let rest = " ".repeat(before.len());
+        let options = textwrap::Options::new(self.width)
+            .initial_indent(before)
+            .subsequent_indent(&rest)
+            .break_words(false)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation);
+        textwrap::fill(text, options) + "\n"
+    }
 }

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Each rule finds what it is for on a machine that is well set up but for that, and says nothing else.
+
+mod good;
+
+use dyntick_check::{Content, Finding, Machine, Mend, Report, Severity, Snapshot, rules, sources};
+use good::{files, good};
+use std::collections::BTreeSet;
+
+fn findings(files: &Snapshot) -> Vec<Finding> {
+    Report::of(&Machine::new(files, None).unwrap(), files).findings
+}
+
+/// The good machine with some files written anew: `path = text`, a line each; `-` for none.
+fn but(changes: &str) -> Snapshot {
+    let mut all = files();
+    for line in changes.lines().filter(|line| !line.trim().is_empty()) {
+        let (path, text) = line.trim().split_once(" =").unwrap();
+        match text.trim() {
+            "-" => {
+                all.remove(path);
+            }
+            text => {
+                all.insert(path.to_owned(), text.replace("\\n", "\n"));
+            }
+        }
+    }
+    good(&all)
+}
+
+/// What is changed for each rule, and with which severity it then finds something.
+const CASES: &[(&str, Severity, &str)] = &[
+    ("refused-parameter", Severity::Error, "/proc/cmdline = GOOD nohz_full=2-8"),
+    ("refused-parameter", Severity::Error, "/proc/cmdline = GOOD isolcpus=domain,2-x"),
+    ("refused-parameter", Severity::Error, "/proc/cmdline = GOOD isolcpus=no-hz,2"),
+    ("conflicting-isolation", Severity::Error, "/proc/cmdline = GOOD isolcpus=nohz,1"),
+    (
+        "not-in-effect",
+        Severity::Error,
+        "/sys/devices/system/cpu/isolated = 3
+         /sys/fs/cgroup/quiet/cpuset.cpus.partition = isolated\\n2-3",
+    ),
+    (
+        "unsupported-parameter",
+        Severity::Error,
+        "/proc/cmdline = GOOD preempt=full
+         /boot/config-6.12.117-test = CONFIG_NO_HZ_FULL=y\\nCONFIG_CPU_ISOLATION=y\\nCONFIG_RCU_NOCB_CPU=y",
+    ),
+    ("parameter-typo", Severity::Warning, "/proc/cmdline = GOOD rcu_nocb=2-3"),
+    (
+        "parameter-typo",
+        Severity::Error,
+        "/proc/cmdline = GOOD nozh_full=2-3
+         /dev/kmsg = 5,1,0,-;Unknown kernel command line parameters \"nozh_full=2-3\", will be passed to user space.",
+    ),
+    ("unknown-value", Severity::Error, "/proc/cmdline = GOOD nmi_watchdog=off"),
+    ("unknown-value", Severity::Error, "/proc/cmdline = GOOD idle=mwait"),
+    ("unknown-isolcpus-flag", Severity::Error, "/proc/cmdline = nohz_full=2-3 isolcpus=domain,managed_iq,managed_irq,2-3 irqaffinity=0-1"),
+    ("nohz-off", Severity::Error, "/proc/cmdline = GOOD nohz=off"),
+    ("bad-cpu-list", Severity::Error, "/proc/cmdline = nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1,9"),
+    ("bad-cpu-list", Severity::Error, "/proc/cmdline = GOOD rcu_nocbs=2:3"),
+    (
+        "all-cpus-isolated",
+        Severity::Error,
+        "/proc/cmdline = nohz_full=all irqaffinity=0
+         /sys/devices/system/cpu/nohz_full = 1-3
+         /sys/devices/system/cpu/isolated =
+         /sys/fs/cgroup/quiet/cpuset.cpus.partition = isolated\\n1-3
+         /sys/devices/virtual/workqueue/cpumask = 1
+         /proc/sys/kernel/watchdog_cpumask = 0
+         /proc/irq/default_smp_affinity = 1
+         /proc/irq/24/effective_affinity_list = 0
+         /proc/50/task/50/status = Cpus_allowed_list: 0
+         /proc/900/task/900/status = Cpus_allowed_list: 0
+         /sys/devices/system/cpu/cpu1/topology/thread_siblings_list = 1",
+    ),
+    (
+        "boot-cpu-isolated",
+        Severity::Warning,
+        "/proc/cmdline = nohz_full=0,2-3 irqaffinity=1
+         /sys/devices/system/cpu/isolated =
+         /sys/fs/cgroup/quiet/cpuset.cpus.partition = isolated\\n2-3
+         /sys/devices/virtual/workqueue/cpumask = 2
+         /proc/sys/kernel/watchdog_cpumask = 1
+         /proc/irq/default_smp_affinity = 2
+         /proc/irq/24/effective_affinity_list = 1
+         /proc/50/task/50/status = Cpus_allowed_list: 1
+         /proc/900/task/900/status = Cpus_allowed_list: 1
+         /sys/devices/system/cpu/cpu0/topology/thread_siblings_list = 0",
+    ),
+    ("isolated-cpu-offline", Severity::Warning, "/sys/devices/system/cpu/online = 0-2"),
+    (
+        "partition-invalid",
+        Severity::Error,
+        "/sys/fs/cgroup/rt/cpuset.cpus.partition = isolated invalid (Parent is not a partition root)\\n1",
+    ),
+    ("tsc-unstable", Severity::Error, "/proc/cmdline = GOOD tsc=unstable"),
+    ("tsc-unstable", Severity::Error, "/dev/kmsg = 5,1,0,-;tsc: Marking TSC unstable due to clocksource watchdog"),
+    (
+        "isolcpus-without-domain",
+        Severity::Warning,
+        "/proc/cmdline = nohz_full=2-3 isolcpus=managed_irq,2-3 irqaffinity=0-1
+         /sys/devices/system/cpu/isolated =",
+    ),
+    (
+        "load-balanced",
+        Severity::Warning,
+        "/proc/cmdline = nohz_full=2-3 irqaffinity=0-1
+         /sys/devices/system/cpu/isolated =",
+    ),
+    ("foreign-parameter", Severity::Warning, "/proc/cmdline = GOOD kthread_cpus=0-1"),
+    ("perf-events", Severity::Warning, "/proc/900/fd = anon_inode:[perf_event]\\nanon_inode:[perf_event]"),
+    ("fair-server", Severity::Warning, "/sys/kernel/debug/sched/fair_server/cpu2/runtime = 50000000"),
+    ("device-irqs", Severity::Note, "/proc/irq/24/effective_affinity_list = 2"),
+    (
+        "device-irqs",
+        Severity::Warning,
+        "/proc/irq/24/effective_affinity_list = 2
+         /proc/interrupts = CPU0 CPU1 CPU2 CPU3\\n 24: 5 0 7 0 IO-APIC 24-edge eth0",
+    ),
+    ("smt-sibling", Severity::Warning, "/sys/devices/system/cpu/cpu2/topology/thread_siblings_list = 0,2"),
+    ("kernel-threads", Severity::Warning, "/proc/50/task/50/status = Cpus_allowed_list: 0-3"),
+    ("workqueue-cpumask", Severity::Warning, "/sys/devices/virtual/workqueue/cpumask = f"),
+    (
+        "callbacks-not-offloaded",
+        Severity::Warning,
+        "/proc/cmdline = isolcpus=domain,managed_irq,2-3 irqaffinity=0-1
+         /sys/devices/system/cpu/nohz_full =",
+    ),
+    ("timer-migration", Severity::Warning, "/proc/sys/kernel/timer_migration = 0"),
+    (
+        "vmstat",
+        Severity::Warning,
+        "/proc/cmdline = isolcpus=domain,managed_irq,2-3 irqaffinity=0-1 rcu_nocbs=2-3
+         /sys/devices/system/cpu/nohz_full =
+         /proc/sys/kernel/osrelease = 6.1.192-test
+         /boot/config-6.1.192-test = CONFIG_HZ=250\\nCONFIG_RCU_NOCB_CPU=y\\nCONFIG_CPU_ISOLATION=y
+         /proc/sys/kernel/sched_rt_runtime_us = -1",
+    ),
+    (
+        "soft-watchdog",
+        Severity::Warning,
+        "/proc/sys/kernel/watchdog_cpumask = 0-3
+         /proc/sys/kernel/nmi_watchdog = 0",
+    ),
+    (
+        "nmi-watchdog",
+        Severity::Warning,
+        "/proc/sys/kernel/watchdog_cpumask = 0-3
+         /proc/sys/kernel/soft_watchdog = 0",
+    ),
+    (
+        "clocksource-watchdog",
+        Severity::Warning,
+        "/proc/cpuinfo = flags : constant_tsc nonstop_tsc",
+    ),
+    ("slow-clocksource", Severity::Warning, "/sys/devices/system/clocksource/clocksource0/current_clocksource = hpet"),
+    (
+        "rt-throttling",
+        Severity::Warning,
+        "/proc/sys/kernel/osrelease = 6.1.192-rt-test
+         /boot/config-6.1.192-rt-test = GOODCONFIG\\nCONFIG_PREEMPT_RT=y",
+    ),
+    ("irqaffinity-overlap", Severity::Warning, "/proc/cmdline = nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-2"),
+    (
+        "irqbalance",
+        Severity::Warning,
+        "/proc/900/task/900/stat = 900 (irqbalance) S 1 900 900 0 -1 4194304 0
+         /sys/devices/system/cpu/isolated = 2-3
+         /sys/fs/cgroup/quiet/cpuset.cpus.partition = isolated\\n1
+         /sys/devices/virtual/workqueue/cpumask = 1
+         /proc/sys/kernel/watchdog_cpumask = 0
+         /proc/irq/default_smp_affinity = 1
+         /proc/irq/24/effective_affinity_list = 0
+         /proc/cmdline = nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0 rcu_nocbs=1
+         /proc/50/task/50/status = Cpus_allowed_list: 0
+         /proc/900/task/900/status = Cpus_allowed_list: 0
+         /sys/devices/system/cpu/cpu1/topology/thread_siblings_list = 1",
+    ),
+    ("highres-off", Severity::Warning, "/proc/cmdline = GOOD highres=off"),
+    ("idle-poll", Severity::Warning, "/proc/cmdline = GOOD idle=poll"),
+    (
+        "max-cstate",
+        Severity::Warning,
+        "/proc/cmdline = GOOD intel_idle.max_cstate=0
+         /sys/devices/system/cpu/cpuidle/current_driver = acpi_idle",
+    ),
+    ("max-cstate", Severity::Warning, "/proc/cmdline = GOOD processor.max_cstate=1"),
+    ("deep-idle", Severity::Note, "/sys/devices/system/cpu/cpu2/power/pm_qos_resume_latency_us = 0"),
+    (
+        "menu-stopped-tick",
+        Severity::Note,
+        "/sys/devices/system/cpu/cpu2/power/pm_qos_resume_latency_us = 0
+         /sys/devices/system/cpu/cpuidle/current_governor = menu",
+    ),
+    ("latency-held", Severity::Note, "/dev/cpu_dma_latency = 0"),
+    ("frequency-governor", Severity::Note, "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor = schedutil"),
+    (
+        "tick-kept",
+        Severity::Note,
+        "/proc/cmdline = isolcpus=domain,managed_irq,2-3 irqaffinity=0-1 rcu_nocbs=2-3
+         /sys/devices/system/cpu/nohz_full =",
+    ),
+    ("user-threads", Severity::Note, "/proc/900/task/900/status = Cpus_allowed_list: 0-3"),
+    (
+        "managed-irq-missing",
+        Severity::Note,
+        "/proc/cmdline = nohz_full=2-3 isolcpus=2-3 irqaffinity=0-1",
+    ),
+    ("irq-default", Severity::Note, "/proc/irq/default_smp_affinity = f"),
+    (
+        "steal",
+        Severity::Warning,
+        "/proc/cpuinfo = flags : constant_tsc nonstop_tsc tsc_adjust hypervisor
+         /proc/stat = cpu2 1 1 1 1 1 1 1 250 0 0",
+    ),
+    ("steal", Severity::Note, "/proc/cpuinfo = flags : constant_tsc nonstop_tsc tsc_adjust hypervisor"),
+    (
+        "housekeeping-few",
+        Severity::Note,
+        "/proc/cmdline = nohz_full=2-33 isolcpus=domain,managed_irq,2-33 irqaffinity=0-1
+         /sys/devices/system/cpu/possible = 0-33
+         /sys/devices/system/cpu/online = 0-33
+         /sys/devices/system/cpu/isolated = 2-33
+         /sys/devices/system/cpu/nohz_full = 2-33",
+    ),
+    ("rcu-nocb-poll", Severity::Note, NOTHING_OFFLOADED),
+    ("machine-check-poll", Severity::Note, "/sys/devices/system/machinecheck/machinecheck0/check_interval = 300"),
+    (
+        "numa-balancing",
+        Severity::Note,
+        "/proc/sys/kernel/numa_balancing = 1
+         /sys/devices/system/node/online = 0-1",
+    ),
+    ("ksm", Severity::Note, "/sys/kernel/mm/ksm/run = 1"),
+    ("thp", Severity::Note, "/sys/kernel/mm/transparent_hugepage/enabled = [always] madvise never"),
+    ("swap", Severity::Note, "/proc/swaps = Filename\\n/dev/sda2 partition 8388604 0 -2"),
+    ("turbo", Severity::Note, "/sys/devices/system/cpu/intel_pstate/no_turbo = 0"),
+    ("tuned", Severity::Note, "/proc/900/task/900/stat = 900 (tuned) S 1 900 900 0 -1 4194304 0"),
+    ("redundant-parameter", Severity::Note, "/proc/cmdline = GOOD rcu_nocbs=2-3"),
+    ("redundant-parameter", Severity::Note, "/proc/cmdline = GOOD nohz=on"),
+    ("kernel-config", Severity::Note, "/boot/config-6.12.117-test = -"),
+];
+
+/// On a machine that isolates nothing only the command line is judged.
+const NOTHING_OFFLOADED: &str = "/proc/cmdline = rcu_nocb_poll
+    /sys/devices/system/cpu/nohz_full =
+    /sys/devices/system/cpu/isolated =";
+
+#[test]
+fn nothing_is_found_on_a_good_machine() {
+    assert_eq!(findings(&good(&files())), []);
+}
+
+/// Findings that are bound to come along with another.
+fn companions(rule: &str) -> &'static [&'static str] {
+    match rule {
+        "menu-stopped-tick" => &["deep-idle"],
+        "all-cpus-isolated" => &[],
+        "vmstat" => &["tick-kept"],
+        "callbacks-not-offloaded" => &["tick-kept"],
+        "irqbalance" => &["tick-kept"],
+        "isolcpus-without-domain" => &[],
+        _ => &[],
+    }
+}
+
+#[test]
+fn each_rule_finds_what_it_is_for_and_no_other_does() {
+    for (rule, severity, changes) in CASES {
+        let found = findings(&but(changes));
+        let severities: Vec<Severity> =
+            found.iter().filter(|f| f.rule == *rule).map(|f| f.severity).collect();
+        assert_eq!(severities, [*severity], "{rule}: {found:#?}");
+        let others = found.iter().filter(|f| f.rule != *rule && !companions(rule).contains(&f.rule));
+        assert_eq!(others.collect::<Vec<_>>(), Vec::<&Finding>::new(), "beside {rule}");
+    }
+}
+
+#[test]
+fn each_rule_has_a_case() {
+    let tested: BTreeSet<&str> = CASES.iter().map(|(rule, ..)| *rule).chain(["not-isolated"]).collect();
+    let all: BTreeSet<&str> = rules::all().iter().map(|rule| rule.id).collect();
+    assert_eq!(all.len(), rules::all().len(), "each rule has its own id");
+    assert_eq!(all, tested);
+}
+
+#[test]
+fn findings_are_whole() {
+    for (rule, _, changes) in CASES {
+        for finding in findings(&but(changes)) {
+            let rule = rules::all().iter().find(|known| known.id == *rule).unwrap();
+            assert!(!finding.evidence.is_empty(), "{finding:?}");
+            assert!(!finding.mends.is_empty() && finding.effect.ends_with('.'), "{finding:?}");
+            assert!(!finding.message.ends_with('.') && !finding.message.contains("  "), "{finding:?}");
+            assert!(!rule.title.ends_with('.') && !rule.source.is_empty());
+            let known = rules::all().iter().find(|known| known.id == finding.rule).unwrap();
+            assert!(finding.severity <= known.severity, "the rule says how bad it can be: {finding:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_read_is_used_and_what_is_used_is_read() {
+    let read: BTreeSet<&str> = sources::SOURCES.iter().map(|source| source.pattern).collect();
+    let used: BTreeSet<&str> = rules::all().iter().flat_map(|rule| rule.reads.iter().copied()).collect();
+    assert_eq!(read.difference(&used).collect::<Vec<_>>(), Vec::<&&str>::new(), "nobody needs it");
+    assert_eq!(used.difference(&read).collect::<Vec<_>>(), Vec::<&&str>::new(), "nobody reads it");
+}
+
+#[test]
+fn a_cpu_that_is_named_is_judged_though_it_is_not_isolated() {
+    let files = but(NOTHING_OFFLOADED);
+    let one = "1".parse().unwrap();
+    let machine = Machine::new(&files, Some(&one)).unwrap();
+    let report = Report::of(&machine, &files);
+    let finding = report.findings.iter().find(|finding| finding.rule == "not-isolated").unwrap();
+    assert_eq!(
+        finding.mends[0],
+        Mend::Boot("nohz_full=1 isolcpus=domain,managed_irq,1 irqaffinity=0,2-3".into())
+    );
+    let error = Machine::new(&files, Some(&"2-4".parse().unwrap())).unwrap_err();
+    assert_eq!(error.to_string(), "CPU 4 is not online here: this machine runs on 0-3");
+}
+
+#[test]
+fn what_may_not_be_read_is_told_with_the_rules_that_need_it() {
+    let mut files = good(&files());
+    files.insert("/proc/*/fd", Content::Denied);
+    let report = Report::of(&Machine::new(&files, None).unwrap(), &files);
+    assert_eq!(report.findings, []);
+    assert_eq!(report.unread.len(), 1);
+    assert_eq!(report.unread[0].rules, ["perf-events", "latency-held"]);
+    assert!(report.unread[0].needs.contains("CAP_SYS_PTRACE"));
+}
+
+#[test]
+fn without_the_most_needed_there_is_an_error() {
+    let empty = Snapshot::default();
+    let error = Machine::new(&empty, None).unwrap_err().to_string();
+    assert!(error.contains("/proc/sys/kernel/osrelease is missing"), "{error}");
+}
