@@ -33,6 +33,8 @@ pub struct Source {
     pub read: Read,
     /// What a reader without root needs for it; empty where anybody may read it.
     pub needs: &'static str,
+    /// Only kernels older than this are asked; `None` for all. Reading must change nothing.
+    pub before: Option<(u32, u32)>,
 }
 
 pub(crate) const CMDLINE: &str = "/proc/cmdline";
@@ -107,23 +109,34 @@ const LOG_TEXTS: &[&str] = &[
 pub(crate) const PERF_EVENT: &str = "anon_inode:[perf_event]";
 
 const fn text(pattern: &'static str) -> Source {
-    Source { pattern, read: Read::Text, needs: "" }
+    Source { pattern, read: Read::Text, needs: "", before: None }
 }
 
 const fn as_root(pattern: &'static str, read: Read, needs: &'static str) -> Source {
-    Source { pattern, read, needs }
+    Source { pattern, read, needs, before: None }
+}
+
+/// On 6.12.117 (`kernel/sched/rt.c: sched_rt_handler`) already a read of these has the scheduler's domains
+/// rebuilt, loses the account of deadline bandwidth, and from then on a fair server cannot be changed.
+const fn until_6_12(pattern: &'static str) -> Source {
+    Source { before: Some((6, 12)), ..text(pattern) }
 }
 
 /// All files that any rule reads.
 pub const SOURCES: &[Source] = &[
-    Source { pattern: CMDLINE, read: Read::CommandLine, needs: "" },
+    Source { pattern: CMDLINE, read: Read::CommandLine, needs: "", before: None },
     text(RELEASE),
-    Source { pattern: CONFIG_GZ, read: Read::Gzip, needs: "" },
+    Source { pattern: CONFIG_GZ, read: Read::Gzip, needs: "", before: None },
     // Root's alone on some distributions.
     as_root(BOOT_CONFIG, Read::OwnConfig, "root, or CAP_DAC_READ_SEARCH"),
     as_root(KERNEL_LOG, Read::Mentions(LOG_TEXTS), "root, or CAP_SYSLOG"),
-    Source { pattern: CPUINFO, read: Read::Lines(&["vendor_id", "model name", "flags"]), needs: "" },
-    Source { pattern: STAT, read: Read::Lines(&["cpu"]), needs: "" },
+    Source {
+        pattern: CPUINFO,
+        read: Read::Lines(&["vendor_id", "model name", "flags"]),
+        needs: "",
+        before: None,
+    },
+    Source { pattern: STAT, read: Read::Lines(&["cpu"]), needs: "", before: None },
     text(INTERRUPTS),
     text(SWAPS),
     text(POSSIBLE),
@@ -132,9 +145,9 @@ pub const SOURCES: &[Source] = &[
     text(ISOLATED),
     text(NOHZ_FULL),
     text(NODES),
-    Source { pattern: PARTITION, read: Read::Partition, needs: "" },
-    Source { pattern: PARTITION_2, read: Read::Partition, needs: "" },
-    Source { pattern: PARTITION_3, read: Read::Partition, needs: "" },
+    Source { pattern: PARTITION, read: Read::Partition, needs: "", before: None },
+    Source { pattern: PARTITION_2, read: Read::Partition, needs: "", before: None },
+    Source { pattern: PARTITION_3, read: Read::Partition, needs: "", before: None },
     text(SIBLINGS),
     text(PACKAGE),
     text(CLOCKSOURCE),
@@ -145,8 +158,8 @@ pub const SOURCES: &[Source] = &[
     text(NMI_WATCHDOG),
     text(WATCHDOG_THRESH),
     text(TIMER_MIGRATION),
-    text(RT_RUNTIME),
-    text(RT_PERIOD),
+    until_6_12(RT_RUNTIME),
+    until_6_12(RT_PERIOD),
     text(NUMA_BALANCING),
     text(IRQ_AFFINITY),
     text(IRQ_EFFECTIVE),
@@ -155,7 +168,7 @@ pub const SOURCES: &[Source] = &[
     text(WORKQUEUE_CPUMASK),
     text(WORKQUEUE_MASKS),
     text(TASK_STAT),
-    Source { pattern: TASK_STATUS, read: Read::Lines(&["Cpus_allowed_list:"]), needs: "" },
+    Source { pattern: TASK_STATUS, read: Read::Lines(&["Cpus_allowed_list:"]), needs: "", before: None },
     as_root(TASK_FILES, Read::Links(&[PERF_EVENT, CPU_DMA_LATENCY]), "root, or CAP_SYS_PTRACE"),
     as_root(CPU_DMA_LATENCY, Read::Number, "root, or CAP_DAC_READ_SEARCH"),
     text(RESUME_LATENCY),

@@ -5,6 +5,7 @@ pub mod bundle;
 
 use dyntick_check::sources::{RELEASE, Read, SOURCES};
 use dyntick_check::{Content, Snapshot};
+use dyntick_model::KernelVersion;
 use flate2::read::GzDecoder;
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -18,7 +19,9 @@ const LONGEST: u64 = 4 << 20;
 /// out; what may not be read is noted as such.
 pub fn read(root: &Path) -> Snapshot {
     let mut files = Snapshot::default();
-    for source in SOURCES {
+    let release = text(&root.join(RELEASE.trim_start_matches('/'))).unwrap_or_default();
+    let kernel = release.parse::<KernelVersion>().map_or((0, 0), |kernel| (kernel.major, kernel.minor));
+    for source in SOURCES.iter().filter(|source| source.before.is_none_or(|before| kernel < before)) {
         for path in expand(root, source.pattern, &mut files) {
             let name = name_in(root, &path);
             match one(root, &path, source.read) {

@@ -4,7 +4,7 @@ use super::*;
 pub(super) static RULE: Rule = Rule {
     id: "all-cpus-isolated",
     title: "A parameter that leaves no CPU for housekeeping",
-    severity: Severity::Error,
+    severity: Severity::Warning,
     reads: &[CMDLINE, PRESENT],
     source: "kernel/sched/isolation.c: housekeeping_setup",
     find,
@@ -15,7 +15,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         (*outcome == Outcome::AllCpus).then(|| {
             let name = parameter.split('=').next().unwrap_or_default();
             let rest = machine.online.difference(&CpuList::first(1));
-            RULE.error(format!("'{parameter}' names every CPU; the kernel takes the boot CPU out again"))
+            RULE.warning(format!("'{parameter}' names every CPU; the kernel takes the boot CPU out again"))
                 .seen([said(parameter)])
                 .seen(machine.evidence(PRESENT))
                 .so("One CPU must keep the time and do the work of the others.")

@@ -37,10 +37,12 @@ fn watches(machine: &Machine<'_>) -> bool {
     known && used && has_other && !trusted && !machine.cpu_flag("tsc_reliable") && !(sound && small(machine))
 }
 
-/// 6.1 counts the nodes of memory (2 at most), 6.12 the packages (4).
+/// 6.1 counts the nodes of memory (2 at most), 6.12 the packages (4); between them 4 nodes are allowed
+/// for, so as not to give a false alarm.
 fn small(machine: &Machine<'_>) -> bool {
     if !machine.since(6, 12) {
-        return machine.cpus(NODES).is_none_or(|nodes| nodes.len() <= 2);
+        let most = if machine.since(6, 2) { 4 } else { 2 };
+        return machine.cpus(NODES).is_none_or(|nodes| nodes.len() <= most);
     }
     let mut packages: Vec<&str> = machine.matching(PACKAGE).map(|(_, package)| package).collect();
     packages.sort_unstable();

@@ -39,5 +39,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         names.join(" ")
     );
     let finding = RULE.finding(severity, format!("the fair server is armed on {}", cpus(&on))).on(&on);
-    vec![finding.seen(machine.evidence(&file)).so(effect).command(command)]
+    vec![finding.seen(machine.evidence(&file)).so(effect).command(command).advice(
+        "where that is refused as busy: on 6.12 any read of kernel.sched_rt_runtime_us loses the account that is \
+         checked; sysctl -w kernel.sched_rt_runtime_us=-1 first, and leave it so",
+    )]
 }

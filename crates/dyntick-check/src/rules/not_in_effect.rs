@@ -11,6 +11,10 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    // Another rule says so of kernels that cannot.
+    if machine.has("NO_HZ_FULL") == Some(false) {
+        return Vec::new();
+    }
     let tick = differs(machine, "nohz_full", NOHZ_FULL, &machine.asked.tick);
     let domain = differs(machine, "isolcpus", ISOLATED, &machine.asked.domain);
     tick.into_iter().chain(domain).collect()

@@ -3,9 +3,9 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "rt-throttling",
-    title: "Real-time tasks that never sleep are stopped for a part of each period",
+    title: "Real-time tasks that never sleep are stopped for a part of each period (before 6.12)",
     severity: Severity::Warning,
-    reads: &[RT_RUNTIME, RT_PERIOD, CONFIG_GZ, BOOT_CONFIG],
+    reads: &[RT_RUNTIME, RT_PERIOD],
     source: "kernel/sched/rt.c: update_curr_rt, sched_rt_runtime_exceeded",
     find,
 };
@@ -14,9 +14,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let (Some(runtime), Some(period)) = (machine.number(RT_RUNTIME), machine.number(RT_PERIOD)) else {
         return Vec::new();
     };
-    // 6.12 has the fair server instead and throttles groups only.
-    let applies = !machine.since(6, 12) || machine.has("RT_GROUP_SCHED") == Some(true);
-    if !applies || runtime < 0 || runtime >= period || machine.target.is_empty() {
+    // 6.12 has the fair server instead, and throttles groups only.
+    if machine.since(6, 12) || runtime < 0 || runtime >= period || machine.target.is_empty() {
         return Vec::new();
     }
     let severity = if machine.is_rt() { Severity::Warning } else { Severity::Note };

@@ -4,23 +4,28 @@ use super::*;
 pub(super) static RULE: Rule = Rule {
     id: "timer-migration",
     title: "Timers stay on the isolated CPU that started them",
-    severity: Severity::Warning,
+    severity: Severity::Note,
     reads: &[TIMER_MIGRATION],
     source: "kernel/time/hrtimer.c: get_target_base; kernel/time/timer.c: get_target_base (6.1)",
     find,
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    if machine.text(TIMER_MIGRATION) != Some("0") || machine.target.is_empty() {
+    // On other CPUs a busy CPU's timers stay anyhow: `get_nohz_timer_target`.
+    let hit = machine.of_target(&machine.nohz_full);
+    if machine.text(TIMER_MIGRATION) != Some("0") || hit.is_empty() {
         return Vec::new();
     }
     // 6.9 brought the hierarchy, which takes wheel timers from idle CPUs whatever this says.
     let which = if machine.since(6, 9) { "hrtimers" } else { "hrtimers and timers of the wheel" };
     let finding = RULE
-        .warning("timers are not moved to housekeeping CPUs")
-        .on(&machine.target)
+        .note(format!("timers that are started on {} expire there", cpus(&hit)))
+        .on(&hit)
         .seen(machine.evidence(TIMER_MIGRATION))
-        .so(format!("Unpinned {which} started on an isolated CPU interrupt it when they expire."))
+        .so(format!(
+            "Unpinned {which} interrupt the CPU that started them. A task that sleeps for a fixed time is woken sooner \
+             so; one that wants quiet is better off with its timers on a housekeeping CPU."
+        ))
         .command("sysctl -w kernel.timer_migration=1");
     vec![finding]
 }

@@ -18,7 +18,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             RULE.error(format!("'{}' does nothing: the kernel was built without CONFIG_{option}", said.value))
                 .seen([said])
                 .seen(machine.option(option))
-                .so("The kernel ignores it without a word.")
+                .so("The kernel ignores it.")
                 .advice(format!("run a kernel with CONFIG_{option}=y, or take the parameter out"))
         })
     };

@@ -30,7 +30,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             file: task.file.clone(),
             value: format!("Cpus_allowed_list: {}", task.allowed),
         }))
-        .so("They are not moved there by the load balancer, but may be woken or started there.")
+        .so("The load balancer moves none of them there, but one that comes there, as by taskset, stays.")
         .command(format!("for p in {}; do taskset -pc {} $p; done", tids.join(" "), machine.elsewhere()));
     vec![finding]
 }
