@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is found on machines that booted for it: Debian's kernels in virtual machines, their files as
+//! in their support bundles, without the threads and interrupts that say nothing.
+
+use dyntick_check::{Content, Machine, Report, Snapshot};
+
+/// A machine in one text: `== PATH`, then the file.
+fn machine(text: &str) -> Snapshot {
+    let mut files = Snapshot::default();
+    for part in text.split("== /").skip(1) {
+        let (path, content) = part.split_once('\n').unwrap();
+        files.insert(format!("/{path}"), Content::Text(content.to_owned()));
+    }
+    files
+}
+
+fn told(text: &str) -> String {
+    let files = machine(text);
+    let report = Report::of(&Machine::new(&files, None).unwrap(), &files);
+    let line = |finding: &dyntick_check::Finding| {
+        let mend = finding.mends.first().map(ToString::to_string).unwrap_or_default();
+        format!("{} {}: {}\n    {mend}\n", finding.severity.word(), finding.rule, finding.message)
+    };
+    report.findings.iter().map(line).collect()
+}
+
+#[test]
+fn nohz_full_on_6_12() {
+    insta::assert_snapshot!(told(include_str!("machines/6.12.txt")));
+}
+
+#[test]
+fn isolcpus_alone_on_6_1() {
+    insta::assert_snapshot!(told(include_str!("machines/6.1.txt")));
+}
