@@ -6,6 +6,7 @@
 //! no privileges.
 
 mod counters;
+mod energy;
 mod keys;
 mod kinds;
 mod meters;
@@ -14,6 +15,7 @@ mod place;
 mod snapshot;
 
 pub use counters::{Counters, LiveError, Wanted};
+pub use energy::{Energy, Power};
 pub use keys::{Key, VectorKey};
 pub use kinds::Kind;
 pub use meters::{CpuMeters, CpuTimes, IdleState, Meters, Missing};

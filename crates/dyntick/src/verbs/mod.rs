@@ -11,6 +11,7 @@ mod lab;
 mod latency;
 mod record;
 mod stat;
+mod top;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -37,6 +38,8 @@ pub enum Verb {
     /// Disturb a CPU in one known way; for `explain` to be tested with in a guest
     #[command(hide = true)]
     GuestDisturb(guest_disturb::Arguments),
+    /// The CPUs of this machine and what interrupts them, live
+    Top(top::Arguments),
     /// Enter the kernel in one way, again and again; for studies to profile in a guest
     #[command(hide = true)]
     GuestProbe(guest_probe::Arguments),
@@ -61,6 +64,7 @@ impl Verb {
             Verb::Record(arguments) => record::run(&arguments),
             Verb::Explain(arguments) => explain::run(&arguments),
             Verb::GuestDisturb(arguments) => guest_disturb::run(&arguments),
+            Verb::Top(arguments) => top::run(&arguments),
             Verb::GuestProbe(arguments) => guest_probe::run(&arguments),
             Verb::GuestPackets(arguments) => guest_packets::run(&arguments),
         }

@@ -4,8 +4,8 @@
 mod command;
 mod csv;
 mod json;
-mod measure;
-mod rows;
+pub(super) mod measure;
+pub(super) mod rows;
 mod tell;
 
 use anyhow::{Context, Result, bail};
@@ -88,7 +88,7 @@ const MANY_CPUS: usize = 5;
 
 /// Measures and tells. The exit status is the command's.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let cpus = cpus(arguments)?;
+    let cpus = online(arguments.cpus.as_ref())?;
     let kinds = match arguments.kinds.is_empty() {
         true => Kind::ALL.into(),
         false => arguments.kinds.iter().copied().collect(),
@@ -143,11 +143,12 @@ fn once(arguments: &Arguments, session: &mut Session, out: &Out) -> Result<Measu
     }
 }
 
-fn cpus(arguments: &Arguments) -> Result<CpuList> {
+/// The CPUs that were named, or all; an error where one of them does not run.
+pub(super) fn online(named: Option<&CpuList>) -> Result<CpuList> {
     let online: CpuList = std::fs::read_to_string("/sys/devices/system/cpu/online")
         .context("cannot read /sys/devices/system/cpu/online")?
         .parse()?;
-    let Some(cpus) = &arguments.cpus else { return Ok(online) };
+    let Some(cpus) = named else { return Ok(online) };
     let missing = cpus.difference(&online);
     if cpus.is_empty() || !missing.is_empty() {
         bail!("-C {cpus}: CPUs {missing} are not online; online are {online}");

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick top`: the CPUs of this machine and what interrupts them, live.
+
+mod batch;
+mod sample;
+mod screen;
+mod state;
+
+use super::stat::measure::{Measured, Running, Session};
+use anyhow::{Context, Result};
+use clap::Args;
+use dyntick_model::{CpuList, KernelVersion};
+use dyntick_observe::facts::Machine;
+use dyntick_observe::live::{Energy, Kind, Power};
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use rustix::termios::isatty;
+use sample::Sample;
+use screen::View;
+use state::{Order, State, Then};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// What may be said to `top`.
+#[derive(Args)]
+#[command(after_help = "\
+Without root (or CAP_BPF and CAP_PERFMON) it shows what /proc and /sys tell. dyntick itself keeps off \
+isolated CPUs, and off the measured ones where others are left. F1 shows the keys.")]
+pub struct Arguments {
+    /// CPUs to show, as 1-3,8 [default: all that are online]
+    #[arg(short = 'C', long = "cpu", value_name = "LIST")]
+    cpus: Option<CpuList>,
+    /// Seconds between two screens
+    #[arg(short = 'd', long, value_name = "SECONDS", default_value_t = 1.0, value_parser = delay)]
+    delay: f64,
+    /// End after so many screens
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    iterations: Option<u64>,
+    /// Print tables, one after the other; so it is where standard output is no terminal
+    #[arg(short = 'b', long)]
+    batch: bool,
+    /// The order of the CPUs
+    #[arg(short = 's', long, value_enum, default_value_t)]
+    sort: Order,
+    /// Only CPUs and causes with this text in them
+    #[arg(short = 'f', long, value_name = "TEXT", default_value = "")]
+    filter: String,
+    /// Print a line of JSON for each interval
+    #[arg(long)]
+    json: bool,
+}
+
+/// How often keys are looked for while nothing else happens.
+const KEYS: Duration = Duration::from_millis(100);
+
+/// Shows the machine until the user has seen enough.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let machine = Machine::read()?;
+    let cpus = super::stat::online(arguments.cpus.as_ref())?;
+    let mut session = Session::open(&cpus, &Kind::ALL.into())?;
+    let running = session.start(&[], &[], None)?;
+    let state = State { order: arguments.sort, filter: arguments.filter.to_lowercase(), ..State::default() };
+    let mut top = Top {
+        title: title(&machine),
+        kernel: machine.kernel.clone(),
+        machine,
+        running,
+        energy: Energy::read().ok(),
+        state,
+        delay: Duration::from_secs_f64(arguments.delay),
+        left: arguments.iterations.unwrap_or(u64::MAX),
+    };
+    let terminal = isatty(rustix::stdio::stdout()) && isatty(rustix::stdio::stdin());
+    match arguments.json || arguments.batch || !terminal {
+        true => top.print(arguments.json)?,
+        false => top.show()?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Top<'a> {
+    title: String,
+    kernel: KernelVersion,
+    machine: Machine,
+    running: Running<'a>,
+    energy: Option<Energy>,
+    state: State,
+    delay: Duration,
+    /// How many intervals are still to be shown.
+    left: u64,
+}
+
+impl Top<'_> {
+    fn print(&mut self, json: bool) -> Result<()> {
+        let mut next = Instant::now();
+        while self.left > 0 {
+            self.left -= 1;
+            next += self.delay;
+            if self.running.wait(Some(next)).is_some() {
+                break;
+            }
+            let sample = self.sample()?;
+            match json {
+                true => crate::output::line(serde_json::to_string(&sample)?)?,
+                false => crate::output::text(batch::text(&self.title, &sample, &self.state))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn show(&mut self) -> Result<()> {
+        let mut terminal = ratatui::try_init().context("cannot take over the terminal")?;
+        let shown = self.screens(&mut terminal);
+        ratatui::restore();
+        shown
+    }
+
+    fn screens(&mut self, terminal: &mut ratatui::DefaultTerminal) -> Result<()> {
+        let colours = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        // The first figures come soon; they are of a short time.
+        let mut next = Instant::now() + self.delay.min(Duration::from_millis(300));
+        let mut sample = Sample::default();
+        loop {
+            let view = View { machine: &self.title, sample: &sample, state: &self.state, colours };
+            terminal.draw(|frame| screen::draw(frame, &view))?;
+            if self.keys(&sample, next)? == Then::Quit {
+                return Ok(());
+            }
+            if Instant::now() < next {
+                continue;
+            }
+            next = Instant::now() + self.delay;
+            if self.left == 0 {
+                return Ok(());
+            }
+            self.left -= 1;
+            // While paused the interval goes on, so that the next one begins where the user looks again.
+            let newest = self.sample()?;
+            if !self.state.paused {
+                sample = newest;
+            }
+        }
+    }
+
+    /// Waits for a key, a signal or the next interval.
+    fn keys(&mut self, sample: &Sample, next: Instant) -> Result<Then> {
+        loop {
+            if self.running.wait(Some(Instant::now())).is_some() {
+                return Ok(Then::Quit);
+            }
+            let left = next.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(Then::Draw);
+            }
+            if !event::poll(left.min(KEYS))? {
+                continue;
+            }
+            match event::read()? {
+                Event::Key(key) if key.kind == KeyEventKind::Press => return Ok(self.state.key(key, sample)),
+                Event::Resize(..) => return Ok(Then::Draw),
+                _ => {}
+            }
+        }
+    }
+
+    fn sample(&mut self) -> Result<Sample> {
+        let measured = self.running.so_far()?;
+        let power = self.power();
+        Ok(self.told(&measured, power))
+    }
+
+    fn told(&self, measured: &Measured, power: Vec<Power>) -> Sample {
+        Sample::of(measured, power, &self.machine.cpus, &self.kernel)
+    }
+
+    fn power(&mut self) -> Vec<Power> {
+        let Ok(now) = Energy::read() else { return Vec::new() };
+        let power = self.energy.as_ref().map(|earlier| now.since(earlier)).unwrap_or_default();
+        self.energy = Some(now);
+        power
+    }
+}
+
+/// What the machine is, in a line.
+fn title(machine: &Machine) -> String {
+    let cpus = &machine.cpus;
+    let mut title = format!("Linux {}, {} CPUs", machine.kernel, cpus.online.len());
+    for (what, list) in [("isolated", &cpus.isolated), ("nohz_full", &cpus.nohz_full)] {
+        if !list.is_empty() {
+            title += &format!(", {what} {list}");
+        }
+    }
+    title
+}
+
+fn delay(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| format!("'{text}' is no number of seconds"))?;
+    match (0.1..=3600.0).contains(&seconds) {
+        true => Ok(seconds),
+        false => Err("between 0.1 and 3600 seconds".to_owned()),
+    }
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the screen shows of one interval: plain figures, made from what `stat` measures.
+
+use crate::causes;
+use crate::verbs::stat::measure::Measured;
+use crate::verbs::stat::rows::{self, Row, Told};
+use dyntick_explain::CauseId;
+use dyntick_model::{KernelVersion, NANOS_PER_SEC, TickDependency};
+use dyntick_observe::facts::Cpus;
+use dyntick_observe::live::{CpuMeters, Lost, Missing, Power};
+use serde::Serialize;
+
+/// One interval.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Sample {
+    /// How long it was, s.
+    pub seconds: f64,
+    /// The CPUs, by number.
+    pub cpus: Vec<Cpu>,
+    /// Mean power of each processor package, where it is measured.
+    pub power: Vec<Power>,
+    /// Events that could not be counted, since the begin.
+    pub lost: Lost,
+    /// What cannot be told, and what it needs.
+    pub missing: Vec<Missing>,
+}
+
+/// One CPU in that interval.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Cpu {
+    /// Its number.
+    pub cpu: u32,
+    /// What it is set aside for.
+    pub role: Role,
+    /// Ticks per second; without counters, local timer interrupts per second.
+    pub ticks_per_s: f64,
+    /// Why the tick was kept, the most frequent reason; known of `nohz_full` CPUs only.
+    pub tick_kept: Option<TickDependency>,
+    /// Interruptions per second: interrupts, softirqs, turns of kernel threads; not of user tasks.
+    pub interruptions_per_s: f64,
+    /// The share of the time that they took, of 1; unknown without counters.
+    pub interrupted: Option<f64>,
+    /// The share of that time whose origin no rule names, of 1.
+    pub unattributed: Option<f64>,
+    /// The share of the time that was idle, of 1 (`/proc/stat`).
+    pub idle: f64,
+    /// The share that the hypervisor took, of 1.
+    pub steal: f64,
+    /// System management interrupts per second, where they are counted.
+    pub smis_per_s: Option<f64>,
+    /// The idle states, the shallowest first.
+    pub idle_states: Vec<IdleState>,
+    /// What interrupted, what took the most time first, each with its parts after it; then the user tasks
+    /// that ran. Which of those is the one that is to run here, only the user knows.
+    pub causes: Vec<Cause>,
+}
+
+/// What a CPU is set aside for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Nothing: it does all that comes.
+    #[default]
+    Housekeeping,
+    /// Outside of load balancing.
+    Isolated,
+    /// It stops its tick while one task runs.
+    NohzFull,
+    /// Both.
+    IsolatedNohzFull,
+}
+
+/// An idle state of a CPU.
+#[derive(Clone, Debug, Serialize)]
+pub struct IdleState {
+    /// Its name.
+    pub name: String,
+    /// The share of the time spent in it, of 1.
+    pub share: f64,
+    /// Entries per second.
+    pub per_s: f64,
+    /// Of them those that were too deep, per second.
+    pub above_per_s: f64,
+    /// Of them those that were too shallow, per second.
+    pub below_per_s: f64,
+}
+
+/// Something that interrupted.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cause {
+    /// As in a table.
+    pub name: String,
+    /// Whether it is a part of the one before that is not.
+    pub is_part: bool,
+    /// How often per second.
+    pub per_s: f64,
+    /// The share of the time that it took, of 1; none where it has no duration.
+    pub share: Option<f64>,
+    /// Its mean duration, ns.
+    pub mean_ns: Option<f64>,
+    /// What it is, in words.
+    pub meaning: Option<&'static str>,
+    /// What removes it on this kernel.
+    pub fix: Option<String>,
+}
+
+impl Role {
+    /// Of a CPU on this machine.
+    pub fn of(cpu: u32, cpus: &Cpus) -> Self {
+        match (cpus.isolated.contains(cpu), cpus.nohz_full.contains(cpu)) {
+            (false, false) => Role::Housekeeping,
+            (true, false) => Role::Isolated,
+            (false, true) => Role::NohzFull,
+            (true, true) => Role::IsolatedNohzFull,
+        }
+    }
+}
+
+impl Sample {
+    /// From a measurement of one interval.
+    pub fn of(measured: &Measured, power: Vec<Power>, cpus: &Cpus, kernel: &KernelVersion) -> Self {
+        let told = rows::told(measured, false);
+        let counted = measured.counts.is_some();
+        let cpu = |(number, told): (u32, &Told)| {
+            let role = Role::of(number, cpus);
+            let figures = Figures { seconds: measured.seconds(), counted, kernel };
+            figures.cpu(number, role, told)
+        };
+        Sample {
+            seconds: measured.seconds(),
+            cpus: measured.cpus.iter().zip(&told).map(cpu).collect(),
+            power,
+            lost: measured.counts.as_ref().map(|counts| counts.lost).unwrap_or_default(),
+            missing: measured.missing.clone(),
+        }
+    }
+}
+
+/// What the user tasks together are called.
+const TASKS: &str = "user tasks that ran";
+
+/// What turns counts into rates and shares.
+struct Figures<'a> {
+    seconds: f64,
+    counted: bool,
+    kernel: &'a KernelVersion,
+}
+
+impl Figures<'_> {
+    fn cpu(&self, cpu: u32, role: Role, told: &Told) -> Cpu {
+        let meters = &told.meters;
+        let interrupts = || told.wholes.iter().map(|whole| &whole.row).filter(|row| !row.is_task());
+        let interrupted_ns: u64 = interrupts().map(|row| row.count.ns).sum();
+        let unattributed_ns: u64 = interrupts().map(|row| row.unattributed_ns).sum();
+        let counted = |value: f64| self.counted.then_some(value);
+        let local_timer = meters.interrupts.get("LOC").copied().unwrap_or(0);
+        let by_row = meters.interrupts.values().sum();
+        let count = |counted, uncounted| self.rate(if self.counted { counted } else { uncounted });
+        Cpu {
+            cpu,
+            role,
+            ticks_per_s: count(told.ticks, local_timer),
+            tick_kept: told.kept.first().map(|(dependency, _)| *dependency),
+            interruptions_per_s: count(interrupts().map(|row| row.count.count).sum(), by_row),
+            interrupted: counted(self.share(interrupted_ns)),
+            unattributed: counted(unattributed_ns as f64 / interrupted_ns.max(1) as f64),
+            idle: idle(meters),
+            steal: self.share(meters.times.steal_ns),
+            smis_per_s: meters.smis.map(|smis| self.rate(smis)),
+            idle_states: self.idle_states(meters),
+            causes: if self.counted { self.causes(told) } else { self.uncounted(meters) },
+        }
+    }
+
+    fn rate(&self, count: u64) -> f64 {
+        count as f64 / self.seconds
+    }
+
+    fn share(&self, ns: u64) -> f64 {
+        ns as f64 / NANOS_PER_SEC as f64 / self.seconds
+    }
+
+    fn idle_states(&self, meters: &CpuMeters) -> Vec<IdleState> {
+        let state = |state: &dyntick_observe::live::IdleState| IdleState {
+            name: state.name.clone(),
+            share: self.share(state.time_us * 1000),
+            per_s: self.rate(state.usage),
+            above_per_s: self.rate(state.above),
+            below_per_s: self.rate(state.below),
+        };
+        meters.idle.iter().map(state).collect()
+    }
+
+    fn causes(&self, told: &Told) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        let (tasks, interruptions): (Vec<_>, Vec<_>) =
+            told.wholes.iter().partition(|whole| whole.row.is_task());
+        for whole in interruptions.into_iter().chain(tasks) {
+            causes.push(self.cause(&whole.row, false));
+            causes.extend(whole.parts.iter().map(|part| self.cause(part, true)));
+        }
+        causes
+    }
+
+    fn cause(&self, row: &Row, is_part: bool) -> Cause {
+        let (meaning, fix) = self.words(row.cause.as_ref().filter(|_| !row.is_task()));
+        Cause {
+            name: if row.is_task() && !is_part { TASKS.to_owned() } else { row.name.clone() },
+            is_part,
+            per_s: self.rate(row.count.count),
+            share: (!row.counted_only).then(|| self.share(row.count.ns)),
+            mean_ns: row.count.mean_ns().filter(|_| !row.counted_only),
+            meaning,
+            fix,
+        }
+    }
+
+    fn words(&self, cause: Option<&CauseId>) -> (Option<&'static str>, Option<String>) {
+        let Some(rule) = cause.and_then(causes::rule) else { return (None, None) };
+        let fix = causes::best_fix(rule, self.kernel).map(|fix| fix.setting.to_string());
+        (Some(rule.title), fix)
+    }
+
+    /// Without counters: the rows of `/proc/interrupts`, the most frequent first.
+    fn uncounted(&self, meters: &CpuMeters) -> Vec<Cause> {
+        let mut rows: Vec<_> = meters.interrupts.iter().collect();
+        rows.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), *name));
+        let cause = |(name, count): (&String, &u64)| Cause {
+            name: format!("interrupt {name}"),
+            is_part: false,
+            per_s: self.rate(*count),
+            share: None,
+            mean_ns: None,
+            meaning: None,
+            fix: None,
+        };
+        rows.into_iter().map(cause).collect()
+    }
+}
+
+/// The share of the accounted time that was idle; its resolution is 10 ms.
+fn idle(meters: &CpuMeters) -> f64 {
+    let times = meters.times;
+    let all = times.user_ns + times.system_ns + times.idle_ns + times.interrupts_ns + times.steal_ns;
+    times.idle_ns as f64 / all.max(1) as f64
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the user has chosen to see, and what keys change in it.
+
+use super::sample::{Cpu, Sample};
+use clap::ValueEnum;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// The order of the CPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Order {
+    /// By number.
+    #[default]
+    Cpu,
+    /// Those with the most ticks first.
+    Ticks,
+    /// Those with the most interruptions first.
+    Interruptions,
+    /// Those that were interrupted for the longest time first.
+    Time,
+    /// The least idle first.
+    Busy,
+}
+
+/// What fills the screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Page {
+    /// The CPUs, and below them what interrupts the chosen one.
+    #[default]
+    Cpus,
+    /// One CPU.
+    Detail,
+    /// The keys.
+    Help,
+}
+
+/// What the user has chosen.
+#[derive(Debug, Default)]
+pub struct State {
+    /// The order of the CPUs.
+    pub order: Order,
+    /// What fills the screen.
+    pub page: Page,
+    /// Whether the figures stand still.
+    pub paused: bool,
+    /// The number of the chosen CPU.
+    pub cpu: u32,
+    /// Which cause of it is explained, from 0.
+    pub cause: usize,
+    /// Only CPUs and causes with this in them; lower case.
+    pub filter: String,
+    /// Whether keys go to the filter now.
+    pub typing: bool,
+}
+
+/// What a key asks of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// To draw anew.
+    Draw,
+    /// To end.
+    Quit,
+}
+
+/// The keys, as help shows them.
+pub const KEYS: [(&str, &str); 12] = [
+    ("Up Down PgUp PgDn", "choose a CPU; in its page, a cause"),
+    ("Enter", "the chosen CPU alone, with all its causes and idle states"),
+    ("Esc", "back"),
+    ("F4 \\", "only CPUs and causes with a text in them; Esc clears it"),
+    ("F6 > <", "the next or the last order of the CPUs"),
+    ("N", "order by number"),
+    ("K", "order by ticks"),
+    ("I", "order by interruptions"),
+    ("P", "order by time interrupted"),
+    ("B", "order by how busy they are"),
+    ("Z Space", "let the figures stand still, or go on"),
+    ("F10 q", "quit"),
+];
+
+impl State {
+    /// Changes what is seen.
+    pub fn key(&mut self, key: KeyEvent, sample: &Sample) -> Then {
+        if key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
+            return Then::Quit;
+        }
+        if self.typing {
+            self.type_filter(key.code);
+            return Then::Draw;
+        }
+        match key.code {
+            KeyCode::Char('q') | KeyCode::F(10) => return Then::Quit,
+            KeyCode::Char('?' | 'h') | KeyCode::F(1) => self.page = Page::Help,
+            KeyCode::Esc => self.back(),
+            KeyCode::Enter if self.page == Page::Cpus => self.page = Page::Detail,
+            KeyCode::Char('\\' | '/') | KeyCode::F(3 | 4) => self.typing = true,
+            KeyCode::Char('>' | '.') | KeyCode::F(6) => self.next_order(1),
+            KeyCode::Char('<' | ',') => self.next_order(-1),
+            KeyCode::Char('N') => self.order = Order::Cpu,
+            KeyCode::Char('K') => self.order = Order::Ticks,
+            KeyCode::Char('I') => self.order = Order::Interruptions,
+            KeyCode::Char('P') => self.order = Order::Time,
+            KeyCode::Char('B') => self.order = Order::Busy,
+            KeyCode::Char('Z' | ' ') => self.paused = !self.paused,
+            KeyCode::Up | KeyCode::Char('k') => self.go(-1, sample),
+            KeyCode::Down | KeyCode::Char('j') => self.go(1, sample),
+            KeyCode::PageUp => self.go(-PAGE, sample),
+            KeyCode::PageDown => self.go(PAGE, sample),
+            KeyCode::Home => self.go(isize::MIN, sample),
+            KeyCode::End => self.go(isize::MAX, sample),
+            _ => {}
+        }
+        Then::Draw
+    }
+
+    fn type_filter(&mut self, code: KeyCode) {
+        match code {
+            KeyCode::Char(letter) => self.filter.extend(letter.to_lowercase()),
+            KeyCode::Backspace => {
+                self.filter.pop();
+            }
+            KeyCode::Enter => self.typing = false,
+            KeyCode::Esc => {
+                self.filter.clear();
+                self.typing = false;
+            }
+            _ => {}
+        }
+        self.cause = 0;
+    }
+
+    fn back(&mut self) {
+        match self.page {
+            Page::Cpus => self.filter.clear(),
+            _ => self.page = Page::Cpus,
+        }
+        self.cause = 0;
+    }
+
+    fn next_order(&mut self, step: isize) {
+        let all = Order::value_variants();
+        let at = all.iter().position(|order| *order == self.order).unwrap_or(0);
+        self.order = all[(at as isize + step).rem_euclid(all.len() as isize) as usize];
+    }
+
+    fn go(&mut self, step: isize, sample: &Sample) {
+        let moved = |at: usize, number: usize| {
+            (at as isize).saturating_add(step).clamp(0, number.saturating_sub(1) as isize) as usize
+        };
+        if self.page == Page::Detail {
+            let causes = self.chosen(sample).map_or(0, |cpu| self.causes(cpu).len());
+            self.cause = moved(self.cause, causes);
+            return;
+        }
+        let cpus = self.cpus(sample);
+        let at = cpus.iter().position(|cpu| cpu.cpu == self.cpu).unwrap_or(0);
+        if let Some(cpu) = cpus.get(moved(at, cpus.len())) {
+            (self.cpu, self.cause) = (cpu.cpu, 0);
+        }
+    }
+
+    /// The CPUs that are shown, in their order. Equal ones stand by number.
+    pub fn cpus<'a>(&self, sample: &'a Sample) -> Vec<&'a Cpu> {
+        let mut cpus: Vec<&Cpu> = sample.cpus.iter().filter(|cpu| self.shows(cpu)).collect();
+        let rank = |cpu: &Cpu| match self.order {
+            Order::Cpu => 0.0,
+            Order::Ticks => -cpu.ticks_per_s,
+            Order::Interruptions => -cpu.interruptions_per_s,
+            Order::Time => -cpu.interrupted.unwrap_or(0.0),
+            Order::Busy => cpu.idle,
+        };
+        cpus.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
+        cpus
+    }
+
+    /// The chosen CPU; the first that is shown where it is not among them.
+    pub fn chosen<'a>(&self, sample: &'a Sample) -> Option<&'a Cpu> {
+        let cpus = self.cpus(sample);
+        cpus.iter().find(|cpu| cpu.cpu == self.cpu).or(cpus.first()).copied()
+    }
+
+    /// The causes of a CPU that are shown. With a filter that its number fulfils, all are.
+    pub fn causes<'a>(&self, cpu: &'a Cpu) -> Vec<&'a super::sample::Cause> {
+        let all = self.is_named(cpu);
+        cpu.causes.iter().filter(|cause| all || self.fits(&cause.name)).collect()
+    }
+
+    fn shows(&self, cpu: &Cpu) -> bool {
+        self.is_named(cpu) || cpu.causes.iter().any(|cause| self.fits(&cause.name))
+    }
+
+    /// Whether the filter means the CPU itself: `cpu3`, `3`, or nothing.
+    fn is_named(&self, cpu: &Cpu) -> bool {
+        self.filter.is_empty() || self.filter.trim_start_matches("cpu").trim() == cpu.cpu.to_string()
+    }
+
+    fn fits(&self, name: &str) -> bool {
+        name.to_lowercase().contains(&self.filter)
+    }
+}
+
+/// How far PgUp and PgDn go.
+const PAGE: isize = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{Cause, Role};
+    use super::*;
+
+    fn cause(name: &str) -> Cause {
+        let name = name.to_owned();
+        Cause { name, is_part: false, per_s: 1.0, share: None, mean_ns: None, meaning: None, fix: None }
+    }
+
+    fn sample() -> Sample {
+        let cpu = |cpu, ticks_per_s, causes: &[&str]| Cpu {
+            cpu,
+            role: Role::Housekeeping,
+            ticks_per_s,
+            causes: causes.iter().map(|name| cause(name)).collect(),
+            ..Cpu::default()
+        };
+        let cpus = vec![cpu(0, 10.0, &["tick", "softirq SCHED"]), cpu(1, 250.0, &["tick"]), cpu(2, 0.0, &[])];
+        Sample { seconds: 1.0, cpus, ..Sample::default() }
+    }
+
+    fn press(state: &mut State, keys: &[KeyCode]) -> Then {
+        let sample = sample();
+        let press = |key: &KeyCode| state.key(KeyEvent::new(*key, KeyModifiers::NONE), &sample);
+        keys.iter().map(press).last().unwrap()
+    }
+
+    fn shown(state: &State) -> Vec<u32> {
+        state.cpus(&sample()).iter().map(|cpu| cpu.cpu).collect()
+    }
+
+    #[test]
+    fn orders() {
+        let mut state = State::default();
+        press(&mut state, &[KeyCode::Char('K')]);
+        assert_eq!(shown(&state), [1, 0, 2]);
+        press(&mut state, &[KeyCode::Char('<')]);
+        assert_eq!((state.order, shown(&state)), (Order::Cpu, vec![0, 1, 2]));
+        press(&mut state, &[KeyCode::Char('<')]);
+        assert_eq!(state.order, Order::Busy);
+    }
+
+    #[test]
+    fn chooses_in_the_order_that_is_shown() {
+        let mut state = State::default();
+        press(&mut state, &[KeyCode::Char('K'), KeyCode::Home]);
+        assert_eq!(state.cpu, 1);
+        press(&mut state, &[KeyCode::Down, KeyCode::Down, KeyCode::Down]);
+        assert_eq!(state.cpu, 2);
+        press(&mut state, &[KeyCode::PageUp]);
+        assert_eq!(state.cpu, 1);
+    }
+
+    #[test]
+    fn filters_causes_and_cpus() {
+        let mut state = State::default();
+        let text = |text: &str| text.chars().map(KeyCode::Char).collect::<Vec<_>>();
+        press(&mut state, &[KeyCode::Char('\\')]);
+        press(&mut state, &text("SCHEDq"));
+        press(&mut state, &[KeyCode::Backspace, KeyCode::Enter]);
+        assert_eq!((state.filter.as_str(), shown(&state)), ("sched", vec![0]));
+        assert_eq!(state.causes(&sample().cpus[0]).len(), 1);
+        press(&mut state, &[KeyCode::Esc, KeyCode::Char('\\')]);
+        press(&mut state, &text("cpu2"));
+        assert_eq!(shown(&state), [2]);
+    }
+
+    #[test]
+    fn pages_and_the_way_back() {
+        let mut state = State::default();
+        press(&mut state, &[KeyCode::Enter, KeyCode::Down, KeyCode::Down]);
+        assert_eq!((state.page, state.cause), (Page::Detail, 1));
+        press(&mut state, &[KeyCode::Esc, KeyCode::F(1)]);
+        assert_eq!((state.page, state.cause), (Page::Help, 0));
+        assert_eq!(press(&mut state, &[KeyCode::Esc, KeyCode::Char('q')]), Then::Quit);
+        assert_eq!(state.page, Page::Cpus);
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick top` on this machine, in a real terminal (tmux) and without one.
+
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+/// The name of the tmux server of one test, ended when it is dropped.
+struct Terminal(String);
+
+impl Terminal {
+    fn start(arguments: &str) -> Self {
+        let terminal = Self(format!("dyntick-top-{}", std::process::id()));
+        // What follows shows whether the terminal is given back as it was.
+        let command =
+            format!("{} top {arguments}; echo back: $?; stty -a; sleep 60", env!("CARGO_BIN_EXE_dyntick"));
+        let started = terminal.tmux(&["new-session", "-d", "-x", "110", "-y", "40", &command]);
+        assert!(started.status.success(), "{started:?}");
+        terminal
+    }
+
+    fn tmux(&self, words: &[&str]) -> Output {
+        let mut command = Command::new("tmux");
+        command.args(["-L", &self.0, "-f", "/dev/null"]).args(words);
+        command.env("LC_ALL", "C.UTF-8").output().expect("tmux")
+    }
+
+    fn press(&self, key: &str) {
+        assert!(self.tmux(&["send-keys", key]).status.success());
+    }
+
+    /// The screen, as soon as it shows this text.
+    fn shows(&self, text: &str) -> String {
+        let begin = Instant::now();
+        loop {
+            let screen = String::from_utf8_lossy(&self.tmux(&["capture-pane", "-p"]).stdout).into_owned();
+            if screen.contains(text) {
+                return screen;
+            }
+            assert!(begin.elapsed() < Duration::from_secs(60), "no '{text}' in\n{screen}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+    }
+}
+
+#[test]
+fn a_person_looks_at_it() {
+    let terminal = Terminal::start("-d 0.5");
+    let screen = terminal.shows("what interrupts it");
+    assert!(screen.contains("ticks/s") && screen.contains("CPU 0"), "{screen}");
+    terminal.press("h");
+    terminal.shows("the chosen CPU alone");
+    terminal.press("Escape");
+    terminal.shows("what interrupts it");
+    terminal.press("K");
+    terminal.shows("order: ticks");
+    terminal.press("Z");
+    terminal.shows("PAUSED");
+    terminal.press("Enter");
+    terminal.press("\\");
+    terminal.shows("filter: _");
+    terminal.press("x");
+    terminal.press("Escape");
+    terminal.press("F10");
+    let screen = terminal.shows("back: 0");
+    terminal.shows(" icanon");
+    assert!(!screen.contains("what interrupts it"), "the screen before is shown again\n{screen}");
+}
+
+#[test]
+fn without_a_terminal() {
+    let top = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dyntick"));
+        command.arg("top").args(["-n", "2", "-d", "0.2", "-C", "0"]).args(arguments).output().unwrap()
+    };
+    let json = top(&["--json"]);
+    assert!(json.status.success(), "{json:?}");
+    let lines: Vec<serde_json::Value> = String::from_utf8(json.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 2);
+    for line in &lines {
+        assert_eq!(line["cpus"][0]["cpu"], 0);
+        assert!(line["seconds"].as_f64().unwrap() >= 0.19, "{line}");
+        let idle = line["cpus"][0]["idle"].as_f64().unwrap();
+        assert!((0.0..=1.0).contains(&idle), "{line}");
+    }
+    let interruptions = |line: &serde_json::Value| line["cpus"][0]["interruptions_per_s"].as_f64().unwrap();
+    assert!(lines.iter().map(interruptions).sum::<f64>() > 0.0, "{lines:?}");
+    let text = String::from_utf8(top(&[]).stdout).unwrap();
+    assert_eq!(text.matches("interruptions/s").count(), 2, "{text}");
+    let wrong = top(&["-d", "0"]);
+    assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
+    let elsewhere = top(&["-C", "4000"]);
+    assert_eq!(elsewhere.status.code(), Some(2), "{elsewhere:?}");
+}
