@@ -189,6 +189,7 @@ impl Cpu {
             works: Vec::new(),
             called: Vec::new(),
             raised: Vec::new(),
+            left_over: Vec::new(),
             woken: Vec::new(),
             newcomers: Vec::new(),
             after_nmi: None,

@@ -25,6 +25,8 @@ pub(crate) struct Facts {
     /// Functions that another CPU asked for.
     pub called: Vec<Call>,
     pub raised: Vec<Softirq>,
+    /// Softirqs that a thread ran in its turn, for interrupts that left them over.
+    pub left_over: Vec<Softirq>,
     /// Tasks that it woke, on whichever CPU.
     pub woken: Vec<Task>,
     /// Tasks that had been woken to run on this CPU and had not run yet when it ended.

@@ -196,6 +196,7 @@ static RULES: &[&Rule] = &[
     &dependency_clock_unstable::RULE,
     &dependency_rcu::RULE,
     &dependency_rcu_exp::RULE,
+    &softirq::RULE,
     &kernel_thread::RULE,
     &cpu_quota::RULE,
     &dependency_sched::RULE,
@@ -212,7 +213,6 @@ static RULES: &[&Rule] = &[
     &anonymous_irq_work::RULE,
     &other_task::RULE,
     &device::RULE,
-    &softirq::RULE,
     &page_fault::RULE,
     &vector::RULE,
     // Found by their names; in alphabetical order.

@@ -13,7 +13,9 @@ enum Where {
     All,
     /// On the recorded CPUs, and elsewhere where this field names one of them.
     Target(&'static str),
-    /// The same with two fields.
+    /// The same, and where it names none: unbound work runs on any.
+    TargetOrNone(&'static str),
+    /// As `Target` with two fields.
     Either(&'static str, &'static str),
 }
 
@@ -48,7 +50,7 @@ const EVENTS: &[(&str, Where)] = &[
     ("timer:timer_start", Here),
     ("timer:timer_expire_entry", All),
     ("timer:timer_expire_exit", All),
-    ("workqueue:workqueue_queue_work", Target("cpu")),
+    ("workqueue:workqueue_queue_work", TargetOrNone("cpu")),
     ("workqueue:workqueue_execute_start", All),
     ("workqueue:workqueue_execute_end", All),
     ("sched:sched_switch", Here),
@@ -98,11 +100,15 @@ fn filter(cpus: &CpuList, place: Where) -> Option<String> {
     let fields: &[&str] = match place {
         All => return None,
         Here => &["CPU"],
-        Target(field) => &["CPU", field],
+        Target(field) | TargetOrNone(field) => &["CPU", field],
         Either(one, other) => &["CPU", one, other],
     };
     let terms = fields.iter().flat_map(|field| ranges(cpus).into_iter().map(move |range| term(field, range)));
-    Some(terms.collect::<Vec<_>>().join(" || "))
+    let none = match place {
+        TargetOrNone(field) => Some(format!("{field} == -1")),
+        _ => None,
+    };
+    Some(terms.chain(none).collect::<Vec<_>>().join(" || "))
 }
 
 fn term(field: &str, (first, last): (u32, u32)) -> String {
@@ -134,6 +140,7 @@ mod tests {
         assert_eq!(filter(&cpus, All), None);
         assert_eq!(filter(&cpus, Here).unwrap(), "CPU == 1 || (CPU >= 4 && CPU <= 7)");
         let one: CpuList = "3".parse().unwrap();
+        assert_eq!(filter(&one, TargetOrNone("cpu")).unwrap(), "CPU == 3 || cpu == 3 || cpu == -1");
         assert_eq!(filter(&one, Target("target_cpu")).unwrap(), "CPU == 3 || target_cpu == 3");
     }
 }

@@ -150,7 +150,13 @@ impl Explained {
             cpus: self.explanation.per_cpu.iter().map(|summary| self.of_cpu(record, summary)).collect(),
             lost_events: self.lost.clone(),
             undecoded: self.undecoded,
-            notes: about.notes.iter().cloned().chain(uncaused::consequences(missing)).collect(),
+            notes: about
+                .notes
+                .iter()
+                .cloned()
+                .chain(uncaused::consequences(missing))
+                .chain(uncaused::clock(record))
+                .collect(),
         }
     }
 

@@ -5,7 +5,7 @@
 use crate::Record;
 use crate::findings::{CauseFindings, mends};
 use dyntick_explain::{CauseId, Summary, rules};
-use dyntick_model::Vector;
+use dyntick_model::{CommandLine, Vector};
 use dyntick_observe::interrupts::Interrupts;
 
 /// ns in one unit of `/proc/stat` (`USER_HZ`, 100 on every architecture that Linux still has).
@@ -91,6 +91,19 @@ pub(crate) fn untraced(record: &Record, summary: &Summary) -> Vec<(String, u64)>
         (count > seen + tolerated).then_some((row, count))
     });
     beyond.collect()
+}
+
+/// What is to be said of the clock, if anything.
+pub(crate) fn clock(record: &Record) -> Option<String> {
+    let machine = &record.about.machine;
+    let told = CommandLine::parse(&machine.command_line).get("tsc") == Some("unstable");
+    told.then(|| {
+        format!(
+            "the command line says tsc=unstable: the clock is not trusted, and the clocksource is {}, which is \
+             slower to read",
+            machine.clocksource.current
+        )
+    })
 }
 
 /// What the lack of an event means for the findings.

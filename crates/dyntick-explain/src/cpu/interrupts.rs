@@ -113,7 +113,8 @@ impl Cpu {
             return self.open_softirq(event.ts, softirq, task);
         }
         if log.is_kernel_thread(&task) {
-            return; // ksoftirqd or ktimers: the turn of that thread is the interruption
+            // ksoftirqd or ktimers: the turn of that thread is the interruption.
+            return self.with_top(|facts| facts.left_over.push(softirq));
         }
         self.open_softirq(event.ts, softirq, task);
     }

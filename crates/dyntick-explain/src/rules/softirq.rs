@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::{Fix, Rule, Setting, Versions};
 use crate::case::{Case, Finding};
-use crate::{CauseId, Kind};
+use crate::{CauseId, Kind, names};
 
 pub(super) static RULE: Rule = Rule {
     id: "softirq",
@@ -20,7 +20,15 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn detect(case: &Case<'_>) -> Option<Finding> {
-    let Kind::Softirq { softirq } = case.kind else { return None };
-    let chain = [format!("softirq {} ran in {} on {}", softirq.kernel_name(), case.facts.victim, case.cpu())];
+    let (softirq, who) = match (case.kind, case.facts.left_over.first(), case.facts.turn()) {
+        (Kind::Softirq { softirq }, ..) => (softirq, &case.facts.victim),
+        (Kind::KernelThread, Some(softirq), Some(thread))
+            if names::thread_family(&thread.comm) == "ksoftirqd" =>
+        {
+            (softirq, thread)
+        }
+        _ => return None,
+    };
+    let chain = [format!("softirq {} ran in {who} on {}", softirq.kernel_name(), case.cpu())];
     Finding::new(CauseId::member("softirq", softirq.kernel_name()), chain)
 }

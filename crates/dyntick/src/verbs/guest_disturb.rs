@@ -26,6 +26,7 @@ pub struct Arguments {
 
 /// Does it.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    disturb::keep_off(arguments.cpu)?;
     let all = || disturb::names().map(str::to_owned).collect();
     let names = if arguments.names.is_empty() { all() } else { arguments.names.clone() };
     for name in names {

@@ -4,6 +4,7 @@
 use super::Disturbance;
 use super::stage::{Stage, checked, write};
 use anyhow::Result;
+use dyntick_model::CpuList;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
@@ -119,10 +120,12 @@ fn drop_caches(stage: &Stage) -> Result<()> {
     let _victim = stage.task("victim", |over| {
         while !over.load(Ordering::Relaxed) {
             // A few new pages stand in this CPU's lists, so that there is something to flush.
+            // Giving them back would flush the lists.
             if let Ok(pages) = Pages::new(2) {
                 pages.touch();
+                std::mem::forget(pages);
             }
-            (0..5000).for_each(|_| crate::agent::tasks::spin_block());
+            (0..500).for_each(|_| crate::agent::tasks::spin_block());
         }
     })?;
     stage.repeat(Duration::from_millis(10), || write("/proc/sys/vm/compact_memory", "1"))
@@ -147,15 +150,19 @@ fn ksm(stage: &Stage) -> Result<()> {
 /// disks are memory.
 fn writeback(stage: &Stage) -> Result<()> {
     let _victim = stage.victim()?;
-    let mask = "/sys/devices/virtual/workqueue/writeback/cpumask";
-    let before = std::fs::read_to_string(mask)?;
-    write(mask, &stage.list().to_mask())?;
+    // A workqueue may not go where unbound work may not.
+    let (all, own) =
+        ("/sys/devices/virtual/workqueue/cpumask", "/sys/devices/virtual/workqueue/writeback/cpumask");
+    let before = (std::fs::read_to_string(all)?, std::fs::read_to_string(own)?);
+    write(all, &CpuList::first(stage.cpu + 1).to_mask())?;
+    write(own, &stage.list().to_mask())?;
     write("/proc/sys/vm/dirty_writeback_centisecs", "1")?;
     write("/proc/sys/vm/dirty_expire_centisecs", "1")?;
     let disk = std::fs::OpenOptions::new().write(true).open(ram_disk()?)?;
     stage.repeat(Duration::from_millis(5), || Ok(disk.write_all_at(&[1; PAGE], 0)?))?;
     write("/proc/sys/vm/dirty_writeback_centisecs", "500")?;
-    write(mask, before.trim())
+    write(own, before.1.trim())?;
+    write(all, before.0.trim())
 }
 
 /// The first RAM disk; a guest has no udev, but its kernel makes the file.

@@ -11,6 +11,7 @@ mod tasks;
 mod timers;
 
 use anyhow::{Context, Result};
+use dyntick_model::CpuList;
 use stage::Stage;
 
 /// A disturbance by its name.
@@ -21,6 +22,14 @@ const ALL: &[&[Disturbance]] = &[tasks::ALL, timers::ALL, memory::ALL, kernel::A
 /// The names of all disturbances.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().copied().flatten().map(|(name, _)| *name)
+}
+
+/// Keeps this thread, and the programs that it starts, off a CPU.
+///
+/// # Errors
+/// There is no other CPU.
+pub fn keep_off(cpu: u32) -> Result<()> {
+    super::settle::keep_off(&CpuList::from_iter([cpu]))
 }
 
 /// Disturbs a CPU for so many ms, from another one.

@@ -94,10 +94,7 @@ fn deadline_task(stage: &Stage) -> Result<()> {
 
 /// Signals to the victim.
 fn signals(stage: &Stage) -> Result<()> {
-    extern "C" fn nothing(_: libc::c_int) {}
-    let handler = nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
-    // SAFETY: a handler that does nothing.
-    unsafe { libc::signal(libc::SIGUSR1, handler) };
+    super::timers::catch(libc::SIGUSR1);
     let victim = stage.victim()?;
     stage.repeat(Duration::from_millis(2), || {
         // SAFETY: no pointers.

@@ -4,18 +4,29 @@
 use super::Disturbance;
 use super::stage::{Stage, checked};
 use anyhow::Result;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 pub(super) const ALL: &[Disturbance] = &[
     ("cpu-timer", cpu_timer),
     ("cpu-limit", cpu_limit),
     ("itimer-prof", itimer_prof),
-    ("itimer-real", itimer_real),
     ("timerfd", timerfd),
     ("posix-timer", posix_timer),
     ("perf-frequency", perf_frequency),
     ("perf-period", perf_period),
 ];
+
+/// How often timers expire that are meant to be felt: more often than a tick.
+const OFTEN: Duration = Duration::from_micros(500);
+
+/// Handles a signal by doing nothing: a timer whose signal is ignored is slowed down to ticks.
+pub(super) fn catch(signal: i32) {
+    extern "C" fn nothing(_: libc::c_int) {}
+    let handler = nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    // SAFETY: a handler that does nothing.
+    unsafe { libc::signal(signal, handler) };
+}
 
 /// A POSIX timer on the victim's CPU time, far off.
 fn cpu_timer(stage: &Stage) -> Result<()> {
@@ -28,9 +39,8 @@ fn cpu_timer(stage: &Stage) -> Result<()> {
 /// A timer on the monotonic clock that expires again and again while the victim computes.
 fn posix_timer(stage: &Stage) -> Result<()> {
     let _victim = stage.victim_that(|| {
-        // SAFETY: ignoring a signal.
-        unsafe { libc::signal(libc::SIGALRM, libc::SIG_IGN) };
-        drop(arm(libc::CLOCK_MONOTONIC, Duration::from_millis(2), Some(Duration::from_millis(2))));
+        catch(libc::SIGALRM);
+        drop(arm(libc::CLOCK_MONOTONIC, OFTEN, Some(OFTEN)));
     })?;
     stage.wait();
     Ok(())
@@ -60,39 +70,31 @@ fn cpu_limit(stage: &Stage) -> Result<()> {
     Ok(())
 }
 
+/// An interval timer on CPU time that the victim sets.
 fn itimer_prof(stage: &Stage) -> Result<()> {
-    itimer(stage, libc::ITIMER_PROF, 1_000_000)
-}
-
-fn itimer_real(stage: &Stage) -> Result<()> {
-    itimer(stage, libc::ITIMER_REAL, 2_000)
-}
-
-/// An interval timer that the victim sets; its signals are ignored.
-fn itimer(stage: &Stage, which: i32, us: i64) -> Result<()> {
-    let _victim = stage.victim_that(move || {
-        let time = libc::timeval { tv_sec: us / 1_000_000, tv_usec: us % 1_000_000 };
+    let _victim = stage.victim_that(|| {
+        let time = libc::timeval { tv_sec: 1, tv_usec: 0 };
         let value = libc::itimerval { it_interval: time, it_value: time };
-        // SAFETY: ignoring signals; the place lives across the call.
-        unsafe {
-            libc::signal(libc::SIGPROF, libc::SIG_IGN);
-            libc::signal(libc::SIGALRM, libc::SIG_IGN);
-            libc::syscall(libc::SYS_setitimer, which, &raw const value, 0);
-        }
+        catch(libc::SIGPROF);
+        // SAFETY: the place lives across the call.
+        unsafe { libc::syscall(libc::SYS_setitimer, libc::ITIMER_PROF, &raw const value, 0) };
     })?;
     stage.wait();
     Ok(())
 }
 
-/// A timer that belongs to a file, set by the victim before it computes.
+/// A timer that belongs to a file, and a task on the CPU that waits for it.
 fn timerfd(stage: &Stage) -> Result<()> {
-    let _victim = stage.victim_that(|| {
-        let time = libc::timespec { tv_sec: 0, tv_nsec: 2_000_000 };
-        let value = libc::itimerspec { it_interval: time, it_value: time };
-        // SAFETY: the place lives across the call.
+    let _victim = stage.victim()?;
+    let _waiter = stage.task("waiter", |over| {
+        let often = libc::timespec { tv_sec: 0, tv_nsec: OFTEN.subsec_nanos().into() };
+        let value = libc::itimerspec { it_interval: often, it_value: often };
+        let mut expired = [0u8; 8];
+        // SAFETY: the places live across the calls.
         unsafe {
             let timer = libc::timerfd_create(libc::CLOCK_MONOTONIC, 0);
             libc::timerfd_settime(timer, 0, &value, std::ptr::null_mut());
+            while !over.load(Ordering::Relaxed) && libc::read(timer, expired.as_mut_ptr().cast(), 8) == 8 {}
         }
     })?;
     stage.wait();

@@ -170,8 +170,8 @@ fn chain(cause: &CauseFindings) -> Vec<String> {
     let Some((first, others)) = cause.chains.split_first() else { return Vec::new() };
     let mut steps = first.steps.clone();
     let also = |other: &Chain| format!("(×{}: {})", other.count, other.steps.join(" → "));
-    if !others.is_empty() {
-        steps.push(format!("(×{})", first.count));
+    if let Some(last) = steps.last_mut().filter(|_| !others.is_empty()) {
+        *last += &format!(" (×{})", first.count);
     }
     steps.extend(others.iter().map(also));
     if cause.more_chains > 0 {

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick explain` on real kernels that are disturbed in known ways: it has to name each first.
+//!
+//! A guest boots once and is disturbed again and again; each time it records and explains itself.
+
+use serde_json::Value;
+use std::process::Command;
+
+fn dyntick() -> Command {
+    let binary = std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into());
+    Command::new(binary)
+}
+
+/// Disturbs CPU 1 of a guest, and wants each disturbance's foremost cause to begin with one of the given
+/// names. A few interruptions may stay without a cause.
+fn names_first(kernel: &str, append: &str, module: &[&str], expected: &[(&str, &[&str])]) {
+    let mut command = dyntick();
+    command.args(["lab", "shell", "--virtual", "--cpus", "3", "--kernel", kernel, "--append", append]);
+    module.iter().for_each(|module| _ = command.args(["--module", module]));
+    command.args(["--", "/bin/dyntick", "guest-disturb", "-C", "1", "--explain"]);
+    let output = command.args(expected.iter().map(|(name, _)| name)).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let told: Vec<Value> = text.lines().filter_map(found).collect();
+    assert!(output.status.success(), "{}{text}", String::from_utf8_lossy(&output.stderr));
+    let mut wrong = Vec::new();
+    for (name, causes) in expected {
+        let Some(own) = told.iter().find(|told| told["disturbance"] == *name) else {
+            wrong.push(format!("{name}: nothing was told"));
+            continue;
+        };
+        let first = own["causes"][0]["cause"].as_str().unwrap_or_default();
+        let named = causes.iter().any(|cause| first.starts_with(cause));
+        let unattributed = own["unattributed"].as_u64().unwrap_or(u64::MAX);
+        let all = own["interruptions"].as_u64().unwrap_or(0);
+        let lost = own["lost"].as_object().is_none_or(|lost| !lost.is_empty());
+        if !named || lost || unattributed > 5 + all / 20 {
+            wrong.push(format!("{name}: not {causes:?} but {own:#}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The JSON of a line; the console may have something before it.
+fn found(line: &str) -> Option<Value> {
+    let begin = line.find("{\"")?;
+    let value: Value = serde_json::from_str(line[begin..].trim_end()).ok()?;
+    value["disturbance"].is_string().then_some(value)
+}
+
+const ADAPTIVE: &str = "nohz_full=1 isolcpus=domain,1";
+
+/// What can be told on any kernel from 6.1 on.
+const EVERYWHERE: &[(&str, &[&str])] = &[
+    ("second-task", &["other-task:victim", "dependency-sched"]),
+    ("woken-task", &["wakeup:woken", "other-task:woken"]),
+    ("sleeping-task", &["other-task:sleeper", "wakeup:sleeper"]),
+    ("signals", &["signal"]),
+    ("migration", &["kernel-thread:migration"]),
+    ("cpu-timer", &["dependency-posix-timer"]),
+    ("cpu-limit", &["dependency-posix-timer"]),
+    ("perf-frequency", &["dependency-perf"]),
+    ("perf-period", &["hrtimer:perf_swevent_hrtimer"]),
+    ("membarrier", &["function-call:ipi_mb"]),
+    ("mprotect", &["function-call:flush_tlb_func"]),
+    ("munmap", &["function-call:flush_tlb_func"]),
+    ("page-faults", &["page-fault"]),
+    ("stat-refresh", &["workqueue:refresh_vm_stats"]),
+    ("ksm", &["kernel-thread:ksmd"]),
+    ("jump-label", &["function-call:do_sync_core"]),
+    ("device", &["device:ttyS0"]),
+    ("writeback", &["workqueue:wb_workfn"]),
+];
+
+#[test]
+fn the_older_kernel_where_probes_tell_who_sent() {
+    names_first("debian:6.1", ADAPTIVE, &["brd"], EVERYWHERE);
+}
+
+#[test]
+fn the_newer_kernel() {
+    let more: &[(&str, &[&str])] = &[
+        (
+            "deadline-task",
+            &["other-task:deadline", "wakeup:deadline", "dependency-sched", "hrtimer:dl_task_timer"],
+        ),
+        ("fifo-task", &["other-task:realtime"]),
+        ("quota", &["cpu-quota"]),
+        ("itimer-prof", &["dependency-posix-timer"]),
+        ("membarrier-sync-core", &["function-call:ipi_sync_core"]),
+        ("drop-caches", &["workqueue:lru_add_drain_per_cpu"]),
+        ("ftrace", &["function-call:do_sync_core"]),
+        ("expedited-rcu", &["function-call:rcu_exp_handler", "dependency-rcu-exp"]),
+        ("pm-qos", &["ipi:wake_up_if_idle"]),
+        ("backtrace", &["nmi:nmi_cpu_backtrace_handler"]),
+        ("hotplug", &["kernel-thread:migration"]),
+    ];
+    names_first("debian:6.12", ADAPTIVE, &["brd"], &[EVERYWHERE, more].concat());
+}
+
+#[test]
+fn a_cpu_that_is_not_adaptive() {
+    let expected: &[(&str, &[&str])] = &[
+        ("rcu-callbacks", &["softirq:RCU"]),
+        ("posix-timer", &["hrtimer:posix_timer_fn"]),
+        ("timerfd", &["hrtimer:timerfd_tmrproc", "other-task:waiter", "wakeup:waiter"]),
+        ("receive-steering", &["function-call:rps_trigger_softirq", "softirq:NET_RX"]),
+        ("ticking", &["not-adaptive"]),
+    ];
+    names_first("debian:6.12", "", &[], expected);
+}
+
+#[test]
+fn records_that_are_none_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.dt");
+    let refused = || {
+        let output = dyntick().arg("explain").arg(&path).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(refused().contains("cannot open"));
+    std::fs::write(&path, "#!/bin/sh\n").unwrap();
+    assert!(refused().contains("is not a record of `dyntick record`"));
+}
+
+/// The trace instances of a process.
+fn instances(pid: u32) -> usize {
+    let entries = std::fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&format!("dyntick-{pid}-")))
+        .count()
+}
+
+/// Starts a recording of CPU 0 and waits until it records; none where this machine cannot.
+fn recording(path: &std::path::Path) -> Option<std::process::Child> {
+    let mut child = dyntick().args(["record", "-C", "0", "-o"]).arg(path).spawn().unwrap();
+    for _ in 0..600 {
+        if instances(child.id()) > 0 {
+            return Some(child);
+        }
+        if child.try_wait().unwrap().is_some() {
+            eprintln!("skipped: no tracing on this machine");
+            return None;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("the recording did not begin");
+}
+
+fn signal(child: &std::process::Child, number: libc::c_int) {
+    // SAFETY: a process that this test started and has not waited for.
+    unsafe { libc::kill(child.id() as i32, number) };
+}
+
+#[test]
+fn an_interrupted_recording_is_kept_and_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.dt");
+    let Some(mut child) = recording(&path) else { return };
+    // Long enough for the window to be open.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    signal(&child, libc::SIGINT);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(instances(child.id()), 0);
+    let output = dyntick().arg("explain").arg("--json").arg(&path).output().unwrap();
+    let findings: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(findings["cpus"][0]["interruptions"].as_u64().unwrap() > 0);
+    assert!(findings["cpus"][0]["unattributed"]["time_share"].is_number());
+}
+
+#[test]
+fn what_a_killed_recording_leaves_the_next_removes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.dt");
+    let Some(mut child) = recording(&path) else { return };
+    signal(&child, libc::SIGKILL);
+    child.wait().unwrap();
+    assert!(!path.exists(), "nothing half-written");
+    assert_eq!(instances(child.id()), 1);
+    let other = folder.path().join("y.dt");
+    let next = dyntick().args(["record", "-C", "0", "-o"]).arg(&other).args(["--", "true"]).status().unwrap();
+    assert!(next.success());
+    assert_eq!(instances(child.id()), 0);
+}
