@@ -53,6 +53,12 @@ mod kernel_thread_ksmd;
 mod kernel_thread_ksoftirqd;
 mod kernel_thread_migration;
 mod kernel_thread_rcuop;
+mod late_idle;
+mod late_interrupts_off;
+mod late_own;
+mod late_path;
+mod late_preemption_off;
+mod late_unseen;
 mod nmi;
 mod not_adaptive;
 mod other_task;
@@ -247,6 +253,12 @@ static RULES: &[&Rule] = &[
     &kernel_thread_ksoftirqd::RULE,
     &kernel_thread_migration::RULE,
     &kernel_thread_rcuop::RULE,
+    &late_idle::RULE,
+    &late_interrupts_off::RULE,
+    &late_own::RULE,
+    &late_path::RULE,
+    &late_preemption_off::RULE,
+    &late_unseen::RULE,
     &softirq_block::RULE,
     &softirq_net_rx::RULE,
     &softirq_rcu::RULE,

@@ -2,6 +2,7 @@
 //! A measuring thread.
 
 use crate::clock::timespec;
+use crate::mark::Mark;
 use crate::realtime::{schedule, touch_stack};
 use crate::smi::Smi;
 use crate::timer::Timer;
@@ -23,8 +24,9 @@ pub struct Shared {
     pub threads: Vec<Counts>,
     /// Late wake-ups, and …
     pub lates: Lates,
-    /// … the number of the thread that ended all by one, and one; 0 where none did.
-    pub(crate) broken_by: AtomicUsize,
+    /// … the one that ended all, if one did.
+    pub broke: Lates,
+    mark: Option<Mark>,
     pub(crate) stop: AtomicBool,
     /// Threads that have not ended.
     pub(crate) running: AtomicUsize,
@@ -36,23 +38,19 @@ pub struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(plan: &Plan, bell: OwnedFd) -> Self {
+    pub(crate) fn new(plan: &Plan, bell: OwnedFd) -> Result<Self, LatencyError> {
         let counts = |_: &ThreadPlan| Counts::new(plan.bins, plan.unit_ns, plan.values);
-        Self {
+        Ok(Self {
             threads: plan.threads.iter().map(counts).collect(),
             lates: Lates::new(plan.late_limit),
-            broken_by: AtomicUsize::new(0),
+            broke: Lates::new(1),
             stop: AtomicBool::new(false),
             running: AtomicUsize::new(plan.threads.len()),
             bell,
             begin: AtomicU64::new(0),
             together: Barrier::new(plan.threads.len()),
-        }
-    }
-
-    /// The thread that ended all by a latency above the limit.
-    pub fn broken_by(&self) -> Option<usize> {
-        self.broken_by.load(Relaxed).checked_sub(1)
+            mark: (plan.mark && plan.break_above.is_some()).then(Mark::open).transpose()?,
+        })
     }
 
     pub(crate) fn ring(&self) {
@@ -188,17 +186,17 @@ impl Loop<'_> {
             return;
         }
         let woke_ns = now_ns();
-        self.shared.lates.add(Late {
-            thread: self.number,
-            cycle,
-            due_ns: woke_ns - latency.min(woke_ns),
-            woke_ns,
-        });
+        let due_ns = woke_ns.saturating_sub(latency);
+        let it = Late { thread: self.number, cycle, due_ns, woke_ns };
+        if late {
+            self.shared.lates.add(it);
+        }
         if breaks {
-            let first = self.shared.broken_by.compare_exchange(0, self.number + 1, Relaxed, Relaxed).is_ok();
-            if first {
-                self.shared.stop.store(true, Relaxed);
+            if let Some(mark) = self.shared.mark.as_ref().filter(|_| self.shared.broke.count() == 0) {
+                mark.set(latency / self.plan.unit_ns, self.plan.break_above.unwrap_or(0));
             }
+            self.shared.broke.add(it);
+            self.shared.stop.store(true, Relaxed);
         }
         self.shared.ring();
     }

@@ -11,6 +11,13 @@ pub fn allowed() -> CpuList {
     (0..CpuSet::MAX_CPU as u32).filter(|cpu| set.is_set(*cpu as usize)).collect()
 }
 
+/// The CPUs that run. Those that `isolcpus=` took from all threads are among them: a thread may go there
+/// by itself.
+pub fn online() -> CpuList {
+    let list = std::fs::read_to_string("/sys/devices/system/cpu/online").ok();
+    list.and_then(|list| list.parse().ok()).unwrap_or_else(allowed)
+}
+
 /// This thread runs there from now on, and so do those that it starts.
 pub fn run_on(cpus: &CpuList) -> std::io::Result<()> {
     let mut set = CpuSet::new();

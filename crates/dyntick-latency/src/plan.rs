@@ -33,6 +33,8 @@ pub struct Plan {
     pub lock: bool,
     /// All threads end at the first latency above this, in units of `unit_ns`.
     pub break_above: Option<u64>,
+    /// That latency is also marked in the machine's own trace, which is stopped.
+    pub mark: bool,
     /// Latencies above this, in units of `unit_ns`, are kept with their times …
     pub late_above: Option<u64>,
     /// … as far as this.
@@ -139,6 +141,7 @@ impl Plan {
             smi: false,
             lock: false,
             break_above: None,
+            mark: false,
             late_above: None,
             late_limit: 0,
             home: CpuList::default(),

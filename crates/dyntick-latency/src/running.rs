@@ -44,7 +44,7 @@ impl Running {
         let signals = Signals::keep()?;
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let bell = eventfd(0, flags).map_err(LatencyError::system("make an eventfd"))?;
-        let shared = Arc::new(Shared::new(&plan, bell));
+        let shared = Arc::new(Shared::new(&plan, bell)?);
         let locked = match lock_memory() {
             Err(error) if plan.lock => return Err(LatencyError::Lock(error)),
             result => result.is_ok(),

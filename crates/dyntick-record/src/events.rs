@@ -67,17 +67,19 @@ const EVENTS: &[(&str, Where)] = &[
     ("exceptions:page_fault_kernel", Here),
 ];
 
-/// A session that is ready to start.
+/// A session that is ready to start, with `more` events of the recorded CPUs.
 pub(crate) fn session(
     cpus: &CpuList,
     online: &CpuList,
     buffer_kib: u32,
+    more: &[&str],
 ) -> Result<TraceSession, SessionError> {
     let vectors =
         VECTORS.iter().flat_map(|vector| ["entry", "exit"].map(|end| format!("irq_vectors:{vector}_{end}")));
     let events: Vec<(String, Where)> = vectors
         .map(|event| (event, Here))
         .chain(EVENTS.iter().map(|(event, place)| ((*event).to_owned(), *place)))
+        .chain(more.iter().map(|event| ((*event).to_owned(), Here)))
         .collect();
     let names: Vec<String> = events.iter().map(|(event, _)| event.clone()).collect();
     let mut session = TraceSession::new(&names, buffer_kib)?;

@@ -240,7 +240,7 @@ fn of_cause(record: &Record, summary: &Summary, cause: &CauseId, own: &[&Interru
 }
 
 /// The fixes of a cause, with this machine's CPUs in them.
-pub(crate) fn mends(record: &Record, cpu: u32, cause: &CauseId) -> Vec<mend::Mend> {
+pub fn mends(record: &Record, cpu: u32, cause: &CauseId) -> Vec<mend::Mend> {
     let machine = &record.about.machine;
     let others: CpuList = machine.cpus.online.difference(&record.about.cpus);
     let place = mend::Place { cpu, recorded: &record.about.cpus, others: &others };

@@ -16,6 +16,7 @@ mod events;
 mod explained;
 mod file;
 mod findings;
+mod flight;
 mod mend;
 mod quiet;
 mod recorder;
@@ -25,7 +26,8 @@ mod watch;
 pub use during::{record_command, record_process, record_until_interrupted};
 pub use explained::Explained;
 pub use file::FileError;
-pub use findings::{CauseFindings, Chain, CpuFindings, Durations, Evidence, Findings, Unattributed};
+pub use findings::{CauseFindings, Chain, CpuFindings, Durations, Evidence, Findings, Unattributed, mends};
+pub use flight::{Flight, FlightRecorder};
 pub use mend::Mend;
 pub use recorder::{Options, RecordError, record};
 

@@ -73,7 +73,7 @@ pub fn record<T>(options: &Options, during: impl FnOnce() -> T) -> Result<(Recor
     }
     let away = OutOfTheWay::to(&online.difference(&options.cpus));
     let notes = (!away.worked()).then(|| "dyntick itself ran on the recorded CPUs".to_owned());
-    let session = events::session(&options.cpus, &online, options.buffer_kib)?;
+    let session = events::session(&options.cpus, &online, options.buffer_kib, &[])?;
     let mut watch = Watch::new();
     watch.look();
     let before = Counts::read(&options.cpus);
@@ -126,7 +126,7 @@ fn drain(session: &TraceSession, watch: &mut Watch, ended: &Receiver<()>) -> Res
 }
 
 /// ns of CLOCK_MONOTONIC, which is also the trace clock.
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     let time = rustix::time::clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * NANOS_PER_SEC + time.tv_nsec as u64
 }

@@ -3,10 +3,18 @@
 
 use dyntick_formats::cyclictest;
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+fn command(words: &[&str]) -> Command {
+    let binary = std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into());
+    let mut command = Command::new(binary);
+    command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
 
 fn dyntick(words: &[&str]) -> Output {
-    let binary = std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into());
-    Command::new(binary).arg("latency").args(words).output().unwrap()
+    command(&[&["latency"], words].concat()).output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -132,18 +140,15 @@ fn the_json_file_has_its_lines_and_keys() {
 
 #[test]
 fn ctrl_c_prints_the_summary_and_usr1_the_figures_so_far() {
-    let binary = std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into());
-    let mut command = Command::new(binary);
-    command.args(["latency", "-q", "-i", "10000000"]).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = command(&["latency", "-q", "-i", "10000000"]).spawn().unwrap();
     let task = format!("/proc/{}/task", child.id());
     while std::fs::read_dir(&task).unwrap().count() < 2 {
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
     }
     let pid = child.id().to_string();
     for signal in ["-USR1", "-INT"] {
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(100));
     }
     let status = child.wait().unwrap();
     assert!(status.success());
@@ -154,6 +159,94 @@ fn ctrl_c_prints_the_summary_and_usr1_the_figures_so_far() {
         "{}",
         text(&output.stderr)
     );
+}
+
+/// Takes CPU `cpu` for 600 us every 8 ms, before every other thread, until it is told to end.
+fn hog(cpu: usize, end: &AtomicBool) -> bool {
+    // SAFETY: system calls on this thread with structures that live across them.
+    let may = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut set);
+        libc::prctl(libc::PR_SET_NAME, c"the-hog".as_ptr());
+        libc::sched_setaffinity(0, size_of_val(&set), &set) == 0
+            && libc::sched_setscheduler(0, libc::SCHED_FIFO, &libc::sched_param { sched_priority: 99 }) == 0
+    };
+    while may && !end.load(Relaxed) {
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_micros(600) {}
+        std::thread::sleep(Duration::from_micros(7400));
+    }
+    may
+}
+
+#[test]
+fn a_late_wake_up_is_explained() {
+    if !std::fs::exists("/sys/kernel/tracing/instances").unwrap_or(false) {
+        return eprintln!("skipped: no tracing on this machine");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let json = folder.path().join("json");
+    let end = AtomicBool::new(false);
+    let line = "latency -q -a 0 -p 50 -l 400 --why 300 --why-max 8 --json";
+    let words: Vec<&str> = line.split(' ').chain([json.to_str().unwrap()]).collect();
+    let output = std::thread::scope(|scope| {
+        let hog = scope.spawn(|| hog(0, &end));
+        let child = command(&words).spawn().unwrap();
+        let instance = format!("/sys/kernel/tracing/instances/dyntick-{}-0", child.id());
+        let output = child.wait_with_output().unwrap();
+        assert!(!std::fs::exists(instance).unwrap(), "no trace instance is left");
+        end.store(true, Relaxed);
+        hog.join().unwrap().then_some(output)
+    });
+    let Some(output) = output else { return eprintln!("skipped: no real-time priority for this user") };
+    let printed = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    let stories: Vec<&serde_json::Value> =
+        json["late"].as_array().unwrap().iter().filter(|late| !late["story"].is_null()).collect();
+    for late in &stories {
+        let sum: u64 =
+            late["story"]["steps"].as_array().unwrap().iter().map(|s| s["ns"].as_u64().unwrap()).sum();
+        assert_eq!(sum, late["latency_ns"].as_u64().unwrap(), "the steps fill the latency");
+    }
+    let first = |late: &serde_json::Value| late["story"]["causes"][0]["cause"].as_str().unwrap().to_owned();
+    let named = stories.iter().filter(|late| first(late) == "other-task:the-hog").count();
+    // A machine that is busy otherwise has late wake-ups of other causes too.
+    assert!(named > 0, "{printed}");
+    assert!(printed.contains("the-hog") && printed.contains("has priority 99, the thread 50"), "{printed}");
+    // Readers of cyclictest's output take all of it for comments.
+    cyclictest::parse(&printed).unwrap();
+}
+
+/// In virtual time on a real kernel: the same twice to the byte, as good as cyclictest, and a late wake-up of a
+/// known cause.
+#[test]
+fn in_a_guest_it_repeats_and_measures_what_cyclictest_does() {
+    const SCRIPT: &str = "
+        L='-q -t 1 -a 1 -p 95 -i 1000 -l 1000 -N'
+        dyntick latency $L -h 100; dyntick latency $L; cyclictest $L -m --mainaffinity 0
+        chrt -f 99 taskset -c 1 busybox sh -c \"i=0; while :; do i=\\$((i+1)); [ \\$((i % 2000)) = 0 ] && busybox usleep 7300; done\" &
+        busybox sleep 0.3
+        dyntick latency -q -a 1 -p 95 -l 30 --why 100 --why-max 1";
+    let guest = || {
+        let mut words = vec!["lab", "shell", "--virtual", "--append", "isolcpus=domain,1"];
+        words.extend(["--tool", "cyclictest", "--tool", "chrt", "--tool", "taskset"]);
+        words.extend(["--", "busybox", "sh", "-c", SCRIPT]);
+        let output = command(&words).output().unwrap();
+        assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+        text(&output.stdout)
+    };
+    let printed = guest();
+    assert_eq!(printed, guest(), "every byte");
+    let averages: Vec<i64> = printed
+        .lines()
+        .filter_map(|line| line.split_once("Avg:")?.1.split_ascii_whitespace().next()?.parse().ok())
+        .collect();
+    eprintln!("average in instructions: dyntick {}, cyclictest {}", averages[0], averages[1]);
+    assert!((averages[0] - averages[1]).abs() < 300, "{printed}");
+    let why = printed.split("By cause:").nth(1).unwrap_or_else(|| panic!("{printed}"));
+    let first = why.lines().nth(1).unwrap();
+    assert!(first.contains("Another task took the CPU for a while: busybox"), "{printed}");
 }
 
 #[test]

@@ -88,6 +88,11 @@ impl TraceSession {
         self.write("tracing_cpumask", &cpus.to_mask())
     }
 
+    /// From now on new events overwrite the oldest where a buffer is full.
+    pub fn overwrite(&self) -> Result<(), SessionError> {
+        self.write("options/overwrite", "1")
+    }
+
     /// Starts recording.
     pub fn start(&self) -> Result<(), SessionError> {
         self.write("tracing_on", "1")

@@ -35,7 +35,7 @@ pub struct Arguments {
     #[arg(long, help_heading = OURS)]
     pub tracemark: bool,
     /// List all latencies above this with their times: us, or ns with --nsecs
-    #[arg(long, value_name = "USEC", help_heading = OURS)]
+    #[arg(long, value_name = "USEC", conflicts_with = "why", help_heading = OURS)]
     pub spike: Option<u64>,
     /// List so many of them
     #[arg(long, value_name = "N", default_value_t = 1024, help_heading = OURS)]
@@ -133,13 +133,13 @@ pub struct Arguments {
     /// Print anew only after a new maximum
     #[arg(short = 'M', long = "refresh_on_max", help_heading = OUTPUT)]
     pub refresh_on_max: bool,
-    /// Do not buffer the output, which it never is
+    /// For scripts: the output is never buffered
     #[arg(short, long, help_heading = OUTPUT)]
     pub unbuffered: bool,
     /// With -R: print every reading of the clock
     #[arg(long = "dbg_cyclictest", help_heading = OUTPUT)]
     pub dbg_cyclictest: bool,
-    /// Refused: there is no named pipe; SIGUSR1 prints the figures so far on standard error
+    /// Not supported: there is no named pipe; SIGUSR1 prints the figures so far on standard error
     #[arg(short = 'F', long, value_name = "PATH", help_heading = OUTPUT)]
     pub fifo: Option<PathBuf>,
 

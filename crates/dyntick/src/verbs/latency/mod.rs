@@ -5,17 +5,18 @@ mod arguments;
 mod plan;
 mod print;
 mod screen;
+mod why;
 
 pub use arguments::Arguments;
 
 use crate::output;
 use anyhow::{Context, Result};
-use dyntick_latency::{PowerLimit, Running, Shared, allowed, hold, resolution, stamp};
+use dyntick_latency::{PowerLimit, Running, Shared, allowed, hold, online, resolution, stamp};
 use std::process::ExitCode;
 
 /// Measures until the end that was asked for, or a signal.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let planned = plan::plan(arguments, &allowed())?;
+    let planned = plan::plan(arguments, &plan::Cpus { allowed: allowed(), online: online() })?;
     planned.warnings.iter().for_each(|warning| warn(warning));
     if arguments.resolution {
         tell_resolution(arguments, planned.plan.clock);
@@ -25,7 +26,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut plan = planned.plan;
     (plan.late_above, plan.late_limit) = match arguments.spike.filter(|limit| *limit > 0) {
         Some(limit) => (Some(limit), arguments.spike_nodes),
-        None => (None, 0),
+        None => (arguments.why, arguments.why_max),
     };
     for (number, thread) in plan.threads.iter().enumerate().filter(|_| arguments.verbose) {
         if let Some(cpu) = thread.cpu.filter(|_| planned.affinity.is_some()) {
@@ -35,18 +36,27 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         let next = if plan.bins > 0 { 0 } else { arguments.distance.unwrap_or(500) };
         output::line(format_args!("Thread {number} Interval: {}", thread.interval_ns / 1000 + next))?;
     }
+    let mut why = why::Why::start(arguments, &plan);
+    if let Some(refused) = why.as_ref().and_then(|why| why.refused()) {
+        warn(&format!("late wake-ups are not explained: {refused}"));
+    }
     let begun = stamp();
     let running = Running::start(plan)?;
     let mut screen = screen::Screen::new(arguments, running.plan());
-    screen.follow(&running)?;
+    screen.follow(&running, why.as_mut())?;
     let plan = running.plan().clone();
     let shared = running.finish()?;
     let times = (begun, stamp());
+    let told = why.map(|why| why.tell(&plan, &shared));
+    let late = told.as_ref().map(|(told, _)| ("late".to_owned(), serde_json::json!(told)));
     if let Some(path) = &arguments.json {
-        print::json(path, arguments, &plan, &shared, times, Vec::new())?;
+        print::json(path, arguments, &plan, &shared, times, late.into_iter().collect())?;
     }
     screen.end(&plan, &shared)?;
     foot(arguments, &plan, &shared)?;
+    if let Some((told, _)) = told.filter(|(told, refused)| refused.is_none() && !told.is_empty()) {
+        output::text(why::text(&told, shared.lates.count()))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -59,7 +69,7 @@ fn preamble(arguments: &Arguments, planned: &plan::Planned) -> Result<()> {
     if !arguments.verbose {
         return Ok(());
     }
-    let online = std::thread::available_parallelism().map_or(1, usize::from);
+    let online = online().len();
     let present = std::fs::read_to_string("/sys/devices/system/cpu/present").unwrap_or_default();
     let present = present.parse::<dyntick_model::CpuList>().map_or(online, |cpus| cpus.len());
     output::line(format_args!("Max CPUs = {present}\nOnline CPUs = {online}"))?;
@@ -130,10 +140,9 @@ fn foot(arguments: &Arguments, plan: &dyntick_latency::Plan, shared: &Shared) ->
     }
     let tids: String = shared.threads.iter().map(|counts| format!(" {:05}", counts.tid())).collect();
     output::line(format_args!("# Thread Ids:{tids}"))?;
-    if let Some(thread) = shared.broken_by() {
-        let counts = &shared.threads[thread];
-        output::line(format_args!("# Break thread: {}", counts.tid()))?;
-        output::line(format_args!("# Break value: {}", counts.last() / unit.ns()))?;
+    if let Some(late) = shared.broke.kept().first() {
+        output::line(format_args!("# Break thread: {}", shared.threads[late.thread].tid()))?;
+        output::line(format_args!("# Break value: {}", late.latency_ns() / unit.ns()))?;
     }
     Ok(())
 }

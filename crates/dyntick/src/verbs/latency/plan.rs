@@ -21,8 +21,16 @@ pub struct Planned {
     pub affinity: Option<CpuList>,
 }
 
-/// Makes the plan, for a process that may use the CPUs `allowed`.
-pub fn plan(arguments: &Arguments, allowed: &CpuList) -> Result<Planned> {
+/// The CPUs that there are.
+pub struct Cpus {
+    /// Those that this process uses unless it is told otherwise.
+    pub allowed: CpuList,
+    /// Those that run: with `isolcpus=` these are more.
+    pub online: CpuList,
+}
+
+/// Makes the plan.
+pub fn plan(arguments: &Arguments, cpus: &Cpus) -> Result<Planned> {
     if let Some(path) = &arguments.fifo {
         bail!(
             "--fifo={} is not supported: dyntick makes no named pipe; kill -USR1 prints the figures so far on \
@@ -56,15 +64,19 @@ pub fn plan(arguments: &Arguments, allowed: &CpuList) -> Result<Planned> {
         bail!("--oscope thins out what --verbose prints: add -v");
     }
 
-    let (affinity, count) = placement(arguments, allowed)?;
+    let (affinity, count) = placement(arguments, cpus)?;
     let (policy, mut priority) = policy(arguments, count, &mut warnings);
-    let cpus: Vec<u32> = affinity.as_ref().unwrap_or(allowed).iter().collect();
+    let places: Vec<u32> = affinity.as_ref().unwrap_or(&cpus.allowed).iter().collect();
     let distance = if bins > 0 { 0 } else { arguments.distance.unwrap_or(DISTANCE) };
     let threads = (0..count).map(|number| {
         let own = priority;
         priority = if arguments.priospread { priority.saturating_sub(1).max(1) } else { priority };
         let interval_us = arguments.interval + distance * number as u64;
-        ThreadPlan { cpu: Some(cpus[number % cpus.len()]), priority: own, interval_ns: interval_us * 1000 }
+        ThreadPlan {
+            cpu: Some(places[number % places.len()]),
+            priority: own,
+            interval_ns: interval_us * 1000,
+        }
     });
     let mut plan = Plan::of(threads.collect());
     plan.policy = policy;
@@ -80,7 +92,8 @@ pub fn plan(arguments: &Arguments, allowed: &CpuList) -> Result<Planned> {
     plan.smi = arguments.smi;
     plan.lock = arguments.mlockall;
     plan.break_above = arguments.breaktrace.filter(|limit| *limit > 0);
-    plan.home = home(arguments, allowed, &plan.measured())?;
+    plan.mark = arguments.tracemark;
+    plan.home = home(arguments, cpus, &plan.measured())?;
     Ok(Planned { plan, warnings, affinity })
 }
 
@@ -94,17 +107,17 @@ fn sleep(arguments: &Arguments) -> Sleep {
 }
 
 /// The CPUs that were asked for and the number of threads.
-fn placement(arguments: &Arguments, allowed: &CpuList) -> Result<(Option<CpuList>, usize)> {
+fn placement(arguments: &Arguments, cpus: &Cpus) -> Result<(Option<CpuList>, usize)> {
     if arguments.smp {
-        return Ok((None, allowed.len()));
+        return Ok((None, cpus.allowed.len()));
     }
     let (text, option) = match (&arguments.cpus, &arguments.affinity) {
         (Some(_), Some(_)) => bail!("-C and --affinity both name CPUs: give one of them"),
         (Some(text), None) => (Some(text), "-C"),
         (None, text) => (text.as_ref(), "--affinity"),
     };
-    let affinity = text.filter(|text| *text != "all").map(|text| cpus(option, text, allowed)).transpose()?;
-    let all = affinity.as_ref().unwrap_or(allowed).len();
+    let affinity = text.filter(|text| *text != "all").map(|text| list(option, text, cpus)).transpose()?;
+    let all = affinity.as_ref().unwrap_or(&cpus.allowed).len();
     let count = match arguments.threads {
         None if arguments.cpus.is_some() => all,
         None => 1,
@@ -115,26 +128,24 @@ fn placement(arguments: &Arguments, allowed: &CpuList) -> Result<(Option<CpuList
 }
 
 /// A list as `1-3,8`, or `!0` for all but that one.
-fn cpus(option: &str, text: &str, allowed: &CpuList) -> Result<CpuList> {
-    let (negated, list) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
-    if list.contains('+') {
+fn list(option: &str, text: &str, cpus: &Cpus) -> Result<CpuList> {
+    let (negated, rest) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
+    if rest.contains('+') {
         bail!(
             "{option} {text}: CPUs counted from the first that is allowed ('+') are not supported: name them, as 1-3,8"
         );
     }
-    let list: CpuList = match list {
-        "all" => allowed.clone(),
-        list => list.parse().with_context(|| format!("{option} {text}"))?,
+    let named: CpuList = match rest {
+        "all" => cpus.allowed.clone(),
+        rest => rest.parse().with_context(|| format!("{option} {text}"))?,
     };
-    let chosen = if negated { allowed.difference(&list) } else { list };
-    let missing = chosen.difference(allowed);
+    let chosen = if negated { cpus.allowed.difference(&named) } else { named };
+    let missing = chosen.difference(&cpus.online);
     if !missing.is_empty() {
-        bail!(
-            "{option} {text}: CPU {missing} is not online or not allowed for this process, which may use {allowed}"
-        );
+        bail!("{option} {text}: CPU {missing} is not online; online are {}", cpus.online);
     }
     if chosen.is_empty() {
-        bail!("{option} {text} leaves no CPU of {allowed}");
+        bail!("{option} {text} leaves no CPU of {}", cpus.allowed);
     }
     Ok(chosen)
 }
@@ -163,10 +174,10 @@ fn policy(arguments: &Arguments, count: usize, warnings: &mut Vec<String>) -> (P
 }
 
 /// Where this program's other threads run: off the measured CPUs, if there are others.
-fn home(arguments: &Arguments, allowed: &CpuList, measured: &CpuList) -> Result<CpuList> {
+fn home(arguments: &Arguments, cpus: &Cpus, measured: &CpuList) -> Result<CpuList> {
     match &arguments.mainaffinity {
-        Some(text) => cpus("--mainaffinity", text, allowed),
-        None => Ok(allowed.difference(measured)),
+        Some(text) => list("--mainaffinity", text, cpus),
+        None => Ok(cpus.allowed.difference(measured)),
     }
 }
 
@@ -174,14 +185,14 @@ fn home(arguments: &Arguments, allowed: &CpuList, measured: &CpuList) -> Result<
 mod tests {
     use super::*;
 
-    fn allowed() -> CpuList {
-        "0-3".parse().unwrap()
+    fn cpus() -> Cpus {
+        Cpus { allowed: "0-3".parse().unwrap(), online: "0-5".parse().unwrap() }
     }
 
     fn of(change: impl FnOnce(&mut Arguments)) -> Result<Planned> {
         let mut arguments = Arguments { interval: 1000, oscope: 1, ..Arguments::default() };
         change(&mut arguments);
-        plan(&arguments, &allowed())
+        plan(&arguments, &cpus())
     }
 
     fn shape(planned: &Planned) -> Vec<(u32, u32, u64)> {

@@ -3,6 +3,7 @@
 
 use super::arguments::Arguments;
 use super::print::{self, Values};
+use super::why::Why;
 use crate::output;
 use anyhow::Result;
 use dyntick_formats::cyclictest::Unit;
@@ -32,13 +33,17 @@ impl<'a> Screen<'a> {
     }
 
     /// Prints until the measurement ends or a signal ends it.
-    pub fn follow(&mut self, running: &Running) -> Result<()> {
+    pub fn follow(&mut self, running: &Running, mut why: Option<&mut Why>) -> Result<()> {
         let refresh = (self.live || self.arguments.verbose).then_some(REFRESH);
         while !running.ended() {
             match running.wait(refresh) {
                 Wake::Signal(_) => return Ok(()),
                 Wake::Status => self.tell_status(running),
-                Wake::Bell => {}
+                Wake::Bell => {
+                    if let Some(why) = &mut why {
+                        why.look(running.shared());
+                    }
+                }
                 Wake::Timeout => self.refresh(running.plan(), running.shared())?,
             }
         }
