@@ -52,8 +52,8 @@ const ADAPTIVE: &str = "nohz_full=1 isolcpus=domain,1";
 /// What can be told on any kernel from 6.1 on.
 const EVERYWHERE: &[(&str, &[&str])] = &[
     ("second-task", &["other-task:victim", "dependency-sched"]),
-    ("woken-task", &["wakeup:woken", "other-task:woken"]),
-    ("sleeping-task", &["other-task:sleeper", "wakeup:sleeper"]),
+    ("woken-task", &["wakeup:woken", "other-task:woken", "dependency-sched"]),
+    ("sleeping-task", &["other-task:sleeper", "wakeup:sleeper", "dependency-sched"]),
     ("signals", &["signal"]),
     ("migration", &["kernel-thread:migration"]),
     ("cpu-timer", &["dependency-posix-timer"]),
