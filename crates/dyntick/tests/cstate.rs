@@ -199,8 +199,8 @@ fn a_wake_up_takes_the_exit_latency_whatever_woke_the_cpu() {
             let latency = record.ready_ns - record.woken_ns;
             match (record.state, record.package) {
                 (FREE, _) => assert_eq!(latency, 0, "{record:?}"),
-                (C1, _) => assert_eq!(latency, 1_000, "{record:?}"),
-                (C6, 1) => assert_eq!(latency, 350_000, "{record:?}"),
+                (C1, _) => assert!(lasted(latency, 1_000), "{record:?}"),
+                (C6, 1) => assert!(lasted(latency, 350_000), "{record:?}"),
                 // Alone, or while another CPU waits for the package.
                 _ => assert!((290_000..350_000).contains(&latency), "{record:?}"),
             }
@@ -226,6 +226,12 @@ fn a_wake_up_takes_the_exit_latency_whatever_woke_the_cpu() {
         let late = timer.map(|record| record.woken_ns as i64 - record.next_timer_ns).min();
         assert!(late.is_some_and(|late| (0..1000).contains(&late)), "{kernel}: {late:?}");
     }
+}
+
+/// Whether a wait took its time: never less, and more only by what the emulator takes to notice its end, which
+/// depends on where the counts of the timer fall.
+fn lasted(ns: u64, wanted: u64) -> bool {
+    (wanted..wanted + 32).contains(&ns)
 }
 
 /// Lines of `write` that leave CPU 1 this state only.
@@ -254,8 +260,9 @@ write = {{ {} }}
     ));
     let guests = study.run("out");
     let [deep, shallow] = [&guests[0], &guests[1]].map(Guest::instructions);
-    // Spun, 50 latencies of 290 us would be 14 million instructions.
-    assert!(deep < shallow + 50 * 2000, "{deep} and {shallow}");
+    // Spun, 50 latencies of 290 us would be 14.5 million instructions.
+    eprintln!("kernel instructions with 290 us {deep}, with 1 us {shallow}");
+    assert!(deep < shallow + 50 * 290_000 / 10, "{deep} and {shallow}");
     for (first, second) in guests.iter().zip(study.run("again")) {
         let files = |folder: &Path| store::comparable_files(folder).unwrap();
         assert!(files(&first.folder) == files(&second.folder), "{}", first.folder.display());

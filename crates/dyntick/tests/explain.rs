@@ -33,7 +33,7 @@ fn names_first(kernel: &str, append: &str, module: &[&str], expected: &[(&str, &
         let unattributed = own["unattributed"].as_u64().unwrap_or(u64::MAX);
         let all = own["interruptions"].as_u64().unwrap_or(0);
         let lost = own["lost"].as_object().is_none_or(|lost| !lost.is_empty());
-        if !named || lost || unattributed > 5 + all / 20 {
+        if !named || lost || unattributed > 5 + all / 10 {
             wrong.push(format!("{name}: not {causes:?} but {own:#}"));
         }
     }
