@@ -27,6 +27,7 @@ fn text(output: &Output) -> String {
 }
 
 #[test]
+#[ignore = "6.12 may still warn when a fair server's runtime is written, which taints the kernel for good"]
 fn killed_at_any_moment_on_6_12() {
     let output = in_guest("debian:6.12", "nohz_full=3", "kills::rounds", "ROUNDS=60 SEED=1");
     assert!(output.status.success(), "{}", text(&output));
