@@ -9,7 +9,7 @@ use crate::image::{self, Image, ImageError, Module};
 use crate::kernels::{self, Kernel, KernelError};
 use crate::order;
 use crate::qemu::probe::{self, KvmProbe};
-use crate::qemu::{Accelerator, Machine, Profile, Qemu, QemuError, RunError, provide, run};
+use crate::qemu::{self, Accelerator, Machine, Profile, Qemu, QemuError, RunError, provide, run};
 use crate::store::{self, Asked, CONSOLE, Run, StoreError};
 use crate::study::{Case, check};
 use dyntick_model::{Clock, CommandLine, KernelConfig};
@@ -95,6 +95,8 @@ pub type Watch<'a> = &'a (dyn Fn(Progress) + Sync);
 pub struct Lab<'a> {
     cache: Cache,
     qemu: Qemu,
+    /// What keeps virtual time steady.
+    steady: PathBuf,
     init: PathBuf,
     watch: Watch<'a>,
     /// Kernels found so far: asking apt for one takes longer than all else in preparing a case.
@@ -125,9 +127,10 @@ impl<'a> Lab<'a> {
     /// Opens the laboratory. `init` is this program's own static binary.
     pub fn open(cache: Cache, init: PathBuf, watch: Watch<'a>) -> Result<Self, LabError> {
         let qemu = provide::find(&cache, &|text| watch(Progress::Preparing(text.to_owned())))?;
+        let steady = qemu::unpacked(&cache, dyntick_plugin::STEADY)?;
         remove_abandoned(&cache.path(SCRATCH));
         remove_unused_images(&cache.path(IMAGES));
-        Ok(Self { cache, qemu, init, watch, kernels: Mutex::default() })
+        Ok(Self { cache, qemu, steady, init, watch, kernels: Mutex::default() })
     }
 
     /// The QEMU that it uses.
@@ -221,6 +224,7 @@ impl<'a> Lab<'a> {
         Machine {
             qemu: &self.qemu,
             accelerator: prepared.asked.accelerator,
+            steady: (prepared.asked.accelerator == Accelerator::Icount).then_some(self.steady.as_path()),
             cpus: prepared.asked.case.cpus,
             memory: prepared.asked.case.memory,
             kernel: &prepared.kernel.image,
@@ -336,13 +340,24 @@ impl<'a> Lab<'a> {
         CaseResult { case: case.clone(), repetition, run, console_tail }
     }
 
-    /// Starts a guest with its console on this terminal. Returns the exit status of the command, or
-    /// nothing where the guest was ended otherwise.
-    pub fn shell(&self, case: &Case, command: Vec<String>) -> Result<Option<u8>, LabError> {
+    /// Starts a guest that executes `command`, with its console on this terminal, or only shown there.
+    /// Returns the exit status of the command, or nothing where the guest was ended otherwise.
+    pub fn shell(
+        &self,
+        case: &Case,
+        command: Vec<String>,
+        interactive: bool,
+    ) -> Result<Option<u8>, LabError> {
         let prepared = self.prepare(case, 0)?;
-        let machine = self.machine(&prepared, Path::new(""));
+        let folder = self.scratch()?;
+        let console = folder.path().join(CONSOLE);
+        let machine = self.machine(&prepared, &console);
         let job = Job { shell: Some(command), ..order::job(case)? };
-        let archive = crate::qemu::shell(&machine, &serde_json::to_vec(&job).unwrap_or_default())?;
+        let job = serde_json::to_vec(&job).unwrap_or_default();
+        let archive = match interactive {
+            true => qemu::interactive(&machine, &job)?,
+            false => Some(qemu::command(&machine, &job)?),
+        };
         let status = archive.as_ref().and_then(|archive| archive.get(SHELL_STATUS));
         Ok(status.and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()))
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The QEMU plugin that records every executed block of a guest, as bytes of a shared library, and
-//! the instructions with which a program in the guest speaks to it.
+//! What QEMU loads, as bytes of shared libraries: the plugin that records every executed block of a
+//! guest, and what keeps virtual time steady; and the instructions with which a program in the guest
+//! speaks to the plugin.
 //!
-//! The plugin itself is in `plugin/` and compiled by `build.rs`.
+//! The libraries themselves are in `plugin/` and `steady/` and compiled by `build.rs`.
 
 #[cfg(test)]
 #[path = "plugin/harmless.rs"]
@@ -12,8 +13,12 @@ mod protocol;
 
 pub mod guest;
 
-/// The shared library.
-pub const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dyntick_plugin.so"));
+/// The plugin.
+pub const PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dyntick_plugin.so"));
+
+/// What is loaded before QEMU (`LD_PRELOAD`) so that virtual time does not depend on how the host
+/// schedules QEMU's threads.
+pub const STEADY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dyntick_steady.so"));
 
 /// The argument of QEMU's `-plugin` that loads the library at `library` and has it write a stream
 /// of about `limit` bytes at most to `stream`.

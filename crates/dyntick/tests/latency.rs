@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick latency` beside the real cyclictest on this machine: what both print has the same shape.
 
+mod hog;
+
 use dyntick_formats::cyclictest;
+use hog::hog;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn command(words: &[&str]) -> Command {
     let binary = std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into());
@@ -159,24 +162,6 @@ fn ctrl_c_prints_the_summary_and_usr1_the_figures_so_far() {
         "{}",
         text(&output.stderr)
     );
-}
-
-/// Takes CPU `cpu` for 600 us every 8 ms, before every other thread, until it is told to end.
-fn hog(cpu: usize, end: &AtomicBool) -> bool {
-    // SAFETY: system calls on this thread with structures that live across them.
-    let may = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu, &mut set);
-        libc::prctl(libc::PR_SET_NAME, c"the-hog".as_ptr());
-        libc::sched_setaffinity(0, size_of_val(&set), &set) == 0
-            && libc::sched_setscheduler(0, libc::SCHED_FIFO, &libc::sched_param { sched_priority: 99 }) == 0
-    };
-    while may && !end.load(Relaxed) {
-        let begin = Instant::now();
-        while begin.elapsed() < Duration::from_micros(600) {}
-        std::thread::sleep(Duration::from_micros(7400));
-    }
-    may
 }
 
 #[test]

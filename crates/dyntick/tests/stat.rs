@@ -125,9 +125,7 @@ fn guest(kernel: &str, append: &str, tools: &[&str], script: &str) -> String {
     for tool in tools {
         command.args(["--tool", tool]);
     }
-    // The end of the session throws away what the serial line has not sent yet.
-    let output =
-        run(command.args(["--", "sh", "-c", &format!("{script}\nstatus=$?; sleep 2; exit $status")]));
+    let output = run(command.args(["--", "sh", "-c", script]));
     assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
     text(&output.stdout).replace('\r', "")
 }

@@ -6,9 +6,12 @@ use rustix::mount::MountFlags;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Command;
 
-/// Starts a command on the console as the leader of its own session, so that job control and
-/// Ctrl-C work, and waits for its end. Returns its exit status as a shell tells it: 128 and the
-/// signal's number where one killed it.
+/// Starts a command on the console as its foreground job, so that job control and Ctrl-C work, and
+/// waits for its end. Returns its exit status as a shell tells it: 128 and the signal's number where
+/// one killed it.
+///
+/// The agent leads the session: at the end of a leader the kernel hangs the terminal up, and what was
+/// still to be sent would be lost.
 pub fn run(command: &[String]) -> Result<i32> {
     let _ = rustix::mount::mount("tracefs", "/sys/kernel/tracing", "tracefs", MountFlags::empty(), None);
     let _ = rustix::mount::mount("debugfs", "/sys/kernel/debug", "debugfs", MountFlags::empty(), None);
@@ -18,18 +21,27 @@ pub fn run(command: &[String]) -> Result<i32> {
     let _ = Command::new("/usr/bin/busybox").args(["--install", "-s", "/bin"]).status();
     let (program, arguments) = command.split_first().context("no shell was named")?;
     let console = std::fs::OpenOptions::new().read(true).write(true).open("/dev/ttyS0")?;
+    // Else a process of the background is stopped when it does something to its terminal.
+    // SAFETY: nothing here handles this signal.
+    unsafe { libc::signal(libc::SIGTTOU, libc::SIG_IGN) };
+    rustix::process::setsid().context("lead a session")?;
+    rustix::process::ioctl_tiocsctty(&console).context("take the console")?;
     let mut shell = Command::new(program);
     shell.args(arguments).env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
     shell.env("HOME", "/").env("TERM", "linux").env("PS1", "guest \\w # ");
-    shell.stdin(console.try_clone()?).stdout(console.try_clone()?).stderr(console);
-    // SAFETY: two async-signal-safe system calls between fork and exec.
-    unsafe {
-        shell.pre_exec(|| {
-            rustix::process::setsid()?;
-            rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
-            Ok(())
-        });
-    }
+    shell.stdin(console.try_clone()?).stdout(console.try_clone()?).stderr(console.try_clone()?);
+    // SAFETY: a few async-signal-safe system calls between fork and exec.
+    unsafe { shell.pre_exec(become_foreground) };
     let status = shell.status().with_context(|| format!("start {program}"))?;
+    rustix::termios::tcdrain(&console).context("send what is left for the console")?;
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default()))
+}
+
+/// Makes this process a group of its own and that group the terminal's.
+fn become_foreground() -> std::io::Result<()> {
+    rustix::process::setpgid(None, None)?;
+    rustix::termios::tcsetpgrp(rustix::stdio::stdin(), rustix::process::getpid())?;
+    // SAFETY: the shell gets back what is usual.
+    unsafe { libc::signal(libc::SIGTTOU, libc::SIG_DFL) };
+    Ok(())
 }

@@ -39,6 +39,8 @@ pub struct Machine<'a> {
     pub qemu: &'a Qemu,
     /// What executes it.
     pub accelerator: Accelerator,
+    /// What keeps virtual time steady (`dyntick_plugin::STEADY`), where the time is virtual.
+    pub steady: Option<&'a Path>,
     /// Number of CPUs.
     pub cpus: u32,
     /// Memory in bytes, the mailbox included.
@@ -143,7 +145,7 @@ pub(crate) const ERROR: &str = "error";
 /// `2 * value + 1`, which nothing else does.
 pub(crate) const EXIT_PORT: u16 = 0xf4;
 pub(crate) const EXIT_VALUE: u8 = 0x10;
-const EXIT_STATUS: i32 = 2 * EXIT_VALUE as i32 + 1;
+pub(super) const EXIT_STATUS: i32 = 2 * EXIT_VALUE as i32 + 1;
 
 /// How often the host looks at the guest's stage.
 const POLL: Duration = Duration::from_millis(10);
@@ -174,8 +176,11 @@ impl Machine<'_> {
         line
     }
 
-    fn command(&self, memory: &File) -> Command {
+    pub(super) fn command(&self, memory: &File) -> Command {
         let mut command = self.qemu.command();
+        if let Some(library) = self.steady {
+            command.env("LD_PRELOAD", library);
+        }
         command.args(["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]);
         command.args(self.clock_arguments());
         command.args(self.profile.map(Profile::arguments).unwrap_or_default());
@@ -238,7 +243,7 @@ pub fn run(
 }
 
 /// What the agent left, unless that is an error.
-fn delivered(mailbox: &Mailbox) -> Result<Archive, Failure> {
+pub(super) fn delivered(mailbox: &Mailbox) -> Result<Archive, Failure> {
     let result = mailbox.result().ok_or(Failure::Undelivered(mailbox.stage()))?;
     let archive = Archive::from_bytes(result).map_err(|error| Failure::Damaged(error.to_string()))?;
     match archive.get(ERROR) {
@@ -247,25 +252,10 @@ fn delivered(mailbox: &Mailbox) -> Result<Archive, Failure> {
     }
 }
 
-/// Runs a machine with its console on this terminal. Returns what its agent left, or nothing where
-/// the guest was ended from the console or by itself.
-pub fn shell(machine: &Machine, job: &[u8]) -> Result<Option<Archive>, RunError> {
-    let (memory, mailbox) = memory_with_job(machine, job)?;
-    let mut command = machine.command(&memory);
-    command.args(["-serial", "mon:stdio"]);
-    let mut child = Reaped(spawn(command)?);
-    let status = child.0.wait().map_err(|source| RunError::Host { what: "wait for QEMU".into(), source })?;
-    match status.code() {
-        Some(EXIT_STATUS) => Ok(Some(delivered(&mailbox)?)),
-        Some(0) => Ok(None),
-        _ => Err(Failure::Qemu { status: status.to_string(), message: String::new() }.into()),
-    }
-}
-
 /// What a guest needs beside its mailbox and twice its image (as it was loaded, and unpacked).
 const LEAST_FREE: u64 = 64 << 20;
 
-fn memory_with_job(machine: &Machine, job: &[u8]) -> Result<(File, Mailbox), RunError> {
+pub(super) fn memory_with_job(machine: &Machine, job: &[u8]) -> Result<(File, Mailbox), RunError> {
     let host = |source| RunError::Host { what: format!("read {}", machine.initramfs.display()), source };
     let image = std::fs::metadata(machine.initramfs).map_err(host)?.len();
     let needed = MAILBOX_AT + MAILBOX_BYTES + 2 * image + LEAST_FREE;
@@ -290,7 +280,7 @@ fn guest_memory(bytes: u64) -> Result<File, RunError> {
     Ok(File::from(fd))
 }
 
-fn spawn(mut command: Command) -> Result<Child, RunError> {
+pub(super) fn spawn(mut command: Command) -> Result<Child, RunError> {
     let program = PathBuf::from(command.get_program());
     // A guest must not outlive a study that is killed.
     end_with_this_one(&mut command, rustix::process::Signal::KILL);
@@ -298,7 +288,7 @@ fn spawn(mut command: Command) -> Result<Child, RunError> {
 }
 
 /// A child that never outlives its owner.
-struct Reaped(Child);
+pub(super) struct Reaped(pub(super) Child);
 
 impl Drop for Reaped {
     fn drop(&mut self) {

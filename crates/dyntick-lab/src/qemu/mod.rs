@@ -5,8 +5,24 @@ mod machine;
 pub mod probe;
 mod profile;
 pub mod provide;
+mod shell;
 
-pub use machine::{Accelerator, Ended, Failure, Machine, RunError, StageTimes, run, shell};
+pub use machine::{Accelerator, Ended, Failure, Machine, RunError, StageTimes, run};
 pub(crate) use machine::{ERROR, EXIT_PORT, EXIT_VALUE};
 pub use profile::{Profile, STREAM};
 pub use provide::{Qemu, QemuError};
+pub use shell::{command, interactive};
+
+use crate::cache::{Cache, CacheError, write_whole};
+use sha2::{Digest, Sha256};
+use std::path::PathBuf;
+
+/// Puts a library that QEMU loads into the cache, under a name that changes with its bytes.
+pub(crate) fn unpacked(cache: &Cache, bytes: &[u8]) -> Result<PathBuf, CacheError> {
+    let digest = hex::encode(&Sha256::digest(bytes)[..8]);
+    let library = cache.path(&format!("plugins/{digest}.so"));
+    if !std::fs::read(&library).is_ok_and(|there| there == bytes) {
+        write_whole(&library, bytes)?;
+    }
+    Ok(library)
+}

@@ -33,6 +33,7 @@ pub fn kvm(qemu: &Qemu, kernel: &Path, initramfs: &Path, console: &Path) -> KvmP
     let machine = Machine {
         qemu,
         accelerator: Accelerator::Kvm,
+        steady: None,
         cpus: 2,
         memory: 512 << 20,
         kernel,

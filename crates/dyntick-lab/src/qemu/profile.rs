@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Loading the plugin that records what a guest executes.
 
-use crate::cache::{Cache, CacheError, write_whole};
-use sha2::{Digest, Sha256};
+use super::unpacked;
+use crate::cache::{Cache, CacheError};
 use std::path::{Path, PathBuf};
 
 /// The stream of a run, in its folder.
@@ -19,15 +19,9 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Has the plugin in the cache, under a name that changes with its bytes, and the stream of a
-    /// run in its folder.
+    /// Has the plugin in the cache and the stream of a run in its folder.
     pub fn new(cache: &Cache, run: &Path) -> Result<Self, CacheError> {
-        let digest = hex::encode(&Sha256::digest(dyntick_plugin::LIBRARY)[..8]);
-        let library = cache.path(&format!("plugins/{digest}.so"));
-        if !std::fs::read(&library).is_ok_and(|bytes| bytes == dyntick_plugin::LIBRARY) {
-            write_whole(&library, dyntick_plugin::LIBRARY)?;
-        }
-        Ok(Self { library, stream: run.join(STREAM) })
+        Ok(Self { library: unpacked(cache, dyntick_plugin::PLUGIN)?, stream: run.join(STREAM) })
     }
 
     /// What QEMU is told.

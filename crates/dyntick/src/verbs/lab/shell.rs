@@ -7,6 +7,7 @@ use clap::Args;
 use dyntick_lab::cache::Cache;
 use dyntick_lab::lab::{Lab, Progress};
 use dyntick_lab::study::{Case, Study};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 /// What may be said to `lab shell`.
@@ -36,7 +37,8 @@ pub struct Arguments {
     /// A module of the kernel to load; may be given several times
     #[arg(long = "module", value_name = "NAME")]
     modules: Vec<String>,
-    /// Virtual time instead of the wall clock (a shell that waits for you then waits very fast)
+    /// Virtual time instead of the wall clock: a shell that waits for you then waits very fast, and a
+    /// command, where standard input is no terminal, reads nothing, so that it repeats to the byte
     #[arg(long = "virtual")]
     in_virtual_time: bool,
     /// Command to run instead of a shell
@@ -47,7 +49,8 @@ pub struct Arguments {
 /// The shell: one static file with all that one expects.
 const SHELL: &str = "busybox";
 
-/// Runs the guest on this terminal. The exit status is the command's; 1 where the guest failed.
+/// Runs the guest on this terminal. What comes from a terminal or a pipe comes at no known time, so it
+/// does not reach a command in virtual time that nobody sits at. The exit status is the command's; 1 where the guest failed.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let watch = |progress| {
         if let Progress::Preparing(text) = progress {
@@ -63,7 +66,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     if arguments.command.is_empty() {
         eprintln!("  end the guest with 'exit', or with Ctrl-A X");
     }
-    match lab.shell(&case, command) {
+    let interactive =
+        !arguments.in_virtual_time || arguments.command.is_empty() || std::io::stdin().is_terminal();
+    match lab.shell(&case, command, interactive) {
         Ok(Some(status)) => Ok(ExitCode::from(status)),
         Ok(None) => {
             eprintln!("dyntick: the guest ended before its shell");
