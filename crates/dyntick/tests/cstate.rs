@@ -189,7 +189,6 @@ fn least(sleeps: &[Record], events: &[Event]) -> BTreeMap<(u8, &'static str), (u
 }
 
 #[test]
-#[ignore = "a wait that ends in another CPU's turn lasts longer by some instructions, in some images"]
 fn a_wake_up_takes_the_exit_latency_whatever_woke_the_cpu() {
     for kernel in ["debian:6.12", "debian:6.1"] {
         let study = Study::new(&format!("kernel = '{kernel}'\n{WAKES}"));
@@ -202,8 +201,8 @@ fn a_wake_up_takes_the_exit_latency_whatever_woke_the_cpu() {
                 (FREE, _) => assert_eq!(latency, 0, "{record:?}"),
                 (C1, _) => assert!(lasted(latency, 1_000), "{record:?}"),
                 (C6, 1) => assert!(lasted(latency, 350_000), "{record:?}"),
-                // Alone, or while another CPU waits for the package.
-                _ => assert!((290_000..350_000).contains(&latency), "{record:?}"),
+                // Alone, or while another CPU waits for the package: at most what that takes.
+                _ => assert!(latency >= 290_000 && latency < 350_000 + NOTICED, "{record:?}"),
             }
         }
         let of_package = |package| sleeps.iter().filter(|r| r.state == C6 && r.package == package).count();
@@ -229,10 +228,12 @@ fn a_wake_up_takes_the_exit_latency_whatever_woke_the_cpu() {
     }
 }
 
-/// Whether a wait took its time: never less, and more only by what the emulator takes to notice its end, which
-/// depends on where the counts of the timer fall.
+/// What the emulator takes to notice the end of a wait, ns: it depends on where the counts of the timer fall.
+const NOTICED: u64 = 32;
+
+/// Whether a wait took its time, never less.
 fn lasted(ns: u64, wanted: u64) -> bool {
-    (wanted..wanted + 32).contains(&ns)
+    (wanted..wanted + NOTICED).contains(&ns)
 }
 
 /// Lines of `write` that leave CPU 1 this state only.

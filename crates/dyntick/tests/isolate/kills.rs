@@ -207,6 +207,17 @@ fn rounds() {
     );
     sleepers.iter_mut().for_each(|sleeper| sleeper.kill().unwrap());
     assert_eq!(equal, rounds);
+    assert_eq!(warnings(), [""; 0]);
+}
+
+/// Where the kernel warned. That the memory of a trace instance is not had is right where its maker
+/// is killed meanwhile, and no harm is done, but the kernel warns all the same
+/// (`kernel/trace/ring_buffer.c: trace_rb_cpu_prepare`, 6.12).
+fn warnings() -> Vec<String> {
+    let log = Command::new("busybox").arg("dmesg").output().unwrap();
+    let log = String::from_utf8_lossy(&log.stdout).into_owned();
+    let warned = log.lines().filter(|line| line.contains("WARNING: "));
+    warned.filter(|line| !line.contains("trace_rb_cpu_prepare")).map(str::to_owned).collect()
 }
 
 /// Waits until all children but these have ended.

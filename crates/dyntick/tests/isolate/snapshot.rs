@@ -37,9 +37,16 @@ const FILES: &[&str] = &[
     "/proc/mounts",
 ];
 
-/// What changes by itself.
-const RESTLESS: &[&str] =
-    &["/random/", "ns_last_pid", "/pty/nr", "/stat_refresh", "cgroup.stat", "/hung_task_detect_count"];
+/// What changes by itself. A warning of the kernel taints it; those are judged by their texts.
+const RESTLESS: &[&str] = &[
+    "/random/",
+    "ns_last_pid",
+    "/pty/nr",
+    "/stat_refresh",
+    "cgroup.stat",
+    "/hung_task_detect_count",
+    "/tainted",
+];
 
 impl Snapshot {
     /// Reads it all.
