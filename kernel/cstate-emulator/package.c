@@ -144,8 +144,7 @@ void em_packages_free(void)
 	kfree(packages);
 }
 
-/* A CPU that is offline holds nothing up. */
-void em_package_add_cpu(unsigned int cpu)
+static void count_cpu(unsigned int cpu, int change)
 {
 	struct em_package *package = per_cpu(em_cpus, cpu).package;
 	unsigned long flags;
@@ -154,23 +153,20 @@ void em_package_add_cpu(unsigned int cpu)
 		return;
 	local_irq_save(flags);
 	arch_spin_lock(&package->lock);
-	package->cpus++;
+	package->cpus += change;
 	arch_spin_unlock(&package->lock);
 	local_irq_restore(flags);
 }
 
+void em_package_add_cpu(unsigned int cpu)
+{
+	count_cpu(cpu, 1);
+}
+
+/* A CPU that is offline holds nothing up. */
 void em_package_remove_cpu(unsigned int cpu)
 {
-	struct em_package *package = per_cpu(em_cpus, cpu).package;
-	unsigned long flags;
-
-	if (!package)
-		return;
-	local_irq_save(flags);
-	arch_spin_lock(&package->lock);
-	package->cpus--;
-	arch_spin_unlock(&package->lock);
-	local_irq_restore(flags);
+	count_cpu(cpu, -1);
 }
 
 /* Ends the time in the present level and begins that in another. */

@@ -2,6 +2,7 @@
 //! The command on its CPUs.
 
 use crate::signals;
+use crate::system::cpu_set;
 use dyntick_model::CpuList;
 use rustix::process::{Pid, WaitId, WaitIdOptions};
 use rustix::thread::CpuSet;
@@ -37,8 +38,7 @@ impl Running {
         start.args(&command[1..]);
         let entrance = placement.partition.as_ref().map(|group| group.join("cgroup.procs"));
         let entrance = entrance.map(|path| OpenOptions::new().write(true).open(path)).transpose()?;
-        let mut set = CpuSet::new();
-        placement.cpus.iter().for_each(|cpu| set.set(cpu as usize));
+        let set = cpu_set(&placement.cpus);
         let fifo = placement.fifo;
         // SAFETY: system calls of a child that has one thread.
         unsafe {

@@ -122,17 +122,20 @@ impl System for Live {
         if stat(id.tid).is_none_or(|stat| stat.start != id.start) {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
-        let mut set = CpuSet::new();
-        cpus.iter().for_each(|cpu| set.set(cpu as usize));
-        Ok(rustix::thread::sched_setaffinity(Pid::from_raw(id.tid), &set)?)
+        Ok(rustix::thread::sched_setaffinity(Pid::from_raw(id.tid), &cpu_set(cpus))?)
     }
+}
+
+/// These CPUs, as the kernel wants them told.
+pub(crate) fn cpu_set(cpus: &CpuList) -> CpuSet {
+    let mut set = CpuSet::new();
+    cpus.iter().for_each(|cpu| set.set(cpu as usize));
+    set
 }
 
 /// Makes this thread one of the fair class on this CPU.
 fn be_ordinary_on(cpu: u32) -> io::Result<()> {
-    let mut set = CpuSet::new();
-    set.set(cpu as usize);
-    rustix::thread::sched_setaffinity(None, &set)?;
+    rustix::thread::sched_setaffinity(None, &cpu_set(&CpuList::from_iter([cpu])))?;
     let parameter = libc::sched_param { sched_priority: 0 };
     // SAFETY: a system call on this thread.
     match unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &parameter) } {

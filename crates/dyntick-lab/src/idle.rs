@@ -182,7 +182,7 @@ fn readings<'a>(setting: &'a Setting<'_>, counter: &'a str) -> impl Iterator<Ite
 
 fn comparisons(states: &States, observed: &Observed, cost_ns: u64, setting: &Setting<'_>) -> Vec<Comparison> {
     let mut all = Vec::new();
-    for counter in ["usage", "above", "below", "time"] {
+    for counter in ["usage", "above", "below", "rejected", "time"] {
         for (cpu, place, before, after) in readings(setting, counter) {
             let count = |counted: &dyn Fn(&Sleep) -> bool| {
                 let sleeps = observed.sleeps.iter().filter(|sleep| sleep.cpu == cpu && counted(sleep));
@@ -191,6 +191,8 @@ fn comparisons(states: &States, observed: &Observed, cost_ns: u64, setting: &Set
                     "usage" => account.usage,
                     "above" => account.above,
                     "below" => account.below,
+                    // The trace has no word for an entry that was given up.
+                    "rejected" => 0,
                     _ => account.time_ns / 1000,
                 }
             };

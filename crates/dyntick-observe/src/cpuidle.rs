@@ -2,8 +2,8 @@
 //! The kernel's own accounts of idle states (`/sys/devices/system/cpu/cpuN/cpuidle/stateM`), each number with
 //! the time at which it was read: a CPU goes on sleeping and waking meanwhile.
 
-use dyntick_model::{CpuList, NANOS_PER_SEC};
-use rustix::thread::ClockId;
+use crate::thread::now_ns;
+use dyntick_model::CpuList;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -72,11 +72,6 @@ fn reading(path: &Path) -> Option<Reading> {
     let to_ns = now_ns();
     let value = std::str::from_utf8(&text[..length]).ok()?.trim().parse().ok()?;
     Some(Reading { value, from_ns, to_ns })
-}
-
-fn now_ns() -> u64 {
-    let time = rustix::time::clock_gettime(ClockId::Monotonic);
-    time.tv_sec as u64 * NANOS_PER_SEC + time.tv_nsec as u64
 }
 
 #[cfg(test)]

@@ -9,4 +9,5 @@ pub mod facts;
 pub mod interrupts;
 pub mod live;
 pub mod snapshot;
+pub mod thread;
 pub mod trace;

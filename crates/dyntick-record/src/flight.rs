@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A flight recorder: always the latest events, read when something has happened.
 
-use crate::recorder::now;
 use crate::watch::Watch;
 use crate::{About, Options, Record, RecordError, events};
 use dyntick_observe::facts::{Counts, Machine};
+use dyntick_observe::thread::now_ns;
 use dyntick_observe::trace::{Recording, SessionError, TraceSession};
 use std::collections::BTreeMap;
 
@@ -53,14 +53,14 @@ impl FlightRecorder {
         let mut watch = Watch::new();
         watch.look();
         session.start()?;
-        Ok(Self { session, options, machine, watch, since_ns: now() })
+        Ok(Self { session, options, machine, watch, since_ns: now_ns() })
     }
 
     /// Takes out what is remembered. Recording goes on meanwhile.
     pub fn take(&mut self) -> Result<Flight, SessionError> {
         let mut raw = Raw::new();
         self.session.drain(&mut raw)?;
-        let window_ns = (self.since_ns, now());
+        let window_ns = (self.since_ns, now_ns());
         self.since_ns = window_ns.1;
         Ok(Flight { raw, window_ns })
     }

@@ -2,6 +2,7 @@
 //! Keeping this program off the CPUs that it observes.
 
 use dyntick_model::CpuList;
+use dyntick_observe::thread::run_on;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// This thread runs elsewhere while this lives, and where it did before afterwards.
@@ -13,10 +14,8 @@ impl OutOfTheWay {
     /// Moves this thread, and so those that it starts from now on, to `others`; stays where that is
     /// refused, as in a cpuset of none of them.
     pub fn to(others: &CpuList) -> Self {
-        let mut set = CpuSet::new();
-        others.iter().for_each(|cpu| set.set(cpu as usize));
         let before = sched_getaffinity(None).ok().filter(|_| !others.is_empty());
-        let moved = before.is_some() && sched_setaffinity(None, &set).is_ok();
+        let moved = before.is_some() && run_on(None, others).is_ok();
         Self { before: before.filter(|_| moved) }
     }
 

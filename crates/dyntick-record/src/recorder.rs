@@ -4,10 +4,10 @@
 use crate::quiet::OutOfTheWay;
 use crate::watch::Watch;
 use crate::{About, Record, events};
-use dyntick_model::{CpuList, NANOS_PER_SEC};
+use dyntick_model::CpuList;
 use dyntick_observe::facts::{Counts, FactsError, Machine};
+use dyntick_observe::thread::now_ns;
 use dyntick_observe::trace::{SessionError, TraceSession};
-use rustix::thread::ClockId;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -106,9 +106,9 @@ fn traced<T>(
     std::thread::scope(|scope| {
         let drain = scope.spawn(move || drain(session, watch, &ended));
         session.start()?;
-        let begin = now();
+        let begin = now_ns();
         let result = during();
-        let window = (begin, now());
+        let window = (begin, now_ns());
         session.stop()?;
         drop(end);
         let raw = drain.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -123,10 +123,4 @@ fn drain(session: &TraceSession, watch: &mut Watch, ended: &Receiver<()>) -> Res
         watch.look_if_due();
     }
     Ok(raw)
-}
-
-/// ns of CLOCK_MONOTONIC, which is also the trace clock.
-pub(crate) fn now() -> u64 {
-    let time = rustix::time::clock_gettime(ClockId::Monotonic);
-    time.tv_sec as u64 * NANOS_PER_SEC + time.tv_nsec as u64
 }

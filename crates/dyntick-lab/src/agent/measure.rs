@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The observation window.
 
-use super::settle::now;
 use super::tasks::Running;
 use super::{files, idle_accounts, profile, tasks};
 use crate::guest::{Archive, Job, Mailbox, Moment, ScriptResult, Stage};
 use anyhow::Result;
+use dyntick_observe::thread::now_ns;
 use dyntick_observe::trace::TraceSession;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -45,7 +45,7 @@ pub fn window(
     archive.insert("interrupts.before", std::fs::read("/proc/interrupts")?);
     session.start()?;
     idle_accounts::before(job, archive, notes)?;
-    let begin = now();
+    let begin = now_ns();
     profile::on(job.profile);
     let script = match job.script.as_ref().filter(|script| script.in_window) {
         Some(script) => Some(tasks::time_script(script, false, archive)?),
@@ -55,7 +55,7 @@ pub fn window(
         }
     };
     profile::off(job.profile);
-    let end = now();
+    let end = now_ns();
     idle_accounts::after(job, archive)?;
     session.stop()?;
     archive.insert("interrupts.after", std::fs::read("/proc/interrupts")?);

@@ -6,10 +6,11 @@
 //! receiver, so a latency is the way through both ends of the network stack, the wake-up, and what the
 //! receiver's CPU needs to leave its idle state.
 
-use super::settle::{now, pin};
+use super::settle::pin;
 use crate::study::Nanos;
 use anyhow::{Context, Result, ensure};
 use dyntick_model::{CpuList, NANOS_PER_SEC};
+use dyntick_observe::thread::now_ns;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fmt::Write as _;
 use std::net::UdpSocket;
@@ -131,12 +132,12 @@ fn send(socket: &UdpSocket, packets: Packets) -> Result<()> {
     pin(&CpuList::from_iter([packets.from]))?;
     to_the_nanosecond()?;
     let mut random = Random(packets.seed);
-    let mut at = now() + NANOS_PER_SEC / 10;
+    let mut at = now_ns() + NANOS_PER_SEC / 10;
     for _ in 0..packets.count {
         at += packets.gaps.at(random.next());
         sleep_until(at);
         // A socket of the loopback has room for many more than one.
-        socket.send(&now().to_ne_bytes()).context("send a packet")?;
+        socket.send(&now_ns().to_ne_bytes()).context("send a packet")?;
     }
     Ok(())
 }
@@ -149,7 +150,7 @@ fn receive(socket: &UdpSocket, packets: Packets) -> Result<Vec<u64>> {
     for _ in 0..packets.count {
         packets.timeout_ns.map_or(Ok(()), |ns| wait_in_turns(socket, ns))?;
         let length = socket.recv(&mut sent).context("no packet came")?;
-        let received = now();
+        let received = now_ns();
         ensure!(length == sent.len(), "a packet of {length} bytes");
         latencies.push(received - u64::from_ne_bytes(sent));
     }

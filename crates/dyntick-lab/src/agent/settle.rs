@@ -4,7 +4,7 @@
 use crate::guest::{Job, Settled};
 use anyhow::{Context, Result, bail};
 use dyntick_model::CpuList;
-use rustix::thread::{ClockId, CpuSet};
+use dyntick_observe::thread::{now_ns, run_on};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -15,17 +15,9 @@ const STEP: Duration = Duration::from_millis(100);
 /// the kernel samples, so a single short interrupt can be charged as a whole one.
 const TOLERATED_TICKS: u64 = 1;
 
-/// ns of CLOCK_MONOTONIC, which is also the trace clock.
-pub fn now() -> u64 {
-    let time = rustix::time::clock_gettime(ClockId::Monotonic);
-    time.tv_sec as u64 * dyntick_model::NANOS_PER_SEC + time.tv_nsec as u64
-}
-
 /// Lets this thread run on these CPUs only.
 pub fn pin(cpus: &CpuList) -> Result<()> {
-    let mut set = CpuSet::new();
-    cpus.iter().for_each(|cpu| set.set(cpu as usize));
-    rustix::thread::sched_setaffinity(None, &set).with_context(|| format!("run on CPUs {cpus}"))
+    run_on(None, cpus).with_context(|| format!("run on CPUs {cpus}"))
 }
 
 /// Keeps the agent off the measured CPUs.
@@ -40,12 +32,12 @@ pub fn keep_off(measured: &CpuList) -> Result<()> {
 
 /// Waits until every CPU but the agent's own has been idle for the stated time, or to the limit.
 pub fn wait(job: &Job) -> Result<Settled> {
-    let begin = now();
+    let begin = now_ns();
     let mut quiet_since = BTreeMap::new();
     let mut reference = busy_ticks()?;
     loop {
         std::thread::sleep(STEP);
-        let time = now();
+        let time = now_ns();
         let here = rustix::thread::sched_getcpu() as u32;
         for (cpu, busy) in busy_ticks()? {
             let before = reference.entry(cpu).or_insert(busy);

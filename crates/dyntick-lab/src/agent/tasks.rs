@@ -3,11 +3,12 @@
 
 use super::cgroup::{self, Group};
 use super::profile;
-use super::settle::{now, pin};
+use super::settle::pin;
 use crate::guest::{Archive, Script, ScriptResult, Task, Work};
 use crate::image::INIT;
 use anyhow::{Context, Result, bail};
 use dyntick_model::{CpuList, NANOS_PER_SEC};
+use dyntick_observe::thread::now_ns;
 use rustix::process::{Resource, Rlimit};
 use std::fs::File;
 use std::io::Write;
@@ -122,12 +123,12 @@ pub fn time_script(script: &Script, profile: bool, archive: &mut Archive) -> Res
         .stdout(File::create("/tmp/script.out")?)
         .stderr(File::create("/tmp/script.err")?);
     place(&mut command, &script.cpus, None);
-    let begin = now();
+    let begin = now_ns();
     profile::on(profile);
     let child = command.spawn().with_context(|| format!("start the script {}", script.run[0]))?;
     let (status, usage) = wait_with_usage(&child)?;
     profile::off(profile);
-    let elapsed_ns = now() - begin;
+    let elapsed_ns = now_ns() - begin;
     archive.insert("script.out", std::fs::read("/tmp/script.out")?);
     archive.insert("script.err", std::fs::read("/tmp/script.err")?);
     let nanoseconds = |time: libc::timeval| time.tv_sec as u64 * NANOS_PER_SEC + time.tv_usec as u64 * 1000;

@@ -2,12 +2,11 @@
 //! From the text of a machine's file to a [`Machine`]. What is wrong is told with its place, all of
 //! it at once; a value that is wrong is read as its default.
 
-use crate::study::reader::{Problems, Section, Source, Value};
+use crate::study::reader::{self, Problems, Section, Value};
 use crate::study::units::Nanos;
 use dyntick_model::{Basis, IdleState, IdleTable, Machine, MeasuredExit, PackageState, Power};
 use std::collections::BTreeMap;
 use std::path::Path;
-use toml::de::DeTable;
 
 const MACHINE_KEYS: [&str; 8] =
     ["title", "description", "cores", "sources", "active", "uncore", "state", "package-state"];
@@ -36,17 +35,7 @@ const LONGEST_DESCRIPTION: usize = 31;
 
 /// Reads a machine; `path` is for messages and for its name.
 pub fn machine(path: &Path, text: &str) -> Result<Machine, Problems> {
-    let source = Source::new(path, text);
-    let (root, errors) = DeTable::parse_recoverable(text);
-    if !errors.is_empty() {
-        for error in errors {
-            source.problem(error.span().map_or(0, |span| span.start), error.message());
-        }
-        return Err(source.into_problems());
-    }
-    let root = Section { source: &source, name: "a machine", at: 0, table: root.get_ref() };
-    let machine = read(root, path);
-    source.finish().map(|()| machine)
+    reader::read(path, text, "a machine", |root| read(root, path))
 }
 
 fn read(root: Section<'_, '_, '_>, path: &Path) -> Machine {

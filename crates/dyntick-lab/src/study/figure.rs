@@ -174,7 +174,7 @@ fn refuse_of_state(name: &str, key: &str) -> Result<(), String> {
     let quantiles = QUANTILES.iter().map(|(name, _)| *name);
     let known: Vec<&str> = match name {
         "wakeup" => quantiles.chain(["min", "max", "mean", "count"]).collect(),
-        "cpuidle" => vec!["usage", "time", "above", "below"],
+        "cpuidle" => vec!["usage", "time", "above", "below", "rejected"],
         _ if state.is_none() => vec!["usage", "time", "resident", "above", "below", "misses"],
         _ => vec!["usage", "time", "resident", "above", "below", "longest"],
     };

@@ -3,7 +3,7 @@
 
 use super::case::{CASE_KEYS, CaseReader};
 use super::matrix::{MOST_CASES, cells};
-use super::reader::{Problems, Section, Source};
+use super::reader::{self, Problems, Section};
 use super::{Case, Comparison, Published, PublishedFigure, Size, Study, claims, kernels, limits};
 use crate::build::Recipe;
 use std::collections::{BTreeMap, HashMap};
@@ -28,18 +28,7 @@ const FULL_SIZE: &str = "full-size";
 
 /// Reads a study; `path` is for messages and for its name.
 pub fn study(path: &Path, text: &str, size: Size) -> Result<Study, Problems> {
-    let source = Source::new(path, text);
-    let (root, errors) = DeTable::parse_recoverable(text);
-    if !errors.is_empty() {
-        // What a broken text was meant to say is not guessed at.
-        for error in errors {
-            source.problem(error.span().map_or(0, |span| span.start), error.message());
-        }
-        return Err(source.into_problems());
-    }
-    let root = Section { source: &source, name: "a study", at: 0, table: root.get_ref() };
-    let study = read(root, path, size);
-    source.finish().map(|()| study)
+    reader::read(path, text, "a study", |root| read(root, path, size))
 }
 
 fn read(root: Section<'_, '_, '_>, path: &Path, size: Size) -> Study {

@@ -52,12 +52,32 @@ pub struct Source<'a> {
     problems: RefCell<Vec<Problem>>,
 }
 
+/// Reads a file's text: `read` makes of its root table what the file describes, and notes in the source
+/// what is wrong. What a broken text was meant to say is not guessed at.
+pub fn read<T>(
+    path: &Path,
+    text: &str,
+    name: &'static str,
+    read: impl FnOnce(Section<'_, '_, '_>) -> T,
+) -> Result<T, Problems> {
+    let source = Source::new(path, text);
+    let (root, errors) = DeTable::parse_recoverable(text);
+    if !errors.is_empty() {
+        for error in errors {
+            source.problem(error.span().map_or(0, |span| span.start), error.message());
+        }
+        return Err(source.into_problems());
+    }
+    let described = read(Section { source: &source, name, at: 0, table: root.get_ref() });
+    source.finish().map(|()| described)
+}
+
 /// A value with its place.
 pub type Value<'a> = Spanned<DeValue<'a>>;
 
 impl<'a> Source<'a> {
     /// A file that was read.
-    pub fn new(path: &'a Path, text: &'a str) -> Self {
+    fn new(path: &'a Path, text: &'a str) -> Self {
         Self { path, text, problems: RefCell::default() }
     }
 
@@ -77,7 +97,7 @@ impl<'a> Source<'a> {
 
     /// All that was wrong, each thing once: a value that several cases share is read, and
     /// refused, for each of them.
-    pub fn into_problems(self) -> Problems {
+    fn into_problems(self) -> Problems {
         let mut problems = self.problems.into_inner();
         problems.sort();
         problems.dedup();
@@ -85,7 +105,7 @@ impl<'a> Source<'a> {
     }
 
     /// `Ok` if nothing was wrong.
-    pub fn finish(self) -> Result<(), Problems> {
+    fn finish(self) -> Result<(), Problems> {
         let problems = self.into_problems();
         if problems.problems.is_empty() { Ok(()) } else { Err(problems) }
     }

@@ -4,6 +4,7 @@
 use super::keys::Key;
 use super::names::{Names, tick_function};
 use super::{Count, Kind, Lost, Snapshot};
+use crate::thread::now_ns;
 use aya::maps::{HashMap, Map, MapData};
 use aya::programs::{Program, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfError, EbpfLoader};
@@ -149,7 +150,7 @@ impl Counters {
     /// What was counted so far. Costs no system call of the CPUs that are counted; while they run on,
     /// counts of one slot may be one event apart from each other.
     pub fn read(&mut self) -> Snapshot {
-        let ns = super::now_ns();
+        let ns = now_ns();
         let used: Vec<(u32, usize, Slot)> = self.used_slots().collect();
         let lost = Lost { recursion: self.recursion_misses(), unnamed: 0 };
         self.names.learn(used.iter().map(|(_, _, slot)| slot.key));

@@ -2,6 +2,7 @@
 //! The energy counters of the processor packages (RAPL).
 
 use super::Missing;
+use crate::thread::now_ns;
 use std::path::Path;
 
 /// Where the kernel shows them (`Documentation/power/powercap/powercap.rst`).
@@ -55,7 +56,7 @@ impl Energy {
             }
         }
         match (zones.is_empty(), refused) {
-            (false, _) => Ok(Self { ns: super::now_ns(), zones }),
+            (false, _) => Ok(Self { ns: now_ns(), zones }),
             (true, true) => Err(missing("root, to read /sys/class/powercap/*/energy_uj")),
             (true, false) => {
                 Err(missing("a processor with energy counters (RAPL), which this machine does not show"))

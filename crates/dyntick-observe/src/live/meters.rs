@@ -2,6 +2,7 @@
 //! What the machine counts by itself, in files: idle states, CPU times, interrupts, SMIs.
 
 use crate::interrupts::Interrupts;
+use crate::thread::now_ns;
 use dyntick_model::{CpuList, NANOS_PER_SEC};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -77,7 +78,7 @@ pub struct Missing {
 impl Meters {
     /// Reads the counters of these CPUs. None needs root but those of SMIs.
     pub fn read(cpus: &CpuList) -> Self {
-        let mut meters = Meters { ns: super::now_ns(), ..Meters::default() };
+        let mut meters = Meters { ns: now_ns(), ..Meters::default() };
         let times = cpu_times(&std::fs::read_to_string("/proc/stat").unwrap_or_default());
         for cpu in cpus.iter() {
             let idle = idle_states(Path::new(&format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle")));

@@ -19,10 +19,5 @@ pub use energy::{Energy, Power};
 pub use keys::{Key, VectorKey};
 pub use kinds::Kind;
 pub use meters::{CpuMeters, CpuTimes, IdleState, Meters, Missing};
-pub use place::{Place, keep_off, pin};
+pub use place::{Place, keep_off};
 pub use snapshot::{Count, Lost, Snapshot, bucket_end_ns};
-
-fn now_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec as u64 * dyntick_model::NANOS_PER_SEC + now.tv_nsec as u64
-}

@@ -2,6 +2,7 @@
 //! Where dyntick itself runs: not on the CPUs that it measures.
 
 use crate::facts::Cpus;
+use crate::thread::run_on;
 use dyntick_model::CpuList;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -20,7 +21,7 @@ pub fn keep_off(measured: &CpuList) -> std::io::Result<Place> {
     let all = Cpus::read("").unwrap_or_default();
     for cpus in candidates(&all.online, measured, &all.isolated.union(&all.nohz_full)) {
         // A cpuset may forbid all of them.
-        if !cpus.is_empty() && sched_setaffinity(None, &set(&cpus)).is_ok() {
+        if !cpus.is_empty() && run_on(None, &cpus).is_ok() {
             return Ok(Place { before, cpus });
         }
     }
@@ -35,22 +36,9 @@ impl Place {
     }
 }
 
-/// Puts this thread on these CPUs; for a child between fork and exec, as it only does a system call.
-pub fn pin(cpus: &CpuList) -> std::io::Result<()> {
-    Ok(sched_setaffinity(None, &set(cpus))?)
-}
-
 fn candidates(online: &CpuList, measured: &CpuList, isolated: &CpuList) -> [CpuList; 3] {
     let others = online.difference(measured);
     [others.difference(isolated), others, online.difference(isolated)]
-}
-
-fn set(cpus: &CpuList) -> CpuSet {
-    let mut set = CpuSet::new();
-    for cpu in cpus.iter().filter(|cpu| (*cpu as usize) < CpuSet::MAX_CPU) {
-        set.set(cpu as usize);
-    }
-    set
 }
 
 #[cfg(test)]

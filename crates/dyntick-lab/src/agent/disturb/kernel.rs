@@ -136,7 +136,5 @@ pub(super) fn bind_thread(name: &str, cpus: &CpuList) -> Result<()> {
         |(number, thread): (i32, dyntick_observe::facts::Thread)| (thread.comm == name).then_some(number);
     let number = dyntick_observe::facts::threads().into_iter().find_map(named);
     let number = number.with_context(|| format!("there is no thread {name}"))?;
-    let mut set = rustix::thread::CpuSet::new();
-    cpus.iter().for_each(|cpu| set.set(cpu as usize));
-    Ok(rustix::thread::sched_setaffinity(rustix::thread::Pid::from_raw(number), &set)?)
+    Ok(dyntick_observe::thread::run_on(Some(number), cpus)?)
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Where disturbances happen: the CPU, its victim, the time.
 
-use crate::agent::settle::{now, pin};
+use crate::agent::settle::pin;
 use crate::agent::tasks::spin_block;
 use anyhow::{Context, Result};
 use dyntick_model::CpuList;
+use dyntick_observe::thread::now_ns;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread::JoinHandle;
@@ -29,7 +30,7 @@ impl Stage {
         let online = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
         let online: CpuList = online.trim().parse().context("read the list of online CPUs")?;
         pin(&online.difference(&CpuList::from_iter([cpu])))?;
-        Ok(Self { cpu, end_ns: now() + ms * 1_000_000 })
+        Ok(Self { cpu, end_ns: now_ns() + ms * 1_000_000 })
     }
 
     /// The CPU as a list.
@@ -39,7 +40,7 @@ impl Stage {
 
     /// Whether the time is not over.
     pub fn goes_on(&self) -> bool {
-        now() < self.end_ns
+        now_ns() < self.end_ns
     }
 
     /// Does something again and again until the time is over, with a pause between.
@@ -55,7 +56,7 @@ impl Stage {
 
     /// Waits until the time is over.
     pub fn wait(&self) {
-        std::thread::sleep(Duration::from_nanos(self.end_ns.saturating_sub(now())));
+        std::thread::sleep(Duration::from_nanos(self.end_ns.saturating_sub(now_ns())));
     }
 
     /// Starts a task on the CPU that computes and makes no system call.

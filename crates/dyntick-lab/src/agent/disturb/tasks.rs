@@ -114,9 +114,7 @@ fn migration(stage: &Stage) -> Result<()> {
 }
 
 fn move_to(thread: i32, cpus: &CpuList) -> Result<()> {
-    let mut set = rustix::thread::CpuSet::new();
-    cpus.iter().for_each(|cpu| set.set(cpu as usize));
-    Ok(rustix::thread::sched_setaffinity(rustix::thread::Pid::from_raw(thread), &set)?)
+    Ok(dyntick_observe::thread::run_on(Some(thread), cpus)?)
 }
 
 /// A CPU quota that ends before its period does.

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use dyntick_explain::{CauseId, Explanation, Summary, rules};
 use dyntick_model::{CpuList, KernelVersion, NANOS_PER_SEC};
 use dyntick_observe::interrupts::Interrupts;
+use dyntick_observe::thread::now_ns;
 use dyntick_record::{Explained, Options, record};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,7 +73,7 @@ pub fn see<T>(
         let start = Instant::now();
         outcome.before = interrupts();
         outcome.value = Some(run(&mut || {
-            outcome.begun = now();
+            outcome.begun = now_ns();
             outcome.before = interrupts();
         }));
         outcome.seconds = start.elapsed().as_secs_f64();
@@ -190,14 +191,4 @@ fn rows(cpus: &CpuList, before: &Interrupts) -> Vec<(String, u64)> {
 
 fn interrupts() -> Interrupts {
     Interrupts::parse(&std::fs::read_to_string("/proc/interrupts").unwrap_or_default())
-}
-
-/// ns of CLOCK_MONOTONIC, which is also the trace clock.
-fn now() -> u64 {
-    // SAFETY: the structure lives across the call.
-    unsafe {
-        let mut time = std::mem::zeroed::<libc::timespec>();
-        libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time);
-        time.tv_sec as u64 * NANOS_PER_SEC + time.tv_nsec as u64
-    }
 }

@@ -3,7 +3,8 @@
 
 use anyhow::{Context, Result};
 use dyntick_model::CpuList;
-use dyntick_observe::live::{Place, pin};
+use dyntick_observe::live::Place;
+use dyntick_observe::thread::run_on;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -116,7 +117,7 @@ pub fn start(words: &[String], place: &Place, pinned: Option<&CpuList>) -> Resul
     // SAFETY: one system call between fork and exec.
     unsafe {
         command.pre_exec(move || match &pinned {
-            Some(cpus) => pin(cpus),
+            Some(cpus) => run_on(None, cpus),
             None => place.give_back(),
         });
     }

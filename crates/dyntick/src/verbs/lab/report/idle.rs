@@ -121,7 +121,8 @@ fn agreement(runs: &[Idling<'_>]) -> Vec<String> {
         .collect();
     if notes.is_empty() && compared > 0 {
         notes.push(
-            "The kernel's own counters (cpuidle/stateN/usage, above, below of every CPU) say the same."
+            "The kernel's own counters (cpuidle/stateN/usage, above, below of every CPU) say the same, and no \
+             entry was rejected."
                 .into(),
         );
     }
