@@ -268,6 +268,18 @@ mod tests {
     }
 
     #[test]
+    fn a_label_that_the_other_case_is_named_with_may_differ() {
+        let verdict = verdict(
+            "[[claim]]\ntext='older is slower'\ncheck=[{case='a/debian:6.1',figure='ticks',ratio-to='a/debian:6.12',is='>= 2'}]",
+            &[("a/debian:6.1", "ticks", &[10.0]), ("a/debian:6.12", "ticks", &[4.0])],
+        );
+        assert_eq!(
+            verdict.evidence,
+            ["a/debian:6.1: ticks relative to a/debian:6.12 = 2.5, wanted >= 2: yes"]
+        );
+    }
+
+    #[test]
     fn what_falls_from_nothing_has_not_fallen() {
         let verdict = verdict(
             "[[claim]]\ntext='fewer'\ncheck=[{case='b/calm/debian:6.1',figure='ticks',ratio-to='a',is='<= 1'}]",

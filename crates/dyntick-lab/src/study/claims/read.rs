@@ -187,9 +187,15 @@ fn refuse_against(section: Section<'_, '_, '_>, check: &Check, case: &Case, case
     section.source.problem(start(value), message);
 }
 
-/// The cases that `reference` means beside `case`.
+/// The cases that `reference` means beside `case`: those with no other labels than it and the reference have.
 pub fn references<'c>(case: &Case, reference: &str, cases: &'c [Case]) -> Vec<&'c Case> {
-    cases.iter().filter(|other| other.answers_to(reference) && case.covers(other)).collect()
+    let beside = |other: &&Case| {
+        let mut labels = other.labels();
+        labels.all(|label| {
+            case.labels().any(|own| own == label) || reference.split('/').skip(1).any(|named| named == label)
+        })
+    };
+    cases.iter().filter(|other| other.answers_to(reference)).filter(beside).collect()
 }
 
 fn meant(word: &str, known: &[&str]) -> String {
