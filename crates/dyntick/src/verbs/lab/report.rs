@@ -4,6 +4,7 @@
 mod compare;
 mod idle;
 mod latency;
+mod qperf;
 
 use dyntick_explain::{CauseCount, Interruption, Summary, rules};
 use dyntick_lab::compare::Compared;
@@ -34,16 +35,27 @@ pub fn document(
     let runs: Vec<&Run> = results.iter().filter_map(|result| result.run.as_ref().ok()).collect();
     let windows: Vec<&Run> = runs.iter().filter(|run| window_ns(run) >= LEAST_WINDOW_NS).copied().collect();
     let mut blocks = Vec::new();
-    if !windows.is_empty() {
-        blocks.push(Block::Heading("What the measured CPUs took".into()));
-        blocks.push(Block::Table(overview(&windows)));
+    if !verdicts.is_empty() {
+        blocks.push(Block::Heading("In short".into()));
+        blocks.push(Block::Table(answers(verdicts)));
     }
-    if !runs.is_empty() {
-        blocks.extend(study.published.iter().map(|published| Block::Table(beside(published, study, &runs))));
-        blocks.extend(latency::blocks(&runs));
-        blocks.extend(idle::blocks(&runs));
-        blocks.extend(compare::blocks(comparisons));
+    let overview = match windows.is_empty() {
+        true => Vec::new(),
+        false => {
+            vec![Block::Heading("What the measured CPUs took".into()), Block::Table(overview(&windows))]
+        }
+    };
+    let published = study.published.iter().filter(|_| !runs.is_empty());
+    let beside = published.map(|published| Block::Table(beside(published, study, &runs)));
+    let mut latencies = qperf::blocks(&runs);
+    latencies.extend(latency::blocks(&runs));
+    // A study of latencies is answered by them, another one by what interrupted the CPUs.
+    match latencies.is_empty() {
+        true => blocks.extend(overview.into_iter().chain(beside)),
+        false => blocks.extend(beside.chain(latencies).chain(overview)),
     }
+    blocks.extend(idle::blocks(&runs));
+    blocks.extend(compare::blocks(comparisons));
     if !windows.is_empty() {
         blocks.push(Block::Heading("When".into()));
         blocks.push(Block::Timeline(timeline(&windows)));
@@ -68,6 +80,16 @@ pub fn document(
         question: study.question.clone(),
         lead: Some(study.description.clone()).filter(|text| !text.is_empty()).into_iter().collect(),
         blocks,
+    }
+}
+
+/// Each claim with its ruling; what the rulings stand on is further down.
+fn answers(verdicts: &[claims::Verdict]) -> Table {
+    Table {
+        caption: "What was claimed, and what was found here; the evidence is below.".into(),
+        columns: vec![Column::text("claim"), Column::text("here")],
+        rows: verdicts.iter().map(|verdict| vec![verdict.claim.text.clone(), verdict.summary()]).collect(),
+        notes: Vec::new(),
     }
 }
 
@@ -159,8 +181,10 @@ fn overview(runs: &[&Run]) -> Table {
         ]
     };
     let hz: Vec<String> = runs.iter().map(|run| run.asked.hz.to_string()).collect();
-    let windows: Vec<String> =
-        runs.iter().map(|run| format!("{:.0} s", window_ns(run) as f64 / 1e9)).collect();
+    let windows: Vec<String> = runs
+        .iter()
+        .map(|run| format!("{} s", numbers::plain((window_ns(run) as f64 / 1e8).round() / 10.0)))
+        .collect();
     Table {
         caption: format!("HZ={} in these kernels; windows of {}.", distinct(hz), distinct(windows)),
         columns: vec![
@@ -202,14 +226,17 @@ fn title_of(cause: &str) -> String {
 
 fn beside(published: &Published, study: &Study, runs: &[&Run]) -> Table {
     // The variants of other cases stand beside nothing that was published.
-    let meant = published.figures.iter().flat_map(|figure| study.select(&figure.case));
-    let mut variants: Vec<&str> = meant.map(|case| case.variant.as_str()).collect();
+    let meant = || published.figures.iter().map(|figure| study.select(&figure.case).collect::<Vec<_>>());
+    let mut variants: Vec<&str> = meant().flatten().map(|case| case.variant.as_str()).collect();
     variants.sort_unstable();
     variants.dedup();
+    // Where each figure is of one variant only, its label says which.
+    if meant().all(|cases| cases.len() <= 1) {
+        variants = vec![""];
+    }
     let ours = |figure: &PublishedFigure, variant: &str| {
-        let run = runs
-            .iter()
-            .find(|run| run.asked.case.name == figure.case && run.asked.case.variant == variant)?;
+        let of_variant = |run: &&&Run| variant.is_empty() || run.asked.case.variant == variant;
+        let run = runs.iter().filter(of_variant).find(|run| run.asked.case.answers_to(&figure.case))?;
         of_threads(run, &figure.figure).or_else(|| figure_of(run, &figure.figure, None).map(number))
     };
     let row = |figure: &PublishedFigure| {
