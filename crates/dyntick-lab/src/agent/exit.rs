@@ -13,6 +13,8 @@ pub fn leave() -> ! {
             std::arch::asm!("out dx, al", in("dx") EXIT_PORT, in("al") EXIT_VALUE);
         }
     }
+    // The machine ends a little later, at a moment that the host chooses: nothing may be said until then.
+    std::thread::sleep(std::time::Duration::from_secs(10));
     // Only where there is no such device: let the kernel end the machine.
     let _ = rustix::system::reboot(rustix::system::RebootCommand::Restart);
     std::process::exit(1)
