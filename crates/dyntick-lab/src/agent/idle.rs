@@ -4,6 +4,10 @@
 use crate::guest::Job;
 use anyhow::{Context, Result, ensure};
 use std::fs;
+use std::io::Write;
+
+/// The kernel's file for requests of a latency, us; a request lives as long as the file is open.
+pub const LATENCY_REQUEST: &str = "/dev/cpu_dma_latency";
 
 const FOLDER: &str = "/sys/devices/system/cpu/cpuidle";
 
@@ -19,6 +23,16 @@ pub fn prepare(job: &Job) -> Result<()> {
         expect("governor", governor)?;
     }
     job.idle_driver.iter().try_for_each(|driver| expect("driver", driver))
+}
+
+/// Keeps all CPUs out of deep idle states while this lives. Rewriting kernel code interrupts every CPU and waits
+/// for it, hundreds of times, and what a wait for a deep sleeper takes is emulated instruction by instruction.
+pub fn keep_shallow(job: &Job) -> Option<fs::File> {
+    const LONGEST_US: i32 = 2;
+    job.idle_driver.as_ref()?;
+    let mut request = fs::File::options().write(true).open(LATENCY_REQUEST).ok()?;
+    request.write_all(&LONGEST_US.to_ne_bytes()).ok()?;
+    Some(request)
 }
 
 fn expect(what: &str, wanted: &str) -> Result<()> {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The kernel's accounts of idle states, before and after the window.
 
+use super::idle::LATENCY_REQUEST;
 use crate::guest::{Archive, Job};
 use crate::idle;
 use anyhow::{Context, Result};
 use dyntick_model::CpuList;
 use dyntick_observe::cpuidle;
 use std::time::Duration;
-
-const LATENCY_REQUEST: &str = "/dev/cpu_dma_latency";
 
 /// A request that allows every state, and yet another one than the kernel's default of 2,000 s.
 const ANY_LATENCY_US: i32 = 1_999_999_999;

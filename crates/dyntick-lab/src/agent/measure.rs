@@ -2,7 +2,7 @@
 //! The observation window.
 
 use super::tasks::Running;
-use super::{files, idle_accounts, profile, tasks};
+use super::{files, idle, idle_accounts, profile, tasks};
 use crate::guest::{Archive, Job, Mailbox, Moment, ScriptResult, Stage};
 use anyhow::Result;
 use dyntick_observe::thread::now_ns;
@@ -32,10 +32,12 @@ pub fn window(
     notes: &mut Vec<String>,
 ) -> Result<Window> {
     // Enabling events rewrites kernel code and interrupts every CPU, so it comes first.
+    let shallow = idle::keep_shallow(job);
     let session = TraceSession::new(&job.events, job.buffer_kib)?;
     if let Some(cpus) = &job.trace_cpus {
         session.only_cpus(cpus)?;
     }
+    drop(shallow);
     let running = Running::start(&job.tasks)?;
     std::thread::sleep(WARM_UP);
 
@@ -69,6 +71,8 @@ pub fn window(
     archive.insert("comms.json", serde_json::to_vec(&comms()?)?);
     notes.extend(running.stop());
     store(&session, archive, job.tasks.len())?;
+    let _shallow = idle::keep_shallow(job);
+    drop(session);
     Ok(Window { bounds: (begin, end), task_cpu_ns, script })
 }
 
