@@ -136,7 +136,9 @@ fn the_json_file_has_its_lines_and_keys() {
         let thread = &value["thread"]["0"];
         if let Some(histogram) = thread["histogram"].as_object().filter(|histogram| !histogram.is_empty()) {
             let total: u64 = histogram.values().map(|count| count.as_u64().unwrap()).sum();
-            assert_eq!(total, thread["cycles"].as_u64().unwrap(), "each latency is in the histogram");
+            // But for those beyond its end of 1 ms, which a busy host may cause.
+            let [cycles, most] = ["cycles", "max"].map(|key| thread[key].as_u64().unwrap());
+            assert!(total == cycles || most >= 1_000_000 && total < cycles, "{thread}");
         }
     }
 }
