@@ -34,6 +34,12 @@ pub struct Header {
     pub command: Vec<String>,
 }
 
+impl Header {
+    fn writer(&self) -> TaskId {
+        TaskId { tid: self.pid as i32, start: self.start }
+    }
+}
+
 /// Any other line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
@@ -122,20 +128,9 @@ impl Journal {
 
     /// Takes the journal and makes it if there is none. It may hold what a killed dyntick has left.
     pub fn take(path: &Path) -> Result<Self, JournalError> {
-        let error = |source| JournalError::File { path: path.to_owned(), source };
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(error)?;
-        }
-        loop {
-            let open = OpenOptions::new().read(true).append(true).create(true).open(path);
-            let mut journal = Self { path: path.to_owned(), file: open.map_err(error)? };
-            match rustix::fs::flock(&journal.file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) if journal.is_at_its_path() => return Ok(journal),
-                // Its last owner has removed it between our two steps.
-                Ok(()) => {}
-                Err(rustix::io::Errno::WOULDBLOCK) => return Err(JournalError::Taken(journal.who())),
-                Err(errno) => return Err(error(errno.into())),
-            }
+        match Self::attempt(path)? {
+            Attempt::Taken(journal) => Ok(journal),
+            Attempt::Held(header) => Err(taken(header.as_ref())),
         }
     }
 
@@ -144,27 +139,41 @@ impl Journal {
     pub fn take_of_dead(path: &Path) -> Result<Self, JournalError> {
         let begin = Instant::now();
         loop {
-            match Self::take(path) {
-                Err(error @ JournalError::Taken(_)) => {
-                    let patience = if Self::writer_lives(path) { MOMENT } else { PATIENCE };
-                    if begin.elapsed() >= patience {
-                        return Err(error);
-                    }
-                    std::thread::sleep(Duration::from_millis(10));
-                }
-                result => return result,
+            let header = match Self::attempt(path)? {
+                Attempt::Taken(journal) => return Ok(journal),
+                Attempt::Held(header) => header,
+            };
+            // Without a header it has just begun.
+            let patience = match header.as_ref().is_none_or(|header| lives(header.writer())) {
+                true => MOMENT,
+                false => PATIENCE,
+            };
+            if begin.elapsed() >= patience {
+                return Err(taken(header.as_ref()));
             }
+            std::thread::sleep(Duration::from_millis(10));
         }
     }
 
-    fn writer_lives(path: &Path) -> bool {
-        let header = || {
-            let mut journal = Self { path: path.to_owned(), file: File::open(path).ok()? };
-            journal.read().ok()?
-        };
-        let id = |header: Header| TaskId { tid: header.pid as i32, start: header.start };
-        // Without a header it has just begun, or is gone.
-        header().is_none_or(|(header, _)| lives(id(header)))
+    fn attempt(path: &Path) -> Result<Attempt, JournalError> {
+        let error = |source| JournalError::File { path: path.to_owned(), source };
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(error)?;
+        }
+        loop {
+            let open = OpenOptions::new().read(true).append(true).create(true).open(path);
+            let mut journal = Self { path: path.to_owned(), file: open.map_err(error)? };
+            match rustix::fs::flock(&journal.file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) if journal.is_at_its_path() => return Ok(Attempt::Taken(journal)),
+                // Its last owner has removed it between our two steps.
+                Ok(()) => {}
+                // Its own file tells by whom, even if that one removes it meanwhile.
+                Err(rustix::io::Errno::WOULDBLOCK) => {
+                    return Ok(Attempt::Held(journal.read().ok().flatten().map(|(header, _)| header)));
+                }
+                Err(errno) => return Err(error(errno.into())),
+            }
+        }
     }
 
     /// As an inherited, open and locked file.
@@ -187,15 +196,6 @@ impl Journal {
         let here = self.file.metadata().map(|m| (m.dev(), m.ino()));
         let there = std::fs::metadata(&self.path).map(|m| (m.dev(), m.ino()));
         matches!((here, there), (Ok(here), Ok(there)) if here == there)
-    }
-
-    fn who(&mut self) -> String {
-        match self.read() {
-            Ok(Some((header, _))) => {
-                format!("process {}: CPUs {} for {}", header.pid, header.cpus, header.command.join(" "))
-            }
-            _ => "it has just begun".to_owned(),
-        }
     }
 
     /// Begins it.
@@ -258,6 +258,22 @@ impl Journal {
         let _ = self.path.parent().map(std::fs::remove_dir);
         removed.map_err(|source| JournalError::File { path: self.path.clone(), source })
     }
+}
+
+/// What came of trying to take a journal.
+enum Attempt {
+    Taken(Journal),
+    /// Another has it: who has begun it, if that is written yet.
+    Held(Option<Header>),
+}
+
+fn taken(header: Option<&Header>) -> JournalError {
+    JournalError::Taken(match header {
+        Some(Header { pid, cpus, command, .. }) => {
+            format!("process {pid}: CPUs {cpus} for {}", command.join(" "))
+        }
+        None => "it has just begun".to_owned(),
+    })
 }
 
 fn boot() -> String {

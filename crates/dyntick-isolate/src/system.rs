@@ -145,7 +145,7 @@ fn be_ordinary_on(cpu: u32) -> io::Result<()> {
 }
 
 fn task(tid: i32) -> Option<Task> {
-    let Stat { comm, flags, start } = stat(tid)?;
+    let Stat { comm, flags, start, .. } = stat(tid)?;
     let set = rustix::thread::sched_getaffinity(Pid::from_raw(tid)).ok()?;
     let cpus = (0..CpuSet::MAX_CPU as u32).filter(|cpu| set.is_set(*cpu as usize)).collect();
     Some(Task {
@@ -164,11 +164,7 @@ pub(crate) fn own_start() -> u64 {
 
 /// Whether a process runs and was not told to end at once.
 pub(crate) fn lives(id: TaskId) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", id.tid)).unwrap_or_default();
-    let mut pending = status.lines().filter_map(|line| line.strip_prefix("SigPnd:"));
-    let pending = pending.next().and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    let killed = pending >> (libc::SIGKILL - 1) & 1 == 1;
-    stat(id.tid).is_some_and(|stat| stat.start == id.start && stat.flags & PF_EXITING == 0) && !killed
+    stat(id.tid).is_some_and(|stat| stat.start == id.start && stat.flags & PF_EXITING == 0 && !stat.killed)
 }
 
 /// `include/linux/sched.h`.
@@ -180,21 +176,28 @@ struct Stat {
     comm: String,
     flags: u64,
     start: u64,
+    killed: bool,
 }
 
-/// From `/proc/TID/stat`, see proc_pid_stat(5): comm is field 2, state 3, flags 9, starttime 22. None
-/// for one that has ended and waits for its parent to see that.
+/// From `/proc/TID/stat`, see proc_pid_stat(5): comm is field 2, state 3, flags 9, starttime 22,
+/// exit_code 52. None for one that has ended and waits for its parent to see that.
+///
+/// The exit code of one that still runs is the signal that is to end it, from the moment when that is
+/// sent (6.1 and 6.12: `fs/proc/array.c: do_task_stat`, `kernel/signal.c: complete_signal`), or the
+/// signal that has stopped it.
 fn stat(tid: i32) -> Option<Stat> {
     let text = std::fs::read_to_string(format!("/proc/{tid}/stat")).ok()?;
     // A name may hold blanks and brackets; the last bracket ends it.
     let (head, tail) = text.rsplit_once(')')?;
     let comm = head.split_once('(')?.1.to_owned();
     let fields: Vec<&str> = tail.split_ascii_whitespace().collect();
-    if matches!(fields.first(), Some(&("Z" | "X"))) {
+    let state = *fields.first()?;
+    if matches!(state, "Z" | "X") {
         return None;
     }
-    let field = |number: usize| fields.get(number - 3)?.parse().ok();
-    Some(Stat { comm, flags: field(9)?, start: field(22)? })
+    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    let killed = !matches!(state, "T" | "t") && field(52)? != 0;
+    Some(Stat { comm, flags: field(9)?, start: field(22)?, killed })
 }
 
 #[cfg(test)]
@@ -211,5 +214,20 @@ mod tests {
         Live.set_affinity(this.id, &this.cpus).unwrap();
         let other = TaskId { start: this.id.start + 1, ..this.id };
         assert_eq!(Live.set_affinity(other, &this.cpus).unwrap_err().raw_os_error(), Some(libc::ESRCH));
+    }
+    #[test]
+    fn one_that_is_stopped_lives_and_one_that_is_killed_does_not() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let tid = child.id() as i32;
+        let id = TaskId { tid, start: stat(tid).unwrap().start };
+        assert!(lives(id) && !lives(TaskId { start: id.start + 1, ..id }));
+        let send = |signal| rustix::process::kill_process(Pid::from_raw(tid).unwrap(), signal).unwrap();
+        send(rustix::process::Signal::STOP);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(lives(id), "stopped");
+        // At once: it need not have run again.
+        send(rustix::process::Signal::KILL);
+        assert!(!lives(id), "killed");
+        child.wait().unwrap();
     }
 }
