@@ -140,21 +140,30 @@ fn states(setting: &Setting<'_>) -> Option<States> {
 
 /// What the kernel counts less for each sleep than the trace has from `cpu_idle` to `cpu_idle`, ns: it
 /// reads its clock between them (`cpuidle_enter_state`). In virtual time it is the same number of
-/// instructions for nearly every sleep, and so it is taken from the mean over all of them.
+/// instructions for nearly every sleep: now and then another CPU gets its turn between a trace point and
+/// that reading. So it is the median over all sleeps, each with the mean of its CPU and state, for
+/// which alone the kernel tells a time.
 fn trace_cost_ns(observed: &Observed, setting: &Setting<'_>) -> u64 {
-    let (mut sleeps, mut surplus) = (0u64, 0i64);
+    let mut costs: Vec<(i64, u64)> = Vec::new();
     for (cpu, place, before, after) in readings(setting, "time") {
         let own = || observed.sleeps.iter().filter(|sleep| sleep.cpu == cpu && sleep.state == place);
         let traced: Vec<u64> =
             own().filter(|one| surely(one, before, after)).map(Sleep::duration_ns).collect();
-        if own().filter(|one| possibly(one, before, after)).count() > traced.len() {
+        if traced.is_empty() || own().filter(|one| possibly(one, before, after)).count() > traced.len() {
             continue;
         }
         let kernel_ns = (after.value.saturating_sub(before.value) * 1000) as i64;
-        sleeps += traced.len() as u64;
-        surplus += traced.iter().sum::<u64>() as i64 - kernel_ns;
+        let sleeps = traced.len() as u64;
+        costs.push(((traced.iter().sum::<u64>() as i64 - kernel_ns) / sleeps as i64, sleeps));
     }
-    (surplus.max(0) as u64 + sleeps / 2).checked_div(sleeps).unwrap_or(0)
+    costs.sort_unstable();
+    let half = costs.iter().map(|(_, sleeps)| sleeps).sum::<u64>() / 2;
+    let mut passed = 0;
+    let median = costs.iter().find(|(_, sleeps)| {
+        passed += sleeps;
+        passed > half
+    });
+    median.map_or(0, |(cost_ns, _)| (*cost_ns).max(0) as u64)
 }
 
 /// Whether the kernel counted a sleep between two readings of a number.
