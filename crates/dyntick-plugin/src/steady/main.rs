@@ -12,6 +12,8 @@
 //! when all CPUs are idle and the main thread has to move time forward; or when something other than
 //! QEMU's own notifications is ready (a signal, a terminal), or QEMU is about to end.
 
+mod place;
+
 use std::ffi::{CStr, c_char, c_int, c_ulong, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::SeqCst};
@@ -126,7 +128,11 @@ pub unsafe extern "C" fn pthread_cond_wait(condition: Condition, mutex: *mut c_v
         AWAITED.store(condition, SeqCst);
         IDLE.store(true, SeqCst);
         write(real.idle, (&1u64 as *const u64).cast(), 8);
+        let is_to_gather = place::is_to_gather();
         let result = (real.wait)(condition, mutex);
+        if is_to_gather {
+            place::gather();
+        }
         IDLE.store(false, SeqCst);
         result
     }
@@ -190,9 +196,12 @@ fn wait_for_turn(polls: &[Poll]) {
         }
         // SAFETY: the vector's own structures; the event is eight bytes.
         unsafe {
-            (real.ppoll)(outside.as_mut_ptr(), outside.len() as c_ulong, &LOOK, std::ptr::null());
+            let ready = (real.ppoll)(outside.as_mut_ptr(), outside.len() as c_ulong, &LOOK, std::ptr::null());
             let mut events = 0u64;
             read(real.idle, (&mut events as *mut u64).cast(), 8);
+            if ready == 0 {
+                place::scatter();
+            }
         }
         if outside[1..].iter().any(|poll| poll.revents != 0) {
             return;
