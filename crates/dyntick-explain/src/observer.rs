@@ -6,7 +6,7 @@ use crate::facts::{Call, Facts, Newcomer, Send};
 use crate::log::Log;
 use crate::{Context, names};
 use dyntick_model::{Event, EventKind, Symbol};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What was observed: the interruptions in order of their begin, and what was remembered.
 pub(crate) struct Observed {
@@ -38,7 +38,8 @@ impl Observer {
     fn new(events: &[Event], context: &Context) -> Self {
         let starts_recorded = events.iter().any(is_tick_start);
         let new = |cpu| (cpu, Cpu::new(cpu, context.nohz_full.contains(cpu), starts_recorded));
-        let cpus = events.iter().map(|event| new(event.cpu)).collect();
+        let numbers: BTreeSet<u32> = events.iter().map(|event| event.cpu).collect();
+        let cpus = numbers.into_iter().map(new).collect();
         let log = Log::new(context);
         Self { log, cpus, home: HashMap::new() }
     }
