@@ -39,17 +39,22 @@ impl Recording {
     /// Decodes all of it.
     pub fn decode(&self) -> Result<Decoded, DecodeError> {
         let mut symbols = SymbolTable::new(&self.metadata.symbols);
-        self.decode_with(&mut symbols)
+        let mut events = Vec::new();
+        let mut decoded = self.walk(&mut symbols, &mut |event| events.push(event))?;
+        events.sort_by_key(|event| event.ts);
+        decoded.events = events;
+        Ok(decoded)
     }
 
     /// The function addresses that occur and have no name yet. Damage is left for [`Recording::decode`] to tell.
     pub fn unknown_addresses(&self) -> BTreeSet<u64> {
         let mut symbols = SymbolTable::new(&self.metadata.symbols);
-        let _ = self.decode_with(&mut symbols);
+        let _ = self.walk(&mut symbols, &mut |_| ());
         symbols.into_unknown()
     }
 
-    fn decode_with(&self, symbols: &mut SymbolTable) -> Result<Decoded, DecodeError> {
+    /// Hands over each event, CPU by CPU. Returns all but the events.
+    fn walk(&self, symbols: &mut SymbolTable, take: &mut dyn FnMut(Event)) -> Result<Decoded, DecodeError> {
         let readers = readers(&self.metadata.formats)?;
         let mut texts = Texts::default();
         let mut decoded = Decoded::default();
@@ -63,7 +68,7 @@ impl Recording {
                 counts[reader.index] += 1;
                 let Some(layout) = &reader.layout else { return };
                 match layout.read(record, symbols, &mut texts) {
-                    Some((pid, kind)) => decoded.events.push(Event { ts, cpu, pid, kind }),
+                    Some((pid, kind)) => take(Event { ts, cpu, pid, kind }),
                     None => decoded.undecoded += 1,
                 }
             };
@@ -75,7 +80,6 @@ impl Recording {
             let refused = self.metadata.stats.get(&cpu).map_or(0, |stats| stats.lost);
             decoded.lost.insert(cpu, refused.max(counted + uncounted_places));
         }
-        decoded.events.sort_by_key(|event| event.ts);
         Ok(decoded)
     }
 }
