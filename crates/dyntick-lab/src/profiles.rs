@@ -75,13 +75,17 @@ pub fn load(folder: &Path, asked: &Asked) -> Result<RunProfile, ProfileError> {
     let symbols = Symbols::parse(&String::from_utf8_lossy(&symbols));
     let cut = phases(&read(STREAM)?, &symbols)
         .map_err(|source| ProfileError::Stream { path: folder.join(STREAM), source })?;
-    let expected = 1 + usize::from(asked.case.script.is_some());
-    if cut.iter().any(|phase| phase.cut) || cut.len() < expected {
+    // A script that makes the window has no phase of its own.
+    let names: &[_] = match asked.case.script.as_ref().is_some_and(|script| !script.in_window) {
+        true => &["window", "script"],
+        false => &["window"],
+    };
+    if cut.iter().any(|phase| phase.cut) || cut.len() < names.len() {
         return Err(ProfileError::Cut(folder.join(STREAM)));
     }
     Ok(RunProfile {
         case: asked.case.id.clone(),
         measured_cpus: asked.case.measured_cpus.clone(),
-        phases: ["window", "script"].into_iter().zip(cut).collect(),
+        phases: names.iter().copied().zip(cut).collect(),
     })
 }

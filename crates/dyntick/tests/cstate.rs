@@ -77,8 +77,12 @@ struct Study {
 
 impl Study {
     fn new(cases: &str) -> Self {
+        Self::with(MACHINE, cases)
+    }
+
+    fn with(machine: &str, cases: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("own.toml"), MACHINE).unwrap();
+        std::fs::write(folder.path().join("own.toml"), machine).unwrap();
         let head = "title = 'test'\nquestion = 'test'\n[machine]\nprofile = './own.toml'\n\
                     [defaults]\nsettle = '300ms'\nevents = ['power:cpu_idle']\n";
         std::fs::write(folder.path().join("study.toml"), format!("{head}{cases}")).unwrap();
@@ -234,6 +238,47 @@ const NOTICED: u64 = 32;
 /// Whether a wait took its time, never less.
 fn lasted(ns: u64, wanted: u64) -> bool {
     (wanted..wanted + NOTICED).contains(&ns)
+}
+
+#[test]
+fn a_wake_up_during_entry_waits_for_its_end_and_the_exit() {
+    // Of 350 us 250 are for entering. No package, whose states have an exit of their own.
+    let (machine, _) = MACHINE.split_once("[[package-state]]").unwrap();
+    let machine =
+        machine.replace("target-residency = '800us'", "target-residency = '800us'\nentry = '250us'");
+    let study = Study::with(
+        &machine,
+        &format!(
+            "kernel = 'debian:6.12'
+read = ['/sys/kernel/debug/cstate_emulator/records/cpu1']
+[[case]]
+name = 'entering'
+write = {{ {} }}
+script = {{ cpu = 0, run = ['dyntick', 'guest-packets', 'poisson:500us', '-n', '400', '--from', '0', '--to', '1'], in-window = true }}
+",
+            only(C6)
+        ),
+    );
+    let guest = study.run("out").remove(0);
+    let events = guest.events();
+    let (during, after): (Vec<Record>, Vec<Record>) = guest
+        .sleeps(&events)
+        .into_iter()
+        .filter(|record| record.state == C6)
+        .partition(|one| one.during_entry);
+    assert!(during.len() > 10 && after.len() > 10, "{} and {}", during.len(), after.len());
+    for record in &during {
+        assert!(record.woken_ns < record.entered_ns + 250_000, "{record:?}");
+        assert!(lasted(record.ready_ns - record.entered_ns, 350_000), "{record:?}");
+    }
+    for record in &after {
+        assert!(record.woken_ns >= record.entered_ns + 250_000, "{record:?}");
+        assert!(lasted(record.ready_ns - record.woken_ns, 100_000), "{record:?}");
+    }
+    // The kernel, which knows nothing of it, slept as long. In virtual time some wait for their turn.
+    let late: Vec<u64> = during.iter().filter_map(|record| until_left(record, &events)).collect();
+    let hardly = late.iter().filter(|ns| **ns < 1_000).count();
+    assert!(hardly > 10 && late.len() == during.len(), "{late:?}");
 }
 
 /// Lines of `write` that leave CPU 1 this state only.

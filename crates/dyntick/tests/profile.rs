@@ -25,6 +25,9 @@ append = 'isolcpus=domain,1'
 [[case]]
 name = 'nohz-full'
 append = 'isolcpus=domain,1 nohz_full=1 rcu_nocbs=1'
+[[case]]
+name = 'in-window'
+script = { cpu = '1', run = ['dyntick', 'guest-probe', 'syscall', '-C', '1', '-n', '200'], in-window = true }
 ";
 
 fn run_of(folder: &Path, case: &str) -> PathBuf {
@@ -75,6 +78,13 @@ fn a_profile_is_exact_and_repeats_and_a_null_system_call_is_dearer_on_nohz_full(
     let sum: f64 = row["rows"].as_array().unwrap().iter().map(|row| row["more"].as_f64().unwrap()).sum();
     let difference = row["b"].as_f64().unwrap() - row["a"].as_f64().unwrap();
     assert!((sum - difference).abs() < 1e-6, "{sum} and {difference}");
+
+    // A script that makes the window has no phase of its own.
+    let phases = &profile(&[&run_of(folder.path(), "in-window")])["phases"];
+    assert_eq!(phases.as_array().unwrap().len(), 1, "{phases}");
+    let kinds = phases[0]["kinds"].as_array().unwrap();
+    let calls = kinds.iter().find(|one| one["kind"] == "__x64_sys_getppid").unwrap();
+    assert!(calls["summary"]["count"].as_u64().unwrap() >= 200, "{calls}");
 
     let verify = dyntick().args(["lab", "verify"]).arg(&full).output().unwrap();
     assert!(verify.status.success(), "{}", String::from_utf8_lossy(&verify.stdout));

@@ -47,6 +47,12 @@ fn an_isolated_cpu_is_quiet() {
 }
 
 #[test]
+fn an_isolated_cpu_is_quiet_on_preempt_rt() {
+    let output = in_guest("debian:6.12-rt", "nohz_full=3", "quiet::only_with_isolate", "");
+    assert!(output.status.success(), "{}", text(&output));
+}
+
+#[test]
 fn what_others_change_meanwhile_stays() {
     let output = in_guest("debian:6.12", "", "quiet::the_machine_changes_underneath", "");
     assert!(output.status.success(), "{}", text(&output));
