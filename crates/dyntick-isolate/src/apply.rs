@@ -83,6 +83,8 @@ impl<S: System> Applier<'_, S> {
                 Change::Partition { .. } => self.applied.no_partition = Some(reason),
                 // A thread that has ended needs no affinity.
                 Change::Affinity { .. } if reason == GONE => {}
+                // An interrupt that cannot move and goes to another CPU (`via` is for those that do not).
+                Change::Setting { via: None, .. } if reason == UNMOVABLE => {}
                 _ => self.applied.refused.push((step.clone(), reason)),
             },
         }
@@ -118,6 +120,7 @@ fn fair_server_of(path: &Path) -> Option<u32> {
 }
 
 const GONE: &str = "it has ended";
+const UNMOVABLE: &str = "the kernel keeps it where it is: a managed interrupt, or one that cannot move";
 
 fn make(system: &mut impl System, change: &Change) -> Result<(), String> {
     match change {
@@ -170,9 +173,7 @@ fn refusal(path: &Path, error: &io::Error) -> String {
     let of_interrupt = path.starts_with("/proc/irq");
     match error.raw_os_error() {
         // Kernels before 6.12 say EIO (`kernel/irq/proc.c: write_irq_affinity`).
-        Some(libc::EIO | libc::EPERM) if of_interrupt => {
-            "the kernel keeps it where it is: a managed interrupt, or one that cannot move".to_owned()
-        }
+        Some(libc::EIO | libc::EPERM) if of_interrupt => UNMOVABLE.to_owned(),
         _ => error.to_string(),
     }
 }
