@@ -160,7 +160,10 @@ read = ['/sys/kernel/debug/cstate_emulator/records/cpu1', '/sys/kernel/debug/cst
 [[case]]
 name = 'wakes'
 write = { '/proc/irq/4/smp_affinity' = '2' }
-task = [{ cpu = 0, run = ['busybox', 'sh', '-c', 'while usleep 3100; do echo -n . > /dev/ttyS0; done'] }]
+task = [
+    { cpu = 0, run = ['busybox', 'sh', '-c', 'while usleep 3100; do echo -n . > /dev/ttyS0; done'] },
+    { cpu = 1, run = ['busybox', 'sh', '-c', 'while usleep 4700; do :; done'] },
+]
 script = { cpu = 0, run = ['dyntick', 'guest-packets', 'poisson:500us', '-n', '400', '--from', '0', '--to', '1'], in-window = true }
 ";
 
@@ -218,7 +221,7 @@ fn a_wake_up_takes_the_exit_latency_whatever_woke_the_cpu() {
             for state in [C1, C6] {
                 let (ns, count) = least[&(state, kind)];
                 assert!(ns.abs_diff(reference) <= 8, "{kernel}: {kind} {state}: {ns} and {reference}");
-                assert!(count >= 2, "{kernel}: {kind} {state}: {count} of {ns}");
+                assert!(count >= 4, "{kernel}: {kind} {state}: {count} of {ns}");
             }
         }
         // The emulator's own way, which a state without latency cannot be shorter than.
