@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From fragments to a kernel's configuration, and whether it became what they say.
 
-use super::fragment::{self, FragmentError, Options, Wanted};
+use super::fragment::{self, FragmentError, Need, Options, Wanted};
 use super::kconfig::{self, Definition};
 use super::program::{Builder, run};
 use super::recipe::{Part, Parts};
@@ -68,13 +68,15 @@ fn different<'a>(wanted: &'a Options, config: &KernelConfig) -> Vec<(&'a str, &'
 }
 
 /// Each of these options with what it became and what it depends on, leaving out those that the
-/// source need not know.
+/// source need not know or take.
 fn explain(different: &[(&str, &Wanted)], config: &KernelConfig, definitions: &[Definition]) -> Vec<String> {
     let mut told = Vec::new();
     for (option, wanted) in different {
         let here: Vec<&Definition> = definitions.iter().filter(|d| d.option == *option).collect();
-        if here.is_empty() && wanted.where_known {
-            continue;
+        match wanted.need {
+            Need::WherePossible => continue,
+            Need::WhereKnown if here.is_empty() => continue,
+            _ => {}
         }
         let became = config.get(option).unwrap_or("n (not set)");
         told.push(format!("  {}: CONFIG_{option}={} became {became}", wanted.place, wanted.value));
@@ -152,5 +154,6 @@ mod tests {
         );
         assert_eq!(told("# dyntick: where known\nCONFIG_NEW=y\n", ""), [] as [String; 0]);
         assert_eq!(told("# dyntick: where known\nCONFIG_PREEMPT_RT=y\n", "").len(), 2, "it is known");
+        assert_eq!(told("# dyntick: where possible\nCONFIG_PREEMPT_RT=y\n", ""), [] as [String; 0]);
     }
 }

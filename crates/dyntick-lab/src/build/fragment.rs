@@ -3,8 +3,20 @@
 
 use std::collections::BTreeMap;
 
-/// The options that follow, up to an empty line, are wanted of those sources that know them.
-const WHERE_KNOWN: &str = "# dyntick: where known";
+/// What a source must do about an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Take it.
+    Always,
+    /// Take it if it has such an option.
+    WhereKnown,
+    /// Take it if the option's conditions hold.
+    WherePossible,
+}
+
+/// Lines that say so of the options that follow, up to an empty line.
+const NEEDS: [(&str, Need); 2] =
+    [("# dyntick: where known", Need::WhereKnown), ("# dyntick: where possible", Need::WherePossible)];
 
 /// A value that an option shall have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,8 +25,8 @@ pub struct Wanted {
     pub value: String,
     /// File and line.
     pub place: String,
-    /// Whether a source without this option will do.
-    pub where_known: bool,
+    /// Of which sources it is wanted.
+    pub need: Need,
 }
 
 /// Options by name, without `CONFIG_`.
@@ -33,13 +45,17 @@ pub struct FragmentError {
 /// Reads a fragment; `file` names it in messages. Where an option stands twice, the last counts.
 pub fn parse(file: &str, text: &str) -> Result<Options, FragmentError> {
     let mut options = Options::new();
-    let mut where_known = false;
+    let mut need = Need::Always;
     for (number, line) in text.lines().map(str::trim).enumerate() {
         let place = format!("{file}:{}", number + 1);
-        where_known = line == WHERE_KNOWN || (where_known && !line.is_empty());
+        need = match NEEDS.iter().find(|(marker, _)| *marker == line) {
+            Some((_, marked)) => *marked,
+            None if line.is_empty() => Need::Always,
+            None => need,
+        };
         match setting(line) {
             Some((option, value)) => {
-                options.insert(option.to_owned(), Wanted { value: value.to_owned(), place, where_known });
+                options.insert(option.to_owned(), Wanted { value: value.to_owned(), place, need });
             }
             None if line.is_empty() || line.starts_with('#') => {}
             None => return Err(FragmentError { place, line: line.to_owned() }),
@@ -97,10 +113,14 @@ mod tests {
 
     #[test]
     fn options_that_only_some_sources_have() {
-        let text = "CONFIG_A=y\n# dyntick: where known\nCONFIG_B=y\nCONFIG_C=m\n\nCONFIG_D=y\n";
+        let text = "CONFIG_A=y\n# dyntick: where known\nCONFIG_B=y\nCONFIG_C=m\n\nCONFIG_D=y\n\
+            # dyntick: where possible\nCONFIG_E=y\n";
         let options = parse("f", text).unwrap();
-        let known: Vec<bool> = options.values().map(|wanted| wanted.where_known).collect();
-        assert_eq!(known, [false, true, true, false]);
+        let needs: Vec<Need> = options.values().map(|wanted| wanted.need).collect();
+        assert_eq!(
+            needs,
+            [Need::Always, Need::WhereKnown, Need::WhereKnown, Need::Always, Need::WherePossible]
+        );
     }
 
     #[test]
@@ -116,7 +136,7 @@ mod tests {
         fn what_is_rendered_is_read_again(
             options in prop::collection::btree_map("[A-Z][A-Z0-9_]{0,9}", "[ynm0-9]|\"[a-z ]{0,5}\"", 0..20)
         ) {
-            let wanted = |value: &String| Wanted { value: value.clone(), place: String::new(), where_known: false };
+            let wanted = |value: &String| Wanted { value: value.clone(), place: String::new(), need: Need::Always };
             let options: Options = options.iter().map(|(name, value)| (name.clone(), wanted(value))).collect();
             let read = parse("f", &render(&options)).unwrap();
             let plain = |options: &Options| -> Vec<(String, String)> {
