@@ -35,6 +35,8 @@ fn text(kind: &EventKind) -> String {
         SchedSwitch { prev, prev_comm, prev_state, next, next_comm } => {
             format!("sched_switch {prev_comm} [{prev}] state={prev_state:#x} -> {next_comm} [{next}]")
         }
+        SchedFork { parent, child } => format!("sched_process_fork pid={parent} child={child}"),
+        TaskRename { pid, comm } => format!("task_rename pid={pid} {comm}"),
         SchedWakeup { pid, comm, target } => format!("sched_wakeup {comm} [{pid}] cpu={target}"),
         IpiSend { target, callsite, callback } => format!("ipi_send_cpu {target} {callsite} {callback}"),
         IpiSendMask { targets, callsite, callback } => {

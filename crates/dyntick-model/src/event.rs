@@ -89,7 +89,10 @@ pub enum Softirq {
 }
 
 impl Softirq {
-    const ALL: [Softirq; 10] = [
+    /// How many there are (`NR_SOFTIRQS`).
+    pub const COUNT: usize = 10;
+
+    const ALL: [Softirq; Self::COUNT] = [
         Softirq::Hi,
         Softirq::Timer,
         Softirq::NetTx,
@@ -109,7 +112,7 @@ impl Softirq {
 
     /// The kernel's name, as in `/proc/softirqs`.
     pub fn kernel_name(self) -> &'static str {
-        const NAMES: [&str; 10] =
+        const NAMES: [&str; Softirq::COUNT] =
             ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
         NAMES[self as usize]
     }
@@ -157,6 +160,10 @@ pub enum EventKind {
     WorkEnd { work: u64 },
     /// `sched:sched_switch`; `prev_state` 0 means that `prev` still wanted to run
     SchedSwitch { prev: i32, prev_comm: Symbol, prev_state: u64, next: i32, next_comm: Symbol },
+    /// `sched:sched_process_fork`: `parent` started the thread `child`
+    SchedFork { parent: i32, child: i32 },
+    /// `task:task_rename`: a task has another name, as after it executed another program
+    TaskRename { pid: i32, comm: Symbol },
     /// `sched:sched_wakeup` and `sched_wakeup_new`
     SchedWakeup { pid: i32, comm: Symbol, target: u32 },
     /// `sched:sched_waking`: somebody begins to wake a task

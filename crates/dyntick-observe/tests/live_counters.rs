@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The counters on the machine at hand, against the kernel's own.
+//! What is counted on the machine at hand, by eBPF and by trace events, against the kernel's own counts.
 
 use dyntick_model::CpuList;
 use dyntick_observe::interrupts::Interrupts;
-use dyntick_observe::live::{Counters, Key, Kind, LiveError, Snapshot, VectorKey, Wanted};
+use dyntick_observe::live::{Choice, Key, Kind, LiveError, Snapshot, Source, VectorKey, Wanted};
 use std::time::Duration;
 
 fn interrupts() -> Interrupts {
@@ -15,16 +15,23 @@ fn online() -> CpuList {
 }
 
 /// None where this machine does not let us, which is said.
-fn counters(kinds: &[Kind]) -> Option<Counters> {
-    match Counters::start(&Wanted { cpus: online(), kinds: kinds.iter().copied().collect() }) {
-        Ok(counters) => Some(counters),
-        Err(error @ (LiveError::NotPermitted | LiveError::NoBtf(_))) => {
+fn source(choice: Choice, kinds: &[Kind]) -> Option<Source> {
+    let error =
+        match Source::start(&Wanted { cpus: online(), kinds: kinds.iter().copied().collect() }, choice) {
+            Ok(source) => return Some(source),
+            Err(error) => error,
+        };
+    match error.bpf.as_ref().or(error.tracefs.as_ref()) {
+        Some(LiveError::NotPermitted | LiveError::NoBtf(_) | LiveError::Session(_)) => {
             eprintln!("skipped: {error}");
             None
         }
-        Err(error) => panic!("{error}"),
+        _ => panic!("{error}"),
     }
 }
+
+/// Both ways to count.
+const BOTH: [Choice; 2] = [Choice::Bpf, Choice::Tracefs];
 
 fn count(snapshot: &Snapshot, cpu: u32, wanted: impl Fn(&Key) -> bool) -> u64 {
     snapshot.cpus[&cpu].iter().filter(|(key, _)| wanted(key)).map(|(_, count)| count.count).sum()
@@ -37,13 +44,21 @@ fn is_vector(key: &Key, wanted: VectorKey) -> bool {
 /// The kernel's counts over a window within and over one around that of the counters are their bounds.
 #[test]
 fn as_many_as_the_kernel_counts() {
-    let Some(mut counters) = counters(&[Kind::Timers, Kind::Ipis]) else { return };
+    for choice in BOTH {
+        eprintln!("by {choice:?}");
+        if let Some(source) = source(choice, &[Kind::Timers, Kind::Ipis]) {
+            as_many_as_the_kernel_counts_by(source);
+        }
+    }
+}
+
+fn as_many_as_the_kernel_counts_by(mut source: Source) {
     let outer = interrupts();
-    let begin = counters.read();
+    let begin = source.read().unwrap();
     let inner = interrupts();
     std::thread::sleep(Duration::from_millis(400));
     let inner = interrupts().since(&inner);
-    let counted = counters.read().since(&begin);
+    let counted = source.read().unwrap().since(&begin);
     let outer = interrupts().since(&outer);
 
     let bound = |rows: &[(String, u32, u64)], row: &str, cpu: u32| {
@@ -58,7 +73,11 @@ fn as_many_as_the_kernel_counts() {
         ] {
             let count = count(&counted, cpu, |key| vectors.iter().any(|vector| is_vector(key, *vector)));
             let (least, most) = (bound(&inner, row, cpu), bound(&outer, row, cpu));
-            assert!((least..=most).contains(&count), "{row} of CPU {cpu}: {least} to {most}, not {count}");
+            assert!(
+                (least..=most).contains(&count),
+                "{row} of CPU {cpu}: {least} to {most}, not {count}; lost {:?}",
+                counted.lost
+            );
         }
     }
     assert_eq!(counted.lost, Default::default());
@@ -66,8 +85,16 @@ fn as_many_as_the_kernel_counts() {
 
 #[test]
 fn a_task_with_its_turns_and_its_sleep() {
-    let Some(mut counters) = counters(&[Kind::Timers, Kind::Tasks]) else { return };
-    let begin = counters.read();
+    for choice in BOTH {
+        eprintln!("by {choice:?}");
+        if let Some(source) = source(choice, &[Kind::Timers, Kind::Tasks]) {
+            a_task_with_its_turns_and_its_sleep_by(source);
+        }
+    }
+}
+
+fn a_task_with_its_turns_and_its_sleep_by(mut source: Source) {
+    let begin = source.read().unwrap();
     let own = std::thread::spawn(|| {
         for _ in 0..50 {
             std::thread::sleep(Duration::from_millis(2));
@@ -75,7 +102,7 @@ fn a_task_with_its_turns_and_its_sleep() {
         rustix::thread::gettid().as_raw_nonzero().get() as u32
     });
     let pid = own.join().unwrap();
-    let counted = counters.read().since(&begin);
+    let counted = source.read().unwrap().since(&begin);
     let turns: u64 = online()
         .iter()
         .map(|cpu| count(&counted, cpu, |key| matches!(key, Key::Task { pid: of, .. } if *of == pid)))
@@ -96,26 +123,42 @@ fn a_task_with_its_turns_and_its_sleep() {
 
 #[test]
 fn nothing_else_than_what_was_wanted() {
-    let Some(mut counters) = counters(&[Kind::Softirqs]) else { return };
-    let begin = counters.read();
+    for choice in BOTH {
+        eprintln!("by {choice:?}");
+        if let Some(source) = source(choice, &[Kind::Softirqs]) {
+            nothing_else_than_what_was_wanted_by(source);
+        }
+    }
+}
+
+fn nothing_else_than_what_was_wanted_by(mut source: Source) {
+    let begin = source.read().unwrap();
     std::thread::sleep(Duration::from_millis(200));
-    let counted = counters.read().since(&begin);
+    let counted = source.read().unwrap().since(&begin);
     let keys = counted.cpus.values().flatten().map(|(key, _)| key);
     assert!(keys.into_iter().all(|key| matches!(key, Key::Softirq { .. })), "{counted:?}");
 }
 
 #[test]
 fn who_started_whom() {
-    let Some(mut counters) = counters(&[Kind::Tasks]) else { return };
+    for choice in BOTH {
+        eprintln!("by {choice:?}");
+        if let Some(source) = source(choice, &[Kind::Tasks]) {
+            who_started_whom_by(source);
+        }
+    }
+}
+
+fn who_started_whom_by(mut source: Source) {
     let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
-    counters.follow(own).unwrap();
+    source.follow(own).unwrap();
     let shell = std::process::Command::new("sh").args(["-c", "(echo $$; sh -c 'echo $$')"]).output().unwrap();
-    counters.unfollow(own).unwrap();
+    source.unfollow(own).unwrap();
     let stranger = std::process::Command::new("sh").args(["-c", "echo $$"]).output().unwrap();
     let pids = |output: &[u8]| -> Vec<u32> {
         String::from_utf8_lossy(output).lines().map(|line| line.parse().unwrap()).collect()
     };
-    let (followed, no_room) = counters.followed().unwrap();
+    let (followed, no_room) = source.followed().unwrap();
     assert!(pids(&shell.stdout).iter().all(|pid| followed.contains(pid)), "{shell:?} {followed:?}");
     assert!(!pids(&stranger.stdout).iter().any(|pid| followed.contains(pid)) && no_room == 0);
 }

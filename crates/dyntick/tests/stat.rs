@@ -95,7 +95,7 @@ fn no_event_is_lost() {
         assert!(here >= EACH, "{here} page faults of {EACH} were counted on a CPU");
         faults += here;
     }
-    assert_eq!(json["lost"], serde_json::json!({ "recursion": 0, "unnamed": 0 }));
+    assert_eq!(json["lost"], none_lost());
     let seconds = json["measured_ns"].as_f64().unwrap() / 1e9;
     eprintln!("{faults} events, {:.0} a second, none lost", faults as f64 / seconds);
 }
@@ -113,7 +113,12 @@ fn without_privileges_it_tells_what_it_can() {
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["counted"], false);
     let missing = json["missing"].as_array().unwrap();
-    assert!(missing.iter().any(|lack| lack["needs"] == "root, or CAP_BPF and CAP_PERFMON"), "{missing:?}");
+    assert!(
+        missing.iter().any(|lack| lack["needs"]
+            .as_str()
+            .is_some_and(|needs| needs.starts_with("root, or CAP_BPF and CAP_PERFMON"))),
+        "{missing:?}"
+    );
     let interrupts = json["cpus"][0]["machine"]["interrupts"].as_object().unwrap();
     assert!(interrupts.values().any(|count| count.as_u64() > Some(0)), "{json:#}");
 }
@@ -151,7 +156,7 @@ fn counts_are_the_kernels(kernel: &str) {
     assert!((40..=50).contains(&count(cpu, "hrtimer timerfd_tmrproc")), "{cpu:#}");
     assert!(count(cpu, "function calls from other CPUs (CAL)") >= 50);
     assert!(count(cpu, "page faults of user code") >= 50);
-    assert_eq!(json["lost"], serde_json::json!({ "recursion": 0, "unnamed": 0 }));
+    assert_eq!(json["lost"], none_lost());
 }
 
 #[test]

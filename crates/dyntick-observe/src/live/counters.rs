@@ -5,6 +5,7 @@ use super::keys::Key;
 use super::names::{Names, tick_function};
 use super::{Count, Kind, Lost, Snapshot};
 use crate::thread::now_ns;
+use crate::trace::{FormatError, RingError, SessionError};
 use aya::maps::{HashMap, Map, MapData};
 use aya::programs::{Program, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfError, EbpfLoader};
@@ -54,6 +55,23 @@ pub enum LiveError {
     /// The kernel or its configuration has no eBPF, or does not take these programs.
     #[error("the kernel does not take the eBPF programs: {0}")]
     Refused(String),
+    /// The trace.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The layout of an event.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// A damaged page of the trace.
+    #[error("CPU {cpu}: {source}")]
+    Page {
+        /// Whose buffer.
+        cpu: u32,
+        /// What is wrong.
+        source: RingError,
+    },
+    /// No thread to empty the buffers.
+    #[error("cannot start a thread: {0}")]
+    Thread(std::io::Error),
     /// Nothing was asked for.
     #[error("no CPU was named to be counted on")]
     NoCpu,
@@ -152,7 +170,7 @@ impl Counters {
     pub fn read(&mut self) -> Snapshot {
         let ns = now_ns();
         let used: Vec<(u32, usize, Slot)> = self.used_slots().collect();
-        let lost = Lost { recursion: self.recursion_misses(), unnamed: 0 };
+        let lost = Lost { recursion: self.recursion_misses(), ..Lost::default() };
         self.names.learn(used.iter().map(|(_, _, slot)| slot.key));
         let mut cpus: BTreeMap<u32, BTreeMap<Key, Count>> =
             self.cpus.iter().map(|cpu| (*cpu, BTreeMap::new())).collect();
@@ -167,12 +185,7 @@ impl Counters {
             // Different addresses may have one name, as the copies of an inlined function.
             cpus.entry(cpu).or_default().entry(key).or_default().add(&count);
         }
-        let unnamed = |counts: &BTreeMap<Key, Count>| -> u64 {
-            let unnamed = counts.iter().filter(|(key, _)| matches!(key, Key::Unnamed { .. }));
-            unnamed.map(|(_, count)| count.count).sum()
-        };
-        let unnamed = cpus.values().map(unnamed).sum();
-        Snapshot { ns, cpus, lost: Lost { unnamed, ..lost } }
+        Snapshot::new(ns, cpus, lost)
     }
 
     /// Every slot of every row.

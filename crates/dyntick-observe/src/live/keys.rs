@@ -4,7 +4,7 @@
 use super::names::Names;
 use dyntick_bpf::Slot;
 use dyntick_bpf::layout::{FIXED, SOFTIRQ, SOFTIRQS, UNNAMED, family, fixed, vector};
-use dyntick_model::{Softirq, Symbol, TickDependency};
+use dyntick_model::{Softirq, Symbol, TickDependency, Vector};
 use serde::Serialize;
 
 /// What is counted in one place. Keys overlap as the kernel's own work does: an hrtimer expires
@@ -115,6 +115,26 @@ pub enum VectorKey {
     Spurious,
 }
 
+impl VectorKey {
+    /// Of a trace event; none for a vector that is not counted.
+    pub(super) fn of(vector: Vector) -> Option<Self> {
+        Some(match vector {
+            Vector::LocalTimer => VectorKey::LocalTimer,
+            Vector::Reschedule => VectorKey::Reschedule,
+            Vector::CallFunction => VectorKey::CallFunction,
+            Vector::CallFunctionSingle => VectorKey::CallFunctionSingle,
+            Vector::IrqWork => VectorKey::IrqWork,
+            Vector::Platform => VectorKey::PlatformIpi,
+            Vector::Thermal => VectorKey::Thermal,
+            Vector::Threshold => VectorKey::Threshold,
+            Vector::DeferredError => VectorKey::DeferredError,
+            Vector::ApicError => VectorKey::Error,
+            Vector::Spurious => VectorKey::Spurious,
+            Vector::Other => return None,
+        })
+    }
+}
+
 /// The families in the order of their numbers, from 1.
 const FAMILIES: [&str; 9] =
     ["hrtimer", "timer", "called", "work", "device", "kernel-thread", "task", "nmi", "tick-kept"];
@@ -128,6 +148,49 @@ impl Key {
             self,
             Vector { .. } | Device { .. } | Softirq { .. } | KernelThread { .. } | Task { .. } | Nmi { .. }
         )
+    }
+
+    /// The kernel function that this is counted by, where it is by one.
+    pub(super) fn function(&self) -> Option<&Symbol> {
+        use Key::*;
+        match self {
+            Hrtimer { function } | Timer { function } | Called { function } | Work { function } => {
+                Some(function)
+            }
+            Nmi { function } => Some(function),
+            _ => None,
+        }
+    }
+
+    /// The same with another name of that function.
+    pub(super) fn with_function(mut self, name: impl FnOnce(&Symbol) -> Symbol) -> Self {
+        use Key::*;
+        match &mut self {
+            Hrtimer { function } | Timer { function } | Called { function } | Work { function } => {
+                *function = name(function);
+            }
+            Nmi { function } => *function = name(function),
+            _ => {}
+        }
+        self
+    }
+
+    /// The family of a key that has a member's name; none for one that has its place in any table.
+    pub(super) fn family(&self) -> Option<&'static str> {
+        use Key::*;
+        let number = match self {
+            Hrtimer { .. } => family::HRTIMER,
+            Timer { .. } => family::TIMER,
+            Called { .. } => family::CALLED,
+            Work { .. } => family::WORK,
+            Device { .. } => family::DEVICE,
+            KernelThread { .. } => family::KERNEL_THREAD,
+            Task { .. } => family::TASK,
+            Nmi { .. } => family::NMI,
+            TickKept { .. } => family::TICK_KEPT,
+            _ => return None,
+        };
+        FAMILIES.get(number as usize - 1).copied()
     }
 
     /// What the slot at this place counts; none for a place that means nothing to this version.
@@ -223,6 +286,7 @@ mod tests {
             let key = found(&slot(u64::from(number) << 56 | 1, b"name"), &names).unwrap();
             let json = serde_json::to_value(&key).unwrap();
             assert_eq!(json["what"], FAMILIES[number as usize - 1]);
+            assert_eq!(key.family(), Some(FAMILIES[number as usize - 1]));
         }
         assert_eq!(found(&slot(0xff << 56, b""), &names), None);
     }

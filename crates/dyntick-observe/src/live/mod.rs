@@ -2,17 +2,22 @@
 //! What interrupts the CPUs of this machine, counted in the kernel while it happens.
 //!
 //! [`Counters`] loads eBPF programs (crate `dyntick-bpf`) that count by cause, with durations, and
-//! whose counts are read without a system call. [`Meters`] reads what the machine counts by itself; it needs
+//! whose counts are read without a system call. [`Traced`] makes the same counts of trace events, where eBPF
+//! cannot be used; [`Source`] is the one or the other. [`Meters`] reads what the machine counts by itself; it needs
 //! no privileges.
 
 mod counters;
 mod energy;
 mod keys;
 mod kinds;
+mod lineage;
 mod meters;
 mod names;
 mod place;
 mod snapshot;
+mod source;
+mod tally;
+mod traced;
 
 pub use counters::{Counters, LiveError, Wanted};
 pub use energy::{Energy, Power};
@@ -21,3 +26,5 @@ pub use kinds::Kind;
 pub use meters::{CpuMeters, CpuTimes, IdleState, Meters, Missing};
 pub use place::{Place, keep_off};
 pub use snapshot::{Count, Lost, Snapshot, bucket_end_ns};
+pub use source::{Choice, Source, Unavailable};
+pub use traced::Traced;

@@ -21,8 +21,12 @@ impl Names {
     /// Looks up what these keys count by and is not known yet. The file has some 200 000 lines, so it
     /// is read only where there is something new.
     pub fn learn(&mut self, keys: impl Iterator<Item = u64>) {
+        self.learn_addresses(keys.filter_map(address));
+    }
+
+    fn learn_addresses(&mut self, addresses: impl Iterator<Item = u64>) {
         let new: BTreeSet<u64> =
-            keys.filter_map(address).filter(|address| !self.0.contains_key(&(address & MEMBER))).collect();
+            addresses.filter(|address| !self.0.contains_key(&(address & MEMBER))).collect();
         if new.is_empty() {
             return;
         }
@@ -34,10 +38,25 @@ impl Names {
         }
     }
 
+    /// The same for functions that are called by their address, as trace events are decoded without names.
+    pub fn learn_symbols<'a>(&mut self, functions: impl Iterator<Item = &'a Symbol>) {
+        let addresses: BTreeSet<u64> = functions.filter_map(number).collect();
+        self.learn_addresses(addresses.into_iter());
+    }
+
+    /// The name of a function that is called by its address.
+    pub fn of_symbol(&self, function: &Symbol) -> Symbol {
+        number(function).map_or_else(|| function.clone(), |address| self.of(address & MEMBER))
+    }
+
     /// The name at an address without its highest byte.
     pub fn of(&self, address: u64) -> Symbol {
         self.0.get(&address).cloned().unwrap_or_else(|| format!("{:#x}", address | !MEMBER).into())
     }
+}
+
+fn number(function: &Symbol) -> Option<u64> {
+    u64::from_str_radix(function.strip_prefix("0x")?, 16).ok()
 }
 
 /// Where the function of the tick's timer is, if the kernel tells.

@@ -37,8 +37,52 @@ pub struct Lost {
     /// Events that came while their own program ran on the same CPU, which the kernel then skips
     /// (`recursion_misses` of `struct bpf_prog_info`).
     pub recursion: u64,
+    /// Trace events that a full buffer did not keep until they were read (`overrun`, `commit overrun` and
+    /// `dropped events` of `per_cpu/cpuN/stats` in tracefs).
+    pub overrun: u64,
+    /// Trace events whose record is not understood.
+    pub undecoded: u64,
     /// Counted, but without their name: the table of the CPU was full ([`Key::Unnamed`]).
     pub unnamed: u64,
+}
+
+impl Lost {
+    /// Events that were not counted at all.
+    pub fn events(&self) -> u64 {
+        self.recursion + self.overrun + self.undecoded
+    }
+
+    /// All members with their names, also of those that were counted without their name.
+    pub fn by_reason(&self) -> [(&'static str, u64); 4] {
+        [
+            ("recursion", self.recursion),
+            ("overrun", self.overrun),
+            ("undecoded", self.undecoded),
+            ("unnamed", self.unnamed),
+        ]
+    }
+
+    fn since(&self, earlier: &Lost) -> Lost {
+        Lost {
+            recursion: self.recursion.saturating_sub(earlier.recursion),
+            overrun: self.overrun.saturating_sub(earlier.overrun),
+            undecoded: self.undecoded.saturating_sub(earlier.undecoded),
+            unnamed: self.unnamed.saturating_sub(earlier.unnamed),
+        }
+    }
+
+    fn add(&mut self, other: &Lost) {
+        self.recursion += other.recursion;
+        self.overrun += other.overrun;
+        self.undecoded += other.undecoded;
+        self.unnamed += other.unnamed;
+    }
+}
+
+/// The bucket of a duration.
+fn bucket_of(ns: u64) -> usize {
+    let bits = (ns >> FIRST_BUCKET_BITS).checked_ilog2().map_or(0, |bits| bits as usize + 1);
+    bits.min(BUCKETS - 1)
 }
 
 /// The duration, ns, below which all in a bucket are. The last bucket has no end.
@@ -47,6 +91,14 @@ pub fn bucket_end_ns(bucket: usize) -> Option<u64> {
 }
 
 impl Snapshot {
+    /// These counts, and of what was lost all but the unnamed, which are among the counts.
+    pub(super) fn new(ns: u64, cpus: BTreeMap<u32, BTreeMap<Key, Count>>, lost: Lost) -> Self {
+        let all = cpus.values().flatten();
+        let unnamed = all.filter(|(key, _)| matches!(key, Key::Unnamed { .. })).map(|(_, count)| count.count);
+        let lost = Lost { unnamed: unnamed.sum(), ..lost };
+        Self { ns, cpus, lost }
+    }
+
     /// What came after `earlier`, which must be of the same counters. What did not happen is left out.
     pub fn since(&self, earlier: &Snapshot) -> Snapshot {
         let none = BTreeMap::new();
@@ -58,10 +110,7 @@ impl Snapshot {
         Snapshot {
             ns: self.ns.saturating_sub(earlier.ns),
             cpus: self.cpus.iter().map(cpu).collect(),
-            lost: Lost {
-                recursion: self.lost.recursion.saturating_sub(earlier.lost.recursion),
-                unnamed: self.lost.unnamed.saturating_sub(earlier.lost.unnamed),
-            },
+            lost: self.lost.since(&earlier.lost),
         }
     }
 }
@@ -76,8 +125,7 @@ impl Snapshot {
                 sum.entry(key.clone()).or_default().add(count);
             }
         }
-        self.lost.recursion += other.lost.recursion;
-        self.lost.unnamed += other.lost.unnamed;
+        self.lost.add(&other.lost);
     }
 }
 
@@ -96,6 +144,13 @@ impl Count {
                 .filter(|longest| earlier.longest_ns.is_none_or(|then| *longest > then)),
             histogram,
         }
+    }
+
+    /// Adds a duration.
+    pub(super) fn took(&mut self, ns: u64) {
+        self.ns += ns;
+        self.longest_ns = self.longest_ns.max(Some(ns).filter(|ns| *ns > 0));
+        self.histogram[bucket_of(ns)] += 1;
     }
 
     /// Adds what another counted.
@@ -163,5 +218,20 @@ mod tests {
         assert_eq!(bucket_end_ns(0), Some(128));
         assert_eq!(bucket_end_ns(3), Some(1024));
         assert_eq!(bucket_end_ns(BUCKETS - 1), None);
+        for bucket in 0..BUCKETS - 1 {
+            let end = bucket_end_ns(bucket).unwrap();
+            assert_eq!((bucket_of(end - 1), bucket_of(end)), (bucket, bucket + 1));
+        }
+        assert_eq!((bucket_of(0), bucket_of(u64::MAX)), (0, BUCKETS - 1));
+    }
+
+    #[test]
+    fn what_was_lost_is_counted_by_its_reason() {
+        let lost =
+            |times| Lost { recursion: times, overrun: 2 * times, undecoded: 3 * times, unnamed: times };
+        let mut sum = lost(5).since(&lost(3));
+        assert_eq!((sum, sum.events()), (lost(2), 12));
+        sum.add(&lost(1));
+        assert_eq!(sum, lost(3));
     }
 }

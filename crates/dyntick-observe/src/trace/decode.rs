@@ -38,9 +38,8 @@ pub enum DecodeError {
 impl Recording {
     /// Decodes all of it.
     pub fn decode(&self) -> Result<Decoded, DecodeError> {
-        let mut symbols = SymbolTable::new(&self.metadata.symbols);
         let mut events = Vec::new();
-        let mut decoded = self.walk(&mut symbols, &mut |event| events.push(event))?;
+        let mut decoded = self.walk(&mut self.decoder()?, &mut |event| events.push(event))?;
         events.sort_by_key(|event| event.ts);
         decoded.events = events;
         Ok(decoded)
@@ -48,39 +47,79 @@ impl Recording {
 
     /// The function addresses that occur and have no name yet. Damage is left for [`Recording::decode`] to tell.
     pub fn unknown_addresses(&self) -> BTreeSet<u64> {
-        let mut symbols = SymbolTable::new(&self.metadata.symbols);
-        let _ = self.walk(&mut symbols, &mut |_| ());
-        symbols.into_unknown()
+        let Ok(mut decoder) = self.decoder() else { return BTreeSet::new() };
+        let _ = self.walk(&mut decoder, &mut |_| ());
+        decoder.symbols.into_unknown()
+    }
+
+    fn decoder(&self) -> Result<Decoder, FormatError> {
+        Decoder::new(&self.metadata.formats, SymbolTable::new(&self.metadata.symbols))
     }
 
     /// Hands over each event, CPU by CPU. Returns all but the events.
-    fn walk(&self, symbols: &mut SymbolTable, take: &mut dyn FnMut(Event)) -> Result<Decoded, DecodeError> {
-        let readers = readers(&self.metadata.formats)?;
-        let mut texts = Texts::default();
+    fn walk(&self, decoder: &mut Decoder, take: &mut dyn FnMut(Event)) -> Result<Decoded, DecodeError> {
         let mut decoded = Decoded::default();
         for (&cpu, raw) in &self.raw {
-            let mut counts = vec![0; readers.len()];
-            let mut each = |ts, record: &[u8]| {
-                let Some(reader) = reader_of(&readers, record) else {
-                    decoded.undecoded += 1;
-                    return;
-                };
-                counts[reader.index] += 1;
-                let Some(layout) = &reader.layout else { return };
-                match layout.read(record, symbols, &mut texts) {
-                    Some((pid, kind)) => take(Event { ts, cpu, pid, kind }),
-                    None => decoded.undecoded += 1,
-                }
-            };
-            let lost = ring::for_each(raw, self.metadata.page_size, &mut each);
-            let named = |reader: &Reader| ((cpu, reader.event.clone()), counts[reader.index]);
-            decoded.counts.extend(readers.values().map(named));
-            let Lost { counted, uncounted_places } =
-                lost.map_err(|source| DecodeError::Ring { cpu, source })?;
+            let pages = decoder.decode(cpu, raw, self.metadata.page_size, &mut *take);
+            let Pages { lost, undecoded } = pages.map_err(|source| DecodeError::Ring { cpu, source })?;
+            decoded.undecoded += undecoded;
+            decoded.counts.extend(decoder.take_counts().map(|(event, count)| ((cpu, event), count)));
             let refused = self.metadata.stats.get(&cpu).map_or(0, |stats| stats.lost);
-            decoded.lost.insert(cpu, refused.max(counted + uncounted_places));
+            decoded.lost.insert(cpu, refused.max(lost.counted + lost.uncounted_places));
         }
         Ok(decoded)
+    }
+}
+
+/// Decodes pages, also while more are recorded.
+pub struct Decoder {
+    readers: Readers,
+    symbols: SymbolTable,
+    texts: Texts,
+}
+
+/// What some pages of one CPU held beside events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pages {
+    /// What is missing from them.
+    pub lost: Lost,
+    /// Records of no known event or with impossible contents.
+    pub undecoded: u64,
+}
+
+impl Decoder {
+    /// For events with these formats, by `system:name`; functions are called as in `symbols`.
+    pub fn new(formats: &BTreeMap<String, String>, symbols: SymbolTable) -> Result<Self, FormatError> {
+        Ok(Self { readers: readers(formats)?, symbols, texts: Texts::default() })
+    }
+
+    /// Calls `each` with the events of these pages of a CPU, in their order.
+    pub fn decode(
+        &mut self,
+        cpu: u32,
+        raw: &[u8],
+        page_size: usize,
+        mut each: impl FnMut(Event),
+    ) -> Result<Pages, RingError> {
+        let mut undecoded = 0;
+        let lost = ring::for_each(raw, page_size, |ts, record| {
+            let Some(reader) = reader_of(&mut self.readers, record) else {
+                undecoded += 1;
+                return;
+            };
+            reader.count += 1;
+            let Some(layout) = &reader.layout else { return };
+            match layout.read(record, &mut self.symbols, &mut self.texts) {
+                Some((pid, kind)) => each(Event { ts, cpu, pid, kind }),
+                None => undecoded += 1,
+            }
+        })?;
+        Ok(Pages { lost, undecoded })
+    }
+
+    /// How many records of each event there were since this was asked before, by `system:name`.
+    fn take_counts(&mut self) -> impl Iterator<Item = (String, u64)> + '_ {
+        self.readers.values_mut().map(|reader| (reader.event.clone(), std::mem::take(&mut reader.count)))
     }
 }
 
@@ -88,10 +127,16 @@ impl Recording {
 #[derive(Default)]
 struct Texts(HashMap<Vec<u8>, Symbol>);
 
+/// How many texts are kept: tasks may have any names.
+const MOST_TEXTS: usize = 1 << 16;
+
 impl Texts {
     fn keep(&mut self, text: &[u8]) -> Symbol {
         if let Some(kept) = self.0.get(text) {
             return kept.clone();
+        }
+        if self.0.len() == MOST_TEXTS {
+            self.0.clear();
         }
         let kept = Symbol::from(String::from_utf8_lossy(text).as_ref());
         self.0.insert(text.to_owned(), kept.clone());
@@ -102,8 +147,8 @@ impl Texts {
 /// Reads the records of one event.
 struct Reader {
     event: String,
-    /// Its place among the counts.
-    index: usize,
+    /// How many records were read.
+    count: u64,
     /// None for an event that is only counted.
     layout: Option<Layout>,
 }
@@ -185,15 +230,15 @@ fn readers(formats: &BTreeMap<String, String>) -> Result<Readers, FormatError> {
             }
             (None, None) => None,
         };
-        readers.insert(format.id, Reader { event: event.clone(), index: readers.len(), layout });
+        readers.insert(format.id, Reader { event: event.clone(), count: 0, layout });
     }
     Ok(readers)
 }
 
-fn reader_of<'r>(readers: &'r Readers, record: &[u8]) -> Option<&'r Reader> {
+fn reader_of<'r>(readers: &'r mut Readers, record: &[u8]) -> Option<&'r mut Reader> {
     // `common_type` is the first field of every record.
     let id = u16::from_le_bytes(record.get(..2)?.try_into().ok()?);
-    readers.get(&id)
+    readers.get_mut(&id)
 }
 
 impl Layout {
@@ -264,6 +309,12 @@ fn layout(event: &str) -> Option<(&'static [&'static str], OfFields)> {
                 next_comm: f.text()?,
             })
         }),
+        "sched:sched_process_fork" => (&["parent_pid", "child_pid"], |f| {
+            Some(SchedFork { parent: f.number()? as i32, child: f.number()? as i32 })
+        }),
+        "task:task_rename" => {
+            (&["pid", "newcomm"], |f| Some(TaskRename { pid: f.number()? as i32, comm: f.text()? }))
+        }
         "sched:sched_wakeup" | "sched:sched_wakeup_new" => (&["pid", "comm", "target_cpu"], |f| {
             Some(SchedWakeup { pid: f.number()? as i32, comm: f.text()?, target: f.number()? as u32 })
         }),

@@ -9,10 +9,10 @@ mod ring;
 mod session;
 mod symbols;
 
-pub use decode::{DecodeError, Decoded};
+pub use decode::{DecodeError, Decoded, Decoder, Pages};
 pub use format::{Field, Format, FormatError};
 pub use probes::{Probe, SENDERS};
 pub use recording::{CpuStats, Metadata, Recording};
-pub use ring::{Lost, RingError};
-pub use session::{SessionError, TraceSession};
+pub use ring::{Lost, RingError, is_behind_a_gap};
+pub use session::{RawPages, SessionError, TraceSession};
 pub use symbols::{SymbolTable, addresses_of, resolve};

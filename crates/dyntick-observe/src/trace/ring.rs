@@ -67,6 +67,11 @@ pub fn for_each(raw: &[u8], page_size: usize, mut each: impl FnMut(u64, &[u8])) 
     Ok(lost)
 }
 
+/// Whether events before those of this page were lost.
+pub fn is_behind_a_gap(page: &[u8]) -> bool {
+    word64(page, 8).is_some_and(|commit| commit & MISSED != 0)
+}
+
 fn for_each_in_page(
     page: &[u8],
     page_at: usize,
@@ -176,9 +181,12 @@ mod tests {
 
     #[test]
     fn losses_are_counted() {
+        assert!(!is_behind_a_gap(&page(8, &[1, 0])));
         let (_, lost) = records(&page(8 | MISSED | MISSED_STORED, &[1, 0, 17, 0]));
         assert_eq!(lost, Lost { counted: 17, uncounted_places: 0 });
-        let (_, lost) = records(&page(8 | MISSED, &[1, 0]));
+        let page = page(8 | MISSED, &[1, 0]);
+        assert!(is_behind_a_gap(&page));
+        let (_, lost) = records(&page);
         assert_eq!(lost, Lost { counted: 0, uncounted_places: 1 });
     }
 

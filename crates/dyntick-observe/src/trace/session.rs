@@ -8,6 +8,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::mount::MountFlags;
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -93,6 +94,11 @@ impl TraceSession {
         self.write("options/overwrite", "1")
     }
 
+    /// Gives the buffer of one CPU another size.
+    pub fn resize(&self, cpu: u32, buffer_kib: u32) -> Result<(), SessionError> {
+        self.write(&format!("per_cpu/cpu{cpu}/buffer_size_kb"), &buffer_kib.to_string())
+    }
+
     /// Starts recording.
     pub fn start(&self) -> Result<(), SessionError> {
         self.write("tracing_on", "1")
@@ -106,6 +112,11 @@ impl TraceSession {
     /// Whether this kernel lacks an event that was asked for.
     pub fn lacks(&self, event: &str) -> bool {
         self.missing.iter().any(|missing| missing == event)
+    }
+
+    /// The events that were asked for and that this kernel lacks.
+    pub fn missing(&self) -> &[String] {
+        &self.missing
     }
 
     /// Records a probe too, as the event `probe:NAME`. False where the kernel cannot do that.
@@ -133,11 +144,28 @@ impl TraceSession {
     /// Takes out what was recorded up to now, so that the buffers do not fill. No CPU is interrupted
     /// for it: a read that does not wait needs no wake-up.
     pub fn drain(&self, raw: &mut BTreeMap<u32, Vec<u8>>) -> Result<(), SessionError> {
-        let page_size = rustix::param::page_size();
-        for cpu in self.cpus()? {
-            self.raw_pages(cpu, page_size, raw.entry(cpu).or_default())?;
+        for cpu in self.cpus()?.iter() {
+            let (mut pages, raw) = (self.raw_pages(cpu)?, raw.entry(cpu).or_default());
+            while let Some(page) = pages.next_page()? {
+                raw.extend_from_slice(page);
+            }
         }
         Ok(())
+    }
+
+    /// The buffer of one CPU, to be emptied page by page.
+    pub fn raw_pages(&self, cpu: u32) -> Result<RawPages, SessionError> {
+        let path = self.folder.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
+        match rustix::fs::open(&path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(pipe) => Ok(RawPages { pipe, path, page: vec![0; rustix::param::page_size()] }),
+            Err(error) => Err(SessionError::File { what: "read", path, source: error.into() }),
+        }
+    }
+
+    /// The text of each recorded event's `format` file, by the name under which it is decoded.
+    pub fn formats(&self) -> Result<BTreeMap<String, String>, SessionError> {
+        let text = |event: &str| self.read_text(&format!("{}/format", event_folder(event)));
+        self.events.iter().map(|(name, event)| Ok((name.clone(), text(event)?))).collect()
     }
 
     /// Takes out what was recorded. Names of functions are looked up in `/proc/kallsyms`.
@@ -150,11 +178,8 @@ impl TraceSession {
         let mut recording = Recording { raw, ..Recording::default() };
         recording.metadata.page_size = rustix::param::page_size();
         recording.metadata.missing_events = self.missing.clone();
-        for (name, event) in &self.events {
-            let text = self.read_text(&format!("{}/format", event_folder(event)))?;
-            recording.metadata.formats.insert(name.clone(), text);
-        }
-        for cpu in self.cpus()? {
+        recording.metadata.formats = self.formats()?;
+        for cpu in self.cpus()?.iter() {
             recording.metadata.stats.insert(cpu, self.stats(cpu)?);
         }
         self.drain(&mut recording.raw)?;
@@ -169,17 +194,17 @@ impl TraceSession {
         result.map_err(|source| SessionError::File { what: "read", path: path.to_owned(), source })
     }
 
-    fn cpus(&self) -> Result<Vec<u32>, SessionError> {
+    /// The CPUs that have a buffer.
+    pub fn cpus(&self) -> Result<CpuList, SessionError> {
         let path = self.folder.join("per_cpu");
         let entries =
             std::fs::read_dir(&path).map_err(|source| SessionError::File { what: "list", path, source })?;
         let number = |name: std::ffi::OsString| name.to_str()?.strip_prefix("cpu")?.parse().ok();
-        let mut cpus: Vec<u32> = entries.flatten().filter_map(|entry| number(entry.file_name())).collect();
-        cpus.sort_unstable();
-        Ok(cpus)
+        Ok(entries.flatten().filter_map(|entry| number(entry.file_name())).collect())
     }
 
-    fn stats(&self, cpu: u32) -> Result<CpuStats, SessionError> {
+    /// What was counted for one CPU.
+    pub fn stats(&self, cpu: u32) -> Result<CpuStats, SessionError> {
         let text = self.read_text(&format!("per_cpu/cpu{cpu}/stats"))?;
         let value = |name: &str| -> u64 {
             let mut lines = text.lines().filter_map(|line| line.split_once(':'));
@@ -191,26 +216,6 @@ impl TraceSession {
         })
     }
 
-    fn raw_pages(&self, cpu: u32, page_size: usize, raw: &mut Vec<u8>) -> Result<(), SessionError> {
-        let path = self.folder.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
-        let file = |source: rustix::io::Errno| SessionError::File {
-            what: "read",
-            path: path.clone(),
-            source: source.into(),
-        };
-        let pipe = rustix::fs::open(&path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty()).map_err(file)?;
-        let mut page = vec![0; page_size];
-        loop {
-            page.fill(0);
-            match rustix::io::read(&pipe, &mut page) {
-                Ok(0) | Err(rustix::io::Errno::AGAIN) => return Ok(()),
-                Ok(_) => raw.extend_from_slice(&page),
-                Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(file(error)),
-            }
-        }
-    }
-
     fn write(&self, name: &str, value: &str) -> Result<(), SessionError> {
         let path = self.folder.join(name);
         std::fs::write(&path, value).map_err(|source| SessionError::File { what: "write", path, source })
@@ -219,6 +224,34 @@ impl TraceSession {
     fn read_text(&self, name: &str) -> Result<String, SessionError> {
         let path = self.folder.join(name);
         std::fs::read_to_string(&path).map_err(|source| SessionError::File { what: "read", path, source })
+    }
+}
+
+/// The buffer of one CPU, which is emptied by reading.
+pub struct RawPages {
+    pipe: OwnedFd,
+    path: PathBuf,
+    page: Vec<u8>,
+}
+
+impl RawPages {
+    /// The next page; none where nothing is recorded that was not read.
+    pub fn next_page(&mut self) -> Result<Option<&[u8]>, SessionError> {
+        loop {
+            self.page.fill(0);
+            match rustix::io::read(&self.pipe, &mut self.page) {
+                Ok(0) | Err(rustix::io::Errno::AGAIN) => return Ok(None),
+                Ok(_) => return Ok(Some(&self.page)),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => {
+                    return Err(SessionError::File {
+                        what: "read",
+                        path: self.path.clone(),
+                        source: error.into(),
+                    });
+                }
+            }
+        }
     }
 }
 

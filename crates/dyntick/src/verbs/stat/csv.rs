@@ -7,7 +7,8 @@ use dyntick_model::NANOS_PER_SEC;
 
 /// A line for each row of each CPU: seconds since the begin, CPU, whole, part, count, count per second,
 /// total ns, mean ns, longest ns, cause. `header` names them first. A field that holds the separator or a
-/// quotation mark stands in quotation marks.
+/// quotation mark stands in quotation marks. Lines of no CPU tell by what was counted (`source`, once) and, where
+/// events were lost, how many and why (`lost`).
 pub fn text(measured: &Measured, separator: &str, header: bool) -> String {
     const HEADER: [&str; 10] =
         ["time", "cpu", "what", "part", "count", "per_second", "total_ns", "mean_ns", "longest_ns", "cause"];
@@ -36,6 +37,17 @@ pub fn text(measured: &Measured, separator: &str, header: bool) -> String {
             line(&whole.row, &whole.row.name, "");
             whole.parts.iter().for_each(|part| line(part, &whole.row.name, &part.name));
         }
+    }
+    let mut about_all = |what: &str, part: &str, count: u64, note: &str| {
+        let fields = [&time, "", what, part, &count.to_string(), "", "", "", "", note];
+        lines.push(fields.map(|field| quoted(field, separator)).join(separator));
+    };
+    if let Some(source) = measured.source.as_ref().filter(|_| header) {
+        about_all("source", source.name, 1, source.note.as_deref().unwrap_or_default());
+    }
+    let lost = measured.counts.as_ref().map(|counts| counts.lost).unwrap_or_default();
+    for (reason, count) in lost.by_reason().into_iter().filter(|(_, count)| *count > 0) {
+        about_all("lost", reason, count, "");
     }
     lines.into_iter().map(|line| line + "\n").collect()
 }

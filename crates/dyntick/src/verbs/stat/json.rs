@@ -52,6 +52,8 @@ pub fn value(measured: &Measured, command: &[String], kernel: &KernelVersion) ->
         "measured_ns": measured.ns,
         "runs": measured.repeats(),
         "counted": measured.counts.is_some(),
+        "source": measured.source.as_ref().map(|source| source.name),
+        "source_note": measured.source.as_ref().and_then(|source| source.note.as_ref()),
         "cpus": measured.cpus.iter().zip(&told).map(cpu).collect::<Vec<_>>(),
         "lost": measured.counts.as_ref().map(|counts| counts.lost),
         "missing": measured.missing,

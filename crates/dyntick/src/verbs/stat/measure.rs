@@ -5,14 +5,14 @@ use super::command::{self, End, Finished, Watch};
 use anyhow::{Context, Result};
 use dyntick_model::CpuList;
 use dyntick_observe::live::{
-    Counters, Key, Kind, LiveError, Meters, Missing, Place, Snapshot, Wanted, keep_off,
+    Choice, Key, Kind, LiveError, Meters, Missing, Place, Snapshot, Source, Unavailable, Wanted, keep_off,
 };
 use std::collections::BTreeSet;
 
 /// What stays from one measurement to the next.
 pub struct Session {
     cpus: CpuList,
-    counters: Option<Counters>,
+    source: Option<Source>,
     missing: Vec<Missing>,
     place: Place,
     watch: Watch,
@@ -39,6 +39,8 @@ pub struct Measured {
     pub at_ns: u64,
     /// What was counted, where counting was possible.
     pub counts: Option<Snapshot>,
+    /// By what it was counted.
+    pub source: Option<Told>,
     /// The machine's own counters.
     pub meters: Meters,
     /// Threads of the command or of the processes that were named.
@@ -55,24 +57,34 @@ pub struct Measured {
     pub runs: Vec<Snapshot>,
 }
 
+/// By what was counted, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// As users choose it: `bpf` or `tracefs`.
+    pub name: &'static str,
+    /// Of trace events: that they are it, why, and what that costs.
+    pub note: Option<String>,
+}
+
 impl Session {
     /// Prepares to measure; nothing is counted yet that will be shown.
-    pub fn open(cpus: &CpuList, kinds: &BTreeSet<Kind>) -> Result<Self> {
+    pub fn open(cpus: &CpuList, kinds: &BTreeSet<Kind>, choice: Choice) -> Result<Self> {
         // Before any thread, so that each has its place and no signal goes astray.
         let place = keep_off(cpus).context("cannot move off the measured CPUs")?;
         let watch = Watch::new()?;
         let mut missing = Vec::new();
-        let counters = match Counters::start(&Wanted { cpus: cpus.clone(), kinds: kinds.clone() }) {
-            Ok(counters) => {
-                missing.extend(counters.missing().iter().filter_map(|tracepoint| lack(tracepoint)));
-                Some(counters)
+        let source = match Source::start(&Wanted { cpus: cpus.clone(), kinds: kinds.clone() }, choice) {
+            Ok(source) => {
+                missing.extend(source.missing().iter().filter_map(|tracepoint| lack(tracepoint)));
+                Some(source)
             }
             Err(error) => {
-                missing.push(without_counters(&error));
+                let what = "causes and durations".to_owned();
+                missing.push(Missing { what, needs: needs(&error) });
                 None
             }
         };
-        Ok(Self { cpus: cpus.clone(), counters, missing, place, watch })
+        Ok(Self { cpus: cpus.clone(), source, missing, place, watch })
     }
 
     /// Begins to measure and starts the command.
@@ -87,18 +99,21 @@ impl Session {
             self.follow(&[own])?;
         }
         let meters = Meters::read(&self.cpus);
-        let counts = self.counters.as_mut().map(|counters| {
-            counters.forget();
-            counters.read()
-        });
+        let counts = match &mut self.source {
+            Some(source) => {
+                source.forget()?;
+                Some(source.read()?)
+            }
+            None => None,
+        };
         let first_ns = counts.as_ref().map_or(meters.ns, |counts| counts.ns);
         let mut id = None;
         if !words.is_empty() {
             let child = command::start(words, &self.place, pinned)?;
             id = Some(child.id());
             self.watch.command(child)?;
-            if let Some(counters) = &mut self.counters {
-                counters.unfollow(own)?;
+            if let Some(source) = &mut self.source {
+                source.unfollow(own)?;
             }
         }
         Ok(Running { session: self, counts, meters, first_ns, with_command: !words.is_empty(), child: id })
@@ -106,14 +121,22 @@ impl Session {
 
     /// The processes that were named, with all their threads.
     fn follow(&mut self, pids: &[u32]) -> Result<()> {
-        let Some(counters) = &mut self.counters else { return Ok(()) };
+        let Some(source) = &mut self.source else { return Ok(()) };
         for pid in pids {
-            counters.follow(*pid)?;
+            source.follow(*pid)?;
             for thread in threads(*pid) {
-                counters.follow(thread)?;
+                source.follow(thread)?;
             }
         }
         Ok(())
+    }
+
+    /// By what is counted.
+    pub fn told(&self) -> Option<Told> {
+        self.source.as_ref().map(|source| match source {
+            Source::Bpf(_) => Told { name: "bpf", note: None },
+            Source::Tracefs(_, because) => Told { name: "tracefs", note: Some(note(because.as_ref())) },
+        })
     }
 }
 
@@ -131,10 +154,10 @@ impl Running<'_> {
 
     /// What was measured since the begin, or since this was called before.
     pub fn so_far(&mut self) -> Result<Measured> {
-        let counts = self.session.counters.as_mut().map(Counters::read);
+        let counts = self.session.source.as_mut().map(Source::read).transpose()?;
         let meters = Meters::read(&self.session.cpus);
-        let (own, lost) = match &mut self.session.counters {
-            Some(counters) => counters.followed()?,
+        let (own, lost) = match &mut self.session.source {
+            Some(source) => source.followed()?,
             None => Default::default(),
         };
         let mut missing = self.session.missing.clone();
@@ -151,6 +174,7 @@ impl Running<'_> {
             ns: difference.as_ref().map_or(grown.ns, |counts| counts.ns),
             at_ns: ended_ns - self.first_ns,
             counts: difference,
+            source: self.session.told(),
             meters: grown,
             own,
             observer: threads(std::process::id()),
@@ -244,10 +268,24 @@ fn lack(tracepoint: &str) -> Option<Missing> {
     Some(Missing { what: what.to_owned(), needs: needs.to_owned() })
 }
 
-fn without_counters(error: &LiveError) -> Missing {
-    let needs = match error {
-        LiveError::NotPermitted => "root, or CAP_BPF and CAP_PERFMON".to_owned(),
+/// What counting needs that is not there.
+fn needs(error: &Unavailable) -> String {
+    let bpf = error.bpf.as_ref().map(|error| match error {
+        LiveError::NotPermitted => {
+            "root, or CAP_BPF and CAP_PERFMON; or --source tracefs and leave to write to /sys/kernel/tracing"
+                .to_owned()
+        }
         other => other.to_string(),
+    });
+    let told = bpf.into_iter().chain(error.tracefs.as_ref().map(ToString::to_string));
+    told.collect::<Vec<_>>().join("; and without eBPF: ")
+}
+
+/// What is told of counting by trace events.
+fn note(because: Option<&LiveError>) -> String {
+    let why = match because {
+        None => "as was asked for".to_owned(),
+        Some(error) => format!("since eBPF cannot be used: {error}"),
     };
-    Missing { what: "causes and durations".to_owned(), needs }
+    format!("Counted from trace events (tracefs), which costs the measured CPUs more than eBPF does; {why}.")
 }

@@ -11,7 +11,7 @@ mod tell;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dyntick_model::{CpuList, KernelVersion};
-use dyntick_observe::live::Kind;
+use dyntick_observe::live::{Choice, Kind};
 use measure::{Measured, Session};
 use std::cell::Cell;
 use std::fs::OpenOptions;
@@ -23,8 +23,9 @@ use std::time::{Duration, Instant};
 /// What may be said to `stat`.
 #[derive(Args)]
 #[command(after_help = "\
-Counting goes on in the kernel (eBPF; needs root, or CAP_BPF and CAP_PERFMON); without that, what \
-/proc and /sys tell is shown. dyntick itself keeps off the measured CPUs. The exit status is the command's.
+Counting goes on in the kernel (eBPF; needs root, or CAP_BPF and CAP_PERFMON). A kernel that cannot do \
+that has its trace events counted (tracefs; needs root), which costs the measured CPUs more. Without either, \
+what /proc and /sys tell is shown. dyntick itself keeps off the measured CPUs. The exit status is the command's.
 
   dyntick stat -C 3 -- ./app        what interrupts CPU 3 while ./app runs (wherever it runs)
   dyntick stat -C 3 --pin -- ./app  the same, with ./app kept on CPU 3
@@ -46,6 +47,10 @@ pub struct Arguments {
     /// Count only these kinds: timers, ticks, ipis, devices, softirqs, works, tasks, faults, nmis
     #[arg(short = 'e', long = "event", value_name = "KINDS", value_delimiter = ',')]
     kinds: Vec<Kind>,
+    /// Count by eBPF (bpf), by trace events (tracefs), or by the latter where this kernel cannot do the
+    /// former (auto)
+    #[arg(long, value_name = "SOURCE", default_value = "auto", value_parser = source)]
+    source: Choice,
     /// Print every so many ms
     #[arg(short = 'I', long = "interval-print", value_name = "MS",
         value_parser = clap::value_parser!(u64).range(10..), conflicts_with = "repeat")]
@@ -94,7 +99,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         false => arguments.kinds.iter().copied().collect(),
     };
     let out = Out::new(arguments)?;
-    let mut session = Session::open(&cpus, &kinds)?;
+    let mut session = Session::open(&cpus, &kinds, arguments.source)?;
     let mut measured: Option<Measured> = None;
     let mut status = ExitCode::SUCCESS;
     for _ in 0..arguments.repeat {
@@ -140,6 +145,16 @@ fn once(arguments: &Arguments, session: &mut Session, out: &Out) -> Result<Measu
         }
         out.tell(&running.so_far()?)?;
         next += interval;
+    }
+}
+
+/// By what is counted, as users write it.
+pub(super) fn source(text: &str) -> Result<Choice, String> {
+    match text {
+        "auto" => Ok(Choice::Auto),
+        "bpf" => Ok(Choice::Bpf),
+        "tracefs" => Ok(Choice::Tracefs),
+        _ => Err("there are bpf, tracefs and auto".to_owned()),
     }
 }
 
@@ -206,9 +221,10 @@ impl Out {
     /// As perf does: the command owns standard output, so figures go to standard error; those for programs
     /// go to standard output where no command is run.
     fn tell(&self, measured: &Measured) -> Result<()> {
+        let first = !self.told.replace(true);
         let text = match &self.form {
-            Form::Text => tell::text(measured, &self.command, &self.kernel, &self.look),
-            Form::Csv(separator) => csv::text(measured, separator, !self.told.replace(true)),
+            Form::Text => tell::text(measured, &self.command, &self.kernel, &self.look, first),
+            Form::Csv(separator) => csv::text(measured, separator, first),
             Form::Json { lines } => {
                 let value = json::value(measured, &self.command, &self.kernel);
                 let text = match lines {

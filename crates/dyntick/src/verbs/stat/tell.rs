@@ -27,8 +27,14 @@ const EXPLAINED: usize = 6;
 /// The width that every terminal of today has.
 const COLUMNS: usize = 100;
 
-/// The whole text.
-pub fn text(measured: &Measured, command: &[String], kernel: &KernelVersion, look: &Look) -> String {
+/// The whole text. The `first` of several tells by what was counted.
+pub fn text(
+    measured: &Measured,
+    command: &[String],
+    kernel: &KernelVersion,
+    look: &Look,
+    first: bool,
+) -> String {
     let together = !look.per_cpu && measured.cpus.len() >= MANY_CPUS;
     let told = rows::told(measured, together);
     let mut blocks: Vec<Block> = Vec::new();
@@ -59,7 +65,7 @@ pub fn text(measured: &Measured, command: &[String], kernel: &KernelVersion, loo
     }
     let document = Document {
         title: title(measured, command, look),
-        lead: lead(measured, look),
+        lead: lead(measured, look, first),
         blocks,
         ..Document::default()
     };
@@ -81,8 +87,10 @@ fn title(measured: &Measured, command: &[String], look: &Look) -> String {
     format!("{at}{cpus} {}, {time}{what}", measured.cpus)
 }
 
-fn lead(measured: &Measured, look: &Look) -> Vec<String> {
+fn lead(measured: &Measured, look: &Look, first: bool) -> Vec<String> {
     let mut lead = Vec::new();
+    let note = measured.source.as_ref().and_then(|source| source.note.clone());
+    lead.extend(note.filter(|_| first));
     if let Some(finished) = measured.finished.as_ref().filter(|_| !look.brief) {
         let usage = finished.usage;
         let time = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
@@ -96,21 +104,15 @@ fn lead(measured: &Measured, look: &Look) -> Vec<String> {
             usage.ru_nivcsw
         ));
     }
-    if let Some(counts) = &measured.counts {
-        let lost = counts.lost;
-        if lost.recursion > 0 {
-            lead.push(format!(
-                "{} events were lost: they came while their own program ran.",
-                numbers::count(lost.recursion)
-            ));
-        }
-        if lost.unnamed > 0 {
-            lead.push(format!(
-                "{} events lost their names: the table was full.",
-                numbers::count(lost.unnamed)
-            ));
-        }
-    }
+    let lost = measured.counts.as_ref().map(|counts| counts.lost).unwrap_or_default();
+    let reasons = [
+        (lost.recursion, "events were lost: they came while their own program ran"),
+        (lost.overrun, "events were lost: the trace buffer was full"),
+        (lost.undecoded, "events were lost: their records are not understood"),
+        (lost.unnamed, "events lost their names: the table was full"),
+    ];
+    let lost = reasons.into_iter().filter(|(count, _)| *count > 0);
+    lead.extend(lost.map(|(count, what)| format!("{} {what}.", numbers::count(count))));
     lead
 }
 

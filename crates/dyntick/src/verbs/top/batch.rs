@@ -16,6 +16,10 @@ pub fn text(machine: &str, sample: &Sample, state: &State) -> String {
     blocks.extend(state.cpus(sample).into_iter().filter_map(|cpu| of_cpu(cpu, state)).map(Block::Table));
     let mut lead: Vec<String> =
         sample.power.iter().map(|power| format!("{}: {:.2} W.", power.name, power.watts)).collect();
+    lead.extend(sample.source_note.clone());
+    let lost = (sample.lost.events(), sample.lost.unnamed);
+    lead.extend((lost.0 > 0).then(|| format!("{} events were lost.", numbers::count(lost.0))));
+    lead.extend((lost.1 > 0).then(|| format!("{} events lost their names.", numbers::count(lost.1))));
     lead.extend(
         sample.missing.iter().map(|lack| format!("Not told: {}; that needs {}.", lack.what, lack.needs)),
     );

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use dyntick_model::{CpuList, KernelVersion};
 use dyntick_observe::facts::Machine;
-use dyntick_observe::live::{Energy, Kind, Power};
+use dyntick_observe::live::{Choice, Energy, Kind, Power};
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use rustix::termios::isatty;
 use sample::Sample;
@@ -23,12 +23,17 @@ use std::time::{Duration, Instant};
 /// What may be said to `top`.
 #[derive(Args)]
 #[command(after_help = "\
+Counting goes on in the kernel by eBPF, or by trace events where this kernel cannot do that. \
 Without root (or CAP_BPF and CAP_PERFMON) it shows what /proc and /sys tell. dyntick itself keeps off \
 isolated CPUs, and off the measured ones where others are left. F1 shows the keys.")]
 pub struct Arguments {
     /// CPUs to show, as 1-3,8 [default: all that are online]
     #[arg(short = 'C', long = "cpu", value_name = "LIST")]
     cpus: Option<CpuList>,
+    /// Count by eBPF (bpf), by trace events (tracefs), or by the latter where this kernel cannot do the
+    /// former (auto)
+    #[arg(long, value_name = "SOURCE", default_value = "auto", value_parser = super::stat::source)]
+    source: Choice,
     /// Seconds between two screens
     #[arg(short = 'd', long, value_name = "SECONDS", default_value_t = 1.0, value_parser = delay)]
     delay: f64,
@@ -56,7 +61,7 @@ const KEYS: Duration = Duration::from_millis(100);
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let machine = Machine::read()?;
     let cpus = super::stat::online(arguments.cpus.as_ref())?;
-    let mut session = Session::open(&cpus, &Kind::ALL.into())?;
+    let mut session = Session::open(&cpus, &Kind::ALL.into(), arguments.source)?;
     let running = session.start(&[], &[], None)?;
     let state = State { order: arguments.sort, filter: arguments.filter.to_lowercase(), ..State::default() };
     let mut top = Top {

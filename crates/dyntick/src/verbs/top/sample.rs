@@ -19,7 +19,11 @@ pub struct Sample {
     pub cpus: Vec<Cpu>,
     /// Mean power of each processor package, where it is measured.
     pub power: Vec<Power>,
-    /// Events that could not be counted, since the begin.
+    /// By what was counted: `bpf` or `tracefs`; none where nothing was.
+    pub source: Option<&'static str>,
+    /// Of trace events: that they are it, why, and what that costs.
+    pub source_note: Option<String>,
+    /// Events of the interval that could not be counted.
     pub lost: Lost,
     /// What cannot be told, and what it needs.
     pub missing: Vec<Missing>,
@@ -130,6 +134,8 @@ impl Sample {
             seconds: measured.seconds(),
             cpus: measured.cpus.iter().zip(&told).map(cpu).collect(),
             power,
+            source: measured.source.as_ref().map(|source| source.name),
+            source_note: measured.source.as_ref().and_then(|source| source.note.clone()),
             lost: measured.counts.as_ref().map(|counts| counts.lost).unwrap_or_default(),
             missing: measured.missing.clone(),
         }

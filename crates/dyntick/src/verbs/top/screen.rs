@@ -53,9 +53,12 @@ impl View<'_> {
         }
         let mut told = vec![format!("over {:.1} s", self.sample.seconds)];
         told.extend(self.sample.power.iter().map(|power| format!("{} {:.2} W", power.name, power.watts)));
+        if self.sample.source_note.is_some() {
+            told.push("from trace events (F1)".to_owned());
+        }
         let lost = self.sample.lost;
-        if lost.recursion > 0 {
-            told.push(format!("{} events lost", numbers::count(lost.recursion)));
+        if lost.events() > 0 {
+            told.push(format!("{} events lost", numbers::count(lost.events())));
         }
         if lost.unnamed > 0 {
             told.push(format!("{} without a name", numbers::count(lost.unnamed)));
@@ -282,6 +285,7 @@ fn help(sample: &Sample) -> Paragraph<'static> {
         "  A red number of ticks: the CPU is nohz_full and yet ticks.",
     ];
     lines.extend(words.map(Line::from));
+    lines.extend(sample.source_note.iter().map(|note| Line::from(format!("  {note}"))));
     let lacks = sample
         .missing
         .iter()
@@ -348,7 +352,7 @@ mod tests {
             seconds: 1.0,
             cpus: vec![idle, busy],
             power: vec![Power { name: "package-0".to_owned(), watts: 12.345 }],
-            lost: Lost { recursion: 3, unnamed: 0 },
+            lost: Lost { recursion: 3, ..Lost::default() },
             missing: vec![Missing { what: "SMIs".to_owned(), needs: "the module msr".to_owned() }],
         }
     }

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+use super::*;
+use EventKind::*;
+use dyntick_model::{TickDependency, Vector};
+use proptest::prelude::*;
+
+const CPU: u32 = 3;
+const TICK: &str = "tick_nohz_handler";
+const TICK_TIMER: u64 = 0x10;
+
+fn tally() -> Tally {
+    Tally::new(&"2-3".parse().unwrap(), Some(TICK.into()))
+}
+
+fn take(tally: &mut Tally, events: &[(u64, EventKind)]) {
+    for (ts, kind) in events {
+        tally.take(&Event { ts: *ts, cpu: CPU, pid: 0, kind: kind.clone() });
+    }
+}
+
+fn counts(events: &[(u64, EventKind)]) -> BTreeMap<Key, Count> {
+    let mut tally = tally();
+    take(&mut tally, events);
+    read(&tally)
+}
+
+/// Threads below 100 are the kernel's.
+fn read(tally: &Tally) -> BTreeMap<Key, Count> {
+    tally.counts(|pid| pid < 100).remove(&CPU).unwrap()
+}
+
+/// Count, total and longest.
+fn of(counts: &BTreeMap<Key, Count>, key: &Key) -> (u64, u64, u64) {
+    let count = counts.get(key).unwrap_or_else(|| panic!("no {key:?} in {counts:?}"));
+    assert_eq!(count.ended() > 0, count.longest_ns.is_some());
+    (count.count, count.ns, count.longest_ns.unwrap_or(0))
+}
+
+fn entry(vector: Vector) -> EventKind {
+    VectorEntry { vector }
+}
+
+fn exit(vector: Vector) -> EventKind {
+    VectorExit { vector }
+}
+
+fn local_timer() -> Key {
+    Key::Vector { vector: VectorKey::LocalTimer }
+}
+
+fn switch(prev: i32, next: i32) -> EventKind {
+    let comm = |pid| Symbol::from(format!("task-{pid}"));
+    SchedSwitch { prev, prev_comm: comm(prev), prev_state: 0, next, next_comm: comm(next) }
+}
+
+fn task(pid: u32, comm: &str) -> Key {
+    Key::Task { pid, comm: comm.into() }
+}
+
+fn tick_begins() -> EventKind {
+    HrtimerEntry { timer: TICK_TIMER, function: TICK.into() }
+}
+
+fn restarted(timer: u64) -> EventKind {
+    HrtimerStart { timer, function: TICK.into(), expires: 0 }
+}
+
+#[test]
+fn an_interrupt_is_not_in_what_it_interrupts() {
+    let counts = counts(&[
+        (0, switch(0, 500)),
+        (100, SoftirqEntry { softirq: Softirq::Timer }),
+        (110, TimerEntry { timer: 1, function: "wheel".into() }),
+        (150, IrqEntry { irq: 24, name: "nvme0q1".into() }),
+        (170, IrqExit { irq: 24 }),
+        (200, TimerExit { timer: 1 }),
+        (300, SoftirqExit { softirq: Softirq::Timer }),
+        (1000, switch(500, 0)),
+        (1100, Nmi { handler: "perf".into(), duration_ns: 40 }),
+        (1200, switch(0, 7)),
+        (1300, switch(7, 0)),
+    ]);
+    let device = Key::Device { irq: 24, name: "nvme0q1".into() };
+    assert_eq!(of(&counts, &device), (1, 20, 20));
+    assert_eq!(of(&counts, &Key::Timer { function: "wheel".into() }), (1, 70, 70));
+    assert_eq!(of(&counts, &Key::Softirq { softirq: Softirq::Timer }), (1, 180, 180));
+    assert_eq!(of(&counts, &task(500, "task-500")), (1, 800, 800));
+    assert_eq!(of(&counts, &Key::Nmi { function: "perf".into() }), (1, 40, 40));
+    assert_eq!(of(&counts, &Key::Idle), (2, 160, 160));
+    assert_eq!(of(&counts, &Key::KernelThread { pid: 7, comm: "task-7".into() }), (1, 100, 100));
+}
+
+#[test]
+fn a_tick_that_is_started_again_was_not_stopped() {
+    let ends = HrtimerExit { timer: TICK_TIMER };
+    let counts = counts(&[
+        (0, entry(Vector::LocalTimer)),
+        (10, tick_begins()),
+        (30, ends.clone()),
+        (31, Nmi { handler: "perf".into(), duration_ns: 1 }),
+        (32, restarted(TICK_TIMER)),
+        (40, exit(Vector::LocalTimer)),
+        // Stopped: it is started only on the way out of the interrupt.
+        (100, entry(Vector::LocalTimer)),
+        (110, tick_begins()),
+        (120, ends.clone()),
+        (140, exit(Vector::LocalTimer)),
+        (150, restarted(TICK_TIMER)),
+        // What another timer's start says of it.
+        (200, entry(Vector::LocalTimer)),
+        (210, tick_begins()),
+        (215, ends),
+        (220, restarted(TICK_TIMER + 1)),
+        (240, exit(Vector::LocalTimer)),
+    ]);
+    assert_eq!(of(&counts, &Key::Tick { stopped: false }), (1, 20, 20));
+    assert_eq!(of(&counts, &Key::Tick { stopped: true }), (2, 15, 10));
+    assert_eq!(of(&counts, &local_timer()).0, 3);
+    assert!(!counts.contains_key(&Key::EmptyTimer));
+}
+
+#[test]
+fn without_its_function_a_tick_is_an_hrtimer() {
+    let mut tally = Tally::new(&"3".parse().unwrap(), None);
+    take(&mut tally, &[(10, tick_begins()), (30, HrtimerExit { timer: TICK_TIMER })]);
+    assert_eq!(of(&read(&tally), &Key::Hrtimer { function: TICK.into() }), (1, 20, 20));
+}
+
+#[test]
+fn a_timer_interrupt_in_which_nothing_was_due() {
+    let counts = counts(&[
+        (0, entry(Vector::LocalTimer)),
+        (300, exit(Vector::LocalTimer)),
+        (400, entry(Vector::Reschedule)),
+        (450, exit(Vector::Reschedule)),
+        (500, entry(Vector::LocalTimer)),
+        (510, HrtimerEntry { timer: 1, function: "wake".into() }),
+        (520, HrtimerExit { timer: 1 }),
+        (530, exit(Vector::LocalTimer)),
+    ]);
+    assert_eq!(of(&counts, &Key::EmptyTimer), (1, 300, 300));
+    assert_eq!(of(&counts, &local_timer()), (2, 330, 300));
+}
+
+#[test]
+fn a_soft_timer_that_a_hard_one_interrupts() {
+    let counts = counts(&[
+        (0, HrtimerEntry { timer: 1, function: "soft".into() }),
+        (100, entry(Vector::LocalTimer)),
+        (110, HrtimerEntry { timer: 2, function: "hard".into() }),
+        (130, HrtimerExit { timer: 2 }),
+        (150, exit(Vector::LocalTimer)),
+        (200, HrtimerExit { timer: 1 }),
+    ]);
+    assert_eq!(of(&counts, &Key::Hrtimer { function: "hard".into() }), (1, 20, 20));
+    assert_eq!(of(&counts, &Key::Hrtimer { function: "soft".into() }), (1, 150, 150));
+}
+
+#[test]
+fn calls_work_faults_and_decisions() {
+    let kept = TickStop { success: false, dependency: TickDependency::Sched };
+    let counts = counts(&[
+        (0, entry(Vector::CallFunctionSingle)),
+        (5, CsdEntry { function: "ipi_sync".into() }),
+        (25, CsdExit { function: "ipi_sync".into() }),
+        (30, exit(Vector::CallFunctionSingle)),
+        (50, WorkStart { work: 8, function: "vmstat".into() }),
+        (60, WorkEnd { work: 9 }),
+        (90, WorkEnd { work: 8 }),
+        (100, PageFault { user: true, address: 1, ip: 2 }),
+        (101, PageFault { user: false, address: 1, ip: 2 }),
+        (110, kept.clone()),
+        (120, kept),
+        (130, TickStop { success: true, dependency: TickDependency::None }),
+        (140, entry(Vector::Other)),
+    ]);
+    assert_eq!(of(&counts, &Key::Called { function: "ipi_sync".into() }), (1, 20, 20));
+    assert_eq!(of(&counts, &Key::Work { function: "vmstat".into() }), (1, 40, 40));
+    assert_eq!(of(&counts, &Key::PageFault { user: true }), (1, 0, 0));
+    assert_eq!(of(&counts, &Key::PageFault { user: false }), (1, 0, 0));
+    assert_eq!(of(&counts, &Key::TickKept { dependency: TickDependency::Sched }), (2, 0, 0));
+    assert_eq!(of(&counts, &Key::TickStopped), (1, 0, 0));
+    assert_eq!(counts.len(), 7, "{counts:?}");
+}
+
+#[test]
+fn names_are_those_seen_last_and_of_devices_those_seen_first() {
+    let long: Symbol = "a-name-of-more-than-15-bytes".into();
+    let counts = counts(&[
+        (0, switch(0, 500)),
+        (10, TaskRename { pid: 500, comm: "hog".into() }),
+        (20, TaskRename { pid: 501, comm: "elsewhere".into() }),
+        (30, IrqEntry { irq: 4, name: long }),
+        (40, IrqExit { irq: 4 }),
+        (50, IrqEntry { irq: 4, name: "other".into() }),
+    ]);
+    assert_eq!(of(&counts, &task(500, "hog")).0, 1);
+    assert_eq!(of(&counts, &Key::Device { irq: 4, name: "a-name-of-more-".into() }).0, 2);
+    assert_eq!(counts.len(), 2, "{counts:?}");
+}
+
+#[test]
+fn a_gap_ends_nothing_and_loses_no_tick() {
+    let mut tally = tally();
+    take(&mut tally, &[(0, switch(0, 500)), (10, entry(Vector::LocalTimer)), (20, tick_begins())]);
+    tally.gap(CPU);
+    take(&mut tally, &[(1000, exit(Vector::LocalTimer)), (2000, switch(500, 0)), (2010, switch(0, 500))]);
+    let counts = read(&tally);
+    assert_eq!(of(&counts, &local_timer()), (1, 0, 0));
+    assert_eq!(of(&counts, &Key::Tick { stopped: false }), (1, 0, 0));
+    assert_eq!(of(&counts, &task(500, "task-500")), (2, 0, 0));
+    assert_eq!(of(&counts, &Key::Idle), (1, 10, 10));
+}
+
+#[test]
+fn what_has_begun_goes_on_when_all_is_forgotten() {
+    let mut tally = tally();
+    take(&mut tally, &[(0, switch(0, 500)), (100, entry(Vector::Reschedule))]);
+    tally.forget();
+    assert_eq!(read(&tally), BTreeMap::new());
+    take(&mut tally, &[(150, exit(Vector::Reschedule)), (200, switch(500, 501)), (300, switch(501, 500))]);
+    let counts = read(&tally);
+    assert_eq!(of(&counts, &task(500, "task-500")), (1, 150, 150));
+    assert_eq!(of(&counts, &task(501, "task-501")), (1, 100, 100));
+    assert_eq!(counts.len(), 2, "what only ended is not told, as it is not by the programs: {counts:?}");
+}
+
+#[test]
+fn a_full_table_counts_families() {
+    let mut tally = tally();
+    let pids = 1000..1000 + MOST as i32 + 5;
+    pids.clone().for_each(|pid| take(&mut tally, &[(pid as u64, switch(pid - 1, pid))]));
+    take(&mut tally, &[(1 << 40, PageFault { user: true, address: 0, ip: 0 })]);
+    let counts = read(&tally);
+    assert_eq!(of(&counts, &Key::Unnamed { family: "task" }).0, 5);
+    assert_eq!(of(&counts, &Key::PageFault { user: true }).0, 1, "what has no family has its place");
+    assert_eq!(counts.values().map(|count| count.count).sum::<u64>(), pids.len() as u64 + 1);
+}
+
+fn any_kind() -> impl Strategy<Value = EventKind> {
+    let vector = prop::sample::select(vec![Vector::LocalTimer, Vector::Reschedule, Vector::Other]);
+    let softirq = (0..Softirq::COUNT as u32).prop_map(|number| Softirq::from_number(number).unwrap());
+    let function = |number: u64| Symbol::from(format!("function-{number}"));
+    prop_oneof![
+        vector.clone().prop_map(entry),
+        vector.prop_map(exit),
+        softirq.clone().prop_map(|softirq| SoftirqEntry { softirq }),
+        softirq.prop_map(|softirq| SoftirqExit { softirq }),
+        (0u64..3).prop_map(move |timer| HrtimerEntry { timer, function: function(timer) }),
+        Just(tick_begins()),
+        Just(HrtimerExit { timer: TICK_TIMER }),
+        Just(restarted(TICK_TIMER)),
+        (0u64..3).prop_map(|timer| HrtimerExit { timer }),
+        (0u32..3).prop_map(|irq| IrqEntry { irq, name: "device".into() }),
+        (0u32..3).prop_map(|irq| IrqExit { irq }),
+        (0u64..3).prop_map(move |work| WorkStart { work, function: function(work) }),
+        (0u64..3).prop_map(|work| WorkEnd { work }),
+        (0i32..4, 0i32..200).prop_map(|(prev, next)| switch(prev, next)),
+        Just(PageFault { user: true, address: 0, ip: 0 }),
+        (0u64..50).prop_map(|duration_ns| Nmi { handler: "handler".into(), duration_ns }),
+    ]
+}
+
+fn any_events() -> impl Strategy<Value = Vec<Event>> {
+    prop::collection::vec((0u64..1000, 2u32..4, any_kind()), 0..200).prop_map(|steps| {
+        let mut ts = 0;
+        let event = |(passed, cpu, kind)| {
+            ts += passed;
+            Event { ts, cpu, pid: 0, kind }
+        };
+        steps.into_iter().map(event).collect()
+    })
+}
+
+fn all(tally: &Tally) -> BTreeMap<u32, BTreeMap<Key, Count>> {
+    tally.counts(|pid| pid < 100)
+}
+
+/// Interrupts one in another as the kernel lets them be, with how long passes before each event.
+fn nested(depth: u32) -> BoxedStrategy<Vec<(u64, EventKind)>> {
+    let passed = 1u64..1000;
+    let leaf = (passed.clone(), passed.clone()).prop_map(|(before, within)| {
+        let (begin, end) = (IrqEntry { irq: 1, name: "device".into() }, IrqExit { irq: 1 });
+        vec![(before, begin), (within, end)]
+    });
+    if depth == 0 {
+        return leaf.boxed();
+    }
+    let softirq = Softirq::from_number(depth).unwrap();
+    let within = prop::collection::vec(nested(depth - 1), 0..3);
+    let around = (passed.clone(), within, passed).prop_map(move |(before, within, after)| {
+        let mut events = vec![(before, SoftirqEntry { softirq })];
+        events.extend(within.into_iter().flatten());
+        events.push((after, SoftirqExit { softirq }));
+        events
+    });
+    prop_oneof![leaf, around].boxed()
+}
+
+proptest! {
+    #[test]
+    fn the_order_of_cpus_does_not_matter(events in any_events()) {
+        let (mut merged, mut one_by_one) = (tally(), tally());
+        events.iter().for_each(|event| merged.take(event));
+        for cpu in 2..4 {
+            events.iter().filter(|event| event.cpu == cpu).for_each(|event| one_by_one.take(event));
+        }
+        prop_assert_eq!(all(&merged), all(&one_by_one));
+    }
+
+    /// Wherever it is read or forgotten in between, the parts are the whole.
+    #[test]
+    fn parts_are_the_whole(events in any_events(), at in any::<prop::sample::Index>()) {
+        let (first, second) = events.split_at(at.index(events.len() + 1));
+        let (mut whole, mut parts) = (tally(), tally());
+        events.iter().for_each(|event| whole.take(event));
+        first.iter().for_each(|event| parts.take(event));
+        let mut sum = all(&parts);
+        parts.forget();
+        second.iter().for_each(|event| parts.take(event));
+        let later = all(&parts);
+        for (key, count) in later.iter().flat_map(|(cpu, keys)| keys.iter().map(move |(k, c)| ((*cpu, k), c))) {
+            sum.entry(key.0).or_default().entry(key.1.clone()).or_default().add(count);
+        }
+        let times = |counts: &BTreeMap<u32, BTreeMap<Key, Count>>| -> Vec<(u32, Key, u64)> {
+            let each = counts.iter().flat_map(|(cpu, keys)| keys.iter().map(move |(key, c)| (*cpu, key.clone(), c.count)));
+            each.collect()
+        };
+        prop_assert_eq!(times(&sum), times(&all(&whole)));
+    }
+
+    #[test]
+    fn nothing_ends_more_often_than_it_began(events in any_events()) {
+        let mut tally = tally();
+        events.iter().for_each(|event| tally.take(event));
+        for count in all(&tally).values().flat_map(BTreeMap::values) {
+            prop_assert!(count.ended() <= count.count);
+            prop_assert!(count.longest_ns.unwrap_or(0) <= count.ns);
+        }
+    }
+
+    /// From one switch to another each ns belongs to one whole: the turn, or what interrupted it innermost.
+    #[test]
+    fn each_ns_is_counted_once(turns in prop::collection::vec(prop::collection::vec(nested(4), 0..4), 1..5)) {
+        let (mut tally, mut ts) = (tally(), 5000);
+        let begin = ts;
+        let mut at = |tally: &mut Tally, passed: u64, kind: EventKind| {
+            ts += passed;
+            take(tally, &[(ts, kind)]);
+            ts
+        };
+        at(&mut tally, 0, switch(0, 500));
+        let mut end = begin;
+        for turn in turns {
+            for (passed, kind) in turn.into_iter().flatten() {
+                at(&mut tally, passed, kind);
+            }
+            end = at(&mut tally, 7, switch(500, 500));
+        }
+        let sum: u64 = read(&tally).values().map(|count| count.ns).sum();
+        prop_assert_eq!(sum, end - begin);
+    }
+}

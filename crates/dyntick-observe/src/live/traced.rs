@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Counting where no eBPF program may: the same events are recorded by way of tracefs, and another thread
+//! folds them into counts as they come.
+
+use super::lineage::Lineage;
+use super::names::{Names, tick_function};
+use super::tally::Tally;
+use super::{Count, Key, Kind, LiveError, Lost, Snapshot, Wanted};
+use crate::facts;
+use crate::thread::now_ns;
+use crate::trace::{Decoder, RawPages, SymbolTable, TraceSession, is_behind_a_gap};
+use dyntick_model::{CpuList, Event, EventKind, Symbol};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often the buffers are emptied.
+const DRAIN: Duration = Duration::from_millis(20);
+
+/// The buffer of a CPU, KiB, if there is room for all: some 50 000 events, two and a half million a second.
+const BUFFER_KIB: u32 = 2048;
+/// What all buffers may take, KiB, unless the CPUs are very many.
+const ALL_BUFFERS_KIB: u32 = 256 * 1024;
+/// The least that a buffer is given, KiB.
+const LEAST_KIB: u32 = 128;
+/// The buffer of a CPU that is not counted, KiB.
+const UNUSED_KIB: u32 = 4;
+/// The buffer of a CPU for forks, KiB: two thousand between two looks.
+const FORKS_KIB: u32 = 64;
+
+/// Tells after each tick whether its timer was started again; see [`Tally`].
+const STARTED: &str = "timer:hrtimer_start";
+const FORK: &str = "sched:sched_process_fork";
+const NMI: &str = "nmi:nmi_handler";
+
+/// Trace events that are counted. Gone from the kernel when this is dropped, or when dyntick is started next.
+pub struct Traced {
+    state: Arc<Mutex<State>>,
+    names: Names,
+    missing: Vec<String>,
+    /// Dropped to end the thread.
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Traced {
+    /// Records what is wanted, with the buffers of [`Traced::start_with`] as large as is sensible.
+    pub fn start(wanted: &Wanted) -> Result<Self, LiveError> {
+        let share = ALL_BUFFERS_KIB / wanted.cpus.len().max(1) as u32;
+        Self::start_with(wanted, share.clamp(LEAST_KIB, BUFFER_KIB))
+    }
+
+    /// Records what is wanted. A thread, which runs where this one may, empties the buffers, each of so many
+    /// KiB. Events that this kernel lacks are left out and told by [`Traced::missing`].
+    pub fn start_with(wanted: &Wanted, buffer_kib: u32) -> Result<Self, LiveError> {
+        if wanted.cpus.is_empty() {
+            return Err(LiveError::NoCpu);
+        }
+        let state = State::start(wanted, buffer_kib)?;
+        let missing = state.events.session.missing().to_vec();
+        let state = Arc::new(Mutex::new(state));
+        let (end, ended) = channel();
+        let shared = Arc::clone(&state);
+        let thread = std::thread::Builder::new()
+            .name("trace".to_owned())
+            .spawn(move || drain(&shared, &ended))
+            .map_err(LiveError::Thread)?;
+        Ok(Self { state, names: Names::default(), missing, end: Some(end), thread: Some(thread) })
+    }
+
+    /// Begins anew: all counts are 0, and no longest is known. Enabling an event rewrites code of the
+    /// kernel, which interrupts every CPU; that is forgotten so.
+    pub fn forget(&mut self) -> Result<(), LiveError> {
+        let mut state = self.state();
+        state.drain()?;
+        state.tally.forget();
+        Ok(())
+    }
+
+    /// The events that were wanted and that this kernel lacks.
+    pub fn missing(&self) -> &[String] {
+        &self.missing
+    }
+
+    /// Follows a thread, if tasks are counted; see [`super::Counters::follow`].
+    pub fn follow(&mut self, pid: u32) -> Result<(), LiveError> {
+        self.state().with_forks(|lineage| lineage.follow(pid))
+    }
+
+    /// Takes a thread out of those that are followed; those that it started stay.
+    pub fn unfollow(&mut self, pid: u32) -> Result<(), LiveError> {
+        self.state().with_forks(|lineage| lineage.unfollow(pid))
+    }
+
+    /// The threads that were followed, also those that ended, and how many are missing among them.
+    pub fn followed(&mut self) -> Result<(BTreeSet<u32>, u64), LiveError> {
+        let mut state = self.state();
+        let followed = state.with_forks(|lineage| (lineage.followed().clone(), lineage.no_room()))?;
+        let lost = state.forks.as_ref().map_or(Ok(0), |forks| forks.recorded.lost())?;
+        Ok((followed.0, followed.1 + lost))
+    }
+
+    /// What was counted up to now.
+    pub fn read(&mut self) -> Result<Snapshot, LiveError> {
+        let mut state = self.state();
+        state.drain()?;
+        let ns = now_ns();
+        let lost =
+            Lost { overrun: state.events.lost()?, undecoded: state.events.undecoded, ..Lost::default() };
+        // Only now, so that the begin of each thread that was met has been seen.
+        let counts = state.counts()?;
+        drop(state);
+        self.names.learn_symbols(counts.values().flat_map(BTreeMap::keys).filter_map(|key| key.function()));
+        let mut cpus: BTreeMap<u32, BTreeMap<Key, Count>> = BTreeMap::new();
+        for (cpu, counts) in counts {
+            let named = cpus.entry(cpu).or_default();
+            for (key, count) in counts {
+                let key = key.with_function(|function| self.names.of_symbol(function));
+                // Different addresses may have one name, as the copies of an inlined function.
+                named.entry(key).or_default().add(&count);
+            }
+        }
+        Ok(Snapshot::new(ns, cpus, lost))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Traced {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Empties the buffers until it is told to end. What goes wrong is told when the counts are read.
+fn drain(state: &Mutex<State>, ended: &Receiver<()>) {
+    while ended.recv_timeout(DRAIN) == Err(RecvTimeoutError::Timeout) {
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = state.drain() {
+            state.failed = Some(error);
+            return;
+        }
+    }
+}
+
+/// What is recorded, and what was made of it.
+struct State {
+    events: Recorded,
+    tally: Tally,
+    forks: Option<Forks>,
+    /// Why the buffers are no longer emptied.
+    failed: Option<LiveError>,
+}
+
+impl State {
+    fn start(wanted: &Wanted, buffer_kib: u32) -> Result<Self, LiveError> {
+        // First, so that no thread is met whose begin was not seen.
+        let forks = wanted.kinds.contains(&Kind::Tasks).then(Forks::start).transpose()?;
+        let tick = wanted.kinds.contains(&Kind::Timers).then(tick_function).flatten();
+        let mut names: Vec<String> =
+            wanted.kinds.iter().flat_map(|kind| kind.tracepoints()).map(|name| (*name).to_owned()).collect();
+        names.extend(tick.map(|_| STARTED.to_owned()));
+        let session = TraceSession::new(&names, UNUSED_KIB)?;
+        session.only_cpus(&wanted.cpus)?;
+        // A page then says that it is behind a gap, and the kernel counts what it overwrote.
+        session.overwrite()?;
+        session.filter(NMI, "handled != 0")?;
+        for cpu in wanted.cpus.iter() {
+            session.resize(cpu, buffer_kib)?;
+        }
+        let tick = tick.filter(|_| !session.lacks(STARTED));
+        if let Some(address) = tick {
+            session.filter(STARTED, &format!("function == {address:#x}"))?;
+        }
+        let tick = tick.map(|address| Symbol::from(format!("{address:#x}")));
+        let events = Recorded::start(session, &wanted.cpus)?;
+        Ok(Self { events, tally: Tally::new(&wanted.cpus, tick), forks, failed: None })
+    }
+
+    fn drain(&mut self) -> Result<(), LiveError> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        let Self { events, tally, forks, .. } = self;
+        events.drain(|part| match part {
+            Part::Gap(cpu) => tally.gap(cpu),
+            Part::Event(event) => tally.take(&event),
+        })?;
+        forks.as_mut().map_or(Ok(()), Forks::drain)
+    }
+
+    fn counts(&mut self) -> Result<BTreeMap<u32, BTreeMap<Key, Count>>, LiveError> {
+        self.with_forks(|_| ())?;
+        let lineage = self.forks.as_ref().map(|forks| &forks.lineage);
+        Ok(self.tally.counts(|pid| lineage.is_some_and(|lineage| lineage.is_kernel(pid))))
+    }
+
+    /// Does something with the threads that are told from others, as they are now.
+    fn with_forks<T: Default>(&mut self, with: impl FnOnce(&mut Lineage) -> T) -> Result<T, LiveError> {
+        let Some(forks) = &mut self.forks else { return Ok(T::default()) };
+        forks.drain()?;
+        forks.settle(u64::MAX);
+        Ok(with(&mut forks.lineage))
+    }
+}
+
+/// A piece of a recording.
+enum Part {
+    /// Events of this CPU are missing here.
+    Gap(u32),
+    Event(Event),
+}
+
+/// A recording of some CPUs that is emptied as it goes on.
+struct Recorded {
+    // Before the session: while a buffer is open its instance cannot be removed.
+    buffers: Vec<(u32, RawPages)>,
+    session: TraceSession,
+    decoder: Decoder,
+    undecoded: u64,
+}
+
+impl Recorded {
+    fn start(session: TraceSession, cpus: &CpuList) -> Result<Self, LiveError> {
+        let decoder = Decoder::new(&session.formats()?, SymbolTable::new(&BTreeMap::new()))?;
+        let buffer = |cpu| Ok((cpu, session.raw_pages(cpu)?));
+        let buffers = cpus.iter().map(buffer).collect::<Result<_, LiveError>>()?;
+        session.start()?;
+        Ok(Self { buffers, session, decoder, undecoded: 0 })
+    }
+
+    fn drain(&mut self, mut each: impl FnMut(Part)) -> Result<(), LiveError> {
+        for (cpu, pages) in &mut self.buffers {
+            let cpu = *cpu;
+            while let Some(page) = pages.next_page()? {
+                if is_behind_a_gap(page) {
+                    each(Part::Gap(cpu));
+                }
+                let decoded = self.decoder.decode(cpu, page, page.len(), |event| each(Part::Event(event)));
+                self.undecoded += decoded.map_err(|source| LiveError::Page { cpu, source })?.undecoded;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many events the buffers did not keep.
+    fn lost(&self) -> Result<u64, LiveError> {
+        self.buffers.iter().map(|(cpu, _)| Ok(self.session.stats(*cpu)?.lost)).sum()
+    }
+}
+
+/// Who starts whom, on all CPUs: these are few events.
+struct Forks {
+    recorded: Recorded,
+    lineage: Lineage,
+    /// Forks that may have come after one that is not read yet: time, parent and child.
+    waiting: Vec<(u64, u32, u32)>,
+}
+
+impl Forks {
+    fn start() -> Result<Self, LiveError> {
+        let session = TraceSession::new(&[FORK.to_owned()], FORKS_KIB)?;
+        let cpus = session.cpus()?;
+        let recorded = Recorded::start(session, &cpus)?;
+        let kernel = facts::threads().into_iter().filter(|(_, thread)| thread.kernel);
+        let lineage = Lineage::new(kernel.map(|(pid, _)| pid as u32));
+        Ok(Self { recorded, lineage, waiting: Vec::new() })
+    }
+
+    fn drain(&mut self) -> Result<(), LiveError> {
+        let begin = now_ns();
+        let waiting = &mut self.waiting;
+        self.recorded.drain(|part| {
+            if let Part::Event(Event { ts, kind: EventKind::SchedFork { parent, child }, .. }) = part {
+                waiting.push((ts, parent as u32, child as u32));
+            }
+        })?;
+        // All that came before this has been read.
+        self.settle(begin);
+        Ok(())
+    }
+
+    /// Takes in the forks before this moment, in the order of all CPUs.
+    fn settle(&mut self, before: u64) {
+        self.waiting.sort_unstable();
+        let later = self.waiting.partition_point(|(ts, ..)| *ts < before);
+        self.waiting.drain(..later).for_each(|(_, parent, child)| self.lineage.fork(parent, child));
+    }
+}
