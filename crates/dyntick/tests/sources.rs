@@ -53,7 +53,8 @@ fn last_cpu() -> u32 {
     online.parse::<CpuList>().unwrap().iter().last().unwrap()
 }
 
-/// The counts of the only CPU. Names of tasks are left out: eBPF keeps the first that it sees on a CPU.
+/// The counts of the only CPU. Names of tasks are left out: eBPF keeps the first that
+/// it sees on a CPU, unless the task changes it there.
 fn counts(snapshot: &Snapshot) -> BTreeMap<Key, Count> {
     assert_eq!(snapshot.cpus.len(), 1);
     let mut counts: BTreeMap<Key, Count> = BTreeMap::new();
@@ -77,35 +78,50 @@ fn assert_same_counts(seen: &Seen) -> BTreeSet<Key> {
     let keys: BTreeSet<Key> = inner.keys().chain(traced.keys()).cloned().collect();
     for key in &keys {
         let of = |counts: &BTreeMap<Key, Count>| counts.get(key).map_or((0, 0), |c| (c.count, c.ended()));
-        let ((least, ended_least), (count, ended), (most, ended_most)) = (of(&inner), of(&traced), of(&outer));
+        let ((least, ended_least), (count, ended), (most, ended_most)) =
+            (of(&inner), of(&traced), of(&outer));
         let what = format!("{key:?}: eBPF {least} to {most}, trace events {count}");
+        println!("{what}");
         assert!(least <= count + BETWEEN && count <= most + BETWEEN, "{what}");
         assert!(ended_least <= ended + BETWEEN && ended <= ended_most + BETWEEN, "{what}, {ended} ended");
     }
     keys
 }
 
-/// How much longer one of something may last by the one than by the other, ns of virtual time: the work of
-/// the other at one event, some hundred instructions, lies within it or not. So does the work of a page fault
-/// or switch that both count, at most 4000 instructions; see the costs in the book's page on `stat`.
-const APART_NS: f64 = 2000.0;
+/// How much longer one of something may last by the one than by the other, ns of virtual time. Each takes the
+/// time at its own moment of an event, so the one's work at the begin lies within and the other's at the end.
+/// A turn of another virtual CPU, some 10 000 ns, may come between these moments, but seldom: not one key of
+/// eight may be farther apart.
+const APART_NS: u64 = 200;
+
+/// Whether this may be interrupted, so that it lasts longer by what its interrupts are shorter.
+fn may_be_interrupted(key: &Key) -> bool {
+    let vector = matches!(key, Key::Vector { .. } | Key::Called { .. } | Key::Tick { .. } | Key::EmptyTimer);
+    !(vector || matches!(key, Key::Device { .. } | Key::Hrtimer { .. } | Key::Nmi { .. }))
+}
 
 fn assert_same_durations(seen: &Seen, keys: &BTreeSet<Key>) {
     let (inner, traced, outer) = (counts(&seen.inner), counts(&seen.traced), counts(&seen.outer));
-    let mut most: (f64, Option<&Key>) = (0.0, None);
+    let interrupts = |(key, count): (&Key, &Count)| match key {
+        Key::Vector { .. } | Key::Device { .. } | Key::Softirq { .. } => count.count,
+        _ => 0,
+    };
+    let interrupts: u64 = outer.iter().map(interrupts).sum();
+    let (mut compared, mut apart) = (0, Vec::new());
     for key in keys {
         let (Some(by_bpf), Some(by_trace)) = (inner.get(key), traced.get(key)) else { continue };
         // Where the windows differ by an event its duration tells nothing.
-        let same = outer.get(key).is_some_and(|outer| outer == by_bpf) && by_bpf.ended() == by_trace.ended();
-        if same && by_bpf.ended() > 0 {
-            let apart = (by_bpf.ns as f64 - by_trace.ns as f64) / by_bpf.ended() as f64;
-            println!("{key:?}: {} of {} ns, {apart:.0} ns apart", by_bpf.count, by_bpf.ns);
-            if apart.abs() > most.0 {
-                most = (apart.abs(), Some(key));
-            }
+        if outer.get(key) != Some(by_bpf) || by_bpf.ended() != by_trace.ended() || by_bpf.ended() == 0 {
+            continue;
+        }
+        let events = by_bpf.ended() + if may_be_interrupted(key) { interrupts } else { 0 };
+        println!("{key:?}: {} in {} ns by eBPF, {} ns by trace events", by_bpf.count, by_bpf.ns, by_trace.ns);
+        compared += 1;
+        if by_trace.ns.abs_diff(by_bpf.ns) > APART_NS * events {
+            apart.push(key);
         }
     }
-    assert!(most.0 <= APART_NS, "{} ns apart: {:?}", most.0, most.1);
+    assert!(compared >= 24 && apart.len() * 8 < compared, "{compared} compared, apart are {apart:?}");
 }
 
 fn everything(cpu: u32) -> Wanted {
@@ -148,14 +164,34 @@ fn losses_are_exact_on_this_machine() {
     }
 }
 
+/// Of every kind of interruption one that all kernels from 6.1 on can be disturbed by.
+const DISTURBANCES: &[&str] = &[
+    "second-task",
+    "woken-task",
+    "migration",
+    "cpu-timer",
+    "perf-frequency",
+    "membarrier",
+    "munmap",
+    "page-faults",
+    "stat-refresh",
+    "jump-label",
+    "device",
+    "writeback",
+    "drop-caches",
+    "expedited-rcu",
+    "backtrace",
+];
+
 /// What the tests below run in a guest.
 #[test]
 #[ignore = "disturbs the machine in ways that stay: for guests"]
 fn in_a_guest() {
     let cpu = last_cpu();
+    let number = cpu.to_string();
     let seen = watch(&everything(cpu), None, || {
-        works(&["guest-probe", "all", "-C", &cpu.to_string(), "-n", "200"]);
-        works(&["guest-disturb", "-C", &cpu.to_string(), "--ms", "30"]);
+        works(&["guest-probe", "all", "-C", &number, "-n", "200"]);
+        works(&[&["guest-disturb", "-C", &number, "--ms", "50"], DISTURBANCES].concat());
     });
     let seen = seen.unwrap();
     let keys = assert_same_counts(&seen);
@@ -171,14 +207,31 @@ fn same_in_a_guest(kernel: &str) {
     let own = own.to_str().unwrap();
     let script = format!("DYNTICK=dyntick {own} --ignored --exact in_a_guest --nocapture");
     let output = dyntick()
-        .args(["lab", "shell", "--virtual", "--memory", "2G", "--kernel", kernel])
-        .args(["--append", "isolcpus=domain,1 nohz_full=1", "--tool", own, "--", "sh", "-c", &script])
+        .args(["lab", "shell", "--virtual", "--memory", "2G", "--cpus", "3", "--kernel", kernel])
+        .args(["--append", "isolcpus=domain,2 nohz_full=2", "--module", "brd", "--tool", own])
+        .args(["--", "sh", "-c", &script])
         .output()
         .unwrap();
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{printed}\n{}", String::from_utf8_lossy(&output.stderr));
     println!("{printed}");
-    for family in ["vector", "tick", "hrtimer", "softirq", "task", "kernel-thread", "idle", "page-fault"] {
+    let families = [
+        "vector",
+        "tick",
+        "hrtimer",
+        "timer",
+        "work",
+        "device",
+        "softirq",
+        "task",
+        "kernel-thread",
+        "idle",
+        "page-fault",
+        "nmi",
+        "tick-stopped",
+        "tick-kept",
+    ];
+    for family in families {
         assert!(printed.contains(&format!("\\\"{family}\\\"")), "no {family} was compared: {printed}");
     }
 }

@@ -77,48 +77,73 @@ fn the_command_is_told_from_others() {
     assert!(count(cpu, "tick") > 0, "{cpu:#}");
 }
 
+/// The counts of lost events where there are none.
+fn none_lost() -> Value {
+    serde_json::json!({ "recursion": 0, "overrun": 0, "undecoded": 0, "unnamed": 0 })
+}
+
 /// A million events a second over two CPUs, none of them lost. How many a second came is printed: a machine
 /// that does other things gets fewer.
 #[test]
 fn no_event_is_lost() {
-    const EACH: u64 = 1_000_000;
+    let Some((json, faults)) = many_faults("bpf") else { return };
+    assert!(faults.iter().all(|here| *here >= EACH), "page faults of {EACH} that were counted: {faults:?}");
+    assert_eq!(json["lost"], none_lost());
+}
+
+/// The same by trace events, where the thread that empties the buffers shares these CPUs: each event is counted
+/// or known to be lost.
+#[test]
+fn no_trace_event_is_lost_unseen() {
+    let Some((json, faults)) = many_faults("tracefs") else { return };
+    let lost = json["lost"]["overrun"].as_u64().unwrap();
+    let (counted, all) = (faults.iter().sum::<u64>(), EACH * faults.len() as u64);
+    assert!(counted + lost >= all, "{counted} counted and {lost} lost of {all}");
+    assert_eq!(json["lost"]["undecoded"], 0);
+}
+
+const EACH: u64 = 1_000_000;
+
+/// Counts many page faults on two CPUs at once, and how many were counted on each.
+fn many_faults(source: &str) -> Option<(Value, Vec<u64>)> {
     let online = std::thread::available_parallelism().map_or(1, usize::from);
     let cpus = if online > 1 { "0-1" } else { "0" };
     let own = std::env::var("DYNTICK").unwrap_or_else(|_| env!("CARGO_BIN_EXE_dyntick").into());
     let probe = |cpu: u32| format!("{own} guest-probe page-fault -C {cpu} -n {EACH}");
     let both = if online > 1 { format!("{} & {}; wait", probe(0), probe(1)) } else { probe(0) };
-    let Some((json, output)) = counted(&["-C", cpus, "-e", "faults", "sh", "-c", &both]) else { return };
+    let (json, output) = counted(&["--source", source, "-C", cpus, "-e", "faults", "sh", "-c", &both])?;
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let mut faults = 0;
-    for cpu in json["cpus"].as_array().unwrap() {
-        let here = count(cpu, "page faults of user code");
-        assert!(here >= EACH, "{here} page faults of {EACH} were counted on a CPU");
-        faults += here;
-    }
-    assert_eq!(json["lost"], none_lost());
+    assert_eq!(json["source"], source);
+    let faults = json["cpus"].as_array().unwrap().iter().map(|cpu| count(cpu, "page faults of user code"));
+    let faults: Vec<u64> = faults.collect();
+    let all = faults.iter().sum::<u64>() as f64;
     let seconds = json["measured_ns"].as_f64().unwrap() / 1e9;
-    eprintln!("{faults} events, {:.0} a second, none lost", faults as f64 / seconds);
+    eprintln!("by {source}: {all} counted, {:.0} a second, lost: {}", all / seconds, json["lost"]);
+    Some((json, faults))
 }
 
 #[test]
 fn without_privileges_it_tells_what_it_can() {
+    const BPF: &str =
+        "root, or CAP_BPF and CAP_PERFMON; or --source tracefs and leave to write to /sys/kernel/tracing";
+    tells_what_it_can("auto", BPF);
+    tells_what_it_can("tracefs", "needs root");
+}
+
+fn tells_what_it_can(source: &str, needs: &str) {
     use std::os::unix::process::CommandExt;
     const NOBODY: u32 = 65534;
     let mut command = dyntick();
-    command.args(["stat", "--json", "--timeout", "100"]).uid(NOBODY).gid(NOBODY);
+    command.args(["stat", "--json", "--timeout", "100", "--source", source]).uid(NOBODY).gid(NOBODY);
     let Ok(output) = command.output() else {
         eprintln!("skipped: this user cannot become another one, or the other one may not run dyntick");
         return;
     };
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(json["counted"], false);
+    assert_eq!((&json["counted"], &json["source"]), (&Value::from(false), &Value::Null));
     let missing = json["missing"].as_array().unwrap();
-    assert!(
-        missing.iter().any(|lack| lack["needs"]
-            .as_str()
-            .is_some_and(|needs| needs.starts_with("root, or CAP_BPF and CAP_PERFMON"))),
-        "{missing:?}"
-    );
+    let told = |lack: &Value| lack["needs"].as_str().is_some_and(|text| text.contains(needs));
+    assert!(missing.iter().any(told), "{missing:?}");
     let interrupts = json["cpus"][0]["machine"]["interrupts"].as_object().unwrap();
     assert!(interrupts.values().any(|count| count.as_u64() > Some(0)), "{json:#}");
 }
@@ -141,6 +166,11 @@ fn counts_are_the_kernels(kernel: &str) {
     let script = "dyntick stat -C 1 --json -o /tmp/o dyntick guest-probe all -C 1 -n 50 && cat /tmp/o";
     let printed = guest(kernel, "isolcpus=domain,1 nohz_full=1", &[], script);
     let json: Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
+    assert_eq!((&json["source"], &json["source_note"]), (&Value::from("bpf"), &Value::Null));
+    assert_counts_are_the_kernels(kernel, &json);
+}
+
+fn assert_counts_are_the_kernels(kernel: &str, json: &Value) {
     let cpu = &json["cpus"][0];
     for (row, name) in [
         ("LOC", "local timer interrupts (LOC)"),
@@ -157,6 +187,47 @@ fn counts_are_the_kernels(kernel: &str) {
     assert!(count(cpu, "function calls from other CPUs (CAL)") >= 50);
     assert!(count(cpu, "page faults of user code") >= 50);
     assert_eq!(json["lost"], none_lost());
+}
+
+/// Where eBPF cannot be used trace events are counted, and it is said.
+fn counts_without_btf(kernel: &str) {
+    const SCRIPT: &str = "
+mkdir /tmp/none && mount --bind /tmp/none /sys/kernel/btf || exit
+work='dyntick guest-probe all -C 1 -n 50'
+dyntick stat -C 1 --json -o /tmp/o $work && tr -d '\\n' < /tmp/o && echo
+dyntick stat -C 1 $work 2>&1
+dyntick stat -C 1 -x ';' $work 2>&1
+dyntick top -b -n 1 -d 0.1
+dyntick stat -C 1 --source bpf $work 2>&1
+ls /sys/kernel/tracing/instances | wc -l
+";
+    const NOTE: &str = "Counted from trace events (tracefs), which costs the measured CPUs more than eBPF does; \
+                        since eBPF cannot be used: this kernel has no type information";
+    let printed = guest(kernel, "isolcpus=domain,1 nohz_full=1", &["mount", "tr", "wc"], SCRIPT);
+    let first = printed.lines().next().unwrap_or_default();
+    let json: Value = serde_json::from_str(first).unwrap_or_else(|error| panic!("{error}: {printed}"));
+    assert_eq!(json["source"], "tracefs");
+    assert_counts_are_the_kernels(kernel, &json);
+    assert!(json["source_note"].as_str().unwrap().starts_with(NOTE), "{json:#}");
+    // The terminal breaks lines.
+    let words = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(words.matches(NOTE).count(), 4, "JSON, text, CSV and top say so: {printed}");
+    assert!(words.contains("causes and durations needs this kernel has no type information"), "{printed}");
+    assert!(
+        printed.contains(";source;tracefs;1;") && printed.contains("hrtimer timerfd_tmrproc"),
+        "{printed}"
+    );
+    assert_eq!(printed.lines().last(), Some("0"), "no trace instance is left");
+}
+
+#[test]
+fn without_btf_trace_events_are_counted_on_6_12() {
+    counts_without_btf("debian:6.12");
+}
+
+#[test]
+fn without_btf_trace_events_are_counted_on_6_1() {
+    counts_without_btf("debian:6.1");
 }
 
 #[test]
@@ -180,6 +251,7 @@ each() {
   load="sh /tmp/load $1 $3"; kind=$1 kinds=$2; shift 3
   $load; $load; echo "$kind none $(cat /tmp/ns)"
   dyntick stat -C 1 -e $kinds -o /tmp/stat $load; echo "$kind stat $(cat /tmp/ns)"
+  dyntick stat --source tracefs -C 1 -e $kinds -o /tmp/stat $load; echo "$kind traced $(cat /tmp/ns)"
   perf record -a -o /tmp/perf "$@" $load >/tmp/log 2>&1; echo "$kind perf $(cat /tmp/ns)"
   trace-cmd record -o /tmp/trace "$@" $load >/tmp/log 2>&1; echo "$kind trace-cmd $(cat /tmp/ns)"
 }
@@ -196,12 +268,16 @@ each timer timers 200 -e irq_vectors:local_timer_entry -e irq_vectors:local_time
     for kind in ["page-fault", "timer"] {
         let cost = |tool: &str| ns(kind, tool) - ns(kind, "none");
         let (stat, perf, trace) = (cost("stat"), cost("perf"), cost("trace-cmd"));
+        let traced = cost("traced");
         eprintln!(
-            "{kind}: instructions more with stat {stat:.0}, perf record {perf:.0}, trace-cmd record {trace:.0}: \
+            "{kind}: instructions more with stat {stat:.0}, by trace events {traced:.0}, perf record {perf:.0}, \
+             trace-cmd record {trace:.0}: \
              stat costs {:.2} of perf record, {:.2} of trace-cmd record",
             stat / perf,
             stat / trace
         );
         assert!(stat < perf / 5.0 && stat < trace, "{printed}");
+        // As it says of itself.
+        assert!(traced > stat, "{printed}");
     }
 }

@@ -61,7 +61,7 @@ pub enum Key {
     KernelThread {
         /// Its number.
         pid: u32,
-        /// Its name as last seen on this CPU.
+        /// Its name as first seen on this CPU.
         comm: Symbol,
     },
     /// The turns of a user task.

@@ -63,8 +63,17 @@ enum What {
 #[derive(Default)]
 struct Place {
     count: Count,
-    /// Of a device or thread.
-    name: Option<Symbol>,
+    /// What a device or thread was called first, and last.
+    names: Option<(Symbol, Symbol)>,
+}
+
+impl Place {
+    fn is_called(&mut self, name: &Symbol) {
+        match &mut self.names {
+            Some((_, last)) => *last = name.clone(),
+            names => *names = Some((name.clone(), name.clone())),
+        }
+    }
 }
 
 /// What one CPU counted.
@@ -97,16 +106,16 @@ impl Table {
 
     fn rename(&mut self, pid: i32, comm: &Symbol) {
         if let Some(place) = self.by_what.get(&What::Turns(pid as u32)) {
-            self.places[*place].name = Some(comm.clone());
+            self.places[*place].is_called(comm);
         }
     }
 
     fn counts(&self, is_kernel: impl Fn(u32) -> bool) -> BTreeMap<Key, Count> {
         let mut counts: BTreeMap<Key, Count> = BTreeMap::new();
         for (what, place) in &self.by_what {
-            let Place { count, name } = &self.places[*place];
+            let Place { count, names } = &self.places[*place];
             if count.count > 0 {
-                let key = what.key(name.clone().unwrap_or_default(), &is_kernel);
+                let key = what.key(names.clone().unwrap_or_default(), &is_kernel);
                 counts.entry(key).or_default().add(count);
             }
         }
@@ -115,18 +124,20 @@ impl Table {
 }
 
 impl What {
-    fn key(&self, name: Symbol, is_kernel: impl Fn(u32) -> bool) -> Key {
+    /// A line that devices share is called as the first of them. A thread of the kernel keeps its name, or has
+    /// a lesser one in the end (`kworker/dying`); a user task has another one when it executes a program.
+    fn key(&self, (first, last): (Symbol, Symbol), is_kernel: impl Fn(u32) -> bool) -> Key {
         match *self {
             What::Key(ref key) => key.clone(),
-            What::Device(irq) => Key::Device { irq, name: shortened(&name) },
-            What::Turns(pid) if is_kernel(pid) => Key::KernelThread { pid, comm: name },
-            What::Turns(pid) => Key::Task { pid, comm: name },
+            What::Device(irq) => Key::Device { irq, name: shortened(&first) },
+            What::Turns(pid) if is_kernel(pid) => Key::KernelThread { pid, comm: first },
+            What::Turns(pid) => Key::Task { pid, comm: last },
         }
     }
 
     /// What it is counted as where the table is full.
     fn unnamed(self) -> Self {
-        let family = self.key(Symbol::default(), |_| false).family();
+        let family = self.key(Default::default(), |_| false).family();
         family.map_or(self, |family| What::Key(Key::Unnamed { family }))
     }
 }
@@ -197,9 +208,9 @@ impl Cpu {
             VectorExit { vector } => self.vector_ends(ts, VectorKey::of(*vector)),
             IrqEntry { irq, name } => {
                 self.device = self.begin(ts, What::Device(*irq), 0);
-                let place = self.device.map(|open| &mut self.table.places[open.place]);
-                // A line that devices share has an event for each; they are one.
-                place.map(|place| place.name.get_or_insert_with(|| name.clone()));
+                if let Some(open) = self.device {
+                    self.table.places[open.place].is_called(name);
+                }
             }
             IrqExit { .. } => {
                 let open = self.device.take();

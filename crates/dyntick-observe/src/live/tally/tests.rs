@@ -185,7 +185,7 @@ fn calls_work_faults_and_decisions() {
 }
 
 #[test]
-fn names_are_those_seen_last_and_of_devices_those_seen_first() {
+fn tasks_have_their_last_name_and_others_their_first() {
     let long: Symbol = "a-name-of-more-than-15-bytes".into();
     let counts = counts(&[
         (0, switch(0, 500)),
@@ -194,10 +194,22 @@ fn names_are_those_seen_last_and_of_devices_those_seen_first() {
         (30, IrqEntry { irq: 4, name: long }),
         (40, IrqExit { irq: 4 }),
         (50, IrqEntry { irq: 4, name: "other".into() }),
+        (
+            60,
+            SchedSwitch {
+                prev: 500,
+                prev_comm: "hog".into(),
+                prev_state: 0,
+                next: 7,
+                next_comm: "task-7".into(),
+            },
+        ),
+        (70, TaskRename { pid: 7, comm: "kworker/dying".into() }),
     ]);
     assert_eq!(of(&counts, &task(500, "hog")).0, 1);
+    assert_eq!(of(&counts, &Key::KernelThread { pid: 7, comm: "task-7".into() }).0, 1);
     assert_eq!(of(&counts, &Key::Device { irq: 4, name: "a-name-of-more-".into() }).0, 2);
-    assert_eq!(counts.len(), 2, "{counts:?}");
+    assert_eq!(counts.len(), 3, "{counts:?}");
 }
 
 #[test]

@@ -291,7 +291,7 @@ fn help(sample: &Sample) -> Paragraph<'static> {
         .iter()
         .map(|lack| format!("  Not told here: {}. That needs {}.", lack.what, lack.needs));
     lines.extend(lacks.map(Line::from));
-    Paragraph::new(lines)
+    Paragraph::new(lines).wrap(Wrap { trim: false })
 }
 
 #[cfg(test)]
@@ -352,7 +352,9 @@ mod tests {
             seconds: 1.0,
             cpus: vec![idle, busy],
             power: vec![Power { name: "package-0".to_owned(), watts: 12.345 }],
-            lost: Lost { recursion: 3, ..Lost::default() },
+            source: Some("tracefs"),
+            source_note: Some("Counted from trace events (tracefs).".to_owned()),
+            lost: Lost { recursion: 1, overrun: 2, ..Lost::default() },
             missing: vec![Missing { what: "SMIs".to_owned(), needs: "the module msr".to_owned() }],
         }
     }
