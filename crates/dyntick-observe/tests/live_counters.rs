@@ -162,3 +162,20 @@ fn who_started_whom_by(mut source: Source) {
     assert!(pids(&shell.stdout).iter().all(|pid| followed.contains(pid)), "{shell:?} {followed:?}");
     assert!(!pids(&stranger.stdout).iter().any(|pid| followed.contains(pid)) && no_room == 0);
 }
+
+/// A command that is started inherits none of the buffers: its closing them would interrupt the CPU that it
+/// is to run on.
+#[test]
+fn the_buffers_are_open_in_no_other_thread() {
+    let Some(_source) = source(Choice::Tracefs, &[Kind::Faults]) else { return };
+    let files = |folder: String| {
+        let entries = std::fs::read_dir(folder).unwrap().flatten();
+        let targets = entries.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+        targets.filter(|target| target.ends_with("trace_pipe_raw")).count()
+    };
+    assert_eq!(files("/proc/thread-self/fd".to_owned()), 0);
+    let threads = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    // Those of other tests may have more.
+    let open = threads.map(|thread| files(format!("{}/fd", thread.path().display()))).max();
+    assert!(open >= Some(online().len()), "{open:?}");
+}

