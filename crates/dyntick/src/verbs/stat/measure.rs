@@ -289,3 +289,22 @@ fn note(because: Option<&LiveError>) -> String {
     };
     format!("Counted from trace events (tracefs), which costs the measured CPUs more than eBPF does; {why}.")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_both_ways_need_is_told() {
+        let refused = || Some(LiveError::Refused("no bpf".to_owned()));
+        let both = Unavailable { bpf: refused(), tracefs: Some(LiveError::NoCpu) };
+        assert_eq!(
+            needs(&both),
+            "the kernel does not take the eBPF programs: no bpf; and without eBPF: no CPU was named to be counted on"
+        );
+        let permission = Unavailable { bpf: Some(LiveError::NotPermitted), tracefs: None };
+        assert!(needs(&permission).contains("CAP_BPF") && needs(&permission).contains("--source tracefs"));
+        assert!(note(None).ends_with("; as was asked for."));
+        assert!(note(refused().as_ref()).contains("since eBPF cannot be used: the kernel does not take"));
+    }
+}
