@@ -91,10 +91,9 @@ impl<'a> Case<'a> {
     pub fn dependency(&self) -> Option<TickDependency> {
         match (self.kind, self.facts.decision) {
             (Kind::Tick, _) => self.facts.kept.as_ref().map(|kept| kept.dependency),
-            (Kind::FunctionCall | Kind::IrqWork, Some(decision))
-                if decision.restarted || decision.newly_kept =>
-            {
-                Some(decision.dependency)
+            (Kind::FunctionCall | Kind::IrqWork, Some(decision)) => {
+                let because = decision.restarted || decision.newly_kept || self.facts.is_kick();
+                (because && !decision.stopped).then_some(decision.dependency)
             }
             _ => None,
         }

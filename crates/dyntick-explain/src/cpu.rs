@@ -60,6 +60,8 @@ pub(crate) struct Cpu {
     sends: Vec<Send>,
     /// Functions that other CPUs asked for and that have not been seen to run.
     requests: Vec<Call>,
+    /// Functions that this CPU queued for its own interrupt context.
+    raised: Vec<Call>,
     /// The last NMI: its end and its handler.
     nmi: Option<(u64, Symbol)>,
     stopped: bool,
@@ -85,6 +87,7 @@ impl Cpu {
             runnable: BTreeMap::new(),
             sends: Vec::new(),
             requests: Vec::new(),
+            raised: Vec::new(),
             nmi: None,
             stopped: false,
             kept: None,
@@ -104,6 +107,11 @@ impl Cpu {
     /// A function was put into the queue of those that this CPU has to run.
     pub fn will_call(&mut self, request: Call) {
         self.requests.push(request);
+    }
+
+    /// This CPU interrupts itself as soon as it can, to run a function.
+    pub fn will_interrupt_itself(&mut self, request: Call) {
+        self.raised.push(request);
     }
 
     /// All interruptions, at the end of the events.
@@ -151,6 +159,7 @@ impl Cpu {
                 self.with_top(|facts| facts.woken.push(task));
             }
             CsdEntry { function } => self.call(names::function(function)),
+            IrqWork { function } => self.run_irq_work(function),
             Nmi { handler, duration_ns } => self.take_nmi(index, event, handler, *duration_ns, log),
             PageFault { user, .. } => self.fault(index, event, *user, log),
             SchedSwitch { prev, prev_state, next, .. } => {
@@ -188,6 +197,7 @@ impl Cpu {
             queued: Vec::new(),
             works: Vec::new(),
             called: Vec::new(),
+            irq_works: Vec::new(),
             raised: Vec::new(),
             left_over: Vec::new(),
             woken: Vec::new(),

@@ -47,6 +47,7 @@ fn text(kind: &EventKind) -> String {
         }
         CsdQueued { target, callsite, function } => format!("csd_queue_cpu {target} {callsite} {function}"),
         SchedMigrate { pid, comm, from, to } => format!("sched_migrate_task {comm} [{pid}] {from} -> {to}"),
+        IrqWork { function } => format!("irq_work {function}"),
         Nmi { handler, duration_ns } => format!("nmi_handler {handler} took {duration_ns} ns"),
         PageFault { user, address, ip } => {
             format!("page_fault_{} address={address:#x} ip={ip:#x}", if *user { "user" } else { "kernel" })

@@ -4,6 +4,9 @@
 use crate::Task;
 use dyntick_model::{Softirq, Symbol, TickDependency, Vector};
 
+/// What only has a CPU decide on its tick again, and is queued like a function of its own.
+pub(crate) const KICK: &str = "nohz_full_kick_func";
+
 /// One interruption as observed.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
@@ -24,6 +27,8 @@ pub(crate) struct Facts {
     pub works: Vec<WorkRun>,
     /// Functions that another CPU asked for.
     pub called: Vec<Call>,
+    /// Functions that had been queued for interrupt context, here or from another CPU.
+    pub irq_works: Vec<Call>,
     pub raised: Vec<Softirq>,
     /// Softirqs that a thread ran in its turn, for interrupts that left them over.
     pub left_over: Vec<Softirq>,
@@ -95,7 +100,7 @@ pub(crate) struct HrtimerRun {
     pub set_by: Option<Origin>,
 }
 
-/// A function that another CPU had this one run.
+/// A function that a CPU was interrupted for, by another one or by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     pub function: Symbol,
@@ -107,7 +112,8 @@ pub(crate) struct Call {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Newcomer {
     pub task: Task,
-    pub woken_by: Origin,
+    /// Who made it runnable, where that was seen.
+    pub woken_by: Option<Origin>,
 }
 
 /// Who did something: the innermost timer, work item or handler that ran, else the task.
@@ -190,6 +196,11 @@ impl Facts {
     /// The timer of [`Facts::ran_deadline_timer`] as who makes a task runnable.
     pub fn deadline_timer(&self) -> Origin {
         Origin { cpu: self.cpu, task: self.victim.clone(), function: Some("dl_task_timer".into()) }
+    }
+
+    /// Whether it only came so that the tick is decided on again.
+    pub fn is_kick(&self) -> bool {
+        self.irq_works.iter().any(|work| &*work.function == KICK)
     }
 
     /// Whether it woke the CPU for timers that did not run within it.

@@ -49,7 +49,7 @@ impl Observer {
         match &event.kind {
             EventKind::SchedWakeup { pid, target, .. } => {
                 self.move_task(*pid, *target);
-                let woken_by = self.log.origin(event.cpu, event.pid);
+                let woken_by = Some(self.log.origin(event.cpu, event.pid));
                 let newcomer = Newcomer { task: self.log.task(*pid), woken_by };
                 if let Some(cpu) = self.cpus.get_mut(target) {
                     cpu.will_run(newcomer);
@@ -58,10 +58,16 @@ impl Observer {
             EventKind::SchedSwitch { next, .. } => self.move_task(*next, event.cpu),
             EventKind::SchedMigrate { pid, to, .. } => {
                 self.move_task(*pid, *to);
-                let woken_by = self.log.origin(event.cpu, event.pid);
+                let woken_by = Some(self.log.origin(event.cpu, event.pid));
                 let newcomer = Newcomer { task: self.log.task(*pid), woken_by };
                 if let Some(cpu) = self.cpus.get_mut(to) {
                     cpu.will_run(newcomer);
+                }
+            }
+            EventKind::IpiSend { target, callsite, callback } if *target == event.cpu => {
+                let by = Some(self.send(event, callsite, callback));
+                if let Some(cpu) = self.cpus.get_mut(target) {
+                    cpu.will_interrupt_itself(Call { function: names::function(callback), by });
                 }
             }
             EventKind::IpiSend { target, callsite, callback } => {

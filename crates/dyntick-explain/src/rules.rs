@@ -46,6 +46,10 @@ mod hypervisor_steal;
 mod idle_not_stopped;
 mod ipi;
 mod ipi_wake_up_if_idle;
+mod irq_work;
+mod irq_work_nohz_full_kick_func;
+mod irq_work_perf_pending_irq;
+mod irq_work_wake_up_klogd_work_func;
 mod kernel_thread;
 mod kernel_thread_irq;
 mod kernel_thread_khugepaged;
@@ -216,6 +220,7 @@ static RULES: &[&Rule] = &[
     &ipi::RULE,
     &anonymous_call::RULE,
     &nmi::RULE,
+    &irq_work::RULE,
     &anonymous_irq_work::RULE,
     &other_task::RULE,
     &device::RULE,
@@ -247,6 +252,9 @@ static RULES: &[&Rule] = &[
     &hrtimer_timerfd_tmrproc::RULE,
     &hrtimer_watchdog_timer_fn::RULE,
     &ipi_wake_up_if_idle::RULE,
+    &irq_work_nohz_full_kick_func::RULE,
+    &irq_work_perf_pending_irq::RULE,
+    &irq_work_wake_up_klogd_work_func::RULE,
     &kernel_thread_irq::RULE,
     &kernel_thread_khugepaged::RULE,
     &kernel_thread_ksmd::RULE,

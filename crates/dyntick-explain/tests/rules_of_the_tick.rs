@@ -321,3 +321,50 @@ fn page_faults_of_the_task_count_and_those_of_another_ones_turn_do_not() {
     let causes: Vec<&str> = explanation.interruptions.iter().map(|one| one.cause.as_str()).collect();
     assert_eq!(causes, ["page-fault", "other-task:b"]);
 }
+
+fn raise(function: &str) -> EventKind {
+    IpiSend { target: 1, callsite: "irq_work_queue+0x1d/0x30".into(), callback: function.into() }
+}
+
+#[test]
+fn a_cpu_that_interrupts_itself_is_told_by_what_it_queued() {
+    let interrupt = [vec![raise("wake_up_klogd_work_func+0x0/0x50")], vector(Vector::IrqWork)].concat();
+    let explanation = explain(&at(TICK, 1, 7, interrupt), &context());
+    let (cause, _, chain) = only(&explanation);
+    assert_eq!(cause, "irq-work:wake_up_klogd_work_func");
+    assert!(chain.starts_with("app [7] on CPU 1 queued wake_up_klogd_work_func (irq_work_queue)"), "{chain}");
+}
+
+#[test]
+fn a_kick_is_told_by_what_needs_the_tick_also_where_it_was_needed_before() {
+    let known = Known { quotas: [(7, "5000 us in 10000 us".to_owned())].into(), ..Known::default() };
+    let kept = [tick(TICK), vec![stop(TickDependency::Sched)]].concat();
+    let probe = IrqWork { function: "nohz_full_kick_func".into() };
+    let probed =
+        [vec![VectorEntry { vector: Vector::IrqWork }, probe, VectorExit { vector: Vector::IrqWork }]]
+            .concat();
+    let raised = [vec![raise("nohz_full_kick_func")], vector(Vector::IrqWork)].concat();
+    for kick in [probed, raised] {
+        let kick = [kick, vec![stop(TickDependency::Sched)]].concat();
+        let events = [at(TICK, 1, 7, kept.clone()), at(2 * TICK, 1, 7, kick)].concat();
+        let explanation = explain(&events, &Context { known: known.clone(), ..context() });
+        let causes: Vec<&str> = explanation.interruptions.iter().map(|one| one.cause.as_str()).collect();
+        assert_eq!(causes, ["cpu-quota", "cpu-quota"]);
+    }
+}
+
+#[test]
+fn what_a_cpu_that_is_not_online_sends_is_told_by_the_task_that_it_brings() {
+    let switch = SchedSwitch {
+        prev: 7,
+        prev_comm: "app".into(),
+        prev_state: 0,
+        next: 20,
+        next_comm: "migration/1".into(),
+    };
+    let interrupt = |vector| [self::vector(vector), vec![switch.clone()]].concat();
+    let first =
+        |vector| explain(&at(TICK, 1, 7, interrupt(vector)), &context()).interruptions[0].cause.clone();
+    assert_eq!(first(Vector::Reschedule).as_str(), "kernel-thread:migration");
+    assert_eq!(first(Vector::CallFunction).as_str(), "anonymous-call", "it may be any function");
+}

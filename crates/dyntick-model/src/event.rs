@@ -177,7 +177,8 @@ pub enum EventKind {
     CpuIdleMiss { state: u32, below: bool },
     /// `sched:sched_migrate_task`: a task that waits or is being woken is moved to another CPU
     SchedMigrate { pid: i32, comm: Symbol, from: u32, to: u32 },
-    /// `ipi:ipi_send_cpu` (6.5 and newer): sent by this CPU
+    /// `ipi:ipi_send_cpu` (6.5 and newer): sent by this CPU, to itself where it queued `callback` for
+    /// interrupt context
     IpiSend { target: u32, callsite: Symbol, callback: Symbol },
     /// `ipi:ipi_send_cpumask` (6.5 and newer): sent by this CPU to several
     IpiSendMask { targets: CpuList, callsite: Symbol, callback: Symbol },
@@ -189,6 +190,8 @@ pub enum EventKind {
     CsdEntry { function: Symbol },
     /// `csd:csd_function_exit`
     CsdExit { function: Symbol },
+    /// A function that was queued for interrupt context begins, as a probe tells it before 6.5
+    IrqWork { function: Symbol },
     /// `nmi:nmi_handler`, told at the handler's end; `duration_ns` is how long it took
     Nmi { handler: Symbol, duration_ns: u64 },
     /// `exceptions:page_fault_user` and `page_fault_kernel` (x86); `address` is what was touched, `ip`

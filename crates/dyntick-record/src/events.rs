@@ -2,7 +2,7 @@
 //! Which events are recorded, and where.
 
 use dyntick_model::CpuList;
-use dyntick_observe::trace::{SENDERS, SessionError, TraceSession};
+use dyntick_observe::trace::{IRQ_WORKS, SENDERS, SessionError, TraceSession};
 
 /// Where an event matters.
 #[derive(Clone, Copy)]
@@ -76,7 +76,7 @@ pub(crate) fn session(
 ) -> Result<TraceSession, SessionError> {
     let vectors =
         VECTORS.iter().flat_map(|vector| ["entry", "exit"].map(|end| format!("irq_vectors:{vector}_{end}")));
-    let events: Vec<(String, Where)> = vectors
+    let mut events: Vec<(String, Where)> = vectors
         .map(|event| (event, Here))
         .chain(EVENTS.iter().map(|(event, place)| ((*event).to_owned(), *place)))
         .chain(more.iter().map(|event| ((*event).to_owned(), Here)))
@@ -84,11 +84,12 @@ pub(crate) fn session(
     let names: Vec<String> = events.iter().map(|(event, _)| event.clone()).collect();
     let mut session = TraceSession::new(&names, buffer_kib)?;
     if session.lacks("ipi:ipi_send_cpu") {
-        SENDERS.into_iter().for_each(|probe| _ = session.probe(probe));
+        SENDERS.into_iter().chain(IRQ_WORKS).for_each(|probe| _ = session.probe(probe));
     }
     if cpus == online {
         return Ok(session);
     }
+    events.extend(IRQ_WORKS.map(|(function, _)| (format!("probe:{function}"), Here)));
     for (event, place) in &events {
         if let Some(filter) = filter(cpus, *place) {
             session.filter(event, &filter)?;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Functions that other CPUs have one CPU run.
+//! Functions that other CPUs have one CPU run, or that it queued for itself.
 
 use super::Cpu;
 use super::interrupts::IPI_TRAVEL_NS;
 use crate::facts::*;
 use dyntick_model::{Symbol, Vector};
 
-/// What is queued like a function of its own and only brings something else: a task that was woken,
-/// or the question whether the tick is needed.
-const MESSENGERS: [&str; 2] = ["sched_ttwu_pending", "nohz_full_kick_func"];
+/// What is queued like a function of its own and only brings a task that was woken.
+const WAKES: &str = "sched_ttwu_pending";
 
 impl Cpu {
     /// A function begins that another CPU asked for.
@@ -16,6 +15,11 @@ impl Cpu {
         let request = self.requests.iter().position(|request| request.function == function);
         let by = request.and_then(|position| self.requests.remove(position).by);
         self.with_top(|facts| facts.called.push(Call { function, by }));
+    }
+
+    /// A function begins that was queued for interrupt context.
+    pub(super) fn run_irq_work(&mut self, function: &Symbol) {
+        self.with_top(|facts| facts.irq_works.push(Call { function: function.clone(), by: None }));
     }
 
     /// Functions that were asked for before this interrupt ended and whose run no event told: so it is
@@ -29,9 +33,13 @@ impl Cpu {
         let (due, later) = self.requests.drain(..).partition::<Vec<_>, _>(|request| sent(request) <= end_ns);
         self.requests = later;
         for request in due.into_iter().filter(|request| end_ns - sent(request) <= IPI_TRAVEL_NS) {
-            match MESSENGERS.contains(&&*request.function) {
-                true => facts.senders.extend(request.by),
-                false => facts.called.push(request),
+            match &*request.function {
+                WAKES => facts.senders.extend(request.by),
+                KICK => {
+                    facts.senders.extend(request.by.clone());
+                    facts.irq_works.push(request);
+                }
+                _ => facts.called.push(request),
             }
         }
     }

@@ -67,6 +67,7 @@ impl Cpu {
         self.fair_server |= facts.sent_by_fair_server();
         if facts.entry == Entry::Vector(Vector::IrqWork) {
             let recent = self.nmi.take().filter(|(ts, _)| event.ts.saturating_sub(*ts) <= SOFTIRQ_FOLLOWS_NS);
+            facts.irq_works.append(&mut self.raised);
             facts.after_nmi = recent.map(|(_, handler)| handler);
         }
         if facts.entry == Entry::Vector(Vector::LocalTimer) {

@@ -5,7 +5,7 @@ use super::{Cpu, Open, Phase, Runnable};
 use crate::facts::*;
 use crate::log::Log;
 use crate::{Task, names};
-use dyntick_model::Event;
+use dyntick_model::{Event, Vector};
 
 /// A switch within this time after an interrupt from another CPU, ns, is taken as asked for by it.
 const SWITCH_FOLLOWS_NS: u64 = 100_000;
@@ -40,7 +40,7 @@ impl Cpu {
         let wants_to_run = prev_state & 0xff == 0 && prev.pid != 0;
         if wants_to_run {
             let woken_by = Origin { cpu: self.cpu, task: prev.clone(), function: None };
-            let newcomer = Newcomer { task: prev.clone(), woken_by };
+            let newcomer = Newcomer { task: prev.clone(), woken_by: Some(woken_by) };
             self.runnable.entry(prev.pid).or_insert(Runnable { newcomer, fresh: false });
         } else {
             self.runnable.remove(&prev.pid);
@@ -67,7 +67,8 @@ impl Cpu {
         self.begin_turn(event.ts, victim, next, log);
     }
 
-    /// A task that was moved here, without being woken, is seen only when it runs.
+    /// A task that was moved here, without being woken, is seen only when it runs. So is one that was woken
+    /// by a CPU that is not online yet: what such a CPU does is not recorded.
     pub(super) fn explain_by_switch(&mut self, ts: u64, next: &Task) {
         for index in std::mem::take(&mut self.without_newcomer) {
             let facts = &mut self.done[index];
@@ -76,8 +77,11 @@ impl Cpu {
                 continue;
             }
             let timer = || facts.ran_deadline_timer().then(|| facts.deadline_timer());
-            let origin = facts.senders.last().map(|send| send.origin.clone()).or_else(timer);
-            facts.newcomers.extend(origin.map(|woken_by| Newcomer { task: next.clone(), woken_by }));
+            let woken_by = facts.senders.last().map(|send| send.origin.clone()).or_else(timer);
+            // That interrupt has no other purpose than a switch.
+            if woken_by.is_some() || facts.entry == Entry::Vector(Vector::Reschedule) {
+                facts.newcomers.push(Newcomer { task: next.clone(), woken_by });
+            }
         }
     }
 

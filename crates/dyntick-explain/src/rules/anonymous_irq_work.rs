@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Rule, Versions};
+use super::{Fix, Rule, Setting, Versions};
 use crate::case::{Case, Finding};
 use crate::{CauseId, Kind};
 
@@ -7,9 +7,15 @@ pub(super) static RULE: Rule = Rule {
     id: "anonymous-irq-work",
     title: "The CPU interrupted itself to finish something",
     explanation: "Code that may not do a thing where it is (in an NMI, or with locks held) queues it to an \
-        interrupt of its own. The kernel has no event that names the function; perf, printk, RCU \
-        and BPF use it.",
-    fixes: &[],
+        interrupt of its own; perf, printk, RCU and BPF do. Kernels before 6.5 have no event that names the \
+        function, and probes name the most frequent ones only.",
+    fixes: &[Fix {
+        setting: Setting::Program(
+            "boot a kernel from 6.5 on, whose events name the function and who queued it",
+        ),
+        effect: "The cause is then named.",
+        versions: Versions::before(6, 5),
+    }],
     versions: Versions::ALL,
     source: "kernel/irq_work.c: irq_work_queue",
     names_origin: false,

@@ -35,17 +35,17 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn detect(case: &Case<'_>) -> Option<Finding> {
-    let applies = case.dependency() == Some(TickDependency::Sched) && *case.kind == Kind::Tick;
+    // An interrupt that brings a task has that task for its cause, and one without only keeps the tick.
+    let keeps = *case.kind == Kind::Tick || case.arrival().is_none();
+    let applies = case.dependency() == Some(TickDependency::Sched) && keeps;
     let competitors = match case.facts.kept.as_ref().filter(|_| applies)?.others.as_slice() {
         [] => "something that no event shows (a task from before, or the CPU quota of a cgroup)".to_owned(),
         others => others.iter().map(|other| other.task.to_string()).collect::<Vec<_>>().join(", "),
     };
     let mut chain = Vec::new();
     if let Some(Arrival::UserTask(newcomer)) = case.arrival().filter(|_| !case.idle()) {
-        let by = &newcomer.woken_by;
-        if by.task != newcomer.task {
-            chain.push(format!("{by} made {} runnable on {}", newcomer.task, case.cpu()));
-        }
+        let by = newcomer.woken_by.as_ref().filter(|by| by.task != newcomer.task);
+        chain.extend(by.map(|by| format!("{by} made {} runnable on {}", newcomer.task, case.cpu())));
     }
     if !case.context.isolated.contains(case.facts.cpu) {
         chain.push(format!("{} takes part in load balancing: it is in no isolated domain", case.cpu()));

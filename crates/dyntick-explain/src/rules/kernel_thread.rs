@@ -32,7 +32,8 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
     let task = match (case.kind, case.arrival()) {
         (Kind::KernelThread | Kind::WorkItem, _) => case.facts.turn()?,
         (_, Some(Arrival::KernelThread(newcomer))) => {
-            chain.push(format!("{} made {} runnable", newcomer.woken_by, newcomer.task));
+            let by = newcomer.woken_by.as_ref();
+            chain.extend(by.map(|by| format!("{by} made {} runnable", newcomer.task)));
             &newcomer.task
         }
         _ => return None,

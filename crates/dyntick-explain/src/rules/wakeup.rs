@@ -31,11 +31,10 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let Some(Arrival::UserTask(newcomer)) = case.arrival() else { return None };
-    let by = &newcomer.woken_by;
-    let waker = case.facts.senders.last().map_or(by, |send| &send.origin);
-    let chain = [
-        format!("{waker} made {} runnable on {}", newcomer.task, case.cpu()),
-        case.effect(&newcomer.task.to_string()),
-    ];
-    Finding::new(CauseId::member("wakeup", &newcomer.task.comm), chain)
+    let sender = case.facts.senders.last().map(|send| &send.origin);
+    let made = sender
+        .or(newcomer.woken_by.as_ref())
+        .map(|by| format!("{by} made {} runnable on {}", newcomer.task, case.cpu()));
+    let effect = case.effect(&newcomer.task.to_string());
+    Finding::new(CauseId::member("wakeup", &newcomer.task.comm), made.into_iter().chain([effect]))
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From raw pages to events.
 
-use super::{Field, Format, FormatError, Lost, Recording, RingError, SymbolTable, ring};
+use super::{Field, Format, FormatError, IRQ_WORKS, Lost, Recording, RingError, SymbolTable, ring};
 use dyntick_model::{CpuList, Event, EventKind, Softirq, Symbol, TickDependency, Vector};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -220,7 +220,8 @@ fn readers(formats: &BTreeMap<String, String>) -> Result<Readers, FormatError> {
                 .cloned()
                 .ok_or_else(|| FormatError::NoField { event: event.clone(), field: name.into() })
         };
-        let layout = match (of_vector(event), layout(event)) {
+        let alone = of_vector(event).or_else(|| of_irq_work(event));
+        let layout = match (alone, layout(event)) {
             (Some(kind), _) => {
                 Some(Layout { pid: field("common_pid")?, fields: Vec::new(), make: Make::Always(kind) })
             }
@@ -353,6 +354,10 @@ fn layout(event: &str) -> Option<(&'static [&'static str], OfFields)> {
         "probe:call_single" => (&["cpu", "callsite", "func"], |f| {
             Some(CsdQueued { target: f.number()? as u32, callsite: f.function()?, function: f.function()? })
         }),
+        "probe:kick" => (&["cpu", "callsite"], |f| {
+            let (target, callsite) = (f.number()? as u32, f.function()?);
+            Some(CsdQueued { target, callsite, function: "nohz_full_kick_func".into() })
+        }),
         "probe:reschedule" => (&["cpu", "callsite"], |f| {
             let (target, callsite) = (f.number()? as u32, f.function()?);
             Some(IpiSend { target, callsite, callback: "0x0".into() })
@@ -389,4 +394,11 @@ fn of_vector(event: &str) -> Option<EventKind> {
     let entry = |name| EventKind::VectorEntry { vector: Vector::from_event(name) };
     let exit = |name| EventKind::VectorExit { vector: Vector::from_event(name) };
     name.strip_suffix("_entry").map(entry).or_else(|| name.strip_suffix("_exit").map(exit))
+}
+
+/// The probe of a function that was queued for interrupt context has its name.
+fn of_irq_work(event: &str) -> Option<EventKind> {
+    let name = event.strip_prefix("probe:")?;
+    let known = IRQ_WORKS.iter().any(|(function, _)| *function == name);
+    known.then(|| EventKind::IrqWork { function: name.into() })
 }

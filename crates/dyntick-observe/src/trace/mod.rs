@@ -11,7 +11,7 @@ mod symbols;
 
 pub use decode::{DecodeError, Decoded, Decoder, Pages};
 pub use format::{Field, Format, FormatError};
-pub use probes::{Probe, SENDERS};
+pub use probes::{IRQ_WORKS, Probe, SENDERS};
 pub use recording::{CpuStats, Metadata, Recording};
 pub use ring::{Lost, RingError, is_behind_a_gap};
 pub use session::{RawPages, SessionError, TraceSession};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Probes in place of events that a kernel lacks: before 6.5 no event tells who interrupts another CPU
-//! and for which function. A probe at the function that does it tells as much.
+//! Probes in place of events that a kernel lacks: before 6.5 no event tells who interrupts another CPU, or
+//! its own, and for which function. A probe at the function that does it tells as much.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -16,10 +16,20 @@ const PREFIX: &str = "dyntick_";
 pub type Probe = (&'static str, &'static str);
 
 /// What takes the place of `ipi:*` and `csd:csd_queue_cpu`.
-pub const SENDERS: [Probe; 3] = [
+pub const SENDERS: [Probe; 4] = [
     ("call_many", "smp_call_function_many_cond targets=+0($arg1):x64 callsite=$stack0:x64 func=$arg2:x64"),
     ("call_single", "generic_exec_single cpu=$arg1:u32 callsite=$stack0:x64 func=+16($arg2):x64"),
+    ("kick", "tick_nohz_full_kick_cpu cpu=$arg1:u32 callsite=$stack0:x64"),
     ("reschedule", "native_smp_send_reschedule cpu=$arg1:u32 callsite=$stack0:x64"),
+];
+
+/// Functions that a CPU queues for its own interrupt context: what brings a tick back, what wakes who
+/// reads the kernel's messages, what a perf event has to tell. Each probe has the name of its function;
+/// the one that queues them (kernel/irq_work.c) may not be probed.
+pub const IRQ_WORKS: [Probe; 3] = [
+    ("nohz_full_kick_func", "nohz_full_kick_func"),
+    ("wake_up_klogd_work_func", "wake_up_klogd_work_func"),
+    ("perf_pending_irq", "perf_pending_irq"),
 ];
 
 /// Probes of this process, gone when this is dropped.

@@ -135,9 +135,9 @@ impl TraceSession {
     /// Records only what of an event passes this filter, in the language of
     /// `Documentation/trace/events.rst`. For an event that this kernel lacks it does nothing.
     pub fn filter(&self, event: &str, filter: &str) -> Result<(), SessionError> {
-        match self.events.iter().any(|(name, _)| name == event) {
-            true => self.write(&format!("{}/filter", event_folder(event)), filter),
-            false => Ok(()),
+        match self.events.iter().find(|(name, _)| name == event) {
+            Some((_, own)) => self.write(&format!("{}/filter", event_folder(own)), filter),
+            None => Ok(()),
         }
     }
 

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+use crate::case::{Case, Finding};
+use crate::facts::Call;
+use crate::{CauseId, Kind};
+
+pub(super) static RULE: Rule = Rule {
+    id: "irq-work",
+    title: "The CPU interrupted itself to finish something",
+    explanation: "Code that may not do a thing where it is (in an NMI, or with locks held) queues a function to \
+        an interrupt that the CPU sends itself. The function tells what was to be done.",
+    fixes: &[Fix {
+        setting: Setting::Program("find out who calls the function: the chain names the task and the place"),
+        effect: "What is not queued does not interrupt.",
+        versions: Versions::ALL,
+    }],
+    versions: Versions::ALL,
+    source: "kernel/irq_work.c: irq_work_queue, irq_work_run",
+    names_origin: true,
+    detect: Some(detect),
+};
+
+fn detect(case: &Case<'_>) -> Option<Finding> {
+    let Call { function, by } = case.facts.irq_works.first().filter(|_| *case.kind == Kind::IrqWork)?;
+    let queued = by.as_ref().map(|by| format!("{} queued {function} ({})", by.origin, by.callsite));
+    let ran = format!("{} interrupted itself to run {function}", case.cpu());
+    Finding::new(CauseId::member("irq-work", function), queued.into_iter().chain([ran]))
+}
