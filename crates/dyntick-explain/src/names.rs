@@ -52,6 +52,9 @@ const KERNEL_THREADS: &[&str] = &[
     "pool_workqueue",
     "vhost-",
     "dl_server",
+    // Threads that the kernel runs for a program, as part of it.
+    "iou-sqp-",
+    "iou-wrk-",
 ];
 
 /// Whether a thread of this name is the kernel's.
@@ -64,9 +67,15 @@ pub(crate) fn is_worker(comm: &str) -> bool {
     comm.starts_with("kworker/")
 }
 
-/// The name without the number of the CPU: `migration/1` is one of the `migration` threads.
+/// Threads of which each memory node, or each process, has its own: its number stands behind the name.
+const NUMBERED: [&str; 4] = ["kswapd", "kcompactd", "iou-sqp-", "iou-wrk-"];
+
+/// The name without the number of the CPU, the node or the process: `migration/1` is one of the `migration`
+/// threads.
 pub(crate) fn thread_family(comm: &str) -> &str {
-    comm.split('/').next().unwrap_or(comm)
+    let family = comm.split('/').next().unwrap_or(comm);
+    let numbered = NUMBERED.iter().find(|name| family.starts_with(**name));
+    numbered.map_or(family, |name| name.trim_end_matches('-'))
 }
 
 #[cfg(test)]
@@ -86,5 +95,8 @@ mod tests {
         assert!(is_kernel_thread("rcu_preempt"));
         assert!(!is_kernel_thread("postgres"));
         assert_eq!(thread_family("migration/1"), "migration");
+        assert_eq!(thread_family("kcompactd0"), "kcompactd");
+        assert_eq!(thread_family("iou-sqp-147"), "iou-sqp");
+        assert_eq!(thread_family("jbd2/sda1-8"), "jbd2");
     }
 }

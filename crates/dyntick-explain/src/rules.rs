@@ -17,6 +17,7 @@ mod device;
 mod empty_timer;
 mod fair_server;
 mod function_call;
+mod function_call_cfsb_csd_unthrottle;
 mod function_call_do_flush_tlb_all;
 mod function_call_do_kernel_range_flush;
 mod function_call_do_sync_core;
@@ -24,12 +25,17 @@ mod function_call_flush_tlb_func;
 mod function_call_ipi_mb;
 mod function_call_ipi_sync_core;
 mod function_call_ipi_sync_rq_state;
+mod function_call_mce_cpu_restart;
 mod function_call_nohz_csd_func;
 mod function_call_perf_event_read;
+mod function_call_rcu_barrier_handler;
 mod function_call_rcu_exp_handler;
 mod function_call_rdmsr_on_cpu;
+mod function_call_rdmsr_safe_on_cpu;
 mod function_call_remote_function;
+mod function_call_retrigger_next_event;
 mod function_call_rps_trigger_softirq;
+mod function_call_tlb_remove_table_smp_sync;
 mod hrtimer;
 mod hrtimer_dl_task_timer;
 mod hrtimer_hrtick;
@@ -45,16 +51,21 @@ mod hrtimer_watchdog_timer_fn;
 mod hypervisor_steal;
 mod idle_not_stopped;
 mod ipi;
+mod ipi_cgroup_freeze_task;
 mod ipi_wake_up_if_idle;
 mod irq_work;
 mod irq_work_nohz_full_kick_func;
 mod irq_work_perf_pending_irq;
 mod irq_work_wake_up_klogd_work_func;
 mod kernel_thread;
+mod kernel_thread_iou_sqp;
+mod kernel_thread_iou_wrk;
 mod kernel_thread_irq;
+mod kernel_thread_kcompactd;
 mod kernel_thread_khugepaged;
 mod kernel_thread_ksmd;
 mod kernel_thread_ksoftirqd;
+mod kernel_thread_kswapd;
 mod kernel_thread_migration;
 mod kernel_thread_rcuop;
 mod late_idle;
@@ -87,6 +98,7 @@ mod wheel_empty;
 mod workqueue;
 mod workqueue_blk_mq_run_work_fn;
 mod workqueue_flush_to_ldisc;
+mod workqueue_kernfs_notify_workfn;
 mod workqueue_lru_add_drain_per_cpu;
 mod workqueue_refresh_vm_stats;
 mod workqueue_update_pages_handler;
@@ -217,18 +229,17 @@ static RULES: &[&Rule] = &[
     &wheel_empty::RULE,
     &empty_timer::RULE,
     &signal::RULE,
-    &ipi::RULE,
-    &anonymous_call::RULE,
     &nmi::RULE,
     &irq_work::RULE,
+    &ipi::RULE,
+    &anonymous_call::RULE,
     &anonymous_irq_work::RULE,
     &other_task::RULE,
     &device::RULE,
     &page_fault::RULE,
     &vector::RULE,
     // Found by their names; in alphabetical order.
-    &function_call_perf_event_read::RULE,
-    &function_call_rdmsr_on_cpu::RULE,
+    &function_call_cfsb_csd_unthrottle::RULE,
     &function_call_do_flush_tlb_all::RULE,
     &function_call_do_kernel_range_flush::RULE,
     &function_call_do_sync_core::RULE,
@@ -236,10 +247,17 @@ static RULES: &[&Rule] = &[
     &function_call_ipi_mb::RULE,
     &function_call_ipi_sync_core::RULE,
     &function_call_ipi_sync_rq_state::RULE,
+    &function_call_mce_cpu_restart::RULE,
     &function_call_nohz_csd_func::RULE,
+    &function_call_perf_event_read::RULE,
+    &function_call_rcu_barrier_handler::RULE,
     &function_call_rcu_exp_handler::RULE,
+    &function_call_rdmsr_on_cpu::RULE,
+    &function_call_rdmsr_safe_on_cpu::RULE,
     &function_call_remote_function::RULE,
+    &function_call_retrigger_next_event::RULE,
     &function_call_rps_trigger_softirq::RULE,
+    &function_call_tlb_remove_table_smp_sync::RULE,
     &hrtimer_dl_task_timer::RULE,
     &hrtimer_hrtick::RULE,
     &hrtimer_hrtimer_wakeup::RULE,
@@ -251,14 +269,19 @@ static RULES: &[&Rule] = &[
     &hrtimer_sched_rt_period_timer::RULE,
     &hrtimer_timerfd_tmrproc::RULE,
     &hrtimer_watchdog_timer_fn::RULE,
+    &ipi_cgroup_freeze_task::RULE,
     &ipi_wake_up_if_idle::RULE,
     &irq_work_nohz_full_kick_func::RULE,
     &irq_work_perf_pending_irq::RULE,
     &irq_work_wake_up_klogd_work_func::RULE,
+    &kernel_thread_iou_sqp::RULE,
+    &kernel_thread_iou_wrk::RULE,
     &kernel_thread_irq::RULE,
+    &kernel_thread_kcompactd::RULE,
     &kernel_thread_khugepaged::RULE,
     &kernel_thread_ksmd::RULE,
     &kernel_thread_ksoftirqd::RULE,
+    &kernel_thread_kswapd::RULE,
     &kernel_thread_migration::RULE,
     &kernel_thread_rcuop::RULE,
     &late_idle::RULE,
@@ -276,6 +299,7 @@ static RULES: &[&Rule] = &[
     &timer_tsc_sync_check_timer_fn::RULE,
     &workqueue_blk_mq_run_work_fn::RULE,
     &workqueue_flush_to_ldisc::RULE,
+    &workqueue_kernfs_notify_workfn::RULE,
     &workqueue_lru_add_drain_per_cpu::RULE,
     &workqueue_refresh_vm_stats::RULE,
     &workqueue_update_pages_handler::RULE,

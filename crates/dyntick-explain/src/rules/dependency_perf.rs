@@ -36,7 +36,8 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
     let openers = &case.context.known.perf_events;
     let opened = (!openers.is_empty()).then(|| format!("perf events are open in {}", openers.join(", ")));
     let kept = format!(
-        "a perf event in frequency mode exists, or one was throttled, while {} ran; the tick of {} is kept to adjust it",
+        "a perf event in frequency mode exists, or one was throttled, while {} ran; the tick of {} is kept \
+            to adjust it",
         case.kept_by(),
         case.cpu()
     );

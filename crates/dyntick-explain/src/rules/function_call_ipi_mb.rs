@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::{Fix, Rule, Setting, Versions};
 
+/// What helps with every private membarrier.
+pub(super) const PROGRAM_OF_THEIR_OWN: Fix = Fix {
+    setting: Setting::Program("run the threads that call membarrier in a program of their own"),
+    effect: "Only CPUs that run the same program are interrupted.",
+    versions: Versions::ALL,
+};
+
 pub(super) static RULE: Rule = Rule {
     id: "function-call:ipi_mb",
     title: "Another thread of the same program called membarrier",
@@ -12,11 +19,7 @@ pub(super) static RULE: Rule = Rule {
             effect: "No interrupt; each reader pays for its fences.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Program("run the threads that call it in a program of their own"),
-            effect: "Only CPUs that run the same program are interrupted.",
-            versions: Versions::ALL,
-        },
+        PROGRAM_OF_THEIR_OWN,
     ],
     versions: Versions::ALL,
     source: "kernel/sched/membarrier.c: membarrier_private_expedited",

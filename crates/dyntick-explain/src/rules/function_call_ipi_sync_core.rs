@@ -12,11 +12,7 @@ pub(super) static RULE: Rule = Rule {
             effect: "No code changes, no call.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Program("run the threads that change code in a program of their own"),
-            effect: "Only CPUs that run the same program are interrupted.",
-            versions: Versions::ALL,
-        },
+        super::function_call_ipi_mb::PROGRAM_OF_THEIR_OWN,
     ],
     versions: Versions::ALL,
     source: "kernel/sched/membarrier.c: membarrier_private_expedited",

@@ -4,7 +4,8 @@ use super::{Fix, Rule, Setting, Versions};
 pub(super) static RULE: Rule = Rule {
     id: "function-call:nohz_csd_func",
     title: "An idle CPU was asked to balance the load for others",
-    explanation: "A busy CPU saw that tasks could be spread better, or that the load figures of idle CPUs are old. One \
+    explanation: "A busy CPU saw that tasks could be spread better, or that the load figures of idle CPUs \
+        are old. One \
         idle CPU is then interrupted to look for all of them.",
     fixes: &[Fix {
         setting: Setting::Boot("isolcpus=domain,N"),

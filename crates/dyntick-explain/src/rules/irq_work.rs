@@ -21,8 +21,11 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn detect(case: &Case<'_>) -> Option<Finding> {
-    let Call { function, by } = case.facts.irq_works.first().filter(|_| *case.kind == Kind::IrqWork)?;
+    let kicked = *case.kind == Kind::FunctionCall && case.facts.is_kick();
+    let applies = *case.kind == Kind::IrqWork || kicked;
+    let Call { function, by } = case.facts.irq_works.first().filter(|_| applies)?;
     let queued = by.as_ref().map(|by| format!("{} queued {function} ({})", by.origin, by.callsite));
-    let ran = format!("{} interrupted itself to run {function}", case.cpu());
+    let whom = if kicked { "was interrupted" } else { "interrupted itself" };
+    let ran = format!("{} {whom} to run {function}", case.cpu());
     Finding::new(CauseId::member("irq-work", function), queued.into_iter().chain([ran]))
 }

@@ -5,8 +5,8 @@ pub(super) static RULE: Rule = Rule {
     id: "kernel-thread:migration",
     title: "The CPU was stopped for a moment by the kernel",
     explanation: "The migration thread has the highest priority of all. It moves a task that runs to another \
-        CPU (sched_setaffinity, exec, load balancing), or halts all CPUs together (stop_machine) to \
-        change code or hot-plug a CPU.",
+        CPU (sched_setaffinity, exec, load balancing), halts all CPUs together (stop_machine) to change code or \
+        hot-plug a CPU, or shows the soft-lockup watchdog that the CPU is alive.",
     fixes: &[
         Fix {
             setting: Setting::Program("set affinities before the quiet phase"),

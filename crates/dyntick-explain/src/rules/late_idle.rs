@@ -9,7 +9,8 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Program(
-                "hold /dev/cpu_dma_latency at 0 (the default here: leave out --laptop, --default-system and --latency)",
+                "hold /dev/cpu_dma_latency at 0 (the default here: leave out --laptop, --default-system and \
+                    --latency)",
             ),
             effect: "Only polling and states without exit latency are used; costs power.",
             versions: Versions::ALL,

@@ -4,7 +4,6 @@
 use super::Disturbance;
 use super::stage::{Stage, write};
 use anyhow::{Context, Result};
-use dyntick_model::CpuList;
 use std::io::Write;
 use std::time::Duration;
 
@@ -17,6 +16,10 @@ pub(super) const ALL: &[Disturbance] = &[
     ("receive-steering", receive_steering),
     ("backtrace", backtrace),
     ("hotplug", hotplug),
+    ("kprobe", kprobe),
+    ("trace-buffer", trace_buffer),
+    ("kernel-messages", kernel_messages),
+    ("loopback", loopback),
     ("rcu-callbacks", rcu_callbacks),
     ("ticking", nothing),
 ];
@@ -46,6 +49,66 @@ fn ftrace(stage: &Stage) -> Result<()> {
         on = !on;
         write("/sys/kernel/tracing/events/sched/sched_process_fork/enable", if on { "1" } else { "0" })
     })
+}
+
+/// A probe of the kernel is set and removed.
+fn kprobe(stage: &Stage) -> Result<()> {
+    const EVENTS: &str = "/sys/kernel/tracing/kprobe_events";
+    let _victim = stage.victim()?;
+    let define = |line: &str| -> Result<()> {
+        Ok(std::fs::OpenOptions::new().append(true).open(EVENTS)?.write_all(line.as_bytes())?)
+    };
+    stage.repeat(Duration::from_millis(5), || {
+        define("p:disturbance/fork kernel_clone\n")?;
+        write("/sys/kernel/tracing/events/disturbance/fork/enable", "1")?;
+        write("/sys/kernel/tracing/events/disturbance/fork/enable", "0")?;
+        define("-:disturbance/fork\n")
+    })
+}
+
+/// The trace buffers change their size: each CPU changes its own.
+fn trace_buffer(stage: &Stage) -> Result<()> {
+    let _victim = stage.victim()?;
+    let mut large = false;
+    stage.repeat(Duration::from_millis(10), || {
+        large = !large;
+        write("/sys/kernel/tracing/buffer_size_kb", if large { "64" } else { "32" })
+    })
+}
+
+/// The task on the CPU has the kernel print messages, which somebody elsewhere reads.
+fn kernel_messages(stage: &Stage) -> Result<()> {
+    write("/proc/sys/kernel/printk", "0 0 0 0")?;
+    write("/proc/sys/kernel/printk_devkmsg", "on\n")?;
+    // It ends with the program.
+    std::thread::spawn(|| {
+        let Ok(mut messages) = std::fs::File::open("/dev/kmsg") else { return };
+        while !matches!(std::io::Read::read(&mut messages, &mut [0; 8192]), Ok(0)) {}
+    });
+    let _victim = stage.task("victim", |over| {
+        while !over.load(std::sync::atomic::Ordering::Relaxed) {
+            let _ = write("/dev/kmsg", "disturbed");
+            (0..1000).for_each(|_| crate::agent::tasks::spin_block());
+        }
+    })?;
+    stage.wait();
+    Ok(())
+}
+
+/// The task on the CPU sends packets to itself.
+fn loopback(stage: &Stage) -> Result<()> {
+    let receiver = std::net::UdpSocket::bind("127.0.0.1:0")?;
+    let sender = std::net::UdpSocket::bind("127.0.0.1:0")?;
+    sender.connect(receiver.local_addr()?)?;
+    let _victim = stage.task("victim", move |over| {
+        while !over.load(std::sync::atomic::Ordering::Relaxed) {
+            let _ = sender.send(b"x");
+            (0..100).for_each(|_| crate::agent::tasks::spin_block());
+        }
+    })?;
+    stage.wait();
+    drop(receiver);
+    Ok(())
 }
 
 /// Unmounting waits for an expedited grace period.
@@ -128,13 +191,4 @@ fn rcu_callbacks(stage: &Stage) -> Result<()> {
     })?;
     stage.wait();
     Ok(())
-}
-
-/// Binds a thread of the kernel.
-pub(super) fn bind_thread(name: &str, cpus: &CpuList) -> Result<()> {
-    let named =
-        |(number, thread): (i32, dyntick_observe::facts::Thread)| (thread.comm == name).then_some(number);
-    let number = dyntick_observe::facts::threads().into_iter().find_map(named);
-    let number = number.with_context(|| format!("there is no thread {name}"))?;
-    Ok(dyntick_observe::thread::run_on(Some(number), cpus)?)
 }

@@ -17,7 +17,6 @@ pub(super) const ALL: &[Disturbance] = &[
     ("page-faults", page_faults),
     ("stat-refresh", stat_refresh),
     ("drop-caches", drop_caches),
-    ("ksm", ksm),
     ("writeback", writeback),
 ];
 
@@ -43,10 +42,10 @@ fn barriers(stage: &Stage, register: i64, command: i64) -> Result<()> {
 }
 
 /// Memory of our own, of so many pages.
-struct Pages(*mut u8, usize);
+pub(super) struct Pages(*mut u8, usize);
 
 impl Pages {
-    fn new(pages: usize) -> Result<Self> {
+    pub fn new(pages: usize) -> Result<Self> {
         let (read_write, private) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: a fresh mapping.
@@ -55,11 +54,17 @@ impl Pages {
         Ok(Self(memory.cast(), pages))
     }
 
-    fn touch(&self) {
+    pub fn touch(&self) {
         for page in 0..self.1 {
             // SAFETY: within the mapping.
             unsafe { (*self.0.add(page * PAGE).cast::<AtomicU8>()).store(1, Ordering::Relaxed) };
         }
+    }
+
+    /// Tells the kernel what is meant to be done with it.
+    pub fn advise(&self, advice: i32) -> Result<()> {
+        // SAFETY: our own mapping, which has no contents that count.
+        checked("madvise", unsafe { libc::madvise(self.0.cast(), self.1 * PAGE, advice) }.into()).map(drop)
     }
 
     fn protect(&self, protection: i32) -> Result<()> {
@@ -129,21 +134,6 @@ fn drop_caches(stage: &Stage) -> Result<()> {
         }
     })?;
     stage.repeat(Duration::from_millis(10), || write("/proc/sys/vm/compact_memory", "1"))
-}
-
-/// A thread of the kernel that somebody bound to the CPU: KSM, at work.
-fn ksm(stage: &Stage) -> Result<()> {
-    let _victim = stage.victim()?;
-    let pages = Pages::new(256)?;
-    pages.touch();
-    // SAFETY: our own mapping.
-    checked("madvise", unsafe { libc::madvise(pages.0.cast(), 256 * PAGE, libc::MADV_MERGEABLE) }.into())?;
-    super::kernel::bind_thread("ksmd", &stage.list())?;
-    write("/sys/kernel/mm/ksm/sleep_millisecs", "2")?;
-    write("/sys/kernel/mm/ksm/pages_to_scan", "10")?;
-    write("/sys/kernel/mm/ksm/run", "1")?;
-    stage.wait();
-    write("/sys/kernel/mm/ksm/run", "0")
 }
 
 /// Dirty memory is written back, by workers that may run on this CPU only. Needs the module brd, whose

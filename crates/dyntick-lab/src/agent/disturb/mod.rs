@@ -6,8 +6,10 @@
 
 mod kernel;
 mod memory;
+mod polling;
 mod stage;
 mod tasks;
+mod threads;
 mod timers;
 
 use anyhow::{Context, Result};
@@ -17,7 +19,8 @@ use stage::Stage;
 /// A disturbance by its name.
 type Disturbance = (&'static str, fn(&Stage) -> Result<()>);
 
-const ALL: &[&[Disturbance]] = &[tasks::ALL, timers::ALL, memory::ALL, kernel::ALL];
+const ALL: &[&[Disturbance]] =
+    &[tasks::ALL, timers::ALL, memory::ALL, kernel::ALL, threads::ALL, polling::ALL];
 
 /// The names of all disturbances.
 pub fn names() -> impl Iterator<Item = &'static str> {

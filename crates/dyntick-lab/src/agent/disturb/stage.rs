@@ -59,6 +59,12 @@ impl Stage {
         std::thread::sleep(Duration::from_nanos(self.end_ns.saturating_sub(now_ns())));
     }
 
+    /// Waits so many times as long as was asked for, for what happens seldom.
+    pub fn wait_times(&self, times: u32) {
+        let asked = Duration::from_nanos(self.end_ns.saturating_sub(now_ns()));
+        std::thread::sleep(asked * times);
+    }
+
     /// Starts a task on the CPU that computes and makes no system call.
     pub fn victim(&self) -> Result<Victim> {
         self.victim_that(|| {})

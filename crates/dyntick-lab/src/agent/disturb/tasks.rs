@@ -18,6 +18,8 @@ pub(super) const ALL: &[Disturbance] = &[
     ("migration", migration),
     ("quota", quota),
     ("fifo-task", fifo_task),
+    ("equal-task", equal_task),
+    ("freezer", freezer),
 ];
 
 /// Two tasks that both want the CPU.
@@ -117,15 +119,23 @@ fn move_to(thread: i32, cpus: &CpuList) -> Result<()> {
     Ok(dyntick_observe::thread::run_on(Some(thread), cpus)?)
 }
 
+/// Mounts control groups, version 2, and makes one with these controllers.
+fn group(name: &str, controllers: &str) -> Result<String> {
+    const ROOT: &str = "/sys/fs/cgroup";
+    let _ = std::fs::create_dir_all(ROOT);
+    let flags = rustix::mount::MountFlags::empty();
+    let _ = rustix::mount::mount("cgroup2", ROOT, "cgroup2", flags, None);
+    write(&format!("{ROOT}/cgroup.subtree_control"), controllers)?;
+    let folder = format!("{ROOT}/{name}");
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
 /// A CPU quota that ends before its period does.
 fn quota(stage: &Stage) -> Result<()> {
-    let _ = std::fs::create_dir_all("/sys/fs/cgroup");
-    let flags = rustix::mount::MountFlags::empty();
-    let _ = rustix::mount::mount("cgroup2", "/sys/fs/cgroup", "cgroup2", flags, None);
-    write("/sys/fs/cgroup/cgroup.subtree_control", "+cpu")?;
-    std::fs::create_dir_all("/sys/fs/cgroup/limited")?;
-    write("/sys/fs/cgroup/limited/cpu.max", "5000 10000")?;
-    write("/sys/fs/cgroup/limited/cgroup.procs", &std::process::id().to_string())?;
+    let limited = group("limited", "+cpu")?;
+    write(&format!("{limited}/cpu.max"), "5000 10000")?;
+    write(&format!("{limited}/cgroup.procs"), &std::process::id().to_string())?;
     pin(&CpuList::from_iter([0]))?;
     let _victim = stage.victim()?;
     stage.wait();
@@ -147,4 +157,35 @@ fn fifo_task(stage: &Stage) -> Result<()> {
     })?;
     stage.wait();
     Ok(())
+}
+
+/// Two real-time tasks of the same priority, which take turns.
+fn equal_task(stage: &Stage) -> Result<()> {
+    write("/proc/sys/kernel/sched_rr_timeslice_ms", "4")?;
+    let tasks = [stage.victim()?, stage.victim()?];
+    let parameter = libc::sched_param { sched_priority: 10 };
+    for task in &tasks {
+        // SAFETY: the structure lives across the call.
+        let set = unsafe { libc::sched_setscheduler(task.thread, libc::SCHED_RR, &raw const parameter) };
+        checked("sched_setscheduler", set.into())?;
+    }
+    stage.wait();
+    Ok(())
+}
+
+/// A program of its own on the CPU is frozen and thawed by its control group.
+fn freezer(stage: &Stage) -> Result<()> {
+    let frozen = group("frozen", "+cpu")?;
+    let mut program = std::process::Command::new(std::env::current_exe()?)
+        .args(["guest-disturb", "-C", &stage.cpu.to_string(), "ticking", "--ms", "600000"])
+        .spawn()?;
+    write(&format!("{frozen}/cgroup.procs"), &program.id().to_string())?;
+    let ended = stage.repeat(Duration::from_millis(10), || {
+        write(&format!("{frozen}/cgroup.freeze"), "1")?;
+        std::thread::sleep(Duration::from_millis(1));
+        write(&format!("{frozen}/cgroup.freeze"), "0")
+    });
+    program.kill()?;
+    program.wait()?;
+    ended
 }

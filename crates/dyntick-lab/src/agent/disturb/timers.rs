@@ -4,6 +4,8 @@
 use super::Disturbance;
 use super::stage::{Stage, checked};
 use anyhow::Result;
+use std::io::Read;
+use std::os::fd::FromRawFd;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -13,6 +15,8 @@ pub(super) const ALL: &[Disturbance] = &[
     ("itimer-prof", itimer_prof),
     ("timerfd", timerfd),
     ("posix-timer", posix_timer),
+    ("itimer-real", itimer_real),
+    ("set-clock", set_clock),
     ("perf-frequency", perf_frequency),
     ("perf-period", perf_period),
 ];
@@ -73,11 +77,8 @@ fn cpu_limit(stage: &Stage) -> Result<()> {
 /// An interval timer on CPU time that the victim sets.
 fn itimer_prof(stage: &Stage) -> Result<()> {
     let _victim = stage.victim_that(|| {
-        let time = libc::timeval { tv_sec: 1, tv_usec: 0 };
-        let value = libc::itimerval { it_interval: time, it_value: time };
         catch(libc::SIGPROF);
-        // SAFETY: the place lives across the call.
-        unsafe { libc::syscall(libc::SYS_setitimer, libc::ITIMER_PROF, &raw const value, 0) };
+        set_itimer(libc::ITIMER_PROF, libc::timeval { tv_sec: 1, tv_usec: 0 });
     })?;
     stage.wait();
     Ok(())
@@ -99,6 +100,58 @@ fn timerfd(stage: &Stage) -> Result<()> {
     })?;
     stage.wait();
     Ok(())
+}
+
+/// An interval timer of real time that the victim sets, and whose signals it takes.
+fn itimer_real(stage: &Stage) -> Result<()> {
+    take_alarms(libc::SIG_BLOCK);
+    let _victim = stage.victim_that(|| {
+        catch(libc::SIGALRM);
+        take_alarms(libc::SIG_UNBLOCK);
+        set_itimer(libc::ITIMER_REAL, libc::timeval { tv_sec: 0, tv_usec: OFTEN.as_micros() as i64 });
+    })?;
+    stage.wait();
+    Ok(())
+}
+
+/// Whether this thread takes SIGALRM.
+fn take_alarms(how: i32) {
+    // SAFETY: the set lives across the calls.
+    unsafe {
+        let mut alarms = std::mem::zeroed();
+        libc::sigemptyset(&mut alarms);
+        libc::sigaddset(&mut alarms, libc::SIGALRM);
+        libc::pthread_sigmask(how, &alarms, std::ptr::null_mut());
+    }
+}
+
+fn set_itimer(which: i32, every: libc::timeval) {
+    let value = libc::itimerval { it_interval: every, it_value: every };
+    // SAFETY: the place lives across the call.
+    unsafe { libc::syscall(libc::SYS_setitimer, which, &raw const value, 0) };
+}
+
+/// The clock is set again and again, to what it is, while a task on the CPU has a timer on it, far off, and
+/// sleeps. There is no victim.
+fn set_clock(stage: &Stage) -> Result<()> {
+    let _sleeper = stage.task("sleeper", |over| {
+        let far = libc::timespec { tv_sec: i64::from(i32::MAX), tv_nsec: 0 };
+        let value = libc::itimerspec { it_interval: far, it_value: far };
+        // SAFETY: the places live across the calls.
+        unsafe {
+            let timer = libc::timerfd_create(libc::CLOCK_REALTIME, 0);
+            libc::timerfd_settime(timer, libc::TFD_TIMER_ABSTIME, &value, std::ptr::null_mut());
+        }
+        while !over.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    })?;
+    stage.repeat(Duration::from_millis(4), || {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+        let now = libc::timespec { tv_sec: now.tv_sec, tv_nsec: now.tv_nsec };
+        // SAFETY: the place lives across the call.
+        checked("clock_settime", unsafe { libc::clock_settime(libc::CLOCK_REALTIME, &now) }.into()).map(drop)
+    })
 }
 
 /// `struct perf_event_attr`, its first version (include/uapi/linux/perf_event.h).
@@ -135,14 +188,35 @@ fn perf_period(stage: &Stage) -> Result<()> {
 }
 
 fn perf(stage: &Stage, config: u64, sample: u64, flags: u64) -> Result<()> {
-    let size = size_of::<PerfEventAttr>() as u32;
-    let attr = PerfEventAttr { kind: SOFTWARE, size, config, sample, flags, ..PerfEventAttr::default() };
     let _victim = stage.victim()?;
-    // SAFETY: the structure lives across the call; all processes, this CPU, no group, no flags.
-    let event = unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const attr, -1, stage.cpu, -1, 0) };
-    checked("perf_event_open", event)?;
+    let _event = PerfEvent::open(stage.cpu, config, sample, flags)?;
     stage.wait();
-    // SAFETY: a file of our own.
-    unsafe { libc::close(event as i32) };
     Ok(())
+}
+
+/// A software event of one CPU.
+pub(super) struct PerfEvent(std::fs::File);
+
+impl PerfEvent {
+    /// One that counts and does not sample.
+    pub fn counting(cpu: u32) -> Result<Self> {
+        Self::open(cpu, CONTEXT_SWITCHES, 0, 0)
+    }
+
+    fn open(cpu: u32, config: u64, sample: u64, flags: u64) -> Result<Self> {
+        let size = size_of::<PerfEventAttr>() as u32;
+        let attr = PerfEventAttr { kind: SOFTWARE, size, config, sample, flags, ..PerfEventAttr::default() };
+        // SAFETY: the structure lives across the call; all processes, this CPU, no group, no flags.
+        let event = unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const attr, -1, cpu, -1, 0) };
+        let event = checked("perf_event_open", event)? as i32;
+        // SAFETY: a file of our own that nobody else has.
+        Ok(Self(unsafe { std::fs::File::from_raw_fd(event) }))
+    }
+
+    /// What it has counted.
+    pub fn read(&self) -> Result<u64> {
+        let mut count = [0; 8];
+        (&self.0).read_exact(&mut count)?;
+        Ok(u64::from_ne_bytes(count))
+    }
 }

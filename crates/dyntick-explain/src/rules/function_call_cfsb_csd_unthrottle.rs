@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "function-call:__cfsb_csd_unthrottle",
+    title: "A control group got its CPU quota back on this CPU",
+    explanation: "A group that has used up its quota (cpu.max) waits on each CPU until the period ends. The \
+        timer of the period, on whichever CPU it runs, then interrupts the others so that they go on.",
+    fixes: &[Fix {
+        setting: Setting::Command("echo max > /sys/fs/cgroup/GROUP/cpu.max"),
+        effect: "Lifts the limit.",
+        versions: Versions::ALL,
+    }],
+    versions: Versions::ALL,
+    source: "kernel/sched/fair.c: __unthrottle_cfs_rq_async, __cfsb_csd_unthrottle",
+    names_origin: true,
+    detect: None,
+};

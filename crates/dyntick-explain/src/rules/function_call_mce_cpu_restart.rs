@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "function-call:mce_cpu_restart",
+    title: "The settings of machine checks were changed",
+    explanation: "Each CPU sets up its own polling for corrected hardware errors anew when a file of \
+        /sys/devices/system/machinecheck is written.",
+    fixes: &[Fix {
+        setting: Setting::Program("change these settings before the quiet phase"),
+        effect: "One interrupt a change.",
+        versions: Versions::ALL,
+    }],
+    versions: Versions::ALL,
+    source: "arch/x86/kernel/cpu/mce/core.c: mce_restart, mce_cpu_restart",
+    names_origin: true,
+    detect: None,
+};

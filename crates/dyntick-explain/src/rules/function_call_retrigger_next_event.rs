@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "function-call:retrigger_next_event",
+    title: "The clock was set while a timer on it was armed here",
+    explanation: "When the time of day is set (clock_settime, date, an NTP client that steps) or a CPU goes \
+        offline, CPUs with timers that this may concern are interrupted to look at them again.",
+    fixes: &[
+        Fix {
+            setting: Setting::Program(
+                "have the clock slewed and not stepped (chrony without makestep), and set it before the quiet phase",
+            ),
+            effect: "Slewing interrupts nobody.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Program("arm timers on CLOCK_MONOTONIC in the quiet program"),
+            effect: "Only CPUs with timers on the clocks that were changed are interrupted.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "kernel/time/hrtimer.c: clock_was_set, hrtimers_cpu_dying, retrigger_next_event",
+    names_origin: true,
+    detect: None,
+};

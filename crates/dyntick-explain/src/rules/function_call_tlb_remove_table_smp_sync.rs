@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "function-call:tlb_remove_table_smp_sync",
+    title: "Page tables were taken away from programs",
+    explanation: "Huge pages are made, or address space is given back, by some program on another CPU. \
+        Before the page table is freed every CPU is interrupted once, so that none walks it still.",
+    fixes: &[
+        Fix {
+            setting: Setting::Command("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"),
+            effect: "Only memory that asks for it is collapsed into huge pages.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Program("map memory once and keep it"),
+            effect: "No page tables are freed.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "mm/mmu_gather.c: tlb_remove_table_sync_one, tlb_remove_table_smp_sync",
+    names_origin: true,
+    detect: None,
+};

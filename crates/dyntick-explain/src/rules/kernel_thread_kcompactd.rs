@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "kernel-thread:kcompactd",
+    title: "The kernel moved pages to make room for large ones",
+    explanation: "The thread kcompactd of each memory node moves pages so that free ones lie together, when \
+        a large allocation failed or vm.compaction_proactiveness asks for it.",
+    fixes: &[
+        Fix {
+            setting: Setting::Sysctl("vm.compaction_proactiveness=0"),
+            effect: "It no longer works ahead of need.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Command(
+                "for p in $(pgrep kcompactd); do taskset -pc HOUSEKEEPING-CPUS $p; done",
+            ),
+            effect: "Keeps it on other CPUs.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "mm/compaction.c: kcompactd",
+    names_origin: true,
+    detect: None,
+};

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "kernel-thread:kswapd",
+    title: "The kernel took memory back",
+    explanation: "The thread kswapd of each memory node writes back, drops or swaps out pages when free \
+        memory is short.",
+    fixes: &[
+        Fix {
+            setting: Setting::Program(
+                "leave more memory free: smaller caches, fewer programs, or limits for them (memory.high)",
+            ),
+            effect: "Nothing need be taken back.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Command("for p in $(pgrep kswapd); do taskset -pc HOUSEKEEPING-CPUS $p; done"),
+            effect: "Keeps it on other CPUs.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "mm/vmscan.c: kswapd",
+    names_origin: true,
+    detect: None,
+};

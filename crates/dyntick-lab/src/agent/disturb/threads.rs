@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Disturbances by threads of the kernel that somebody bound to the CPU.
+
+use super::Disturbance;
+use super::memory::Pages;
+use super::stage::{Stage, checked, write};
+use anyhow::{Context, Result};
+use dyntick_model::CpuList;
+use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
+use std::time::Duration;
+
+pub(super) const ALL: &[Disturbance] =
+    &[("ksm", ksm), ("khugepaged", khugepaged), ("compaction", compaction), ("io-uring", io_uring)];
+
+/// KSM at work: it looks for equal pages.
+fn ksm(stage: &Stage) -> Result<()> {
+    let _victim = stage.victim()?;
+    let pages = Pages::new(256)?;
+    pages.touch();
+    pages.advise(libc::MADV_MERGEABLE)?;
+    let _thread = bind("ksmd", &stage.list())?;
+    write("/sys/kernel/mm/ksm/sleep_millisecs", "2")?;
+    write("/sys/kernel/mm/ksm/pages_to_scan", "10")?;
+    write("/sys/kernel/mm/ksm/run", "1")?;
+    stage.wait();
+    write("/sys/kernel/mm/ksm/run", "0")
+}
+
+/// Pages of 4 KiB that are to become huge ones.
+fn khugepaged(stage: &Stage) -> Result<()> {
+    const HUGE: usize = 512;
+    const SETTINGS: &str = "/sys/kernel/mm/transparent_hugepage";
+    let _victim = stage.victim()?;
+    write(&format!("{SETTINGS}/enabled"), "madvise")?;
+    let _thread = bind("khugepaged", &stage.list())?;
+    write(&format!("{SETTINGS}/khugepaged/pages_to_scan"), "512")?;
+    write(&format!("{SETTINGS}/khugepaged/scan_sleep_millisecs"), "2")?;
+    stage.repeat(Duration::from_millis(20), || {
+        let pages = Pages::new(4 * HUGE)?;
+        pages.advise(libc::MADV_NOHUGEPAGE)?;
+        pages.touch();
+        pages.advise(libc::MADV_HUGEPAGE)?;
+        std::thread::sleep(Duration::from_millis(20));
+        Ok(())
+    })?;
+    write(&format!("{SETTINGS}/khugepaged/scan_sleep_millisecs"), "10000")
+}
+
+/// Compaction in the background: each write of its setting wakes its thread.
+fn compaction(stage: &Stage) -> Result<()> {
+    let _victim = stage.victim()?;
+    let _thread = bind("kcompactd0", &stage.list())?;
+    stage.repeat(Duration::from_millis(5), || write("/proc/sys/vm/compaction_proactiveness", "100"))?;
+    write("/proc/sys/vm/compaction_proactiveness", "20")
+}
+
+/// `struct io_uring_params` of include/uapi/linux/io_uring.h.
+#[repr(C)]
+#[derive(Default)]
+struct UringParams {
+    entries: [u32; 2],
+    flags: u32,
+    sq_thread_cpu: u32,
+    sq_thread_idle: u32,
+    rest: [u32; 25],
+}
+
+/// A ring of io_uring whose thread polls for submissions on this CPU, and is woken again and again.
+fn io_uring(stage: &Stage) -> Result<()> {
+    const SQPOLL_AT_CPU: u32 = 1 << 1 | 1 << 2;
+    const SQ_WAKEUP: i64 = 1 << 1;
+    let _victim = stage.victim()?;
+    let mut params = UringParams { flags: SQPOLL_AT_CPU, sq_thread_cpu: stage.cpu, ..UringParams::default() };
+    // SAFETY: the structure lives across the call.
+    let ring = unsafe { libc::syscall(libc::SYS_io_uring_setup, 4, &raw mut params) };
+    let ring = checked("io_uring_setup", ring)?;
+    // SAFETY: no pointers.
+    let wake = || unsafe { libc::syscall(libc::SYS_io_uring_enter, ring, 0, 0, SQ_WAKEUP, 0, 0) };
+    let ended = stage.repeat(Duration::from_millis(2), || checked("io_uring_enter", wake()).map(drop));
+    // SAFETY: a file of our own.
+    unsafe { libc::close(ring as i32) };
+    ended
+}
+
+/// A thread of the kernel that is bound while this lives.
+struct Bound {
+    thread: i32,
+    before: CpuSet,
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        let _ = sched_setaffinity(Pid::from_raw(self.thread), &self.before);
+    }
+}
+
+/// Binds a thread of the kernel.
+fn bind(name: &str, cpus: &CpuList) -> Result<Bound> {
+    let named =
+        |(number, thread): (i32, dyntick_observe::facts::Thread)| (thread.comm == name).then_some(number);
+    let thread = dyntick_observe::facts::threads().into_iter().find_map(named);
+    let thread = thread.with_context(|| format!("there is no thread {name}"))?;
+    let before = sched_getaffinity(Pid::from_raw(thread))?;
+    dyntick_observe::thread::run_on(Some(thread), cpus)?;
+    Ok(Bound { thread, before })
+}
