@@ -95,8 +95,13 @@ const CASES: &[(&str, Severity, &str)] = &[
         Severity::Error,
         "/sys/fs/cgroup/rt/cpuset.cpus.partition = isolated invalid (Parent is not a partition root)\\n1",
     ),
-    ("tsc-unstable", Severity::Error, "/proc/cmdline = GOOD tsc=unstable"),
-    ("tsc-unstable", Severity::Error, "/dev/kmsg = 5,1,0,-;tsc: Marking TSC unstable due to clocksource watchdog"),
+    ("tsc-unstable", Severity::Warning, "/proc/cmdline = GOOD tsc=unstable"),
+    ("tsc-unstable", Severity::Warning, "/dev/kmsg = 5,1,0,-;tsc: Marking TSC unstable due to TSCs unsynchronized"),
+    (
+        "tsc-unstable",
+        Severity::Error,
+        "/dev/kmsg = 5,1,0,-;tsc: Marking TSC unstable due to clocksource watchdog\\n4,2,9,-;TSC found unstable after boot",
+    ),
     (
         "isolcpus-without-domain",
         Severity::Warning,

@@ -6,6 +6,7 @@
 
 mod anonymous_call;
 mod anonymous_irq_work;
+mod clock_distrusted;
 mod cpu_quota;
 mod dependency_clock_unstable;
 mod dependency_perf;
@@ -306,6 +307,7 @@ static RULES: &[&Rule] = &[
     &workqueue_vmstat_update::RULE,
     &workqueue_wb_workfn::RULE,
     // Known from counters and not from events.
+    &clock_distrusted::RULE,
     &hypervisor_steal::RULE,
     &smi::RULE,
     &unknown::RULE,

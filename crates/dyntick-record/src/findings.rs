@@ -47,7 +47,7 @@ pub struct CpuFindings {
     /// That time as a share of the recording, 0 to 1.
     pub interrupted_share: f64,
     /// The causes: first that with the greatest share of the interruptions or of their time, whichever
-    /// is greater.
+    /// is greater; before it a clock that is distrusted, which slows down everything.
     pub causes: Vec<CauseFindings>,
     /// What has no cause.
     pub unattributed: Unattributed,
@@ -155,7 +155,7 @@ impl Explained {
                 .iter()
                 .cloned()
                 .chain(uncaused::consequences(missing))
-                .chain(uncaused::clock(record))
+                .chain(uncaused::limits(record))
                 .collect(),
         }
     }
@@ -174,6 +174,7 @@ impl Explained {
         causes.extend(uncaused::counted(record, summary));
         let weight = |cause: &CauseFindings| cause.count_share.max(cause.time_share);
         causes.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then_with(|| a.cause.cmp(&b.cause)));
+        causes.splice(..0, uncaused::clock(record, summary));
         CpuFindings {
             cpu: summary.cpu,
             ticks: summary.ticks,

@@ -93,16 +93,29 @@ pub(crate) fn untraced(record: &Record, summary: &Summary) -> Vec<(String, u64)>
     beyond.collect()
 }
 
-/// What is to be said of the clock, if anything.
-pub(crate) fn clock(record: &Record) -> Option<String> {
+/// The clock, where it was distrusted from boot on: it stands for itself, because then it keeps no tick and
+/// slows down whoever reads the time.
+pub(crate) fn clock(record: &Record, summary: &Summary) -> Option<CauseFindings> {
     let machine = &record.about.machine;
-    let told = CommandLine::parse(&machine.command_line).get("tsc") == Some("unstable");
-    told.then(|| {
-        format!(
-            "the command line says tsc=unstable: the clock is not trusted, and the clocksource is {}, which is \
-             slower to read",
-            machine.clocksource.current
-        )
+    let line = CommandLine::parse(&machine.command_line);
+    let told = line.iter().find(|word| ["tsc=unstable", "notsc"].contains(word))?;
+    let source = &machine.clocksource.current;
+    let steps = vec![
+        format!("the command line says {told}"),
+        format!("the clocksource is {source}, which is slower to read"),
+    ];
+    let mut cause = cause(record, summary, "clock-distrusted");
+    cause.chains = vec![crate::Chain { steps, count: 1 }];
+    Some(cause)
+}
+
+/// What limits the findings on this machine, in words.
+pub(crate) fn limits(record: &Record) -> Option<String> {
+    let smis = &record.about.counts.0.smis;
+    smis.is_empty().then(|| {
+        "system management interrupts are not counted: that needs an Intel CPU, the module msr (modprobe msr) and \
+        CAP_SYS_RAWIO"
+            .to_owned()
     })
 }
 
@@ -126,4 +139,72 @@ const CONSEQUENCES: &[(&str, &str)] = &[
 pub(crate) fn consequences(missing: &[String]) -> Vec<String> {
     let of = CONSEQUENCES.iter().filter(|(event, _)| missing.iter().any(|name| name == event));
     of.map(|(_, words)| (*words).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::About;
+    use dyntick_observe::facts::{Clocksource, Counts, Cpus, Machine, Owners};
+    use std::collections::BTreeMap;
+
+    /// A record of CPU 3, with these counters before and after and this command line.
+    fn record(before: Counts, after: Counts, line: &str) -> Record {
+        let machine = Machine {
+            kernel: "6.12.95".parse().unwrap(),
+            command_line: line.to_owned(),
+            hz: 250,
+            cpus: Cpus::default(),
+            clocksource: Clocksource { current: "acpi_pm".to_owned(), available: Vec::new() },
+            irqs: BTreeMap::new(),
+        };
+        let about = About {
+            cpus: "3".parse().unwrap(),
+            window_ns: (0, 1_000_000_000),
+            command: Vec::new(),
+            machine,
+            threads: BTreeMap::new(),
+            owners: Owners::default(),
+            counts: (before, after),
+            notes: Vec::new(),
+        };
+        Record { about, recording: dyntick_observe::trace::Recording::default() }
+    }
+
+    fn counts(steal: u64, smis: Option<u64>) -> Counts {
+        let smis = smis.map(|count| (3, count)).into_iter().collect();
+        Counts { interrupts: String::new(), steal: [(3, steal), (4, 7 * steal)].into(), smis }
+    }
+
+    fn summary() -> Summary {
+        Summary { cpu: 3, interruptions: 10, interrupted_ns: 30_000_000, ..Summary::default() }
+    }
+
+    #[test]
+    fn steal_and_smis_are_causes_where_they_grew() {
+        let grown = counted(&record(counts(5, Some(100)), counts(8, Some(102)), ""), &summary());
+        let told: Vec<(&str, Option<u64>, Option<u64>)> =
+            grown.iter().map(|cause| (cause.cause.as_str(), cause.count, cause.total_ns)).collect();
+        assert_eq!(told, [("hypervisor-steal", None, Some(30_000_000)), ("smi", Some(2), None)]);
+        assert_eq!(grown[0].time_share, 0.5, "of what was traced and what was stolen");
+        assert_eq!(grown[0].chains[0].steps, ["the hypervisor had other use for CPU 3 for 30 ms"]);
+        assert!(counted(&record(counts(5, Some(100)), counts(5, Some(100)), ""), &summary()).is_empty());
+    }
+
+    #[test]
+    fn that_smis_cannot_be_counted_is_told() {
+        let blind = record(counts(5, None), counts(5, None), "");
+        assert!(counted(&blind, &summary()).is_empty());
+        assert!(limits(&blind).unwrap().contains("modprobe msr"));
+        assert_eq!(limits(&record(counts(5, Some(1)), counts(5, Some(1)), "")), None);
+    }
+
+    #[test]
+    fn a_clock_that_is_distrusted_by_order_is_a_cause() {
+        let cause = |line| clock(&record(counts(0, None), counts(0, None), line), &summary());
+        let steps = |line| cause(line).map(|cause| cause.chains[0].steps.join("; "));
+        let told = "the command line says tsc=unstable; the clocksource is acpi_pm, which is slower to read";
+        assert_eq!(steps("tsc=reliable nohz_full=3 tsc=unstable").as_deref(), Some(told));
+        assert_eq!(steps("tsc=reliable"), None);
+    }
 }

@@ -17,11 +17,18 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     if parameter.is_none() && log.is_none() {
         return Vec::new();
     }
-    let full = !machine.nohz_full.is_empty();
-    let severity = if full { Severity::Error } else { Severity::Warning };
-    let effect = match full {
-        true => "sched_clock() is unstable, which keeps the tick of every nohz_full CPU (dependency CLOCK_UNSTABLE).",
-        false => "Time is read from a slower clock; with nohz_full no tick would ever stop.",
+    // sched/clock.c sets the dependency, and says so, only where the clock was trusted before: at run time.
+    let keeps_ticks = machine.logged("TSC found unstable after boot").next().is_some();
+    let (severity, effect) = match !machine.nohz_full.is_empty() && keeps_ticks {
+        true => (
+            Severity::Error,
+            "sched_clock() became unstable at run time, which keeps the tick of every nohz_full CPU (dependency CLOCK_UNSTABLE).",
+        ),
+        false => (
+            Severity::Warning,
+            "Time is read from a slower clock, by a system call. Where the clock turns unstable only after boot, no nohz_full \
+            CPU stops its tick.",
+        ),
     };
     let message = match &parameter {
         Some(said) => format!("'{}' makes the kernel distrust its TSC", said.value),

@@ -65,7 +65,10 @@ impl Cpu {
         let before = self.kept.as_ref().filter(|kept| kept.dependency == dependency);
         match before {
             Some(before) if others.is_empty() || !news && same_tasks(&others, &before.others) => {
-                before.clone()
+                // It may have begun in idle.
+                let idle = before.current.pid == 0;
+                let current = if idle { log.task(event.pid) } else { before.current.clone() };
+                Kept { current, ..before.clone() }
             }
             _ => Kept {
                 dependency,

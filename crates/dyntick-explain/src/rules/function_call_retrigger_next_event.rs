@@ -3,7 +3,7 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:retrigger_next_event",
-    title: "The clock was set while a timer on it was armed here",
+    title: "The clock was set, and a timer of this CPU is due sooner",
     explanation: "When the time of day is set (clock_settime, date, an NTP client that steps) or a CPU goes \
         offline, CPUs with timers that this may concern are interrupted to look at them again.",
     fixes: &[

@@ -15,6 +15,7 @@ use std::time::Duration;
 pub(super) struct Stage {
     pub cpu: u32,
     end_ns: u64,
+    asked: Duration,
 }
 
 /// The task that is disturbed; it ends when this is dropped.
@@ -30,7 +31,7 @@ impl Stage {
         let online = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
         let online: CpuList = online.trim().parse().context("read the list of online CPUs")?;
         pin(&online.difference(&CpuList::from_iter([cpu])))?;
-        Ok(Self { cpu, end_ns: now_ns() + ms * 1_000_000 })
+        Ok(Self { cpu, end_ns: now_ns() + ms * 1_000_000, asked: Duration::from_millis(ms) })
     }
 
     /// The CPU as a list.
@@ -61,8 +62,7 @@ impl Stage {
 
     /// Waits so many times as long as was asked for, for what happens seldom.
     pub fn wait_times(&self, times: u32) {
-        let asked = Duration::from_nanos(self.end_ns.saturating_sub(now_ns()));
-        std::thread::sleep(asked * times);
+        std::thread::sleep(self.asked * times);
     }
 
     /// Starts a task on the CPU that computes and makes no system call.

@@ -16,7 +16,7 @@ pub(super) const ALL: &[Disturbance] = &[
     ("timerfd", timerfd),
     ("posix-timer", posix_timer),
     ("itimer-real", itimer_real),
-    ("set-clock", set_clock),
+    ("unstable-clock", unstable_clock),
     ("perf-frequency", perf_frequency),
     ("perf-period", perf_period),
 ];
@@ -131,27 +131,19 @@ fn set_itimer(which: i32, every: libc::timeval) {
     unsafe { libc::syscall(libc::SYS_setitimer, which, &raw const value, 0) };
 }
 
-/// The clock is set again and again, to what it is, while a task on the CPU has a timer on it, far off, and
-/// sleeps. There is no victim.
-fn set_clock(stage: &Stage) -> Result<()> {
-    let _sleeper = stage.task("sleeper", |over| {
-        let far = libc::timespec { tv_sec: i64::from(i32::MAX), tv_nsec: 0 };
-        let value = libc::itimerspec { it_interval: far, it_value: far };
-        // SAFETY: the places live across the calls.
-        unsafe {
-            let timer = libc::timerfd_create(libc::CLOCK_REALTIME, 0);
-            libc::timerfd_settime(timer, libc::TFD_TIMER_ABSTIME, &value, std::ptr::null_mut());
+/// The victim alone, on a kernel that has found its clock to be unstable: so it does a few seconds after boot
+/// with `tsc=noirqtime tsc_early_khz=` and a number that is 3 % wrong.
+fn unstable_clock(stage: &Stage) -> Result<()> {
+    const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    for _ in 0..100 {
+        if !std::fs::read_to_string(CURRENT)?.starts_with("tsc") {
+            let _victim = stage.victim()?;
+            stage.wait_times(1);
+            return Ok(());
         }
-        while !over.load(Ordering::Relaxed) {
-            std::thread::sleep(Duration::from_millis(100));
-        }
-    })?;
-    stage.repeat(Duration::from_millis(4), || {
-        let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
-        let now = libc::timespec { tv_sec: now.tv_sec, tv_nsec: now.tv_nsec };
-        // SAFETY: the place lives across the call.
-        checked("clock_settime", unsafe { libc::clock_settime(libc::CLOCK_REALTIME, &now) }.into()).map(drop)
-    })
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    anyhow::bail!("the kernel goes on trusting the tsc: boot with a tsc_early_khz that is wrong")
 }
 
 /// `struct perf_event_attr`, its first version (include/uapi/linux/perf_event.h).
