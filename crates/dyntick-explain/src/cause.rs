@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The name of a cause.
 
+use crate::names;
 use dyntick_model::Symbol;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -20,6 +21,12 @@ impl CauseId {
     /// A member of a class, as `timer` and `clocksource_watchdog`.
     pub fn member(class: &str, member: &str) -> Self {
         Self(format!("{class}:{member}").into())
+    }
+
+    /// The cause of a kernel thread's turn: `kernel-thread` and the thread's name, without the number of the
+    /// CPU, the memory node or the process that the thread belongs to.
+    pub fn kernel_thread(comm: &str) -> Self {
+        Self::member("kernel-thread", names::thread_family(comm))
     }
 
     /// The part before the colon.

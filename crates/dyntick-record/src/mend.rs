@@ -16,14 +16,17 @@ pub struct Mend {
 }
 
 /// Where something is to be mended.
-pub(crate) struct Place<'a> {
+pub struct Place<'a> {
+    /// The CPU that is disturbed.
     pub cpu: u32,
     /// All CPUs that shall be quiet: a boot parameter has to name them together.
     pub recorded: &'a CpuList,
+    /// The other CPUs that run.
     pub others: &'a CpuList,
 }
 
 impl Place<'_> {
+    /// The fix with the numbers of these CPUs in it.
     pub fn mend(&self, fix: &Fix) -> Mend {
         let setting = fix.setting.to_string();
         let setting = match fix.setting {
@@ -68,5 +71,18 @@ mod tests {
         assert_eq!(place.fill("taskset -pc OTHER-CPUS PID"), "taskset -pc 0-2,4 PID");
         assert_eq!(place.fill("echo MASK > /x"), "echo 00000017 > /x");
         assert_eq!(place.fill("nohz_full=N NOTE"), "nohz_full=3,5 NOTE");
+    }
+
+    #[test]
+    fn no_command_of_any_rule_keeps_a_number_or_a_list_that_is_known() {
+        let (recorded, others) = ("3,5".parse().unwrap(), "0-2,4".parse().unwrap());
+        let place = Place { cpu: 3, recorded: &recorded, others: &others };
+        let fixes = dyntick_explain::rules::all().iter().flat_map(|rule| rule.fixes);
+        for fix in fixes.filter(|fix| !matches!(fix.setting, Setting::Program(_))) {
+            let text = place.mend(fix).setting;
+            let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+            let left = words.filter(|word| ["N", "cpuN", "MASK", "CPUS", "HOUSEKEEPING"].contains(word));
+            assert_eq!(left.count(), 0, "{text}");
+        }
     }
 }

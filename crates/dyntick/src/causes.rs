@@ -26,8 +26,7 @@ pub fn cause(key: &Key) -> Option<CauseId> {
         Key::Device { name, .. } => member("device", name),
         Key::Softirq { softirq } => member("softirq", softirq.kernel_name()),
         Key::Work { function } => member("workqueue", function),
-        // Each CPU has its own thread of a family: migration/1.
-        Key::KernelThread { comm, .. } => member("kernel-thread", comm.split('/').next().unwrap_or(comm)),
+        Key::KernelThread { comm, .. } => Some(CauseId::kernel_thread(comm)),
         Key::Task { .. } => class("other-task"),
         Key::PageFault { .. } => class("page-fault"),
         Key::Nmi { .. } => class("nmi"),
@@ -54,7 +53,7 @@ pub fn rule(cause: &CauseId) -> Option<&'static Rule> {
     (rule.id != "unknown" || cause.as_str() == "unknown").then_some(rule)
 }
 
-/// What removes a cause most effectively on this kernel, with the CPU's number in its place.
+/// What removes a cause most effectively on this kernel; `dyntick_record::Place` puts the CPUs in it.
 pub fn best_fix(rule: &'static Rule, kernel: &KernelVersion) -> Option<&'static Fix> {
     rule.fixes_for(kernel).next()
 }

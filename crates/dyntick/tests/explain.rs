@@ -11,6 +11,10 @@ fn dyntick() -> Command {
     Command::new(binary)
 }
 
+/// What disturbs once or twice a second only: a single tick that lasted long, as one does in virtual time
+/// when another CPU has its turn meanwhile, may stand before it.
+const SELDOM: [&str; 2] = ["vmstat", "watchdog"];
+
 /// Disturbs CPU 1 of a guest, and wants each disturbance's foremost cause to begin with one of the given
 /// names. One interruption, or one in a hundred, may stay without a cause.
 fn names_first(kernel: &str, append: &str, module: &[&str], expected: &[(&str, &[&str])]) {
@@ -28,8 +32,10 @@ fn names_first(kernel: &str, append: &str, module: &[&str], expected: &[(&str, &
             wrong.push(format!("{name}: nothing was told"));
             continue;
         };
-        let first = own["causes"][0]["cause"].as_str().unwrap_or_default();
-        let named = causes.iter().any(|cause| first.starts_with(cause));
+        let foremost = if SELDOM.contains(name) { 3 } else { 1 };
+        let told = own["causes"].as_array().into_iter().flatten().take(foremost);
+        let mut told = told.map(|cause| cause["cause"].as_str().unwrap_or_default());
+        let named = told.any(|told| causes.iter().any(|cause| told.starts_with(cause)));
         let unattributed = own["unattributed"].as_u64().unwrap_or(u64::MAX);
         let all = own["interruptions"].as_u64().unwrap_or(0);
         let lost = own["lost"].as_object().is_none_or(|lost| !lost.is_empty());
@@ -71,7 +77,6 @@ const EVERYWHERE: &[(&str, &[&str])] = &[
     ("writeback", &["workqueue:wb_workfn"]),
     ("equal-task", &["other-task:victim", "dependency-sched"]),
     ("freezer", &["wakeup:victim", "ipi:cgroup_freeze_task", "signal", "workqueue:kernfs_notify_workfn"]),
-    ("kprobe", &["function-call:do_sync_core"]),
     ("trace-buffer", &["workqueue:update_pages_handler"]),
     ("kernel-messages", &["irq-work:wake_up_klogd_work_func"]),
     ("loopback", &["softirq:NET_RX"]),
@@ -108,6 +113,7 @@ fn the_newer_kernel() {
         ("pm-qos", &["ipi:wake_up_if_idle"]),
         ("backtrace", &["nmi:nmi_cpu_backtrace_handler"]),
         ("hotplug", &["kernel-thread:migration"]),
+        ("kprobe", &["function-call:do_sync_core"]),
         ("watchdog", &["hrtimer:watchdog_timer_fn", "kernel-thread:migration"]),
     ];
     names_first("debian:6.12", ADAPTIVE, MODULES, &[EVERYWHERE, more].concat());

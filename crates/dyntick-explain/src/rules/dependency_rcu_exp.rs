@@ -7,8 +7,8 @@ use dyntick_model::TickDependency;
 pub(super) static RULE: Rule = Rule {
     id: "dependency-rcu-exp",
     title: "An expedited RCU grace period waited for this CPU",
-    explanation: "Somebody asked RCU for a quick answer (membarrier, module load, mount changes, BPF \
-        programs). A CPU that has not reported after one tick period gets its tick until it does.",
+    explanation: "Somebody asked RCU for a quick answer: mounts that change, network devices and namespaces that go \
+        (with containers), disks that go, or /sys/kernel/rcu_expedited. A CPU that has not reported after one tick period gets its tick until it does.",
     fixes: &[
         Fix {
             setting: Setting::Boot("rcupdate.rcu_normal=1"),

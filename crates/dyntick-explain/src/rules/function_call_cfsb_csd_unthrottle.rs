@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         effect: "Lifts the limit.",
         versions: Versions::ALL,
     }],
-    versions: Versions::ALL,
+    versions: Versions::since(6, 3),
     source: "kernel/sched/fair.c: __unthrottle_cfs_rq_async, __cfsb_csd_unthrottle",
     names_origin: true,
     detect: None,

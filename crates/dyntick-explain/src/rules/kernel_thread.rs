@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::{Fix, Rule, Setting, Versions};
 use crate::case::{Arrival, Case, Finding};
-use crate::{CauseId, Kind, names};
+use crate::{CauseId, Kind};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread",
@@ -39,5 +39,5 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
         _ => return None,
     };
     chain.push(case.effect(&task.to_string()));
-    Finding::new(CauseId::member("kernel-thread", names::thread_family(&task.comm)), chain)
+    Finding::new(CauseId::kernel_thread(&task.comm), chain)
 }

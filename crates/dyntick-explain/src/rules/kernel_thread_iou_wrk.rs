@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,
-    source: "io_uring/io-wq.c: io_wq_worker",
+    source: "io_uring/io-wq.c: io_wq_worker (6.1: io_wqe_worker)",
     names_origin: true,
     detect: None,
 };

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
         On PREEMPT_RT it runs those that were raised outside of a threaded interrupt.",
     fixes: &[
         Fix {
-            setting: Setting::Command("echo HOUSEKEEPING-MASK > /proc/irq/IRQ/smp_affinity"),
+            setting: Setting::Command("echo HOUSEKEEPING-CPUS > /proc/irq/IRQ/smp_affinity_list"),
             effect: "Moves the device interrupts, and with them their softirqs.",
             versions: Versions::ALL,
         },

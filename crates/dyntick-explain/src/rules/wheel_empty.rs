@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         of those that are idle.",
     fixes: &[],
     versions: Versions::ALL,
-    source: "kernel/time/timer.c: timer_base_try_to_set_idle",
+    source: "kernel/time/timer.c: timer_base_try_to_set_idle (6.1: get_next_timer_interrupt)",
     names_origin: true,
     detect: Some(detect),
 };

@@ -16,7 +16,7 @@ pub(super) const ALL: &[Disturbance] = &[
 ];
 
 /// How much longer the window is for what happens once a second.
-const SECONDS: u32 = 15;
+const SECONDS: u32 = 25;
 
 /// The soft-lockup watchdog, told to watch this CPU too, and as often as it can.
 fn watchdog(stage: &Stage) -> Result<()> {

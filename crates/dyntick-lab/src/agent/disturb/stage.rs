@@ -28,15 +28,21 @@ pub(super) struct Victim {
 impl Stage {
     /// Keeps this thread off the CPU.
     pub fn new(cpu: u32, ms: u64) -> Result<Self> {
-        let online = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
-        let online: CpuList = online.trim().parse().context("read the list of online CPUs")?;
-        pin(&online.difference(&CpuList::from_iter([cpu])))?;
-        Ok(Self { cpu, end_ns: now_ns() + ms * 1_000_000, asked: Duration::from_millis(ms) })
+        let stage = Self { cpu, end_ns: now_ns() + ms * 1_000_000, asked: Duration::from_millis(ms) };
+        pin(&stage.others()?)?;
+        Ok(stage)
     }
 
     /// The CPU as a list.
     pub fn list(&self) -> CpuList {
         CpuList::from_iter([self.cpu])
+    }
+
+    /// The other CPUs that run.
+    pub fn others(&self) -> Result<CpuList> {
+        let online = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
+        let online: CpuList = online.trim().parse().context("read the list of online CPUs")?;
+        Ok(online.difference(&self.list()))
     }
 
     /// Whether the time is not over.

@@ -6,7 +6,6 @@ use super::memory::Pages;
 use super::stage::{Stage, checked, write};
 use anyhow::{Context, Result};
 use dyntick_model::CpuList;
-use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 use std::time::Duration;
 
 pub(super) const ALL: &[Disturbance] =
@@ -18,7 +17,7 @@ fn ksm(stage: &Stage) -> Result<()> {
     let pages = Pages::new(256)?;
     pages.touch();
     pages.advise(libc::MADV_MERGEABLE)?;
-    let _thread = bind("ksmd", &stage.list())?;
+    let _thread = bind("ksmd", stage)?;
     write("/sys/kernel/mm/ksm/sleep_millisecs", "2")?;
     write("/sys/kernel/mm/ksm/pages_to_scan", "10")?;
     write("/sys/kernel/mm/ksm/run", "1")?;
@@ -32,7 +31,7 @@ fn khugepaged(stage: &Stage) -> Result<()> {
     const SETTINGS: &str = "/sys/kernel/mm/transparent_hugepage";
     let _victim = stage.victim()?;
     write(&format!("{SETTINGS}/enabled"), "madvise")?;
-    let _thread = bind("khugepaged", &stage.list())?;
+    let _thread = bind("khugepaged", stage)?;
     write(&format!("{SETTINGS}/khugepaged/pages_to_scan"), "512")?;
     write(&format!("{SETTINGS}/khugepaged/scan_sleep_millisecs"), "2")?;
     stage.repeat(Duration::from_millis(20), || {
@@ -49,7 +48,7 @@ fn khugepaged(stage: &Stage) -> Result<()> {
 /// Compaction in the background: each write of its setting wakes its thread.
 fn compaction(stage: &Stage) -> Result<()> {
     let _victim = stage.victim()?;
-    let _thread = bind("kcompactd0", &stage.list())?;
+    let _thread = bind("kcompactd0", stage)?;
     stage.repeat(Duration::from_millis(5), || write("/proc/sys/vm/compaction_proactiveness", "100"))?;
     write("/proc/sys/vm/compaction_proactiveness", "20")
 }
@@ -82,25 +81,24 @@ fn io_uring(stage: &Stage) -> Result<()> {
     ended
 }
 
-/// A thread of the kernel that is bound while this lives.
+/// A thread of the kernel that is on one CPU while this lives, and on the others afterwards.
 struct Bound {
     thread: i32,
-    before: CpuSet,
+    others: CpuList,
 }
 
 impl Drop for Bound {
     fn drop(&mut self) {
-        let _ = sched_setaffinity(Pid::from_raw(self.thread), &self.before);
+        let _ = dyntick_observe::thread::run_on(Some(self.thread), &self.others);
     }
 }
 
 /// Binds a thread of the kernel.
-fn bind(name: &str, cpus: &CpuList) -> Result<Bound> {
+fn bind(name: &str, stage: &Stage) -> Result<Bound> {
     let named =
         |(number, thread): (i32, dyntick_observe::facts::Thread)| (thread.comm == name).then_some(number);
     let thread = dyntick_observe::facts::threads().into_iter().find_map(named);
     let thread = thread.with_context(|| format!("there is no thread {name}"))?;
-    let before = sched_getaffinity(Pid::from_raw(thread))?;
-    dyntick_observe::thread::run_on(Some(thread), cpus)?;
-    Ok(Bound { thread, before })
+    dyntick_observe::thread::run_on(Some(thread), &stage.list())?;
+    Ok(Bound { thread, others: stage.others()? })
 }

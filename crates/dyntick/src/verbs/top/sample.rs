@@ -5,9 +5,10 @@ use crate::causes;
 use crate::verbs::stat::measure::Measured;
 use crate::verbs::stat::rows::{self, Row, Told};
 use dyntick_explain::CauseId;
-use dyntick_model::{KernelVersion, NANOS_PER_SEC, TickDependency};
+use dyntick_model::{CpuList, KernelVersion, NANOS_PER_SEC, TickDependency};
 use dyntick_observe::facts::Cpus;
 use dyntick_observe::live::{CpuMeters, Lost, Missing, Power};
+use dyntick_record::Place;
 use serde::Serialize;
 
 /// One interval.
@@ -127,7 +128,10 @@ impl Sample {
         let counted = measured.counts.is_some();
         let cpu = |(number, told): (u32, &Told)| {
             let role = Role::of(number, cpus);
-            let figures = Figures { seconds: measured.seconds(), counted, kernel };
+            let quiet = cpus.nohz_full.union(&cpus.isolated).union(&CpuList::from_iter([number]));
+            let others = cpus.online.difference(&quiet);
+            let place = Place { cpu: number, recorded: &quiet, others: &others };
+            let figures = Figures { seconds: measured.seconds(), counted, kernel, place };
             figures.cpu(number, role, told)
         };
         Sample {
@@ -150,6 +154,8 @@ struct Figures<'a> {
     seconds: f64,
     counted: bool,
     kernel: &'a KernelVersion,
+    /// Where fixes are for.
+    place: Place<'a>,
 }
 
 impl Figures<'_> {
@@ -223,7 +229,7 @@ impl Figures<'_> {
 
     fn words(&self, cause: Option<&CauseId>) -> (Option<&'static str>, Option<String>) {
         let Some(rule) = cause.and_then(causes::rule) else { return (None, None) };
-        let fix = causes::best_fix(rule, self.kernel).map(|fix| fix.setting.to_string());
+        let fix = causes::best_fix(rule, self.kernel).map(|fix| self.place.mend(fix).setting);
         (Some(rule.title), fix)
     }
 
