@@ -29,6 +29,30 @@ pub const ROW_OF_CPU: &str = "row_of_cpu";
 /// The global with the address of the function of the tick's timer: u64, 0 where it is not known.
 pub const TICK_FUNCTION: &str = "tick_function";
 
+/// The ring buffer with a [`Detail`] of each that took long.
+pub const DETAILS: &str = "details";
+/// The global with the duration from which that is, ns: u64, `u64::MAX` for none.
+pub const DETAILS_OVER: &str = "details_over";
+
+/// `struct detail`: one that took long.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Detail {
+    /// When it began, ns on CLOCK_MONOTONIC.
+    pub start: u64,
+    /// How long it took, ns, without the interrupts within.
+    pub ns: u64,
+    /// The CPU.
+    pub cpu: u32,
+    /// The slot that counts it.
+    pub slot: u32,
+    /// The thread that was interrupted; of a turn, whose it was.
+    pub thread: u32,
+    unused: u32,
+    /// Its name, ended by a zero.
+    pub comm: [u8; NAME],
+}
+
 /// `struct slot`: what one cause did on one CPU.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -69,6 +93,8 @@ pub struct Row {
     /// Total time in interrupts and softirqs, ns.
     pub stolen: u64,
     hrtimers: u64,
+    /// How many details found no room.
+    pub details_lost: u64,
     vector: Open,
     device: Open,
     call: Open,

@@ -14,13 +14,16 @@ fn online() -> CpuList {
     std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap().parse().unwrap()
 }
 
+fn wanted(kinds: &[Kind]) -> Wanted {
+    Wanted { cpus: online(), kinds: kinds.iter().copied().collect(), details_over_ns: None }
+}
+
 /// None where this machine does not let us, which is said.
 fn source(choice: Choice, kinds: &[Kind]) -> Option<Source> {
-    let error =
-        match Source::start(&Wanted { cpus: online(), kinds: kinds.iter().copied().collect() }, choice) {
-            Ok(source) => return Some(source),
-            Err(error) => error,
-        };
+    let error = match Source::start(&wanted(kinds), choice) {
+        Ok(source) => return Some(source),
+        Err(error) => error,
+    };
     match error.bpf.as_ref().or(error.tracefs.as_ref()) {
         Some(LiveError::NotPermitted | LiveError::NoBtf(_) | LiveError::Session(_)) => {
             eprintln!("skipped: {error}");

@@ -3,8 +3,10 @@
 
 use dyntick_explain::CauseId;
 use dyntick_explain::rules::{self, Fix, Rule};
-use dyntick_model::{KernelVersion, TickDependency};
+use dyntick_model::{CpuList, KernelVersion, TickDependency};
+use dyntick_observe::facts::Cpus;
 use dyntick_observe::live::{Key, VectorKey};
+use dyntick_record::Place;
 
 /// The cause that a key stands for, as `explain` calls it; none for what has no cause of its own: a tick
 /// has its dependencies, a local timer interrupt its timers.
@@ -53,9 +55,28 @@ pub fn rule(cause: &CauseId) -> Option<&'static Rule> {
     (rule.id != "unknown" || cause.as_str() == "unknown").then_some(rule)
 }
 
-/// What removes a cause most effectively on this kernel; `dyntick_record::Place` puts the CPUs in it.
-pub fn best_fix(rule: &'static Rule, kernel: &KernelVersion) -> Option<&'static Fix> {
-    rule.fixes_for(kernel).next()
+/// The machine that is to be mended.
+#[derive(Clone, Copy)]
+pub struct Advice<'a> {
+    /// Its kernel.
+    pub kernel: &'a KernelVersion,
+    /// Its CPUs.
+    pub cpus: &'a Cpus,
+}
+
+impl Advice<'_> {
+    /// What removes a cause on a CPU, the most effective first, with the machine's CPUs in it: `quiet` are those
+    /// that shall be. Where these are all that there are it is left to the user which.
+    pub fn settings(&self, rule: &'static Rule, cpu: u32, quiet: &CpuList) -> Vec<String> {
+        let quiet = self.cpus.nohz_full.union(&self.cpus.isolated).union(quiet);
+        let others = self.cpus.online.difference(&quiet);
+        let place = Place { cpu, recorded: &quiet, others: &others };
+        let setting = |fix: &Fix| match others.is_empty() {
+            true => fix.setting.to_string(),
+            false => place.mend(fix).setting,
+        };
+        rule.fixes_for(self.kernel).map(setting).collect()
+    }
 }
 
 /// What a key is called in a table.

@@ -125,7 +125,7 @@ fn assert_same_durations(seen: &Seen, keys: &BTreeSet<Key>) {
 }
 
 fn everything(cpu: u32) -> Wanted {
-    Wanted { cpus: CpuList::from_iter([cpu]), kinds: Kind::ALL.into() }
+    Wanted { cpus: CpuList::from_iter([cpu]), kinds: Kind::ALL.into(), details_over_ns: None }
 }
 
 const LOST_OF: &str = "300000";
@@ -133,7 +133,7 @@ const LOST_OF: &str = "300000";
 /// With a buffer that holds almost nothing, what is counted and what was lost are together what happened.
 fn assert_losses_are_exact() -> Result<(), String> {
     let cpu = last_cpu();
-    let wanted = Wanted { cpus: CpuList::from_iter([cpu]), kinds: [Kind::Faults].into() };
+    let wanted = Wanted { kinds: [Kind::Faults].into(), ..everything(cpu) };
     let cpu = cpu.to_string();
     let seen = watch(&wanted, Some(8), || works(&["guest-probe", "page-fault", "-C", &cpu, "-n", LOST_OF]))?;
     let all = |snapshot: &Snapshot| -> u64 { counts(snapshot).values().map(|count| count.count).sum() };

@@ -5,6 +5,7 @@
 //! `DYNTICK` names the binary under test, as in `lab.rs`.
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::process::{Command, Output};
 
 fn dyntick() -> Command {
@@ -238,6 +239,61 @@ fn counts_are_those_of_6_12() {
 #[test]
 fn counts_are_those_of_6_1() {
     counts_are_the_kernels("debian:6.1");
+}
+
+/// The rows whose occurrences are told one by one: not sums, and not what is told by another name too.
+fn one_by_one(cpu: &Value) -> BTreeMap<String, Vec<&Value>> {
+    let mut by_name: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
+    for row in rows(cpu) {
+        let name = row["name"].as_str().unwrap();
+        if !["kernel threads", "other tasks", "nothing was due"].contains(&name) {
+            by_name.entry(name.to_owned()).or_default().push(row);
+        }
+    }
+    by_name
+}
+
+/// How many of these ended that took at least so long, which is where a bucket begins.
+fn ended_from(rows: &[&Value], ns: u64) -> u64 {
+    let buckets = rows.iter().flat_map(|row| row["histogram"].as_array().unwrap());
+    let long = buckets.filter(|bucket| bucket["below_ns"].as_u64().is_none_or(|below| below > ns));
+    long.map(|bucket| bucket["count"].as_u64().unwrap()).sum()
+}
+
+/// What is told one by one is what the histograms have, but for one that ended between the two readings; and
+/// what the ring had no room for is counted.
+#[test]
+fn those_that_took_long_are_told_one_by_one() {
+    const SCRIPT: &str = r#"
+dyntick stat -C 1 --over 2.047 --json -o /tmp/o dyntick guest-probe all -C 1 -n 200 && tr -d '\n' < /tmp/o && echo
+dyntick stat -C 1 --over 0 --json -o /tmp/o dyntick guest-probe ipi -C 1 -n 20000 && grep -c at_ns < /tmp/o
+sed '/^    "each": \[/,/^    \]/d' /tmp/o | tr -d '\n'
+"#;
+    let printed = guest("debian:6.12", "isolcpus=domain,1", &["tr"], SCRIPT);
+    let mut lines = printed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let [some, kept, too_many] = [(); 3].map(|()| lines.next().unwrap_or_else(|| panic!("{printed}")));
+
+    let each = some["longest"]["each"].as_array().unwrap();
+    assert!(each.len() > 20 && some["longest"]["lost"] == 0, "{:#}", some["longest"]);
+    let by_name = one_by_one(&some["cpus"][0]);
+    for one in each {
+        assert!(one["ns"].as_u64().unwrap() >= 2048 && one["cpu"] == 1, "{one}");
+        assert!(one["at_ns"].as_u64() < some["measured_ns"].as_u64(), "{one}");
+        assert!(by_name.contains_key(one["name"].as_str().unwrap()), "{one}");
+    }
+    for (name, rows) in by_name {
+        let told = each.iter().filter(|one| one["name"] == *name).count() as u64;
+        let ended = ended_from(&rows, 2048);
+        assert!(told.abs_diff(ended) <= 1, "{name}: {told} told, {ended} ended");
+    }
+    let probe = |one: &&Value| one["interrupted"]["comm"] == "dyntick";
+    assert!(each.iter().filter(probe).count() > 10, "{each:?}");
+
+    let (kept, lost) = (kept.as_u64().unwrap(), too_many["longest"]["lost"].as_u64().unwrap());
+    let ended: u64 = one_by_one(&too_many["cpus"][0]).values().map(|rows| ended_from(rows, 0)).sum();
+    eprintln!("{kept} kept, {lost} lost, {ended} ended");
+    // Turns of the command itself are left out of those that were kept, and found room in the ring.
+    assert!(lost > 0 && ended.abs_diff(kept + lost) <= 20, "{kept} kept, {lost} lost, {ended} ended");
 }
 
 /// The same load with and without a tool, side by side in one guest. Only the CPU under load executes

@@ -109,6 +109,21 @@ INLINE void begin(struct row *row, struct open *open, u32 place, u64 what)
 	open->start = now_ns();
 }
 
+/* Tells of one that took long. An idle task's turns are long. */
+static __attribute__((noinline)) int tell(struct row *row, u32 slot, u64 start, u64 ns)
+{
+	struct detail detail = { .start = start, .ns = ns, .slot = slot };
+
+	if (!row || slot == IDLE)
+		return 0;
+	detail.cpu = this_cpu();
+	detail.thread = (u32)this_process_and_thread();
+	this_comm(detail.comm, sizeof(detail.comm));
+	if (ring_output(&details, &detail, sizeof(detail), RING_NO_WAKEUP))
+		row->details_lost++;
+	return 0;
+}
+
 /* Ends what was begun; its duration without the interrupts within, 0 if its begin was not seen. */
 INLINE u64 end(struct row *row, struct open *open)
 {
@@ -119,5 +134,7 @@ INLINE u64 end(struct row *row, struct open *open)
 	ns = now_ns() - start - (row->stolen - open->stolen);
 	open->start = 0;
 	took(slot_at(row, open->slot), ns);
+	if (ns > details_over)
+		tell(row, open->slot, start, ns);
 	return ns;
 }

@@ -56,8 +56,14 @@ static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
 static long (*const map_update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static u64 (*const now_ns)(void) = (void *)5;
 static u32 (*const this_cpu)(void) = (void *)8;
+static u64 (*const this_process_and_thread)(void) = (void *)14;
+static long (*const this_comm)(void *to, u32 size) = (void *)16;
 static long (*const read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*const read_kernel_text)(void *to, u32 size, const void *from) = (void *)115;
+static long (*const ring_output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;
+
+/* Of ring_output: to wake the reader would interrupt the CPU. */
+#define RING_NO_WAKEUP 1
 
 #define SECTION(name) __attribute__((section(name), used))
 #define INLINE static inline __attribute__((always_inline))

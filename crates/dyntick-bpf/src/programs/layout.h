@@ -30,6 +30,7 @@ struct open {
 struct row {
 	u64 stolen; /* total time in interrupts and softirqs */
 	u64 hrtimers; /* how many expired in this interrupt */
+	u64 details_lost; /* how many found no room in the ring */
 	struct open vector;
 	struct open device;
 	struct open call;
@@ -41,10 +42,23 @@ struct row {
 	struct slot slots[FIXED + FOUND];
 };
 
+/* One that took long. */
+struct detail {
+	u64 start;
+	u64 ns; /* without the interrupts within */
+	u32 cpu;
+	u32 slot;
+	u32 thread; /* that was interrupted; of a turn, whose it was */
+	u32 unused;
+	char comm[NAME];
+};
+
 /* Which row a CPU has; written before the programs are loaded. */
 const volatile u16 row_of_cpu[MAX_CPUS] = {};
 /* Where the function of the tick's timer is. */
 const volatile u64 tick_function = 0;
+/* What takes longer is told one by one, ns. With this value nothing does, and the verifier leaves that out. */
+const volatile u64 details_over = ~0ull;
 
 struct {
 	u32 (*type)[2]; /* BPF_MAP_TYPE_ARRAY */
@@ -53,6 +67,11 @@ struct {
 	u32 (*max_entries)[1]; /* set when it is loaded */
 	u32 (*map_flags)[1 << 10]; /* BPF_F_MMAPABLE */
 } rows SECTION(".maps");
+
+struct {
+	u32 (*type)[27]; /* BPF_MAP_TYPE_RINGBUF */
+	u32 (*max_entries)[4096]; /* bytes; set when it is loaded */
+} details SECTION(".maps");
 
 /* Threads that the reader named, and those that they started. Key 0 counts those that found no room. */
 struct {

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Loading the programs, and reading what they counted.
 
-use super::keys::Key;
+use super::keys::{Key, text};
 use super::names::{Names, tick_function};
-use super::{Count, Kind, Lost, Snapshot};
+use super::{Count, Details, Kind, Lost, Occurrence, Snapshot};
 use crate::thread::now_ns;
 use crate::trace::{FormatError, RingError, SessionError};
-use aya::maps::{HashMap, Map, MapData};
+use aya::maps::{HashMap, Map, MapData, RingBuf};
 use aya::programs::{Program, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfError, EbpfLoader};
 use dyntick_bpf::layout::{BUCKETS, FIXED, FOUND, MAX_CPUS, NOT_COUNTED};
-use dyntick_bpf::{FOLLOW, FOLLOWED, OBJECT, ROW_OF_CPU, ROWS, Row, Slot, TICK_FUNCTION};
+use dyntick_bpf::{
+    DETAILS, DETAILS_OVER, Detail, FOLLOW, FOLLOWED, OBJECT, ROW_OF_CPU, ROWS, Row, Slot, TICK_FUNCTION,
+};
 use dyntick_model::CpuList;
 use memmap2::{MmapOptions, MmapRaw};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +21,11 @@ use std::os::fd::{AsFd, AsRawFd};
 /// Stands in the map of threads for the count of those that found no room.
 const NOBODY: u32 = 0;
 
+/// The ring buffer of details, where these are wanted, bytes: some 18 000 of them.
+const RING: u32 = 1 << 20;
+/// The smallest that there is.
+const NO_RING: u32 = 4096;
+
 /// What is to be counted, and where.
 #[derive(Clone, Debug)]
 pub struct Wanted {
@@ -26,6 +33,9 @@ pub struct Wanted {
     pub cpus: CpuList,
     /// The causes. For no others anything is attached.
     pub kinds: BTreeSet<Kind>,
+    /// Each that takes longer than this, ns, is told one by one ([`Counters::details`]), but for the turns of
+    /// idle tasks. What only is counted takes no time.
+    pub details_over_ns: Option<u64>,
 }
 
 /// Programs that count. They are gone from the kernel when this is dropped, or the process ends.
@@ -37,6 +47,12 @@ pub struct Counters {
     rows: MmapRaw,
     names: Names,
     missing: Vec<String>,
+    /// Where details are wanted. It is opened once: a second reader (of aya 0.13) would begin wrong.
+    ring: Option<RingBuf<MapData>>,
+    /// Out of the ring and not yet told.
+    raw_details: Vec<Detail>,
+    /// How many that found no room have been told.
+    details_told: u64,
 }
 
 /// Why nothing can be counted this way.
@@ -95,6 +111,8 @@ impl Counters {
             .btf(Some(&btf))
             .set_global(ROW_OF_CPU, row_of_cpu.as_slice(), true)
             .set_global(TICK_FUNCTION, &tick, true)
+            .set_global(DETAILS_OVER, &wanted.details_over_ns.unwrap_or(u64::MAX), true)
+            .set_max_entries(DETAILS, wanted.details_over_ns.map_or(NO_RING, |_| RING))
             .set_max_entries(ROWS, cpus.len() as u32)
             .load(&OBJECT.0)
             .map_err(refused)?;
@@ -105,7 +123,19 @@ impl Counters {
                 missing.push((*tracepoint).to_owned());
             }
         }
-        let mut counters = Self { ebpf, btf, cpus, rows, names: Names::default(), missing };
+        let ring = wanted.details_over_ns.and_then(|_| ebpf.take_map(DETAILS));
+        let ring = ring.map(RingBuf::try_from).transpose().map_err(|error| refused(error.into()))?;
+        let mut counters = Self {
+            ebpf,
+            btf,
+            cpus,
+            rows,
+            names: Names::default(),
+            missing,
+            ring,
+            raw_details: Vec::new(),
+            details_told: 0,
+        };
         counters.forget();
         Ok(counters)
     }
@@ -124,6 +154,8 @@ impl Counters {
                 (&raw mut (*slot).histogram).write_volatile([0; BUCKETS]);
             }
         }
+        self.empty_ring();
+        (self.raw_details, self.details_told) = (Vec::new(), self.details_lost());
     }
 
     /// The tracepoints that were wanted and that this kernel lacks.
@@ -168,6 +200,7 @@ impl Counters {
     /// What was counted so far. Costs no system call of the CPUs that are counted; while they run on,
     /// counts of one slot may be one event apart from each other.
     pub fn read(&mut self) -> Snapshot {
+        self.empty_ring();
         let ns = now_ns();
         let used: Vec<(u32, usize, Slot)> = self.used_slots().collect();
         let lost = Lost { recursion: self.recursion_misses(), ..Lost::default() };
@@ -186,6 +219,49 @@ impl Counters {
             cpus.entry(cpu).or_default().entry(key).or_default().add(&count);
         }
         Snapshot::new(ns, cpus, lost)
+    }
+
+    /// Those that took longer than was asked for and ended before the last [`Counters::read`], since this was
+    /// last called.
+    pub fn details(&mut self) -> Details {
+        let raw = std::mem::take(&mut self.raw_details);
+        let lost = self.details_lost();
+        let before = std::mem::replace(&mut self.details_told, lost);
+        let mut occurrences = self.named(&raw);
+        occurrences.sort_by_key(|one| (one.start_ns, one.cpu));
+        Details { occurrences, lost: lost - before }
+    }
+
+    fn empty_ring(&mut self) {
+        while let Some(bytes) = self.ring.as_mut().and_then(RingBuf::next) {
+            assert!(bytes.len() >= size_of::<Detail>(), "the programs put in nothing else");
+            // SAFETY: a structure of numbers only.
+            self.raw_details.push(unsafe { bytes.as_ptr().cast::<Detail>().read_unaligned() });
+        }
+    }
+
+    /// What the slots of these details count.
+    fn named(&mut self, raw: &[Detail]) -> Vec<Occurrence> {
+        let slot_of = |detail: &Detail| {
+            let row = self.cpus.iter().position(|cpu| *cpu == detail.cpu)?;
+            // SAFETY: within the mapping; only copied.
+            Some(unsafe { self.slot(row, detail.slot as usize).read_volatile() })
+        };
+        let slots: Vec<Option<Slot>> = raw.iter().map(slot_of).collect();
+        self.names.learn(slots.iter().flatten().map(|slot| slot.key));
+        let occurrence = |(detail, slot): (&Detail, &Option<Slot>)| {
+            let key = Key::of(detail.slot as usize, slot.as_ref()?, &self.names)?;
+            let Detail { start, ns, cpu, thread, ref comm, .. } = *detail;
+            Some(Occurrence { start_ns: start, ns, cpu, key, thread, comm: text(comm).into() })
+        };
+        raw.iter().zip(&slots).filter_map(occurrence).collect()
+    }
+
+    fn details_lost(&self) -> u64 {
+        let rows: *const Row = self.rows.as_ptr().cast();
+        // SAFETY: the mapping holds a whole row for each CPU.
+        let of = |row| unsafe { (&raw const (*rows.add(row)).details_lost).read_volatile() };
+        (0..self.cpus.len()).map(of).sum()
     }
 
     /// Every slot of every row.

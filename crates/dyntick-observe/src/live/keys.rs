@@ -262,7 +262,8 @@ pub(super) fn address(key: u64) -> Option<u64> {
     by_function.contains(&((key >> 56) as u32)).then_some(key | KERNEL)
 }
 
-fn text(name: &[u8]) -> String {
+/// The text up to the first zero.
+pub(super) fn text(name: &[u8]) -> String {
     let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
     String::from_utf8_lossy(&name[..end]).into_owned()
 }

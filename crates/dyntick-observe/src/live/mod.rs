@@ -7,6 +7,7 @@
 //! no privileges.
 
 mod counters;
+mod details;
 mod energy;
 mod keys;
 mod kinds;
@@ -20,6 +21,7 @@ mod tally;
 mod traced;
 
 pub use counters::{Counters, LiveError, Wanted};
+pub use details::{Details, Occurrence};
 pub use energy::{Energy, Power};
 pub use keys::{Key, VectorKey};
 pub use kinds::Kind;

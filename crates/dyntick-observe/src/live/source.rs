@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! By what is counted: eBPF programs, or trace events where there are none.
 
-use super::{Counters, LiveError, Snapshot, Traced, Wanted};
+use super::{Counters, Details, LiveError, Snapshot, Traced, Wanted};
 use std::collections::BTreeSet;
 
 /// By what shall be counted.
@@ -78,6 +78,14 @@ impl Source {
         match self {
             Source::Bpf(counters) => Ok(counters.read()),
             Source::Tracefs(traced, _) => traced.read(),
+        }
+    }
+
+    /// Those that took longer than was asked for, since this was last called; none by trace events.
+    pub fn details(&mut self) -> Details {
+        match self {
+            Source::Bpf(counters) => counters.details(),
+            Source::Tracefs(..) => Details::default(),
         }
     }
 

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What was measured, for programs.
 
+use super::longest::Longest;
 use super::measure::Measured;
 use super::rows::{self, Row, Told};
-use crate::causes;
-use dyntick_model::KernelVersion;
+use crate::causes::{self, Advice};
 use dyntick_observe::live::bucket_end_ns;
 use serde_json::{Value, json};
 
 /// Everything; durations in ns, counts of several runs as their sum.
-pub fn value(measured: &Measured, command: &[String], kernel: &KernelVersion) -> Value {
+pub fn value(measured: &Measured, command: &[String], advice: Advice<'_>) -> Value {
     let cpu = |(number, told): (u32, &Told)| {
+        let row = |one: &Row| row(one, number, measured, advice);
         let rows = told.wholes.iter().map(|whole| {
-            let mut value = row(&whole.row, measured, kernel);
-            let parts: Vec<Value> = whole.parts.iter().map(|part| row(part, measured, kernel)).collect();
+            let mut value = row(&whole.row);
+            let parts: Vec<Value> = whole.parts.iter().map(row).collect();
             value["parts"] = parts.into();
             value
         });
@@ -45,7 +46,7 @@ pub fn value(measured: &Measured, command: &[String], kernel: &KernelVersion) ->
         })
     });
     json!({
-        "kernel": kernel,
+        "kernel": advice.kernel,
         "command": command,
         "ended": finished,
         "at_ns": measured.at_ns,
@@ -56,19 +57,20 @@ pub fn value(measured: &Measured, command: &[String], kernel: &KernelVersion) ->
         "source_note": measured.source.as_ref().and_then(|source| source.note.as_ref()),
         "cpus": measured.cpus.iter().zip(&told).map(cpu).collect::<Vec<_>>(),
         "lost": measured.counts.as_ref().map(|counts| counts.lost),
+        "longest": measured.longest.as_ref().map(Longest::value),
         "missing": measured.missing,
     })
 }
 
-fn row(row: &Row, measured: &Measured, kernel: &KernelVersion) -> Value {
+fn row(row: &Row, cpu: u32, measured: &Measured, advice: Advice<'_>) -> Value {
     let rule = row.cause.as_ref().and_then(causes::rule);
-    let fixes = rule.into_iter().flat_map(|rule| rule.fixes_for(kernel));
+    let fixes = rule.map(|rule| advice.settings(rule, cpu, &measured.cpus));
     let histogram = row.count.histogram.iter().enumerate().filter(|(_, count)| **count > 0);
     json!({
         "name": row.name,
         "cause": row.cause,
         "title": rule.map(|rule| rule.title),
-        "fixes": fixes.map(|fix| fix.setting.to_string()).collect::<Vec<_>>(),
+        "fixes": fixes.unwrap_or_default(),
         "count": row.count.count,
         "count_deviation": row.spread,
         "per_second": row.count.count as f64 / measured.seconds(),

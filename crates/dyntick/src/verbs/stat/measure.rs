@@ -2,16 +2,19 @@
 //! One measurement: what is read at its begin and its end, and the difference.
 
 use super::command::{self, End, Finished, Watch};
+use super::longest::Longest;
 use anyhow::{Context, Result};
 use dyntick_model::CpuList;
 use dyntick_observe::live::{
-    Choice, Key, Kind, LiveError, Meters, Missing, Place, Snapshot, Source, Unavailable, Wanted, keep_off,
+    Choice, Key, LiveError, Meters, Missing, Place, Snapshot, Source, Unavailable, Wanted, keep_off,
 };
 use std::collections::BTreeSet;
 
 /// What stays from one measurement to the next.
 pub struct Session {
     cpus: CpuList,
+    /// What takes longer is told one by one, ns.
+    over_ns: Option<u64>,
     source: Option<Source>,
     missing: Vec<Missing>,
     place: Place,
@@ -55,6 +58,8 @@ pub struct Measured {
     pub stopped: bool,
     /// Of several runs: what each counted, for the spread.
     pub runs: Vec<Snapshot>,
+    /// Those that took long, where that was asked for and can be told.
+    pub longest: Option<Longest>,
 }
 
 /// By what was counted, in words.
@@ -68,14 +73,19 @@ pub struct Told {
 
 impl Session {
     /// Prepares to measure; nothing is counted yet that will be shown.
-    pub fn open(cpus: &CpuList, kinds: &BTreeSet<Kind>, choice: Choice) -> Result<Self> {
+    pub fn open(wanted: &Wanted, choice: Choice) -> Result<Self> {
+        let cpus = &wanted.cpus;
         // Before any thread, so that each has its place and no signal goes astray.
         let place = keep_off(cpus).context("cannot move off the measured CPUs")?;
         let watch = Watch::new()?;
         let mut missing = Vec::new();
-        let source = match Source::start(&Wanted { cpus: cpus.clone(), kinds: kinds.clone() }, choice) {
+        let source = match Source::start(wanted, choice) {
             Ok(source) => {
                 missing.extend(source.missing().iter().filter_map(|tracepoint| lack(tracepoint)));
+                if wanted.details_over_ns.is_some() && matches!(source, Source::Tracefs(..)) {
+                    let what = "those that took long, one by one (--over)".to_owned();
+                    missing.push(Missing { what, needs: "eBPF, or dyntick record".to_owned() });
+                }
                 Some(source)
             }
             Err(error) => {
@@ -84,7 +94,8 @@ impl Session {
                 None
             }
         };
-        Ok(Self { cpus: cpus.clone(), source, missing, place, watch })
+        let over_ns = wanted.details_over_ns.filter(|_| matches!(source, Some(Source::Bpf(_))));
+        Ok(Self { cpus: cpus.clone(), over_ns, source, missing, place, watch })
     }
 
     /// Begins to measure and starts the command.
@@ -169,7 +180,8 @@ impl Running<'_> {
         let difference = counts.as_ref().zip(self.counts.as_ref()).map(|(now, then)| now.since(then));
         let grown = meters.since(&self.meters);
         let ended_ns = counts.as_ref().map_or(meters.ns, |counts| counts.ns);
-        let measured = Measured {
+        let mut longest = self.longest();
+        let mut measured = Measured {
             cpus: self.session.cpus.clone(),
             ns: difference.as_ref().map_or(grown.ns, |counts| counts.ns),
             at_ns: ended_ns - self.first_ns,
@@ -182,9 +194,21 @@ impl Running<'_> {
             finished: None,
             stopped: false,
             runs: Vec::new(),
+            longest: None,
         };
+        longest.iter_mut().for_each(|longest| longest.without_own(&measured));
+        measured.longest = longest;
         (self.counts, self.meters) = (counts, meters);
         Ok(measured)
+    }
+
+    /// Those that took long since this was called before, where that was asked for.
+    fn longest(&mut self) -> Option<Longest> {
+        let (over_ns, source) = (self.session.over_ns?, self.session.source.as_mut()?);
+        let details = source.details();
+        let each = details.occurrences.into_iter();
+        let each = each.map(|one| (one.start_ns.saturating_sub(self.first_ns), one)).collect();
+        Some(Longest { over_ns, each, lost: details.lost })
     }
 
     /// What was measured, after its end. A command that still runs then is ended.
@@ -223,6 +247,9 @@ impl Measured {
         self.runs.extend(other.counts.clone());
         if let (Some(sum), Some(more)) = (&mut self.counts, &other.counts) {
             sum.add(more);
+        }
+        if let (Some(all), Some(more)) = (&mut self.longest, other.longest) {
+            all.add(more);
         }
         self.meters.add(&other.meters);
         self.ns += other.ns;

@@ -4,14 +4,17 @@
 mod command;
 mod csv;
 mod json;
+mod longest;
 pub(super) mod measure;
 pub(super) mod rows;
 mod tell;
 
+use crate::causes::Advice;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dyntick_model::{CpuList, KernelVersion};
-use dyntick_observe::live::{Choice, Kind};
+use dyntick_observe::facts::{Cpus, Machine};
+use dyntick_observe::live::{Choice, Kind, Wanted};
 use measure::{Measured, Session};
 use std::cell::Cell;
 use std::fs::OpenOptions;
@@ -51,6 +54,9 @@ pub struct Arguments {
     /// former (auto)
     #[arg(long, value_name = "SOURCE", default_value = "auto", value_parser = source)]
     source: Choice,
+    /// Tell those that take longer than this one by one, with their moment and the task that was interrupted
+    #[arg(long, value_name = "USEC", value_parser = longest::over)]
+    over: Option<u64>,
     /// Print every so many ms
     #[arg(short = 'I', long = "interval-print", value_name = "MS",
         value_parser = clap::value_parser!(u64).range(10..), conflicts_with = "repeat")]
@@ -99,7 +105,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         false => arguments.kinds.iter().copied().collect(),
     };
     let out = Out::new(arguments)?;
-    let mut session = Session::open(&cpus, &kinds, arguments.source)?;
+    let wanted = Wanted { cpus, kinds, details_over_ns: arguments.over };
+    let mut session = Session::open(&wanted, arguments.source)?;
     let mut measured: Option<Measured> = None;
     let mut status = ExitCode::SUCCESS;
     for _ in 0..arguments.repeat {
@@ -177,6 +184,7 @@ struct Out {
     form: Form,
     command: Vec<String>,
     kernel: KernelVersion,
+    cpus: Cpus,
     look: tell::Look,
     /// Whether something has been told already.
     told: Cell<bool>,
@@ -213,6 +221,8 @@ impl Out {
             form,
             command: arguments.command.clone(),
             kernel: release.trim().parse()?,
+            // Without them fixes name no CPUs.
+            cpus: Machine::read().map(|machine| machine.cpus).unwrap_or_default(),
             look,
             told: Cell::new(false),
         })
@@ -222,11 +232,12 @@ impl Out {
     /// go to standard output where no command is run.
     fn tell(&self, measured: &Measured) -> Result<()> {
         let first = !self.told.replace(true);
+        let advice = Advice { kernel: &self.kernel, cpus: &self.cpus };
         let text = match &self.form {
-            Form::Text => tell::text(measured, &self.command, &self.kernel, &self.look, first),
+            Form::Text => tell::text(measured, &self.command, advice, &self.look, first),
             Form::Csv(separator) => csv::text(measured, separator, first),
             Form::Json { lines } => {
-                let value = json::value(measured, &self.command, &self.kernel);
+                let value = json::value(measured, &self.command, advice);
                 let text = match lines {
                     true => serde_json::to_string(&value)?,
                     false => serde_json::to_string_pretty(&value)?,

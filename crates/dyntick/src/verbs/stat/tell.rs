@@ -4,9 +4,9 @@
 use super::MANY_CPUS;
 use super::measure::Measured;
 use super::rows::{self, Row, Told};
-use crate::causes;
+use crate::causes::{self, Advice};
 use dyntick_explain::CauseId;
-use dyntick_model::{KernelVersion, NANOS_PER_SEC};
+use dyntick_model::{CpuList, NANOS_PER_SEC};
 use dyntick_observe::live::{Key, bucket_end_ns};
 use dyntick_report::{Block, Column, Document, Table, numbers};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,13 +28,7 @@ const EXPLAINED: usize = 6;
 const COLUMNS: usize = 100;
 
 /// The whole text. The `first` of several tells by what was counted.
-pub fn text(
-    measured: &Measured,
-    command: &[String],
-    kernel: &KernelVersion,
-    look: &Look,
-    first: bool,
-) -> String {
+pub fn text(measured: &Measured, command: &[String], advice: Advice<'_>, look: &Look, first: bool) -> String {
     let together = !look.per_cpu && measured.cpus.len() >= MANY_CPUS;
     let told = rows::told(measured, together);
     let mut blocks: Vec<Block> = Vec::new();
@@ -50,8 +44,9 @@ pub fn text(
             blocks.push(Block::Table(table));
         }
     }
+    blocks.extend(measured.longest.as_ref().map(|longest| longest.block(look.rows)));
     if !look.brief {
-        let explained = explained(&told, kernel);
+        let explained = explained(&told, &measured.cpus, advice);
         if !explained.is_empty() {
             blocks.push(Block::Heading("What these are, and what removes them".into()));
             blocks.push(Block::Pairs(explained));
@@ -266,7 +261,7 @@ fn idle(cpu: &Told, share: &impl Fn(u64) -> String) -> Option<String> {
 }
 
 /// The causes that took the most time, in words.
-fn explained(told: &[Told], kernel: &KernelVersion) -> Vec<(String, String)> {
+fn explained(told: &[Told], cpus: &CpuList, advice: Advice<'_>) -> Vec<(String, String)> {
     let mut by_cause: BTreeMap<CauseId, (u64, u64)> = BTreeMap::new();
     for whole in told.iter().flat_map(|cpu| &cpu.wholes) {
         for row in std::iter::once(&whole.row).chain(&whole.parts) {
@@ -285,8 +280,8 @@ fn explained(told: &[Told], kernel: &KernelVersion) -> Vec<(String, String)> {
     let kept = kept.into_iter().filter_map(|dependency| causes::cause(&Key::TickKept { dependency }));
     let words = |cause: CauseId| {
         let rule = causes::rule(&cause)?;
-        let fix = causes::best_fix(rule, kernel);
-        let fix = fix.map(|fix| format!(" To remove it: {}.", fix.setting)).unwrap_or_default();
+        let fix = advice.settings(rule, cpus.iter().next()?, cpus).into_iter().next();
+        let fix = fix.map(|fix| format!(" To remove it: {fix}.")).unwrap_or_default();
         Some((cause.to_string(), format!("{}.{fix}", rule.title)))
     };
     kept.chain(by_cause.into_iter().map(|(cause, _)| cause)).filter_map(words).take(EXPLAINED).collect()

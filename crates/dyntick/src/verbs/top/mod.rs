@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use dyntick_model::{CpuList, KernelVersion};
 use dyntick_observe::facts::Machine;
-use dyntick_observe::live::{Choice, Energy, Kind, Power};
+use dyntick_observe::live::{Choice, Energy, Kind, Power, Wanted};
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use rustix::termios::isatty;
 use sample::Sample;
@@ -61,7 +61,8 @@ const KEYS: Duration = Duration::from_millis(100);
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let machine = Machine::read()?;
     let cpus = super::stat::online(arguments.cpus.as_ref())?;
-    let mut session = Session::open(&cpus, &Kind::ALL.into(), arguments.source)?;
+    let wanted = Wanted { cpus, kinds: Kind::ALL.into(), details_over_ns: None };
+    let mut session = Session::open(&wanted, arguments.source)?;
     let running = session.start(&[], &[], None)?;
     let state = State { order: arguments.sort, filter: arguments.filter.to_lowercase(), ..State::default() };
     let mut top = Top {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the screen shows of one interval: plain figures, made from what `stat` measures.
 
-use crate::causes;
+use crate::causes::{self, Advice};
 use crate::verbs::stat::measure::Measured;
 use crate::verbs::stat::rows::{self, Row, Told};
 use dyntick_explain::CauseId;
 use dyntick_model::{CpuList, KernelVersion, NANOS_PER_SEC, TickDependency};
 use dyntick_observe::facts::Cpus;
 use dyntick_observe::live::{CpuMeters, Lost, Missing, Power};
-use dyntick_record::Place;
 use serde::Serialize;
 
 /// One interval.
@@ -128,10 +127,8 @@ impl Sample {
         let counted = measured.counts.is_some();
         let cpu = |(number, told): (u32, &Told)| {
             let role = Role::of(number, cpus);
-            let quiet = cpus.nohz_full.union(&cpus.isolated).union(&CpuList::from_iter([number]));
-            let others = cpus.online.difference(&quiet);
-            let place = Place { cpu: number, recorded: &quiet, others: &others };
-            let figures = Figures { seconds: measured.seconds(), counted, kernel, place };
+            let figures =
+                Figures { seconds: measured.seconds(), counted, advice: Advice { kernel, cpus }, number };
             figures.cpu(number, role, told)
         };
         Sample {
@@ -153,9 +150,9 @@ const TASKS: &str = "user tasks that ran";
 struct Figures<'a> {
     seconds: f64,
     counted: bool,
-    kernel: &'a KernelVersion,
-    /// Where fixes are for.
-    place: Place<'a>,
+    advice: Advice<'a>,
+    /// The CPU.
+    number: u32,
 }
 
 impl Figures<'_> {
@@ -229,8 +226,8 @@ impl Figures<'_> {
 
     fn words(&self, cause: Option<&CauseId>) -> (Option<&'static str>, Option<String>) {
         let Some(rule) = cause.and_then(causes::rule) else { return (None, None) };
-        let fix = causes::best_fix(rule, self.kernel).map(|fix| self.place.mend(fix).setting);
-        (Some(rule.title), fix)
+        let fixes = self.advice.settings(rule, self.number, &CpuList::from_iter([self.number]));
+        (Some(rule.title), fixes.into_iter().next())
     }
 
     /// Without counters: the rows of `/proc/interrupts`, the most frequent first.
