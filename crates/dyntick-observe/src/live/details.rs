@@ -30,11 +30,3 @@ pub struct Occurrence {
     /// Its name.
     pub comm: Symbol,
 }
-
-impl Details {
-    /// Adds those of a later time.
-    pub fn add(&mut self, later: Details) {
-        self.occurrences.extend(later.occurrences);
-        self.lost += later.lost;
-    }
-}
