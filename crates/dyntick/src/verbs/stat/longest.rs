@@ -2,6 +2,7 @@
 //! Interruptions that took longer than `--over`, one by one.
 
 use super::measure::Measured;
+use super::rows;
 use crate::causes;
 use dyntick_observe::live::Occurrence;
 use dyntick_report::{Block, Column, Table, numbers};
@@ -72,7 +73,7 @@ impl Longest {
                 "at_ns": at_ns,
                 "cpu": one.cpu,
                 "ns": one.ns,
-                "name": causes::name(&one.key),
+                "name": rows::name(&one.key),
                 "cause": causes::cause(&one.key),
                 "interrupted": interrupts(one).then(|| json!({ "pid": one.thread, "comm": one.comm })),
             })
@@ -108,7 +109,7 @@ fn cells((at_ns, one): &(u64, Occurrence)) -> Vec<String> {
         format!("{:.6}", *at_ns as f64 / 1e9),
         one.cpu.to_string(),
         numbers::duration(one.ns as f64),
-        causes::name(&one.key),
+        rows::name(&one.key),
         interrupted,
     ]
 }

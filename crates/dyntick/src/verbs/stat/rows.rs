@@ -220,6 +220,14 @@ fn attribute_calls(whole: &mut Whole) {
     }
 }
 
+/// What the row is called that counts this.
+pub fn name(key: &Key) -> String {
+    match place(key) {
+        Place::Whole(name) | Place::Part(_, name) => name,
+        Place::Elsewhere => causes::name(key),
+    }
+}
+
 fn place(key: &Key) -> Place {
     let name = causes::name(key);
     let vector = |vector| causes::name(&Key::Vector { vector });
