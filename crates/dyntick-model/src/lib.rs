@@ -7,6 +7,7 @@ mod cpulist;
 mod event;
 mod idle;
 mod kconfig;
+pub mod text;
 mod tick;
 mod version;
 

@@ -7,6 +7,7 @@ use crate::draw::Colour;
 use crate::plot::sparklines;
 use crate::timeline::{Stretch, density};
 use crate::{Block, Document, Failure, Finding, Plot, Ruling, Table, Timeline, Verdict, numbers};
+use dyntick_model::text::{clean, clean_line as line_of};
 use unicode_width::UnicodeWidthStr;
 
 /// Renders a document in at most `width` columns (20 at least); with colours only where asked.
@@ -31,23 +32,6 @@ pub(crate) use table::fits;
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let options = textwrap::Options::new(width.max(1)).word_splitter(textwrap::WordSplitter::NoHyphenation);
     textwrap::wrap(text, options).into_iter().map(|line| line.into_owned()).collect()
-}
-
-/// A text that a terminal only prints: a guest's console may hold characters that would move its
-/// cursor or change its colours.
-fn clean(text: &str) -> String {
-    let printable = |c: char| match c {
-        '\n' => '\n',
-        '\t' => ' ',
-        c if c.is_control() => '\u{fffd}',
-        c => c,
-    };
-    text.chars().map(printable).collect()
-}
-
-/// A clean text of one line.
-fn line_of(text: &str) -> String {
-    clean(text).replace('\n', " ")
 }
 
 /// A name and what it stands for, below each other where there is no room beside.

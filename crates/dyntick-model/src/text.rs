@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Texts that somebody else chose, made fit for a terminal: names of tasks, paths, a guest's words.
+
+/// A text that a terminal only prints. Lines stay lines, a tab becomes a space, and every other
+/// control character, which could move the cursor, change colours or name the window, becomes
+/// U+FFFD; so do the characters that change the direction of the text around them, with which one
+/// name can be made to look like another.
+pub fn clean(text: &str) -> String {
+    text.chars().map(printable).collect()
+}
+
+/// A clean text of one line.
+pub fn clean_line(text: &str) -> String {
+    clean(text).replace('\n', " ")
+}
+
+/// A clean text of at most `longest` characters, and how many more there were.
+pub fn shortened(text: &str, longest: usize) -> String {
+    match text.chars().count().checked_sub(longest) {
+        None | Some(0) => clean(text),
+        Some(more) => {
+            let kept: String = text.chars().take(longest).collect();
+            format!("{} … ({more} characters more)", clean(&kept))
+        }
+    }
+}
+
+fn printable(c: char) -> char {
+    match c {
+        '\n' => '\n',
+        '\t' => ' ',
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}' => '\u{fffd}',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_reaches_a_terminal_but_characters() {
+        assert_eq!(
+            clean("a\x1b]0;x\x07b\r\n\tc\u{9b}d\u{7f}"),
+            "a\u{fffd}]0;x\u{fffd}b\u{fffd}\n c\u{fffd}d\u{fffd}"
+        );
+        assert_eq!(clean("evil\u{202e}txt"), "evil\u{fffd}txt");
+        assert_eq!(clean("µs – 3 ≤ 4"), "µs – 3 ≤ 4");
+        assert_eq!(clean_line("a\nb"), "a b");
+    }
+
+    #[test]
+    fn a_long_text_ends_with_how_much_more_there_was() {
+        assert_eq!(shortened("abc", 3), "abc");
+        assert_eq!(shortened("abcde", 3), "abc … (2 characters more)");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_control_character_is_left(text in ".*") {
+            proptest::prop_assert!(clean(&text).chars().all(|c| c == '\n' || !c.is_control()));
+            proptest::prop_assert_eq!(clean(&text).chars().count(), text.chars().count());
+        }
+    }
+}

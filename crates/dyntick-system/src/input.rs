@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Reading files that somebody named. A user on a command line may name a pipe; a file that came by
+//! mail may name regular files only, for a FIFO would hang its reader and a device has no end.
+
+use rustix::fs::{Mode, OFlags};
+use std::fs::{File, FileType};
+use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+/// Why a named file was not read.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// The file system refused.
+    #[error("cannot read {path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A device, a FIFO, a socket or a folder.
+    #[error("cannot read {path}: it is {kind}, and a regular file is wanted")]
+    NotRegular {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// More than such a file ever holds.
+    #[error("cannot read {path}: it has more than {} MiB, the most that is read of such a file", limit >> 20)]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The most that is read, bytes.
+        limit: u64,
+    },
+    /// A text was wanted.
+    #[error("cannot read {path}: it is not UTF-8 text")]
+    NotText {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// Opens a regular file that another file names, without waiting for a FIFO's writer.
+///
+/// # Errors
+/// Where it cannot be opened or is no regular file.
+pub fn open_regular(path: &Path) -> Result<File, InputError> {
+    let io = |source| InputError::Io { path: path.to_owned(), source };
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(|error| io(error.into()))?);
+    let kind = file.metadata().map_err(io)?.file_type();
+    match kind.is_file() {
+        true => Ok(file),
+        false => Err(InputError::NotRegular { path: path.to_owned(), kind: name_of(kind) }),
+    }
+}
+
+/// Reads a regular file that another file names, of at most `limit` bytes.
+///
+/// # Errors
+/// Where it cannot be read, is no regular file, or is larger.
+pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
+    read(open_regular(path)?, path, limit)
+}
+
+/// Reads a text that a user named on the command line, of at most `limit` bytes; it may be a pipe.
+///
+/// # Errors
+/// Where it cannot be read, is larger, or is not UTF-8.
+pub fn read_named(path: &Path, limit: u64) -> Result<String, InputError> {
+    let file = File::open(path).map_err(|source| InputError::Io { path: path.to_owned(), source })?;
+    String::from_utf8(read(file, path, limit)?).map_err(|_| InputError::NotText { path: path.to_owned() })
+}
+
+fn read(file: File, path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
+    let mut bytes = Vec::new();
+    file.take(limit.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(|source| InputError::Io { path: path.to_owned(), source })?;
+    match bytes.len() as u64 > limit {
+        true => Err(InputError::TooLarge { path: path.to_owned(), limit }),
+        false => Ok(bytes),
+    }
+}
+
+fn name_of(kind: FileType) -> &'static str {
+    match kind {
+        kind if kind.is_dir() => "a folder",
+        kind if kind.is_fifo() => "a FIFO",
+        kind if kind.is_socket() => "a socket",
+        kind if kind.is_char_device() || kind.is_block_device() => "a device",
+        _ => "no regular file",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn special_files_are_refused_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let fifo = dir.path().join("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+            .unwrap();
+        let told = |path: &Path| read_regular(path, 10).unwrap_err().to_string();
+        assert!(told(&fifo).ends_with("it is a FIFO, and a regular file is wanted"), "{}", told(&fifo));
+        assert!(told(Path::new("/dev/zero")).contains("a device"));
+        assert!(told(dir.path()).contains("a folder"));
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_its_limit_and_a_device_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("text");
+        std::fs::write(&path, "0123456789").unwrap();
+        assert_eq!(read_regular(&path, 10).unwrap(), b"0123456789");
+        assert!(matches!(read_regular(&path, 9), Err(InputError::TooLarge { .. })));
+        assert_eq!(read_named(&path, 10).unwrap(), "0123456789");
+        assert!(matches!(read_named(Path::new("/dev/zero"), 1000), Err(InputError::TooLarge { .. })));
+        std::fs::write(&path, b"\xff").unwrap();
+        assert!(matches!(read_named(&path, 10), Err(InputError::NotText { .. })));
+    }
+}

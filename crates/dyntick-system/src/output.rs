@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Writing files that a user named. What is there decides how: a regular file of one's own appears
+//! under its name when it is complete; a device, a pipe, or somebody else's file is written into, as
+//! any other program would, and keeps being what it was.
+
+use rustix::fs::{Mode, OFlags};
+use std::fs::{File, Metadata};
+use std::io::{Error, ErrorKind, Result, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Writes the file that a user named and returns its length in bytes.
+///
+/// `-` is standard output. Symbolic links are followed where the kernel lets this process follow them
+/// (`fs.protected_symlinks`). A new file, and one that is this user's alone, is written beside its
+/// place and renamed, so that whoever reads it finds the old or the new one complete; its rights are
+/// those that the umask leaves, or those it had.
+///
+/// # Errors
+/// Whatever the file system or `write` says; an older regular file of this user is then as it was.
+pub fn write_named(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
+    if is_standard_output(path) {
+        return write_into(&mut std::io::stdout().lock(), write);
+    }
+    match target(path)? {
+        Target::Absent => replace(path, 0o666 & !umask(), write),
+        Target::Own(place, mode) => replace(&place, mode, write),
+        Target::Foreign(mut file) => {
+            if file.metadata()?.is_file() {
+                file.set_len(0)?;
+            }
+            write_into(&mut file, write)
+        }
+    }
+}
+
+/// Whether a user who named this file means standard output: `-`, `/dev/stdout` or the file that it is.
+pub fn is_standard_output(path: &Path) -> bool {
+    let same = |a: &Metadata, b: &Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
+    let output = std::io::stdout().as_fd().try_clone_to_owned().and_then(|fd| File::from(fd).metadata());
+    path == Path::new("-")
+        || matches!((std::fs::metadata(path), output), (Ok(named), Ok(output)) if same(&named, &output))
+}
+
+/// What stands where a file is to be written.
+enum Target {
+    /// Nothing.
+    Absent,
+    /// A regular file of this user that has no other name: its place and its rights.
+    Own(PathBuf, u32),
+    /// Anything else, open to be written.
+    Foreign(File),
+}
+
+/// Opened first and looked at then: what is judged is what will be written.
+fn target(path: &Path) -> Result<Target> {
+    let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(fd) => File::from(fd),
+        Err(rustix::io::Errno::NOENT) if path.symlink_metadata().is_ok() => {
+            let why = "it is a symbolic link to a file that does not exist";
+            return Err(Error::new(ErrorKind::NotFound, why));
+        }
+        Err(rustix::io::Errno::NOENT) => return Ok(Target::Absent),
+        Err(error) => return Err(error.into()),
+    };
+    let found = file.metadata()?;
+    let own = found.is_file() && found.nlink() == 1 && found.uid() == rustix::process::geteuid().as_raw();
+    let place = std::fs::read_link(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file)));
+    match place {
+        Ok(place) if own => Ok(Target::Own(place, found.mode() & 0o777)),
+        _ => Ok(Target::Foreign(file)),
+    }
+}
+
+fn replace(path: &Path, mode: u32, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut beside = tempfile::Builder::new().prefix(".dyntick-").tempfile_in(folder)?;
+    write(&mut beside)?;
+    beside.flush()?;
+    beside.as_file().set_permissions(std::fs::Permissions::from_mode(mode))?;
+    beside.as_file().sync_all()?;
+    let length = beside.as_file().metadata()?.len();
+    beside.persist(path).map_err(|error| error.error)?;
+    Ok(length)
+}
+
+fn write_into(to: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
+    let mut counted = Counted { to, bytes: 0 };
+    write(&mut counted)?;
+    counted.flush()?;
+    Ok(counted.bytes)
+}
+
+struct Counted<'a> {
+    to: &'a mut dyn Write,
+    bytes: u64,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.to.flush()
+    }
+}
+
+/// This process's umask, which only reading `/proc` tells without changing it for all threads.
+fn umask() -> u32 {
+    const USUAL: u32 = 0o022;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    mask.and_then(|octal| u32::from_str_radix(octal.trim(), 8).ok()).unwrap_or(USUAL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileTypeExt;
+
+    fn put(path: &Path, text: &str) -> Result<u64> {
+        write_named(path, |to| to.write_all(text.as_bytes()))
+    }
+
+    #[test]
+    fn a_device_stays_a_device() {
+        // A node of one's own, with the numbers of /dev/null, where this may be made; else the real one,
+        // which only root could replace.
+        let dir = tempfile::tempdir().unwrap();
+        let node = dir.path().join("null");
+        let made = rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &node,
+            rustix::fs::FileType::CharacterDevice,
+            Mode::from_raw_mode(0o666),
+            rustix::fs::makedev(1, 3),
+        );
+        let node = if made.is_ok() { node } else { PathBuf::from("/dev/null") };
+        match put(&node, "x") {
+            // A file system mounted with nodev refuses, and leaves the node too.
+            Ok(length) => assert_eq!(length, 1),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::PermissionDenied),
+        }
+        assert!(node.metadata().unwrap().file_type().is_char_device());
+    }
+
+    #[test]
+    fn a_symbolic_link_stays_and_its_file_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, link) = (dir.path().join("file"), dir.path().join("link"));
+        std::fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink("file", &link).unwrap();
+        put(&link, "new").unwrap();
+        assert!(link.symlink_metadata().unwrap().is_symlink());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "new");
+        std::fs::remove_file(&file).unwrap();
+        assert!(put(&link, "x").unwrap_err().to_string().contains("symbolic link"));
+    }
+
+    #[test]
+    fn a_fifo_carries_what_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let fifo = dir.path().join("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+            .unwrap();
+        let reader = std::thread::spawn({
+            let fifo = fifo.clone();
+            move || std::fs::read_to_string(fifo).unwrap()
+        });
+        put(&fifo, "through").unwrap();
+        assert_eq!(reader.join().unwrap(), "through");
+        assert!(fifo.metadata().unwrap().file_type().is_fifo());
+    }
+
+    #[test]
+    fn rights_stay_but_no_set_user_id() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, "old").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o4640)).unwrap();
+        assert_eq!(put(&path, "newer").unwrap(), 5);
+        assert_eq!(path.metadata().unwrap().mode() & 0o7777, 0o640);
+        let fresh = dir.path().join("fresh");
+        put(&fresh, "x").unwrap();
+        assert_eq!(fresh.metadata().unwrap().mode() & 0o777, 0o666 & !umask());
+    }
+
+    #[test]
+    fn a_second_name_of_the_file_sees_the_new_text() {
+        let dir = tempfile::tempdir().unwrap();
+        let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+        std::fs::write(&a, "an older and longer text").unwrap();
+        std::fs::hard_link(&a, &b).unwrap();
+        put(&a, "new").unwrap();
+        assert_eq!(std::fs::read_to_string(&b).unwrap(), "new");
+    }
+
+    #[test]
+    fn what_fails_leaves_the_old_file_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, "old").unwrap();
+        let failed = write_named(&path, |to| {
+            to.write_all(b"half")?;
+            Err(Error::other("enough"))
+        });
+        assert!(failed.is_err());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}
