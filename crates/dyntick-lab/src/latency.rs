@@ -2,7 +2,7 @@
 //! Wake-up latencies that the cyclictest of a run printed, or its packets.
 
 use crate::agent::packets;
-use crate::guest::Work;
+use crate::guest::{Work, pieces};
 use crate::order::OWN_NAME;
 use crate::study::Case;
 use dyntick_formats::cyclictest::{self, CyclictestError, Thread};
@@ -46,9 +46,9 @@ impl Latency {
     /// What the case's cyclictest or packets printed, if it has one that ended by itself: its script, else
     /// the first such task. `output` reads a piece of the guest's archive.
     pub fn of(case: &Case, output: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, CyclictestError> {
-        let script = case.script.iter().map(|script| (script.run.as_slice(), "script.out".to_owned()));
+        let script = case.script.iter().map(|script| (script.run.as_slice(), pieces::SCRIPT_OUT.to_owned()));
         let tasks = case.tasks.iter().enumerate().filter_map(|(number, task)| match &task.work {
-            Work::Tool(words) => Some((words.as_slice(), format!("task-{number}.out"))),
+            Work::Tool(words) => Some((words.as_slice(), pieces::output_of_task(number))),
             _ => None,
         });
         let found = script.chain(tasks).find_map(|(words, file)| Some((meter(words)?, words, file)));

@@ -4,7 +4,8 @@
 use crate::cache::{CacheError, write_whole};
 use crate::emulator::records;
 use crate::figures::{self, FileCount};
-use crate::guest::{Archive, Moment, Outcome, Stage, piece_of_file};
+use crate::guest::pieces::{self, Unexpected};
+use crate::guest::{Archive, MAILBOX_BYTES, Moment, Outcome, Stage, piece_of_file, received};
 use crate::idle::{self, RunIdle};
 use crate::latency::Latency;
 use crate::order;
@@ -118,6 +119,9 @@ pub enum StoreError {
         /// What is wrong.
         reason: String,
     },
+    /// The guest sent what it was not asked for.
+    #[error(transparent)]
+    Unexpected(#[from] Unexpected),
     /// The trace.
     #[error("the run's trace cannot be decoded: {0}")]
     Decode(#[from] DecodeError),
@@ -143,6 +147,7 @@ pub fn keep(
     stages: &[(Stage, Duration)],
 ) -> Result<Run, StoreError> {
     let path = folder.path();
+    pieces::check(archive, &asked.case)?;
     for (name, bytes) in &archive.0 {
         write_whole(&path.join(RAW).join(name), bytes)?;
     }
@@ -182,14 +187,14 @@ fn set_damaged_aside(place: &Path) -> Result<(), CacheError> {
 /// Reads a whole run and explains it.
 pub fn load(folder: &Path) -> Result<Run, StoreError> {
     let files = Files { folder };
-    let asked: Asked = files.toml(RUN)?;
-    let outcome: Outcome = files.json(&format!("{RAW}/outcome.json"))?;
-    let recording = files.recording()?;
+    let asked = files.asked()?;
+    let outcome = files.said(pieces::OUTCOME, |said| received::outcome(said, &asked.case))?;
+    let recording = files.recording(&asked.case)?;
     let decoded = recording.decode()?;
     let interrupts = |name: &str| files.text(&format!("{RAW}/{name}")).map(|text| Interrupts::parse(&text));
-    let interrupts = interrupts("interrupts.after")?.since(&interrupts("interrupts.before")?);
+    let interrupts = interrupts(pieces::INTERRUPTS_AFTER)?.since(&interrupts(pieces::INTERRUPTS_BEFORE)?);
     let read = files.read_by(&asked.case)?;
-    let comms: BTreeMap<i32, String> = files.json(&format!("{RAW}/comms.json"))?;
+    let comms = files.said(pieces::COMMS, received::comms)?;
     let explanation = explain(&decoded.events, &context(&asked, &outcome, &comms));
     let idle = files.idle(&asked, &outcome, &decoded.events)?;
     let output = |name: &str| files.text(&format!("{RAW}/{name}")).ok();
@@ -219,7 +224,7 @@ pub fn load(folder: &Path) -> Result<Run, StoreError> {
 
 /// What was asked of the run in this folder.
 pub fn asked(folder: &Path) -> Result<Asked, StoreError> {
-    Files { folder }.toml(RUN)
+    Files { folder }.asked()
 }
 
 fn profile(folder: &Path, asked: &Asked) -> Result<Option<RunProfile>, ProfileError> {
@@ -296,7 +301,8 @@ impl Files<'_> {
     }
 
     fn bytes(&self, name: &str) -> Result<Vec<u8>, StoreError> {
-        std::fs::read(self.folder.join(name)).map_err(|error| self.damaged(name, error))
+        dyntick_system::read_regular(&self.folder.join(name), MAILBOX_BYTES)
+            .map_err(|error| self.damaged(name, error))
     }
 
     fn text(&self, name: &str) -> Result<String, StoreError> {
@@ -309,6 +315,26 @@ impl Files<'_> {
 
     fn toml<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, StoreError> {
         toml::from_str(&self.text(name)?).map_err(|error| self.damaged(name, error))
+    }
+
+    /// What was asked; a run may be a stranger's, and its case has never been read as a study.
+    fn asked(&self) -> Result<Asked, StoreError> {
+        let asked: Asked = self.toml(RUN)?;
+        let most = Case::MOST_CPUS;
+        match asked.case.cpus {
+            cpus if (1..=most).contains(&cpus) => Ok(asked),
+            cpus => Err(self.damaged(RUN, format!("case.cpus: {cpus} is not from 1 to {most}"))),
+        }
+    }
+
+    /// A piece that the guest sent, as far as it can be true.
+    fn said<T: serde::de::DeserializeOwned>(
+        &self,
+        piece: &str,
+        accept: impl FnOnce(T) -> Result<T, String>,
+    ) -> Result<T, StoreError> {
+        let name = format!("{RAW}/{piece}");
+        accept(self.json(&name)?).map_err(|reason| self.damaged(&name, reason))
     }
 
     /// How the numbers in the files that the case reads grew over the window.
@@ -334,7 +360,7 @@ impl Files<'_> {
         if program != Some("qperf") {
             return Ok(BTreeMap::new());
         }
-        let output = format!("{RAW}/script.out");
+        let output = format!("{RAW}/{}", pieces::SCRIPT_OUT);
         qperf::parse(&self.text(&output)?).map_err(|error| self.damaged(&output, error))
     }
 
@@ -354,11 +380,11 @@ impl Files<'_> {
         Ok(idle::of_run(events, &idle::Setting { case, hz, window, before: &before, after: &after }))
     }
 
-    fn recording(&self) -> Result<Recording, StoreError> {
-        let mut recording =
-            Recording { metadata: self.json(&format!("{RAW}/trace.json"))?, ..Recording::default() };
+    fn recording(&self, case: &Case) -> Result<Recording, StoreError> {
+        let metadata = self.said(pieces::TRACE, |said| received::trace(said, case))?;
+        let mut recording = Recording { metadata, ..Recording::default() };
         for cpu in recording.metadata.stats.keys() {
-            recording.raw.insert(*cpu, self.bytes(&format!("{RAW}/trace.cpu{cpu}"))?);
+            recording.raw.insert(*cpu, self.bytes(&format!("{RAW}/{}", pieces::trace_of_cpu(*cpu)))?);
         }
         Ok(recording)
     }

@@ -3,7 +3,7 @@
 
 use super::tasks::Running;
 use super::{files, idle, idle_accounts, profile, tasks};
-use crate::guest::{Archive, Job, Mailbox, Moment, ScriptResult, Stage};
+use crate::guest::{Archive, Job, Mailbox, Moment, ScriptResult, Stage, pieces};
 use anyhow::Result;
 use dyntick_observe::thread::now_ns;
 use dyntick_observe::trace::TraceSession;
@@ -44,7 +44,7 @@ pub fn window(
     mailbox.set_stage(Stage::Measure);
     let cpu_times = running.cpu_times()?;
     files::read(&job.read, Moment::Before, archive)?;
-    archive.insert("interrupts.before", std::fs::read("/proc/interrupts")?);
+    archive.insert(pieces::INTERRUPTS_BEFORE, std::fs::read("/proc/interrupts")?);
     session.start()?;
     idle_accounts::before(job, archive, notes)?;
     let begin = now_ns();
@@ -60,7 +60,7 @@ pub fn window(
     let end = now_ns();
     idle_accounts::after(job, archive)?;
     session.stop()?;
-    archive.insert("interrupts.after", std::fs::read("/proc/interrupts")?);
+    archive.insert(pieces::INTERRUPTS_AFTER, std::fs::read("/proc/interrupts")?);
     files::read(&job.read, Moment::After, archive)?;
     let task_cpu_ns = running
         .cpu_times()?
@@ -68,7 +68,7 @@ pub fn window(
         .zip(&cpu_times)
         .map(|(after, before)| (after.0 - before.0, after.1 - before.1))
         .collect();
-    archive.insert("comms.json", serde_json::to_vec(&comms()?)?);
+    archive.insert(pieces::COMMS, serde_json::to_vec(&comms()?)?);
     notes.extend(running.stop());
     store(&session, archive, job.tasks.len())?;
     let _shallow = idle::keep_shallow(job);
@@ -78,14 +78,15 @@ pub fn window(
 
 fn store(session: &TraceSession, archive: &mut Archive, tasks: usize) -> Result<()> {
     let recording = session.read()?;
-    archive.insert("trace.json", serde_json::to_vec_pretty(&recording.metadata)?);
+    archive.insert(pieces::TRACE, serde_json::to_vec_pretty(&recording.metadata)?);
     for (cpu, raw) in recording.raw {
-        archive.insert(format!("trace.cpu{cpu}"), raw);
+        archive.insert(pieces::trace_of_cpu(cpu), raw);
     }
     for number in 0..tasks {
-        let output = std::fs::read(format!("/tmp/task-{number}.out")).unwrap_or_default();
+        let name = pieces::output_of_task(number);
+        let output = std::fs::read(format!("/tmp/{name}")).unwrap_or_default();
         if !output.is_empty() {
-            archive.insert(format!("task-{number}.out"), output);
+            archive.insert(name, output);
         }
     }
     Ok(())

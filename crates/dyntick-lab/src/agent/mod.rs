@@ -24,8 +24,7 @@ mod tasks;
 pub use files::LONGEST;
 pub use tasks::{TASK_COMMAND, run_task};
 
-use crate::guest::{Archive, Job, Mailbox, Outcome, SHELL_STATUS, Stage};
-use crate::qemu::ERROR;
+use crate::guest::{Archive, Job, Mailbox, Outcome, SHELL_STATUS, Stage, pieces};
 use anyhow::{Context, Result};
 use std::fs::OpenOptions;
 
@@ -48,7 +47,7 @@ fn deliver() -> Result<()> {
     let memory = OpenOptions::new().read(true).write(true).open("/dev/mem").context("open /dev/mem")?;
     let mut mailbox = Mailbox::map(&memory)?;
     let mut archive = perform(&mailbox).unwrap_or_else(|error| only_error(&error));
-    archive.insert("kernel.log", mounts::kernel_log());
+    archive.insert(pieces::KERNEL_LOG, mounts::kernel_log());
     if let Err(error) = mailbox.put_result(&archive.to_bytes()) {
         mailbox.put_result(&only_error(&error.into()).to_bytes())?;
     }
@@ -58,7 +57,7 @@ fn deliver() -> Result<()> {
 
 fn only_error(error: &anyhow::Error) -> Archive {
     let mut archive = Archive::default();
-    archive.insert(ERROR, format!("{error:#}"));
+    archive.insert(pieces::ERROR, format!("{error:#}"));
     archive
 }
 
@@ -94,6 +93,6 @@ fn perform(mailbox: &Mailbox) -> Result<Archive> {
         script: window.script.or(after),
         notes,
     };
-    archive.insert("outcome.json", serde_json::to_vec_pretty(&outcome)?);
+    archive.insert(pieces::OUTCOME, serde_json::to_vec_pretty(&outcome)?);
     Ok(archive)
 }

@@ -4,7 +4,7 @@
 use super::cgroup::{self, Group};
 use super::profile;
 use super::settle::pin;
-use crate::guest::{Archive, Script, ScriptResult, Task, Work};
+use crate::guest::{Archive, Script, ScriptResult, Task, Work, pieces};
 use crate::image::INIT;
 use anyhow::{Context, Result, bail};
 use dyntick_model::{CpuList, NANOS_PER_SEC};
@@ -129,8 +129,8 @@ pub fn time_script(script: &Script, profile: bool, archive: &mut Archive) -> Res
     let (status, usage) = wait_with_usage(&child)?;
     profile::off(profile);
     let elapsed_ns = now_ns() - begin;
-    archive.insert("script.out", std::fs::read("/tmp/script.out")?);
-    archive.insert("script.err", std::fs::read("/tmp/script.err")?);
+    archive.insert(pieces::SCRIPT_OUT, std::fs::read("/tmp/script.out")?);
+    archive.insert(pieces::SCRIPT_ERR, std::fs::read("/tmp/script.err")?);
     let nanoseconds = |time: libc::timeval| time.tv_sec as u64 * NANOS_PER_SEC + time.tv_usec as u64 * 1000;
     let status = status.code().unwrap_or(-1);
     if status != 0 {

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Named pieces of bytes in one, with a checksum.
+//!
+//! Whoever is root in a guest can write any archive: the checksum is against damage and not against
+//! forgery. So an archive that is read has plain names only, no name twice, and few pieces; whether a
+//! piece is one that the job yields is for `pieces.rs`.
 
+use dyntick_model::text::shortened;
 use std::collections::BTreeMap;
 use twox_hash::XxHash64;
 
@@ -21,9 +26,26 @@ pub enum ArchiveError {
     /// It ends in the middle.
     #[error("the guest's observations end in the middle of a piece")]
     Truncated,
+    /// A name that no agent gives.
+    #[error(
+        "the guest sent a piece called '{0}', and an agent's have names of letters, digits, '.', '_' and '-' only"
+    )]
+    Name(String),
+    /// The same name twice.
+    #[error("the guest sent two pieces called '{0}'")]
+    Twice(String),
+    /// More pieces than any job yields.
+    #[error("the guest sent more than {MOST_PIECES} pieces")]
+    TooMany,
 }
 
 const DIGEST: usize = size_of::<u64>();
+
+/// Beyond what a job can ask for: a trace of each CPU, two pieces of each file that is read.
+const MOST_PIECES: usize = 4096;
+
+/// What a file system and a person can take as a file's name.
+const LONGEST_NAME: usize = 200;
 
 impl Archive {
     /// Adds or replaces a piece.
@@ -51,6 +73,9 @@ impl Archive {
     }
 
     /// Reads what [`Archive::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// Where it is damaged, or is none that an agent writes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ArchiveError> {
         let (digest, mut rest) = bytes.split_at_checked(DIGEST).ok_or(ArchiveError::Truncated)?;
         if checksum(rest) != digest {
@@ -59,11 +84,28 @@ impl Archive {
         let mut archive = Archive::default();
         while !rest.is_empty() {
             let name_length = u32::from_le_bytes(take(&mut rest, 4)?.try_into().unwrap_or_default());
-            let name = String::from_utf8_lossy(take(&mut rest, name_length as usize)?).into_owned();
+            let name = plain_name(take(&mut rest, name_length as usize)?)?;
             let length = u64::from_le_bytes(take(&mut rest, 8)?.try_into().unwrap_or_default());
-            archive.insert(name, take(&mut rest, length as usize)?);
+            let piece = take(&mut rest, usize::try_from(length).map_err(|_| ArchiveError::Truncated)?)?;
+            if archive.0.len() == MOST_PIECES {
+                return Err(ArchiveError::TooMany);
+            }
+            if archive.0.insert(name.clone(), piece.to_vec()).is_some() {
+                return Err(ArchiveError::Twice(name));
+            }
         }
         Ok(archive)
+    }
+}
+
+/// A name that is one component of a path wherever it is put, and shows nothing but itself.
+fn plain_name(bytes: &[u8]) -> Result<String, ArchiveError> {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
+    let fits = (1..=LONGEST_NAME).contains(&bytes.len()) && bytes.iter().all(plain) && bytes[0] != b'.';
+    let name = String::from_utf8_lossy(bytes);
+    match fits {
+        true => Ok(name.into_owned()),
+        false => Err(ArchiveError::Name(shortened(&name, LONGEST_NAME).replace('\n', " "))),
     }
 }
 
@@ -85,7 +127,7 @@ mod tests {
     proptest! {
         #[test]
         fn comes_back_as_it_went(
-            pieces in prop::collection::btree_map(".{0,12}", prop::collection::vec(any::<u8>(), 0..64), 0..6)
+            pieces in prop::collection::btree_map("[A-Za-z0-9_-][A-Za-z0-9._-]{0,12}", prop::collection::vec(any::<u8>(), 0..64), 0..6)
         ) {
             let archive = Archive(pieces);
             prop_assert_eq!(Archive::from_bytes(&archive.to_bytes()), Ok(archive));
@@ -99,5 +141,50 @@ mod tests {
             bytes[position] ^= 1 << bit;
             prop_assert_eq!(Archive::from_bytes(&bytes), Err(ArchiveError::Checksum));
         }
+    }
+
+    /// As whoever is root in the guest would write it, with a right checksum.
+    fn forged(pieces: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut bytes = vec![0; DIGEST];
+        for (name, piece) in pieces {
+            bytes.extend((name.len() as u32).to_le_bytes());
+            bytes.extend(name.as_bytes());
+            bytes.extend((piece.len() as u64).to_le_bytes());
+            bytes.extend(*piece);
+        }
+        let digest = checksum(&bytes[DIGEST..]);
+        bytes[..DIGEST].copy_from_slice(&digest);
+        bytes
+    }
+
+    #[test]
+    fn a_name_that_could_leave_its_folder_is_refused() {
+        let long = "x".repeat(LONGEST_NAME + 1);
+        for name in ["", ".", "..", "../x", "/tmp/x", "a/b", ".hidden", "a\0b", "a\nb", "\x1b[2J", "ä", &long]
+        {
+            let found = Archive::from_bytes(&forged(&[(name, b"x")]));
+            assert!(matches!(found, Err(ArchiveError::Name(_))), "{name:?}: {found:?}");
+            assert!(!found.unwrap_err().to_string().chars().any(char::is_control));
+        }
+        assert!(Archive::from_bytes(&forged(&[("trace.cpu0", b"x"), ("file.stat.before", b"")])).is_ok());
+    }
+
+    #[test]
+    fn no_name_twice_and_no_end_of_pieces() {
+        let twice = Archive::from_bytes(&forged(&[("a", b"x"), ("a", b"y")]));
+        assert_eq!(twice, Err(ArchiveError::Twice("a".into())));
+        let names: Vec<String> = (0..=MOST_PIECES).map(|number| number.to_string()).collect();
+        let many: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &b""[..])).collect();
+        assert_eq!(Archive::from_bytes(&forged(&many)), Err(ArchiveError::TooMany));
+    }
+
+    #[test]
+    fn a_length_beyond_the_end_is_told() {
+        let mut bytes = forged(&[("a", b"x")]);
+        let at = DIGEST + 4 + 1;
+        bytes[at..at + 8].copy_from_slice(&u64::MAX.to_le_bytes());
+        let digest = checksum(&bytes[DIGEST..]);
+        bytes[..DIGEST].copy_from_slice(&digest);
+        assert_eq!(Archive::from_bytes(&bytes), Err(ArchiveError::Truncated));
     }
 }

@@ -16,11 +16,14 @@ pub fn name_of_file(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The piece of the agent's archive that holds the file as it was at that moment.
+/// The piece of the agent's archive that holds the file as it was at that moment, in the letters that
+/// a piece's name may have.
 pub fn piece_of_file(path: &str, moment: Moment) -> String {
     let moment = match moment {
         Moment::Before => "before",
         Moment::After => "after",
     };
-    format!("file.{}.{moment}", name_of_file(path))
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
+    let name: String = name_of_file(path).chars().map(plain).collect();
+    format!("file.{name}.{moment}")
 }

@@ -115,7 +115,7 @@ impl Mailbox {
     pub fn result(&self) -> Option<&[u8]> {
         let length = self.word(RESULT_LENGTH_AT).load(Ordering::Acquire) as usize;
         (self.stage() == Stage::Done && length > 0)
-            .then(|| self.map.get(RESULT_AT..RESULT_AT + length))
+            .then(|| self.map.get(RESULT_AT..RESULT_AT.checked_add(length)?))
             .flatten()
     }
 
@@ -167,6 +167,8 @@ mod tests {
         assert_eq!(host.result(), None, "not before the guest says that it is done");
         guest.set_stage(Stage::Done);
         assert_eq!(host.result(), Some(&b"observations"[..]));
+        guest.word(RESULT_LENGTH_AT).store(u64::MAX, Ordering::Release);
+        assert_eq!(host.result(), None, "a length beyond the mailbox is nobody's");
     }
 
     #[test]

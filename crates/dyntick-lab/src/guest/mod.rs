@@ -2,9 +2,12 @@
 //! What host and guest say to each other, and the memory through which they say it.
 
 mod archive;
+pub mod console;
 mod files;
 mod job;
 mod mailbox;
+pub mod pieces;
+pub mod received;
 
 pub use archive::{Archive, ArchiveError};
 pub use files::{Moment, name_of_file, piece_of_file};

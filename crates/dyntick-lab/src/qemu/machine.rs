@@ -3,6 +3,7 @@
 
 use super::{Profile, Qemu};
 use crate::guest::{Archive, MAILBOX_AT, MAILBOX_BYTES, Mailbox, MailboxError, Stage};
+use crate::guest::{console, pieces, received};
 use crate::programs::end_with_this_one;
 use dyntick_model::CommandLine;
 use std::fs::File;
@@ -102,6 +103,9 @@ pub enum Failure {
     /// The agent could not even leave an error.
     #[error("the agent ended the guest in the stage '{0:?}' and delivered nothing; its console says why")]
     Undelivered(Stage),
+    /// It wrote and wrote.
+    #[error("the guest wrote more than {} MiB to its console and was ended", console::LIMIT >> 20)]
+    Flood,
     /// The observations arrived damaged.
     #[error("{0}")]
     Damaged(String),
@@ -137,9 +141,6 @@ pub enum RunError {
     #[error(transparent)]
     Mailbox(#[from] MailboxError),
 }
-
-/// The piece of the agent's archive that says what went wrong.
-pub(crate) const ERROR: &str = "error";
 
 /// The agent leaves the machine by writing this to the debug-exit port; QEMU then ends with
 /// `2 * value + 1`, which nothing else does.
@@ -240,7 +241,7 @@ pub fn run(
     command.arg("-serial").arg(format!("file:{}", machine.console.display()));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = Reaped(spawn(command)?);
-    let stages = follow(&mut child.0, &mailbox, timeout, watch)?;
+    let stages = follow(&mut child.0, &mailbox, machine.console, timeout, watch)?;
     let status = child.0.wait().map_err(|source| RunError::Host { what: "wait for QEMU".into(), source })?;
     if status.code() != Some(EXIT_STATUS) {
         return Err(failure(machine.console, mailbox.stage(), status, &mut child.0).into());
@@ -252,8 +253,8 @@ pub fn run(
 pub(super) fn delivered(mailbox: &Mailbox) -> Result<Archive, Failure> {
     let result = mailbox.result().ok_or(Failure::Undelivered(mailbox.stage()))?;
     let archive = Archive::from_bytes(result).map_err(|error| Failure::Damaged(error.to_string()))?;
-    match archive.get(ERROR) {
-        Some(message) => Err(Failure::Agent(String::from_utf8_lossy(message).into_owned())),
+    match archive.get(pieces::ERROR) {
+        Some(message) => Err(Failure::Agent(received::message(message))),
         None => Ok(archive),
     }
 }
@@ -307,6 +308,7 @@ impl Drop for Reaped {
 fn follow(
     child: &mut Child,
     mailbox: &Mailbox,
+    console: &Path,
     timeout: Duration,
     watch: &dyn Fn(Stage),
 ) -> Result<StageTimes, RunError> {
@@ -315,12 +317,14 @@ fn follow(
     watch(Stage::Boot);
     loop {
         let stage = mailbox.stage();
-        if stage != began[began.len() - 1].0 {
+        // Only forward: a guest that says otherwise has no word.
+        if stage > began[began.len() - 1].0 {
             began.push((stage, Instant::now()));
             watch(stage);
         }
         match child.try_wait() {
             Ok(Some(_)) => return Ok(durations(&began)),
+            Ok(None) if console::is_flooded(console) => return Err(Failure::Flood.into()),
             Ok(None) if start.elapsed() > timeout => return Err(Failure::Hung(timeout, stage).into()),
             Ok(None) => std::thread::sleep(POLL),
             Err(source) => return Err(RunError::Host { what: "wait for QEMU".into(), source }),
@@ -335,14 +339,14 @@ fn durations(began: &[(Stage, Instant)]) -> StageTimes {
 }
 
 /// What became of a guest that did not leave by the agent's own exit.
-fn failure(console: &Path, stage: Stage, status: std::process::ExitStatus, child: &mut Child) -> Failure {
-    let text = String::from_utf8_lossy(&std::fs::read(console).unwrap_or_default()).into_owned();
+fn failure(path: &Path, stage: Stage, status: std::process::ExitStatus, child: &mut Child) -> Failure {
+    let text = console::end(path);
     let panic = text.lines().find_map(|line| line.split_once("Kernel panic - not syncing: "));
     if text.contains("Out of memory") || text.contains("System is deadlocked on memory") {
         return Failure::OutOfMemory;
     }
     if let Some((_, reason)) = panic {
-        return Failure::Panic(reason.trim().to_owned());
+        return Failure::Panic(received::line(reason.trim()));
     }
     if !status.success() {
         let message = child.stderr.take().map(|pipe| std::io::read_to_string(pipe).unwrap_or_default());

@@ -8,7 +8,7 @@ pub mod provide;
 mod shell;
 
 pub use machine::{Accelerator, Ended, Failure, Machine, RunError, StageTimes, run};
-pub(crate) use machine::{ERROR, EXIT_PORT, EXIT_VALUE};
+pub(crate) use machine::{EXIT_PORT, EXIT_VALUE};
 pub use profile::{Profile, STREAM};
 pub use provide::{Qemu, QemuError};
 pub use shell::{command, interactive};

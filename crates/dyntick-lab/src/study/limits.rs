@@ -3,7 +3,7 @@
 
 use super::Case;
 use super::case::CaseReader;
-use crate::guest::{MAILBOX_BYTES, name_of_file};
+use crate::guest::{MAILBOX_BYTES, Moment, name_of_file, piece_of_file};
 use dyntick_model::{Clock, CpuList};
 
 /// Longer ids do not fit into a file name together with what is added to them.
@@ -134,11 +134,12 @@ fn memory(reader: &CaseReader<'_, '_, '_>, case: &Case) {
 const ENDLESS: [&str; 4] = ["trace_pipe", "trace_pipe_raw", "kmsg", "kcore"];
 
 fn files(reader: &CaseReader<'_, '_, '_>, case: &Case) {
+    let piece = |path: &str| piece_of_file(path, Moment::Before);
     for (number, path) in case.read.iter().enumerate() {
         let name = name_of_file(path);
         let of_kernel = ["/proc/", "/sys/"].iter().any(|folder| path.starts_with(folder));
         let strange = path.contains("//") || path.split('/').any(|part| part == ".." || part == ".");
-        let earlier = case.read[..number].iter().find(|earlier| name_of_file(earlier) == name);
+        let earlier = case.read[..number].iter().find(|earlier| piece(earlier) == piece(path));
         if !of_kernel || strange || name.is_empty() {
             let message = format!(
                 "read: '{path}' is no file of the kernel; write its whole path, as \"/proc/softirqs\" or \"/sys/…\""

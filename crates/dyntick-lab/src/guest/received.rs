@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a guest says, within what a guest may say. Its root can write anything into the pieces of its
+//! archive; here they are cut and refused before anything is counted or shown by them.
+
+use super::Outcome;
+use crate::study::Case;
+use dyntick_model::CpuList;
+use dyntick_model::text::shortened;
+use dyntick_observe::trace::Metadata;
+use std::collections::BTreeMap;
+
+/// The longest line of a guest's console or notes that is shown, characters.
+const LONGEST_LINE: usize = 300;
+
+/// The longest message of a guest that is shown, characters.
+const LONGEST_MESSAGE: usize = 4096;
+
+/// Lines that are kept of a guest's notes; an agent writes a few.
+const MOST_NOTES: usize = 100;
+
+/// The kernel's names of tasks have up to 15 characters, those of workers some more in /proc.
+const LONGEST_NAME: usize = 64;
+
+/// More tasks than fit into a guest's memory.
+const MOST_TASKS: usize = 1 << 16;
+
+/// A page of the trace is a page of memory: 4 KiB, or what a kernel's `buffer_subbuf_size_kb` makes of it.
+const PAGE_SIZES: std::ops::RangeInclusive<usize> = 4096..=(4 << 20);
+
+/// One line of a guest's words.
+pub fn line(text: &str) -> String {
+    shortened(text.trim_end(), LONGEST_LINE).replace('\n', " ")
+}
+
+/// A message of a guest, which may have several lines.
+pub fn message(bytes: &[u8]) -> String {
+    // A character has up to four bytes; what is far behind the end of what is shown need not be decoded.
+    let head = &bytes[..bytes.len().min(4 * LONGEST_MESSAGE)];
+    let mut text = shortened(String::from_utf8_lossy(head).trim_end(), LONGEST_MESSAGE);
+    if head.len() < bytes.len() {
+        text += &format!(" … ({} bytes in all)", bytes.len());
+    }
+    text
+}
+
+/// What the agent said of a job of this case.
+///
+/// # Errors
+/// Where it cannot be true: what then would be wrong in the figures is told.
+pub fn outcome(said: Outcome, case: &Case) -> Result<Outcome, String> {
+    let (begin, end) = said.window_ns;
+    if end < begin {
+        return Err(format!("the window ends at {end} ns, before it begins at {begin} ns"));
+    }
+    if said.task_cpu_ns.len() > case.tasks.len() {
+        return Err(format!("CPU times of {} tasks, of {}", said.task_cpu_ns.len(), case.tasks.len()));
+    }
+    let strange = said.settled.restless.difference(&CpuList::first(case.cpus));
+    if !strange.is_empty() {
+        return Err(format!("CPUs {strange} were busy, and the guest has {}", case.cpus));
+    }
+    let notes = said.notes.iter().take(MOST_NOTES).map(|note| line(note)).collect();
+    Ok(Outcome { notes, ..said })
+}
+
+/// The names of tasks by their numbers.
+///
+/// # Errors
+/// Where there are more than a guest can have.
+pub fn comms(said: BTreeMap<i32, String>) -> Result<BTreeMap<i32, String>, String> {
+    if said.len() > MOST_TASKS {
+        return Err(format!("{} tasks, more than a guest has", said.len()));
+    }
+    Ok(said.into_iter().map(|(pid, name)| (pid, shortened(&name, LONGEST_NAME))).collect())
+}
+
+/// What is said of a trace of this case.
+///
+/// # Errors
+/// Where it is of CPUs that the guest does not have, or of pages that no kernel has.
+pub fn trace(said: Metadata, case: &Case) -> Result<Metadata, String> {
+    if let Some(cpu) = said.stats.keys().find(|cpu| **cpu >= case.cpus) {
+        return Err(format!("a trace of CPU {cpu}, and the guest has {}", case.cpus));
+    }
+    if !PAGE_SIZES.contains(&said.page_size) {
+        return Err(format!("pages of {} bytes", said.page_size));
+    }
+    Ok(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guest::Settled;
+
+    fn honest() -> Outcome {
+        Outcome {
+            settled: Settled { waited_ns: 1, restless: CpuList::default() },
+            window_ns: (10, 20),
+            task_cpu_ns: Vec::new(),
+            script: None,
+            notes: vec!["a\x1b[2J".to_owned()],
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let case = Case::new("a", "debian:6.12");
+        assert_eq!(outcome(honest(), &case).unwrap().notes, ["a\u{fffd}[2J"]);
+        assert!(outcome(Outcome { window_ns: (20, 10), ..honest() }, &case).is_err());
+        assert!(outcome(Outcome { task_cpu_ns: vec![(0, 0)], ..honest() }, &case).is_err());
+        let settled = Settled { waited_ns: 1, restless: [7].into_iter().collect() };
+        assert!(outcome(Outcome { settled, ..honest() }, &case).is_err());
+        let pages = |page_size| Metadata { page_size, ..Metadata::default() };
+        assert!(trace(pages(4096), &case).is_ok() && trace(pages(0), &case).is_err());
+        let beyond = Metadata { stats: [(2, Default::default())].into(), ..pages(4096) };
+        assert!(trace(beyond, &case).is_err());
+    }
+
+    #[test]
+    fn a_flood_of_words_ends_soon() {
+        assert!(message(&[0x1b; 700_000]).chars().count() < 5000);
+        assert!(message(&[0x1b; 700_000]).contains("700000 bytes in all"));
+        assert!(line(&"x".repeat(3_300_000)).len() < 400);
+        let notes = vec!["x".repeat(1000); 1000];
+        let kept = outcome(Outcome { notes, ..honest() }, &Case::new("a", "debian:6.12")).unwrap().notes;
+        assert!(kept.len() == MOST_NOTES && kept.iter().all(|note| note.len() < 400));
+    }
+}
