@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The user's cache: kernels, QEMU, images. Entries are whole or absent.
 
+mod owner;
+
+use rustix::fs::{Mode, OFlags};
+use sha2::{Digest, Sha256};
 use std::fs::File;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// The cache folder.
@@ -38,6 +43,19 @@ pub enum CacheError {
         /// What there is.
         free_mib: u64,
     },
+    /// Somebody else could have put something there.
+    #[error("{path} {why}, and what is in a cache is executed: {fix}")]
+    NotOurs {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+        /// What to do.
+        fix: String,
+    },
+    /// What was just written is not what is read.
+    #[error("{0} changes while it is used, or its disk is failing: remove it and try again")]
+    Unsteady(PathBuf),
     /// A file operation failed.
     #[error("cannot write {path}: {source}")]
     Io {
@@ -82,12 +100,17 @@ pub fn ensure_space(path: &Path, needed_bytes: u64) -> Result<(), CacheError> {
 
 impl Cache {
     /// `$DYNTICK_CACHE`, else `$XDG_CACHE_HOME/dyntick`, else `~/.cache/dyntick`.
+    ///
+    /// # Errors
+    /// Where there is no folder, or one that somebody else may write: what is in it is executed.
     pub fn of_user() -> Result<Self, CacheError> {
         let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
         let root = variable("DYNTICK_CACHE")
             .or_else(|| variable("XDG_CACHE_HOME").map(|dir| dir.join("dyntick")))
             .or_else(|| variable("HOME").map(|dir| dir.join(".cache/dyntick")));
-        Ok(Self::at(root.ok_or(CacheError::NoFolder)?))
+        let root = root.ok_or(CacheError::NoFolder)?;
+        owner::check(&root)?;
+        Ok(Self::at(root))
     }
 
     /// At a folder of one's own.
@@ -136,23 +159,51 @@ impl Cache {
         let fresh = place.with_file_name(format!(".new-{name}"));
         let cleared = match std::fs::remove_dir_all(&fresh) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-            _ => std::fs::create_dir_all(&fresh),
+            _ => make_folders(&fresh),
         };
         cleared.map_err(|error| CacheError::from_io(&fresh, error))?;
         Ok(fresh)
+    }
+
+    /// Removes an entry that turned out to be damaged; the next who wants it makes it anew.
+    pub fn discard(&self, entry: &str) -> Result<(), CacheError> {
+        let _lock = self.lock(entry)?;
+        let place = self.path(entry);
+        match std::fs::remove_dir_all(&place) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(CacheError::from_io(&place, error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Holds an entry for this process until the result is dropped.
     pub fn lock(&self, entry: &str) -> Result<File, CacheError> {
         let path = self.root.join(format!("{entry}.lock"));
         let held = || {
-            std::fs::create_dir_all(path.parent().unwrap_or(&self.root))?;
-            let file = File::create(&path)?;
+            make_folders(path.parent().unwrap_or(&self.root))?;
+            // Not emptied and not through a link: the name may be somebody else's by now.
+            let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let file = File::from(rustix::fs::open(&path, flags, Mode::from_raw_mode(0o600))?);
             rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)?;
             Ok(file)
         };
         held().map_err(|error: std::io::Error| CacheError::from_io(&path, error))
     }
+}
+
+/// Folders that nobody else may write, whatever the umask: what stands in a cache is executed.
+fn make_folders(path: &Path) -> std::io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o755).create(path)
+}
+
+/// Whether a file still is what its name or its neighbour says, by its SHA-256 in hexadecimal.
+pub fn is_intact(path: &Path, sha256: &str) -> bool {
+    let hash = |mut file: File| {
+        let mut hasher = Sha256::new();
+        std::io::copy(&mut file, &mut hasher).map(|_| hex::encode(hasher.finalize()))
+    };
+    dyntick_system::open_regular(path).is_ok_and(|file| hash(file).is_ok_and(|found| found == sha256))
 }
 
 /// Gives a folder its final name, once all that is in it has reached the disk: after a power cut
@@ -166,7 +217,7 @@ fn into_place(fresh: &Path, place: &Path) -> std::io::Result<()> {
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), CacheError> {
     let write = || {
         let folder = path.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder)?;
+        make_folders(folder)?;
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         std::io::Write::write_all(&mut file, bytes)?;
         // A temporary file is private; what it becomes is as readable as any other.
@@ -229,6 +280,32 @@ mod tests {
             }
         });
         assert_eq!(made.into_inner(), 1);
+    }
+
+    #[test]
+    fn a_lock_follows_no_link_and_empties_no_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path().join("cache"));
+        std::fs::create_dir(cache.root()).unwrap();
+        let precious = dir.path().join("precious");
+        std::fs::write(&precious, "text").unwrap();
+        std::os::unix::fs::symlink(&precious, cache.path("apt.lock")).unwrap();
+        assert!(cache.lock("apt").is_err());
+        assert_eq!(std::fs::read_to_string(&precious).unwrap(), "text");
+    }
+
+    #[test]
+    fn a_changed_file_is_noticed_and_a_damaged_entry_made_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path());
+        let make = |fresh: &Path| write_whole(&fresh.join("file"), b"contents");
+        let folder = cache.folder("vmlinux/a", make).unwrap();
+        let sha256 = hex::encode(Sha256::digest(b"contents"));
+        assert!(is_intact(&folder.join("file"), &sha256));
+        std::fs::write(folder.join("file"), "c0ntents").unwrap();
+        assert!(!is_intact(&folder.join("file"), &sha256));
+        cache.discard("vmlinux/a").unwrap();
+        assert!(is_intact(&cache.folder("vmlinux/a", make).unwrap().join("file"), &sha256));
     }
 
     #[test]

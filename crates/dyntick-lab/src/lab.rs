@@ -2,9 +2,9 @@
 //! Running studies: every case that is not yet whole, several at a time.
 
 use crate::build::{Accept, BuildError, Recipe};
-use crate::cache::{Cache, CacheError, write_whole};
+use crate::cache::{Cache, CacheError, is_intact, write_whole};
 use crate::emulator::{self, EmulatorError};
-use crate::guest::{Job, SHELL_STATUS, Stage};
+use crate::guest::{Job, SHELL_STATUS, Stage, console};
 use crate::image::{self, Image, ImageError, Module};
 use crate::kernels::{self, Kernel, KernelError};
 use crate::order;
@@ -212,10 +212,10 @@ impl<'a> Lab<'a> {
 
     fn keep_image(&self, image: &Image) -> Result<PathBuf, CacheError> {
         let path = self.cache.path(&format!("{IMAGES}/{}.cpio", image.sha256));
-        match File::options().append(true).open(&path) {
+        match is_intact(&path, &image.sha256) {
             // Its time says when it was used last; where that cannot be set it is only removed early.
-            Ok(file) => drop(file.set_modified(SystemTime::now())),
-            Err(_) => write_whole(&path, &image.bytes)?,
+            true => drop(File::open(&path).and_then(|file| file.set_modified(SystemTime::now()))),
+            false => write_whole(&path, &image.bytes)?,
         }
         Ok(path)
     }
@@ -295,7 +295,7 @@ impl<'a> Lab<'a> {
         let job = serde_json::to_vec(&job).unwrap_or_default();
         let watch = |stage| (self.watch)(Progress::Stage { case: case.id.clone(), stage });
         let result = run(&machine, &job, Duration::from_nanos(case.timeout_ns), &watch);
-        let ended = result.map_err(|error| (error.into(), console_tail(&console)))?;
+        let ended = result.map_err(|error| (error.into(), console::tail(&console)))?;
         let kept = store::keep(runs, folder, &prepared.asked, &ended.archive, &ended.stages);
         kept.map_err(|error| (error.into(), Vec::new()))
     }
@@ -403,11 +403,4 @@ fn remove_abandoned(runs: &Path) {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
-}
-
-fn console_tail(console: &Path) -> Vec<String> {
-    const LINES: usize = 15;
-    let text = String::from_utf8_lossy(&std::fs::read(console).unwrap_or_default()).into_owned();
-    let lines: Vec<String> = text.lines().map(|line| line.trim_end().to_owned()).collect();
-    lines[lines.len().saturating_sub(LINES)..].to_vec()
 }

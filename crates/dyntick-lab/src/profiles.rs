@@ -6,6 +6,7 @@ use crate::store::{self, Asked};
 use dyntick_model::CpuList;
 use dyntick_profile::symbols::Symbols;
 use dyntick_profile::{Kind, Phase, phases, stream};
+use dyntick_system::InputError;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -19,13 +20,8 @@ pub enum ProfileError {
     #[error("{0} was run without a profile: set `profile = true` in its case and run the study again")]
     NotRecorded(PathBuf),
     /// A file is missing or unreadable.
-    #[error("cannot read {path}: {source}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Read(#[from] InputError),
     /// It reached its limit.
     #[error("{0} reached its limit of 1 GiB before the end: shorten `measure`, or let the script do less")]
     Cut(PathBuf),
@@ -62,6 +58,9 @@ pub fn kinds_on(phase: &Phase, cpus: &CpuList) -> BTreeMap<String, Kind> {
     phase.profile.on(|cpu| u32::try_from(cpu).is_ok_and(|cpu| cpus.contains(cpu)))
 }
 
+/// The plugin ends a stream at 1 GiB, after what it is writing.
+const LARGEST: u64 = (1 << 30) + (64 << 20);
+
 /// Reads and cuts the profile of the run in this folder.
 pub fn load(folder: &Path, asked: &Asked) -> Result<RunProfile, ProfileError> {
     if !asked.case.profile {
@@ -69,7 +68,7 @@ pub fn load(folder: &Path, asked: &Asked) -> Result<RunProfile, ProfileError> {
     }
     let read = |name: &str| {
         let path = folder.join(name);
-        std::fs::read(&path).map_err(|source| ProfileError::Read { path, source })
+        dyntick_system::read_regular(&path, LARGEST)
     };
     let symbols = read(&format!("{}/{SYMBOLS}", store::RAW))?;
     let symbols = Symbols::parse(&String::from_utf8_lossy(&symbols));

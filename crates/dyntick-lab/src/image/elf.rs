@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The files that a program needs in order to start: its interpreter and its shared libraries.
 
+use dyntick_system::InputError;
 use goblin::elf::Elf;
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -13,13 +14,8 @@ const LIBRARY_DIRECTORIES: [&str; 6] =
 #[derive(Debug, thiserror::Error)]
 pub enum ElfError {
     /// A file could not be read.
-    #[error("cannot read {path}: {source}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Read(#[from] InputError),
     /// Not an ELF file, or a damaged one.
     #[error(
         "{path} is not a program that the guest can start ({reason}); name the binary itself, not a script"
@@ -53,7 +49,7 @@ pub fn closure(program: &Path) -> Result<BTreeSet<PathBuf>, ElfError> {
 }
 
 fn needs(path: &Path) -> Result<Vec<PathBuf>, ElfError> {
-    let bytes = std::fs::read(path).map_err(|source| ElfError::Read { path: path.to_owned(), source })?;
+    let bytes = super::read_file(path)?;
     let elf = Elf::parse(&bytes)
         .map_err(|error| ElfError::NotElf { path: path.to_owned(), reason: error.to_string() })?;
     let mut files: Vec<PathBuf> = elf.interpreter.iter().map(PathBuf::from).collect();

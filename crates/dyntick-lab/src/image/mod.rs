@@ -12,6 +12,7 @@ pub use modules::{Module, ModuleError};
 use crate::kernels::Kernel;
 use crate::programs;
 use cpio::Cpio;
+use dyntick_system::InputError;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -45,13 +46,8 @@ pub enum ImageError {
     #[error(transparent)]
     Module(#[from] ModuleError),
     /// A file could not be read.
-    #[error("cannot read {path}: {source}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Read(#[from] InputError),
 }
 
 /// Builds the initramfs: `init` is this program's own static binary, `tools` are names on the
@@ -68,10 +64,10 @@ pub fn build(
         cpio.directory(folder);
     }
     cpio.character_device("/dev/console", 5, 1);
-    cpio.file(INIT, &read(init)?);
+    cpio.file(INIT, &read_file(init)?);
     cpio.link(COMMAND, INIT);
     for path in tool_files(tools)? {
-        cpio.file(&path.to_string_lossy(), &read(&path)?);
+        cpio.file(&path.to_string_lossy(), &read_file(&path)?);
     }
     let modules = modules::with_dependencies(kernel, modules)?.into_iter().chain(own);
     for (position, module) in modules.enumerate() {
@@ -99,6 +95,9 @@ fn tool_files(tools: &[String]) -> Result<BTreeSet<PathBuf>, ImageError> {
     Ok(files)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, ImageError> {
-    std::fs::read(path).map_err(|source| ImageError::Read { path: path.to_owned(), source })
+/// More than any program that a guest has room for.
+const LARGEST: u64 = 1 << 30;
+
+fn read_file(path: &Path) -> Result<Vec<u8>, InputError> {
+    dyntick_system::read_regular(path, LARGEST)
 }

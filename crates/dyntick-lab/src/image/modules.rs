@@ -104,20 +104,23 @@ fn list(folder: &Path, files: &mut BTreeMap<String, PathBuf>) {
     }
 }
 
+/// The largest modules, graphics drivers, have a twentieth of it.
+const LARGEST: u64 = 256 << 20;
+
 fn decompress(path: &Path) -> std::io::Result<Vec<u8>> {
-    let bytes = std::fs::read(path)?;
+    let bytes = dyntick_system::read_regular(path, LARGEST).map_err(std::io::Error::other)?;
     let mut contents = Vec::new();
     match path.extension().and_then(|e| e.to_str()) {
         Some("xz") => {
-            liblzma::read::XzDecoder::new(bytes.as_slice()).read_to_end(&mut contents)?;
+            liblzma::read::XzDecoder::new(bytes.as_slice()).take(LARGEST).read_to_end(&mut contents)?;
         }
         Some("zst") => {
-            let mut decoder =
+            let decoder =
                 ruzstd::decoding::StreamingDecoder::new(bytes.as_slice()).map_err(std::io::Error::other)?;
-            decoder.read_to_end(&mut contents)?;
+            decoder.take(LARGEST).read_to_end(&mut contents)?;
         }
         Some("gz") => {
-            flate2::read::GzDecoder::new(bytes.as_slice()).read_to_end(&mut contents)?;
+            flate2::read::GzDecoder::new(bytes.as_slice()).take(LARGEST).read_to_end(&mut contents)?;
         }
         _ => contents = bytes,
     }

@@ -13,8 +13,9 @@ pub use vmlinux::ImageError;
 
 use crate::apt::{AptError, Package};
 use crate::build::{self, Accept, BuildError, Built, Recipe};
-use crate::cache::{Cache, CacheError, write_whole};
+use crate::cache::{Cache, CacheError, is_intact, write_whole};
 use dyntick_model::{KernelConfig, KernelVersion, KernelVersionError};
+use dyntick_system::InputError;
 use files::Files;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -73,6 +74,9 @@ pub enum KernelError {
     )]
     NoHostImage(String),
     /// A file cannot be read.
+    #[error("the kernel: {0}")]
+    Input(#[from] InputError),
+    /// What was read is damaged.
     #[error("cannot read the kernel {path}: {source}")]
     Read {
         /// The file.
@@ -154,16 +158,22 @@ const KNOWN: &str = "known.json";
 fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Kernel, KernelError> {
     let bytes = read(&files.image)?;
     let image_hash = hex::encode(Sha256::digest(&bytes));
-    let folder = cache.folder::<KernelError>(&format!("vmlinux/{image_hash}"), |folder| {
+    let entry = format!("vmlinux/{image_hash}");
+    let uncompress = |folder: &Path| {
         progress(&format!("uncompressing {}", files.image.display()));
         let kernel = vmlinux::extract(&bytes)
             .map_err(|source| KernelError::Image { path: files.image.clone(), source })?;
         let known = serde_json::to_vec(&examine(&bytes, &kernel)).unwrap_or_default();
         write_whole(&folder.join(VMLINUX), &kernel)?;
-        Ok(write_whole(&folder.join(KNOWN), &known)?)
-    })?;
-    let known: Known = serde_json::from_slice(&read(&folder.join(KNOWN))?)
-        .map_err(|source| KernelError::Read { path: folder.join(KNOWN), source: source.into() })?;
+        Ok::<_, KernelError>(write_whole(&folder.join(KNOWN), &known)?)
+    };
+    let mut folder = cache.folder(&entry, uncompress)?;
+    if known(&folder).is_none() {
+        progress(&format!("the cache's copy of {} is damaged", files.image.display()));
+        cache.discard(&entry)?;
+        folder = cache.folder(&entry, uncompress)?;
+    }
+    let known = known(&folder).ok_or(CacheError::Unsteady(folder.clone()))?;
     let release =
         known.release.parse().map_err(|source| KernelError::Version { path: files.image.clone(), source })?;
     let config = match &files.config {
@@ -187,6 +197,12 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
     })
 }
 
+/// What is known of the uncompressed kernel in this folder, if it is still what was put there.
+fn known(folder: &Path) -> Option<Known> {
+    let known: Known = serde_json::from_slice(&read(&folder.join(KNOWN)).ok()?).ok()?;
+    is_intact(&folder.join(VMLINUX), &known.sha256).then_some(known)
+}
+
 fn examine(image: &[u8], kernel: &[u8]) -> Known {
     let release = vmlinux::release(image).or_else(|| vmlinux::release_of_vmlinux(kernel));
     Known {
@@ -197,6 +213,9 @@ fn examine(image: &[u8], kernel: &[u8]) -> Known {
     }
 }
 
+/// A configuration has some 300 KB; what unpacks to more is none.
+const LARGEST_CONFIG: u64 = 16 << 20;
+
 /// The text of a configuration file; /proc/config.gz is compressed.
 fn config_text(path: &Path) -> Result<String, KernelError> {
     let bytes = read(path)?;
@@ -205,11 +224,14 @@ fn config_text(path: &Path) -> Result<String, KernelError> {
     }
     let mut text = String::new();
     flate2::read::GzDecoder::new(&bytes[..])
+        .take(LARGEST_CONFIG)
         .read_to_string(&mut text)
         .map_err(|source| KernelError::Read { path: path.to_owned(), source })?;
     Ok(text)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, KernelError> {
-    std::fs::read(path).map_err(|source| KernelError::Read { path: path.to_owned(), source })
+    /// A vmlinux with all its debug information has less.
+    const LARGEST: u64 = 2 << 30;
+    Ok(dyntick_system::read_regular(path, LARGEST)?)
 }

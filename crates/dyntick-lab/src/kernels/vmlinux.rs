@@ -73,7 +73,7 @@ pub fn embedded_config(vmlinux: &[u8]) -> Option<String> {
     const MARK: &[u8] = b"IKCFG_ST\x1f\x8b";
     let begin = find(vmlinux, MARK)? + MARK.len() - 2;
     let mut text = String::new();
-    flate2::read::GzDecoder::new(&vmlinux[begin..]).read_to_string(&mut text).ok()?;
+    flate2::read::GzDecoder::new(&vmlinux[begin..]).take(LARGEST >> 6).read_to_string(&mut text).ok()?;
     Some(text)
 }
 
@@ -99,6 +99,9 @@ fn payload(image: &[u8]) -> Result<&[u8], ImageError> {
     image.get(begin..begin + length).ok_or(ImageError::Truncated)
 }
 
+/// A kernel with all built in has some 60 MiB; what unpacks to more is made to fill a memory.
+const LARGEST: u64 = 1 << 30;
+
 fn decompress(payload: &[u8]) -> Result<Vec<u8>, ImageError> {
     let failed = |error: &dyn std::fmt::Display| ImageError::Decompress(error.to_string());
     let mut reader: Box<dyn Read + '_> = match payload {
@@ -119,7 +122,10 @@ fn decompress(payload: &[u8]) -> Result<Vec<u8>, ImageError> {
         other => return Err(ImageError::Compression(other.iter().take(6).copied().collect())),
     };
     let mut kernel = Vec::new();
-    reader.read_to_end(&mut kernel).map_err(|error| failed(&error))?;
+    reader.by_ref().take(LARGEST).read_to_end(&mut kernel).map_err(|error| failed(&error))?;
+    if kernel.len() as u64 == LARGEST {
+        return Err(failed(&format!("it unpacks to more than {} MiB", LARGEST >> 20)));
+    }
     if kernel.starts_with(b"\x7fELF") { Ok(kernel) } else { Err(ImageError::NotAKernel) }
 }
 

@@ -6,6 +6,7 @@ mod parse;
 
 use crate::study::{Problems, nearest};
 use dyntick_model::Machine;
+use dyntick_system::InputError;
 use include_dir::{Dir, include_dir};
 use std::path::{Path, PathBuf};
 
@@ -23,13 +24,11 @@ pub enum MachineError {
         hint: String,
     },
     /// The file itself.
-    #[error("cannot read the machine {path}: {source}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error("the machine: {0}")]
+    Read(#[from] InputError),
+    /// The file is no text.
+    #[error("the machine {0} is not UTF-8 text")]
+    NotText(PathBuf),
     /// What stands in it.
     #[error(transparent)]
     Problems(#[from] Problems),
@@ -60,8 +59,10 @@ pub fn is_path(name: &str) -> bool {
 
 /// Reads a machine's file.
 pub fn load(path: &Path) -> Result<Machine, MachineError> {
-    let read = |source| MachineError::Read { path: path.to_owned(), source };
-    let text = std::fs::read_to_string(path).map_err(read)?;
+    /// A table of idle states has a few KiB.
+    const LARGEST: u64 = 1 << 20;
+    let text = String::from_utf8(dyntick_system::read_regular(path, LARGEST)?)
+        .map_err(|_| MachineError::NotText(path.to_owned()))?;
     Ok(parse::machine(path, &text)?)
 }
 

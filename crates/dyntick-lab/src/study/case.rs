@@ -208,9 +208,7 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
     }
 
     fn number(&self, key: &str) -> Option<u32> {
-        /// The most CPUs that an x86 kernel supports.
-        const MOST: u32 = 8192;
-        self.source().number(key, self.get(key)?, 1..=MOST)
+        self.source().number(key, self.get(key)?, 1..=Case::MOST_CPUS)
     }
 
     fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(&self, key: &str) -> Option<T> {

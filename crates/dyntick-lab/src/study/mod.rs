@@ -24,6 +24,7 @@ use crate::build::Recipe;
 use crate::guest::{Script, Task};
 use claims::Claim;
 use dyntick_model::{Clock, CommandLine, CpuList, Machine};
+use dyntick_system::InputError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -172,6 +173,9 @@ pub struct Case {
 }
 
 impl Case {
+    /// The most CPUs that an x86 kernel supports (`arch/x86/Kconfig`: NR_CPUS_RANGE_END).
+    pub const MOST_CPUS: u32 = 8192;
+
     /// A case of this name on this kernel, all else as where a study says nothing: two CPUs in
     /// virtual time, of which the second is measured for ten seconds.
     pub fn new(name: &str, kernel: &str) -> Self {
@@ -244,13 +248,11 @@ impl Case {
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
     /// The file itself.
-    #[error("cannot read the study {path}: {source}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error("the study: {0}")]
+    Read(#[from] InputError),
+    /// The working directory, which a relative path begins at.
+    #[error("there is no path to {0}: {1}")]
+    Path(PathBuf, std::io::Error),
     /// What stands in it.
     #[error(transparent)]
     Problems(#[from] Problems),
@@ -264,10 +266,11 @@ impl Study {
 
     /// Reads a study file, its cases in this size.
     pub fn load_sized(path: &Path, size: Size) -> Result<Self, StudyError> {
-        let read = |source| StudyError::Read { path: path.to_owned(), source };
-        let text = std::fs::read_to_string(path).map_err(read)?;
+        /// Some hundred times the longest that dyntick comes with.
+        const LARGEST: u64 = 4 << 20;
+        let text = dyntick_system::read_named(path, LARGEST)?;
         let mut study = parse::study(path, &text, size)?;
-        let folder = std::path::absolute(path).map_err(read)?;
+        let folder = std::path::absolute(path).map_err(|error| StudyError::Path(path.to_owned(), error))?;
         let folder = folder.parent().unwrap_or(Path::new("/"));
         for case in study.cases.iter_mut().filter(|case| case.kernel.contains('/')) {
             case.kernel = folder.join(&case.kernel).to_string_lossy().into_owned();

@@ -7,7 +7,9 @@
 //! problem and knows no nearest key.
 
 use dyntick_model::CpuList;
-use std::cell::RefCell;
+use dyntick_model::text::shortened;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -32,6 +34,8 @@ pub struct Problems {
     pub path: PathBuf,
     /// What is wrong, in the order of the file.
     pub problems: Vec<Problem>,
+    /// How many problems more there are.
+    pub more: usize,
 }
 
 impl fmt::Display for Problems {
@@ -41,7 +45,10 @@ impl fmt::Display for Problems {
             write!(f, "{separator}{}:{line}:{column}: {message}", self.path.display())?;
             separator = "\n";
         }
-        Ok(())
+        match self.more {
+            0 => Ok(()),
+            more => write!(f, "\n{}: and {more} problems more", self.path.display()),
+        }
     }
 }
 
@@ -49,8 +56,19 @@ impl fmt::Display for Problems {
 pub struct Source<'a> {
     path: &'a Path,
     text: &'a str,
-    problems: RefCell<Vec<Problem>>,
+    /// Where each line begins, byte.
+    lines: Vec<usize>,
+    /// What is wrong, by place.
+    problems: RefCell<BTreeSet<Problem>>,
+    /// How much more was wrong than is kept.
+    more: Cell<usize>,
 }
+
+/// A file with more problems is of another kind, or a stranger's joke.
+const MOST_PROBLEMS: usize = 100;
+
+/// A message quotes keys and values, which may have any length.
+const LONGEST_MESSAGE: usize = 1000;
 
 /// Reads a file's text: `read` makes of its root table what the file describes, and notes in the source
 /// what is wrong. What a broken text was meant to say is not guessed at.
@@ -78,7 +96,9 @@ pub type Value<'a> = Spanned<DeValue<'a>>;
 impl<'a> Source<'a> {
     /// A file that was read.
     fn new(path: &'a Path, text: &'a str) -> Self {
-        Self { path, text, problems: RefCell::default() }
+        let after_newlines = text.match_indices('\n').map(|(at, _)| at + 1);
+        let lines = std::iter::once(0).chain(after_newlines).collect();
+        Self { path, text, lines, problems: RefCell::default(), more: Cell::default() }
     }
 
     /// The folder that it is in.
@@ -88,20 +108,24 @@ impl<'a> Source<'a> {
 
     /// Notes a problem at a byte of the file.
     pub fn problem(&self, at: usize, message: impl Into<String>) {
-        let before = String::from_utf8_lossy(&self.text.as_bytes()[..at.min(self.text.len())]);
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let line = 1 + before.matches('\n').count();
-        let column = 1 + before[line_start..].chars().count();
-        self.problems.borrow_mut().push(Problem { line, column, message: message.into() });
+        let at = at.min(self.text.len());
+        let line = self.lines.partition_point(|begin| *begin <= at);
+        let before = &self.text.as_bytes()[self.lines[line - 1]..at];
+        let column = 1 + String::from_utf8_lossy(before).chars().count();
+        let problem = Problem { line, column, message: shortened(&message.into(), LONGEST_MESSAGE) };
+        let mut problems = self.problems.borrow_mut();
+        // Of too many, the first in the file are kept: what comes later often follows from them.
+        if problems.insert(problem) && problems.len() > MOST_PROBLEMS {
+            problems.pop_last();
+            self.more.set(self.more.get() + 1);
+        }
     }
 
     /// All that was wrong, each thing once: a value that several cases share is read, and
     /// refused, for each of them.
     fn into_problems(self) -> Problems {
-        let mut problems = self.problems.into_inner();
-        problems.sort();
-        problems.dedup();
-        Problems { path: self.path.to_owned(), problems }
+        let problems = self.problems.into_inner().into_iter().collect();
+        Problems { path: self.path.to_owned(), problems, more: self.more.get() }
     }
 
     /// `Ok` if nothing was wrong.

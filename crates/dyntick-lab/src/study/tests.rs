@@ -235,6 +235,16 @@ fn a_matrix_beyond_all_measure_is_refused_before_it_is_made() {
 }
 
 #[test]
+fn the_first_hundred_problems_are_told_and_the_rest_counted() {
+    let claims = "[[claim]]\ntext='c'\n".repeat(5000);
+    let message = problems(&format!("title='t'\nquestion='q'\n[[case]]\nname='a'\nkernel='host'\n{claims}"));
+    assert_eq!(message.lines().count(), 101, "{message}");
+    assert!(message.ends_with(" problems more"), "{message}");
+    let long = problems(&format!("title='t'\nquestion='q'\n{}='x'\n", "k".repeat(1 << 20)));
+    assert!(long.lines().all(|line| line.len() < 3000), "{}", long.len());
+}
+
+#[test]
 fn figures_of_two_clocks_are_never_compared() {
     let head = "title='t'\nquestion='q'\n[defaults]\nkernel='host'\n";
     let claim = "[[claim]]\ntext='c'\ncheck=[{case='a',figure='ticks',ratio-to='b',is='< 1'}]\n";
