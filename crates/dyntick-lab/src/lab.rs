@@ -10,6 +10,7 @@ use crate::kernels::{self, Kernel, KernelError};
 use crate::order;
 use crate::qemu::probe::{self, KvmProbe};
 use crate::qemu::{self, Accelerator, Machine, Profile, Qemu, QemuError, RunError, provide, run};
+use crate::running::{RunningFolder, remove_abandoned};
 use crate::store::{self, Asked, CONSOLE, Run, StoreError};
 use crate::study::{Case, check};
 use dyntick_model::{Clock, CommandLine, KernelConfig};
@@ -139,8 +140,8 @@ impl<'a> Lab<'a> {
     }
 
     /// A folder for runs that are not kept. What a killed process leaves there, the next removes.
-    pub fn scratch(&self) -> Result<tempfile::TempDir, LabError> {
-        Ok(running_folder(&self.cache.path(SCRATCH))?)
+    pub fn scratch(&self) -> Result<RunningFolder, LabError> {
+        Ok(RunningFolder::new(&self.cache.path(SCRATCH))?)
     }
 
     fn say(&self, text: &str) {
@@ -286,7 +287,7 @@ impl<'a> Lab<'a> {
 
     fn run_anew(&self, prepared: &Prepared, runs: &Path) -> Result<Run, (LabError, Vec<String>)> {
         let case = &prepared.asked.case;
-        let folder = running_folder(runs).map_err(|error| (error.into(), Vec::new()))?;
+        let folder = RunningFolder::new(runs).map_err(|error| (error.into(), Vec::new()))?;
         let console = folder.path().join(CONSOLE);
         let profile = case.profile.then(|| Profile::new(&self.cache, folder.path())).transpose();
         let profile = profile.map_err(|error| (error.into(), Vec::new()))?;
@@ -367,16 +368,6 @@ fn position(cases: &[Case], case: &Case) -> usize {
     cases.iter().position(|other| other.id == case.id).unwrap_or(usize::MAX)
 }
 
-/// The folder of a run in progress carries its process, so that what a killed one left is known.
-const RUNNING: &str = ".running-";
-
-fn running_folder(place: &Path) -> Result<tempfile::TempDir, CacheError> {
-    let prefix = format!("{RUNNING}{}-", std::process::id());
-    let made = std::fs::create_dir_all(place)
-        .and_then(|()| tempfile::Builder::new().prefix(&prefix).tempdir_in(place));
-    made.map_err(|error| CacheError::from_io(place, error))
-}
-
 /// Where runs go that are not kept, and guest images, in the cache.
 const SCRATCH: &str = "scratch";
 const IMAGES: &str = "images";
@@ -389,18 +380,6 @@ fn remove_unused_images(folder: &Path) {
         let used = entry.metadata().and_then(|metadata| metadata.modified());
         if used.is_ok_and(|time| time.elapsed().is_ok_and(|unused| unused > WEEK)) {
             let _ = std::fs::remove_file(entry.path());
-        }
-    }
-}
-
-/// Removes the folders of runs whose process is gone; nothing in them is whole.
-fn remove_abandoned(runs: &Path) {
-    let entries = std::fs::read_dir(runs).into_iter().flatten().flatten();
-    for entry in entries {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let owner = name.strip_prefix(RUNNING).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
-        if owner.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
-            let _ = std::fs::remove_dir_all(entry.path());
         }
     }
 }

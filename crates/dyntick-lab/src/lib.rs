@@ -20,5 +20,6 @@ mod order;
 pub mod profiles;
 mod programs;
 pub mod qemu;
+pub mod running;
 pub mod store;
 pub mod study;

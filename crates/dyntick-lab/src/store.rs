@@ -11,6 +11,7 @@ use crate::latency::Latency;
 use crate::order;
 use crate::profiles::{self, ProfileError, RunProfile};
 use crate::qemu::Accelerator;
+use crate::running::RunningFolder;
 use crate::study::Case;
 use dyntick_explain::{Context, Explanation, Known, explain};
 use dyntick_formats::{Observation, ObservationError, qperf, write_parquet};
@@ -141,7 +142,7 @@ pub const CONSOLE: &str = "console.log";
 /// Keeps a run under `runs`: `folder` already holds the console and becomes the run.
 pub fn keep(
     runs: &Path,
-    folder: tempfile::TempDir,
+    folder: RunningFolder,
     asked: &Asked,
     archive: &Archive,
     stages: &[(Stage, Duration)],
@@ -168,9 +169,7 @@ pub fn keep(
         return Ok(earlier);
     }
     set_damaged_aside(&place)?;
-    std::fs::rename(path, &place).map_err(|error| CacheError::from_io(&place, error))?;
-    let _ = folder.keep();
-    Ok(Run { folder: place, ..run })
+    Ok(Run { folder: folder.rename(&place)?, ..run })
 }
 
 /// What stands at a run's place and is no whole run goes out of its way, under a name that says so:
