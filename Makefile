@@ -6,7 +6,7 @@ BINARY := target/x86_64-unknown-linux-gnu/release/dyntick
 OUT    ?= out
 JOBS   ?= 2
 
-.PHONY: all setup build demo test test-kernels lint bench deny clean help
+.PHONY: all setup build demo test test-kernels lint room bench deny clean help
 
 all: build
 
@@ -18,26 +18,33 @@ setup:
 	@scripts/setup
 
 ## build   the one static binary, in $(BINARY)
-build: setup
+build:
+	@scripts/setup build
 	$(CARGO) build --release --locked
 
 ## demo    the adaptive-ticks study on real kernels: its table here, its report in out/
 demo: build
+	@scripts/setup studies
 	$(BINARY) lab run studies/adaptive-ticks.toml --jobs $(JOBS) --out $(OUT)/adaptive-ticks
 
-## test    every check and every test, those that boot real kernels included; see also test-kernels
-test: build lint
+## test    every test, those that boot real kernels included; see also test-kernels
+test: build
+	@scripts/setup studies test
 	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --workspace --locked
 
 ## test-kernels  build a kernel to order and boot it: minutes the first time, so not part of test
 test-kernels: build
+	@scripts/setup studies test
 	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --locked --test kernels_to_order -- --ignored --nocapture
 
-## lint    formatting, clippy, shell scripts
-lint: setup
-	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	shellcheck scripts/* .ci/run
+## lint    formatting, clippy, shell scripts, with the Rust that CI has
+lint:
+	scripts/lint
+
+## room    make test on bare Debian 12 and 13
+room:
+	scripts/clean-room 12
+	scripts/clean-room 13
 
 ## deny    licenses, advisories and sources of the dependencies (needs cargo-deny)
 deny:

@@ -71,7 +71,7 @@ impl CpuList {
         for (group, digits) in text.trim().rsplit(',').enumerate() {
             let word = u32::from_str_radix(digits, 16).map_err(|_| error())?;
             let first = u32::try_from(group).map_err(|_| error())? * 32;
-            cpus.extend((0..32).filter(|bit| word >> bit & 1 == 1).map(|bit| first + bit));
+            cpus.extend((0..32).filter(|bit| (word >> bit) & 1 == 1).map(|bit| first + bit));
         }
         match cpus.last() {
             Some(last) if *last > MAX_CPU => Err(CpuListError::TooHigh(*last)),

@@ -129,7 +129,8 @@ fn the_json_file_has_its_lines_and_keys() {
             let text = std::fs::read_to_string(path).unwrap();
             let lines = text.lines().filter(|line| !line.contains("\"cmdline:\"")).collect::<Vec<_>>();
             assert_eq!(text.lines().count(), lines.len() + 1);
-            skeleton(&lines.join("\n"))
+            // Of a thread without a CPU of its own rt-tests 2.4 says 0, as we do, and 2.6 says -1.
+            skeleton(&lines.join("\n").replace("\"cpu\": -1", "\"cpu\": 0"))
         };
         assert_eq!(shape(&ours), shape(&theirs));
         let value: serde_json::Value = serde_json::from_slice(&std::fs::read(&ours).unwrap()).unwrap();
