@@ -196,8 +196,9 @@ fn label(source: &Source<'_>, item: &Value<'_>, text: &str) -> String {
         source.problem(item.span().start, message);
     }
     // It becomes a part of the names of runs and of folders, and is printed with them.
-    if clean_line(text) != text {
-        let message = format!("'{text}' cannot be a label: it has a control character; write it without");
+    let cleaned = clean_line(text);
+    if cleaned != text {
+        let message = format!("'{cleaned}' cannot be a label: it has a control character; write it without");
         source.problem(item.span().start, message);
     }
     text.to_owned()
