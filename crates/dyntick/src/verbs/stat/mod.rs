@@ -239,9 +239,11 @@ impl To {
     fn put(&self, text: &str) -> Result<()> {
         match self {
             Self::Output => output::rendered(text),
-            // The status is the command's, whoever could not be told of it.
-            Self::Aside { beside_command: true } => Ok(output::rendered_aside(text).unwrap_or_default()),
-            Self::Aside { beside_command: false } => output::rendered_aside(text),
+            Self::Aside { beside_command } => match output::rendered_aside(text) {
+                // The status is the command's, whoever could not be told of it.
+                Err(_) if *beside_command => Ok(()),
+                told => told,
+            },
             Self::Named(path) => output::file(path, text.as_bytes()),
             Self::Growing(path, file) => {
                 let mut file = file;
