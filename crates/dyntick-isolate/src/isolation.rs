@@ -46,11 +46,19 @@ pub struct Isolation {
     pub applied: Applied,
     /// What was to be done.
     pub plan: Plan,
+    /// Tells what went wrong where nobody is left to return it to.
+    say: fn(&dyn std::fmt::Display),
 }
 
 impl Isolation {
-    /// Isolates CPUs for a command. `program` is this program, which is started as guardian.
-    pub fn begin(request: &Request, command: &[OsString], program: &Path) -> Result<Self, IsolateError> {
+    /// Isolates CPUs for a command. `program` is this program, which is started as guardian; `say` tells
+    /// what cannot be put back where this is dropped before its end.
+    pub fn begin(
+        request: &Request,
+        command: &[OsString],
+        program: &Path,
+        say: fn(&dyn std::fmt::Display),
+    ) -> Result<Self, IsolateError> {
         signals::keep();
         let mut journal = take_clean()?;
         let online = Facts::online(&Live)?;
@@ -63,6 +71,7 @@ impl Isolation {
             request: request.clone(),
             applied: Applied::default(),
             plan: Plan::default(),
+            say,
         };
         isolation.guardian = Some(guardian.map_err(IsolateError::Guardian)?);
         // The guardian is one of the threads that must make room.
@@ -111,7 +120,7 @@ impl Isolation {
 impl Drop for Isolation {
     fn drop(&mut self) {
         if let Err(error) = self.put_back() {
-            eprintln!("dyntick: {error}");
+            (self.say)(&error);
         }
     }
 }

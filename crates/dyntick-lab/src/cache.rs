@@ -22,9 +22,7 @@ pub enum CacheError {
     #[error("there is no folder for the cache: set DYNTICK_CACHE, XDG_CACHE_HOME or HOME")]
     NoFolder,
     /// The disk is full.
-    #[error(
-        "the disk that holds {path} is full ({free_mib} MiB free): make room, or set DYNTICK_CACHE to a folder elsewhere"
-    )]
+    #[error("the disk that holds {path} is full ({free_mib} MiB free): make room, or {}", elsewhere(path))]
     DiskFull {
         /// What was being written.
         path: PathBuf,
@@ -75,6 +73,15 @@ impl CacheError {
             }
             _ => CacheError::Io { path: path.to_owned(), source },
         }
+    }
+}
+
+/// How one gets what stands at `path` to another disk: what is not in the cache is a result.
+fn elsewhere(path: &Path) -> &'static str {
+    match Cache::of_user() {
+        Ok(cache) if path.starts_with(cache.root()) => "set DYNTICK_CACHE to a folder elsewhere",
+        _ if path.starts_with(std::env::temp_dir()) => "set TMPDIR to a folder elsewhere",
+        _ => "name a folder elsewhere (--out)",
     }
 }
 
@@ -319,6 +326,14 @@ mod tests {
     fn a_full_disk_says_so() {
         let error = CacheError::from_io(Path::new("/tmp/x"), std::io::ErrorKind::StorageFull.into());
         assert!(error.to_string().contains("is full"), "{error}");
+        let full =
+            |path: &Path| CacheError::from_io(path, std::io::ErrorKind::StorageFull.into()).to_string();
+        let result = full(Path::new("out/study/runs"));
+        assert!(result.contains("--out") && !result.contains("DYNTICK_CACHE"), "{result}");
+        if let Ok(cache) = Cache::of_user() {
+            let entry = full(&cache.path("kernels"));
+            assert!(entry.contains("DYNTICK_CACHE"), "{entry}");
+        }
         let written = write_whole(Path::new("/dev/full/x"), b"x");
         assert!(written.is_err());
     }

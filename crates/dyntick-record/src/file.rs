@@ -55,16 +55,11 @@ pub enum FileError {
 }
 
 impl Record {
-    /// Writes it to a file, which appears when it is whole and replaces one of the same name.
+    /// Writes it to the file that a user named: a regular one appears when it is whole and replaces one
+    /// of the same name, a device or a pipe is written into, `-` is standard output.
     pub fn save(&self, path: &Path) -> Result<(), FileError> {
         let io = |source: std::io::Error| FileError::Io { what: "write", path: path.to_owned(), source };
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut file = tempfile::Builder::new().prefix(".dyntick-").tempfile_in(folder).map_err(io)?;
-        self.write(&mut file).map_err(io)?;
-        file.as_file().sync_all().map_err(io)?;
-        make_readable(&file).map_err(io)?;
-        file.persist(path).map_err(|error| io(error.error))?;
-        Ok(())
+        dyntick_system::write_named(path, |file| self.write(file)).map(drop).map_err(io)
     }
 
     fn write(&self, file: impl Write) -> std::io::Result<()> {
@@ -104,15 +99,6 @@ impl Record {
         }
         Ok(Self { about, recording: Recording { metadata, raw } })
     }
-}
-
-/// A temporary file is its owner's only; a record has the rights that any new file has.
-fn make_readable(file: &tempfile::NamedTempFile) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let mask = rustix::process::umask(rustix::fs::Mode::empty());
-    rustix::process::umask(mask);
-    let mode = 0o666 & !mask.bits();
-    file.as_file().set_permissions(std::fs::Permissions::from_mode(mode))
 }
 
 /// All pieces of an archive. The first has to be ours, before anything else is believed.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Documents as one HTML file that loads nothing.
 
+use crate::words::{console_line, message};
 use crate::{Align, Block, Document, Failure, Finding, Ruling, Table, Verdict, plot_svg, svg};
+use dyntick_model::text::clean;
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 
 const STYLE: &str = include_str!("style.css");
@@ -27,7 +29,8 @@ pub fn html(document: &Document) -> String {
             }
         }
     };
-    page.into_string()
+    // Markup is escaped; control characters are not, and a guest or a task may have put them there.
+    clean(&page.into_string())
 }
 
 fn block(block: &Block) -> Markup {
@@ -142,9 +145,9 @@ fn failure(failure: &Failure) -> Markup {
     markup! {
         section.failure {
             h3 { (failure.name) }
-            p { (failure.reason) }
+            p { (message(&failure.reason)) }
             @if !failure.console.is_empty() {
-                pre { @for line in &failure.console { (line) "\n" } }
+                pre { @for line in &failure.console { (console_line(line)) "\n" } }
             }
         }
     }
@@ -177,6 +180,16 @@ mod tests {
         let page = html(&document);
         assert!(!page.contains("<script") && page.contains("&lt;script&gt;"), "{page}");
         assert_eq!(page, html(&document), "the same document gives the same bytes");
+    }
+
+    #[test]
+    fn control_characters_do_not_come_through() {
+        let evil = "a\u{1b}]0;x\u{7}\u{9b}\u{7f}\u{202e}b";
+        let failure = Failure { name: evil.into(), reason: evil.into(), console: vec![evil.into()] };
+        let blocks = vec![Block::Failures(vec![failure]), Block::Paragraph(evil.into())];
+        let page = html(&Document { title: evil.into(), blocks, ..Document::default() });
+        assert!(page.chars().all(|c| c == '\n' || !c.is_control()), "{page:?}");
+        assert!(!page.contains('\u{202e}') && page.contains("a\u{fffd}]0;x"), "{page}");
     }
 
     #[test]

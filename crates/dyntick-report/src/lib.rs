@@ -14,6 +14,7 @@ mod plot_svg;
 mod terminal;
 mod timeline;
 mod timeline_svg;
+mod words;
 
 pub use document::{Align, Block, Cell, Column, Document, Failure, Finding, Ruling, Table, Verdict};
 pub use html::html;
@@ -23,3 +24,4 @@ pub use plot_svg::plot_svg;
 pub use terminal::terminal;
 pub use timeline::{Lane, Mark, Timeline};
 pub use timeline_svg::svg;
+pub use words::message;

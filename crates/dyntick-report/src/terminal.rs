@@ -6,6 +6,7 @@ mod table;
 use crate::draw::Colour;
 use crate::plot::sparklines;
 use crate::timeline::{Stretch, density};
+use crate::words::{console_line, message};
 use crate::{Block, Document, Failure, Finding, Plot, Ruling, Table, Timeline, Verdict, numbers};
 use dyntick_model::text::{clean, clean_line as line_of};
 use unicode_width::UnicodeWidthStr;
@@ -228,9 +229,9 @@ impl Page {
     }
 
     fn failure(&mut self, failure: &Failure) {
-        self.indented("✗ ", &format!("{}: {}", failure.name, failure.reason));
+        self.indented("✗ ", &format!("{}: {}", failure.name, message(&failure.reason)));
         for line in &failure.console {
-            self.indented("    | ", line);
+            self.indented("    | ", &console_line(line));
         }
     }
 

@@ -8,6 +8,7 @@ mod verbs;
 
 use clap::Parser;
 use dyntick_lab::agent;
+use dyntick_model::text::clean;
 use std::process::ExitCode;
 
 /// A laboratory for Linux timer ticks, CPU isolation and CPU idle.
@@ -22,7 +23,7 @@ fn main() -> ExitCode {
     if agent::is_agent() {
         agent::main();
     }
-    let mut words = std::env::args().skip(1);
+    let mut words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     match words.next().as_deref() {
         Some(agent::TASK_COMMAND) => {
             return finish(agent::run_task(&words.next().unwrap_or_default()).map(|()| ExitCode::SUCCESS));
@@ -32,23 +33,44 @@ fn main() -> ExitCode {
         }
         _ => {}
     }
-    end_quietly_with_the_reader();
-    finish(Arguments::parse().verb.run())
-}
-
-/// In `dyntick … | head` the reader leaves early: end then, as other tools do, without a word.
-fn end_quietly_with_the_reader() {
-    // SAFETY: sets a signal back to its default before any thread is started.
-    unsafe {
-        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+    match Arguments::try_parse() {
+        Ok(arguments) => finish(arguments.verb.run()),
+        Err(error) => finish(refused(&error)),
     }
 }
 
+/// What clap says: help and version, or what is wrong with an argument and quotes it.
+fn refused(error: &clap::Error) -> anyhow::Result<ExitCode> {
+    let text = error.render();
+    let is_harmless = std::env::args_os().all(|word| word.to_str().is_some_and(|word| clean(word) == word));
+    let on_terminal = if error.use_stderr() { output::asides_on_terminal() } else { output::is_terminal() };
+    // clap's own colours, where nothing that it quotes can have any.
+    let coloured = is_harmless && on_terminal && wants_colours();
+    match (error.use_stderr(), coloured) {
+        (true, true) => output::rendered_aside(text.ansi()).unwrap_or_default(),
+        (true, false) => output::aside(&text),
+        (false, true) => output::rendered(text.ansi())?,
+        (false, false) => output::text(&text)?,
+    }
+    Ok(ExitCode::from(error.exit_code() as u8))
+}
+
+fn wants_colours() -> bool {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    set("NO_COLOR").is_none() && set("TERM").is_some_and(|terminal| terminal != "dumb")
+}
+
 /// Exit status 2 is for input and environment; a verb says itself when a check failed (1).
+///
+/// In `dyntick … | head` the reader leaves early: that ends dyntick as it ends other tools, without a word
+/// and with the status of SIGPIPE, but in order, so that no setting and no trace instance stays behind.
 fn finish(result: anyhow::Result<ExitCode>) -> ExitCode {
-    result.unwrap_or_else(|error| {
-        eprintln!("dyntick: {}", in_full(&error));
-        ExitCode::from(2)
+    result.unwrap_or_else(|error| match output::reader_left(&error) {
+        true => ExitCode::from(128 + libc::SIGPIPE as u8),
+        false => {
+            output::note(in_full(&error));
+            ExitCode::from(2)
+        }
     })
 }
 

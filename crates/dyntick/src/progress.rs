@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a long command is doing: a line per case on a terminal, plain lines elsewhere.
 
+use crate::output;
 use dyntick_lab::guest::Stage;
 use dyntick_lab::lab::Progress;
+use dyntick_model::text::{clean, clean_line};
+use dyntick_report::message;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -19,8 +21,7 @@ pub struct Display {
 impl Display {
     /// For whatever standard error is.
     pub fn new() -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        Self { terminal, bars: MultiProgress::new(), running: Mutex::default() }
+        Self { terminal: output::asides_on_terminal(), bars: MultiProgress::new(), running: Mutex::default() }
     }
 
     /// Takes one step of progress, from any thread.
@@ -31,7 +32,7 @@ impl Display {
             Progress::Ended { case, failure, kept } => {
                 self.remove(&case);
                 self.line(&match failure {
-                    Some(reason) => format!("✗ {case}: {reason}"),
+                    Some(reason) => format!("✗ {case}: {}", message(&reason)),
                     None if kept => format!("✓ {case} (whole from an earlier run)"),
                     None => format!("✓ {case}"),
                 });
@@ -50,7 +51,7 @@ impl Display {
             bar.set_style(ProgressStyle::default_spinner());
             bar
         });
-        bar.set_message(format!("{case}: {}", in_words(stage)));
+        bar.set_message(clean_line(&format!("{case}: {}", in_words(stage))));
     }
 
     fn remove(&self, case: &str) {
@@ -63,9 +64,9 @@ impl Display {
     fn line(&self, text: &str) {
         if self.terminal {
             // Printed above the spinners; when that fails there is nobody to tell.
-            let _ = self.bars.println(text);
+            let _ = self.bars.println(clean(text));
         } else {
-            eprintln!("{text}");
+            output::aside(format_args!("{text}\n"));
         }
     }
 }

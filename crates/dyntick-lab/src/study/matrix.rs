@@ -2,6 +2,7 @@
 //! Expanding a case over its matrix.
 
 use super::reader::{Section, Source, Value, integer, nearest, sections};
+use dyntick_model::text::clean_line;
 use std::collections::HashSet;
 use toml::de::DeValue;
 
@@ -192,6 +193,12 @@ fn label(source: &Source<'_>, item: &Value<'_>, text: &str) -> String {
         let message = format!(
             "'{text}' cannot be a label, which is a part of an id: write {{ label = \"…\", value = … }}"
         );
+        source.problem(item.span().start, message);
+    }
+    // It becomes a part of the names of runs and of folders, and is printed with them.
+    let cleaned = clean_line(text);
+    if cleaned != text {
+        let message = format!("'{cleaned}' cannot be a label: it has a control character; write it without");
         source.problem(item.span().start, message);
     }
     text.to_owned()

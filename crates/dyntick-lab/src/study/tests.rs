@@ -224,6 +224,11 @@ fn ambiguous_names_are_refused() {
         "the label '3' occurs twice",
     );
     told("[[case]]\nname='a'\n[case.matrix]\nkernel=[{label='x/y',value='host'}]", "cannot be a label");
+    for character in ["\\u001b", "\\n", "\\t", "\\u009b", "\\u202e"] {
+        let label = format!("label=\"x{character}y\"");
+        let text = format!("[[case]]\nname='a'\n[case.matrix]\nkernel=[{{{label},value='host'}}]");
+        told(&text, "has a control character");
+    }
 }
 
 #[test]

@@ -47,20 +47,17 @@ struct Manifest {
     unread: BTreeMap<String, Option<String>>,
 }
 
-/// Writes a bundle beside its place and moves it there when it is whole. Returns its length in bytes.
+/// Writes a bundle to the file that a user named: a regular one appears when it is whole, a device or a
+/// pipe is written into, `-` is standard output. Returns its length in bytes.
 ///
 /// # Errors
 /// Where the file cannot be written; an older file of that name is then as it was.
 pub fn write(files: &Snapshot, path: &Path) -> Result<u64, BundleError> {
-    let failed = |error| BundleError::Io(path.to_owned(), error);
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let beside = tempfile::Builder::new().prefix(".dyntick-bundle-").tempfile_in(folder).map_err(failed)?;
-    let length = pack(files, beside.as_file()).map_err(failed)?;
-    beside.persist(path).map_err(|error| failed(error.error))?;
-    Ok(length)
+    dyntick_system::write_named(path, |to| pack(files, to))
+        .map_err(|error| BundleError::Io(path.to_owned(), error))
 }
 
-fn pack(files: &Snapshot, to: &File) -> io::Result<u64> {
+fn pack(files: &Snapshot, to: &mut dyn Write) -> io::Result<()> {
     let mut archive = tar::Builder::new(GzEncoder::new(to, Compression::default()));
     let texts: Vec<(&str, &str)> =
         files.iter().filter_map(|(path, _)| Some((path, files.text(path)?))).collect();
@@ -78,10 +75,7 @@ fn pack(files: &Snapshot, to: &File) -> io::Result<u64> {
     for (path, text) in texts {
         append(&mut archive, path.trim_start_matches('/'), text)?;
     }
-    let mut file = archive.into_inner()?.finish()?;
-    file.flush()?;
-    file.sync_all()?;
-    Ok(file.metadata()?.len())
+    archive.into_inner()?.finish()?.flush()
 }
 
 fn append(archive: &mut tar::Builder<impl Write>, name: &str, text: &str) -> io::Result<()> {

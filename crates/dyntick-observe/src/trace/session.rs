@@ -32,6 +32,9 @@ pub enum SessionError {
         "tracefs is not at {TRACEFS} and cannot be mounted there ({0}); it needs root and a kernel with CONFIG_TRACING"
     )]
     NoTracefs(rustix::io::Errno),
+    /// tracefs may not be entered, so that nobody can tell from here whether it is mounted.
+    #[error("this user may not enter {TRACEFS} ({0})")]
+    Denied(std::io::Error),
     /// A file of tracefs refused.
     #[error("cannot {what} {path}: {source}")]
     File {
@@ -269,8 +272,12 @@ fn event_folder(event: &str) -> String {
 }
 
 fn mount() -> Result<(), SessionError> {
-    if Path::new(TRACEFS).join("instances").is_dir() {
-        return Ok(());
+    match Path::new(TRACEFS).join("instances").metadata() {
+        Ok(found) if found.is_dir() => return Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            return Err(SessionError::Denied(error));
+        }
+        _ => {}
     }
     rustix::mount::mount("tracefs", TRACEFS, "tracefs", MountFlags::empty(), None)
         .map_err(SessionError::NoTracefs)

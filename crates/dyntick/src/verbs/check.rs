@@ -9,7 +9,6 @@ use clap::{Args, ValueEnum};
 use dyntick_check::{Machine, Report, Severity, Snapshot};
 use dyntick_model::CpuList;
 use dyntick_observe::snapshot::{self, bundle};
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -73,15 +72,19 @@ impl FailOn {
 
 /// Checks the machine. The status is 1 where a finding is severe enough.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if let Some(path) = &arguments.bundle {
+        output::ensure_no_terminal(path, "a bundle")?;
+        output::ensure_writable(path)?;
+    }
     let files = read(arguments.from.as_deref())?;
     if let Some(path) = &arguments.bundle {
         let length = bundle::write(&files, path)?;
         let read = files.iter().count() - files.unread().count();
-        eprintln!(
+        output::note(format_args!(
             "wrote {}: {read} files, {} KiB; 'tar tzf' lists them",
             path.display(),
             length.div_ceil(1024)
-        );
+        ));
     }
     let machine = Machine::new(&files, arguments.cpus.as_ref())
         .with_context(|| format!("check {}", subject(arguments.from.as_deref())))?;
@@ -109,17 +112,17 @@ fn print(arguments: &Arguments, report: &Report) -> Result<()> {
         (true, _) | (_, Format::Json) => output::json(report),
         (_, Format::Sarif) => output::json(&dyntick_formats::sarif(report)),
         (_, Format::Script) => output::text(text::script(report)),
-        (_, Format::Text) => output::text(text::render(report, &page(arguments.verbose))),
+        (_, Format::Text) => output::rendered(text::render(report, &page(arguments.verbose))),
     }
 }
 
 /// The terminal; what is piped or stored is plain, and as long as it is.
 fn page(verbose: bool) -> text::Page {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok().filter(|size| size.ws_col > 0);
+    let size = output::size();
     text::Page {
-        width: size.map_or(100, |size| usize::from(size.ws_col).clamp(40, 100)),
-        height: size.map(|size| usize::from(size.ws_row)).filter(|rows| *rows > 0),
-        colour: std::io::stdout().is_terminal(),
+        width: size.map_or(100, |(columns, _)| columns.clamp(40, 100)),
+        height: size.map(|(_, rows)| rows).filter(|rows| *rows > 0),
+        colour: output::is_terminal(),
         verbose,
     }
 }

@@ -31,7 +31,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let names = if arguments.names.is_empty() { all() } else { arguments.names.clone() };
     for name in names {
         match arguments.explain {
-            true => output::line(explained(&name, arguments))?,
+            true => output::json_line(&explained(&name, arguments))?,
             false => disturb::run(&name, arguments.cpu, arguments.ms)?,
         }
     }

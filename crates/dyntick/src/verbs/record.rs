@@ -42,10 +42,8 @@ pub struct What {
 
 /// Records and keeps it. The status is the command's.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let folder = arguments.output.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        bail!("{}: there is no folder {}", arguments.output.display(), folder.display());
-    }
+    output::ensure_no_terminal(&arguments.output, "a record")?;
+    output::ensure_writable(&arguments.output)?;
     let (record, status) = take(&arguments.what)?;
     record.save(&arguments.output)?;
     let (begin, end) = record.about.window_ns;

@@ -3,6 +3,7 @@
 
 use dyntick_check::rules;
 use dyntick_check::{Finding, Mend, Report, Severity, Unread};
+use dyntick_model::text::clean_line;
 use std::fmt::Write;
 
 /// How much is said of each finding.
@@ -110,7 +111,7 @@ fn one(finding: &Finding, detail: Detail, page: &Page) -> String {
     }
     for mend in finding.mends.iter().take(mends) {
         // A command stays on one line, to be copied.
-        let _ = writeln!(text, "{INDENT}mend   {mend}");
+        let _ = writeln!(text, "{INDENT}mend   {}", clean_line(&mend.to_string()));
     }
     if detail == Detail::Everything {
         let rule = rules::all().iter().find(|rule| rule.id == finding.rule);
@@ -162,7 +163,7 @@ fn not_read(unread: &Unread) -> String {
 }
 
 impl Page {
-    /// Lines that fit, the first behind `before`, the others below its text.
+    /// Clean lines that fit, the first behind `before`, the others below its text.
     fn wrapped(&self, text: &str, before: &str) -> String {
         let rest = " ".repeat(before.len());
         let options = textwrap::Options::new(self.width)
@@ -170,6 +171,6 @@ impl Page {
             .subsequent_indent(&rest)
             .break_words(false)
             .word_splitter(textwrap::WordSplitter::NoHyphenation);
-        textwrap::fill(text, options) + "\n"
+        textwrap::fill(&clean_line(text), options) + "\n"
     }
 }

@@ -7,9 +7,7 @@ use super::record::{What, take};
 use crate::output;
 use anyhow::{Result, bail};
 use clap::Args;
-use dyntick_lab::cache::write_whole;
 use dyntick_record::Record;
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -34,6 +32,9 @@ pub struct Arguments {
 
 /// Explains. The status is 0, or that of the command which was recorded.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if let Some(path) = &arguments.html {
+        output::ensure_writable(path)?;
+    }
     let (record, status) = match &arguments.file {
         Some(file) => (Record::open(file)?, None),
         None => take(&arguments.what)?,
@@ -48,14 +49,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let findings = explained.findings(&record);
     if let Some(path) = &arguments.html {
         let document = report::document(&findings, &record, &explained, true);
-        write_whole(path, dyntick_report::html(&document).as_bytes())?;
+        output::file(path, dyntick_report::html(&document).as_bytes())?;
     }
     match arguments.json {
         true => output::json(&findings)?,
         false => {
             let document = report::document(&findings, &record, &explained, arguments.verbose);
-            let colour = std::io::stdout().is_terminal();
-            output::text(dyntick_report::terminal(&document, output::columns(), colour))?;
+            output::rendered(dyntick_report::terminal(&document, output::columns(), output::is_terminal()))?;
         }
     }
     Ok(super::record::as_own(status))

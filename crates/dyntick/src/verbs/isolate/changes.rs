@@ -4,6 +4,7 @@
 use crate::output;
 use anyhow::Result;
 use dyntick_isolate::{Change, Plan, Request, Step, Subject};
+use dyntick_model::text::clean_line;
 use serde_json::json;
 
 /// Prints each change; none is made.
@@ -48,7 +49,7 @@ fn as_text(plan: &Plan, request: &Request) -> String {
                 step.subject.needs()
             );
         }
-        text += &format!("    {what:<58} {old} → {new}\n");
+        text += &(clean_line(&format!("    {what:<58} {old} → {new}")) + "\n");
         count += 1;
     }
     if kept > 0 {
@@ -61,7 +62,7 @@ fn as_text(plan: &Plan, request: &Request) -> String {
         text += &format!("\nno cpuset partition: {reason}; tasks are moved one by one\n");
     }
     for note in &plan.notes {
-        text += &format!("\nnote: {note}\n");
+        text += &format!("\nnote: {}\n", clean_line(note));
     }
     format!("To isolate CPU {}, {count} changes; none is made now.\n{text}", request.cpus)
 }

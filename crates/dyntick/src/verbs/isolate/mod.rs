@@ -14,6 +14,7 @@ use dyntick_isolate::{
     Running, find, plan, received, restore,
 };
 use dyntick_model::CpuList;
+use dyntick_model::text::clean_line;
 use proof::Proof;
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -75,21 +76,24 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Err(error) = find(program) {
         return Ok(not_started(program, &error));
     }
+    if let Some(path) = &arguments.output {
+        output::ensure_writable(path)?;
+    }
     let own = std::env::current_exe().context("find this program")?;
-    match Isolation::begin(&request, &arguments.command, &own) {
+    match Isolation::begin(&request, &arguments.command, &own, |text| output::note(text)) {
         Ok(isolation) => isolated(arguments, &request, isolation),
         // Dropping what was begun has put it back.
         Err(IsolateError::Apply(ApplyError::Stopped)) => {
-            eprintln!("dyntick: {}", ApplyError::Stopped);
+            output::note(ApplyError::Stopped);
             Ok(ExitCode::from(128 + received().unwrap_or_default() as u8))
         }
         Err(IsolateError::Journal(JournalError::File { path, source }))
             if source.kind() == ErrorKind::PermissionDenied =>
         {
-            eprintln!(
-                "dyntick: without root no setting of the machine is changed ({}: {source}):",
+            output::note(format_args!(
+                "without root no setting of the machine is changed ({}: {source}):",
                 path.display()
-            );
+            ));
             report::without_root(&plan(&Facts::read(&Live, &request.cpus)?, &request));
             only_pinned(arguments, &request)
         }
@@ -179,7 +183,7 @@ fn code(status: ExitStatus, disturbed: bool) -> ExitCode {
 
 /// As env(1), chrt(1) and others do.
 fn not_started(program: &OsString, error: &std::io::Error) -> ExitCode {
-    eprintln!("dyntick: cannot run {}: {error}", Path::new(program).display());
+    output::note(format_args!("cannot run {}: {error}", Path::new(program).display()));
     ExitCode::from(if error.kind() == ErrorKind::NotFound { 127 } else { 126 })
 }
 
@@ -193,8 +197,8 @@ fn put_back(json: bool) -> Result<ExitCode> {
         output::json(&restored.clone().unwrap_or_default())?;
     } else {
         match &restored {
-            Some(restored) => report::restored(restored, &mut |line| eprintln!("{line}")),
-            None => eprintln!("dyntick: nothing to put back"),
+            Some(restored) => report::restored(restored, &mut aside_line),
+            None => output::note("nothing to put back"),
         }
     }
     let failed = restored.is_some_and(|restored| !restored.failed.is_empty());
@@ -206,9 +210,9 @@ pub fn put_leftover_back() {
     match dyntick_isolate::restore_leftover() {
         Ok(None) => {}
         Ok(Some(restored)) => tell(&restored, "put back what a killed isolate had left"),
-        Err(error) => eprintln!(
-            "dyntick: a killed isolate has left settings behind ({error}); `dyntick isolate --restore` as root puts them back"
-        ),
+        Err(error) => output::note(format_args!(
+            "a killed isolate has left settings behind ({error}); `dyntick isolate --restore` as root puts them back"
+        )),
     }
 }
 
@@ -221,6 +225,10 @@ pub fn guard(lock: &str) -> Result<ExitCode> {
 }
 
 fn tell(restored: &Restored, what: &str) {
-    eprintln!("dyntick: {what} ({} settings)", restored.restored);
-    report::exceptions(restored, &mut |line| eprintln!("{line}"));
+    output::note(format_args!("{what} ({} settings)", restored.restored));
+    report::exceptions(restored, &mut aside_line);
+}
+
+fn aside_line(line: String) {
+    output::aside(clean_line(&line) + "\n");
 }

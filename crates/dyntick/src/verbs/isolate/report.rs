@@ -3,10 +3,11 @@
 
 use super::proof::{Proof, Trace};
 use crate::output;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use dyntick_isolate::apply::Applied;
 use dyntick_isolate::{Isolation, Plan, Request, Restored, Subject};
 use dyntick_model::CpuList;
+use dyntick_model::text::clean_line;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -68,14 +69,14 @@ impl Report {
     /// command has had standard output.
     pub fn write(&self, json: bool, file: Option<&Path>) -> Result<()> {
         let text = match json {
-            true => serde_json::to_string_pretty(self)? + "\n",
+            true => output::as_json(self)?,
             false => self.text(),
         };
         match file {
-            Some(path) => std::fs::write(path, text).with_context(|| format!("write {}", path.display())),
+            Some(path) => output::file(path, text.as_bytes()),
             None if json => output::text(text),
             None => {
-                eprint!("{text}");
+                output::aside(text);
                 Ok(())
             }
         }
@@ -105,7 +106,8 @@ impl Report {
         if self.changes > 0 {
             restored(&self.restored, &mut |line| lines.push(line));
         }
-        lines.join("\n") + "\n"
+        // A line is a line, whatever the names in it.
+        lines.iter().map(|line| clean_line(line) + "\n").collect()
     }
 
     fn counted(&self, lines: &mut Vec<String>) {
@@ -180,16 +182,16 @@ pub fn exceptions(restored: &Restored, say: &mut dyn FnMut(String)) {
 pub fn refusals(isolation: &Isolation) {
     let applied = &isolation.applied;
     if let Some(reason) = &applied.no_partition {
-        eprintln!("dyntick: no cpuset partition: {reason}; tasks are moved one by one");
+        output::note(clean_line(&format!("no cpuset partition: {reason}; tasks are moved one by one")));
     }
     let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (step, reason) in &applied.refused {
         reasons.entry(reason).or_default().push(step.change.target());
     }
     for (reason, targets) in reasons {
-        eprintln!("dyntick: not changed: {}: {reason}", targets.join(", "));
+        output::note(clean_line(&format!("not changed: {}: {reason}", targets.join(", "))));
     }
-    isolation.plan.notes.iter().for_each(|note| eprintln!("dyntick: {note}"));
+    isolation.plan.notes.iter().for_each(|note| output::note(clean_line(note)));
 }
 
 /// What each change would need.
@@ -197,6 +199,6 @@ pub fn without_root(plan: &Plan) {
     let mut needs = BTreeMap::<Subject, &str>::new();
     needs.extend(plan.steps().map(|step| (step.subject, step.subject.needs())));
     for (subject, needs) in needs {
-        eprintln!("  {}: needs {needs}", subject.name());
+        output::step(format_args!("{}: needs {needs}", subject.name()));
     }
 }

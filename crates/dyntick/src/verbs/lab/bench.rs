@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab bench`: where the wall time of a case goes.
 
-use super::own_binary;
+use super::{in_words, own_binary};
 use crate::output;
 use anyhow::{Context, Result};
 use clap::Args;
@@ -40,7 +40,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let prepared = lab.prepare(case, 0)?;
     let mut stages = vec![("prepare".to_owned(), begin.elapsed().as_secs_f64())];
     let folder = lab.scratch()?;
-    let run = lab.run(&prepared, folder.path()).map_err(|(error, _)| error)?;
+    let run = lab.run(&prepared, folder.path()).map_err(|(error, _)| in_words(error))?;
     let total = begin.elapsed().as_secs_f64();
     let names = Stage::ALL.iter().map(|stage| format!("{stage:?}").to_lowercase());
     stages.extend(names.filter_map(|name| Some((name.clone(), *run.timing.get(&name)?))));

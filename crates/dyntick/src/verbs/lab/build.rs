@@ -38,7 +38,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let cache = Cache::of_user()?;
     let mut kernels = Vec::new();
     for (name, recipe) in recipes(&arguments)? {
-        let say = |text: &str| eprintln!("  {name}: {text}");
+        let say = |text: &str| output::step(format_args!("{name}: {text}"));
         let built = build(&recipe, &cache, &say, &|_| Vec::new())?;
         if !arguments.json {
             output::line(format_args!("{name}: {}", in_words(&built)))?;

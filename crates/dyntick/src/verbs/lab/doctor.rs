@@ -23,7 +23,7 @@ pub struct Arguments {
 
 /// Examines the machine; the status is 1 where no study could run.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    let say = |text: &str| eprintln!("  {text}");
+    let say = |text: &str| output::step(text);
     let cache = Cache::of_user()?;
     let mut checks = examine(&cache, &say);
     let can_run = checks.iter().all(|check| check.state != State::Missing);
@@ -41,7 +41,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 fn kvm(cache: Cache) -> Result<Check> {
     let watch = |progress| {
         if let Progress::Preparing(text) = progress {
-            eprintln!("  {text}");
+            output::step(text);
         }
     };
     let probe = Lab::open(cache, own_binary()?, &watch)?.probe_kvm()?;

@@ -32,14 +32,14 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     if let Some(Action::Diff(arguments)) = &arguments.action {
         return diff::run(arguments);
     }
-    let (entries, apt_problem) = catalog(&Cache::of_user()?, &|text| eprintln!("  {text}"));
+    let (entries, apt_problem) = catalog(&Cache::of_user()?, &|text| output::step(text));
     if arguments.json {
         output::json(&entries)?;
     } else {
         output::text(dyntick_report::terminal(&document(&entries), 100, false))?;
     }
     if let Some(problem) = apt_problem {
-        eprintln!("dyntick: kernels by apt are not listed: {problem}");
+        output::note(format_args!("kernels by apt are not listed: {problem}"));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -17,6 +17,7 @@ mod verify;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
+use dyntick_lab::lab::LabError;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -60,6 +61,14 @@ impl LabVerb {
             LabVerb::Profile(arguments) => profile::run(arguments),
             LabVerb::Bench(arguments) => bench::run(arguments),
         }
+    }
+}
+
+/// An error as it is told: of a guest's words only so many, for a guest has no limit to them.
+fn in_words(error: LabError) -> anyhow::Error {
+    match error.is_guest_failure() {
+        true => anyhow::Error::msg(dyntick_report::message(&error.to_string())),
+        false => error.into(),
     }
 }
 

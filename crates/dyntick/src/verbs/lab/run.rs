@@ -5,9 +5,9 @@ use super::own_binary;
 use super::tell::{Format, Told, Wanted};
 use crate::output;
 use crate::progress::Display;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
-use dyntick_lab::cache::{Cache, write_whole};
+use dyntick_lab::cache::Cache;
 use dyntick_lab::lab::{CaseResult, Lab};
 use dyntick_lab::study::{Case, Size, Study};
 use dyntick_model::Clock;
@@ -59,13 +59,14 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
     let results = lab.run_all(&study.cases, &out.join("runs"), arguments.jobs.into());
     let told = Told::of(&study, &results);
-    write_whole(&out.join("report.html"), dyntick_report::html(&told.document).as_bytes())?;
+    std::fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
+    output::file(&out.join("report.html"), dyntick_report::html(&told.document).as_bytes())?;
     let picture = told.document.blocks.iter().find_map(|block| match block {
         Block::Timeline(timeline) => Some(dyntick_report::svg(timeline)),
         _ => None,
     });
     if let Some(picture) = picture {
-        write_whole(&out.join("timeline.svg"), picture.as_bytes())?;
+        output::file(&out.join("timeline.svg"), picture.as_bytes())?;
     }
     told.print(arguments.wanted.format())?;
     if arguments.wanted.format() == Format::Terminal {

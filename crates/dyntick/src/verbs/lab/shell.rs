@@ -2,11 +2,13 @@
 //! `dyntick lab shell`: an interactive guest.
 
 use super::{named, own_binary};
+use crate::output;
 use anyhow::{Context, Result};
 use clap::Args;
 use dyntick_lab::cache::Cache;
 use dyntick_lab::lab::{Lab, Progress};
 use dyntick_lab::study::{Case, Study};
+use dyntick_report::message;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
@@ -54,7 +56,7 @@ const SHELL: &str = "busybox";
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let watch = |progress| {
         if let Progress::Preparing(text) = progress {
-            eprintln!("  {text}");
+            output::step(text);
         }
     };
     let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
@@ -64,18 +66,18 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         false => arguments.command.clone(),
     };
     if arguments.command.is_empty() {
-        eprintln!("  end the guest with 'exit', or with Ctrl-A X");
+        output::step("end the guest with 'exit', or with Ctrl-A X");
     }
     let interactive =
         !arguments.in_virtual_time || arguments.command.is_empty() || std::io::stdin().is_terminal();
     match lab.shell(&case, command, interactive) {
         Ok(Some(status)) => Ok(ExitCode::from(status)),
         Ok(None) => {
-            eprintln!("dyntick: the guest ended before its shell");
+            output::note("the guest ended before its shell");
             Ok(ExitCode::from(1))
         }
         Err(error) if error.is_guest_failure() => {
-            eprintln!("dyntick: {error}");
+            output::note(message(&error.to_string()));
             Ok(ExitCode::from(1))
         }
         Err(error) => Err(error.into()),

@@ -9,7 +9,6 @@ use dyntick_lab::figures::RunFigures;
 use dyntick_lab::lab::CaseResult;
 use dyntick_lab::study::{Study, claims};
 use dyntick_report::Document;
-use std::io::IsTerminal;
 
 /// The width that every terminal of today has.
 const COLUMNS: usize = 100;
@@ -68,8 +67,7 @@ impl<'a> Told<'a> {
     pub fn print(&self, format: Format) -> Result<()> {
         match format {
             Format::Terminal => {
-                let colour = std::io::stdout().is_terminal();
-                output::text(dyntick_report::terminal(&self.document, COLUMNS, colour))
+                output::rendered(dyntick_report::terminal(&self.document, COLUMNS, output::is_terminal()))
             }
             Format::Mail => output::text(dyntick_report::mail(&self.document)),
             Format::Html => output::text(dyntick_report::html(&self.document)),

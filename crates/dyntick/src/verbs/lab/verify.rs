@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab verify`: the same run again, compared byte for byte.
 
-use super::own_binary;
+use super::{in_words, own_binary};
 use crate::output;
 use crate::progress::Display;
 use anyhow::{Context, Result, bail};
@@ -49,7 +49,7 @@ fn verify(lab: &Lab, folder: &Path) -> Result<bool> {
         output::line(format_args!("{}: {difference}: another answer may be right", case.id))?;
     }
     let again = lab.scratch()?;
-    let second = lab.run(&prepared, again.path()).map_err(|(error, _)| error)?;
+    let second = lab.run(&prepared, again.path()).map_err(|(error, _)| in_words(error))?;
     let (old, new) = (store::comparable_files(folder)?, store::comparable_files(&second.folder)?);
     let names = old.keys().chain(new.keys().filter(|name| !old.contains_key(*name)));
     let changed: Vec<&String> = names.filter(|name| old.get(*name) != new.get(*name)).collect();

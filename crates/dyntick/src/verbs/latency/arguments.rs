@@ -3,6 +3,7 @@
 //! of our own.
 
 use clap::Args;
+use clap::builder::{RangedU64ValueParser, TypedValueParser};
 use std::path::PathBuf;
 
 const OURS: &str = "Late wake-ups";
@@ -10,6 +11,15 @@ const PLACES: &str = "Threads and CPUs";
 const TIMES: &str = "Clock and time";
 const OUTPUT: &str = "Output";
 const MACHINE: &str = "Machine";
+
+/// An hour, us.
+const LONGEST_US: u64 = 3_600_000_000;
+/// More threads than a CPU has use for on the largest machines: each takes a stack that is locked.
+const MOST_THREADS: u64 = 8192;
+/// Late wake-ups that are told with their stories; somebody is to read them.
+const MOST_STORIES: u64 = 10_000;
+/// Late wake-ups that are listed; their memory is taken before the measurement begins.
+const MOST_SPIKES: u64 = 1_000_000;
 
 /// What may be said to `latency`.
 #[derive(Args, Debug, Default)]
@@ -23,22 +33,22 @@ pub struct Arguments {
     pub help: Option<bool>,
 
     /// Tell why wake-ups later than this were late, from the kernel's trace: us, or ns with --nsecs
-    #[arg(long, alias = "threshold", value_name = "USEC", help_heading = OURS)]
+    #[arg(long, alias = "threshold", value_name = "USEC", value_parser = limit(), help_heading = OURS)]
     pub why: Option<u64>,
     /// Tell it of so many of them
-    #[arg(long, value_name = "N", default_value_t = 10, help_heading = OURS)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = at_most(MOST_STORIES), help_heading = OURS)]
     pub why_max: usize,
     /// End at the first latency above this, and tell why: us, or ns with --nsecs
-    #[arg(short, long, value_name = "USEC", help_heading = OURS)]
+    #[arg(short, long, value_name = "USEC", value_parser = limit(), help_heading = OURS)]
     pub breaktrace: Option<u64>,
     /// With -b: write a mark into the machine's own trace and stop that; dyntick does not trace then
     #[arg(long, help_heading = OURS)]
     pub tracemark: bool,
     /// List all latencies above this with their times: us, or ns with --nsecs
-    #[arg(long, value_name = "USEC", conflicts_with = "why", help_heading = OURS)]
+    #[arg(long, value_name = "USEC", value_parser = limit(), conflicts_with = "why", help_heading = OURS)]
     pub spike: Option<u64>,
     /// List so many of them
-    #[arg(long, value_name = "N", default_value_t = 1024, help_heading = OURS)]
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = at_most(MOST_SPIKES), help_heading = OURS)]
     pub spike_nodes: usize,
 
     /// Measure each of these CPUs, as 1-3,8: the same as --affinity=CPUS --threads
@@ -48,7 +58,7 @@ pub struct Arguments {
     #[arg(short, long, value_name = "CPUS", num_args = 0..=1, default_missing_value = "all", help_heading = PLACES)]
     pub affinity: Option<String>,
     /// Number of threads; without a value one for each CPU
-    #[arg(short, long, value_name = "N", num_args = 0..=1, default_missing_value = "0", help_heading = PLACES)]
+    #[arg(short, long, value_name = "N", num_args = 0..=1, default_missing_value = "0", value_parser = at_most(MOST_THREADS), help_heading = PLACES)]
     pub threads: Option<usize>,
     /// One thread on each CPU, as with -a -t
     #[arg(short = 'S', long, help_heading = PLACES)]
@@ -70,10 +80,10 @@ pub struct Arguments {
     pub mlockall: bool,
 
     /// Interval of the first thread, us
-    #[arg(short, long, value_name = "USEC", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=3_600_000_000), help_heading = TIMES)]
+    #[arg(short, long, value_name = "USEC", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=LONGEST_US), help_heading = TIMES)]
     pub interval: u64,
     /// How much longer each thread's interval is, us; 0 with a histogram [default: 500]
-    #[arg(short, long, value_name = "USEC", value_parser = clap::value_parser!(u64).range(0..=3_600_000_000), help_heading = TIMES)]
+    #[arg(short, long, value_name = "USEC", value_parser = clap::value_parser!(u64).range(..=LONGEST_US), help_heading = TIMES)]
     pub distance: Option<u64>,
     /// Number of wake-ups; without end if 0
     #[arg(short, long, value_name = "N", default_value_t = 0, help_heading = TIMES)]
@@ -85,10 +95,10 @@ pub struct Arguments {
     #[arg(short, long, value_name = "CLOCK", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=1), help_heading = TIMES)]
     pub clock: u8,
     /// Begin all threads at the same time, each so many us after the one before
-    #[arg(short = 'A', long, value_name = "USEC", num_args = 0..=1, default_missing_value = "0", help_heading = TIMES)]
+    #[arg(short = 'A', long, value_name = "USEC", num_args = 0..=1, default_missing_value = "0", value_parser = clap::value_parser!(u64).range(..=LONGEST_US), help_heading = TIMES)]
     pub aligned: Option<u64>,
     /// Begin all threads so many us after a full second
-    #[arg(long, value_name = "USEC", num_args = 0..=1, default_missing_value = "0", conflicts_with = "aligned", help_heading = TIMES)]
+    #[arg(long, value_name = "USEC", num_args = 0..=1, default_missing_value = "0", value_parser = clap::value_parser!(u64).range(..=LONGEST_US), conflicts_with = "aligned", help_heading = TIMES)]
     pub secaligned: Option<u64>,
     /// Sleep for a time instead of until a time
     #[arg(short, long, help_heading = TIMES)]
@@ -168,6 +178,16 @@ pub enum PolicyName {
     Rr,
 }
 
+/// A number of things for which there is to be memory.
+fn at_most(most: u64) -> impl TypedValueParser<Value = usize> {
+    clap::value_parser!(u64).range(..=most).map(|number| number as usize)
+}
+
+/// A latency, us or ns: an hour in either.
+fn limit() -> RangedU64ValueParser<u64> {
+    clap::value_parser!(u64).range(..=LONGEST_US * 1000)
+}
+
 fn duration(text: &str) -> Result<u64, String> {
     let (number, factor) = match text.as_bytes().last() {
         Some(b's') => (&text[..text.len() - 1], 1),
@@ -234,6 +254,14 @@ mod tests {
     }
 
     #[test]
+    fn what_there_is_no_room_for_is_refused_with_the_most_there_is() {
+        let told = parse("--why 1 --why-max 99999").unwrap_err().to_string();
+        assert!(told.contains("--why-max") && told.contains("0..=10000"), "{told}");
+        assert_eq!(parse("--spike 1 --spike-nodes 1000000").unwrap().spike_nodes, 1_000_000);
+        assert_eq!(parse("-t 8192").unwrap().threads, Some(8192));
+    }
+
+    #[test]
     fn what_cannot_be_is_refused() {
         for line in [
             "-c 2",
@@ -247,6 +275,12 @@ mod tests {
             "-A --secaligned",
             "surplus",
             "-D 99999999999d",
+            "-t 8193",
+            "-A 3600000001",
+            "--secaligned 18446744073709551615",
+            "--why 18446744073709551615",
+            "--why 1 --why-max 18446744073709551615",
+            "--spike 1 --spike-nodes 18446744073709551615",
         ] {
             assert!(parse(line).is_err(), "{line}");
         }

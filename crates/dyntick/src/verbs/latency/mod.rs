@@ -17,6 +17,9 @@ use std::process::ExitCode;
 /// Measures until the end that was asked for, or a signal.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let planned = plan::plan(arguments, &plan::Cpus { allowed: allowed(), online: online() })?;
+    for file in arguments.json.iter().chain(&arguments.histfile) {
+        output::ensure_writable(file)?;
+    }
     planned.warnings.iter().for_each(|warning| warn(warning));
     if arguments.resolution {
         tell_resolution(arguments, planned.plan.clock);
@@ -61,7 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 fn warn(text: &str) {
-    eprintln!("dyntick: {text}");
+    output::note(text);
 }
 
 /// What cyclictest says before it begins.
@@ -108,17 +111,17 @@ fn limit_idle_states(arguments: &Arguments) -> Result<Option<PowerLimit>> {
 fn tell_resolution(arguments: &Arguments, clock: dyntick_latency::Clock) {
     let resolution = resolution::of(clock);
     if arguments.dbg_cyclictest {
-        eprintln!(
-            "For {} consecutive calls to clock_gettime():\ntime, delta time (nsec)",
+        output::aside(format_args!(
+            "For {} consecutive calls to clock_gettime():\ntime, delta time (nsec)\n",
             resolution.readings.len()
-        );
+        ));
         for pair in resolution.readings.windows(2) {
-            eprintln!(
-                "{}.{:09}  {:5}",
+            output::aside(format_args!(
+                "{}.{:09}  {:5}\n",
                 pair[1] / 1_000_000_000,
                 pair[1] % 1_000_000_000,
                 pair[1] - pair[0].min(pair[1])
-            );
+            ));
         }
     }
     let measured = resolution.measured.map_or("none seen".to_owned(), |ns| format!("{ns} nsec"));

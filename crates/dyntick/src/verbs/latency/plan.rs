@@ -9,6 +9,8 @@ use std::time::Duration;
 
 /// As rt-tests: `HIST_MAX`.
 const MOST_BINS: usize = 1_000_000;
+/// Counters of all histograms together: 4 GiB of them.
+const MOST_COUNTERS: usize = 1 << 29;
 /// As rt-tests: `DEFAULT_DISTANCE`, us.
 const DISTANCE: u64 = 500;
 
@@ -65,6 +67,13 @@ pub fn plan(arguments: &Arguments, cpus: &Cpus) -> Result<Planned> {
     }
 
     let (affinity, count) = placement(arguments, cpus)?;
+    if bins.min(MOST_BINS) * count > MOST_COUNTERS {
+        bail!(
+            "histograms of {} latencies for {count} threads need {} GiB: take a lower limit, or fewer threads",
+            bins.min(MOST_BINS),
+            (bins.min(MOST_BINS) * count * size_of::<u64>()) >> 30
+        );
+    }
     let (policy, mut priority) = policy(arguments, count, &mut warnings);
     let places: Vec<u32> = affinity.as_ref().unwrap_or(&cpus.allowed).iter().collect();
     let distance = if bins > 0 { 0 } else { arguments.distance.unwrap_or(DISTANCE) };
@@ -232,6 +241,7 @@ mod tests {
         assert!(refused(|a| a.affinity = Some("+1".into())).contains("not supported"));
         assert!(refused(|a| a.fifo = Some("x".into())).contains("--fifo=x is not supported"));
         assert!(refused(|a| a.oscope = 2).contains("add -v"));
+        assert!(refused(|a| (a.threads, a.histogram) = (Some(8192), Some(1 << 20))).contains("need 61 GiB"));
         assert!(refused(|a| (a.affinity, a.cpus) = (Some("1".into()), Some("1".into()))).contains("both"));
     }
 }

@@ -2,11 +2,11 @@
 //! Figures as cyclictest prints them.
 
 use super::arguments::Arguments;
-use anyhow::{Context, Result};
+use crate::output;
+use anyhow::Result;
 use dyntick_formats::cyclictest::{Column, Columns, Json, JsonThread, Machine, Status, Unit};
 use dyntick_latency::{Counts, Plan, Policy, Shared, node_of};
 use std::fmt::Write;
-use std::io::Write as _;
 use std::path::Path;
 
 /// The unit in which latencies are printed.
@@ -93,8 +93,8 @@ pub fn histogram(arguments: &Arguments, plan: &Plan, shared: &Shared) -> Result<
     let mut text = Vec::new();
     columns.write(&mut text)?;
     match &arguments.histfile {
-        Some(path) => std::fs::write(path, text).with_context(|| format!("write {}", path.display())),
-        None => std::io::stdout().lock().write_all(&text).context("write to standard output"),
+        Some(path) => output::file(path, &text),
+        None => output::rendered(String::from_utf8_lossy(&text)),
     }
 }
 
@@ -135,7 +135,7 @@ pub fn json(
         }
     };
     let json = Json {
-        command: std::env::args().collect(),
+        command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
         times,
         machine: machine(),
         unit,
@@ -144,10 +144,7 @@ pub fn json(
     };
     let mut text = Vec::new();
     json.write(&mut text)?;
-    match path.as_os_str() == "-" {
-        true => std::io::stdout().lock().write_all(&text).context("write to standard output"),
-        false => std::fs::write(path, text).with_context(|| format!("write {}", path.display())),
-    }
+    output::file(path, output::harmless_json(&String::from_utf8_lossy(&text)).as_bytes())
 }
 
 fn machine() -> Machine {

@@ -8,7 +8,6 @@ use crate::output;
 use anyhow::Result;
 use dyntick_formats::cyclictest::Unit;
 use dyntick_latency::{Plan, Running, Shared, Wake};
-use std::io::IsTerminal;
 use std::time::Duration;
 
 /// How often the figures are printed anew. A person cannot read faster, and each time costs a wake-up.
@@ -27,7 +26,7 @@ pub struct Screen<'a> {
 
 impl<'a> Screen<'a> {
     pub fn new(arguments: &'a Arguments, plan: &Plan) -> Self {
-        let live = !arguments.quiet && !arguments.verbose && std::io::stdout().is_terminal();
+        let live = !arguments.quiet && !arguments.verbose && output::is_terminal();
         let values = vec![Values::default(); plan.threads.len()];
         Self { arguments, unit: print::unit(arguments), values, live, printed: false, max: 0 }
     }
@@ -52,9 +51,8 @@ impl<'a> Screen<'a> {
 
     fn tell_status(&self, running: &Running) {
         let lines = print::statuses(running.plan(), running.shared(), self.unit);
-        eprint!(
-            "#---------------------------\n# cyclictest current status:\n{lines}#---------------------------\n"
-        );
+        const RULE: &str = "#---------------------------\n";
+        output::aside(format_args!("{RULE}# cyclictest current status:\n{lines}{RULE}"));
     }
 
     fn refresh(&mut self, plan: &Plan, shared: &Shared) -> Result<()> {
@@ -76,7 +74,7 @@ impl<'a> Screen<'a> {
         };
         self.printed = true;
         let heading = print::heading(plan.policy);
-        output::text(format_args!("{back}{heading}{}", print::statuses(plan, shared, self.unit)))
+        output::rendered(format_args!("{back}{heading}{}", print::statuses(plan, shared, self.unit)))
     }
 
     fn print_values(&mut self, shared: &Shared) -> Result<()> {

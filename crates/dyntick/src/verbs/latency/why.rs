@@ -4,6 +4,7 @@
 use super::arguments::Arguments;
 use dyntick_latency::{Counts, Late, Other, Plan, Question, Shared, Story};
 use dyntick_model::CpuList;
+use dyntick_model::text::clean_line;
 use dyntick_observe::cpuidle;
 use dyntick_observe::facts::Policy;
 use dyntick_record::{Flight, FlightRecorder, Mend, Options, Record, RecordError, mends};
@@ -181,7 +182,7 @@ pub fn text(told: &[Told], count: usize) -> String {
     if count > told.len() {
         lines.push(format!("{} more wake-ups were late (--why-max)", count - told.len()));
     }
-    lines.iter().map(|line| format!("# {line}").trim_end().to_owned() + "\n").collect()
+    lines.iter().map(|line| clean_line(&format!("# {line}")).trim_end().to_owned() + "\n").collect()
 }
 
 fn one_text(told: &Told, lines: &mut Vec<String>) {

@@ -4,10 +4,11 @@
 use super::measure::Measured;
 use super::rows::{self, Row};
 use dyntick_model::NANOS_PER_SEC;
+use dyntick_model::text::clean_line;
 
 /// A line for each row of each CPU: seconds since the begin, CPU, whole, part, count, count per second,
 /// total ns, mean ns, longest ns, cause. `header` names them first. A field that holds the separator or a
-/// quotation mark stands in quotation marks. Lines of no CPU tell by what was counted (`source`, once) and, where
+/// quotation mark stands in quotation marks; names have no control characters in them, so a record is a line. Lines of no CPU tell by what was counted (`source`, once) and, where
 /// events were lost, how many and why (`lost`).
 pub fn text(measured: &Measured, separator: &str, header: bool) -> String {
     const HEADER: [&str; 10] =
@@ -53,8 +54,9 @@ pub fn text(measured: &Measured, separator: &str, header: bool) -> String {
 }
 
 fn quoted(field: &str, separator: &str) -> String {
-    let needs = (!separator.is_empty() && field.contains(separator)) || field.contains(['"', '\n']);
-    if needs { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.to_owned() }
+    let field = clean_line(field);
+    let needs = (!separator.is_empty() && field.contains(separator)) || field.contains('"');
+    if needs { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
 }
 
 #[cfg(test)]
@@ -67,5 +69,6 @@ mod tests {
         assert_eq!(quoted("a,b", ","), "\"a,b\"");
         assert_eq!(quoted("a,b", ";"), "a,b");
         assert_eq!(quoted("say \"a\"", ","), "\"say \"\"a\"\"\"");
+        assert_eq!(quoted("a\nb\u{1b}c\td", "\t"), "a b\u{fffd}c d");
     }
 }

@@ -10,6 +10,7 @@ pub(super) mod rows;
 mod tell;
 
 use crate::causes::Advice;
+use crate::output;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dyntick_model::{CpuList, KernelVersion};
@@ -17,7 +18,7 @@ use dyntick_observe::facts::{Cpus, Machine};
 use dyntick_observe::live::{Choice, Kind, Wanted};
 use measure::{Measured, Session};
 use std::cell::Cell;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -59,14 +60,14 @@ pub struct Arguments {
     over: Option<u64>,
     /// Print every so many ms
     #[arg(short = 'I', long = "interval-print", value_name = "MS",
-        value_parser = clap::value_parser!(u64).range(10..), conflicts_with = "repeat")]
+        value_parser = clap::value_parser!(u64).range(10..=LONGEST_MS), conflicts_with = "repeat")]
     interval: Option<u64>,
     /// Run the command so many times, and show means with their spread
     #[arg(short = 'r', long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=1000), requires = "command")]
     repeat: u32,
     /// End after so many ms
-    #[arg(long, value_name = "MS", conflicts_with = "repeat")]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(..=LONGEST_MS), conflicts_with = "repeat")]
     timeout: Option<u64>,
     /// Keep the command on the measured CPUs
     #[arg(long, requires = "command", requires = "cpus")]
@@ -75,7 +76,7 @@ pub struct Arguments {
     #[arg(long)]
     all: bool,
     /// Print lines of fields with this separator between them
-    #[arg(short = 'x', long = "field-separator", value_name = "SEPARATOR", conflicts_with = "json")]
+    #[arg(short = 'x', long = "field-separator", value_name = "SEPARATOR", conflicts_with = "json", value_parser = separator)]
     separator: Option<String>,
     /// Print JSON; with -I a line for each interval
     #[arg(long)]
@@ -90,6 +91,9 @@ pub struct Arguments {
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
+
+/// A year: no sum of times overflows, and nobody waits longer.
+const LONGEST_MS: u64 = 365 * 86_400_000;
 
 /// How many rows of a CPU fit a screen.
 const ROWS: usize = 24;
@@ -155,6 +159,16 @@ fn once(arguments: &Arguments, session: &mut Session, out: &Out) -> Result<Measu
     }
 }
 
+/// What may stand between fields: none that ends a line or that a terminal obeys.
+fn separator(text: &str) -> Result<String, String> {
+    // A tab, and the separators that ASCII has for this.
+    let harmless = |c: char| matches!(c, '\t' | '\x1c'..='\x1f') || !c.is_control();
+    match text.chars().all(harmless) {
+        true => Ok(text.to_owned()),
+        false => Err("a separator has no control characters but tab".to_owned()),
+    }
+}
+
 /// By what is counted, as users write it.
 pub(super) fn source(text: &str) -> Result<Choice, String> {
     match text {
@@ -180,7 +194,7 @@ pub(super) fn online(named: Option<&CpuList>) -> Result<CpuList> {
 
 /// Where the figures go and in which form.
 struct Out {
-    file: Option<PathBuf>,
+    to: To,
     form: Form,
     command: Vec<String>,
     kernel: KernelVersion,
@@ -188,6 +202,55 @@ struct Out {
     look: tell::Look,
     /// Whether something has been told already.
     told: Cell<bool>,
+}
+
+/// As perf does: the command owns standard output, so figures go to standard error; those for programs
+/// go to standard output where no command is run.
+enum To {
+    Output,
+    /// Standard error, beside a command or in place of standard output.
+    Aside {
+        beside_command: bool,
+    },
+    /// A file that is written once and whole.
+    Named(PathBuf),
+    /// A file that grows.
+    Growing(PathBuf, File),
+}
+
+impl To {
+    fn new(arguments: &Arguments) -> Result<Self> {
+        let is_text = arguments.separator.is_none() && !arguments.json;
+        let Some(path) = &arguments.output else {
+            let beside_command = !arguments.command.is_empty();
+            return Ok(if is_text || beside_command { Self::Aside { beside_command } } else { Self::Output });
+        };
+        // A file that cannot be written is told before anything runs.
+        output::ensure_writable(path)?;
+        if (arguments.interval.is_none() && !arguments.append) || dyntick_system::is_standard_output(path) {
+            return Ok(Self::Named(path.clone()));
+        }
+        let mut options = OpenOptions::new();
+        options.create(true).write(true).append(arguments.append).truncate(!arguments.append);
+        let file = options.open(path).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(Self::Growing(path.clone(), file))
+    }
+
+    fn put(&self, text: &str) -> Result<()> {
+        match self {
+            Self::Output => output::rendered(text),
+            Self::Aside { beside_command } => match output::rendered_aside(text) {
+                // The status is the command's, whoever could not be told of it.
+                Err(_) if *beside_command => Ok(()),
+                told => told,
+            },
+            Self::Named(path) => output::file(path, text.as_bytes()),
+            Self::Growing(path, file) => {
+                let mut file = file;
+                file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+            }
+        }
+    }
 }
 
 enum Form {
@@ -204,20 +267,13 @@ impl Out {
             (None, true) => Form::Json { lines: arguments.interval.is_some() },
             (None, false) => Form::Text,
         };
-        let file = arguments.output.clone();
-        // A file that cannot be written is told before anything runs.
-        if let Some(file) = &file {
-            let mut options = OpenOptions::new();
-            options.create(true).write(true).append(arguments.append).truncate(!arguments.append);
-            options.open(file).with_context(|| format!("cannot write {}", file.display()))?;
-        }
         let look = tell::Look {
             per_cpu: arguments.per_cpu,
             rows: if arguments.all { usize::MAX } else { ROWS },
             brief: arguments.interval.is_some(),
         };
         Ok(Self {
-            file,
+            to: To::new(arguments)?,
             form,
             command: arguments.command.clone(),
             kernel: release.trim().parse()?,
@@ -228,8 +284,6 @@ impl Out {
         })
     }
 
-    /// As perf does: the command owns standard output, so figures go to standard error; those for programs
-    /// go to standard output where no command is run.
     fn tell(&self, measured: &Measured) -> Result<()> {
         let first = !self.told.replace(true);
         let advice = Advice { kernel: &self.kernel, cpus: &self.cpus };
@@ -238,22 +292,13 @@ impl Out {
             Form::Csv(separator) => csv::text(measured, separator, first),
             Form::Json { lines } => {
                 let value = json::value(measured, &self.command, advice);
-                let text = match lines {
-                    true => serde_json::to_string(&value)?,
-                    false => serde_json::to_string_pretty(&value)?,
-                };
-                text + "\n"
+                match lines {
+                    true => output::as_json_line(&value)?,
+                    false => output::as_json(&value)?,
+                }
             }
         };
-        match &self.file {
-            Some(path) => {
-                let mut file = OpenOptions::new().append(true).open(path)?;
-                file.write_all(text.as_bytes()).with_context(|| format!("write {}", path.display()))
-            }
-            None if matches!(self.form, Form::Text) || !self.command.is_empty() => {
-                std::io::stderr().write_all(text.as_bytes()).context("write to standard error")
-            }
-            None => crate::output::text(text),
-        }
+        // Each form has cleaned what it tells; the separator may be a tab.
+        self.to.put(&text)
     }
 }

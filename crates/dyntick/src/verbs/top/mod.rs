@@ -7,16 +7,21 @@ mod screen;
 mod state;
 
 use super::stat::measure::{Measured, Running, Session};
+use crate::output;
 use anyhow::{Context, Result};
 use clap::Args;
 use dyntick_model::{CpuList, KernelVersion};
 use dyntick_observe::facts::Machine;
 use dyntick_observe::live::{Choice, Energy, Kind, Power, Wanted};
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
-use rustix::termios::isatty;
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::EnterAlternateScreen;
+use ratatui::layout::Rect;
+use ratatui::{TerminalOptions, Viewport};
 use sample::Sample;
 use screen::View;
 use state::{Order, State, Then};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -75,7 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         delay: Duration::from_secs_f64(arguments.delay),
         left: arguments.iterations.unwrap_or(u64::MAX),
     };
-    let terminal = isatty(rustix::stdio::stdout()) && isatty(rustix::stdio::stdin());
+    let terminal = output::is_terminal() && std::io::stdin().is_terminal();
     match arguments.json || arguments.batch || !terminal {
         true => top.print(arguments.json)?,
         false => top.show()?,
@@ -106,17 +111,22 @@ impl Top<'_> {
             }
             let sample = self.sample()?;
             match json {
-                true => crate::output::line(serde_json::to_string(&sample)?)?,
-                false => crate::output::text(batch::text(&self.title, &sample, &self.state))?,
+                true => output::json_line(&sample)?,
+                false => output::text(batch::text(&self.title, &sample, &self.state))?,
             }
         }
         Ok(())
     }
 
     fn show(&mut self) -> Result<()> {
-        let mut terminal = ratatui::try_init().context("cannot take over the terminal")?;
-        let shown = self.screens(&mut terminal);
-        ratatui::restore();
+        let options = TerminalOptions { viewport: Viewport::Fixed(Rect::default()) };
+        let mut terminal =
+            ratatui::try_init_with_options(options).context("cannot take over the terminal")?;
+        let shown = execute!(output::screen(), EnterAlternateScreen)
+            .context("cannot take over the terminal")
+            .and_then(|()| self.screens(&mut terminal));
+        // Where that fails the terminal is gone, and nobody can be told.
+        let _ = ratatui::try_restore();
         shown
     }
 
@@ -127,6 +137,7 @@ impl Top<'_> {
         let mut sample = Sample::default();
         loop {
             let view = View { machine: &self.title, sample: &sample, state: &self.state, colours };
+            fit(terminal)?;
             terminal.draw(|frame| screen::draw(frame, &view))?;
             if self.keys(&sample, next)? == Then::Quit {
                 return Ok(());
@@ -184,6 +195,18 @@ impl Top<'_> {
         self.energy = Some(now);
         power
     }
+}
+
+/// As large as the terminal is, within reason: terminals say what they want, and each character of the
+/// screen takes memory twice.
+fn fit(terminal: &mut ratatui::DefaultTerminal) -> Result<()> {
+    const LARGEST: (u16, u16) = (1000, 500);
+    let size = terminal.size()?;
+    let area = Rect::new(0, 0, size.width.min(LARGEST.0), size.height.min(LARGEST.1));
+    if terminal.get_frame().area() != area {
+        terminal.resize(area)?;
+    }
+    Ok(())
 }
 
 /// What the machine is, in a line.

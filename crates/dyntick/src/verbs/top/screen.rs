@@ -5,8 +5,10 @@ use super::sample::{Cause, Cpu, Role, Sample};
 use super::state::{KEYS, Page, State};
 use crate::causes;
 use clap::ValueEnum;
+use dyntick_model::text::clean_line;
 use dyntick_report::numbers;
 use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
@@ -43,6 +45,24 @@ pub fn draw(frame: &mut Frame<'_>, view: &View<'_>) {
         (_, cpu) => view.overview(frame, body, cpu),
     }
     frame.render_widget(Paragraph::new(view.foot()), foot);
+    clean_cells(frame.buffer_mut());
+}
+
+/// Names of tasks, devices and functions are drawn in many places; here all of them have come by.
+fn clean_cells(buffer: &mut Buffer) {
+    for cell in &mut buffer.content {
+        let symbol = cell.symbol();
+        // Nothing else would be one byte long and change.
+        if !matches!(symbol.as_bytes(), [b' '..=b'~']) {
+            let cleaned = clean_line(symbol);
+            cell.set_symbol(&cleaned);
+        }
+    }
+}
+
+/// A name as it is drawn: as wide as it looks.
+fn name(text: &str) -> String {
+    clean_line(text)
 }
 
 impl View<'_> {
@@ -167,7 +187,7 @@ impl View<'_> {
         frame.render_widget(Paragraph::new(self.cpu_lines(cpu)), title);
         let rows = causes.iter().map(|cause| {
             Row::new([
-                Cell::from(format!("{}{}", if cause.is_part { "  " } else { "" }, cause.name)),
+                Cell::from(format!("{}{}", if cause.is_part { "  " } else { "" }, name(&cause.name))),
                 figure(numbers::rate(cause.per_s)),
                 figure(cause.share.map(numbers::percent).unwrap_or_default()),
                 figure(cause.mean_ns.map(numbers::duration).unwrap_or_default()),
@@ -264,12 +284,13 @@ fn idle_states(cpu: &Cpu) -> String {
 fn most(cpu: &Cpu) -> String {
     let mut causes = cpu.causes.iter();
     let Some(whole) = causes.next() else { return String::new() };
-    causes.next().filter(|next| next.is_part).unwrap_or(whole).name.clone()
+    let told = causes.next().filter(|next| next.is_part).unwrap_or(whole);
+    name(&told.name)
 }
 
 fn words(cause: &Cause) -> Vec<Line<'static>> {
     let Some(meaning) = cause.meaning else { return Vec::new() };
-    let mut lines = vec![Line::from(format!("{}: {meaning}.", cause.name))];
+    let mut lines = vec![Line::from(format!("{}: {meaning}.", name(&cause.name)))];
     lines.extend(cause.fix.as_ref().map(|fix| Line::from(format!("To remove it: {fix}"))));
     lines
 }
@@ -366,6 +387,31 @@ mod tests {
             View { machine: "Linux 6.12.95, 2 CPUs, nohz_full 3", sample: &sample, state, colours: false };
         terminal.draw(|frame| draw(frame, &view)).unwrap();
         terminal
+    }
+
+    #[test]
+    fn no_name_reaches_the_terminal_raw() {
+        let mut sample = sample();
+        let evil = "\u{1b}]0;PWN\u{7}\nX\u{9b}\u{202e}";
+        for cpu in &mut sample.cpus {
+            cpu.causes.iter_mut().for_each(|cause| cause.name = evil.to_owned());
+            cpu.idle_states.iter_mut().for_each(|state| state.name = evil.to_owned());
+        }
+        sample.power[0].name = evil.to_owned();
+        sample.missing[0].what = evil.to_owned();
+        for page in [Page::Cpus, Page::Detail, Page::Help] {
+            for cpu in [0, 3] {
+                let state = State { page, cpu, filter: evil.to_owned(), ..State::default() };
+                let state = if page == Page::Help { state } else { State { filter: String::new(), ..state } };
+                let mut terminal = Terminal::new(TestBackend::new(110, 24)).unwrap();
+                let view = View { machine: evil, sample: &sample, state: &state, colours: false };
+                terminal.draw(|frame| draw(frame, &view)).unwrap();
+                let raw = |c: char| c.is_control() || c == '\u{202e}';
+                for cell in &terminal.backend().buffer().content {
+                    assert!(!cell.symbol().contains(raw), "{:?} on {page:?}", cell.symbol());
+                }
+            }
+        }
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl std::fmt::Display for Change<'_> {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let cache = Cache::of_user()?;
     let find = |name: &str| {
-        let kernel = named::kernel(name, &cache, &|text| eprintln!("  {text}"))?;
+        let kernel = named::kernel(name, &cache, &|text| output::step(text))?;
         if kernel.config.is_empty() {
             bail!("the configuration of {name} is not known: it neither stands beside the image nor in it");
         }

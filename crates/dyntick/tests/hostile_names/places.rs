@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Files that are named as outputs and are something else, and files under odd umasks.
+
+use super::*;
+use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+
+/// The verbs with an output of their own; `record` holds one of `record`, where there is one.
+fn verbs(record: Option<&Path>) -> Vec<Vec<String>> {
+    let words = |line: String| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let cpu = cpu();
+    let mut verbs = vec![
+        words("check --fail-on never --bundle FILE".to_owned()),
+        words(format!("stat -C {cpu} --timeout 50 -o FILE")),
+        words(format!("stat -C {cpu} --timeout 50 -I 20 -o FILE")),
+        words(format!("stat -C {cpu} --timeout 50 --json -o FILE --append")),
+        words(format!("latency -a {cpu} -q -l 20 --json FILE")),
+        words(format!("latency -a {cpu} -q -l 20 -h 100 --histfile FILE")),
+    ];
+    if let Some(record) = record {
+        verbs.push(words(format!("explain {} --html FILE", record.display())));
+        verbs.push(words(format!("record -C {cpu} -o FILE -- true")));
+    }
+    verbs
+}
+
+fn run_on(verb: &[String], file: &Path) -> Output {
+    let file = file.to_str().unwrap();
+    let words: Vec<&str> = verb.iter().map(|word| if word == "FILE" { file } else { word }).collect();
+    let output = run(&words);
+    assert!(output.status.code().is_some_and(|code| code != 134), "{words:?}: {output:?}");
+    output
+}
+
+/// A record, if this machine can be recorded.
+fn recorded(folder: &Path) -> Option<std::path::PathBuf> {
+    let path = folder.join("record.dt");
+    let made = record(&path);
+    if let Err(why) = &made {
+        println!("without record and explain: {why}");
+    }
+    made.is_ok().then_some(path)
+}
+
+fn node(path: &Path, (major, minor): (u32, u32)) -> bool {
+    mknodat(CWD, path, FileType::CharacterDevice, Mode::from_raw_mode(0o666), makedev(major, minor)).is_ok()
+        && std::fs::OpenOptions::new().write(true).open(path).is_ok()
+}
+
+#[test]
+fn devices_stay_devices() {
+    let folder = tempfile::tempdir().unwrap();
+    let (null, full) = (folder.path().join("null"), folder.path().join("full"));
+    if !node(&null, (1, 3)) || !node(&full, (1, 7)) {
+        return println!(
+            "skipped: device nodes cannot be made or used here, and those in /dev are everyone's"
+        );
+    }
+    for verb in verbs(recorded(folder.path()).as_deref()) {
+        let output = run_on(&verb, &null);
+        assert!(output.status.success(), "{verb:?}: {output:?}");
+        assert!(null.metadata().unwrap().file_type().is_char_device(), "{verb:?} replaced the device");
+        let output = run_on(&verb, &full);
+        assert_eq!(output.status.code(), Some(2), "{verb:?}: {output:?}");
+        let told = text(&output.stderr);
+        assert!(told.contains("full") || told.contains("No space left"), "{verb:?}: {told}");
+        assert!(full.metadata().unwrap().file_type().is_char_device(), "{verb:?} replaced the device");
+    }
+}
+
+#[test]
+fn links_are_followed_and_pipes_filled() {
+    let folder = tempfile::tempdir().unwrap();
+    let [file, link, fifo] = ["file", "link", "fifo"].map(|name| folder.path().join(name));
+    std::os::unix::fs::symlink("file", &link).unwrap();
+    mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    for verb in verbs(recorded(folder.path()).as_deref()) {
+        std::fs::write(&file, "").unwrap();
+        let output = run_on(&verb, &link);
+        assert!(output.status.success(), "{verb:?}: {output:?}");
+        assert!(link.symlink_metadata().unwrap().is_symlink(), "{verb:?} replaced the link");
+        let written = std::fs::read(&file).unwrap();
+        assert!(!written.is_empty(), "{verb:?}");
+        let reader = std::thread::spawn({
+            let fifo = fifo.clone();
+            move || std::fs::read(fifo).unwrap()
+        });
+        let output = run_on(&verb, &fifo);
+        assert!(output.status.success(), "{verb:?}: {output:?}");
+        assert!(fifo.metadata().unwrap().file_type().is_fifo(), "{verb:?} replaced the pipe");
+        assert!(!reader.join().unwrap().is_empty(), "{verb:?}");
+    }
+}
+
+#[test]
+fn a_folder_is_refused_before_anything_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    for verb in verbs(None) {
+        for place in [folder.path().to_owned(), folder.path().join("none/file")] {
+            let begin = std::time::Instant::now();
+            let output = run_on(&verb, &place);
+            assert_eq!(output.status.code(), Some(2), "{verb:?}: {output:?}");
+            assert!(text(&output.stderr).contains("cannot write"), "{verb:?}: {output:?}");
+            assert!(output.stdout.is_empty(), "{verb:?} measured first, {:?}", begin.elapsed());
+        }
+    }
+}
+
+/// What the umask leaves is what a new file gets, also where it leaves nothing or everything.
+#[test]
+fn umasks_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = recorded(folder.path());
+    for verb in verbs(record.as_deref()) {
+        if verb.iter().any(|word| word == "-I" || word == "--append") {
+            // These are opened to grow, as by any other program.
+            continue;
+        }
+        for umask in [0o000, 0o777] {
+            let file = folder.path().join(format!("file-{umask:o}"));
+            let _ = std::fs::remove_file(&file);
+            let mut command = dyntick();
+            command.args(verb.iter().map(|word| if word == "FILE" { file.to_str().unwrap() } else { word }));
+            // SAFETY: one system call between fork and exec.
+            unsafe {
+                command.pre_exec(move || {
+                    rustix::process::umask(Mode::from_raw_mode(umask));
+                    Ok(())
+                });
+            }
+            let output = command.output().unwrap();
+            assert!(output.status.success(), "{verb:?} under {umask:o}: {output:?}");
+            let mode = file.metadata().unwrap().permissions().mode() & 0o7777;
+            assert_eq!(mode, 0o666 & !umask, "{verb:?} under {umask:o}");
+        }
+    }
+}
