@@ -64,7 +64,6 @@ enum Access {
 #[derive(Clone, Debug, Default)]
 pub struct Walls {
     seen: Vec<(Access, PathBuf)>,
-    descriptors: Vec<RawFd>,
 }
 
 impl Walls {
@@ -92,34 +91,26 @@ impl Walls {
         self
     }
 
-    /// Hands an open file on, under the same number.
-    #[must_use]
-    pub fn hand_on(mut self, descriptor: RawFd) -> Self {
-        self.descriptors.push(descriptor);
-        self
-    }
-
     /// The command that runs `inner` inside. Of its environment it has what `inner` sets, and nothing
-    /// of this process's own.
+    /// of this process's own; of open files the three standard ones, and those that it is then
+    /// given by [`hand_on`].
     pub fn around(&self, inner: &Command) -> Command {
         let mut outer = Command::new(BWRAP);
         // The first of what is done before bwrap starts: what is handed on comes after it.
-        keep_only(&mut outer, &self.descriptors);
+        close_all(&mut outer);
         outer.args(namespaces()).args(system());
         for (access, path) in &self.seen {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            // As bwrap makes them, nobody may not enter all of them.
-            let above: Vec<&Path> = path.ancestors().skip(1).collect();
-            for folder in above.iter().rev().skip(1) {
-                outer.args(["--perms", "0755", "--dir"]).arg(folder);
-            }
+            folders(&mut outer, path.parent().unwrap_or(&path));
             match access {
                 Access::Read => outer.arg("--ro-bind").arg(&path).arg(&path),
                 Access::Write => outer.arg("--bind").arg(&path).arg(&path),
                 Access::Copy => copied(&mut outer, &path),
             };
         }
-        outer.arg("--chdir").arg(inner.get_current_dir().unwrap_or(Path::new("/")));
+        let folder = inner.get_current_dir().unwrap_or(Path::new("/"));
+        folders(&mut outer, folder);
+        outer.arg("--chdir").arg(folder);
         // Last of all what runs inside: bwrap itself must not load libraries that are meant for it.
         outer.arg("--").args(unprivileged()).args([ENV, "-i"]);
         for (name, value) in inner.get_envs() {
@@ -129,6 +120,14 @@ impl Walls {
         }
         outer.arg(inner.get_program()).args(inner.get_args());
         outer
+    }
+}
+
+/// Has bwrap make a folder with all above it. Those that it makes by itself nobody may not enter.
+fn folders(outer: &mut Command, folder: &Path) {
+    let all: Vec<&Path> = folder.ancestors().collect();
+    for one in all.iter().rev().skip(1) {
+        outer.args(["--perms", "0755", "--dir"]).arg(one);
     }
 }
 
@@ -153,7 +152,7 @@ pub fn take_back(path: &Path) -> std::io::Result<()> {
     if is_root() { std::os::unix::fs::lchown(path, Some(0), Some(0)) } else { Ok(()) }
 }
 
-/// Hands open files on to a command without walls, under the same numbers.
+/// Hands files on to a command, under the same numbers. They must be open when it is started.
 pub fn hand_on(command: &mut Command, descriptors: &[RawFd]) {
     let descriptors = descriptors.to_vec();
     // SAFETY: one async-signal-safe system call for each between fork and exec.
@@ -170,18 +169,17 @@ fn inherit(descriptor: RawFd) -> std::io::Result<()> {
     }
 }
 
-/// Closes all files but the three standard ones and these, and leaves the keyring of the session,
-/// which a stranger's program has no need of.
-fn keep_only(command: &mut Command, descriptors: &[RawFd]) {
+/// Closes all files but the three standard ones, and leaves the keyring of the session, which a
+/// stranger's program has no need of.
+fn close_all(command: &mut Command) {
     const KEYCTL_JOIN_SESSION_KEYRING: libc::c_long = 1;
-    let descriptors = descriptors.to_vec();
     // SAFETY: async-signal-safe system calls between fork and exec, on numbers alone.
     unsafe {
-        command.pre_exec(move || {
+        command.pre_exec(|| {
             // Neither is there on every kernel, and both are a second wall.
             libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
             libc::syscall(libc::SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, std::ptr::null::<u8>());
-            descriptors.iter().try_for_each(|fd| inherit(*fd))
+            Ok(())
         });
     }
 }
@@ -399,15 +397,13 @@ mod tests {
         let [kept, other] = [(); 2].map(|()| tempfile::tempfile().unwrap());
         // As a shell leaves one open for all that it starts.
         inherit(other.as_raw_fd()).unwrap();
-        let walls = walls.hand_on(kept.as_raw_fd());
-        let text = said(&shell(
-            &walls,
-            &format!(
-                "[ -e /proc/self/fd/{} ] && echo kept; [ -e /proc/self/fd/{} ] && echo other",
-                kept.as_raw_fd(),
-                other.as_raw_fd()
-            ),
-        ));
+        let script = [("kept", &kept), ("other", &other)]
+            .map(|(name, file)| format!("[ -e /proc/self/fd/{} ] && echo {name}; ", file.as_raw_fd()));
+        let mut inner = Command::new("/bin/sh");
+        inner.args(["-c", &script.concat()]);
+        let mut outer = walls.around(&inner);
+        hand_on(&mut outer, &[kept.as_raw_fd()]);
+        let text = said(&outer.output().unwrap());
         assert_eq!(text, "kept");
     }
 }
