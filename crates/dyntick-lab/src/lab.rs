@@ -129,6 +129,7 @@ impl<'a> Lab<'a> {
     pub fn open(cache: Cache, init: PathBuf, watch: Watch<'a>) -> Result<Self, LabError> {
         let qemu = provide::find(&cache, &|text| watch(Progress::Preparing(text.to_owned())))?;
         let steady = qemu::unpacked(&cache, dyntick_plugin::STEADY)?;
+        qemu::confinement(&qemu).note().inspect(|note| watch(Progress::Preparing(note.clone())));
         remove_abandoned(&cache.path(SCRATCH));
         remove_unused_images(&cache.path(IMAGES));
         Ok(Self { cache, qemu, steady, init, watch, kernels: Mutex::default() })

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The host under dyntick: files that users and strangers name.
+//! The host under dyntick: files that users and strangers name, and walls around what strangers wrote.
 
+mod beneath;
+pub mod confine;
 mod input;
 mod output;
 
+pub use beneath::{is_inner, open_beneath, place_beneath};
 pub use input::{InputError, open_regular, read_named, read_regular};
 pub use output::{is_standard_output, write_named};

@@ -84,7 +84,8 @@ fn a_length_beyond_all_memory_is_told() {
 #[test]
 fn a_flood_of_words_is_cut() {
     let folder = tempfile::tempdir().unwrap();
-    let flood = r#"print STDERR ("\e[2J" x 100000); open(C,">","/dev/console"); print C ("x" x 20000); exit 3"#;
+    let flood =
+        r#"print STDERR ("\e[2J" x 100000); open(C,">","/dev/console"); print C ("x" x 20000); exit 3"#;
     let Some(output) = attack(folder.path(), flood) else { return };
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     let text = said(&output);

@@ -4,14 +4,17 @@
 use super::BuildError;
 use super::compile::Compiled;
 use super::configure::CONFIG;
-use super::program::{Builder, run};
+use super::products;
+use super::program::Builder;
 use crate::cache::{Cache, CacheError, write_whole};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 const FOLDER: &str = "built";
 const RECORD: &str = "built.json";
+/// In the folder of the objects: the kernel as it is kept, and its modules as they are installed.
+const STRIPPED: &str = "dyntick.vmlinux";
+const INSTALLED: &str = "dyntick.modules";
 
 /// A kernel that was built here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,33 +73,37 @@ pub fn keep(
     folder: &Path,
 ) -> Result<(), BuildError> {
     let objects = builder.space.objects();
-    let copy = |from: PathBuf, name: &str| {
-        let to = folder.join(name);
-        std::fs::copy(from, &to).map(|_| ()).map_err(|error| CacheError::from_io(&to, error))
+    let take = |inner: &str, name: &str, limit| {
+        products::copy(&objects, Path::new(inner), &folder.join(name), limit).map(|_| ())
     };
     match compiled.image.ends_with("vmlinux") {
         // As it would be inside a bzImage: symbols and debug information are not loaded.
-        true => strip(&compiled.image, &folder.join("vmlinux"))?,
-        false => copy(compiled.image.clone(), "bzImage")?,
+        true => {
+            strip(builder, compiled.image)?;
+            take(STRIPPED, "vmlinux", products::KERNEL)?;
+        }
+        false => take(compiled.image, "bzImage", products::KERNEL)?,
     }
-    copy(objects.join(CONFIG), "config")?;
-    copy(objects.join("System.map"), "System.map")?;
+    take(CONFIG, "config", products::TEXT)?;
+    take("System.map", "System.map", products::TEXT)?;
     if compiled.modules {
         let mut install = builder.make(&["modules_install", "INSTALL_MOD_STRIP=1"]);
-        run("install the modules", install.arg(format!("INSTALL_MOD_PATH={}", folder.display())))?;
-        // Links into the folders that are removed now.
-        for link in ["build", "source"] {
-            let _ = std::fs::remove_file(folder.join("lib/modules").join(&compiled.release).join(link));
-        }
+        install.arg(format!("INSTALL_MOD_PATH={}", objects.join(INSTALLED).display()));
+        builder.run("install the modules", install, &[])?;
+        let inner = Path::new("lib/modules").join(&compiled.release);
+        let to = folder.join(&inner);
+        std::fs::create_dir_all(&to).map_err(|error| CacheError::from_io(&to, error))?;
+        products::copy_tree(&objects, &Path::new(INSTALLED).join(inner), &to)?;
     }
     write_whole(&folder.join(RECORD), &serde_json::to_vec_pretty(record).unwrap_or_default())?;
     Ok(())
 }
 
-fn strip(image: &Path, to: &Path) -> Result<(), BuildError> {
-    let mut objcopy = Command::new("objcopy");
-    objcopy.args(["-R", ".comment", "-S"]).arg(image).arg(to);
-    run("strip the kernel", &mut objcopy).map(|_| ())
+fn strip(builder: &Builder<'_>, image: &str) -> Result<(), BuildError> {
+    let objects = builder.space.objects();
+    let mut objcopy = builder.program("objcopy");
+    objcopy.args(["-R", ".comment", "-S"]).arg(objects.join(image)).arg(objects.join(STRIPPED));
+    builder.run("strip the kernel", objcopy, &[]).map(|_| ())
 }
 
 /// Reads an entry.

@@ -2,21 +2,16 @@
 //! Compiling a configured kernel, with its progress.
 
 use super::BuildError;
-use super::program::{Builder, essence, run};
-use crate::programs::end_with_this_one;
+use super::products;
+use super::program::{Builder, essence};
 use dyntick_model::KernelConfig;
-use rustix::process::Signal;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
-use std::process::Stdio;
 
-/// What was compiled; paths are in the folder of the objects.
+/// What was compiled.
 pub struct Compiled {
     /// `uname -r`.
     pub release: String,
     /// The uncompressed kernel where it has a PVH entry, else the bzImage.
-    pub image: PathBuf,
+    pub image: &'static str,
     /// Whether there are modules.
     pub modules: bool,
     /// How many objects it took.
@@ -39,14 +34,10 @@ pub fn compile(
     let targets: Vec<&str> = targets.into_iter().flatten().collect();
     progress("compiling the kernel");
     let objects = compile_targets(builder, &targets, estimate, progress)?;
-    let release = run("ask the kernel for its release", &mut builder.make(&["-s", "kernelrelease"]))?;
+    let release =
+        builder.run("ask the kernel for its release", builder.make(&["-s", "kernelrelease"]), &[])?;
     let place = if image == "vmlinux" { "vmlinux" } else { "arch/x86/boot/bzImage" };
-    Ok(Compiled {
-        release: String::from_utf8_lossy(&release.stdout).trim().to_owned(),
-        image: builder.space.objects().join(place),
-        modules,
-        objects,
-    })
+    Ok(Compiled { release: products::release(&release)?, image: place, modules, objects })
 }
 
 /// Runs make, and counts the objects that it names.
@@ -57,26 +48,18 @@ fn compile_targets(
     progress: &dyn Fn(&str),
 ) -> Result<u32, BuildError> {
     let failed = |message: String| BuildError::Failed { what: "compile the kernel".to_owned(), message };
-    let told = |error: std::io::Error| failed(error.to_string());
-    let errors = builder.space.objects().join("dyntick.errors");
-    let mut command = builder.make(targets);
-    command.stdout(Stdio::piped()).stderr(File::create(&errors).map_err(told)?);
-    // make then ends its compilers.
-    end_with_this_one(&mut command, Signal::TERM);
-    let mut child = command.spawn().map_err(told)?;
     let mut objects = 0;
-    for line in child.stdout.take().map(BufReader::new).into_iter().flat_map(BufReader::lines) {
-        if is_object(&line.map_err(told)?) {
-            objects += 1;
-            if objects % STEP == 0 {
-                progress(&so_far(objects, estimate));
+    let (ended, errors) = builder
+        .follow(builder.make(targets), |line| {
+            if is_object(line) {
+                objects += 1;
+                if objects % STEP == 0 {
+                    progress(&so_far(objects, estimate));
+                }
             }
-        }
-    }
-    match child.wait().map_err(told)?.success() {
-        true => Ok(objects),
-        false => Err(failed(essence(&std::fs::read_to_string(&errors).unwrap_or_default()))),
-    }
+        })
+        .map_err(|error| failed(error.to_string()))?;
+    if ended.success() { Ok(objects) } else { Err(failed(essence(&errors))) }
 }
 
 fn so_far(objects: u32, estimate: Option<u32>) -> String {

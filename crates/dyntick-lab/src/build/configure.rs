@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From fragments to a kernel's configuration, and whether it became what they say.
 
+use super::BuildError;
 use super::fragment::{self, FragmentError, Need, Options, Wanted};
 use super::kconfig::{self, Definition};
-use super::program::{Builder, run};
+use super::products;
+use super::program::Builder;
 use super::recipe::{Part, Parts};
-use super::{BuildError, SourceError};
 use crate::cache::write_whole;
 use crate::study::nearest;
 use dyntick_model::KernelConfig;
@@ -26,17 +27,16 @@ pub fn configure(parts: &Parts, builder: &Builder<'_>) -> Result<KernelConfig, B
         Some(whole) => {
             let text = format!("{}\n{}", whole.text, fragment::render(&wanted));
             write_whole(&objects.join(CONFIG), text.as_bytes())?;
-            run("configure the kernel", &mut builder.make(&["olddefconfig"]))?;
+            builder.run("configure the kernel", builder.make(&["olddefconfig"]), &[])?;
         }
         None => {
             write_whole(&objects.join(ALL), fragment::render(&wanted).as_bytes())?;
             let mut make = builder.make(&["allnoconfig"]);
-            run("configure the kernel", make.env("KCONFIG_ALLCONFIG", objects.join(ALL)))?;
+            make.env("KCONFIG_ALLCONFIG", objects.join(ALL));
+            builder.run("configure the kernel", make, &[])?;
         }
     }
-    let path = objects.join(CONFIG);
-    let text = std::fs::read_to_string(&path).map_err(|source| SourceError::Read { path, source })?;
-    let config = KernelConfig::parse(&text);
+    let config = KernelConfig::parse(&products::text(&objects, CONFIG)?);
     let different = different(&wanted, &config);
     if different.is_empty() {
         return Ok(config);

@@ -12,18 +12,20 @@ mod kconfig;
 mod key;
 mod module;
 mod patches;
+mod products;
 mod program;
 mod recipe;
 mod shipped;
 mod source;
 mod toolchain;
+mod walls;
 mod workspace;
 
 mod built;
 
 pub use built::{Built, all};
 pub use fragment::FragmentError;
-pub use module::{make_module, module};
+pub use module::{make_module, module, take_module};
 pub use patches::PatchError;
 pub use recipe::{Part, Parts, Recipe};
 pub use source::{SourceError, check as check_source};
@@ -34,6 +36,7 @@ use recipe::is_path;
 use crate::apt::AptError;
 use crate::cache::{Cache, CacheError};
 use dyntick_model::KernelConfig;
+use dyntick_system::confine::NoWalls;
 use std::path::{Path, PathBuf};
 use workspace::Workspace;
 
@@ -85,6 +88,34 @@ pub enum BuildError {
     /// Options that did not become what the fragments say.
     #[error("the configuration did not take:\n{}", .0.join("\n"))]
     NotTaken(Vec<String>),
+    /// A stranger's source, and no walls to build it behind.
+    #[error(
+        "{what} is not Debian's and does not come with dyntick, so a kernel with it is built behind walls only, and there are none: {reason}"
+    )]
+    NoWalls {
+        /// What somebody else wrote.
+        what: String,
+        /// Why there are none.
+        reason: NoWalls,
+    },
+    /// A program that is not to be seen behind walls.
+    #[error(
+        "building behind walls uses the programs in /usr, and '{program}' on PATH is {place}: put /usr/bin first in PATH"
+    )]
+    OutsideUsr {
+        /// The program.
+        program: String,
+        /// Where it is.
+        place: PathBuf,
+    },
+    /// A product that is none.
+    #[error("cannot take {file} from what the build left: {reason}")]
+    Product {
+        /// The file.
+        file: String,
+        /// Why.
+        reason: String,
+    },
     /// What the kernel is wanted for is impossible with its configuration.
     #[error("{}", .0.join("\n"))]
     Unfit(Vec<String>),
@@ -133,10 +164,12 @@ fn make(
     accept: Accept<'_>,
 ) -> Result<(), BuildError> {
     let begin = std::time::Instant::now();
+    let place = walls::Place::of(source, parts, toolchain, cache)?;
     let pristine = source.fetch(cache, progress)?;
     let space = Workspace::open(cache, &source.key, &pristine)?;
-    patches::apply(&parts.patches, &space.tree(), progress)?;
-    let builder = program::Builder { space: &space, toolchain, cache };
+    place.give(&space.objects())?;
+    patches::apply(&parts.patches, &space, &place, progress)?;
+    let builder = program::Builder { space: &space, toolchain, cache, place: &place };
     let config = configure::configure(parts, &builder)?;
     let problems = accept(&config);
     if !problems.is_empty() {

@@ -2,8 +2,9 @@
 //! Compiling a module out of the kernel's tree.
 
 use super::program::{Builder, run};
+use super::walls::Place;
 use super::workspace::Workspace;
-use super::{BuildError, Built, Recipe, configure, patches, source, toolchain};
+use super::{BuildError, Built, Recipe, configure, patches, products, source, toolchain};
 use crate::cache::{Cache, CacheError};
 use std::path::Path;
 use std::process::Command;
@@ -20,20 +21,45 @@ pub fn module(
     let parts = recipe.load()?;
     let source = source::identify(&parts.source, cache, progress)?;
     let toolchain = toolchain::find(&parts)?;
+    let place = Place::of(&source, &parts, &toolchain, cache)?;
     let pristine = source.fetch(cache, progress)?;
     let space = Workspace::open(cache, &source.key, &pristine)?;
-    patches::apply(&parts.patches, &space.tree(), progress)?;
-    let builder = Builder { space: &space, toolchain: &toolchain, cache };
+    place.give(&space.objects())?;
+    patches::apply(&parts.patches, &space, &place, progress)?;
+    let builder = Builder { space: &space, toolchain: &toolchain, cache, place: &place };
     let config = space.objects().join(configure::CONFIG);
     std::fs::copy(built.config_file(), &config).map_err(|error| CacheError::from_io(&config, error))?;
-    run("prepare the kernel's tree for a module", &mut builder.make(&["olddefconfig", "modules_prepare"]))?;
+    builder.run(
+        "prepare the kernel's tree for a module",
+        builder.make(&["olddefconfig", "modules_prepare"]),
+        &[],
+    )?;
     let mut make = builder.make(&[]);
     // Without the symbols of the whole kernel, which only a kernel that checks their versions asks for.
-    make.arg("KBUILD_MODPOST_WARN=1").arg(format!("M={}", folder.display()));
-    make_module(make)
+    make.arg("KBUILD_MODPOST_WARN=1").arg(format!("M={}", folder.display())).args(MODULE);
+    give_all(&place, folder)?;
+    builder.run(WHAT, make, &[folder]).map(|_| ())
 }
+
+/// Lets the build write the module's folder and what is in it.
+fn give_all(place: &Place, folder: &Path) -> Result<(), CacheError> {
+    for entry in walkdir::WalkDir::new(folder).into_iter().flatten() {
+        place.give(entry.path())?;
+    }
+    Ok(())
+}
+
+/// Takes the module that was compiled in `folder`; what a stranger's Makefile left there may be something
+/// else than a module.
+pub fn take_module(folder: &Path, file: &str, to: &Path) -> Result<(), BuildError> {
+    products::copy(folder, Path::new(file), to, products::KERNEL).map(|_| ())
+}
+
+const WHAT: &str = "compile the module";
+/// Without debug information, which would name the folder.
+const MODULE: [&str; 2] = ["KCFLAGS=-g0", "modules"];
 
 /// Has make, told where, compile a module without debug information, which would name the folder.
 pub fn make_module(mut make: Command) -> Result<(), BuildError> {
-    run("compile the module", make.args(["KCFLAGS=-g0", "modules"])).map(|_| ())
+    run(WHAT, make.args(MODULE)).map(|_| ())
 }

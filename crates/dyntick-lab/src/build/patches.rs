@@ -2,12 +2,14 @@
 //! Changes to a source tree: `*.patch` by patch(1), `*.cocci` by spatch(1).
 
 use super::BuildError;
+use super::program::output;
 use super::recipe::Part;
-use super::workspace::unshare;
-use crate::programs::end_with_this_one;
-use rustix::process::Signal;
-use std::path::Path;
-use std::process::Command;
+use super::walls::Place;
+use super::workspace::{Workspace, replace};
+use crate::cache::CacheError;
+use dyntick_system::{is_inner, open_beneath, place_beneath};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 /// Why a patch was not applied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,8 +43,8 @@ pub enum PatchError {
     /// A diff that names no file.
     #[error("the patch {0} holds no change")]
     Empty(String),
-    /// A path that leads out of the tree.
-    #[error("the patch {patch} would change '{file}', which is not in the source tree")]
+    /// A path that leads out of the tree or through a symbolic link.
+    #[error("the patch {patch} would change '{file}', which is no file of the source tree itself")]
     Outside {
         /// The patch.
         patch: String,
@@ -69,56 +71,127 @@ pub fn is_semantic(patch: &Part) -> bool {
 }
 
 /// Applies the patches in their order.
-pub fn apply(patches: &[Part], tree: &Path, progress: &dyn Fn(&str)) -> Result<(), BuildError> {
+pub fn apply(
+    patches: &[Part],
+    space: &Workspace,
+    place: &Place,
+    progress: &dyn Fn(&str),
+) -> Result<(), BuildError> {
+    let tree = space.tree();
     for patch in patches {
         progress(&format!("applying {}", patch.name));
-        match kind(patch) {
-            Some("patch" | "diff") => apply_diff(&patch.name, &patch.text, tree)?,
-            Some(SEMANTIC) => apply_diff(&patch.name, &diff_of_rule(patch, tree)?, tree)?,
-            _ => return Err(PatchError::Kind(patch.name.clone()).into()),
-        }
+        // What patch(1) changes are copies in a folder of their own: whatever a patch makes it do,
+        // the tree gets regular files under the names that the patch says.
+        let desk = Desk { tree: &tree, copies: place.folder(space, COPIES)?, place };
+        desk.apply(patch)?;
     }
     Ok(())
 }
 
-/// Applies a diff whose paths have one folder before them (`-p1`). Lines may have moved; their
-/// surroundings may not differ.
-fn apply_diff(name: &str, diff: &str, tree: &Path) -> Result<(), BuildError> {
-    let files = changed_files(diff);
-    if files.is_empty() {
-        return Err(PatchError::Empty(name.to_owned()).into());
-    }
-    for file in files {
-        let inside =
-            Path::new(&file).components().all(|part| matches!(part, std::path::Component::Normal(_)));
-        if !inside {
-            return Err(PatchError::Outside { patch: name.to_owned(), file }.into());
+/// Where patch(1) works, in the workspace.
+const COPIES: &str = "patching";
+
+/// What it takes to apply one patch.
+struct Desk<'a> {
+    tree: &'a Path,
+    copies: PathBuf,
+    place: &'a Place,
+}
+
+impl Desk<'_> {
+    fn apply(&self, patch: &Part) -> Result<(), BuildError> {
+        match kind(patch) {
+            Some("patch" | "diff") => self.apply_diff(&patch.name, &patch.text),
+            Some(SEMANTIC) => self.apply_diff(&patch.name, &diff_of_rule(patch, self)?),
+            _ => Err(PatchError::Kind(patch.name.clone()).into()),
         }
-        let path = tree.join(file);
-        unshare(&path).map_err(|error| crate::cache::CacheError::from_io(&path, error))?;
     }
-    let input = tempfile(diff)?;
-    let mut patch = Command::new("patch");
-    patch.args([
-        "-p1",
-        "--fuzz=0",
-        "--batch",
-        "--forward",
-        "--no-backup-if-mismatch",
-        "--reject-file=-",
-        "-i",
-    ]);
-    patch.arg(input.path()).current_dir(tree).env("LC_ALL", "C");
-    let output = patch.output().map_err(|error| failed(name, &error.to_string()))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stdout);
-    match failures(&said) {
-        none if none.is_empty() => {
-            Err(failed(name, &format!("{said}{}", String::from_utf8_lossy(&output.stderr))))
+
+    /// Applies a diff whose paths have one folder before them (`-p1`). Lines may have moved; their
+    /// surroundings may not differ.
+    fn apply_diff(&self, name: &str, diff: &str) -> Result<(), BuildError> {
+        let files = changed_files(diff);
+        if files.is_empty() {
+            return Err(PatchError::Empty(name.to_owned()).into());
         }
-        failures => Err(PatchError::Fits { patch: name.to_owned(), failures }.into()),
+        for file in &files {
+            self.copy(name, file)?;
+        }
+        self.patch(name, diff)?;
+        self.only_named(name, &files)?;
+        files.iter().try_for_each(|file| self.put_back(name, file))
+    }
+
+    /// Copies a file of the tree, if it is there, for patch(1) to change.
+    fn copy(&self, name: &str, file: &str) -> Result<(), BuildError> {
+        let outside = || PatchError::Outside { patch: name.to_owned(), file: file.to_owned() };
+        if !is_inner(Path::new(file)) {
+            return Err(outside().into());
+        }
+        let mut from = match open_beneath(self.tree, Path::new(file)) {
+            Ok(from) => from,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(_) => return Err(outside().into()),
+        };
+        let mut copied = || {
+            let to = place_beneath(&self.copies, Path::new(file))?;
+            replace(&to, &mut from)?;
+            Ok(to)
+        };
+        let to =
+            copied().map_err(|error: std::io::Error| CacheError::from_io(&self.copies.join(file), error))?;
+        for path in to.ancestors().take_while(|path| *path != self.copies) {
+            self.place.give(path)?;
+        }
+        Ok(())
+    }
+
+    fn patch(&self, name: &str, diff: &str) -> Result<(), BuildError> {
+        let input = tempfile(diff)?;
+        let mut patch = self.place.program("patch");
+        patch.args(["-p1", "--fuzz=0", "--batch", "--forward", "--no-backup-if-mismatch", "--reject-file=-"]);
+        patch.arg("-i").arg(input.path()).current_dir(&self.copies);
+        let mut patch = self.place.command(patch, &[input.path()], &[&self.copies]);
+        let output = output(&mut patch).map_err(|error| failed(name, &error.to_string()))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stdout);
+        match failures(&said) {
+            none if none.is_empty() => {
+                Err(failed(name, &format!("{said}{}", String::from_utf8_lossy(&output.stderr))))
+            }
+            failures => Err(PatchError::Fits { patch: name.to_owned(), failures }.into()),
+        }
+    }
+
+    /// Refuses what patch(1) made under names that were not seen in the patch.
+    fn only_named(&self, name: &str, files: &[String]) -> Result<(), BuildError> {
+        for entry in walkdir::WalkDir::new(&self.copies).into_iter().flatten() {
+            let inner = entry.path().strip_prefix(&self.copies).unwrap_or(entry.path()).to_string_lossy();
+            if !entry.file_type().is_dir() && !files.iter().any(|file| *file == inner) {
+                let file = inner.into_owned();
+                return Err(PatchError::Outside { patch: name.to_owned(), file }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts what became of a file into the tree.
+    fn put_back(&self, name: &str, file: &str) -> Result<(), BuildError> {
+        let inner = Path::new(file);
+        let changed = match open_beneath(&self.copies, inner) {
+            Ok(mut from) => place_beneath(self.tree, inner).and_then(|to| replace(&to, &mut from)),
+            // Removed by the patch; it was a regular file, reached through no link.
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                match std::fs::remove_file(self.tree.join(inner)) {
+                    Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+                    _ => Ok(()),
+                }
+            }
+            Err(error) => return Err(failed(name, &format!("{file}: {error}"))),
+        };
+        changed.map_err(|error| CacheError::from_io(&self.tree.join(inner), error).into())
     }
 }
 
@@ -144,6 +217,11 @@ fn changed_files(diff: &str) -> Vec<String> {
         let path = path.split('\t').next()?.trim();
         (path != "/dev/null").then(|| path.split_once('/').map_or(path, |(_, inner)| inner).to_owned())
     };
+    // git's lines for what becomes of a file as a whole name it without the first folder.
+    let moved = |line: &str| {
+        let words = ["rename from ", "rename to ", "copy from ", "copy to "];
+        words.iter().find_map(|word| line.strip_prefix(word)).map(|path| path.trim().to_owned())
+    };
     // Only before the first hunk of a file are these its name; in a hunk they are changed lines.
     let mut files: Vec<String> = Vec::new();
     let (mut old, mut new) = (0, 0);
@@ -151,7 +229,7 @@ fn changed_files(diff: &str) -> Vec<String> {
         if let Some(counts) = hunk(line) {
             (old, new) = counts;
         } else if old == 0 && new == 0 {
-            files.extend(named(line));
+            files.extend(named(line).or_else(|| moved(line)));
         } else {
             let (minus, plus) = (line.starts_with('-'), line.starts_with('+'));
             let context = !minus && !plus && !line.starts_with('\\');
@@ -191,15 +269,16 @@ fn failures(said: &str) -> Vec<String> {
 }
 
 /// What a semantic patch would change, as a diff.
-fn diff_of_rule(rule: &Part, tree: &Path) -> Result<String, BuildError> {
+fn diff_of_rule(rule: &Part, desk: &Desk<'_>) -> Result<String, BuildError> {
     let file = tempfile::Builder::new().suffix(".cocci").tempfile();
     let file = file.map_err(|error| failed(&rule.name, &error.to_string()))?;
     std::fs::write(file.path(), &rule.text).map_err(|error| failed(&rule.name, &error.to_string()))?;
-    let mut spatch = Command::new("spatch");
+    let mut spatch = desk.place.program("spatch");
     spatch.args(["--very-quiet", "--patch", ".", "--sp-file"]).arg(file.path());
-    spatch.args(places(&rule.text)).current_dir(tree).env("LC_ALL", "C");
-    end_with_this_one(&mut spatch, Signal::TERM);
-    let output = spatch.output().map_err(|error| failed(&rule.name, &error.to_string()))?;
+    spatch.args(places(&rule.text)).current_dir(desk.tree);
+    // A semantic patch may carry programs in Python and OCaml.
+    let mut spatch = desk.place.command(spatch, &[desk.tree, file.path()], &[]);
+    let output = output(&mut spatch).map_err(|error| failed(&rule.name, &error.to_string()))?;
     let message = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         return Err(failed(&rule.name, &message));
@@ -254,7 +333,9 @@ mod tests {
     }
 
     fn applied(file: &str, text: &str, tree: &Path) -> Result<(), String> {
-        apply(&[part(file, text)], tree, &|_| ()).map_err(|error| error.to_string())
+        let copies = tempfile::tempdir().unwrap();
+        let desk = Desk { tree, copies: copies.path().to_owned(), place: &Place::Host };
+        desk.apply(&part(file, text)).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -288,6 +369,40 @@ mod tests {
         assert!(applied("x.txt", GOOD, tree.path()).unwrap_err().contains("neither"));
         let outside = GOOD.replace("b/kernel/x.c", "b/../x.c");
         assert!(applied("x.patch", &outside, tree.path()).unwrap_err().contains("'../x.c'"));
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link() {
+        let tree = tree();
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("x.c"), "one\ntwo\nthree\n").unwrap();
+        std::os::unix::fs::symlink(outside.path(), tree.path().join("folder")).unwrap();
+        std::os::unix::fs::symlink(outside.path().join("x.c"), tree.path().join("link.c")).unwrap();
+        for name in ["folder/x.c", "link.c"] {
+            let told = applied("x.patch", &GOOD.replace("kernel/x.c", name), tree.path()).unwrap_err();
+            assert!(told.contains(&format!("'{name}'")), "{told}");
+        }
+        let new = "--- /dev/null\n+++ b/folder/new\n@@ -0,0 +1 @@\n+x\n";
+        assert!(applied("x.patch", new, tree.path()).is_err());
+        let link = "diff --git a/way b/way\nnew file mode 120000\n--- /dev/null\n+++ b/way\n@@ -0,0 +1 @@\n+/etc\n\\ No newline at end of file\n";
+        assert!(applied("x.patch", link, tree.path()).is_err(), "a patch makes no links");
+        assert!(tree.path().join("way").symlink_metadata().is_err());
+        assert_eq!(std::fs::read_to_string(outside.path().join("x.c")).unwrap(), "one\ntwo\nthree\n");
+        assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn files_come_and_go_and_are_renamed() {
+        let tree = tree();
+        let new = "--- /dev/null\n+++ b/a/b/new.c\n@@ -0,0 +1 @@\n+x\n";
+        applied("x.patch", new, tree.path()).unwrap();
+        assert_eq!(std::fs::read_to_string(tree.path().join("a/b/new.c")).unwrap(), "x\n");
+        let gone = "--- a/a/b/new.c\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n";
+        applied("x.patch", gone, tree.path()).unwrap();
+        assert!(!tree.path().join("a/b/new.c").exists());
+        let renamed = "diff --git a/kernel/x.c b/kernel/y.c\nsimilarity index 100%\nrename from kernel/x.c\nrename to kernel/y.c\n";
+        applied("x.patch", renamed, tree.path()).unwrap();
+        assert!(tree.path().join("kernel/y.c").is_file() && !tree.path().join("kernel/x.c").exists());
     }
 
     #[test]

@@ -3,11 +3,14 @@
 
 use super::BuildError;
 use super::toolchain::{PAHOLE, Toolchain};
+use super::walls::Place;
 use super::workspace::Workspace;
 use crate::cache::Cache;
 use crate::programs::end_with_this_one;
 use rustix::process::Signal;
-use std::process::{Command, Output};
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 
 /// What the kernel would otherwise take from the clock and the machine
 /// (`Documentation/kbuild/reproducible-builds.rst`).
@@ -23,6 +26,12 @@ const REPRODUCIBLE: [(&str, &str); 6] = [
 /// Objects of some dozens of variants of a lab kernel.
 const CCACHE_SIZE: &str = "2G";
 
+/// The most that is kept of what a program says on each of its outputs, bytes; the rest is read and
+/// dropped.
+const SAID: u64 = 64 << 20;
+/// The most that is looked at of a line.
+const LINE: u64 = 4096;
+
 /// Runs make in one workspace.
 pub struct Builder<'a> {
     /// Where.
@@ -31,14 +40,16 @@ pub struct Builder<'a> {
     pub toolchain: &'a Toolchain,
     /// Whose ccache.
     pub cache: &'a Cache,
+    /// On the host, or behind walls.
+    pub place: &'a Place,
 }
 
 impl Builder<'_> {
-    /// make with these targets.
+    /// make with these targets, to be given to [`Builder::run`].
     pub fn make(&self, targets: &[&str]) -> Command {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         // Others use this machine too.
-        let mut command = Command::new("nice");
+        let mut command = self.program("nice");
         command.args(["-n", "10", "make", "--no-print-directory", "ARCH=x86_64", "LOCALVERSION="]);
         command.arg(format!("-j{jobs}")).arg(format!("O={}", self.space.objects().display()));
         if self.toolchain.ccache {
@@ -48,34 +59,105 @@ impl Builder<'_> {
         if !self.toolchain.helpers.iter().any(|(program, _)| *program == PAHOLE.0) {
             command.arg("PAHOLE=no-pahole");
         }
-        command.args(targets).current_dir(self.space.tree());
-        self.environment(&mut command);
+        command.args(targets);
         command
     }
 
-    /// Nothing of the user's environment has a part in a kernel but what its key knows.
-    fn environment(&self, command: &mut Command) {
-        command.env_clear().envs(REPRODUCIBLE).envs(self.toolchain.environment.iter().cloned());
-        for name in ["PATH", "HOME", "TMPDIR"] {
-            if let Some(value) = std::env::var_os(name) {
-                command.env(name, value);
-            }
+    /// A program in the tree. Nothing of the user's environment has a part in a kernel but what its
+    /// key knows.
+    pub fn program(&self, name: &str) -> Command {
+        let mut command = self.place.program(name);
+        command.current_dir(self.space.tree());
+        command.envs(REPRODUCIBLE).envs(self.toolchain.environment.iter().cloned());
+        let ccache = match self.place {
+            Place::Host => self.cache.path("ccache"),
+            Place::Behind { ccache, .. } => ccache.clone(),
+        };
+        command.env("CCACHE_DIR", ccache).env("CCACHE_MAXSIZE", CCACHE_SIZE);
+        command
+    }
+
+    /// The command as it is run: behind walls it reads the tree, and writes the objects, the ccache and
+    /// what else is named.
+    fn placed(&self, command: Command, write: &[&Path]) -> Command {
+        let (tree, objects) = (self.space.tree(), self.space.objects());
+        let mut all = vec![objects.as_path()];
+        if let Place::Behind { ccache, .. } = self.place {
+            all.push(ccache);
         }
-        command.env("CCACHE_DIR", self.cache.path("ccache")).env("CCACHE_MAXSIZE", CCACHE_SIZE);
+        all.extend(write);
+        self.place.command(command, &[&tree], &all)
+    }
+
+    /// Runs a command to its end and returns what it said; behind walls it may write these folders, and
+    /// that of the objects.
+    pub fn run(&self, what: &str, command: Command, write: &[&Path]) -> Result<Vec<u8>, BuildError> {
+        run(what, &mut self.placed(command, write)).map(|output| output.stdout)
+    }
+
+    /// Runs a command to its end and tells each line that it says. Returns how it ended, and what it
+    /// said on its standard error.
+    pub fn follow(
+        &self,
+        command: Command,
+        line: impl FnMut(&str),
+    ) -> std::io::Result<(std::process::ExitStatus, String)> {
+        follow(&mut self.placed(command, &[]), line)
     }
 }
 
 /// Runs a program to its end; what it says on its standard error is the error.
 pub fn run(what: &str, command: &mut Command) -> Result<Output, BuildError> {
     let failed = |message: String| BuildError::Failed { what: what.to_owned(), message };
-    end_with_this_one(command, Signal::TERM);
-    let output = command
-        .output()
+    let output = output(command)
         .map_err(|error| failed(format!("{}: {error}", command.get_program().to_string_lossy())))?;
     match output.status.success() {
         true => Ok(output),
         false => Err(failed(essence(&String::from_utf8_lossy(&output.stderr)))),
     }
+}
+
+/// As `Command::output`, but keeps no more than [`SAID`] of it. The program ends with this one; make then ends its
+/// compilers.
+pub fn output(command: &mut Command) -> std::io::Result<Output> {
+    end_with_this_one(command, Signal::TERM);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let stderr = child.stderr.take().map(|stderr| std::thread::spawn(|| said(stderr)));
+    let stdout = child.stdout.take().map(said).transpose()?.unwrap_or_default();
+    let status = child.wait()?;
+    Ok(Output { status, stdout, stderr: joined(stderr)? })
+}
+
+type Reader = std::thread::JoinHandle<std::io::Result<Vec<u8>>>;
+
+fn joined(reader: Option<Reader>) -> std::io::Result<Vec<u8>> {
+    let read = reader.map(|reader| reader.join().unwrap_or_else(|_| Ok(Vec::new())));
+    Ok(read.transpose()?.unwrap_or_default())
+}
+
+fn said(mut from: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.by_ref().take(SAID).read_to_end(&mut bytes)?;
+    std::io::copy(&mut from, &mut std::io::sink())?;
+    Ok(bytes)
+}
+
+fn follow(
+    command: &mut Command,
+    mut line: impl FnMut(&str),
+) -> std::io::Result<(std::process::ExitStatus, String)> {
+    end_with_this_one(command, Signal::TERM);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let stderr = child.stderr.take().map(|stderr| std::thread::spawn(|| said(stderr)));
+    if let Some(mut stdout) = child.stdout.take().map(BufReader::new) {
+        let mut bytes = Vec::new();
+        while stdout.by_ref().take(LINE).read_until(b'\n', &mut bytes)? > 0 {
+            line(&String::from_utf8_lossy(&bytes));
+            bytes.clear();
+        }
+    }
+    let status = child.wait()?;
+    Ok((status, String::from_utf8_lossy(&joined(stderr)?).into_owned()))
 }
 
 /// The lines of a long message that matter: the errors, or else its end.

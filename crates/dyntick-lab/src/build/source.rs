@@ -120,6 +120,11 @@ fn hash_of(path: &Path) -> Result<String, SourceError> {
 }
 
 impl Source {
+    /// Whether it is Debian's own.
+    pub fn is_debians(&self) -> bool {
+        matches!(self.kind, Kind::Debian(_))
+    }
+
     /// What it is, for people; the same wherever it was found.
     pub fn description(&self) -> String {
         self.id.clone()

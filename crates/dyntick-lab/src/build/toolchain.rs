@@ -37,6 +37,11 @@ const NEEDS: [(&str, &str); 8] = [
     ("patch", "patch"),
 ];
 
+/// The programs among them.
+pub fn programs() -> impl Iterator<Item = &'static str> {
+    NEEDS.into_iter().map(|(program, _)| program)
+}
+
 /// A header that objtool is compiled with, and its package.
 const LIBELF: (&str, &str) = ("/usr/include/libelf.h", "libelf-dev");
 

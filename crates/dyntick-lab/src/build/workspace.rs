@@ -5,6 +5,7 @@
 use crate::cache::{Cache, CacheError, ensure_space};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The folder of the cache that workspaces stand in, each hidden: it is never whole.
@@ -42,13 +43,26 @@ impl Workspace {
             _ => {}
         }
         std::fs::create_dir_all(self.objects())?;
+        // What is in the making is no other user's business, set-user-ID files of a stranger least of all.
+        std::fs::set_permissions(&self.folder, std::fs::Permissions::from_mode(0o700))?;
         link_tree(pristine, &self.tree())
     }
 
-    /// The source tree. Its files are shared with the pristine one: [`unshare`] one before it is
-    /// written to.
+    /// The source tree. Its files are shared with the pristine one: [`replace`] one, and never write
+    /// to it.
     pub fn tree(&self) -> PathBuf {
         self.folder.join("tree")
+    }
+
+    /// A new folder beside the two, in place of one that was there.
+    pub fn folder(&self, name: &str) -> Result<PathBuf, CacheError> {
+        let folder = self.folder.join(name);
+        let made = match std::fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+            _ => std::fs::create_dir(&folder),
+        };
+        made.map_err(|error| CacheError::from_io(&folder, error))?;
+        Ok(folder)
     }
 
     /// Where the objects go.
@@ -63,14 +77,13 @@ impl Drop for Workspace {
     }
 }
 
-/// Gives a file of the tree contents of its own, if it is there.
-pub fn unshare(path: &Path) -> std::io::Result<()> {
-    if !path.is_file() {
-        return Ok(());
-    }
-    let own = path.with_extension("dyntick-own");
-    std::fs::copy(path, &own)?;
-    std::fs::rename(own, path)
+/// Puts a file of its own in the place of one of the tree, or where none is.
+pub fn replace(path: &Path, from: &mut File) -> std::io::Result<()> {
+    let mut own = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new("/")))?;
+    std::io::copy(from, &mut own)?;
+    let rights = from.metadata()?.permissions().mode() & 0o755;
+    own.as_file().set_permissions(std::fs::Permissions::from_mode(rights | 0o644))?;
+    own.persist(path).map(|_| ()).map_err(|error| error.error)
 }
 
 fn link_tree(from: &Path, to: &Path) -> std::io::Result<()> {
@@ -118,8 +131,9 @@ mod tests {
         std::fs::write(pristine.join("kernel/a.c"), "old").unwrap();
         let space = Workspace::open(&cache, "s", &pristine).unwrap();
         let file = space.tree().join("kernel/a.c");
-        unshare(&file).unwrap();
-        std::fs::write(&file, "new").unwrap();
+        std::fs::write(dir.path().join("new"), "new").unwrap();
+        replace(&file, &mut File::open(dir.path().join("new")).unwrap()).unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "new");
         assert_eq!(std::fs::read_to_string(pristine.join("kernel/a.c")).unwrap(), "old");
         let left = cache.path("building/.building-dead");
         std::fs::create_dir_all(left.join("tree")).unwrap();

@@ -82,6 +82,11 @@ fn packages_in(folder: &Path) -> Vec<String> {
 
 /// The headers that are installed for a kernel's release, as a distribution installs them.
 pub fn of_host(kernel: &Kernel) -> Option<Headers> {
-    let folder = Path::new("/lib/modules").join(kernel.release.to_string()).join("build");
+    let release = kernel.release.to_string();
+    // An image tells its release by itself; this one becomes the name of a folder whose Makefile is run.
+    if release.contains('/') {
+        return None;
+    }
+    let folder = Path::new("/lib/modules").join(release).join("build");
     folder.join("Makefile").is_file().then_some(Headers { folder, makefile: None })
 }

@@ -65,8 +65,7 @@ pub fn module(
             write_whole(&place.join(file.path()), file.contents())?;
         }
         compile(kernel, recipe, &place, cache, progress)?;
-        let (from, to) = (place.join(file_name()), folder.join(file_name()));
-        std::fs::rename(from, &to).map_err(|error| CacheError::from_io(&to, error))?;
+        build::take_module(&place, &file_name(), &folder.join(file_name()))?;
         std::fs::remove_dir_all(&place).map_err(|error| CacheError::from_io(&place, error).into())
     })?;
     let path = folder.join(file_name());

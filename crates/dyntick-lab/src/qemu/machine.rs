@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One virtual machine from start to end.
 
+use super::walls::{self, Started};
 use super::{Profile, Qemu};
 use crate::guest::{Archive, MAILBOX_AT, MAILBOX_BYTES, Mailbox, MailboxError, Stage};
 use crate::guest::{console, pieces, received};
-use crate::programs::end_with_this_one;
 use dyntick_model::CommandLine;
 use std::fs::File;
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -183,8 +183,10 @@ impl Machine<'_> {
         line
     }
 
+    /// `memory` is handed on when the command is started.
     pub(super) fn command(&self, memory: &File) -> Command {
         let mut command = self.qemu.command();
+        command.args(self.qemu.system_calls());
         if let Some(library) = self.steady {
             command.env("LD_PRELOAD", library);
         }
@@ -197,9 +199,8 @@ impl Machine<'_> {
         }
         command.args(["-smp", &self.cpus.to_string(), "-m", &format!("{}B", self.memory)]);
         command.arg("-object").arg(format!(
-            "memory-backend-file,id=ram,size={}B,share=on,mem-path=/proc/{}/fd/{}",
+            "memory-backend-file,id=ram,size={}B,share=on,mem-path=/proc/self/fd/{}",
             self.memory,
-            std::process::id(),
             memory.as_raw_fd()
         ));
         command.args(["-device", &format!("isa-debug-exit,iobase={EXIT_PORT:#x},iosize=1")]);
@@ -222,7 +223,8 @@ impl Machine<'_> {
                 // (five-level page tables, extended register state); it has no hardware randomness.
                 "Nehalem",
             ],
-            Accelerator::Kvm => vec!["-accel", "kvm", "-cpu", "host"],
+            // The accelerator itself is told where the device is handed on.
+            Accelerator::Kvm => vec!["-cpu", "host"],
             Accelerator::EmulatedThreads => vec!["-accel", "tcg,thread=multi", "-cpu", "max"],
         }
     }
@@ -240,11 +242,12 @@ pub fn run(
     let mut command = machine.command(&memory);
     command.arg("-serial").arg(format!("file:{}", machine.console.display()));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = Reaped(spawn(command)?);
-    let stages = follow(&mut child.0, &mailbox, machine.console, timeout, watch)?;
-    let status = child.0.wait().map_err(|source| RunError::Host { what: "wait for QEMU".into(), source })?;
+    let mut child = Reaped(walls::spawn(machine, command, &memory, &[machine.console])?);
+    let stages = follow(&mut child.0.child, &mailbox, machine.console, timeout, watch)?;
+    let status =
+        child.0.child.wait().map_err(|source| RunError::Host { what: "wait for QEMU".into(), source })?;
     if status.code() != Some(EXIT_STATUS) {
-        return Err(failure(machine.console, mailbox.stage(), status, &mut child.0).into());
+        return Err(failure(machine.console, mailbox.stage(), status, &mut child.0.child).into());
     }
     Ok(Ended { archive: delivered(&mailbox)?, stages })
 }
@@ -287,20 +290,13 @@ fn guest_memory(bytes: u64) -> Result<File, RunError> {
     Ok(File::from(fd))
 }
 
-pub(super) fn spawn(mut command: Command) -> Result<Child, RunError> {
-    let program = PathBuf::from(command.get_program());
-    // A guest must not outlive a study that is killed.
-    end_with_this_one(&mut command, rustix::process::Signal::KILL);
-    command.spawn().map_err(|source| RunError::Host { what: format!("start {}", program.display()), source })
-}
-
 /// A child that never outlives its owner.
-pub(super) struct Reaped(pub(super) Child);
+pub(super) struct Reaped(pub(super) Started);
 
 impl Drop for Reaped {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.0.child.kill();
+        let _ = self.0.child.wait();
     }
 }
 
@@ -351,7 +347,7 @@ fn failure(path: &Path, stage: Stage, status: std::process::ExitStatus, child: &
     if !status.success() {
         let message = child.stderr.take().map(|pipe| std::io::read_to_string(pipe).unwrap_or_default());
         return Failure::Qemu {
-            status: status.to_string(),
+            status: walls::in_words(status),
             message: message.unwrap_or_default().trim().to_owned(),
         };
     }

@@ -6,12 +6,14 @@ pub mod probe;
 mod profile;
 pub mod provide;
 mod shell;
+mod walls;
 
 pub use machine::{Accelerator, Ended, Failure, Machine, RunError, StageTimes, run};
 pub(crate) use machine::{EXIT_PORT, EXIT_VALUE};
 pub use profile::{Profile, STREAM};
 pub use provide::{Qemu, QemuError};
 pub use shell::{command, interactive};
+pub use walls::{Confinement, confinement};
 
 use crate::cache::{Cache, CacheError, write_whole};
 use sha2::{Digest, Sha256};

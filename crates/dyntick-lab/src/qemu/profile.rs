@@ -24,6 +24,11 @@ impl Profile {
         Ok(Self { library: unpacked(cache, dyntick_plugin::PLUGIN)?, stream: run.join(STREAM) })
     }
 
+    /// The library that QEMU loads, and the file that it writes.
+    pub(super) fn files(&self) -> [&Path; 2] {
+        [&self.library, &self.stream]
+    }
+
     /// What QEMU is told.
     pub fn arguments(&self) -> Vec<String> {
         let (library, stream) = (self.library.to_string_lossy(), self.stream.to_string_lossy());

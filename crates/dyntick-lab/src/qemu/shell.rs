@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A machine whose console is for people: on this terminal, or only shown.
 
-use super::machine::{
-    EXIT_STATUS, Failure, Machine, Reaped, RunError, delivered, memory_with_job, run, spawn,
-};
+use super::machine::{EXIT_STATUS, Failure, Machine, Reaped, RunError, delivered, memory_with_job, run};
+use super::walls;
 use crate::guest::Archive;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -16,12 +15,13 @@ pub fn interactive(machine: &Machine, job: &[u8]) -> Result<Option<Archive>, Run
     let (memory, mailbox) = memory_with_job(machine, job)?;
     let mut command = machine.command(&memory);
     command.args(["-serial", "mon:stdio"]);
-    let mut child = Reaped(spawn(command)?);
-    let status = child.0.wait().map_err(|source| RunError::Host { what: "wait for QEMU".into(), source })?;
+    let mut child = Reaped(walls::spawn(machine, command, &memory, &[])?);
+    let status =
+        child.0.child.wait().map_err(|source| RunError::Host { what: "wait for QEMU".into(), source })?;
     match status.code() {
         Some(EXIT_STATUS) => Ok(Some(delivered(&mailbox)?)),
         Some(0) => Ok(None),
-        _ => Err(Failure::Qemu { status: status.to_string(), message: String::new() }.into()),
+        _ => Err(Failure::Qemu { status: walls::in_words(status), message: String::new() }.into()),
     }
 }
 

@@ -4,61 +4,204 @@
 use super::{BuildError, unpack};
 use crate::build::program::run;
 use crate::cache::Cache;
+use crate::programs::end_with_this_one;
+use rustix::process::Signal;
 use sha2::{Digest, Sha256};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A commit, and the repository on this machine that has it.
+/// A commit, and where it is on this machine.
 pub struct Commit {
-    repository: PathBuf,
+    /// The folder with the objects of a repository.
+    objects: PathBuf,
     /// Its whole hash.
     pub hash: String,
 }
+
+/// How repositories elsewhere are reached. Not `ext`, which runs a command, and not `file`: what is on this
+/// machine is named by its path.
+const TRANSPORTS: &str = "https:ssh:git";
+
+/// ssh asks nobody anything, and lends the other side nothing.
+const SSH: &str = "ssh -oBatchMode=yes -oForwardAgent=no -oForwardX11=no -oClearAllForwardings=yes";
+
+/// What a repository's own configuration could otherwise have git run, and what only takes time.
+const SETTINGS: [&str; 7] = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.alternateRefsCommand=true",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    // Whose a repository is does not matter where nothing of it is run.
+    "safe.directory=*",
+];
 
 /// Finds `REPOSITORY#REVISION`; without a revision, what is checked out. A repository elsewhere is
 /// asked for that one commit only.
 pub fn find(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Commit, BuildError> {
     let (repository, revision) = text.split_once('#').unwrap_or((text, "HEAD"));
     if Path::new(repository).exists() {
-        let repository = PathBuf::from(repository);
-        return Ok(Commit { hash: resolve(&repository, revision)?, repository });
+        return here(Path::new(repository), revision);
+    }
+    // `a:b` would write another reference of the copy.
+    if revision.starts_with(['+', '^']) || revision.contains([':', '*']) {
+        let message = "a revision is a branch, a tag or a commit".to_owned();
+        return Err(BuildError::Failed { what: format!("fetch '{revision}'"), message });
     }
     let name = hex::encode(&Sha256::digest(repository)[..6]);
     let copy = cache.path(&format!("git/{name}"));
     let _lock = cache.lock(&format!("git/{name}"))?;
     progress(&format!("fetching {revision} of {repository}"));
-    run("prepare a git repository", Command::new("git").args(["init", "--quiet", "--bare"]).arg(&copy))?;
+    prepare(&copy)?;
     let what = format!("fetch {revision} of {repository}");
-    run(&what, git(&copy).args(["fetch", "--quiet", "--depth=1", "--", repository, revision]))?;
-    Ok(Commit { hash: resolve(&copy, "FETCH_HEAD")?, repository: copy })
+    let mut fetch = git(&copy);
+    fetch.env("GIT_ALLOW_PROTOCOL", TRANSPORTS).env("GIT_SSH_COMMAND", SSH).env("GIT_TERMINAL_PROMPT", "0");
+    fetch.args(["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"]);
+    run(&what, fetch.args(["--", repository, revision]))?;
+    here(&copy, "FETCH_HEAD")
 }
 
-fn resolve(repository: &Path, revision: &str) -> Result<String, BuildError> {
+/// An empty repository, with neither hooks nor settings of the user's template.
+fn prepare(place: &Path) -> Result<(), BuildError> {
+    let mut init = git(Path::new("."));
+    init.args(["init", "--quiet", "--bare", "--template="])
+        .arg(std::path::absolute(place).unwrap_or_else(|_| place.into()));
+    run("prepare a git repository", &mut init).map(|_| ())
+}
+
+fn here(repository: &Path, revision: &str) -> Result<Commit, BuildError> {
+    let ask = |what: &str, words: &[&str]| -> Result<String, BuildError> {
+        let output = run(what, git(repository).arg("rev-parse").args(words))?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned())
+    };
     let what = format!("find the revision '{revision}' in {}", repository.display());
-    let revision = format!("{revision}^{{commit}}");
-    let output = run(&what, git(repository).args(["rev-parse", "--verify", "--end-of-options", &revision]))?;
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    let hash = ask(&what, &["--verify", "--end-of-options", &format!("{revision}^{{commit}}")])?;
+    let objects = ask(&what, &["--git-path", "objects"])?;
+    Ok(Commit { hash, objects: repository.join(objects) })
 }
 
-/// Unpacks the files of a commit.
+/// Unpacks the files of a commit. git reads its objects out of a repository without any settings: filters
+/// that `.gitattributes` asks for are commands of the repository's configuration.
 pub fn unpack(commit: &Commit, folder: &Path) -> Result<(), BuildError> {
     let what = format!("read commit {}", commit.hash);
     let failed = |message: String| BuildError::Failed { what: what.clone(), message };
-    let mut archive = git(&commit.repository);
-    archive.args(["archive", "--prefix=linux/", &commit.hash]).stdout(Stdio::piped());
+    let empty = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
+    prepare(empty.path())?;
+    let objects = std::path::absolute(&commit.objects).map_err(|error| failed(error.to_string()))?;
+    let mut archive = git(empty.path());
+    archive.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&objects));
+    archive.args(["archive", "--format=tar", "--prefix=linux/", &commit.hash]).stdout(Stdio::piped());
+    end_with_this_one(&mut archive, Signal::TERM);
     let mut child = archive.spawn().map_err(|error| failed(error.to_string()))?;
-    if let Some(stdout) = child.stdout.take() {
-        unpack::stream(stdout, folder, &format!("commit {}", commit.hash))?;
-    }
-    match child.wait() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(failed(format!("git ended with {status}"))),
-        Err(error) => Err(failed(error.to_string())),
-    }
+    let unpacked =
+        child.stdout.take().map(|stdout| unpack::stream(stdout, folder, &format!("commit {}", commit.hash)));
+    let ended = child.wait().map_err(|error| failed(error.to_string()))?;
+    // Where the archive is refused, git ends too, for nobody reads on.
+    unpacked.transpose()?;
+    if ended.success() { Ok(()) } else { Err(failed(format!("git ended with {ended}"))) }
 }
 
-fn git(repository: &Path) -> Command {
+/// A path in a list of git's, whose elements a colon would part.
+fn quoted(path: &Path) -> OsString {
+    let text = path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{text}\"").into()
+}
+
+/// git in a repository, without the settings of user and machine, and without running anything of the
+/// repository's own. Objects that a partial clone lacks are not asked for.
+pub fn git(repository: &Path) -> Command {
     let mut command = Command::new("git");
-    command.arg("-C").arg(repository);
     command
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_NO_LAZY_FETCH", "1");
+    command.env("GIT_ALLOW_PROTOCOL", "none").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_PAGER", "cat");
+    for name in [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_CONFIG_PARAMETERS",
+        "GIT_CONFIG_COUNT",
+        "GIT_EXEC_PATH",
+    ] {
+        command.env_remove(name);
+    }
+    command.arg("-C").arg(repository);
+    for setting in SETTINGS {
+        command.args(["-c", setting]);
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(folder: &Path, words: &[&str]) {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(folder).args(["-c", "user.name=x", "-c", "user.email=x@x"]).args(words);
+        assert!(git.output().unwrap().status.success(), "{words:?}");
+    }
+
+    /// A repository that would have git run commands, each of which makes a file `ran-…` in `marks`.
+    fn hostile(folder: &Path, marks: &Path) {
+        let put = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+        plain(folder, &["init", "--quiet"]);
+        put("Kconfig", "k");
+        put("Makefile", "m");
+        put(".gitattributes", "Makefile filter=evil\nKconfig export-subst\n");
+        plain(folder, &["add", "."]);
+        plain(folder, &["commit", "--quiet", "-m", "x"]);
+        let set = |name: &str, mark: &str| {
+            let run = format!("sh -c 'touch {}/ran-{mark}; cat'", marks.display());
+            plain(folder, &["config", name, &run]);
+        };
+        set("filter.evil.smudge", "smudge");
+        set("filter.evil.clean", "clean");
+        set("core.fsmonitor", "fsmonitor");
+        set("tar.tar.command", "tar");
+        set("core.pager", "pager");
+        plain(folder, &["config", "filter.evil.required", "true"]);
+    }
+
+    #[test]
+    fn nothing_that_a_repository_says_is_run() {
+        let (folder, marks) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        hostile(folder.path(), marks.path());
+        let _ = std::fs::remove_file(marks.path().join("ran-fsmonitor"));
+        let cache = tempfile::tempdir().unwrap();
+        let commit = find(&folder.path().to_string_lossy(), &Cache::at(cache.path()), &|_| ()).unwrap();
+        let unpacked = tempfile::tempdir().unwrap();
+        unpack(&commit, unpacked.path()).unwrap();
+        assert_eq!(std::fs::read_to_string(unpacked.path().join("Makefile")).unwrap(), "m");
+        super::super::tree::look(folder.path()).unwrap();
+        let ran: Vec<_> = std::fs::read_dir(marks.path()).unwrap().flatten().map(|e| e.file_name()).collect();
+        assert!(ran.is_empty(), "{ran:?}");
+    }
+
+    #[test]
+    fn a_repository_is_reached_by_transports_that_run_nothing() {
+        let cache = tempfile::tempdir().unwrap();
+        let marks = tempfile::tempdir().unwrap();
+        let repository = tempfile::tempdir().unwrap();
+        hostile(repository.path(), marks.path());
+        let refused = |text: &str| {
+            let error = find(text, &Cache::at(cache.path()), &|_| ()).map(|commit| commit.hash).unwrap_err();
+            error.to_string()
+        };
+        let mark = marks.path().join("ran-ext");
+        for text in [
+            format!("ext::touch {}", mark.display()),
+            format!("file://{}", repository.path().display()),
+            "http://127.0.0.1:1/x".to_owned(),
+            "--upload-pack=/bin/true".to_owned(),
+        ] {
+            let told = refused(&text);
+            assert!(told.contains("not allowed") || text.starts_with("--"), "{told}");
+        }
+        assert!(refused("https://127.0.0.1:1/x#a:refs/heads/b").contains("a branch, a tag or a commit"));
+        assert!(!mark.exists());
+    }
 }

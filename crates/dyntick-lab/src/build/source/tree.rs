@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A source tree on this machine, with whatever is being changed in it. It is read and never written.
 
+use super::git::git;
 use super::{BuildError, SourceError};
 use crate::build::program::run;
 use crate::cache::CacheError;
+use dyntick_system::{open_beneath, place_beneath};
 use sha2::{Digest, Sha256};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// A tree, looked through.
 pub struct Tree {
@@ -37,15 +38,15 @@ fn hash(root: &Path, files: &[PathBuf]) -> Result<String, SourceError> {
     for file in files {
         hash.update(file.as_os_str().as_bytes());
         hash.update([0]);
-        hash.update(digest(&root.join(file))?);
+        hash.update(digest(root, file)?);
     }
     Ok(hex::encode(hash.finalize()))
 }
 
 /// What git knows and what it would take in, without what it ignores: the products of builds.
 fn tracked(root: &Path) -> Result<Vec<PathBuf>, BuildError> {
-    let mut git = Command::new("git");
-    git.arg("-C").arg(root).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+    let mut git = git(root);
+    git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
     let output = run(&format!("list the files of {}", root.display()), &mut git)?;
     let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     let paths = names.map(|name| PathBuf::from(std::ffi::OsStr::from_bytes(name)));
@@ -77,31 +78,40 @@ fn sources(root: &Path) -> Result<Vec<PathBuf>, BuildError> {
     Ok(files)
 }
 
-fn digest(path: &Path) -> Result<Vec<u8>, SourceError> {
-    let read = |source| SourceError::Read { path: path.to_owned(), source };
-    let file = path.symlink_metadata().map_err(read)?;
-    if file.is_symlink() {
-        let target = std::fs::read_link(path).map_err(read)?;
+fn digest(root: &Path, file: &Path) -> Result<Vec<u8>, SourceError> {
+    let path = root.join(file);
+    let read = |source| SourceError::Read { path: path.clone(), source };
+    if path.symlink_metadata().map_err(read)?.is_symlink() {
+        let target = std::fs::read_link(&path).map_err(read)?;
         return Ok(Sha256::digest([b"link ", target.as_os_str().as_bytes()].concat()).to_vec());
     }
-    let kind: &[u8] = if file.permissions().mode() & 0o100 == 0 { b"file " } else { b"program " };
+    // A tree may be a stranger's: a pipe in it has no end, and a folder that is a link leads elsewhere.
+    let mut opened = open_beneath(root, file).map_err(read)?;
+    let kind: &[u8] = if opened.metadata().map_err(read)?.permissions().mode() & 0o100 == 0 {
+        b"file "
+    } else {
+        b"program "
+    };
     let mut hash = Sha256::new_with_prefix(kind);
-    hash.update(std::fs::read(path).map_err(read)?);
+    std::io::copy(&mut opened, &mut hash).map_err(read)?;
     Ok(hash.finalize().to_vec())
 }
 
-/// Copies a tree; where the file system can, the copy shares its blocks. A copy of something else
-/// than what was looked through is refused: it would be kept under a hash that is not its own.
+/// Copies a tree; where the file system can, the copy shares its blocks. A copy of something else than what was looked through is refused: it would be kept under a hash that is not its own.
 pub fn copy(tree: &Tree, folder: &Path) -> Result<(), BuildError> {
     let edited = || SourceError::Edited(tree.root.clone());
     for file in &tree.files {
         let (from, to) = (tree.root.join(file), folder.join(file));
         let copied = || {
-            std::fs::create_dir_all(to.parent().unwrap_or(folder))?;
-            match from.symlink_metadata()?.is_symlink() {
-                true => std::os::unix::fs::symlink(std::fs::read_link(&from)?, &to),
-                false => std::fs::copy(&from, &to).map(|_| ()),
+            place_beneath(folder, file)?;
+            if from.symlink_metadata()?.is_symlink() {
+                return std::os::unix::fs::symlink(std::fs::read_link(&from)?, &to);
             }
+            let mut opened = open_beneath(&tree.root, file)?;
+            let rights = if opened.metadata()?.permissions().mode() & 0o100 == 0 { 0o644 } else { 0o755 };
+            let mut copy = std::fs::File::create_new(&to)?;
+            std::io::copy(&mut opened, &mut copy)?;
+            copy.set_permissions(std::fs::Permissions::from_mode(rights))
         };
         match copied() {
             Err(_) if from.symlink_metadata().is_err() => return Err(edited().into()),
@@ -157,5 +167,25 @@ mod tests {
         assert!(copied().unwrap_err().starts_with(&told));
         std::fs::remove_file(dir.path().join("kernel/fork.c")).unwrap();
         assert!(copied().unwrap_err().starts_with(&told));
+    }
+    #[test]
+    fn nothing_outside_a_tree_is_read_by_its_links_and_pipes() {
+        let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        put(outside.path(), "secret", "secret");
+        put(dir.path(), "Kconfig", "k");
+        std::os::unix::fs::symlink(outside.path(), dir.path().join("way")).unwrap();
+        let copied = tempfile::tempdir().unwrap();
+        copy(&look(dir.path()).unwrap(), copied.path()).unwrap();
+        assert!(copied.path().join("way").is_symlink());
+        // As an index that was made by hand would list them.
+        for file in ["way/secret", "../secret"] {
+            assert!(hash(dir.path(), &[file.into()]).is_err(), "{file}");
+            let tree = Tree { root: dir.path().to_owned(), files: vec![file.into()], hash: String::new() };
+            assert!(copy(&tree, copied.path()).is_err(), "{file}");
+        }
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        let pipe = dir.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        assert!(look(dir.path()).is_err_and(|error| error.to_string().contains("no regular file")));
     }
 }

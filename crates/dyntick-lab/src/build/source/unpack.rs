@@ -2,12 +2,16 @@
 //! Source archives, unpacked without their outermost folder.
 
 use super::SourceError;
+use dyntick_system::{is_inner, open_beneath, place_beneath};
+use std::cell::Cell;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Error, ErrorKind, Read, Result};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 /// Unpacks a .tar, .tar.xz, .tar.gz or .tar.zst; its first bytes tell which.
-pub fn file(path: &Path, folder: &Path) -> Result<(), SourceError> {
+pub fn file(path: &Path, folder: &Path) -> std::result::Result<(), SourceError> {
     let read = |source| SourceError::Read { path: path.to_owned(), source };
     let what = path.display().to_string();
     let mut magic = Vec::new();
@@ -24,29 +28,138 @@ pub fn file(path: &Path, folder: &Path) -> Result<(), SourceError> {
     }
 }
 
-/// Unpacks the stream of a tar archive.
-pub fn stream(reader: impl Read, folder: &Path, what: &str) -> Result<(), SourceError> {
-    let mut archive = tar::Archive::new(reader);
-    let failed =
-        |error: std::io::Error| SourceError::Unpack { what: what.to_owned(), reason: error.to_string() };
-    for entry in archive.entries().map_err(failed)? {
-        let mut entry = entry.map_err(failed)?;
-        let Some(inner) = without_outermost(&entry.path().map_err(failed)?) else { continue };
-        let place = folder.join(inner);
-        if let Some(parent) = place.parent() {
-            std::fs::create_dir_all(parent).map_err(failed)?;
+/// Unpacks the stream of a tar archive: folders, regular files and symbolic links, the latter never as a
+/// way to another place. What would lead out of `folder`, or is a device, is refused.
+pub fn stream(reader: impl Read, folder: &Path, what: &str) -> std::result::Result<(), SourceError> {
+    unpack(reader, folder)
+        .map_err(|error| SourceError::Unpack { what: what.to_owned(), reason: error.to_string() })
+}
+
+/// A kernel has 1.5 GiB in some 90 000 files; a bomb has no end.
+const BYTES: u64 = 8 << 30;
+const ENTRIES: usize = 500_000;
+/// What may stand before an entry: its header, and a long name or the like.
+const HEADERS: u64 = 1 << 20;
+
+fn unpack(reader: impl Read, folder: &Path) -> Result<()> {
+    let allowance = Rc::new(Cell::new(0));
+    let mut archive = tar::Archive::new(Metered { reader, left: Rc::clone(&allowance) });
+    let mut entries = archive.entries()?;
+    let mut left = BYTES;
+    for number in 0.. {
+        if number > ENTRIES {
+            return Err(refused(format!("it has more than {ENTRIES} files")));
         }
-        entry.unpack(place).map_err(failed)?;
+        // A name is read into memory whole; a file is not.
+        allowance.set(HEADERS);
+        let Some(entry) = entries.next() else { break };
+        let mut entry = entry?;
+        allowance.set(left.saturating_add(HEADERS));
+        let path = entry.path()?.into_owned();
+        let Some(inner) = without_outermost(&path)? else { continue };
+        let at = |error: Error| {
+            refused(format!("{}: {error}", dyntick_model::text::clean_line(&path.to_string_lossy())))
+        };
+        left -= put(&mut entry, folder, &inner, left).map_err(at)?;
+        // What an entry has beside its contents is not read as the next one's header.
+        std::io::copy(&mut entry, &mut std::io::sink())?;
     }
     Ok(())
 }
 
-/// `linux-6.12/kernel/fork.c` is `kernel/fork.c`. Whatever would lead out of the folder is left out.
-fn without_outermost(path: &Path) -> Option<PathBuf> {
+fn refused(reason: String) -> Error {
+    Error::new(ErrorKind::InvalidData, reason)
+}
+
+/// Puts an entry beneath `folder`. Returns how many bytes it takes, of at most `limit`.
+fn put<R: Read>(entry: &mut tar::Entry<'_, R>, folder: &Path, inner: &Path, limit: u64) -> Result<u64> {
+    use tar::EntryType;
+    let kind = entry.header().entry_type();
+    // Attributes for the whole archive, as git writes them with the commit.
+    if kind == EntryType::XGlobalHeader {
+        return Ok(0);
+    }
+    let place = place_beneath(folder, inner)?;
+    match kind {
+        EntryType::Directory => {
+            place_beneath(folder, &inner.join("x"))?;
+            Ok(0)
+        }
+        EntryType::Symlink => {
+            let target = entry.link_name()?.ok_or_else(|| refused("a link that leads nowhere".to_owned()))?;
+            clear(&place)?;
+            std::os::unix::fs::symlink(target, &place)?;
+            Ok(0)
+        }
+        EntryType::Link => {
+            let target = entry.link_name()?.ok_or_else(|| refused("a link that leads nowhere".to_owned()))?;
+            let target =
+                without_outermost(&target)?.ok_or_else(|| refused("a link to a folder".to_owned()))?;
+            // A copy: of two names for one file a build would find the other changed too.
+            let mut from = open_beneath(folder, &target)?;
+            let mode = from.metadata()?.permissions().mode();
+            write(&mut from, &place, mode, limit)
+        }
+        EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
+            let mode = entry.header().mode()?;
+            write(entry, &place, mode, limit)
+        }
+        _ => Err(refused("it is neither a file, a folder nor a symbolic link".to_owned())),
+    }
+}
+
+/// A later entry takes the place of an earlier one of the same name.
+fn clear(place: &Path) -> Result<()> {
+    match std::fs::remove_file(place) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a new file; of its rights only that it is a program.
+fn write(from: &mut impl Read, place: &Path, mode: u32, limit: u64) -> Result<u64> {
+    clear(place)?;
+    let rights = if mode & 0o111 == 0 { 0o644 } else { 0o755 };
+    let mut file = File::options().write(true).create_new(true).open(place)?;
+    let size = std::io::copy(&mut from.take(limit.saturating_add(1)), &mut file)?;
+    if size > limit {
+        return Err(refused(format!("the archive holds more than {} GiB", BYTES >> 30)));
+    }
+    file.set_permissions(std::fs::Permissions::from_mode(rights))?;
+    Ok(size)
+}
+
+/// A reader that ends in an error where more is read than was allowed.
+struct Metered<R> {
+    reader: R,
+    left: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Metered<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let size = self.reader.read(buffer)?;
+        match self.left.get().checked_sub(size as u64) {
+            Some(left) => self.left.set(left),
+            None => {
+                return Err(refused("a name, or the archive, is larger than that of any kernel".to_owned()));
+            }
+        }
+        Ok(size)
+    }
+}
+
+/// `linux-6.12/kernel/fork.c` is `kernel/fork.c`; nothing for the outermost folder itself.
+fn without_outermost(path: &Path) -> Result<Option<PathBuf>> {
     let plain = path.components().filter(|part| *part != Component::CurDir);
-    let inner: Vec<Component> = plain.skip(1).collect();
-    let safe = !inner.is_empty() && inner.iter().all(|part| matches!(part, Component::Normal(_)));
-    safe.then(|| inner.iter().collect())
+    let inner: PathBuf = plain.skip(1).collect();
+    match inner.as_os_str().is_empty() {
+        true => Ok(None),
+        false if is_inner(&inner) && !path.is_absolute() => Ok(Some(inner)),
+        false => Err(refused(format!(
+            "'{}' leads out of the folder",
+            dyntick_model::text::clean_line(&path.to_string_lossy())
+        ))),
+    }
 }
 
 #[cfg(test)]
@@ -87,9 +200,102 @@ mod tests {
     #[test]
     fn nothing_leads_out_of_the_folder() {
         let inner = |path: &str| without_outermost(Path::new(path));
-        assert_eq!(inner("./linux/a/b"), Some("a/b".into()));
-        assert_eq!(inner("linux/../../etc/passwd"), None);
-        assert_eq!(inner("linux/"), None);
+        assert_eq!(inner("./linux/a/b").unwrap(), Some("a/b".into()));
+        assert!(inner("linux/../../etc/passwd").is_err() && inner("/linux/a").is_err());
+        assert_eq!(inner("linux/").unwrap(), None);
+    }
+
+    /// An archive of such entries: kind, name, where a link leads, mode.
+    fn entries(all: &[(tar::EntryType, &str, &str, u32)]) -> Vec<u8> {
+        let mut tar = tar::Builder::new(Vec::new());
+        for (kind, name, target, mode) in all {
+            let mut header = tar::Header::new_gnu();
+            header.set_entry_type(*kind);
+            header.set_mode(*mode);
+            let text: &[u8] = if kind.is_file() { b"text" } else { b"" };
+            header.set_size(text.len() as u64);
+            // As a stranger's own program would write it; the library refuses such names.
+            header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
+            header.as_old_mut().linkname[..target.len()].copy_from_slice(target.as_bytes());
+            header.set_cksum();
+            tar.append(&header, text).unwrap();
+        }
+        tar.into_inner().unwrap()
+    }
+
+    #[test]
+    fn an_archive_does_not_lead_out_by_its_own_links() {
+        use tar::EntryType as Kind;
+        let outside = tempfile::tempdir().unwrap();
+        let away = outside.path().to_str().unwrap();
+        std::fs::write(outside.path().join("secret"), "secret").unwrap();
+        let through = |kind, name: &str, target: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let way = (Kind::Symlink, "linux/way", away, 0o777);
+            let bytes = entries(&[way, (kind, name, target, 0o644)]);
+            let result = stream(&bytes[..], folder.path(), "x.tar");
+            assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1, "{name}");
+            result.map_err(|error| error.to_string())
+        };
+        for (kind, name, target) in [
+            (Kind::Regular, "linux/way/file", ""),
+            (Kind::Regular, "linux/way/a/file", ""),
+            (Kind::Directory, "linux/way/folder/", ""),
+            (Kind::Symlink, "linux/way/link", "x"),
+            (Kind::Link, "linux/way/link", "linux/way/secret"),
+            (Kind::Link, "linux/hard", "linux/way/secret"),
+            (Kind::Link, "linux/hard", "linux/../../etc/passwd"),
+            (Kind::Link, "linux/hard", "/etc/passwd"),
+            (Kind::Regular, "linux/../up", ""),
+            (Kind::Regular, "/linux/absolute", ""),
+            (Kind::Char, "linux/null", ""),
+            (Kind::Block, "linux/disk", ""),
+            (Kind::Fifo, "linux/fifo", ""),
+        ] {
+            let told = through(kind, name, target).unwrap_err();
+            assert!(told.starts_with("cannot unpack x.tar: "), "{told}");
+        }
+        through(Kind::Regular, "linux/way", "").unwrap();
+    }
+
+    #[test]
+    fn files_have_no_rights_of_their_own() {
+        use tar::EntryType as Kind;
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = entries(&[
+            (Kind::Regular, "linux/program", "", 0o6755),
+            (Kind::Regular, "linux/open", "", 0o666),
+            (Kind::Link, "linux/second", "linux/program", 0),
+            (Kind::Symlink, "linux/scripts", "../..", 0o777),
+        ]);
+        stream(&bytes[..], folder.path(), "x.tar").unwrap();
+        let mode = |name: &str| folder.path().join(name).metadata().unwrap().permissions().mode() & 0o7777;
+        assert_eq!([mode("program"), mode("open"), mode("second")], [0o755, 0o644, 0o755]);
+        assert!(folder.path().join("scripts").is_symlink());
+    }
+
+    /// Some bytes, then as many zeros as are asked for.
+    fn padded(bytes: Vec<u8>) -> impl Read {
+        std::io::Cursor::new(bytes).chain(std::io::repeat(0))
+    }
+
+    #[test]
+    fn what_has_no_end_is_refused_before_it_fills_memory_or_disk() {
+        let dir = tempfile::tempdir().unwrap();
+        let told = |kind, size: u64, reader: fn(Vec<u8>) -> Box<dyn Read>| {
+            let mut header = tar::Header::new_gnu();
+            header.set_entry_type(kind);
+            header.set_path("linux/x").unwrap();
+            header.set_size(size);
+            header.set_cksum();
+            stream(reader(header.as_bytes().to_vec()), dir.path(), "x.tar").unwrap_err().to_string()
+        };
+        let endless: fn(Vec<u8>) -> Box<dyn Read> = |bytes| Box::new(padded(bytes));
+        let name = told(tar::EntryType::GNULongName, 1 << 40, endless);
+        assert!(name.contains("larger than that of any kernel"), "{name}");
+        let folder = tempfile::tempdir().unwrap();
+        let written = write(&mut std::io::repeat(0), &folder.path().join("x"), 0, 1000).unwrap_err();
+        assert!(written.to_string().contains("more than 8 GiB"), "{written}");
     }
 
     #[test]

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Who wrote what is built, and the walls around a build of which not all is known to be harmless.
+//!
+//! A kernel's Makefile is a program; so are a semantic patch, which may carry Python, and a fragment,
+//! which make includes. Debian's source with what comes with dyntick is built as it is. Everything
+//! else is built behind walls or not at all.
+
+use super::BuildError;
+use super::recipe::{Parts, is_path};
+use super::source::Source;
+use super::toolchain::{self, Toolchain};
+use super::workspace::Workspace;
+use crate::cache::{Cache, CacheError};
+use crate::programs;
+use dyntick_system::confine::{self, Walls};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+/// ccache folders of sources that are not Debian's own, in the cache.
+const CCACHES: &str = "ccache-of";
+/// One that was not used for so long is removed.
+const UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// Where a build runs.
+pub enum Place {
+    /// On this machine, as this user: Debian's source, and nothing that does not come with dyntick.
+    Host,
+    /// Behind walls, with a ccache of its own.
+    Behind {
+        /// What comes with every step.
+        walls: Walls,
+        /// The ccache, where there is one.
+        ccache: PathBuf,
+    },
+}
+
+/// Whether somebody else than Debian and dyntick wrote a part of a kernel.
+pub fn is_strangers(source: &Source, parts: &Parts) -> bool {
+    !source.is_debians() || named(parts).next().is_some()
+}
+
+/// The files among the parts that do not come with dyntick.
+fn named(parts: &Parts) -> impl Iterator<Item = &str> {
+    parts.config.iter().chain(&parts.patches).map(|part| part.name.as_str()).filter(|name| is_path(name))
+}
+
+impl Place {
+    /// Where a kernel of these parts is built; an error where that would be behind walls and there
+    /// can be none.
+    pub fn of(
+        source: &Source,
+        parts: &Parts,
+        toolchain: &Toolchain,
+        cache: &Cache,
+    ) -> Result<Self, BuildError> {
+        if !is_strangers(source, parts) {
+            return Ok(Place::Host);
+        }
+        let what = match named(parts).next() {
+            _ if !source.is_debians() => source.description(),
+            Some(name) => name.to_owned(),
+            None => source.description(),
+        };
+        let walls = Walls::new().map_err(|reason| BuildError::NoWalls { what, reason })?;
+        inside_usr(toolchain)?;
+        Ok(Place::Behind { walls, ccache: ccache(source, parts, cache)? })
+    }
+
+    /// A program with nothing of the user's environment but where programs and temporary files are.
+    pub fn program(&self, name: &str) -> Command {
+        let mut command = Command::new(name);
+        command.env_clear().env("LC_ALL", "C");
+        match self {
+            Place::Host => {
+                let set = |name: &str| Some((name.to_owned(), std::env::var_os(name)?));
+                command.envs(["PATH", "HOME", "TMPDIR"].into_iter().filter_map(set));
+            }
+            Place::Behind { .. } => {
+                command.env("PATH", path_in_usr()).env("HOME", "/tmp");
+            }
+        }
+        command
+    }
+
+    /// A command as it is run here, where it may read and write these.
+    pub fn command(&self, inner: Command, read: &[&Path], write: &[&Path]) -> Command {
+        let Place::Behind { walls, .. } = self else { return inner };
+        let walls = read.iter().fold(walls.clone(), |walls, path| walls.read(path));
+        write.iter().fold(walls, |walls, path| walls.write(path)).around(&inner)
+    }
+
+    /// Lets what runs here write a folder.
+    pub fn give(&self, folder: &Path) -> Result<(), CacheError> {
+        match self {
+            Place::Host => Ok(()),
+            Place::Behind { .. } => confine::give(folder).map_err(|error| CacheError::from_io(folder, error)),
+        }
+    }
+
+    /// A folder in the workspace that what runs here may write.
+    pub fn folder(&self, space: &Workspace, name: &str) -> Result<PathBuf, CacheError> {
+        let folder = space.folder(name)?;
+        self.give(&folder)?;
+        Ok(folder)
+    }
+}
+
+/// The folders of PATH that are in /usr, by their own name or by another.
+fn path_in_usr() -> OsString {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let inside = |folder: &PathBuf| folder.canonicalize().is_ok_and(|folder| folder.starts_with("/usr"));
+    std::env::join_paths(std::env::split_paths(&path).filter(inside)).unwrap_or_default()
+}
+
+/// Behind walls there are the programs in /usr alone: others of the same name would build another kernel
+/// than its key says.
+fn inside_usr(toolchain: &Toolchain) -> Result<(), BuildError> {
+    let helpers = toolchain.helpers.iter().map(|(program, _)| *program);
+    for program in
+        toolchain::programs().chain(helpers).chain(["ccache"].into_iter().filter(|_| toolchain.ccache))
+    {
+        let place = programs::find(program).and_then(|path| path.canonicalize().ok()).unwrap_or_default();
+        if !place.starts_with("/usr") {
+            return Err(BuildError::OutsideUsr { program: program.to_owned(), place });
+        }
+    }
+    Ok(())
+}
+
+/// What a stranger's build leaves in a ccache, only builds of the same source and of files from the same
+/// folders find again.
+fn ccache(source: &Source, parts: &Parts, cache: &Cache) -> Result<PathBuf, CacheError> {
+    let folder = |name: &str| {
+        let path = Path::new(name).canonicalize().unwrap_or_else(|_| name.into());
+        path.parent().map(Path::to_owned).unwrap_or_default()
+    };
+    let mut hash = Sha256::new_with_prefix(&source.key);
+    for folder in named(parts).map(folder).collect::<BTreeSet<_>>() {
+        hash.update([0]);
+        hash.update(folder.as_os_str().as_bytes());
+    }
+    let all = cache.path(CCACHES);
+    remove_unused(&all);
+    let place = all.join(hex::encode(&hash.finalize()[..8]));
+    let made = std::fs::create_dir_all(&place).and_then(|()| confine::give(&place));
+    made.and_then(|()| std::fs::File::open(&place)?.set_modified(SystemTime::now()))
+        .map_err(|error| CacheError::from_io(&place, error))?;
+    Ok(place)
+}
+
+fn remove_unused(all: &Path) {
+    for entry in std::fs::read_dir(all).into_iter().flatten().flatten() {
+        let used = entry.metadata().and_then(|folder| folder.modified());
+        if used.is_ok_and(|time| time.elapsed().is_ok_and(|unused| unused > UNUSED)) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! QEMU behind walls: a guest that breaks out of it finds no network, no file but those of its own
+//! machine, no other process and no privilege. Where this machine permits no walls, what is left is
+//! that QEMU refuses itself system calls.
+
+use super::machine::{Accelerator, Machine, RunError};
+use super::{Profile, Qemu};
+use crate::programs::end_with_this_one;
+use dyntick_system::confine::{self, NoWalls, Walls};
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+
+/// How QEMU is confined on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Confinement {
+    /// Why there are no walls around it, if there are none.
+    pub walls: Result<(), NoWalls>,
+    /// Whether it refuses itself system calls.
+    pub seccomp: bool,
+}
+
+/// How this QEMU is confined here.
+pub fn confinement(qemu: &Qemu) -> Confinement {
+    Confinement { walls: Walls::new().map(|_| ()), seccomp: qemu.has_seccomp() }
+}
+
+impl Confinement {
+    /// What is lacking, in words; nothing where all is as it should be.
+    pub fn note(&self) -> Option<String> {
+        let reason = self.walls.as_ref().err()?;
+        let left = match self.seccomp {
+            true => "guests run with seccomp only",
+            false => "guests run unconfined, for this QEMU has no seccomp either",
+        };
+        Some(format!("{left}: {reason}"))
+    }
+}
+
+/// A QEMU that runs, and the files that were given to it.
+pub(super) struct Started {
+    pub(super) child: Child,
+    _given: Given,
+}
+
+/// Files that QEMU writes; they are this user's again when it has ended.
+struct Given(Vec<PathBuf>);
+
+impl Given {
+    fn new(files: &[&Path]) -> std::io::Result<Self> {
+        let mut given = Self(Vec::new());
+        for file in files {
+            drop(File::options().create(true).append(true).open(file)?);
+            confine::give(file)?;
+            given.0.push(file.to_path_buf());
+        }
+        Ok(given)
+    }
+}
+
+impl Drop for Given {
+    fn drop(&mut self) {
+        for file in &self.0 {
+            let _ = confine::take_back(file);
+        }
+    }
+}
+
+/// Starts QEMU, with walls where they can be had. `written` are the files that it writes, beside the
+/// stream of a profile; `memory` is the guest's.
+pub(super) fn spawn(
+    machine: &Machine,
+    mut command: Command,
+    memory: &File,
+    written: &[&Path],
+) -> Result<Started, RunError> {
+    let host = |what: String| move |source| RunError::Host { what, source };
+    let device = match machine.accelerator {
+        Accelerator::Kvm => Some(kvm(&mut command).map_err(host("open /dev/kvm".to_owned()))?),
+        _ => None,
+    };
+    let descriptors: Vec<_> =
+        [Some(memory), device.as_ref()].into_iter().flatten().map(|f| f.as_raw_fd()).collect();
+    let mut written = written.to_vec();
+    written.extend(machine.profile.map(|profile| profile.files()[1]));
+    let (mut command, given) = match Walls::new() {
+        Ok(walls) => {
+            // Its files may be named from where this process stands.
+            command.current_dir(std::env::current_dir().unwrap_or_else(|_| "/".into()));
+            let given = Given::new(&written).map_err(host("make the files that QEMU writes".to_owned()))?;
+            (seen(walls, machine, &written).around(&command), given)
+        }
+        Err(_) => (command, Given(Vec::new())),
+    };
+    confine::hand_on(&mut command, &descriptors);
+    // A guest must not outlive a study that is killed.
+    end_with_this_one(&mut command, rustix::process::Signal::KILL);
+    let child = command.spawn().map_err(host(format!("start {}", machine.qemu.binary.display())))?;
+    Ok(Started { child, _given: given })
+}
+
+/// Opens KVM's device and tells QEMU that it is handed on: behind the walls there is no such device,
+/// and another user could not open it.
+fn kvm(command: &mut Command) -> std::io::Result<File> {
+    let device = File::options().read(true).write(true).open("/dev/kvm")?;
+    command.arg("-add-fd").arg(format!("fd={},set=1", device.as_raw_fd()));
+    command.args(["-accel", "kvm,device=/dev/fdset/1"]);
+    Ok(device)
+}
+
+/// What a machine's QEMU sees.
+fn seen(walls: Walls, machine: &Machine, written: &[&Path]) -> Walls {
+    let walls = machine.qemu.folders().fold(walls, |walls, folder| walls.read(&folder));
+    let libraries = machine.steady.into_iter().chain(machine.profile.map(library));
+    let read = libraries.chain([machine.kernel, machine.initramfs]);
+    let walls = read.fold(walls, Walls::read);
+    written.iter().fold(walls, |walls, file| walls.write(file))
+}
+
+fn library(profile: &Profile) -> &Path {
+    profile.files()[0]
+}
+
+/// How QEMU ended. bwrap tells a signal by a status, as shells do.
+pub(super) fn in_words(status: ExitStatus) -> String {
+    match status.code() {
+        Some(code) if code > 128 && code < 128 + 65 => ExitStatus::from_raw(code - 128).to_string(),
+        _ => status.to_string(),
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Files in a folder that somebody else filled: a path leads to what is in the folder or to nothing,
+//! whatever symbolic links stand there.
+
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{Error, ErrorKind, Result};
+use std::path::{Component, Path, PathBuf};
+
+/// Whether a path names something in a folder by plain names: it is neither absolute nor empty, and
+/// has no `..` in it.
+pub fn is_inner(path: &Path) -> bool {
+    path.components().next().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Opens a regular file in `folder` for reading, through no symbolic link.
+///
+/// # Errors
+/// Where the path would lead through a link or out of the folder, or is no regular file.
+pub fn open_beneath(folder: &Path, inner: &Path) -> Result<File> {
+    if !is_inner(inner) {
+        return Err(Error::new(ErrorKind::InvalidInput, "its path leads out of the folder"));
+    }
+    let root = File::open(folder)?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let opened = loop {
+        match openat2(&root, inner, flags, Mode::empty(), resolve) {
+            // Something was renamed meanwhile.
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(Errno::LOOP) => {
+                return Err(Error::new(ErrorKind::InvalidInput, "it is, or is behind, a symbolic link"));
+            }
+            opened => break opened?,
+        }
+    };
+    let file = File::from(opened);
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(Error::new(ErrorKind::InvalidInput, "it is no regular file")),
+    }
+}
+
+/// Makes the folders above `inner` in `folder`, and returns where it stands.
+///
+/// # Errors
+/// Where the path leads out of the folder, or something above it is a symbolic link or a file.
+pub fn place_beneath(folder: &Path, inner: &Path) -> Result<PathBuf> {
+    if !is_inner(inner) {
+        return Err(Error::new(ErrorKind::InvalidInput, "its path leads out of the folder"));
+    }
+    let mut place = folder.to_owned();
+    for part in inner.parent().unwrap_or(Path::new("")).components() {
+        place.push(part);
+        match std::fs::create_dir(&place) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => made?,
+        }
+        if !place.symlink_metadata()?.is_dir() {
+            let what =
+                format!("{} above it is no folder", place.strip_prefix(folder).unwrap_or(&place).display());
+            return Err(Error::new(ErrorKind::InvalidInput, what));
+        }
+    }
+    Ok(folder.join(inner))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_lead_nowhere() {
+        let dir = tempfile::tempdir().unwrap();
+        let (inside, outside) = (dir.path().join("in"), dir.path().join("out"));
+        std::fs::create_dir_all(inside.join("a")).unwrap();
+        std::fs::create_dir(&outside).unwrap();
+        std::fs::write(inside.join("a/file"), "x").unwrap();
+        std::fs::write(outside.join("file"), "secret").unwrap();
+        symlink(&outside, inside.join("folder")).unwrap();
+        symlink("a/file", inside.join("link")).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            inside.join("fifo"),
+            rustix::fs::FileType::Fifo,
+            Mode::RUSR | Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        assert!(open_beneath(&inside, Path::new("a/file")).is_ok());
+        for path in ["folder/file", "link", "fifo", "a", "../out/file", "/etc/passwd", ""] {
+            assert!(open_beneath(&inside, Path::new(path)).is_err(), "{path}");
+        }
+        assert_eq!(place_beneath(&inside, Path::new("b/c/d")).unwrap(), inside.join("b/c/d"));
+        assert!(inside.join("b/c").is_dir());
+        for path in ["folder/new", "folder/sub/new", "a/file/x", "../x"] {
+            assert!(place_beneath(&inside, Path::new(path)).is_err(), "{path}");
+        }
+        assert!(!outside.join("sub").exists());
+    }
+}

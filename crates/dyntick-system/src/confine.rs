@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Walls around a program that does a stranger's work: it sees the programs of this machine and the
+//! files that are named for it, and nothing else. No network, no privilege, no process of the host;
+//! what it leaves running ends with it.
+//!
+//! bubblewrap (`bwrap`) puts up the walls. An ordinary user needs unprivileged user namespaces for
+//! that. Root needs none: there the program runs as `nobody`, so that not even a file which it makes
+//! belongs to root, and the kernel's own exceptions for user 0 do not hold.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Why no walls can be put up here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoWalls {
+    /// A program is not installed.
+    #[error("'{program}' is not installed: apt-get install {package}")]
+    NotInstalled {
+        /// Which.
+        program: &'static str,
+        /// Its package in Debian.
+        package: &'static str,
+    },
+    /// The machine does not permit them.
+    #[error("this machine does not let programs be confined ({said}){mend}")]
+    Refused {
+        /// What bwrap said.
+        said: String,
+        /// What to do, where that is known: text that begins with a separator.
+        mend: &'static str,
+    },
+}
+
+/// The user that confined programs run as where dyntick runs as root: `nobody`.
+const NOBODY: u32 = 65534;
+const BWRAP: &str = "bwrap";
+const SETPRIV: &str = "/usr/bin/setpriv";
+const ENV: &str = "/usr/bin/env";
+
+/// What a kernel's build may take of the memory for its temporary files, bytes.
+const TEMPORARY: u64 = 2 << 30;
+
+/// Folders outside `/usr` that programs are found by; on Debian they are links into it.
+const BESIDE_USR: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32"];
+
+/// Files of `/etc` that programs do not start without: which of several is meant, and where libraries
+/// are. None of them tells anything of the machine's users.
+const OF_ETC: [&str; 2] = ["/etc/alternatives", "/etc/ld.so.cache"];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+    /// Its text, for a file that its owner alone may read.
+    Copy,
+}
+
+/// What a confined program sees beside the programs of this machine. A later entry lies over an
+/// earlier one.
+#[derive(Clone, Debug, Default)]
+pub struct Walls {
+    seen: Vec<(Access, PathBuf)>,
+}
+
+impl Walls {
+    /// Walls that nothing but programs is inside of.
+    ///
+    /// # Errors
+    /// Where none can be put up; that is tried once.
+    pub fn new() -> Result<Self, NoWalls> {
+        static TRIED: OnceLock<Result<(), NoWalls>> = OnceLock::new();
+        TRIED.get_or_init(attempt).clone().map(|()| Self::default())
+    }
+
+    /// Lets a file or folder be read, under its own path.
+    #[must_use]
+    pub fn read(mut self, path: &Path) -> Self {
+        let access = if is_readable(path) { Access::Read } else { Access::Copy };
+        self.seen.push((access, path.to_owned()));
+        self
+    }
+
+    /// Lets a file or folder be written, under its own path; [`give`] it first.
+    #[must_use]
+    pub fn write(mut self, path: &Path) -> Self {
+        self.seen.push((Access::Write, path.to_owned()));
+        self
+    }
+
+    /// The command that runs `inner` inside. Of its environment it has what `inner` sets, and nothing
+    /// of this process's own; of open files the three standard ones, and those that it is then
+    /// given by [`hand_on`].
+    pub fn around(&self, inner: &Command) -> Command {
+        let mut outer = Command::new(BWRAP);
+        // The first of what is done before bwrap starts: what is handed on comes after it.
+        close_all(&mut outer);
+        outer.args(namespaces()).args(system());
+        for (access, path) in &self.seen {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            folders(&mut outer, path.parent().unwrap_or(&path));
+            match access {
+                Access::Read => outer.arg("--ro-bind").arg(&path).arg(&path),
+                Access::Write => outer.arg("--bind").arg(&path).arg(&path),
+                Access::Copy => copied(&mut outer, &path),
+            };
+        }
+        let folder = inner.get_current_dir().unwrap_or(Path::new("/"));
+        folders(&mut outer, folder);
+        outer.arg("--chdir").arg(folder);
+        // Last of all what runs inside: bwrap itself must not load libraries that are meant for it.
+        outer.arg("--").args(unprivileged()).args([ENV, "-i"]);
+        for (name, value) in inner.get_envs() {
+            if let Some(value) = value {
+                outer.arg([name, value].join(OsStr::new("=")));
+            }
+        }
+        outer.arg(inner.get_program()).args(inner.get_args());
+        outer
+    }
+}
+
+/// Has bwrap make a folder with all above it. Those that it makes by itself nobody may not enter.
+fn folders(outer: &mut Command, folder: &Path) {
+    let all: Vec<&Path> = folder.ancestors().collect();
+    for one in all.iter().rev().skip(1) {
+        outer.args(["--perms", "0755", "--dir"]).arg(one);
+    }
+}
+
+/// Whether confined programs run as another user than this process.
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Lets confined programs write a file or folder of this process. As root, that makes it theirs.
+///
+/// # Errors
+/// Where its owner cannot be changed.
+pub fn give(path: &Path) -> std::io::Result<()> {
+    if is_root() { std::os::unix::fs::lchown(path, Some(NOBODY), Some(NOBODY)) } else { Ok(()) }
+}
+
+/// Takes back what [`give`] gave.
+///
+/// # Errors
+/// Where its owner cannot be changed.
+pub fn take_back(path: &Path) -> std::io::Result<()> {
+    if is_root() { std::os::unix::fs::lchown(path, Some(0), Some(0)) } else { Ok(()) }
+}
+
+/// Hands files on to a command, under the same numbers. They must be open when it is started.
+pub fn hand_on(command: &mut Command, descriptors: &[RawFd]) {
+    let descriptors = descriptors.to_vec();
+    // SAFETY: one async-signal-safe system call for each between fork and exec.
+    unsafe {
+        command.pre_exec(move || descriptors.iter().try_for_each(|fd| inherit(*fd)));
+    }
+}
+
+fn inherit(descriptor: RawFd) -> std::io::Result<()> {
+    // SAFETY: the flags of a number; where no file is open under it, the kernel says so.
+    match unsafe { libc::fcntl(descriptor, libc::F_SETFD, 0) } {
+        -1 => Err(std::io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// Closes all files but the three standard ones, and leaves the keyring of the session, which a
+/// stranger's program has no need of.
+fn close_all(command: &mut Command) {
+    const KEYCTL_JOIN_SESSION_KEYRING: libc::c_long = 1;
+    // SAFETY: async-signal-safe system calls between fork and exec, on numbers alone.
+    unsafe {
+        command.pre_exec(|| {
+            // Neither is there on every kernel, and both are a second wall.
+            libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
+            libc::syscall(libc::SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, std::ptr::null::<u8>());
+            Ok(())
+        });
+    }
+}
+
+/// bwrap copies a text out of an open file. The command keeps that open until it has been started.
+fn copied<'a>(outer: &'a mut Command, path: &Path) -> &'a mut Command {
+    let Ok(file) = crate::open_regular(path) else {
+        // bwrap then says that it cannot be read.
+        return outer.arg("--ro-bind").arg(path).arg(path);
+    };
+    outer.args(["--perms", "0444", "--ro-bind-data", &file.as_raw_fd().to_string()]).arg(path);
+    // SAFETY: one async-signal-safe system call between fork and exec.
+    unsafe { outer.pre_exec(move || inherit(file.as_raw_fd())) }
+}
+
+/// Whether confined programs may read a file; where they run as this user they may.
+fn is_readable(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    !is_root() || std::fs::metadata(path).is_ok_and(|file| file.is_dir() || file.mode() & 0o004 != 0)
+}
+
+fn namespaces() -> Vec<&'static str> {
+    let mut all = vec![
+        "--unshare-ipc",
+        "--unshare-pid",
+        "--unshare-net",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+        "--die-with-parent",
+        "--new-session",
+        "--cap-drop",
+        "ALL",
+    ];
+    match is_root() {
+        // What it takes to become nobody, who has none of them.
+        true => all.extend(["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"].iter().flat_map(|c| ["--cap-add", c])),
+        false => all.extend(["--unshare-user", "--uid", "65534", "--gid", "65534"]),
+    }
+    all
+}
+
+/// The programs of this machine, and empty folders where programs want some.
+fn system() -> Vec<OsString> {
+    let mut all: Vec<OsString> = ["--ro-bind", "/usr", "/usr"].map(OsString::from).to_vec();
+    for place in BESIDE_USR {
+        match std::fs::read_link(place) {
+            Ok(target) => all.extend(["--symlink".into(), target.into(), place.into()]),
+            Err(_) => all.extend(["--ro-bind-try", place, place].map(OsString::from)),
+        }
+    }
+    all.extend(["--perms", "0755", "--dir", "/etc"].map(OsString::from));
+    all.extend(OF_ETC.iter().flat_map(|place| ["--ro-bind-try", place, place].map(OsString::from)));
+    let size = TEMPORARY.to_string();
+    all.extend(["--proc", "/proc", "--dev", "/dev"].map(OsString::from));
+    all.extend(["--size", &size, "--perms", "1777", "--tmpfs", "/tmp"].map(OsString::from));
+    all
+}
+
+/// As root: what makes the rest of the command line run as nobody.
+fn unprivileged() -> Vec<String> {
+    match is_root() {
+        false => Vec::new(),
+        true => [
+            SETPRIV,
+            &format!("--reuid={NOBODY}"),
+            &format!("--regid={NOBODY}"),
+            "--clear-groups",
+            "--no-new-privs",
+            "--bounding-set=-all",
+            "--inh-caps=-all",
+            "--",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+    }
+}
+
+/// Puts up walls around a program that does nothing.
+fn attempt() -> Result<(), NoWalls> {
+    let lack = |program, package| Err(NoWalls::NotInstalled { program, package });
+    if !is_on_path(BWRAP) {
+        return lack(BWRAP, "bubblewrap");
+    }
+    if is_root() && !Path::new(SETPRIV).exists() {
+        return lack("setpriv", "util-linux");
+    }
+    let refused = |said: String| Err(NoWalls::Refused { said, mend: mend() });
+    match Walls::default().around(&Command::new("/usr/bin/true")).output() {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            refused(said.lines().next().unwrap_or("bwrap ended without a word").to_owned())
+        }
+        Err(error) => refused(format!("bwrap: {error}")),
+    }
+}
+
+fn is_on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+/// The setting that stands in the way, if it is one of those that are known.
+fn mend() -> &'static str {
+    let value = |name: &str| {
+        std::fs::read_to_string(Path::new("/proc/sys").join(name)).unwrap_or_default().trim().to_owned()
+    };
+    if value("user/max_user_namespaces") == "0" {
+        ": it permits no user namespaces; as root, sysctl user.max_user_namespaces=10000"
+    } else if value("kernel/unprivileged_userns_clone") == "0" {
+        ": users may not make user namespaces; as root, sysctl kernel.unprivileged_userns_clone=1"
+    } else if value("kernel/apparmor_restrict_unprivileged_userns") == "1" {
+        ": AppArmor restricts user namespaces; give bwrap a profile with 'userns,' in /etc/apparmor.d, as Ubuntu's notes say"
+    } else {
+        ": in a container, start it with the right to make namespaces"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing where this machine cannot confine, with the reason printed.
+    fn walls() -> Option<Walls> {
+        Walls::new().inspect_err(|error| eprintln!("skipped: {error}")).ok()
+    }
+
+    fn shell(walls: &Walls, script: &str) -> std::process::Output {
+        let mut inner = Command::new("/bin/sh");
+        inner.args(["-c", script]).env("PATH", "/usr/bin:/bin").env("WORD", "a b");
+        walls.around(&inner).output().unwrap()
+    }
+
+    fn said(output: &std::process::Output) -> String {
+        eprintln!("{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    #[test]
+    fn nothing_of_the_host_is_seen_but_what_is_named() {
+        let Some(walls) = walls() else { return };
+        let dir = tempfile::tempdir().unwrap();
+        let [named, other, written] = ["named", "other", "written"].map(|name| dir.path().join(name));
+        std::fs::write(&named, "yes").unwrap();
+        std::fs::write(&other, "no").unwrap();
+        std::fs::create_dir(&written).unwrap();
+        give(&written).unwrap();
+        let walls = walls.read(&named).write(&written);
+        let (named, other, written) = (named.display(), other.display(), written.display());
+        let output = shell(
+            &walls,
+            &format!(
+                "cat {named}; echo x 2>/dev/null > {named}; cat {other} /etc/shadow /root/.profile; echo $WORD $HOME; \
+                 echo z > {written}/z; echo w > /tmp/dyntick-walls-test; ls /home /var /run /sys"
+            ),
+        );
+        assert_eq!(said(&output), "yesa b");
+        assert_eq!(std::fs::read_to_string(dir.path().join("named")).unwrap(), "yes");
+        assert_eq!(std::fs::read_to_string(dir.path().join("written/z")).unwrap(), "z\n");
+        assert!(!Path::new("/tmp/dyntick-walls-test").exists());
+    }
+
+    #[test]
+    fn a_file_of_root_alone_is_copied_in() {
+        use std::os::unix::fs::PermissionsExt;
+        let Some(walls) = walls() else { return };
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("private");
+        std::fs::write(&file, "kernel").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(said(&shell(&walls.read(&file), &format!("cat {}", file.display()))), "kernel");
+    }
+
+    #[test]
+    fn there_is_no_privilege_and_no_process_of_the_host() {
+        let Some(walls) = walls() else { return };
+        let output = shell(&walls, "id -u; grep -E 'CapPrm|CapBnd|NoNewPrivs' /proc/self/status; ls /proc");
+        let text = said(&output);
+        assert!(text.starts_with("65534\n") && text.contains("NoNewPrivs:\t1"), "{text}");
+        assert!(text.contains("CapPrm:\t0000000000000000"), "{text}");
+        assert!(!text.lines().any(|line| line == std::process::id().to_string()), "{text}");
+    }
+
+    #[test]
+    fn the_network_is_not_there() {
+        let Some(walls) = walls() else { return };
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let connect =
+            format!("perl -MIO::Socket::INET -e 'exit(IO::Socket::INET->new(\"127.0.0.1:{port}\") ? 0 : 7)'");
+        assert!(Command::new("sh").args(["-c", &connect]).status().unwrap().success(), "the test's own way");
+        let output = shell(&walls, &connect);
+        assert_eq!((output.status.code(), said(&output).as_str()), (Some(7), ""));
+    }
+
+    #[test]
+    fn what_it_leaves_running_ends_with_it() {
+        let Some(walls) = walls() else { return };
+        let dir = tempfile::tempdir().unwrap();
+        give(dir.path()).unwrap();
+        let file = dir.path().join("alive");
+        let daemon = format!(
+            "(setsid sh -c 'while :; do date +%N > {0}; sleep 0.05; done' >/dev/null 2>&1 &) ; while ! [ -s {0} ]; do sleep 0.02; done",
+            file.display()
+        );
+        assert!(shell(&walls.write(dir.path()), &daemon).status.success());
+        let at_end = std::fs::read_to_string(&file).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), at_end, "it no longer writes");
+    }
+
+    #[test]
+    fn only_files_that_are_handed_on_are_open() {
+        let Some(walls) = walls() else { return };
+        let [kept, other] = [(); 2].map(|()| tempfile::tempfile().unwrap());
+        // As a shell leaves one open for all that it starts.
+        inherit(other.as_raw_fd()).unwrap();
+        let script = [("kept", &kept), ("other", &other)]
+            .map(|(name, file)| format!("[ -e /proc/self/fd/{} ] && echo {name}; ", file.as_raw_fd()));
+        let mut inner = Command::new("/bin/sh");
+        inner.args(["-c", &script.concat()]);
+        let mut outer = walls.around(&inner);
+        hand_on(&mut outer, &[kept.as_raw_fd()]);
+        let text = said(&outer.output().unwrap());
+        assert_eq!(text, "kept");
+    }
+}
