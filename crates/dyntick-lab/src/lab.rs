@@ -175,6 +175,7 @@ impl<'a> Lab<'a> {
             kernel_source: kernel.source.clone(),
             kernel_sha256: kernel.sha256.clone(),
             hz: kernel.config.hz().unwrap_or(0),
+            program_sha256: Some(image.init_sha256),
             image_sha256: image.sha256,
             command_line: CommandLine::default(),
             idle_states: order::idle_states(case),

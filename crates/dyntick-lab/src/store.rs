@@ -44,7 +44,10 @@ pub struct Asked {
     pub kernel_sha256: String,
     /// Ticks per second of the kernel, from its configuration.
     pub hz: u32,
-    /// SHA-256 of the guest image, and so of this program and of the tools.
+    /// SHA-256 of this program, which is the guest's first; unknown of runs before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_sha256: Option<String>,
+    /// SHA-256 of the guest image, and so of this program, the tools and the modules.
     pub image_sha256: String,
     /// The whole kernel command line.
     pub command_line: CommandLine,
@@ -256,13 +259,17 @@ pub fn newest(runs: &Path, cases: &[Case]) -> Vec<Run> {
 
 /// The files of a run that must be the same in every repetition in virtual time: all but the timing.
 pub fn comparable_files(folder: &Path) -> std::io::Result<BTreeMap<String, Vec<u8>>> {
+    /// The stream of a profile is the largest file.
+    const LARGEST: u64 = profiles::LARGEST;
     let mut files = BTreeMap::new();
     for place in [PathBuf::new(), PathBuf::from(RAW)] {
         for entry in std::fs::read_dir(folder.join(&place))? {
             let path = entry?.path();
             let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
-            if path.is_file() && name != TIMING {
-                files.insert(name, std::fs::read(&path)?);
+            // A stranger's run may hold links to what has no end; a run has none.
+            if path.symlink_metadata()?.is_file() && name != TIMING {
+                let bytes = dyntick_system::read_regular(&path, LARGEST).map_err(std::io::Error::other)?;
+                files.insert(name, bytes);
             }
         }
     }

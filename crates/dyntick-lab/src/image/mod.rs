@@ -31,6 +31,8 @@ pub struct Image {
     pub bytes: Vec<u8>,
     /// SHA-256 of the archive, in hexadecimal.
     pub sha256: String,
+    /// SHA-256 of the program that is its `/init`, in hexadecimal.
+    pub init_sha256: String,
 }
 
 /// Why no image could be made.
@@ -64,7 +66,8 @@ pub fn build(
         cpio.directory(folder);
     }
     cpio.character_device("/dev/console", 5, 1);
-    cpio.file(INIT, &read_file(init)?);
+    let init = read_file(init)?;
+    cpio.file(INIT, &init);
     cpio.link(COMMAND, INIT);
     for path in tool_files(tools)? {
         cpio.file(&path.to_string_lossy(), &read_file(&path)?);
@@ -75,7 +78,7 @@ pub fn build(
     }
     let bytes = cpio.finish();
     let sha256 = hex::encode(Sha256::digest(&bytes));
-    Ok(Image { bytes, sha256 })
+    Ok(Image { bytes, sha256, init_sha256: hex::encode(Sha256::digest(init)) })
 }
 
 /// The path of a tool on this machine; the guest finds it at the same one.

@@ -17,7 +17,7 @@ use dyntick_model::{Clock, KernelVersion};
 use dyntick_report::{
     Block, Column, Document, Failure, Finding, Lane, Mark, Ruling, Table, Timeline, Verdict, numbers,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The end of each window that the timeline shows enlarged, ns.
 const ZOOM_NS: u64 = 100_000_000;
@@ -371,6 +371,12 @@ fn provenance(runs: &[&Run]) -> Vec<(String, String)> {
         ("trace events".to_owned(), all(trace_state)),
         ("events that a kernel lacks".to_owned(), all(missing_events)),
     ];
+    let tools: BTreeSet<&str> =
+        runs.iter().flat_map(|run| &run.asked.case.tools).map(String::as_str).collect();
+    if !tools.is_empty() {
+        let tools: Vec<&str> = tools.into_iter().collect();
+        pairs.push(("copied from this machine into the guest".to_owned(), tools.join(", ")));
+    }
     pairs.extend(runs.iter().map(|run| (name_of(run), run.asked.case.append.to_string())));
     let notes =
         runs.iter().flat_map(|run| run.outcome.notes.iter().map(|note| format!("{}: {note}", name_of(run))));

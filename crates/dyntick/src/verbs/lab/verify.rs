@@ -46,7 +46,7 @@ fn verify(lab: &Lab, folder: &Path) -> Result<bool> {
     let mut prepared = lab.prepare(&on_the_same_kernel(&first.asked), first.asked.repetition)?;
     prepared.asked.case = case.clone();
     for difference in differences(&first.asked, &prepared.asked) {
-        output::line(format_args!("{}: {difference}: another answer may be right", case.id))?;
+        output::line(format_args!("{}: {difference}; the observations may differ for that", case.id))?;
     }
     let again = lab.scratch()?;
     let second = lab.run(&prepared, again.path()).map_err(|(error, _)| in_words(error))?;
@@ -81,7 +81,12 @@ fn differences(first: &Asked, second: &Asked) -> Vec<String> {
     compare("QEMU", &first.qemu, &second.qemu);
     let kernel = |asked: &Asked| format!("{} (SHA-256 {:.12})", asked.kernel_source, asked.kernel_sha256);
     compare("kernel", &kernel(first), &kernel(second));
-    compare("guest image (this program or a tool)", &first.image_sha256, &second.image_sha256);
+    let of_program = |asked: &Asked| asked.program_sha256.as_ref().map(|hash| format!("SHA-256 {hash:.12}"));
+    let program = |asked: &Asked| of_program(asked).unwrap_or_else(|| "not recorded".to_owned());
+    compare("dyntick program", &program(first), &program(second));
+    if first.program_sha256 == second.program_sha256 {
+        compare("guest image (a tool or a module)", &first.image_sha256, &second.image_sha256);
+    }
     compare("command line", &first.command_line.to_string(), &second.command_line.to_string());
     differences
 }
