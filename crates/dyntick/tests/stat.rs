@@ -128,6 +128,7 @@ fn without_privileges_it_tells_what_it_can() {
     const BPF: &str =
         "root, or CAP_BPF and CAP_PERFMON; or --source tracefs and leave to write to /sys/kernel/tracing";
     tells_what_it_can("auto", BPF);
+    // Whether tracefs is mounted or not.
     tells_what_it_can("tracefs", "needs root");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick top` on this machine, in a real terminal (tmux) and without one.
 
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// The name of the tmux server of one test, ended when it is dropped.
@@ -100,4 +100,20 @@ fn without_a_terminal() {
     assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
     let elsewhere = top(&["-C", "4000"]);
     assert_eq!(elsewhere.status.code(), Some(2), "{elsewhere:?}");
+}
+
+/// A terminal may say that it is as large as it wants.
+#[test]
+fn a_terminal_of_any_size() {
+    for size in ["rows 65535 cols 65535", "rows 20000 cols 20000", "rows 1 cols 1"] {
+        let command = format!("stty {size}; timeout 30 {} top -n 2 -d 0.1", env!("CARGO_BIN_EXE_dyntick"));
+        let mut script = Command::new("script");
+        script.args(["-qec", &command, "/dev/null"]).env("TERM", "xterm").stdin(Stdio::null());
+        let Ok(output) = script.output() else { return println!("skipped: script(1) is not here") };
+        assert_eq!(output.status.code(), Some(0), "{size}: {} bytes", output.stdout.len());
+        let took_over = output.stdout.windows(8).any(|bytes| bytes == b"\x1b[?1049h");
+        assert!(took_over, "{size}: the screen was drawn");
+        let most = 10 << 20;
+        assert!(output.stdout.len() < most, "{size}: {} bytes", output.stdout.len());
+    }
 }

@@ -33,7 +33,7 @@ pub enum SessionError {
     )]
     NoTracefs(rustix::io::Errno),
     /// tracefs may not be entered, so that nobody can tell from here whether it is mounted.
-    #[error("this user may not enter {TRACEFS} ({0})")]
+    #[error("this user may not enter {TRACEFS} ({0}): that needs root, or rights to the folder")]
     Denied(std::io::Error),
     /// A file of tracefs refused.
     #[error("cannot {what} {path}: {source}")]

@@ -135,3 +135,20 @@ fn umasks_are_kept() {
         }
     }
 }
+
+/// It is not said to be absent, for which one would mount it.
+#[test]
+fn tracefs_that_may_not_be_entered_is_told_as_such() {
+    if !is_root() || !Path::new("/sys/kernel/tracing/instances").is_dir() {
+        return println!("skipped: needs root, to become somebody else, and tracefs where it usually is");
+    }
+    const NOBODY: u32 = 65534;
+    let mut command = dyntick();
+    command.args(["record", "-C", cpu(), "-o", "/dev/null", "--", "true"]).uid(NOBODY).gid(NOBODY);
+    let Ok(output) = command.output() else {
+        return println!("skipped: somebody else may not run dyntick here");
+    };
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("may not enter /sys/kernel/tracing") && !told.contains("is not at"), "{told}");
+}
