@@ -194,7 +194,7 @@ mod tests {
     fn impossible_numbers_do_not_overflow() {
         let most = page(8 | MISSED | MISSED_STORED, &[1, 0, u32::MAX, u32::MAX]);
         assert_eq!(records(&[most.clone(), most].concat()).1.counted, u64::MAX);
-        let mut late = page(12, &[PADDING | (9 << 5), 4, 0]);
+        let mut late = page(8, &[PADDING | (9 << 5), 4]);
         late[..8].copy_from_slice(&u64::MAX.to_le_bytes());
         assert_eq!(records(&late).0, []);
     }
