@@ -40,7 +40,6 @@ pub const TARGETS: &[Target] = &[
     ("guest-archive", targets::lab::guest_archive),
     ("kallsyms", targets::texts::kallsyms),
     ("machine", targets::lab::machine),
-    ("parquet", targets::lab::parquet),
     ("profile-stream", targets::trace::profile_stream),
     ("qperf", targets::texts::qperf),
     ("record", targets::archives::record),

@@ -3,7 +3,6 @@
 
 use super::assert_clean;
 use crate::Pieces;
-use dyntick_formats::read_parquet;
 use dyntick_lab::guest::Archive;
 use dyntick_lab::study::Study;
 use dyntick_lab::{machine, store};
@@ -44,11 +43,6 @@ pub fn stored_run(bytes: &[u8]) {
     }
 }
 
-/// The table of a run's figures.
-pub fn parquet(bytes: &[u8]) {
-    let _ = read_parquet(bytes.to_vec());
-}
-
 /// What a guest sends: as it is, and with the right checksum before it, which is no secret.
 pub fn guest_archive(bytes: &[u8]) {
     let _ = Archive::from_bytes(bytes);
@@ -56,7 +50,8 @@ pub fn guest_archive(bytes: &[u8]) {
     match Archive::from_bytes(&[&checksum[..], bytes].concat()) {
         Err(error) => assert_clean(&error.to_string()),
         Ok(archive) => {
-            let plain = |name: &String| !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\0']);
+            let plain =
+                |name: &String| !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\0']);
             assert!(archive.0.keys().all(plain), "a name of the guest's is a path: {:?}", archive.0.keys());
             assert_eq!(Archive::from_bytes(&archive.to_bytes()).as_ref(), Ok(&archive));
         }

@@ -24,7 +24,8 @@ pub fn command_line(bytes: &[u8]) {
         let isolation = Isolation::replay(&line, &Bounds { possible, present: &present });
         let isolated = [&isolation.tick, &isolation.noise, &isolation.domain, &isolation.managed_irq];
         assert!(isolated.iter().all(|cpus| cpus.is_subset(&present)), "no CPU is isolated that cannot be");
-        let _ = (line.isolation(possible), line.adaptive_tick_cpus(possible), line.cpus("rcu_nocbs", possible));
+        let _ =
+            (line.isolation(possible), line.adaptive_tick_cpus(possible), line.cpus("rcu_nocbs", possible));
     }
 }
 

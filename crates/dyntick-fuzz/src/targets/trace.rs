@@ -50,7 +50,8 @@ pub fn ring_pages(bytes: &[u8]) {
 
 /// Layouts of events, and a record that is read by them.
 pub fn event_formats(bytes: &[u8]) {
-    let Ok(mut decoder) = Decoder::new(&formats(&String::from_utf8_lossy(bytes)), SymbolTable::new(&BTreeMap::new()))
+    let Ok(mut decoder) =
+        Decoder::new(&formats(&String::from_utf8_lossy(bytes)), SymbolTable::new(&BTreeMap::new()))
     else {
         return;
     };
