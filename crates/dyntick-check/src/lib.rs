@@ -9,6 +9,8 @@ mod isolation;
 mod machine;
 mod report;
 pub mod rules;
+mod script;
+pub mod shell;
 mod snapshot;
 pub mod sources;
 
@@ -16,4 +18,5 @@ pub use finding::{Evidence, Finding, Mend, Severity};
 pub use isolation::{Bounds, Isolation, Outcome};
 pub use machine::{IdleState, Irq, Machine, MachineError, Task};
 pub use report::{Report, Unread};
+pub use script::script;
 pub use snapshot::{Content, Snapshot};

@@ -7,6 +7,7 @@
 use crate::finding::{Evidence, Finding, Severity};
 use crate::isolation::{self, Outcome};
 use crate::machine::{Machine, said};
+use crate::shell;
 use crate::sources::*;
 use dyntick_model::CpuList;
 
@@ -60,6 +61,15 @@ fn cpus(list: &CpuList) -> String {
 /// `CPU 3 is`, `CPUs 2-3 are`.
 fn cpus_are(list: &CpuList) -> String {
     format!("{} {}", cpus(list), if list.len() == 1 { "is" } else { "are" })
+}
+
+/// With a command that moves something to the CPUs that are left for it, where there are any.
+fn moved(finding: Finding, machine: &Machine<'_>, command: impl FnOnce(&CpuList) -> String) -> Finding {
+    let rest = machine.housekeeping();
+    match rest.is_empty() {
+        true => finding.advice("leave at least one CPU out: somebody has to do the housekeeping"),
+        false => finding.command(command(&rest)),
+    }
 }
 
 /// `kswapd0, ksmd and 3 more`.

@@ -6,6 +6,7 @@ use crate::facts::Facts;
 use crate::observer::Observed;
 use crate::{CauseId, Context, Interruption, Kind, evidence, rules};
 use dyntick_model::{Event, Symbol};
+use std::collections::BTreeSet;
 
 /// The interruptions of the window with their causes, in order of time.
 pub(crate) fn attribute(events: &[Event], context: &Context, observed: &Observed) -> Vec<Interruption> {
@@ -51,11 +52,15 @@ fn infer_timekeeper(context: &Context, facts: &[Facts], kinds: &[Kind]) -> Optio
     if context.nohz_full.is_empty() {
         return None;
     }
-    let candidate = |cpu: &u32| {
-        let own = || facts.iter().zip(kinds).filter(|(facts, _)| facts.cpu == *cpu);
-        let ticked_in_idle = own().any(|(facts, kind)| *kind == Kind::Tick && facts.victim.pid == 0);
-        let stopped = own().any(|(facts, kind)| *kind == Kind::TimerWheel || facts.decision.is_some());
-        ticked_in_idle && !stopped
-    };
+    let (mut ticked_in_idle, mut stopped) = (BTreeSet::new(), BTreeSet::new());
+    for (facts, kind) in facts.iter().zip(kinds) {
+        if *kind == Kind::Tick && facts.victim.pid == 0 {
+            ticked_in_idle.insert(facts.cpu);
+        }
+        if *kind == Kind::TimerWheel || facts.decision.is_some() {
+            stopped.insert(facts.cpu);
+        }
+    }
+    let candidate = |cpu: &u32| ticked_in_idle.contains(cpu) && !stopped.contains(cpu);
     context.cpus.difference(&context.nohz_full).iter().find(candidate)
 }

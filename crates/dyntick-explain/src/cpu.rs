@@ -12,9 +12,19 @@ use crate::log::Log;
 use crate::{Task, names};
 use dyntick_model::{Event, EventKind, Symbol};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Raw events that are kept as evidence, per interruption.
 const EVIDENCE: usize = 12;
+
+/// What is on its way to a CPU at most: interrupts, functions. Where more are told of and never seen to
+/// arrive, the oldest are given up.
+const MOST_PENDING: usize = 1024;
+/// Tasks that want one CPU at most; the load of a CPU is some tens in the worst days of a machine. What is
+/// done at each interrupt takes time by their number.
+const MOST_RUNNABLE: usize = 1024;
+/// Tasks of them that an interruption keeps: one of them will be named.
+const MOST_NAMED: usize = 32;
 
 /// How far an interruption has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +75,7 @@ pub(crate) struct Cpu {
     /// The last NMI: its end and its handler.
     nmi: Option<(u64, Symbol)>,
     stopped: bool,
-    kept: Option<Kept>,
+    kept: Option<Arc<Kept>>,
     /// The fair server was enqueued since the tick last stopped.
     fair_server: bool,
     tick_timer: Option<u64>,
@@ -101,23 +111,23 @@ impl Cpu {
 
     /// An interrupt was sent here.
     pub fn will_receive(&mut self, send: Send) {
-        self.sends.push(send);
+        push_pending(&mut self.sends, send);
     }
 
     /// A function was put into the queue of those that this CPU has to run.
     pub fn will_call(&mut self, request: Call) {
-        self.requests.push(request);
+        push_pending(&mut self.requests, request);
     }
 
     /// This CPU interrupts itself as soon as it can, to run a function.
     pub fn will_interrupt_itself(&mut self, request: Call) {
-        self.raised.push(request);
+        push_pending(&mut self.raised, request);
     }
 
     /// All interruptions, at the end of the events.
-    pub fn finish(mut self) -> Vec<Facts> {
+    pub fn finish(mut self, log: &Log) -> Vec<Facts> {
         while !self.open.is_empty() {
-            self.close();
+            self.close(log);
         }
         self.close_turn(None);
         self.done
@@ -128,7 +138,7 @@ impl Cpu {
         if self.cuts_into_exit(event) {
             self.open.last_mut().expect("has an exit to cut into").phase = Phase::Softirq;
         } else if !self.belongs_to_exit(event) {
-            self.close_exited();
+            self.close_exited(log);
         }
         self.handle(index, event, log);
         self.keep_as_evidence(index);
@@ -145,7 +155,7 @@ impl Cpu {
             VectorExit { .. } | IrqExit { .. } => self.exit_handler(),
             SoftirqRaise { softirq } => self.with_top(|facts| facts.raised.push(*softirq)),
             SoftirqEntry { softirq } => self.enter_softirq(event, *softirq, log),
-            SoftirqExit { .. } => self.exit_softirq(event.ts),
+            SoftirqExit { .. } => self.exit_softirq(event.ts, log),
             TickStop { success, dependency } => self.decide(event, *success, *dependency, log),
             HrtimerStart { timer, function, .. } => self.start_hrtimer(*timer, function),
             HrtimerEntry { timer, function } => self.run_hrtimer(*timer, log.hrtimer(*timer, function)),
@@ -208,5 +218,72 @@ impl Cpu {
             decision: None,
             events: Vec::new(),
         }
+    }
+}
+
+fn push_pending<T>(pending: &mut Vec<T>, one: T) {
+    if pending.len() == MOST_PENDING {
+        pending.remove(0);
+    }
+    pending.push(one);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::{Newcomer, Origin, Send};
+    use crate::{Context, Known};
+    use dyntick_model::{CpuList, Vector};
+
+    fn log() -> Log {
+        Log::new(&Context {
+            hz: 1000,
+            nohz_full: CpuList::default(),
+            isolated: CpuList::default(),
+            rcu_nocbs: CpuList::default(),
+            cpus: CpuList::first(1),
+            kernel: "6.12.95".parse().unwrap(),
+            window: (0, 1),
+            timekeeper: None,
+            comms: BTreeMap::new(),
+            known: Known::default(),
+        })
+    }
+
+    fn task(pid: i32, comm: &str) -> Task {
+        Task { pid, comm: comm.into() }
+    }
+
+    /// What an interruption remembers does not grow with what came before it: else a trace in which more
+    /// and more tasks are woken and never run takes memory by the square of its length.
+    #[test]
+    fn an_interruption_keeps_few_of_many_tasks() {
+        let (log, mut cpu) = (log(), Cpu::new(0, false, true));
+        let kernel = MOST_RUNNABLE as i32 + 100;
+        for pid in 1..=kernel {
+            let comm = if pid == kernel { "kworker/0:1" } else { "x" };
+            cpu.will_run(Newcomer { task: task(pid, comm), woken_by: None });
+        }
+        assert_eq!(cpu.runnable.len(), MOST_RUNNABLE);
+        let vector = Vector::Reschedule;
+        let event = |ts, kind| Event { ts, cpu: 0, pid: 0, kind };
+        cpu.step(0, &event(1, EventKind::VectorEntry { vector }), &log);
+        cpu.step(1, &event(2, EventKind::VectorExit { vector }), &log);
+        let facts = cpu.finish(&log);
+        assert_eq!(facts[0].newcomers.len(), MOST_NAMED);
+        assert_eq!(facts[0].newcomers[0].task.pid, kernel, "the one that explains most is among them");
+    }
+
+    #[test]
+    fn what_never_arrives_is_given_up() {
+        let mut cpu = Cpu::new(0, false, true);
+        let origin = Origin { cpu: 1, task: task(7, "x"), function: None };
+        for ts in 0..2 * MOST_PENDING as u64 {
+            let send = Send { ts, origin: origin.clone(), callsite: "f".into(), reschedule: true };
+            cpu.will_call(Call { function: "g".into(), by: Some(send.clone()) });
+            cpu.will_receive(send);
+        }
+        assert_eq!((cpu.sends.len(), cpu.requests.len()), (MOST_PENDING, MOST_PENDING));
+        assert_eq!(cpu.sends[0].ts, MOST_PENDING as u64);
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::Task;
 use dyntick_model::{Softirq, Symbol, TickDependency, Vector};
+use std::sync::Arc;
 
 /// What only has a CPU decide on its tick again, and is queued like a function of its own.
 pub(crate) const KICK: &str = "nohz_full_kick_func";
@@ -41,7 +42,7 @@ pub(crate) struct Facts {
     /// The other CPUs that sent the interrupt.
     pub senders: Vec<Send>,
     /// What had kept the tick when it began.
-    pub kept: Option<Kept>,
+    pub kept: Option<Arc<Kept>>,
     /// The decision on the tick that was taken at its end.
     pub decision: Option<Decision>,
     /// Positions of the raw events, the first few.
@@ -160,7 +161,7 @@ pub(crate) struct Kept {
     pub since_ns: u64,
     /// The task that ran when it was decided.
     pub current: Task,
-    /// The other tasks that wanted the CPU.
+    /// The other tasks that wanted the CPU, the first of them.
     pub others: Vec<Newcomer>,
     /// The deadline server of the fair class had just been enqueued.
     pub fair_server: bool,

@@ -9,6 +9,9 @@ use std::collections::{BTreeSet, HashMap};
 /// `TIMER_DEFERRABLE` in `include/linux/timer.h` (6.1 to 7.2).
 const TIMER_DEFERRABLE: u32 = 0x0008_0000;
 
+/// How many of what came before or after a moment are looked at. Within a tick hardly ten timers run.
+const MOST_LOOKED_AT: usize = 1024;
+
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     comms: HashMap<i32, Symbol>,
@@ -150,7 +153,8 @@ impl Log {
 
     /// A timer that ran on another CPU within some time before a moment.
     pub fn timer_elsewhere(&self, cpu: u32, ts: u64, within_ns: u64) -> Option<&Origin> {
-        let recent = self.timers_ran.iter().rev().skip_while(|(when, _)| *when > ts);
+        let before = self.timers_ran.partition_point(|(when, _)| *when <= ts);
+        let recent = self.timers_ran[..before].iter().rev().take(MOST_LOOKED_AT);
         let mut recent =
             recent.take_while(|(when, _)| ts.saturating_sub(*when) <= within_ns).map(|(_, origin)| origin);
         recent.find(|origin| origin.cpu != cpu)
@@ -160,6 +164,6 @@ impl Log {
     pub fn work_after(&self, pid: i32, ts: u64) -> Option<&WorkRun> {
         let works = self.works.get(&pid)?;
         let later = &works[works.partition_point(|(start, _)| *start < ts)..];
-        later.iter().map(|(_, run)| run).find(|run| &*run.function != "wq_barrier_func")
+        later.iter().take(MOST_LOOKED_AT).map(|(_, run)| run).find(|run| &*run.function != "wq_barrier_func")
     }
 }

@@ -22,9 +22,10 @@ pub(crate) fn observe(events: &[Event], context: &Context) -> Observed {
         observer.tell_target(event);
         observer.cpus.get_mut(&event.cpu).expect("has one for each CPU").step(index, event, &observer.log);
     }
-    let mut facts: Vec<Facts> = observer.cpus.into_values().flat_map(Cpu::finish).collect();
+    let log = observer.log;
+    let mut facts: Vec<Facts> = observer.cpus.into_values().flat_map(|cpu| cpu.finish(&log)).collect();
     facts.sort_by_key(|facts| (facts.start_ns, facts.cpu));
-    Observed { facts, log: observer.log }
+    Observed { facts, log }
 }
 
 struct Observer {

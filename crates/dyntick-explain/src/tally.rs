@@ -67,18 +67,18 @@ impl Tally {
         let summary = &mut self.summary;
         let is_tick = u64::from(interruption.kind == Kind::Tick);
         summary.interruptions += 1;
-        summary.interrupted_ns += interruption.duration_ns;
+        summary.interrupted_ns = summary.interrupted_ns.saturating_add(interruption.duration_ns);
         summary.ticks += is_tick;
         summary.local_timer += u64::from(interruption.kind.is_local_timer());
         *summary.by_kind.entry(interruption.kind.name().to_owned()).or_default() += 1;
         if !rules::get(&interruption.cause).names_origin {
             summary.unattributed += 1;
-            self.unattributed_ns += interruption.duration_ns;
+            self.unattributed_ns = self.unattributed_ns.saturating_add(interruption.duration_ns);
         }
         let cause = self.causes.entry(interruption.cause.clone()).or_default();
         cause.count += 1;
         cause.ticks += is_tick;
-        cause.total_ns += interruption.duration_ns;
+        cause.total_ns = cause.total_ns.saturating_add(interruption.duration_ns);
         cause.longest_ns = cause.longest_ns.max(interruption.duration_ns);
         for function in &interruption.functions {
             *cause.functions.entry(function.clone()).or_default() += 1;

@@ -6,5 +6,5 @@ mod observations;
 pub mod qperf;
 mod sarif;
 
-pub use observations::{Observation, ObservationError, read_parquet, write_parquet};
+pub use observations::{Observation, ObservationError, write_parquet};
 pub use sarif::sarif;

@@ -5,9 +5,7 @@ use parquet::basic::{LogicalType, Repetition, Type as PhysicalType};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
-use parquet::record::RowAccessor;
 use parquet::schema::types::Type;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -27,11 +25,11 @@ pub struct Observation {
     pub unit: String,
 }
 
-/// Why a table could not be written or read.
+/// Why a table could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ObservationError {
     /// The Parquet library refused.
-    #[error("the table of observations is damaged or could not be written: {0}")]
+    #[error("the table of observations could not be written: {0}")]
     Parquet(#[from] parquet::errors::ParquetError),
 }
 
@@ -48,23 +46,6 @@ pub fn write_parquet(rows: &[Observation]) -> Result<Vec<u8>, ObservationError> 
     }
     group.close()?;
     Ok(writer.into_inner()?)
-}
-
-/// Reads what [`write_parquet`] wrote.
-pub fn read_parquet(bytes: Vec<u8>) -> Result<Vec<Observation>, ObservationError> {
-    let reader = SerializedFileReader::new(bytes::Bytes::from(bytes))?;
-    let rows = reader.get_row_iter(None)?;
-    let observation = |row: Result<parquet::record::Row, _>| {
-        let row = row?;
-        Ok(Observation {
-            cpu: row.get_int(0).ok().map(|cpu| cpu as u32),
-            figure: row.get_string(1)?.clone(),
-            key: row.get_string(2)?.clone(),
-            value: row.get_double(3)?,
-            unit: row.get_string(4)?.clone(),
-        })
-    };
-    rows.map(observation).collect()
 }
 
 fn schema() -> Result<Type, ObservationError> {
@@ -115,6 +96,25 @@ fn write_column(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::RowAccessor;
+
+    /// Reads what [`write_parquet`] wrote. For tests only: the library panics at many a damaged file.
+    fn read_parquet(bytes: Vec<u8>) -> Result<Vec<Observation>, ObservationError> {
+        let reader = SerializedFileReader::new(bytes::Bytes::from(bytes))?;
+        let rows = reader.get_row_iter(None)?;
+        let observation = |row: Result<parquet::record::Row, _>| {
+            let row = row?;
+            Ok(Observation {
+                cpu: row.get_int(0).ok().map(|cpu| cpu as u32),
+                figure: row.get_string(1)?.clone(),
+                key: row.get_string(2)?.clone(),
+                value: row.get_double(3)?,
+                unit: row.get_string(4)?.clone(),
+            })
+        };
+        rows.map(observation).collect()
+    }
 
     fn rows() -> Vec<Observation> {
         let row = |cpu, figure: &str, key: &str, value| Observation {
@@ -139,8 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_table_and_a_damaged_one() {
+    fn an_empty_table() {
         assert_eq!(read_parquet(write_parquet(&[]).unwrap()).unwrap(), []);
-        assert!(read_parquet(b"not parquet".to_vec()).is_err());
     }
 }

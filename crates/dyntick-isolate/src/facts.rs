@@ -2,6 +2,7 @@
 //! What must be known of a machine to plan, read from it.
 
 use crate::change::FAIR_SERVERS;
+use crate::places::CGROUPS;
 use crate::system::{System, Task};
 use crate::{Format, Subject};
 use dyntick_model::{CpuList, CpuListError};
@@ -177,8 +178,17 @@ fn cpusets(system: &impl System) -> Result<Cpusets, String> {
         let (root, point) = (head.next()?, head.next()?);
         (tail.starts_with("cgroup2 ") && root == "/").then(|| PathBuf::from(point))
     };
-    let root = mounts.lines().find_map(of_version_2);
+    let mut roots: Vec<PathBuf> = mounts.lines().filter_map(of_version_2).collect();
+    // Of several the one at its usual place.
+    roots.sort_by_key(|root| !root.starts_with(CGROUPS));
+    let root = roots.into_iter().next();
     let root = root.ok_or("control groups (cgroup2) are not mounted at their root here")?;
+    if !root.starts_with(CGROUPS) {
+        return Err(format!(
+            "control groups (cgroup2) are mounted at {}, not below {CGROUPS}",
+            root.display()
+        ));
+    }
     let list = |file: &str| system.read(&root.join(file)).unwrap_or_default();
     let has = |text: &str| text.split_ascii_whitespace().any(|word| word == "cpuset");
     if !has(&list("cgroup.controllers")) {

@@ -3,13 +3,15 @@
 //!
 //! It lies in memory (`/run`), as the settings do: neither survives a boot. The lock on it says
 //! whether its dyntick, or the guardian of that, still lives; process numbers are for people only.
+//! Only root enters its folder: who could write to it could have root write for him on the way back.
 
+use crate::guarded::open_guarded;
 use crate::system::{Task, TaskId, lives, own_start};
 use crate::{Change, Subject};
 use dyntick_model::CpuList;
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -109,6 +111,9 @@ const MOMENT: Duration = Duration::from_millis(50);
 /// How long a guardian may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How often its folder may be removed while it is opened.
+const TRIES: u32 = 100;
+
 /// The journal's folder; it is gone with the boot.
 const FOLDER: &str = "/run/dyntick";
 const FILE: &str = "isolate.journal";
@@ -121,7 +126,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Where it is.
+    /// Where it is; in a folder that only root may enter.
     pub fn default_path() -> PathBuf {
         Path::new(FOLDER).join(FILE)
     }
@@ -157,12 +162,14 @@ impl Journal {
 
     fn attempt(path: &Path) -> Result<Attempt, JournalError> {
         let error = |source| JournalError::File { path: path.to_owned(), source };
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(error)?;
-        }
+        let mut tries = 0..TRIES;
         loop {
-            let open = OpenOptions::new().read(true).append(true).create(true).open(path);
-            let mut journal = Self { path: path.to_owned(), file: open.map_err(error)? };
+            let file = match open_guarded(path) {
+                // Its last owner has removed the folder between our two steps.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && tries.next().is_some() => continue,
+                opened => opened.map_err(error)?,
+            };
+            let mut journal = Self { path: path.to_owned(), file };
             match rustix::fs::flock(&journal.file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) if journal.is_at_its_path() => return Ok(Attempt::Taken(journal)),
                 // Its last owner has removed it between our two steps.
@@ -194,7 +201,7 @@ impl Journal {
     /// Whether it is still the journal, and was not removed.
     pub(crate) fn is_at_its_path(&self) -> bool {
         let here = self.file.metadata().map(|m| (m.dev(), m.ino()));
-        let there = std::fs::metadata(&self.path).map(|m| (m.dev(), m.ino()));
+        let there = std::fs::symlink_metadata(&self.path).map(|m| (m.dev(), m.ino()));
         matches!((here, there), (Ok(here), Ok(there)) if here == there)
     }
 

@@ -2,6 +2,7 @@
 //! From what a machine is to what is changed, and in which order. Pure.
 
 use crate::facts::{Facts, SettingFile};
+use crate::places::GROUP;
 use crate::system::Task;
 use crate::{Change, PartitionKind, Subject};
 use dyntick_model::CpuList;
@@ -50,9 +51,6 @@ pub struct Plan {
 
 /// Seconds between two foldings of the statistics of virtual memory.
 const VM_STAT_INTERVAL: &str = "120";
-
-/// The name of the control group.
-const GROUP: &str = "dyntick-isolate";
 
 /// Plans. `online` must hold more CPUs than are isolated.
 pub fn plan(facts: &Facts, request: &Request) -> Plan {

@@ -5,9 +5,11 @@
 use crate::affinity::{After, Remembered, after, to_adopt};
 use crate::change::PARTITION_FILE;
 use crate::journal::{Header, Journal, JournalError, Record};
+use crate::places::may_be_changed;
 use crate::system::{Live, System, TaskId};
 use crate::{Change, Format, Verdict, judge};
 use dyntick_model::CpuList;
+use dyntick_model::text::clean_line;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
@@ -54,10 +56,10 @@ pub fn restore<S: System>(system: &mut S, mut journal: Journal) -> Result<Option
 }
 
 /// Puts back what a killed dyntick has left on this machine, if there is such, and no other dyntick is
-/// at it. Needs no privilege where there is nothing to do.
+/// at it. Needs no privilege where there is nothing to do, and does nothing where it may not look.
 pub fn restore_leftover() -> Result<Option<Restored>, JournalError> {
     let path = Journal::default_path();
-    if !path.exists() {
+    if !path.try_exists().unwrap_or(false) {
         return Ok(None);
     }
     match Journal::take_of_dead(&path) {
@@ -98,6 +100,7 @@ impl<'a, S: System> Restorer<'a, S> {
                     restorer.remembered.insert(id, (old.clone(), new.clone()));
                     restorer.moved = true;
                 }
+                Record::Change { change, .. } if !may_be_changed(change) => {}
                 Record::Change { change: Change::Partition { folder, .. }, .. } => {
                     // The affinities before it are remembered only; those after it, instead of it.
                     restorer.moved = false;
@@ -128,6 +131,11 @@ impl<'a, S: System> Restorer<'a, S> {
     }
 
     fn undo(&mut self, change: &Change) {
+        if !may_be_changed(change) {
+            let why =
+                "isolating never changes this: someone else has written to the journal, and it is left alone";
+            return self.restored.failed.push((clean_line(&change.target()), why.to_owned()));
+        }
         match change {
             Change::Setting { path, format, old, new, via } => {
                 self.undo_setting(path, *format, old, new, via.as_deref())

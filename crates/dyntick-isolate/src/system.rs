@@ -2,9 +2,11 @@
 //! The few things that are done to a machine, so that a test can stand in for one that dies.
 
 use dyntick_model::CpuList;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, openat2, unlinkat};
 use rustix::process::Pid;
 use rustix::thread::CpuSet;
 use serde::{Deserialize, Serialize};
+use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,7 +40,7 @@ pub struct Task {
 pub trait System {
     /// The text of a file.
     fn read(&self, path: &Path) -> io::Result<String>;
-    /// Writes to a file that exists, in one go.
+    /// Writes to a file that exists, in one go. A path with a symbolic link in it is refused.
     fn write(&mut self, path: &Path, text: &str) -> io::Result<()>;
     /// Writes to a file while an ordinary task runs on this CPU.
     fn write_while_busy(&mut self, _cpu: u32, path: &Path, text: &str) -> io::Result<()> {
@@ -46,7 +48,7 @@ pub trait System {
     }
     /// Makes a folder.
     fn make_folder(&mut self, path: &Path) -> io::Result<()>;
-    /// Removes a folder; the kernel removes what is in it.
+    /// Removes a folder; the kernel removes what is in it. A path with a symbolic link in it is refused.
     fn remove_folder(&mut self, path: &Path) -> io::Result<()>;
     /// The folders in a folder.
     fn folders(&self, path: &Path) -> Vec<std::path::PathBuf>;
@@ -57,6 +59,9 @@ pub trait System {
     /// Sets the affinity of a thread. `ESRCH` where it is gone.
     fn set_affinity(&mut self, id: TaskId, cpus: &CpuList) -> io::Result<()>;
 }
+
+/// The kernel itself refuses links, at whatever moment they were put there (openat2(2), from 5.6 on).
+const NO_LINKS: ResolveFlags = ResolveFlags::NO_SYMLINKS;
 
 /// This machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,7 +74,8 @@ impl System for Live {
 
     fn write(&mut self, path: &Path, text: &str) -> io::Result<()> {
         use std::io::Write;
-        std::fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
+        let file = File::from(openat2(CWD, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty(), NO_LINKS)?);
+        (&file).write_all(text.as_bytes())
     }
 
     fn write_while_busy(&mut self, cpu: u32, path: &Path, text: &str) -> io::Result<()> {
@@ -95,7 +101,12 @@ impl System for Live {
     }
 
     fn remove_folder(&mut self, path: &Path) -> io::Result<()> {
-        std::fs::remove_dir(path)
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let parent = openat2(CWD, parent, flags, Mode::empty(), NO_LINKS)?;
+        Ok(unlinkat(parent, name, AtFlags::REMOVEDIR)?)
     }
 
     fn folders(&self, path: &Path) -> Vec<std::path::PathBuf> {
@@ -215,6 +226,27 @@ mod tests {
         let other = TaskId { start: this.id.start + 1, ..this.id };
         assert_eq!(Live.set_affinity(other, &this.cpus).unwrap_err().raw_os_error(), Some(libc::ESRCH));
     }
+
+    #[test]
+    fn nothing_is_written_or_removed_behind_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().canonicalize().unwrap();
+        let at = |name: &str| real.join(name);
+        std::fs::create_dir_all(at("real/inner")).unwrap();
+        std::fs::write(at("real/file"), "old").unwrap();
+        std::os::unix::fs::symlink(at("real"), at("link")).unwrap();
+        std::os::unix::fs::symlink(at("real/file"), at("name")).unwrap();
+        for path in ["link/file", "name"] {
+            let error = Live.write(&at(path), "new").unwrap_err();
+            assert_eq!(error.raw_os_error(), Some(libc::ELOOP), "{path}");
+        }
+        assert_eq!(Live.remove_folder(&at("link/inner")).unwrap_err().raw_os_error(), Some(libc::ELOOP));
+        assert_eq!(std::fs::read_to_string(at("real/file")).unwrap(), "old");
+        Live.write(&at("real/file"), "new").unwrap();
+        Live.remove_folder(&at("real/inner")).unwrap();
+        assert_eq!(std::fs::read_to_string(at("real/file")).unwrap(), "new");
+    }
+
     #[test]
     fn one_that_is_stopped_lives_and_one_that_is_killed_does_not() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();

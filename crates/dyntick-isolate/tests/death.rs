@@ -224,6 +224,34 @@ fn a_second_use_of_the_controller_keeps_it() {
     assert_eq!(case.now.files[Path::new("/sys/fs/cgroup/cgroup.subtree_control")], "cpuset cpu");
 }
 
+/// Whoever could write to a journal must not have root write where he likes.
+#[test]
+fn what_isolating_never_changes_is_not_put_back() {
+    let mut case = isolate(&["0-3"], true, usize::MAX);
+    let planted = Path::new("/proc/sys/kernel/core_pattern");
+    case.now.files.insert(planted.into(), "core".into());
+    case.now.make_folder(Path::new("/sys/fs/cgroup/system.slice")).unwrap();
+    let path = case.folder.path().join("journal");
+    let mut journal = Journal::take(&path).unwrap();
+    let lines = [
+        r#"{"record":"change","subject":"vm-stat","change":"setting","path":"/proc/sys/kernel/core_pattern","format":"text","old":"|/tmp/x","new":"core"}"#,
+        r#"{"record":"change","subject":"partition","change":"partition","folder":"/sys/fs/cgroup/system.slice","cpus":"3","kind":"isolated","origin":"/sys/fs/cgroup"}"#,
+    ];
+    for line in lines {
+        journal.append(&serde_json::from_str(line).unwrap()).unwrap();
+    }
+    let restored = restore(&mut case.now, journal).unwrap().unwrap();
+    assert_eq!(case.now.files[planted], "core");
+    assert!(case.now.folders.contains(Path::new("/sys/fs/cgroup/system.slice")));
+    let failed: Vec<&str> = restored.failed.iter().map(|(what, _)| what.as_str()).collect();
+    assert_eq!(failed, ["/sys/fs/cgroup/system.slice", "/proc/sys/kernel/core_pattern"]);
+    assert!(restored.failed[0].1.contains("someone else has written to the journal"));
+    assert!(path.exists(), "kept, to be looked at");
+    // All that is dyntick's own was put back nevertheless.
+    assert_eq!(case.now.files[Path::new("/proc/sys/vm/stat_interval")], "7");
+    assert!(!case.now.folders.contains(Path::new(GROUP)));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]

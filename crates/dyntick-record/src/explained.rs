@@ -3,6 +3,8 @@
 
 use crate::{About, Record};
 use dyntick_explain::{Context, Explanation, Known, explain};
+use dyntick_model::text::shortened;
+use dyntick_observe::facts::Thread;
 use dyntick_observe::trace::DecodeError;
 use std::collections::BTreeMap;
 
@@ -22,7 +24,8 @@ impl Record {
     /// What it is explained with.
     pub fn context(&self) -> Context {
         let About { machine, threads, cpus, window_ns, .. } = &self.about;
-        let comms = threads.iter().map(|(number, thread)| (*number, thread.comm.as_str().into())).collect();
+        let comms =
+            threads.iter().map(|(number, thread)| (*number, name_of(thread).as_str().into())).collect();
         Context {
             hz: machine.hz,
             nohz_full: machine.cpus.nohz_full.clone(),
@@ -50,17 +53,27 @@ impl Record {
     }
 }
 
+/// Names and what tasks own stand in the chain of each interruption that they cause: so long at most,
+/// characters, and so many owners.
+const LONGEST_NAME: usize = 64;
+const LONGEST_OWNED: usize = 400;
+const MOST_OPENERS: usize = 32;
+
+fn name_of(thread: &Thread) -> String {
+    shortened(&thread.comm, LONGEST_NAME)
+}
+
 /// What no event tells. What a process owns counts for each of its threads.
 fn known(about: &About) -> Known {
     let About { threads, owners, machine, .. } = about;
     let of_process = |owned: &BTreeMap<i32, String>| {
-        let own = threads
-            .iter()
-            .filter_map(|(number, thread)| Some((*number, owned.get(&thread.process)?.clone())));
+        let own = threads.iter().filter_map(|(number, thread)| {
+            Some((*number, shortened(owned.get(&thread.process)?, LONGEST_OWNED)))
+        });
         own.collect()
     };
     let opener = |(process, count): (&i32, &u64)| {
-        let comm = threads.get(process).map_or("?", |thread| thread.comm.as_str());
+        let comm = threads.get(process).map_or("?".to_owned(), name_of);
         format!("{comm} [{process}] ({count})")
     };
     Known {
@@ -70,7 +83,7 @@ fn known(about: &About) -> Known {
             .map(|(number, _)| *number)
             .collect(),
         cpu_timers: of_process(&owners.cpu_timers),
-        perf_events: owners.perf_events.iter().map(opener).collect(),
+        perf_events: owners.perf_events.iter().take(MOST_OPENERS).map(opener).collect(),
         quotas: of_process(&owners.quotas),
         clocksource: machine.clocksource.current.clone(),
     }

@@ -143,11 +143,20 @@ impl Explained {
         let about = &record.about;
         let (begin, end) = about.window_ns;
         let missing = &record.recording.metadata.missing_events;
+        let mut by_cpu: BTreeMap<u32, Vec<&Interruption>> = BTreeMap::new();
+        for one in &self.explanation.interruptions {
+            by_cpu.entry(one.cpu).or_default().push(one);
+        }
+        let grown = uncaused::grown(record);
+        let of_cpu = |summary: &Summary| {
+            let own = by_cpu.get(&summary.cpu).map_or(&[][..], Vec::as_slice);
+            of_cpu(record, summary, own, &grown)
+        };
         Findings {
             kernel: about.machine.kernel.to_string(),
             command: about.command.clone(),
-            seconds: (end - begin) as f64 / 1e9,
-            cpus: self.explanation.per_cpu.iter().map(|summary| self.of_cpu(record, summary)).collect(),
+            seconds: end.saturating_sub(begin) as f64 / 1e9,
+            cpus: self.explanation.per_cpu.iter().map(of_cpu).collect(),
             lost_events: self.lost.clone(),
             undecoded: self.undecoded,
             notes: about
@@ -159,59 +168,68 @@ impl Explained {
                 .collect(),
         }
     }
+}
 
-    fn of_cpu(&self, record: &Record, summary: &Summary) -> CpuFindings {
-        let own: Vec<&Interruption> =
-            self.explanation.interruptions.iter().filter(|one| one.cpu == summary.cpu).collect();
-        let mut by_cause: BTreeMap<&CauseId, Vec<&Interruption>> = BTreeMap::new();
-        for interruption in &own {
-            by_cause.entry(&interruption.cause).or_default().push(interruption);
-        }
-        let mut causes: Vec<CauseFindings> = by_cause
-            .iter()
-            .map(|(cause, interruptions)| of_cause(record, summary, cause, interruptions))
-            .collect();
-        causes.extend(uncaused::counted(record, summary));
-        let weight = |cause: &CauseFindings| cause.count_share.max(cause.time_share);
-        causes.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then_with(|| a.cause.cmp(&b.cause)));
-        causes.splice(..0, uncaused::clock(record, summary));
-        CpuFindings {
-            cpu: summary.cpu,
-            ticks: summary.ticks,
-            ticks_per_second: summary.ticks_per_second,
-            interruptions: summary.interruptions,
-            interrupted_ns: summary.interrupted_ns,
-            interrupted_share: share(summary.interrupted_ns as f64, summary.seconds * 1e9),
-            causes,
-            unattributed: self.unattributed(record, summary, &own),
-        }
+/// `own` are the interruptions of this CPU, `grown` what was counted beside the trace.
+fn of_cpu(record: &Record, summary: &Summary, own: &[&Interruption], grown: &uncaused::Grown) -> CpuFindings {
+    let mut by_cause: BTreeMap<&CauseId, Vec<&Interruption>> = BTreeMap::new();
+    for interruption in own {
+        by_cause.entry(&interruption.cause).or_default().push(interruption);
     }
+    let mut causes: Vec<CauseFindings> = by_cause
+        .iter()
+        .map(|(cause, interruptions)| of_cause(record, summary, cause, interruptions))
+        .collect();
+    causes.extend(uncaused::counted(record, summary));
+    let weight = |cause: &CauseFindings| cause.count_share.max(cause.time_share);
+    causes.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then_with(|| a.cause.cmp(&b.cause)));
+    causes.splice(..0, uncaused::clock(record, summary));
+    CpuFindings {
+        cpu: summary.cpu,
+        ticks: summary.ticks,
+        ticks_per_second: summary.ticks_per_second,
+        interruptions: summary.interruptions,
+        interrupted_ns: summary.interrupted_ns,
+        interrupted_share: share(summary.interrupted_ns as f64, summary.seconds * 1e9),
+        causes,
+        unattributed: unattributed(record, summary, own, grown),
+    }
+}
 
-    fn unattributed(&self, record: &Record, summary: &Summary, own: &[&Interruption]) -> Unattributed {
-        let mut unnamed: Vec<&&Interruption> =
-            own.iter().filter(|one| !rules::get(&one.cause).names_origin).collect();
-        let total_ns = unnamed.iter().map(|one| one.duration_ns).sum();
-        unnamed.sort_by_key(|one| std::cmp::Reverse(one.duration_ns));
-        let evidence = |one: &&&Interruption| Evidence {
-            at_ns: one.start_ns.saturating_sub(record.about.window_ns.0),
-            duration_ns: one.duration_ns,
-            kind: one.kind.name(),
-            events: one.evidence.clone(),
-        };
-        Unattributed {
-            count: summary.unattributed,
-            share: summary.unattributed_share,
-            total_ns,
-            time_share: summary.unattributed_time_share,
-            evidence: unnamed.iter().take(MOST_EVIDENCE).map(evidence).collect(),
-            untraced: uncaused::untraced(record, summary),
-        }
+fn unattributed(
+    record: &Record,
+    summary: &Summary,
+    own: &[&Interruption],
+    grown: &uncaused::Grown,
+) -> Unattributed {
+    let mut unnamed: Vec<&&Interruption> =
+        own.iter().filter(|one| !rules::get(&one.cause).names_origin).collect();
+    let total_ns = total(unnamed.iter().map(|one| one.duration_ns));
+    unnamed.sort_by_key(|one| std::cmp::Reverse(one.duration_ns));
+    let evidence = |one: &&&Interruption| Evidence {
+        at_ns: one.start_ns.saturating_sub(record.about.window_ns.0),
+        duration_ns: one.duration_ns,
+        kind: one.kind.name(),
+        events: one.evidence.clone(),
+    };
+    Unattributed {
+        count: summary.unattributed,
+        share: summary.unattributed_share,
+        total_ns,
+        time_share: summary.unattributed_time_share,
+        evidence: unnamed.iter().take(MOST_EVIDENCE).map(evidence).collect(),
+        untraced: uncaused::untraced(grown, summary),
     }
+}
+
+/// A sum of durations; those of a trace that somebody made up may be any.
+fn total(durations: impl Iterator<Item = u64>) -> u64 {
+    durations.fold(0, u64::saturating_add)
 }
 
 fn of_cause(record: &Record, summary: &Summary, cause: &CauseId, own: &[&Interruption]) -> CauseFindings {
     let rule = rules::get(cause);
-    let total_ns: u64 = own.iter().map(|one| one.duration_ns).sum();
+    let total_ns = total(own.iter().map(|one| one.duration_ns));
     let untimed = own.iter().any(|one| matches!(one.kind, Kind::PageFault { .. }));
     let mut chains: BTreeMap<&[String], u64> = BTreeMap::new();
     let mut functions: BTreeMap<&Symbol, u64> = BTreeMap::new();

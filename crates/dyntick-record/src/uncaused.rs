@@ -7,6 +7,7 @@ use crate::findings::{CauseFindings, mends};
 use dyntick_explain::{CauseId, Summary, rules};
 use dyntick_model::{CommandLine, Vector};
 use dyntick_observe::interrupts::Interrupts;
+use std::collections::BTreeMap;
 
 /// ns in one unit of `/proc/stat` (`USER_HZ`, 100 on every architecture that Linux still has).
 const STAT_NS: u64 = 10_000_000;
@@ -17,10 +18,10 @@ pub(crate) fn counted(record: &Record, summary: &Summary) -> Vec<CauseFindings> 
     let cpu = &summary.cpu;
     let grown = |then: Option<&u64>, now: Option<&u64>| Some(now?.saturating_sub(*then?)).filter(|n| *n > 0);
     let steal = grown(before.steal.get(cpu), after.steal.get(cpu)).map(|ticks| {
-        let ns = ticks * STAT_NS;
+        let ns = ticks.saturating_mul(STAT_NS);
         let mut cause = cause(record, summary, "hypervisor-steal");
         cause.total_ns = Some(ns);
-        cause.time_share = ns as f64 / (ns + summary.interrupted_ns) as f64;
+        cause.time_share = ns as f64 / (ns as f64 + summary.interrupted_ns as f64);
         cause.chains = vec![crate::Chain {
             steps: vec![format!("the hypervisor had other use for CPU {cpu} for {} ms", ns / 1_000_000)],
             count: ticks,
@@ -30,7 +31,7 @@ pub(crate) fn counted(record: &Record, summary: &Summary) -> Vec<CauseFindings> 
     let smis = grown(before.smis.get(cpu), after.smis.get(cpu)).map(|count| {
         let mut cause = cause(record, summary, "smi");
         cause.count = Some(count);
-        cause.count_share = count as f64 / (count + summary.interruptions) as f64;
+        cause.count_share = count as f64 / (count as f64 + summary.interruptions as f64);
         cause
     });
     steal.into_iter().chain(smis).collect()
@@ -79,16 +80,31 @@ const ROWS: &[(&str, &[Vector])] = &[
 /// The counters are read just before and just after the recording, so a few more are no news.
 const TOLERATED: u64 = 3;
 
-/// Rows that grew by more than the trace shows.
-pub(crate) fn untraced(record: &Record, summary: &Summary) -> Vec<(String, u64)> {
+/// By how much the rows of `/proc/interrupts` grew that [`untraced`] compares, by CPU.
+pub(crate) type Grown = BTreeMap<u32, Vec<(&'static str, u64)>>;
+
+/// Reads them, once for all CPUs.
+pub(crate) fn grown(record: &Record) -> Grown {
     let (before, after) = &record.about.counts;
-    let grown = Interrupts::parse(&after.interrupts).since(&Interrupts::parse(&before.interrupts));
-    let own = grown.into_iter().filter(|(_, cpu, count)| *cpu == summary.cpu && *count > 0);
-    let beyond = own.filter_map(|(row, _, count)| {
+    let mut grown = Grown::new();
+    for (row, cpu, count) in
+        Interrupts::parse(&after.interrupts).since(&Interrupts::parse(&before.interrupts))
+    {
+        if let Some((name, _)) = ROWS.iter().find(|(name, _)| *name == row && count > 0) {
+            grown.entry(cpu).or_default().push((*name, count));
+        }
+    }
+    grown
+}
+
+/// Rows that grew by more than the trace shows.
+pub(crate) fn untraced(grown: &Grown, summary: &Summary) -> Vec<(String, u64)> {
+    let own = grown.get(&summary.cpu).into_iter().flatten();
+    let beyond = own.filter_map(|&(row, count)| {
         let (_, vectors) = ROWS.iter().find(|(name, _)| *name == row)?;
         let seen: u64 = vectors.iter().filter_map(|vector| summary.vectors.get(vector)).sum();
         let tolerated = if vectors.is_empty() { 0 } else { TOLERATED + seen / 50 };
-        (count > seen + tolerated).then_some((row, count))
+        (count > seen + tolerated).then(|| (row.to_owned(), count))
     });
     beyond.collect()
 }
@@ -146,7 +162,6 @@ mod tests {
     use super::*;
     use crate::About;
     use dyntick_observe::facts::{Clocksource, Counts, Cpus, Machine, Owners};
-    use std::collections::BTreeMap;
 
     /// A record of CPU 3, with these counters before and after and this command line.
     fn record(before: Counts, after: Counts, line: &str) -> Record {
@@ -189,6 +204,12 @@ mod tests {
         assert_eq!(grown[0].time_share, 0.5, "of what was traced and what was stolen");
         assert_eq!(grown[0].chains[0].steps, ["the hypervisor had other use for CPU 3 for 30 ms"]);
         assert!(counted(&record(counts(5, Some(100)), counts(5, Some(100)), ""), &summary()).is_empty());
+    }
+
+    #[test]
+    fn counts_of_no_machine_do_not_overflow() {
+        let told = counted(&record(counts(0, Some(0)), counts(u64::MAX / 7, Some(u64::MAX)), ""), &summary());
+        assert_eq!((told[0].total_ns, told[1].count), (Some(u64::MAX), Some(u64::MAX)));
     }
 
     #[test]

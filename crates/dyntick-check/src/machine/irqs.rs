@@ -5,13 +5,14 @@ use super::Machine;
 use crate::snapshot::Snapshot;
 use crate::sources::{INTERRUPTS, IRQ_ACTIONS, IRQ_AFFINITY, IRQ_EFFECTIVE};
 use dyntick_model::CpuList;
+use dyntick_model::text::clean_line;
 
 /// One interrupt of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Irq {
     /// Its number.
     pub number: u32,
-    /// Who handles it.
+    /// Who handles it, without control characters: modules and user space name handlers.
     pub actions: String,
     /// The CPUs that it may go to.
     pub affinity: CpuList,
@@ -30,14 +31,15 @@ pub(super) fn read(files: &Snapshot) -> Vec<Irq> {
 
 fn irq(files: &Snapshot, path: &str, text: &str) -> Option<Irq> {
     let number = path.strip_prefix("/proc/irq/")?.split('/').next()?;
+    let id = number.parse().ok()?;
     let of = |pattern: &str| pattern.replace('*', number);
     let actions = files.text(&of(IRQ_ACTIONS))?.trim();
     let affinity: CpuList = text.trim().parse().ok()?;
     let effective = files.text(&of(IRQ_EFFECTIVE)).and_then(|text| text.trim().parse::<CpuList>().ok());
     let effective = effective.filter(|cpus| !cpus.is_empty());
     (!actions.is_empty()).then(|| Irq {
-        number: number.parse().unwrap_or(0),
-        actions: actions.to_owned(),
+        number: id,
+        actions: clean_line(actions),
         file: if effective.is_some() { of(IRQ_EFFECTIVE) } else { path.to_owned() },
         effective: effective.unwrap_or_else(|| affinity.clone()),
         affinity,

@@ -4,6 +4,7 @@
 use crate::snapshot::Snapshot;
 use crate::sources::{TASK_STAT, TASK_STATUS};
 use dyntick_model::CpuList;
+use dyntick_model::text::clean_line;
 
 /// `include/linux/sched.h`: a thread of the kernel.
 const PF_KTHREAD: u64 = 0x0020_0000;
@@ -19,7 +20,7 @@ pub struct Task {
     pub pid: u32,
     /// Itself.
     pub tid: u32,
-    /// Its name, at most 15 characters.
+    /// Its name, at most 15 characters, without control characters: anybody names his own tasks.
     pub name: String,
     /// Whether it belongs to the kernel.
     pub kernel: bool,
@@ -49,7 +50,7 @@ fn task(files: &Snapshot, path: &str, stat: &str) -> Option<Task> {
         file: status.clone(),
         pid: pid.parse().ok()?,
         tid: tid.parse().ok()?,
-        name: name.to_owned(),
+        name: clean_line(name),
         kernel: flags & PF_KTHREAD != 0,
         movable: flags & PF_NO_SETAFFINITY == 0,
         allowed: allowed.trim().parse().ok()?,
@@ -70,5 +71,14 @@ mod tests {
         let task = &read(&files)[0];
         assert_eq!((task.name.as_str(), task.tid, task.kernel, task.movable), ("a) (b)", 12, true, false));
         assert_eq!(task.allowed.to_string(), "0-1");
+    }
+
+    #[test]
+    fn a_name_is_one_line_of_text() {
+        let mut files = Snapshot::default();
+        let stat = "12 (a\nid>/own\n#\x1b[2J) S 2 0 0 0 -1 0 0 0 0 0";
+        files.insert("/proc/12/task/12/stat", Content::Text(stat.into()));
+        files.insert("/proc/12/task/12/status", Content::Text("Cpus_allowed_list:\t0-1\n".into()));
+        assert_eq!(read(&files)[0].name, "a id>/own #\u{fffd}[2J");
     }
 }

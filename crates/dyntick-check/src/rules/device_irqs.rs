@@ -31,12 +31,11 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .finding(severity, format!("{} served on {}: IRQ {}", plural(here.len()), cpus(&hit), names(who.iter().map(String::as_str), 4)))
         .on(&hit)
         .seen(evidence)
-        .so(format!("Each interrupts the task that runs there; {total} came to {} since boot.", cpus(&machine.target)))
-        .command(format!(
-            "for i in {}; do echo {} > /proc/irq/$i/smp_affinity_list; done",
-            numbers.join(" "),
-            machine.elsewhere()
-        ))
+        .so(format!("Each interrupts the task that runs there; {total} came to {} since boot.", cpus(&machine.target)));
+    let command = |rest: &CpuList| {
+        format!("for i in {}; do echo {rest} > /proc/irq/$i/smp_affinity_list; done", numbers.join(" "))
+    };
+    let finding = moved(finding, machine, command)
         .advice("where that is refused with an I/O error the interrupt is managed: boot with isolcpus=domain,managed_irq,LIST");
     vec![finding]
 }

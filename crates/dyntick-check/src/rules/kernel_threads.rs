@@ -29,7 +29,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             file: task.file.clone(),
             value: format!("Cpus_allowed_list: {}", task.allowed),
         }))
-        .so("One that wakes up there takes the CPU from the task, and on a nohz_full CPU brings the tick back.")
-        .command(format!("for p in {}; do taskset -pc {} $p; done", tids.join(" "), machine.elsewhere()));
-    vec![finding]
+        .so("One that wakes up there takes the CPU from the task, and on a nohz_full CPU brings the tick back.");
+    let command = |rest: &CpuList| format!("for p in {}; do taskset -pc {rest} $p; done", tids.join(" "));
+    vec![moved(finding, machine, command)]
 }

@@ -14,11 +14,23 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let invalid = machine.partitions.iter().filter(|(_, state)| state.contains("invalid"));
     let told = |(file, state): &(String, String)| {
         let group = file.trim_start_matches("/sys/fs/cgroup").trim_end_matches("/cpuset.cpus.partition");
-        let kind = state.split_ascii_whitespace().next().unwrap_or("root");
-        RULE.error(format!("the partition {group} isolates nothing: {state}"))
+        let finding = RULE
+            .error(format!("the partition {group} isolates nothing: {state}"))
             .seen(machine.evidence(file))
-            .so("The group's CPUs are shared with its parent and load balanced.")
-            .command(format!("echo {kind} > {file}  # after what stands in parentheses is mended"))
+            .so("The group's CPUs are shared with its parent and load balanced.");
+        again(finding, file, state)
     };
     invalid.map(told).collect()
+}
+
+/// The kind is written once more when its reason is gone. Whoever made the group has chosen its name.
+fn again(finding: Finding, file: &str, state: &str) -> Finding {
+    let kind = if state.starts_with("isolated") { "isolated" } else { "root" };
+    match shell::path(file) {
+        Ok(file) => finding.command(format!("echo {kind} > {file}  # after what stands in parentheses is mended")),
+        Err(why) => finding.advice(format!(
+            "when what stands in parentheses is mended, write {kind} to {file} yourself; no command can be given \
+             with this name: {why}"
+        )),
+    }
 }

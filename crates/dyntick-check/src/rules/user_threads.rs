@@ -30,7 +30,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             file: task.file.clone(),
             value: format!("Cpus_allowed_list: {}", task.allowed),
         }))
-        .so("The load balancer moves none of them there, but one that comes there, as by taskset, stays.")
-        .command(format!("for p in {}; do taskset -pc {} $p; done", tids.join(" "), machine.elsewhere()));
-    vec![finding]
+        .so("The load balancer moves none of them there, but one that comes there, as by taskset, stays.");
+    let command = |rest: &CpuList| format!("for p in {}; do taskset -pc {rest} $p; done", tids.join(" "));
+    vec![moved(finding, machine, command)]
 }

@@ -25,7 +25,6 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .on(&hit)
         .seen(machine.evidence(WORKQUEUE_CPUMASK))
         .seen(own)
-        .so("A worker takes the CPU from the task that runs: writeback, crypto, filesystems and drivers queue such work.")
-        .command(format!("echo {} > {WORKQUEUE_CPUMASK}", rest.to_mask()));
-    vec![finding]
+        .so("A worker takes the CPU from the task that runs: writeback, crypto, filesystems and drivers queue such work.");
+    vec![moved(finding, machine, |_| format!("echo {} > {WORKQUEUE_CPUMASK}", rest.to_mask()))]
 }

@@ -22,7 +22,7 @@ impl Cpu {
         facts.duration_ns = took_ns;
         facts.events.push(index);
         if let Some(outer) = self.open.last_mut().or(self.turn.as_mut()) {
-            outer.nested_ns += took_ns;
+            outer.nested_ns = outer.nested_ns.saturating_add(took_ns);
         }
         self.done.push(facts);
         self.nmi = Some((event.ts, names::function(handler)));

@@ -51,9 +51,9 @@ impl Cpu {
         })
     }
 
-    pub(super) fn close_exited(&mut self) {
+    pub(super) fn close_exited(&mut self, log: &Log) {
         while self.open.last().is_some_and(|open| open.phase == Phase::Exit) {
-            self.close();
+            self.close(log);
         }
     }
 
@@ -125,11 +125,11 @@ impl Cpu {
         self.open.push(Open { facts, phase: Phase::Softirq, last_ns: ts, nested_ns: 0, softirqs_ran: false });
     }
 
-    pub(super) fn exit_softirq(&mut self, ts: u64) {
+    pub(super) fn exit_softirq(&mut self, ts: u64, log: &Log) {
         if let Some(own) = self.open.last_mut().filter(|open| matches!(open.facts.entry, Entry::Softirq(_))) {
             own.last_ns = ts;
             if self.open.len() > 1 {
-                self.close();
+                self.close(log);
             }
         }
         if let Some(open) = self.open.last_mut().filter(|open| open.phase == Phase::Softirq) {
@@ -138,14 +138,14 @@ impl Cpu {
     }
 
     /// Ends the innermost interrupt.
-    pub(super) fn close(&mut self) {
+    pub(super) fn close(&mut self, log: &Log) {
         let Some(mut open) = self.open.pop() else { return };
         let whole_ns = open.last_ns.saturating_sub(open.facts.start_ns);
         open.facts.duration_ns = whole_ns.saturating_sub(open.nested_ns);
-        open.facts.newcomers = self.fresh();
+        open.facts.newcomers = self.fresh(log);
         self.untold_calls(&mut open.facts, open.last_ns);
         if let Some(outer) = self.open.last_mut().or(self.turn.as_mut()) {
-            outer.nested_ns += whole_ns;
+            outer.nested_ns = outer.nested_ns.saturating_add(whole_ns);
         }
         if open.facts.awaits_timers() {
             self.owed_timers = Some(self.done.len());

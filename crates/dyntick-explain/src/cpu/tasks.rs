@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The tasks of one CPU: who wants it, and who takes it from whom.
 
-use super::{Cpu, Open, Phase, Runnable};
+use super::{Cpu, MOST_NAMED, MOST_RUNNABLE, Open, Phase, Runnable};
 use crate::facts::*;
 use crate::log::Log;
 use crate::{Task, names};
@@ -13,6 +13,10 @@ const SWITCH_FOLLOWS_NS: u64 = 100_000;
 impl Cpu {
     /// A task was woken to run here.
     pub fn will_run(&mut self, newcomer: Newcomer) {
+        if self.runnable.len() == MOST_RUNNABLE {
+            // Most of them are elsewhere by now, and what took them there was not recorded.
+            self.runnable.pop_first();
+        }
         self.runnable.insert(newcomer.task.pid, Runnable { newcomer, fresh: true });
     }
 
@@ -21,8 +25,8 @@ impl Cpu {
         self.runnable.remove(&pid);
     }
 
-    pub(super) fn fresh(&self) -> Vec<Newcomer> {
-        self.runnable.values().filter(|task| task.fresh).map(|task| task.newcomer.clone()).collect()
+    pub(super) fn fresh(&self, log: &Log) -> Vec<Newcomer> {
+        foremost(self.runnable.values().filter(|task| task.fresh).map(|task| &task.newcomer), log)
     }
 
     pub(super) fn run_work(&mut self, work: Option<WorkRun>) {
@@ -33,7 +37,7 @@ impl Cpu {
 
     pub(super) fn switch(&mut self, event: &Event, prev: Task, prev_state: u64, next: Task, log: &Log) {
         while !self.open.is_empty() {
-            self.close(); // no interrupt outlives a switch
+            self.close(log); // no interrupt outlives a switch
         }
         self.explain_by_switch(event.ts, &next);
         // The low byte has the states of sleep; 0x100 says preempted (`__trace_sched_switch_state`).
@@ -105,4 +109,15 @@ impl Cpu {
         turn.facts.duration_ns = whole_ns.saturating_sub(turn.nested_ns);
         self.done.push(turn.facts);
     }
+}
+
+/// The tasks of which one may be named, in their order; of very many those of the kernel, which explain
+/// more than a program's.
+pub(super) fn foremost<'a>(tasks: impl Iterator<Item = &'a Newcomer>, log: &Log) -> Vec<Newcomer> {
+    let mut tasks: Vec<&Newcomer> = tasks.collect();
+    if tasks.len() > MOST_NAMED {
+        tasks.sort_by_key(|newcomer| !log.is_kernel_thread(&newcomer.task));
+        tasks.truncate(MOST_NAMED);
+    }
+    tasks.into_iter().cloned().collect()
 }

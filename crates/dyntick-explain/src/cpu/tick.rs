@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The tick of one CPU: what runs in it, and why it is kept.
 
+use super::tasks::foremost;
 use super::{Cpu, Phase};
 use crate::facts::*;
 use crate::log::Log;
@@ -46,7 +47,7 @@ impl Cpu {
             self.kept = None;
             self.fair_server = false;
         } else {
-            self.kept = Some(self.keep(event, dependency, log));
+            self.kept = Some(self.keep(event, dependency, log).into());
         }
         let kept = self.kept.clone();
         self.with_top(|facts| {
@@ -61,8 +62,8 @@ impl Cpu {
     pub(super) fn keep(&self, event: &Event, dependency: TickDependency, log: &Log) -> Kept {
         let others = || self.runnable.iter().filter(|(pid, _)| **pid != event.pid).map(|(_, task)| task);
         let news = others().any(|task| task.fresh);
-        let others: Vec<Newcomer> = others().map(|task| task.newcomer.clone()).collect();
-        let before = self.kept.as_ref().filter(|kept| kept.dependency == dependency);
+        let others = foremost(others().map(|task| &task.newcomer), log);
+        let before = self.kept.as_deref().filter(|kept| kept.dependency == dependency);
         match before {
             Some(before) if others.is_empty() || !news && same_tasks(&others, &before.others) => {
                 // It may have begun in idle.

@@ -4,10 +4,12 @@
 //! A gzip-compressed tar: `dyntick-bundle.json` first, which says what it is and what could not be
 //! read, then each file under its path on the machine.
 
+use crate::archive::{self, ArchiveError, Limits, Receiver};
+use dyntick_check::sources::SOURCES;
 use dyntick_check::{Content, Snapshot};
 use flate2::Compression;
-use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use glob::{MatchOptions, Pattern};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,8 +18,11 @@ use std::path::{Path, PathBuf};
 
 const MANIFEST: &str = "dyntick-bundle.json";
 const FORMAT: u32 = 1;
-/// More than any machine's files take, unpacked.
-const LARGEST: u64 = 1 << 30;
+/// More than any machine's files take, unpacked: two small ones for each thread, and each with a tar header.
+const LIMITS: Limits = Limits { free: 64 << 20, ratio: 200, total: 1 << 30, pieces: 1 << 20 };
+/// A writer reads 4 MiB of a file, and what is no UTF-8 in it grows to three times as much.
+const LONGEST_FILE: u64 = 16 << 20;
+const LONGEST_MANIFEST: u64 = 16 << 20;
 
 /// Why a bundle could not be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -85,47 +90,159 @@ fn append(archive: &mut tar::Builder<impl Write>, name: &str, text: &str) -> io:
     archive.append_data(&mut header, name, text.as_bytes())
 }
 
-/// Reads a bundle.
+/// Reads a bundle. Files that no rule of this dyntick reads are passed over.
 ///
 /// # Errors
 /// Where it cannot be read, is none, is damaged, or is of a later format.
 pub fn read(path: &Path) -> Result<Snapshot, BundleError> {
     let file = File::open(path).map_err(|error| BundleError::Io(path.to_owned(), error))?;
-    let foreign = |reason: &str| BundleError::Foreign(path.to_owned(), reason.to_owned());
-    let damaged = |reason: String| BundleError::Damaged(path.to_owned(), reason);
-    let mut archive = tar::Archive::new(GzDecoder::new(file).take(LARGEST));
-    let mut entries = archive.entries().map_err(|error| foreign(&error.to_string()))?;
-    let first = entries.next().ok_or_else(|| foreign("it is empty"))?;
-    let (name, text) = entry(first).map_err(|error| foreign(&error.to_string()))?;
-    if name != MANIFEST {
-        return Err(foreign("it does not begin with its manifest"));
-    }
-    // Of a later format only the number has to be as it is today.
-    let format = serde_json::from_str::<serde_json::Value>(&text).ok().and_then(|all| all["format"].as_u64());
-    if let Some(later) = format.filter(|format| *format > FORMAT.into()) {
-        return Err(BundleError::Newer(path.to_owned(), u32::try_from(later).unwrap_or(u32::MAX)));
-    }
-    let manifest: Manifest = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
-    let mut files = Snapshot::default();
-    let mut count = 0;
-    for next in entries {
-        let (name, text) = entry(next).map_err(|error| damaged(error.to_string()))?;
-        files.insert(format!("/{name}"), Content::Text(text));
-        count += 1;
-    }
-    if count != manifest.files {
-        return Err(damaged(format!("it holds {count} of {} files", manifest.files)));
-    }
-    for (name, reason) in manifest.unread {
-        files.insert(name, reason.map_or(Content::Denied, Content::Failed));
-    }
-    Ok(files)
+    read_from(file, path)
 }
 
-fn entry<R: Read>(entry: io::Result<tar::Entry<'_, R>>) -> io::Result<(String, String)> {
-    let mut entry = entry?;
-    let name = entry.path()?.to_string_lossy().into_owned();
-    let mut text = String::new();
-    entry.read_to_string(&mut text)?;
-    Ok((name, text))
+/// Reads a bundle from its bytes; `path` is for messages.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_from(source: impl Read, path: &Path) -> Result<Snapshot, BundleError> {
+    let mut reading = Reading { wanted: Wanted::new(), manifest: None, files: Snapshot::default(), count: 0 };
+    archive::read(source, MANIFEST, LIMITS, &mut reading).map_err(|trouble| trouble.at(path))?;
+    reading.finish().map_err(|trouble| trouble.at(path))
+}
+
+/// A bundle of which some has been read.
+struct Reading {
+    wanted: Wanted,
+    manifest: Option<Manifest>,
+    files: Snapshot,
+    count: usize,
+}
+
+/// What is wrong with a bundle, before it is told of which.
+enum Trouble {
+    Archive(ArchiveError),
+    Damaged(String),
+    Newer(u32),
+}
+
+impl From<ArchiveError> for Trouble {
+    fn from(error: ArchiveError) -> Self {
+        Trouble::Archive(error)
+    }
+}
+
+impl Trouble {
+    fn at(self, path: &Path) -> BundleError {
+        let path = path.to_owned();
+        match self {
+            Trouble::Archive(ArchiveError::Foreign(reason)) => BundleError::Foreign(path, reason),
+            Trouble::Archive(ArchiveError::Damaged(reason)) | Trouble::Damaged(reason) => {
+                BundleError::Damaged(path, reason)
+            }
+            Trouble::Newer(format) => BundleError::Newer(path, format),
+        }
+    }
+}
+
+impl Receiver for Reading {
+    type Error = Trouble;
+
+    fn wants(&mut self, name: &str) -> archive::Wanted {
+        if self.manifest.is_none() {
+            return archive::Wanted::Read(LONGEST_MANIFEST);
+        }
+        self.count += 1;
+        match self.wanted.has(&format!("/{name}")) {
+            true => archive::Wanted::Read(LONGEST_FILE),
+            false => archive::Wanted::Skip,
+        }
+    }
+
+    fn take(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), Trouble> {
+        let no_text = |_| Trouble::Damaged(format!("{name}: it is not UTF-8 text"));
+        let text = String::from_utf8(bytes).map_err(no_text)?;
+        match self.manifest {
+            None => self.manifest = Some(manifest(&text)?),
+            Some(_) => self.files.insert(format!("/{name}"), Content::Text(text)),
+        }
+        Ok(())
+    }
+}
+
+impl Reading {
+    fn finish(mut self) -> Result<Snapshot, Trouble> {
+        let Some(manifest) = self.manifest else { return Ok(self.files) };
+        if self.count != manifest.files {
+            let reason = format!("it holds {} of {} files", self.count, manifest.files);
+            return Err(Trouble::Damaged(reason));
+        }
+        for (name, reason) in manifest.unread {
+            self.files.insert(name, reason.map_or(Content::Denied, Content::Failed));
+        }
+        Ok(self.files)
+    }
+}
+
+fn manifest(text: &str) -> Result<Manifest, Trouble> {
+    // Of a later format only the number has to be as it is today.
+    let format = serde_json::from_str::<serde_json::Value>(text).ok().and_then(|all| all["format"].as_u64());
+    if let Some(later) = format.filter(|format| *format > FORMAT.into()) {
+        return Err(Trouble::Newer(u32::try_from(later).unwrap_or(u32::MAX)));
+    }
+    serde_json::from_str(text).map_err(|error| Trouble::Damaged(format!("{MANIFEST}: {error}")))
+}
+
+/// The paths that rules read.
+struct Wanted(Vec<Pattern>);
+
+impl Wanted {
+    fn new() -> Self {
+        Self(SOURCES.iter().filter_map(|source| Pattern::new(source.pattern).ok()).collect())
+    }
+
+    fn has(&self, path: &str) -> bool {
+        let options = MatchOptions { require_literal_separator: true, ..MatchOptions::new() };
+        self.0.iter().any(|pattern| pattern.matches_with(path, options))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(pieces: &[(&str, &str)]) -> Result<Snapshot, String> {
+        let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+        pieces.iter().for_each(|(name, text)| append(&mut archive, name, text).unwrap());
+        let bytes = archive.into_inner().unwrap().finish().unwrap();
+        read_from(&bytes[..], Path::new("b.tar.gz")).map_err(|error| error.to_string())
+    }
+
+    fn manifest(files: usize) -> (&'static str, String) {
+        (MANIFEST, format!(r#"{{"format":1,"written_by":"x","files":{files},"unread":{{}}}}"#))
+    }
+
+    #[test]
+    fn what_no_rule_reads_is_counted_and_not_kept() {
+        let (name, text) = manifest(2);
+        let files = said(&[(name, &text), ("proc/cmdline", "quiet"), ("etc/shadow", "x")]).unwrap();
+        assert_eq!(files.iter().map(|(path, _)| path).collect::<Vec<_>>(), ["/proc/cmdline"]);
+        let (name, text) = manifest(3);
+        let error = said(&[(name, &text), ("proc/cmdline", "quiet"), ("etc/shadow", "x")]).unwrap_err();
+        assert!(error.contains("it holds 2 of 3 files"), "{error}");
+    }
+
+    #[test]
+    fn damage_is_told_with_the_file_in_the_bundle() {
+        let (name, text) = manifest(2);
+        let error = said(&[(name, &text), ("proc/cmdline", ""), ("proc/cmdline", "")]).unwrap_err();
+        assert_eq!(error, "the bundle b.tar.gz is damaged: proc/cmdline: it is there twice; make it again");
+        let long = "x".repeat(LONGEST_FILE as usize + 1);
+        let error = said(&[(name, &text), ("proc/cmdline", &long)]).unwrap_err();
+        assert!(error.contains("proc/cmdline: it has 16777217 bytes"), "{error}");
+    }
+
+    #[test]
+    fn a_later_format_is_told_before_anything_else() {
+        let error = said(&[(MANIFEST, r#"{"format":2}"#), ("a", ""), ("a", "")]).unwrap_err();
+        assert!(error.contains("has format 2"), "{error}");
+    }
 }

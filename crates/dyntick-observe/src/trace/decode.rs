@@ -65,7 +65,7 @@ impl Recording {
             decoded.undecoded += undecoded;
             decoded.counts.extend(decoder.take_counts().map(|(event, count)| ((cpu, event), count)));
             let refused = self.metadata.stats.get(&cpu).map_or(0, |stats| stats.lost);
-            decoded.lost.insert(cpu, refused.max(lost.counted + lost.uncounted_places));
+            decoded.lost.insert(cpu, refused.max(lost.counted.saturating_add(lost.uncounted_places)));
         }
         Ok(decoded)
     }
@@ -130,8 +130,13 @@ struct Texts(HashMap<Vec<u8>, Symbol>);
 /// How many texts are kept: tasks may have any names.
 const MOST_TEXTS: usize = 1 << 16;
 
+/// Names of tasks have 15 bytes and those of interrupts' handlers some tens; what comes from a file may have
+/// thousands, and would be told with each event.
+const LONGEST_TEXT: usize = 256;
+
 impl Texts {
     fn keep(&mut self, text: &[u8]) -> Symbol {
+        let text = &text[..text.len().min(LONGEST_TEXT)];
         if let Some(kept) = self.0.get(text) {
             return kept.clone();
         }
@@ -192,9 +197,11 @@ impl Fields<'_> {
         Some(self.texts.keep(text))
     }
 
-    /// A set of CPUs: a field of variable length that is a bit mask, the lowest byte first.
+    /// A set of CPUs: a field of variable length that is a bit mask, the lowest byte first. Behind the
+    /// last CPU that Linux can have there is nothing to be found.
     fn cpus(&mut self) -> Option<CpuList> {
         let bytes = self.fields.next()?.bytes(self.record)?;
+        let bytes = &bytes[..bytes.len().min(LONGEST_MASK)];
         let bits = |(position, byte): (usize, &u8)| {
             let byte = *byte;
             (0..8).filter(move |bit| byte >> bit & 1 == 1).map(move |bit| position as u32 * 8 + bit)
@@ -206,6 +213,9 @@ impl Fields<'_> {
         Softirq::from_number(self.number()? as u32)
     }
 }
+
+/// Bytes of a mask of 8192 CPUs.
+const LONGEST_MASK: usize = 1024;
 
 /// The readers by the number that stands in their records.
 type Readers = HashMap<u16, Reader>;

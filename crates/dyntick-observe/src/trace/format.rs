@@ -74,7 +74,7 @@ fn parse_field(line: &str) -> Option<Field> {
 impl Field {
     /// The field as a number, sign extended where it has one.
     pub fn number(&self, record: &[u8]) -> Option<u64> {
-        let bytes = record.get(self.offset..self.offset + self.size)?;
+        let bytes = self.own_bytes(record)?;
         Some(match (self.size, self.signed) {
             (1, false) => u64::from(bytes[0]),
             (1, true) => i64::from(bytes[0] as i8) as u64,
@@ -90,11 +90,15 @@ impl Field {
     /// The field as it is; where its length varies, what stands elsewhere in the record.
     pub fn bytes<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
         if !self.is_location {
-            return record.get(self.offset..self.offset + self.size);
+            return self.own_bytes(record);
         }
         // Low half: offset in the record; high half: length.
         let location = self.number(record)? as usize;
         record.get(location & 0xffff..(location & 0xffff) + (location >> 16))
+    }
+
+    fn own_bytes<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
+        record.get(self.offset..self.offset.checked_add(self.size)?)
     }
 
     /// The field as a text, up to its NUL.
@@ -128,6 +132,14 @@ mod tests {
         assert_eq!(field("name").text(&record), Some(&b"eth"[..]));
         assert_eq!(field("function").number(&record), Some(u64::MAX));
         assert_eq!(field("function").number(&record[..39]), None, "a record that is too short");
+    }
+
+    #[test]
+    fn a_field_that_no_record_can_hold_is_not_there() {
+        let text = format!("ID: 1\n\tfield:char x[16];\toffset:{0};\tsize:{0};\tsigned:0;\n", usize::MAX);
+        let format = Format::parse("s:x", &text).unwrap();
+        assert_eq!(format.field("x").unwrap().number(&[0; 16]), None);
+        assert_eq!(format.field("x").unwrap().bytes(&[0; 16]), None);
     }
 
     #[test]

@@ -28,6 +28,28 @@ pub struct Metadata {
     pub missing_events: Vec<String>,
 }
 
+/// Pages of the ring buffer: those of memory, or sub-buffers of up to 1 MiB.
+const PAGE_SIZES: std::ops::RangeInclusive<usize> = 1 << 10..=1 << 20;
+/// `KSYM_NAME_LEN` is 512; with a module's name.
+const LONGEST_SYMBOL: usize = 1024;
+/// Each event is counted on each CPU. Records have less than a hundred events, and Linux has 8192 CPUs.
+const MOST_COUNTS: usize = 1 << 22;
+
+impl Metadata {
+    /// What makes it impossible to read a recording by this, where it came from a file and was changed.
+    pub fn problem(&self) -> Option<String> {
+        if !self.page_size.is_power_of_two() || !PAGE_SIZES.contains(&self.page_size) {
+            return Some(format!("page_size: {} is not a size of trace pages", self.page_size));
+        }
+        if let Some(name) = self.symbols.values().find(|name| name.len() > LONGEST_SYMBOL) {
+            return Some(format!("symbols: a name has {} bytes, more than any function's", name.len()));
+        }
+        let (events, cpus) = (self.formats.len(), self.stats.len());
+        (events.saturating_mul(cpus) > MOST_COUNTS)
+            .then(|| format!("formats: {events} events on {cpus} CPUs are more than any record has"))
+    }
+}
+
 /// A recording of some CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
@@ -35,4 +57,27 @@ pub struct Recording {
     pub metadata: Metadata,
     /// Raw ring-buffer pages, by CPU.
     pub raw: BTreeMap<u32, Vec<u8>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_kernel_writes_is_named() {
+        let problem = |page_size, events: u32, cpus| {
+            let formats = (0..events).map(|event| (event.to_string(), String::new())).collect();
+            let stats = (0..cpus).map(|cpu| (cpu, CpuStats::default())).collect();
+            Metadata { page_size, formats, stats, ..Metadata::default() }.problem()
+        };
+        assert_eq!(problem(4096, 100, 8192), None);
+        assert_eq!(problem(1 << 16, 2000, 2), None);
+        for size in [0, 16, 4095, 1 << 30] {
+            assert_eq!(
+                problem(size, 1, 1).unwrap(),
+                format!("page_size: {size} is not a size of trace pages")
+            );
+        }
+        assert!(problem(4096, 100_000, 100).unwrap().starts_with("formats: 100000 events on 100 CPUs"));
+    }
 }

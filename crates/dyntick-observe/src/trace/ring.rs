@@ -84,7 +84,7 @@ fn for_each_in_page(
     let data = page.get(HEADER..HEADER + length).ok_or(RingError::Length { page_at, length })?;
     if commit & MISSED != 0 {
         match (commit & MISSED_STORED != 0).then(|| word64(page, HEADER + length)).flatten() {
-            Some(count) => lost.counted += count,
+            Some(count) => lost.counted = lost.counted.saturating_add(count),
             None => lost.uncounted_places += 1,
         }
     }
@@ -97,7 +97,7 @@ fn for_each_in_page(
         match kind {
             PADDING if delta == 0 => return Ok(()),
             PADDING => {
-                time += delta;
+                time = time.wrapping_add(delta);
                 at += 4 + second.ok_or(broken)? as usize;
             }
             TIME_EXTEND => {
@@ -188,6 +188,15 @@ mod tests {
         assert!(is_behind_a_gap(&page));
         let (_, lost) = records(&page);
         assert_eq!(lost, Lost { counted: 0, uncounted_places: 1 });
+    }
+
+    #[test]
+    fn impossible_numbers_do_not_overflow() {
+        let most = page(8 | MISSED | MISSED_STORED, &[1, 0, u32::MAX, u32::MAX]);
+        assert_eq!(records(&[most.clone(), most].concat()).1.counted, u64::MAX);
+        let mut late = page(8, &[PADDING | (9 << 5), 4]);
+        late[..8].copy_from_slice(&u64::MAX.to_le_bytes());
+        assert_eq!(records(&late).0, []);
     }
 
     #[test]

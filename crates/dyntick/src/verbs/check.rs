@@ -111,7 +111,7 @@ fn print(arguments: &Arguments, report: &Report) -> Result<()> {
         (true, Format::Sarif | Format::Script) => bail!("--json is --format json: leave one of the two out"),
         (true, _) | (_, Format::Json) => output::json(report),
         (_, Format::Sarif) => output::json(&dyntick_formats::sarif(report)),
-        (_, Format::Script) => output::text(text::script(report)),
+        (_, Format::Script) => output::text(dyntick_check::script(report)),
         (_, Format::Text) => output::rendered(text::render(report, &page(arguments.verbose))),
     }
 }

@@ -2,7 +2,7 @@
 //! Findings for a terminal: the worst first, with as much of each as fits on the screen.
 
 use dyntick_check::rules;
-use dyntick_check::{Finding, Mend, Report, Severity, Unread};
+use dyntick_check::{Finding, Report, Severity, Unread};
 use dyntick_model::text::clean_line;
 use std::fmt::Write;
 
@@ -41,21 +41,6 @@ pub fn render(report: &Report, page: &Page) -> String {
     let fits = |text: &String| page.height.is_none_or(|height| text.lines().count() < height);
     let texts = [Detail::Full, Detail::Mend].into_iter().map(|detail| at(detail, report, page));
     texts.into_iter().find(fits).unwrap_or_else(|| at(Detail::Line, report, page))
-}
-
-/// The commands that mend now, as a shell script; what takes a reboot or a decision stands in comments.
-pub fn script(report: &Report) -> String {
-    let mut text = String::from("#!/bin/sh\n# By dyntick check. Read it first: it is to be run as root.\n");
-    for finding in &report.findings {
-        let _ = writeln!(text, "\n# {}: {}", finding.severity.word(), finding.message);
-        let command = finding.mends.iter().find(|mend| matches!(mend, Mend::Command(_)));
-        match (command, finding.mends.first()) {
-            (Some(command), _) => text += &format!("{command}\n"),
-            (None, Some(other)) => text += &format!("# {other}\n"),
-            (None, None) => {}
-        }
-    }
-    text
 }
 
 fn at(detail: Detail, report: &Report, page: &Page) -> String {

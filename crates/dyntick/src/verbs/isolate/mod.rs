@@ -189,7 +189,10 @@ fn not_started(program: &OsString, error: &std::io::Error) -> ExitCode {
 
 fn put_back(json: bool) -> Result<ExitCode> {
     let path = Journal::default_path();
-    let restored = match path.exists() {
+    let there = path.try_exists().with_context(|| {
+        format!("look for {}: putting settings back needs root, who alone may look there", path.display())
+    })?;
+    let restored = match there {
         true => restore(&mut Live, Journal::take_of_dead(&path)?)?,
         false => None,
     };
@@ -210,6 +213,10 @@ pub fn put_leftover_back() {
     match dyntick_isolate::restore_leftover() {
         Ok(None) => {}
         Ok(Some(restored)) => tell(&restored, "put back what a killed isolate had left"),
+        // One that somebody else may have written: root is to look at it, not to try again.
+        Err(JournalError::File { path, source }) if source.kind() == ErrorKind::InvalidData => {
+            output::note(format_args!("the journal of isolate is not read: {}: {source}", path.display()));
+        }
         Err(error) => output::note(format_args!(
             "a killed isolate has left settings behind ({error}); `dyntick isolate --restore` as root puts them back"
         )),

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Records and support bundles. What begins as gzip does is read as it is; all else is taken as the
+//! pieces of an archive, which is made of them.
+
+use crate::Pieces;
+use dyntick_observe::snapshot::bundle;
+use dyntick_record::Record;
+use std::path::Path;
+
+/// A record: read, explained and told.
+pub fn record(bytes: &[u8]) {
+    let Ok(record) = Record::read_from(&packed(bytes)[..], Path::new("x.dt")) else { return };
+    let Ok(explained) = record.explain() else { return };
+    let findings = explained.findings(&record);
+    serde_json::to_string(&findings).expect("findings are JSON");
+}
+
+/// A bundle: read and checked.
+pub fn bundle(bytes: &[u8]) {
+    if let Ok(files) = bundle::read_from(&packed(bytes)[..], Path::new("b.tar.gz")) {
+        super::check::judge(&files);
+    }
+}
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    match bytes.starts_with(&[0x1f, 0x8b]) {
+        true => bytes.to_vec(),
+        false => Pieces::split(bytes).archive(),
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Texts of the kernel and of other tools.
+
+use dyntick_check::{Bounds, Isolation};
+use dyntick_formats::{cyclictest, qperf};
+use dyntick_model::{CommandLine, CpuList, KernelConfig};
+use dyntick_observe::counters::Counters;
+use dyntick_observe::interrupts::Interrupts;
+use dyntick_observe::trace::{addresses_of, resolve};
+use dyntick_profile::symbols::Symbols;
+use std::collections::BTreeSet;
+
+/// As whoever reads such a file does.
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A kernel command line, and what the kernel makes of it on machines of several sizes.
+pub fn command_line(bytes: &[u8]) {
+    let line = CommandLine::parse(&text(bytes));
+    assert_eq!(CommandLine::parse(&line.to_string()), line, "it is read as it is written");
+    for possible in [0, 1, 4, 8192] {
+        let present = CpuList::first(possible);
+        let isolation = Isolation::replay(&line, &Bounds { possible, present: &present });
+        let isolated = [&isolation.tick, &isolation.noise, &isolation.domain, &isolation.managed_irq];
+        assert!(isolated.iter().all(|cpus| cpus.is_subset(&present)), "no CPU is isolated that cannot be");
+        let _ =
+            (line.isolation(possible), line.adaptive_tick_cpus(possible), line.cpus("rcu_nocbs", possible));
+    }
+}
+
+/// A list of CPUs, and a mask.
+pub fn cpulist(bytes: &[u8]) {
+    let text = text(bytes);
+    if let Ok(cpus) = text.parse::<CpuList>() {
+        assert_eq!(cpus.to_string().parse::<CpuList>().as_ref(), Ok(&cpus));
+        assert_eq!(CpuList::from_mask(&cpus.to_mask()), Ok(cpus));
+    }
+    if let Ok(cpus) = CpuList::from_mask(&text) {
+        assert_eq!(CpuList::from_mask(&cpus.to_mask()), Ok(cpus));
+    }
+}
+
+/// A kernel's configuration.
+pub fn dot_config(bytes: &[u8]) {
+    let config = KernelConfig::parse(&text(bytes));
+    let _ = (config.hz(), config.is_enabled("NO_HZ_FULL"), config.iter().count());
+}
+
+/// `/proc/interrupts` and the other files of counters.
+pub fn counters(bytes: &[u8]) {
+    let text = text(bytes);
+    let (counters, interrupts) = (Counters::parse(&text), Interrupts::parse(&text));
+    let _ = (counters.since(&Counters::default()), interrupts.since(&interrupts));
+}
+
+/// The kernel's symbols.
+pub fn kallsyms(bytes: &[u8]) {
+    let addresses: BTreeSet<u64> = [0, 0xffff_ffff_8100_0000, u64::MAX - 1, u64::MAX].into();
+    let symbols = Symbols::parse(&text(bytes));
+    for address in &addresses {
+        let number = symbols.number(*address);
+        let _ = (symbols.name(number), symbols.returns_from_interrupt(number));
+    }
+    let _ = (resolve(&addresses, bytes), addresses_of(&["native_iret"], bytes));
+}
+
+/// What cyclictest printed.
+pub fn cyclictest(bytes: &[u8]) {
+    if let Ok(threads) = cyclictest::parse(&text(bytes)) {
+        threads.values().for_each(|thread| _ = (thread.histogram.total(), thread.histogram.quantile(0.99)));
+    }
+}
+
+/// What qperf printed.
+pub fn qperf(bytes: &[u8]) {
+    let _ = qperf::parse(&text(bytes));
+}
