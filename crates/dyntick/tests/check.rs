@@ -68,13 +68,7 @@ fn what_is_wrong_is_found_and_its_commands_mend_it() {
         "irqaffinity-overlap",
         "redundant-parameter",
     ];
-    let by_command = [
-        "fair-server",
-        "kernel-threads",
-        "workqueue-cpumask",
-        "device-irqs",
-        "soft-watchdog",
-    ];
+    let by_command = ["fair-server", "kernel-threads", "workqueue-cpumask", "device-irqs", "soft-watchdog"];
     // Notes: their commands are for the owner to choose, and stand in the script as comments.
     let by_choice = ["timer-migration", "irq-default", "machine-check-poll"];
     let (found, left) = (rules(&before), rules(&after));
