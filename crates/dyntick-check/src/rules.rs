@@ -9,7 +9,7 @@ use crate::isolation::{self, Outcome};
 use crate::machine::{Machine, said};
 use crate::shell;
 use crate::sources::*;
-use dyntick_model::CpuList;
+use dyntick_model::{CpuList, text};
 
 /// One thing that is looked for.
 #[derive(Debug)]
@@ -123,6 +123,7 @@ rules! {
     load_balanced,
     foreign_parameter,
     perf_events,
+    trace_instance,
     fair_server,
     device_irqs,
     smt_sibling,
