@@ -17,8 +17,9 @@ pub struct Wanted {
     pub managed_irq: CpuList,
     /// RCU callbacks, which `nohz_full=` keeps away from its own CPUs by itself.
     pub callbacks: CpuList,
-    /// Whether all other interrupts are to be set up elsewhere.
-    pub interrupts: bool,
+    /// All other interrupts, as far as `irqaffinity=` says where they are set up; they avoid all CPUs that
+    /// are named above, too.
+    pub interrupts: CpuList,
 }
 
 impl Wanted {
@@ -36,7 +37,7 @@ impl Wanted {
             domain: self.domain.union(&other.domain),
             managed_irq: self.managed_irq.union(&other.managed_irq),
             callbacks: self.callbacks.union(&other.callbacks),
-            interrupts: self.interrupts || other.interrupts,
+            interrupts: self.interrupts.union(&other.interrupts),
         }
     }
 
@@ -86,52 +87,40 @@ pub fn is_composed(name: &str) -> bool {
 }
 
 /// Composes `nohz_full=`, `isolcpus=`, `irqaffinity=` and `rcu_nocbs=` for a machine: no parameter
-/// contradicts another, and each stands once. Where `isolcpus=` has flags for different CPUs they get them
-/// all together; only where that would be every CPU it stands once for each list, as the kernel allows.
-pub fn compose(line: &CommandLine, wanted: &Wanted, cpus: Cpus<'_>) -> Composed {
-    let callbacks = callbacks(line, wanted, cpus.possible);
-    let mut with = isolation(line, wanted, cpus.present);
+/// contradicts another, and each stands once. Where `isolcpus=` has flags for different CPUs, they get them
+/// all together. None where no CPU would be left for everything else.
+pub fn compose(line: &CommandLine, wanted: &Wanted, cpus: Cpus<'_>) -> Option<Composed> {
+    if cpus.present.is_subset(&wanted.all()) {
+        return None;
+    }
+    let mut with = isolation(line, wanted);
     with.extend(interrupts(line, wanted, cpus).map(|list| format!("irqaffinity={list}")));
-    with.extend(callbacks.filter(|list| !list.is_empty()).map(|list| format!("rcu_nocbs={list}")));
+    with.extend(callbacks(line, wanted, cpus.possible).map(|list| format!("rcu_nocbs={list}")));
     let left = |word: &&str| {
         let name = name_of(word);
-        let idle_list =
+        // Without a list, or with one that nobody can read, it says something of its own.
+        let is_list =
             name != "rcu_nocbs" || line.cpus("rcu_nocbs", cpus.possible).is_some_and(|list| list.is_ok());
-        is_composed(&name) && idle_list && !with.iter().any(|parameter| name_of(parameter) == name)
+        is_composed(&name) && is_list && !with.iter().any(|parameter| name_of(parameter) == name)
     };
     let without = line.iter().filter(left).map(str::to_owned).collect();
-    Composed { with, without }
+    Some(Composed { with, without })
 }
 
-fn isolation(line: &CommandLine, wanted: &Wanted, present: &CpuList) -> Vec<String> {
+fn isolation(line: &CommandLine, wanted: &Wanted) -> Vec<String> {
     let isolated = wanted.domain.union(&wanted.managed_irq);
     // The tick may be asked for here or in nohz_full=; where both do, they must agree.
-    let flagged =
+    let here =
         line.get("nohz_full").is_none_or(str::is_empty) && has_nohz_flag(line) && wanted.tick == isolated;
-    let mut with = Vec::new();
-    if !wanted.tick.is_empty() && !flagged {
-        with.push(format!("nohz_full={}", wanted.tick));
-    }
-    let tick = if flagged { &isolated } else { &CpuList::default() };
-    let isolcpus = |parts: [(&str, &CpuList); 3], list: &CpuList| {
-        let flags: String =
-            parts.iter().filter(|(_, cpus)| !cpus.is_empty()).map(|(flag, _)| format!("{flag},")).collect();
-        format!("isolcpus={flags}{list}")
-    };
-    let none = &CpuList::default();
-    let (domain, managed) = (("domain", &wanted.domain), ("managed_irq", &wanted.managed_irq));
-    match isolated.is_empty() {
-        true => {}
-        false if present.is_subset(&isolated) && wanted.domain != wanted.managed_irq => {
-            let lists = [(domain, ("managed_irq", none)), (("domain", none), managed)];
-            let apart = lists.into_iter().filter(|(one, other)| !one.1.is_empty() || !other.1.is_empty());
-            with.extend(
-                apart.map(|(one, other)| isolcpus([("nohz", none), one, other], &one.1.union(other.1))),
-            );
-        }
-        false => with.push(isolcpus([("nohz", tick), domain, managed], &isolated)),
-    }
-    with
+    let full = (!wanted.tick.is_empty() && !here).then(|| format!("nohz_full={}", wanted.tick));
+    let flags = [
+        ("nohz,", here),
+        ("domain,", !wanted.domain.is_empty()),
+        ("managed_irq,", !wanted.managed_irq.is_empty()),
+    ];
+    let flags: String = flags.iter().filter(|(_, given)| *given).map(|(flag, _)| *flag).collect();
+    let isolcpus = (!isolated.is_empty()).then(|| format!("isolcpus={flags}{isolated}"));
+    full.into_iter().chain(isolcpus).collect()
 }
 
 fn has_nohz_flag(line: &CommandLine) -> bool {
@@ -140,10 +129,10 @@ fn has_nohz_flag(line: &CommandLine) -> bool {
 
 /// What the line says, without the isolated CPUs; where it says nothing of use, all others.
 fn interrupts(line: &CommandLine, wanted: &Wanted, cpus: Cpus<'_>) -> Option<CpuList> {
-    if !wanted.interrupts && line.get("irqaffinity").is_none() {
+    if wanted.interrupts.is_empty() && line.get("irqaffinity").is_none() {
         return None;
     }
-    let isolated = wanted.all();
+    let isolated = wanted.all().union(&wanted.interrupts);
     let said = line.cpus("irqaffinity", cpus.possible).and_then(Result::ok).unwrap_or_default();
     let said = said.intersection(cpus.present).difference(&isolated);
     let list = if said.is_empty() { cpus.present.difference(&isolated) } else { said };
@@ -152,13 +141,9 @@ fn interrupts(line: &CommandLine, wanted: &Wanted, cpus: Cpus<'_>) -> Option<Cpu
 
 /// Those that `nohz_full=` does not take care of; none where the line's list is to be left as it is.
 fn callbacks(line: &CommandLine, wanted: &Wanted, possible: u32) -> Option<CpuList> {
-    let said = match line.cpus("rcu_nocbs", possible) {
-        Some(list) => list.ok()?,
-        None => CpuList::default(),
-    };
+    let said = line.cpus("rcu_nocbs", possible).unwrap_or(Ok(CpuList::default())).ok()?;
     let all = said.union(&wanted.callbacks);
-    // A list that has more than the others is kept whole.
-    Some(if all.is_subset(&wanted.tick) { CpuList::default() } else { all })
+    (!all.is_subset(&wanted.tick)).then_some(all)
 }
 
 fn name_of(parameter: &str) -> String {
@@ -184,6 +169,7 @@ mod tests {
             &Wanted::of(&line, POSSIBLE).and(&missing),
             Cpus { possible: POSSIBLE, present: &present },
         )
+        .unwrap()
     }
 
     fn with(line: &str, missing: Wanted) -> String {
@@ -214,7 +200,7 @@ mod tests {
 
     #[test]
     fn interrupts_and_callbacks_follow() {
-        let all = Wanted { interrupts: true, ..domain("6").and(&tick("6")) };
+        let all = Wanted { interrupts: cpus("6"), ..domain("6").and(&tick("6")) };
         let line = "nohz_full=2-3 isolcpus=domain,managed_irq,2-3";
         let expected = "nohz_full=2-3,6 isolcpus=domain,managed_irq,2-3,6";
         assert_eq!(with(line, all.clone()), format!("{expected} irqaffinity=0-1,4-5,7"));
@@ -232,27 +218,28 @@ mod tests {
     fn what_the_kernel_treats_on_its_own_is_left() {
         assert_eq!(composed("nohz_full=2 rcu_nocbs", tick("3")).without, [""; 0], "a flag, not a list");
         assert_eq!(composed("nohz_full=2 rcu_nocbs=2:3", tick("3")).without, [""; 0], "another finding");
-        assert_eq!(
-            with("isolcpus=domain,0 quiet", Wanted { managed_irq: cpus("1-7"), ..Wanted::default() }),
-            "isolcpus=domain,0 isolcpus=managed_irq,1-7",
-            "together they would be every CPU"
-        );
+    }
+
+    #[test]
+    fn somebody_has_to_do_the_housekeeping() {
+        let (line, present) = (CommandLine::parse("nohz_full=1-3 isolcpus=managed_irq,0"), CpuList::first(4));
+        let at = Cpus { possible: 4, present: &present };
+        assert_eq!(compose(&line, &Wanted::of(&line, 4), at), None);
     }
 
     proptest! {
         #[test]
         fn nothing_is_lost_and_no_more_is_asked_twice(
             line in "((nohz_full|isolcpus|isolcpus=domain,managed_irq|isolcpus=nohz,domain|irqaffinity|rcu_nocbs)=[1-7] ?){0,3}",
-            more in prop::collection::vec(prop::collection::btree_set(1u32..8, 0..4), 4),
-            interrupts: bool,
+            more in prop::collection::vec(prop::collection::btree_set(1u32..8, 0..4), 5),
         ) {
             let line = CommandLine::parse(&line.replace("domain=", "domain,").replace("irq=", "irq,"));
             let of = |n: usize| more[n].iter().copied().collect::<CpuList>();
-            let missing = Wanted { tick: of(0), domain: of(1), managed_irq: of(2), callbacks: of(3), interrupts };
+            let missing = Wanted { tick: of(0), domain: of(1), managed_irq: of(2), callbacks: of(3), interrupts: of(4) };
             let wanted = Wanted::of(&line, POSSIBLE).and(&missing);
             let present = CpuList::first(POSSIBLE);
             let at = Cpus { possible: POSSIBLE, present: &present };
-            let composed = compose(&line, &wanted, at);
+            let composed = compose(&line, &wanted, at).unwrap();
             let after = composed.applied(&line);
             let got = Wanted::of(&after, POSSIBLE);
             prop_assert!(wanted.tick.is_subset(&got.tick), "{line} -> {after}");
@@ -264,7 +251,7 @@ mod tests {
             names.dedup();
             prop_assert_eq!(names.len(), count, "{} -> {}", line, after);
             // And again it stays as it is.
-            prop_assert_eq!(compose(&after, &got, at).applied(&after).to_string(), after.to_string());
+            prop_assert_eq!(compose(&after, &got, at).unwrap().applied(&after).to_string(), after.to_string());
         }
     }
 }
