@@ -2,6 +2,7 @@
 //! What a rule found.
 
 use dyntick_model::CpuList;
+use dyntick_model::boot::Composed;
 use serde::Serialize;
 
 /// How much a finding counts.
@@ -42,7 +43,7 @@ pub struct Evidence {
 pub enum Mend {
     /// A shell command, as root; at once, and lost with the next boot.
     Command(String),
-    /// A parameter for the kernel's command line; takes a reboot.
+    /// Parameters for the kernel's command line, each in place of all of its name; takes a reboot.
     Boot(String),
     /// A parameter to take off the kernel's command line; takes a reboot.
     Unboot(String),
@@ -104,6 +105,16 @@ impl Finding {
 
     pub(crate) fn boot(self, parameter: impl Into<String>) -> Self {
         self.mend(Mend::Boot(parameter.into()))
+    }
+
+    /// Adds the parameters about isolation as a whole, and those that they make needless.
+    pub(crate) fn composed(self, composed: Option<Composed>) -> Self {
+        let Some(composed) = composed else {
+            return self.advice("leave at least one CPU out: somebody has to do the housekeeping");
+        };
+        let with = (!composed.with.is_empty()).then(|| Mend::Boot(composed.to_string()));
+        let without = composed.without.into_iter().map(Mend::Unboot);
+        with.into_iter().chain(without).fold(self, Finding::mend)
     }
 
     pub(crate) fn unboot(self, parameter: impl Into<String>) -> Self {

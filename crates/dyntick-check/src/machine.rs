@@ -13,6 +13,7 @@ use crate::finding::Evidence;
 use crate::isolation::{Bounds, Isolation};
 use crate::snapshot::Snapshot;
 use crate::sources::*;
+use dyntick_model::boot::{self, Composed, Wanted};
 use dyntick_model::{CommandLine, CpuList, KernelConfig, KernelVersion};
 
 /// Why nothing can be said about a machine.
@@ -46,6 +47,8 @@ pub struct Machine<'a> {
     pub config: Option<(String, KernelConfig)>,
     /// The CPUs that run.
     pub online: CpuList,
+    /// The CPUs that are there, also those that do not run.
+    pub present: CpuList,
     /// One more than the highest CPU number that can exist.
     pub possible: u32,
     /// What the command line asks for.
@@ -108,6 +111,7 @@ impl<'a> Machine<'a> {
             kernel,
             line,
             online,
+            present,
             possible,
             asked,
             nohz_full,
@@ -121,6 +125,28 @@ impl<'a> Machine<'a> {
         let rest =
             self.online.difference(&self.target).difference(&self.nohz_full).difference(&self.isolated);
         if rest.is_empty() { self.online.difference(&self.target) } else { rest }
+    }
+
+    /// What the command line asks for, as far as the kernel follows it.
+    pub fn wanted(&self) -> Wanted {
+        let Isolation { tick, domain, managed_irq, .. } = self.asked.clone();
+        Wanted { tick, domain, managed_irq, ..Wanted::default() }
+    }
+
+    /// What to boot with so that this is kept away beside all that is already; none where no CPU would be
+    /// left for everything else.
+    pub fn composed(&self, missing: &Wanted) -> Option<Composed> {
+        self.composed_of(&self.wanted().and(missing))
+    }
+
+    /// What to boot with so that just this is kept away.
+    pub fn composed_of(&self, wanted: &Wanted) -> Option<Composed> {
+        let mut wanted = wanted.clone();
+        // What the line says of interrupts is written anew: off the CPUs that the user has named, too.
+        if self.line.get("irqaffinity").is_some() {
+            wanted.interrupts = wanted.interrupts.union(&self.target);
+        }
+        boot::compose(&self.line, &wanted, boot::Cpus { possible: self.possible, present: &self.present })
     }
 
     /// The judged CPUs that are among `cpus`.

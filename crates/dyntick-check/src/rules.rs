@@ -9,7 +9,8 @@ use crate::isolation::{self, Outcome};
 use crate::machine::{Machine, said};
 use crate::shell;
 use crate::sources::*;
-use dyntick_model::CpuList;
+use dyntick_model::boot::{self, Wanted};
+use dyntick_model::{CommandLine, CpuList, text};
 
 /// One thing that is looked for.
 #[derive(Debug)]
@@ -51,6 +52,47 @@ impl Rule {
     fn note(&self, message: impl Into<String>) -> Finding {
         self.finding(Severity::Note, message)
     }
+}
+
+/// Nothing is missing: for what becomes valid when it is written anew.
+fn nothing() -> Wanted {
+    Wanted::default()
+}
+
+/// Without the boot CPU, which keeps its tick whatever is asked (`tick_nohz_init`).
+fn tick(cpus: &CpuList) -> Wanted {
+    Wanted { tick: cpus.difference(&CpuList::first(1)), ..nothing() }
+}
+
+/// Out of load balancing, with what such a CPU then still lacks: its callbacks are its own, if no tick
+/// goes with it.
+fn domain(machine: &Machine<'_>, cpus: &CpuList) -> Wanted {
+    let own = cpus.difference(&callbacks_not_offloaded::offloaded(machine));
+    let kept = if machine.has("RCU_NOCB_CPU") == Some(false) { CpuList::default() } else { own };
+    Wanted { domain: cpus.clone(), ..callbacks(&kept) }
+}
+
+fn managed_irq(cpus: &CpuList) -> Wanted {
+    Wanted { managed_irq: cpus.clone(), ..nothing() }
+}
+
+fn callbacks(cpus: &CpuList) -> Wanted {
+    Wanted { callbacks: cpus.clone(), ..nothing() }
+}
+
+/// Off all CPUs that are judged.
+fn interrupts(machine: &Machine<'_>) -> Wanted {
+    Wanted { interrupts: machine.target.clone(), ..nothing() }
+}
+
+/// What a parameter would ask for if it were written so.
+fn asks(machine: &Machine<'_>, parameter: &str) -> Wanted {
+    let bounds = isolation::Bounds { possible: machine.possible, present: &machine.present };
+    let line = CommandLine::parse(parameter);
+    let asked = isolation::Isolation::replay(&line, &bounds);
+    let offloaded = line.cpus("rcu_nocbs", machine.possible).and_then(Result::ok).unwrap_or_default();
+    let more = domain(machine, &asked.domain).and(&callbacks(&offloaded));
+    tick(&asked.tick).and(&managed_irq(&asked.managed_irq)).and(&more)
 }
 
 /// `CPU 3`, `CPUs 2-3`.
@@ -123,6 +165,7 @@ rules! {
     load_balanced,
     foreign_parameter,
     perf_events,
+    trace_instance,
     fair_server,
     device_irqs,
     smt_sibling,

@@ -93,6 +93,9 @@ pub(crate) const FAIR_SERVER: &str = "/sys/kernel/debug/sched/fair_server/cpu*/r
 pub(crate) const MCE_INTERVAL: &str = "/sys/devices/system/machinecheck/machinecheck0/check_interval";
 pub(crate) const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 pub(crate) const KSM: &str = "/sys/kernel/mm/ksm/run";
+pub(crate) const TRACING_ON: &str = "/sys/kernel/tracing/instances/*/tracing_on";
+pub(crate) const TRACED_EVENTS: &str = "/sys/kernel/tracing/instances/*/events/enable";
+pub(crate) const TRACER: &str = "/sys/kernel/tracing/instances/*/current_tracer";
 pub(crate) const TUNED_PROFILE: &str = "/etc/tuned/active_profile";
 
 /// What the kernel says about parameters that it refuses, and about the clock.
@@ -185,5 +188,8 @@ pub const SOURCES: &[Source] = &[
     as_root(MCE_INTERVAL, Read::Text, "root"),
     text(THP),
     text(KSM),
+    as_root(TRACING_ON, Read::Text, "root, or CAP_DAC_READ_SEARCH"),
+    as_root(TRACED_EVENTS, Read::Text, "root, or CAP_DAC_READ_SEARCH"),
+    as_root(TRACER, Read::Text, "root, or CAP_DAC_READ_SEARCH"),
     text(TUNED_PROFILE),
 ];

@@ -183,6 +183,22 @@ const CASES: &[(&str, Severity, &str)] = &[
          /proc/900/task/900/status = Cpus_allowed_list: 0
          /sys/devices/system/cpu/cpu1/topology/thread_siblings_list = 1",
     ),
+    (
+        "trace-instance",
+        Severity::Warning,
+        "/sys/kernel/tracing/instances/dyntick-4711-0/tracing_on = 1
+         /sys/kernel/tracing/instances/dyntick-4711-0/events/enable = X
+         /sys/kernel/tracing/instances/dyntick-4711-0/current_tracer = nop
+         /sys/kernel/tracing/instances/idle/tracing_on = 1
+         /sys/kernel/tracing/instances/idle/events/enable = 0
+         /sys/kernel/tracing/instances/idle/current_tracer = nop",
+    ),
+    (
+        "trace-instance",
+        Severity::Note,
+        "/sys/kernel/tracing/instances/dyntick-900-0/tracing_on = 1
+         /sys/kernel/tracing/instances/dyntick-900-0/current_tracer = function",
+    ),
     ("highres-off", Severity::Warning, "/proc/cmdline = GOOD highres=off"),
     ("idle-poll", Severity::Warning, "/proc/cmdline = GOOD idle=poll"),
     (

@@ -14,7 +14,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 /// Every command that a rule makes. `NUMBERS`: one or more numbers; `LIST`, `MASK`: CPUs; `GROUP`: a
-/// partition's file, whatever its group is called.
+/// partition's file, whatever its group is called; `INSTANCE`: a folder of a trace.
 const SHAPES: &[&str] = &[
     "for c in NUMBERS; do echo NUMBER > /sys/devices/system/cpu/cpu$c/power/pm_qos_resume_latency_us; done",
     "for c in NUMBERS; do echo performance > /sys/devices/system/cpu/cpu$c/cpufreq/scaling_governor; done",
@@ -27,6 +27,7 @@ const SHAPES: &[&str] = &[
       echo LIST > quiet/cpuset.cpus && echo isolated > quiet/cpuset.cpus.partition)",
     "echo root > GROUP",
     "echo isolated > GROUP",
+    "rmdir INSTANCE",
     "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
     "echo MASK > /sys/devices/virtual/workqueue/cpumask",
     "sysctl -w vm.stat_interval=120",
@@ -57,6 +58,9 @@ fn fits(word: &Token, wanted: &Token) -> bool {
         "LIST" => is_list(text),
         "MASK" => text.chars().all(|c| c.is_ascii_hexdigit() || c == ',') && !text.is_empty(),
         "GROUP" => is_group(text),
+        "INSTANCE" => text
+            .strip_prefix("/sys/kernel/tracing/instances/dyntick-")
+            .is_some_and(|name| !name.contains('/')),
         shape => match shape.strip_suffix("LIST") {
             Some(before) => text.strip_prefix(before).is_some_and(is_list),
             None => text == shape,
@@ -221,6 +225,9 @@ fn hostile_machine() -> impl Strategy<Value = BTreeMap<String, String>> {
             all.insert("/proc/77/fd".into(), "anon_inode:[perf_event]".into());
             all.insert(format!("/proc/{task}/fd"), "anon_inode:[perf_event]".into());
             all.insert(format!("/sys/fs/cgroup/{group}/cpuset.cpus.partition"), format!("{state} {value}"));
+            let instance = format!("/sys/kernel/tracing/instances/dyntick-{group}-{irq}");
+            all.insert(format!("{instance}/tracing_on"), "1".into());
+            all.insert(format!("{instance}/current_tracer"), "function".into());
             all.insert("/sys/kernel/irq/24/actions".into(), irq.clone());
             all.insert("/proc/irq/24/effective_affinity_list".into(), "2".into());
             all.insert(format!("/proc/irq/{irq}/smp_affinity_list"), "2".into());

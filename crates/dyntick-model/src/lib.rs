@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The words that every other crate of dyntick speaks. Pure values: no I/O, no clock.
 
+pub mod boot;
 mod clock;
 mod cmdline;
 mod cpulist;

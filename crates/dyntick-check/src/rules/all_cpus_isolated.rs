@@ -13,13 +13,11 @@ pub(super) static RULE: Rule = Rule {
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let told = |(parameter, outcome): &(String, Outcome)| {
         (*outcome == Outcome::AllCpus).then(|| {
-            let name = parameter.split('=').next().unwrap_or_default();
-            let rest = machine.online.difference(&CpuList::first(1));
             RULE.warning(format!("'{parameter}' names every CPU; the kernel takes the boot CPU out again"))
                 .seen([said(parameter)])
                 .seen(machine.evidence(PRESENT))
                 .so("One CPU must keep the time and do the work of the others.")
-                .boot(format!("{name}={rest}"))
+                .composed(machine.composed(&nothing()))
         })
     };
     machine.asked.outcomes.iter().filter_map(told).collect()

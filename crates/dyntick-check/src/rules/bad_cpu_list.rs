@@ -23,13 +23,16 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             Outcome::NoList(error) => error.to_string(),
             _ => return None,
         };
-        Some(
-            RULE.error(format!("'{name}={value}' is no valid list: {why}"))
+        let finding = RULE
+            .error(format!("'{name}={value}' is no valid list: {why}"))
                 .seen(machine.said(name))
                 .seen(machine.evidence(POSSIBLE))
-                .so(*effect)
-                .boot(format!("{name}=LIST, with CPUs of {}", CpuList::first(machine.possible))),
-        )
+                .so(*effect);
+        // Which callbacks were meant only the user knows; interrupts go where nothing is isolated.
+        Some(match *name {
+            "irqaffinity" => finding.composed(machine.composed(&interrupts(machine))),
+            _ => finding.boot(format!("{name}=LIST, with CPUs of {}", CpuList::first(machine.possible))),
+        })
     };
     EFFECTS.iter().filter_map(told).collect()
 }

@@ -15,13 +15,12 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     if hit.is_empty() || machine.has("RCU_NOCB_CPU") == Some(false) {
         return Vec::new();
     }
-    let all = hit.union(&machine.line.cpus("rcu_nocbs", machine.possible).and_then(Result::ok).unwrap_or_default());
     let finding = RULE
         .warning(format!("RCU callbacks that {} queues also run there", cpus(&hit)))
         .on(&hit)
         .seen(machine.said("rcu_nocbs").or_else(|| machine.said("isolcpus")))
         .so("They run in softirq context, when and as long as RCU likes.")
-        .boot(format!("rcu_nocbs={all}"));
+        .composed(machine.composed(&callbacks(&hit)));
     vec![finding]
 }
 

@@ -22,7 +22,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .on(&hit)
         .seen(machine.evidence(IRQ_DEFAULT))
         .so("A driver that is loaded or a device that is plugged in gets this affinity.")
-        .boot(format!("irqaffinity={rest}"))
+        .composed(machine.composed(&interrupts(machine)))
         .command(format!("echo {} > {IRQ_DEFAULT}", rest.to_mask()));
     vec![finding]
 }

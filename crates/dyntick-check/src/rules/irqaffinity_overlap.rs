@@ -21,6 +21,6 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .on(&hit)
         .seen(machine.said("irqaffinity"))
         .so("Interrupts of devices are set up to go there.")
-        .boot(format!("irqaffinity={}", machine.elsewhere()));
+        .composed(machine.composed(&interrupts(machine)));
     vec![finding]
 }

@@ -23,18 +23,19 @@ fn find_one(machine: &Machine<'_>) -> Option<Finding> {
             .seen(machine.said("isolcpus"))
             .seen(machine.evidence(ISOLATED))
             .so("Once a flag is given, only what the flags say is isolated: the scheduler goes on placing tasks there.")
-            .boot(format!("isolcpus=domain,{value}"))
+            .composed(machine.composed(&domain(machine, &flagged)))
     })
 }
 
 /// The CPUs that `isolcpus=` names only under other flags, and nothing else isolates.
 pub(super) fn concerned(machine: &Machine<'_>) -> CpuList {
-    let value = machine.line.get("isolcpus").unwrap_or_default();
-    let flags = value.split(',').filter(|word| ["nohz", "managed_irq"].contains(word)).count();
-    if flags == 0 || !machine.asked.domain.is_empty() {
+    // All of them count that the kernel follows, not the last alone.
+    let values = machine.line.iter().filter_map(|word| word.split_once('=')).filter(|(name, _)| *name == "isolcpus");
+    let flags: Vec<&str> = values.flat_map(|(_, value)| value.split(',')).collect();
+    if !machine.asked.domain.is_empty() {
         return CpuList::default();
     }
-    let nohz = value.split(',').any(|word| word == "nohz");
-    let named = if nohz { machine.asked.tick.clone() } else { machine.asked.managed_irq.clone() };
+    let under = |flag: &str, cpus: &CpuList| if flags.contains(&flag) { cpus.clone() } else { CpuList::default() };
+    let named = under("nohz", &machine.asked.tick).union(&under("managed_irq", &machine.asked.managed_irq));
     machine.of_target(&named).difference(&machine.isolated)
 }

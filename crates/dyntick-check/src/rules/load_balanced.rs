@@ -26,7 +26,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(machine.evidence(NOHZ_FULL))
         .seen(machine.evidence(ISOLATED))
         .so(format!("Any task may be placed there, and the tick returns with the second that can run.{more}"))
-        .boot(format!("isolcpus=domain,managed_irq,{balanced}"))
+        .composed(machine.composed(&domain(machine, &balanced).and(&managed_irq(&balanced))))
         .command(partition(&balanced));
     vec![finding]
 }

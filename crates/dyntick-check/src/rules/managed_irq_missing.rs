@@ -21,6 +21,6 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(machine.said("isolcpus"))
         .so("Drivers with a queue per CPU (NVMe, many network cards) let the kernel place their interrupts, and nobody \
              can move them; with the flag they prefer housekeeping CPUs.")
-        .boot(format!("isolcpus=domain,managed_irq,{}", machine.asked.domain));
+        .composed(machine.composed(&managed_irq(&hit)));
     vec![finding]
 }

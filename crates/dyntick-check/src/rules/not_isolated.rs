@@ -25,8 +25,9 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     if rest.is_empty() {
         return vec![finding.advice("leave at least one CPU out: somebody has to do the housekeeping")];
     }
-    let tick = if machine.has("NO_HZ_FULL") == Some(false) { String::new() } else { format!("nohz_full={free} ") };
-    let line = format!("{tick}isolcpus=domain,managed_irq,{free} irqaffinity={rest}");
+    let can_stop = machine.has("NO_HZ_FULL") != Some(false);
+    let full = if can_stop { tick(&free) } else { nothing() };
+    let missing = domain(machine, &free).and(&managed_irq(&free)).and(&full).and(&interrupts(machine));
     let running = super::load_balanced::partition(&free);
-    vec![finding.boot(line).command(running)]
+    vec![finding.composed(machine.composed(&missing)).command(running)]
 }

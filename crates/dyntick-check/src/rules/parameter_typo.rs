@@ -70,11 +70,17 @@ fn typo(machine: &Machine<'_>, parameter: &str) -> Option<Finding> {
     let log = unknown.map(|line| Evidence { file: KERNEL_LOG.to_owned(), value: line.to_owned() });
     let severity = if log.is_some() { Severity::Error } else { Severity::Warning };
     let mended = value.map_or(meant.to_owned(), |value| format!("{meant}={value}"));
-    Some(
-        RULE.finding(severity, format!("'{parameter}' is no parameter of the kernel: '{meant}' was probably meant"))
+    let finding = RULE.finding(severity, format!("'{parameter}' is no parameter of the kernel: '{meant}' was probably meant"))
             .seen([said(parameter)])
             .seen(log)
-            .so("It has no effect.")
-            .boot(mended),
-    )
+            .so("It has no effect.");
+    Some(match isolates(meant) {
+        true => finding.composed(machine.composed(&asks(machine, &mended))).unboot(parameter),
+        false => finding.boot(mended),
+    })
+}
+
+/// Those that are composed with what the line says already; a list for `irqaffinity=` takes no such union.
+fn isolates(name: &str) -> bool {
+    boot::is_composed(name) && name != "irqaffinity"
 }

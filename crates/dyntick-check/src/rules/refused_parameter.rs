@@ -27,7 +27,10 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             .seen(machine.evidence(POSSIBLE))
             .so("Nothing of it is in effect: one bad CPU or word makes the kernel drop the parameter.");
         let known = if let Outcome::Beyond(beyond) = outcome { mended(machine, parameter, beyond) } else { None };
-        Some(finding.boot(known.unwrap_or(exists)))
+        Some(match known {
+            Some(parameter) => finding.composed(machine.composed(&asks(machine, &parameter))),
+            None => finding.boot(exists),
+        })
     };
     machine.asked.outcomes.iter().filter_map(told).collect()
 }

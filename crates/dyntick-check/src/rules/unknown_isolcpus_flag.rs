@@ -13,12 +13,13 @@ pub(super) static RULE: Rule = Rule {
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let told = |(parameter, outcome): &(String, Outcome)| {
         let Outcome::SkippedFlag(word) = outcome else { return None };
-        Some(
-            RULE.error(format!("the kernel skips the flag '{word}' in '{parameter}'"))
+        let finding = RULE
+            .error(format!("the kernel skips the flag '{word}' in '{parameter}'"))
                 .seen([said(parameter)])
-                .so("Only domain, nohz and managed_irq are flags; with none of them left, domain is taken.")
-                .boot("isolcpus=domain,managed_irq,LIST"),
-        )
+                .so("Only domain, nohz and managed_irq are flags; with none of them left, domain is taken.");
+        let composed = machine.composed(&nothing());
+        let says = composed.iter().flat_map(|composed| &composed.with).any(|word| word.starts_with("isolcpus="));
+        Some(if says { finding.composed(composed) } else { finding.boot("isolcpus=domain,managed_irq,LIST") })
     };
     machine.asked.outcomes.iter().filter_map(told).collect()
 }

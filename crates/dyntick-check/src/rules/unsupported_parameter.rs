@@ -35,6 +35,6 @@ fn nohz_flag(machine: &Machine<'_>) -> Option<Finding> {
             .seen([said])
             .seen(machine.option("NO_HZ_FULL"))
             .so("Because of the flag nohz the whole parameter is ignored, domain isolation too.")
-            .boot(format!("isolcpus=domain,{}", machine.asked.tick))
+            .composed(machine.composed_of(&Wanted { tick: CpuList::default(), ..machine.wanted().and(&domain(machine, &machine.asked.tick)) }))
     })
 }

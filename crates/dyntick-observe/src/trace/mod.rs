@@ -14,5 +14,5 @@ pub use format::{Field, Format, FormatError};
 pub use probes::{IRQ_WORKS, Probe, SENDERS};
 pub use recording::{CpuStats, Metadata, Recording};
 pub use ring::{Lost, RingError, is_behind_a_gap};
-pub use session::{RawPages, SessionError, TraceSession};
+pub use session::{RawPages, SessionError, TraceSession, remove_abandoned};
 pub use symbols::{SymbolTable, addresses_of, resolve};

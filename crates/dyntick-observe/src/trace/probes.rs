@@ -4,7 +4,6 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::Path;
 
 const DEFINITIONS: &str = "/sys/kernel/tracing/kprobe_events";
 const PREFIX: &str = "dyntick_";
@@ -64,19 +63,20 @@ fn define(line: &str) -> std::io::Result<()> {
     OpenOptions::new().append(true).open(DEFINITIONS)?.write_all(format!("{line}\n").as_bytes())
 }
 
-/// Removes the probes of processes that were killed before they could.
-pub fn remove_abandoned() {
+/// Removes the probes of processes that were killed before they could: of those that have no trace
+/// instance, for a probe is set after its instance was made. One that is enabled the kernel keeps (EBUSY).
+pub fn remove_abandoned(has_instance: &dyn Fn(u32) -> bool) {
     let defined = std::fs::read_to_string(DEFINITIONS).unwrap_or_default();
-    for probe in defined.lines().filter_map(of_another) {
+    let probes = defined.lines().filter_map(of_dyntick);
+    for (_, probe) in probes.filter(|(owner, _)| !has_instance(*owner)) {
         let _ = define(&format!("-:{probe}"));
     }
 }
 
-/// `dyntick_PID/name` of a line such as `p:dyntick_7/call_many …`, if the process is gone.
-fn of_another(line: &str) -> Option<&str> {
+/// The process and `dyntick_PID/name` of a line such as `p:dyntick_7/call_many …`.
+fn of_dyntick(line: &str) -> Option<(u32, &str)> {
     let probe = line.split_ascii_whitespace().next()?.split_once(':')?.1;
-    let owner: u32 = probe.split_once('/')?.0.strip_prefix(PREFIX)?.parse().ok()?;
-    (!Path::new(&format!("/proc/{owner}")).exists()).then_some(probe)
+    Some((probe.split_once('/')?.0.strip_prefix(PREFIX)?.parse().ok()?, probe))
 }
 
 #[cfg(test)]
@@ -84,10 +84,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_ours_of_the_dead_are_removed() {
-        assert_eq!(of_another("p:dyntick_4194999/x f arg1=%di"), Some("dyntick_4194999/x"));
-        assert_eq!(of_another("p:kprobes/mine f"), None);
-        let own = format!("p:dyntick_{}/x f", std::process::id());
-        assert_eq!(of_another(&own), None);
+    fn only_ours_are_looked_at() {
+        assert_eq!(of_dyntick("p:dyntick_77/x f arg1=%di"), Some((77, "dyntick_77/x")));
+        assert_eq!(of_dyntick("p:kprobes/mine f"), None);
+        assert_eq!(of_dyntick("p:dyntick_x/mine f"), None);
     }
 }

@@ -4,10 +4,12 @@
 use super::probes::{self, Probe, Probes};
 use super::{CpuStats, Recording, resolve};
 use dyntick_model::CpuList;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
 use rustix::mount::MountFlags;
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,6 +20,9 @@ const PREFIX: &str = "dyntick-";
 /// A trace instance, gone when this is dropped. The machine's own trace state stays as it is.
 pub struct TraceSession {
     folder: PathBuf,
+    /// A lock on the folder: the kernel opens it when this process is gone, in whatever way, and it counts
+    /// in all namespaces. A number of a process may be another's there, and is used again.
+    _lock: OwnedFd,
     /// The events that are recorded: the name under which they are decoded, and the kernel's.
     events: Vec<(String, String)>,
     missing: Vec<String>,
@@ -31,7 +36,7 @@ pub enum SessionError {
     #[error(
         "tracefs is not at {TRACEFS} and cannot be mounted there ({0}); it needs root and a kernel with CONFIG_TRACING"
     )]
-    NoTracefs(rustix::io::Errno),
+    NoTracefs(Errno),
     /// tracefs may not be entered, so that nobody can tell from here whether it is mounted.
     #[error("this user may not enter {TRACEFS} ({0}): that needs root, or rights to the folder")]
     Denied(std::io::Error),
@@ -53,16 +58,9 @@ impl TraceSession {
     pub fn new(events: &[String], buffer_kib: u32) -> Result<Self, SessionError> {
         mount()?;
         remove_abandoned();
-        probes::remove_abandoned();
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder = PathBuf::from(format!("{}{number}", Self::own_folders().display()));
-        std::fs::create_dir(&folder).map_err(|source| SessionError::File {
-            what: "create",
-            path: folder.clone(),
-            source,
-        })?;
-        let mut session = Self { folder, events: Vec::new(), missing: Vec::new(), probes: Probes::default() };
+        let (folder, lock) = own_folder()?;
+        let mut session =
+            Self { folder, _lock: lock, events: Vec::new(), missing: Vec::new(), probes: Probes::default() };
         session.write("tracing_on", "0")?;
         session.write("trace_clock", "mono")?;
         // A full buffer refuses new events, and counts them, rather than losing the window's begin.
@@ -243,9 +241,9 @@ impl RawPages {
         loop {
             self.page.fill(0);
             match rustix::io::read(&self.pipe, &mut self.page) {
-                Ok(0) | Err(rustix::io::Errno::AGAIN) => return Ok(None),
+                Ok(0) | Err(Errno::AGAIN) => return Ok(None),
                 Ok(_) => return Ok(Some(&self.page)),
-                Err(rustix::io::Errno::INTR) => {}
+                Err(Errno::INTR) => {}
                 Err(error) => {
                     return Err(SessionError::File {
                         what: "read",
@@ -283,14 +281,124 @@ fn mount() -> Result<(), SessionError> {
         .map_err(SessionError::NoTracefs)
 }
 
-/// Removes the instances of processes that were killed before they could.
-fn remove_abandoned() {
-    let instances = std::fs::read_dir(format!("{TRACEFS}/instances")).into_iter().flatten().flatten();
-    for instance in instances {
-        let name = instance.file_name().to_string_lossy().into_owned();
-        let owner = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
-        if owner.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
-            let _ = std::fs::remove_dir(instance.path());
+/// Makes a folder of this process and locks it.
+fn own_folder() -> Result<(PathBuf, OwnedFd), SessionError> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = PathBuf::from(format!("{}{number}", TraceSession::own_folders().display()));
+        match std::fs::create_dir(&path) {
+            Ok(()) => {}
+            // Of a process of this number in another namespace, or of an earlier one.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+            Err(source) => return Err(SessionError::File { what: "create", path, source }),
         }
+        match locked(&path) {
+            Ok(lock) if path.exists() => return Ok((path, lock)),
+            // Between these two steps it has looked abandoned to another dyntick.
+            Ok(_) | Err(Errno::WOULDBLOCK | Errno::NOENT) => {}
+            Err(errno) => return Err(SessionError::File { what: "lock", path, source: errno.into() }),
+        }
+    }
+}
+
+/// The folder, locked; `WOULDBLOCK` where another has it.
+fn locked(folder: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(folder, flags, Mode::empty())?;
+    rustix::fs::flock(&opened, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(opened)
+}
+
+/// Removes what processes that were killed have left: instances, which go on recording at the cost of
+/// every CPU, and probes. Returns how many instances these were. Where tracefs is not mounted, or may not
+/// be read, there is nothing to remove.
+pub fn remove_abandoned() -> usize {
+    let removed = remove_abandoned_in(&Path::new(TRACEFS).join("instances"));
+    probes::remove_abandoned(&|owner| !of_owner(owner).is_empty());
+    removed
+}
+
+fn remove_abandoned_in(instances: &Path) -> usize {
+    let abandoned = |path: &PathBuf| {
+        // The lock is held until the folder is gone, so that nobody begins in it meanwhile.
+        let Ok(_lock) = locked(path) else { return false };
+        // Who still reads its buffers keeps it, but not its recording.
+        let stop = OpenOptions::new().write(true).open(path.join("tracing_on"));
+        let _ = stop.and_then(|mut file| file.write_all(b"0"));
+        std::fs::remove_dir(path).is_ok()
+    };
+    instances_in(instances).filter(abandoned).count()
+}
+
+/// The instances of any dyntick.
+fn instances_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| is_ours(&entry.file_name().to_string_lossy())).map(|entry| entry.path())
+}
+
+/// Whether a name is `dyntick-PID-NUMBER`.
+fn is_ours(name: &str) -> bool {
+    let numbers = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));
+    numbers.is_some_and(|(pid, number)| pid.parse::<u32>().is_ok() && number.parse::<u32>().is_ok())
+}
+
+/// The instances of a process, of whichever namespace.
+fn of_owner(pid: u32) -> Vec<PathBuf> {
+    let own = format!("{PREFIX}{pid}-");
+    let named =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&own));
+    instances_in(&Path::new(TRACEFS).join("instances")).filter(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn only_instances_of_dyntick_are_looked_at() {
+        assert!(is_ours("dyntick-77-0") && is_ours("dyntick-4194303-12"));
+        for name in
+            ["dyntick-", "dyntick-77", "dyntick-77-", "dyntick-x-0", "dyntick-77-0-1", "trace-77-0", "mine"]
+        {
+            assert!(!is_ours(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_locked_is_in_use_and_all_else_is_abandoned() {
+        let folder = tempfile::tempdir().unwrap();
+        // Numbers that say nothing: 1 always runs, and 4194304 never does.
+        let make = |name: &str| {
+            let path = folder.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            path
+        };
+        let [used, left, reused, foreign] =
+            ["dyntick-4194304-0", "dyntick-4194304-1", "dyntick-1-0", "others"].map(make);
+        let lock = locked(&used).unwrap();
+        assert_eq!(remove_abandoned_in(folder.path()), 2);
+        assert_eq!([&used, &left, &reused, &foreign].map(|path| path.exists()), [true, false, false, true]);
+        drop(lock);
+        assert_eq!(remove_abandoned_in(folder.path()), 1);
+        assert_eq!(remove_abandoned_in(&folder.path().join("none")), 0);
+    }
+
+    /// A child of the owner that goes on must not keep the lock.
+    #[test]
+    fn the_lock_ends_with_its_process_whatever_it_has_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = locked(folder.path()).unwrap();
+        let mut child =
+            Command::new("sh").args(["-c", "echo; exec sleep 60"]).stdout(Stdio::piped()).spawn().unwrap();
+        // Its files are closed a moment after its parent goes on: it must have run.
+        child.stdout.take().unwrap().read_exact(&mut [0]).unwrap();
+        assert_eq!(locked(folder.path()).unwrap_err(), Errno::WOULDBLOCK);
+        drop(lock);
+        locked(folder.path()).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 }

@@ -54,6 +54,7 @@ impl Verb {
         // `isolate` itself says more about it.
         if !matches!(self, Verb::Isolate(_) | Verb::GuestProbe(_)) {
             isolate::put_leftover_back();
+            remove_leftover_traces();
         }
         match self {
             Verb::Check(arguments) => check::run(&arguments),
@@ -67,6 +68,17 @@ impl Verb {
             Verb::Top(arguments) => top::run(&arguments),
             Verb::GuestProbe(arguments) => guest_probe::run(&arguments),
             Verb::GuestPackets(arguments) => guest_packets::run(&arguments),
+        }
+    }
+}
+
+/// What a killed dyntick records goes on at the cost of every CPU, whatever verb it was.
+fn remove_leftover_traces() {
+    match dyntick_observe::trace::remove_abandoned() {
+        0 => {}
+        1 => eprintln!("dyntick: removed a trace instance in which a killed dyntick still recorded"),
+        count => {
+            eprintln!("dyntick: removed {count} trace instances in which a killed dyntick still recorded")
         }
     }
 }

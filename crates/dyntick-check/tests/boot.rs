@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Who boots with what a finding says loses nothing that he had asked for, and gets no other finding.
+
+use dyntick_check::{Bounds, Content, Finding, Isolation, Machine, Mend, Report, Severity, Snapshot};
+use dyntick_model::boot::{Composed, is_composed};
+use dyntick_model::{CommandLine, CpuList};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+const POSSIBLE: u32 = 8;
+
+fn asked(line: &CommandLine) -> Isolation {
+    Isolation::replay(line, &Bounds { possible: POSSIBLE, present: &CpuList::first(POSSIBLE) })
+}
+
+/// A machine of eight CPUs whose kernel follows its command line.
+fn booted(line: &CommandLine) -> Snapshot {
+    let asked = asked(line);
+    let full = asked.tick.difference(&CpuList::first(1)).to_string();
+    let files = [
+        ("/proc/cmdline", line.to_string()),
+        ("/proc/sys/kernel/osrelease", "6.12.117-test".to_owned()),
+        (
+            "/boot/config-6.12.117-test",
+            "CONFIG_NO_HZ_FULL=y\nCONFIG_RCU_NOCB_CPU=y\nCONFIG_CPU_ISOLATION=y".to_owned(),
+        ),
+        ("/sys/devices/system/cpu/possible", "0-7".to_owned()),
+        ("/sys/devices/system/cpu/present", "0-7".to_owned()),
+        ("/sys/devices/system/cpu/online", "0-7".to_owned()),
+        ("/sys/devices/system/cpu/isolated", asked.domain.to_string()),
+        ("/sys/devices/system/cpu/nohz_full", full),
+    ];
+    let mut snapshot = Snapshot::default();
+    for (path, text) in files {
+        snapshot.insert(path, Content::Text(format!("{text}\n")));
+    }
+    snapshot
+}
+
+fn findings(line: &str, named: Option<&str>) -> Vec<Finding> {
+    let files = booted(&CommandLine::parse(line));
+    let named = named.map(|named| named.parse().unwrap());
+    Report::of(&Machine::new(&files, named.as_ref()).unwrap(), &files).findings
+}
+
+fn mend(line: &str, named: Option<&str>, rule: &str) -> String {
+    let findings = findings(line, named);
+    let finding = findings.iter().find(|finding| finding.rule == rule);
+    finding.unwrap_or_else(|| panic!("{rule} of {line}: {findings:#?}")).mends[0].to_string()
+}
+
+#[test]
+fn what_is_isolated_already_stays_so() {
+    let case =
+        |line: &str, rule: &str, expected: &str| assert_eq!(mend(line, None, rule), expected, "{line}");
+    let both = "boot with nohz_full=2-5 isolcpus=domain,managed_irq,2-5";
+    case("nohz_full=2-5 isolcpus=2-3", "load-balanced", both);
+    case(
+        "nohz_full=2-5 isolcpus=2-3",
+        "managed-irq-missing",
+        "boot with nohz_full=2-5 isolcpus=domain,managed_irq,2-3",
+    );
+    case("isolcpus=2-5 nohz_full=2-3", "tick-kept", "boot with nohz_full=2-5 isolcpus=domain,2-5");
+    case("isolcpus=nohz,domain,2-3", "managed-irq-missing", "boot with isolcpus=nohz,domain,managed_irq,2-3");
+    case("isolcpus=managed_irq,domain,0-7", "all-cpus-isolated", "boot with isolcpus=domain,managed_irq,1-7");
+    case("nohz_full=2-9 isolcpus=2", "refused-parameter", "boot with nohz_full=2-7 isolcpus=domain,2");
+    case(
+        "isolcpu=3 isolcpus=managed_irq,domain,2",
+        "parameter-typo",
+        "boot with isolcpus=domain,managed_irq,2-3 rcu_nocbs=3",
+    );
+    case("isolcpus=2 irqaffinity=0-2", "irqaffinity-overlap", "boot with isolcpus=domain,2 irqaffinity=0-1");
+}
+
+#[test]
+fn a_cpu_that_is_named_joins_those_that_are_isolated() {
+    let line = "nohz_full=2-3 isolcpus=domain,managed_irq,2-3";
+    assert_eq!(
+        mend(line, Some("6"), "not-isolated"),
+        "boot with nohz_full=2-3,6 isolcpus=domain,managed_irq,2-3,6 irqaffinity=0-1,4-5,7"
+    );
+}
+
+/// What a finding says to boot with and without, where it is about isolation and complete.
+fn composed(finding: &Finding) -> Option<Composed> {
+    let mut composed = Composed::default();
+    for mend in &finding.mends {
+        match mend {
+            Mend::Boot(with) => composed.with.extend(with.split(' ').map(str::to_owned)),
+            Mend::Unboot(without) => composed.without.push(without.clone()),
+            _ => {}
+        }
+    }
+    let ours = |word: &String| is_composed(word.split('=').next().unwrap_or_default());
+    (!composed.with.is_empty()
+        && composed.with.iter().all(ours)
+        && !finding.mends[0].to_string().contains("LIST"))
+    .then_some(composed)
+}
+
+/// Two rules tell the same of a CPU, by what the line says.
+fn subject(rule: &'static str) -> &'static str {
+    if rule == "isolcpus-without-domain" { "load-balanced" } else { rule }
+}
+
+fn line() -> impl Strategy<Value = String> {
+    let parameter = "(nohz_full|isolcpus|isolcpus|isolcpu|irqaffinity|rcu_nocbs)=\
+                     ((nohz|domain|managed_irq|domian),){0,2}[0-7](-[5-8])?|quiet|rcu_nocbs|isolcpus=all|nohz_full=0-7";
+    prop::collection::vec(parameter, 0..4).prop_map(|words| words.join(" "))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1000, ..ProptestConfig::default() })]
+    #[test]
+    fn a_mended_line_asks_for_as_much_and_is_no_worse(text in line(), named in prop::option::of("[1-7]")) {
+        let line = CommandLine::parse(&text);
+        let before = asked(&line);
+        let found = findings(&text, named.as_deref());
+        let known: BTreeSet<&str> = found.iter().map(|finding| subject(finding.rule)).collect();
+        for finding in &found {
+            let Some(composed) = composed(finding) else { continue };
+            let mended = composed.applied(&line);
+            let after = asked(&mended);
+            // The kernel itself takes the boot CPU out of nohz_full, and a finding says so.
+            let tick = before.tick.difference(&CpuList::first(1));
+            prop_assert!(tick.is_subset(&after.tick), "{}: {text} -> {mended}", finding.rule);
+            prop_assert!(before.domain.is_subset(&after.domain), "{}: {text} -> {mended}", finding.rule);
+            prop_assert!(before.managed_irq.is_subset(&after.managed_irq), "{}: {text} -> {mended}", finding.rule);
+            let names: Vec<&str> = composed.with.iter().map(|word| word.split('=').next().unwrap()).collect();
+            let once: BTreeSet<&str> = names.iter().copied().collect();
+            prop_assert_eq!(names.len(), once.len(), "{} -> {}", text, mended);
+            for finding in findings(&mended.to_string(), named.as_deref()) {
+                // A CPU that is isolated only now, or in more ways, is judged only now: what it lacks is told.
+                let gained = [
+                    after.tick.difference(&before.tick),
+                    after.domain.difference(&before.domain),
+                    after.managed_irq.difference(&before.managed_irq),
+                ];
+                let gained = gained.iter().fold(CpuList::default(), |sum, cpus| sum.union(cpus));
+                let judged_anew = !finding.cpus.is_empty() && finding.cpus.is_subset(&gained);
+                let lesser = finding.severity < Severity::Error && judged_anew;
+                prop_assert!(known.contains(subject(finding.rule)) || lesser, "{text} -> {mended}: {finding:#?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The parameters about isolation, composed as a whole. The kernel refuses a second `nohz_full=` or
+//! `isolcpus=` that contradicts the first, and one that replaces the first loses its CPUs or flags
+//! (`kernel/sched/isolation.c: housekeeping_setup`); so whoever says what to boot with says all of it.
+
+use crate::{CommandLine, CpuList};
+use std::fmt;
+
+/// What shall be kept away from which CPUs: what is asked for already, and what is missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The tick while a task runs, and what else `nohz_full=` keeps away.
+    pub tick: CpuList,
+    /// The load balancer.
+    pub domain: CpuList,
+    /// Managed interrupts.
+    pub managed_irq: CpuList,
+    /// RCU callbacks, which `nohz_full=` keeps away from its own CPUs by itself.
+    pub callbacks: CpuList,
+    /// All other interrupts, as far as `irqaffinity=` says where they are set up; they avoid all CPUs that
+    /// are named above, too.
+    pub interrupts: CpuList,
+}
+
+impl Wanted {
+    /// What a command line asks for, as far as its lists can be read.
+    pub fn of(line: &CommandLine, possible: u32) -> Self {
+        let isolcpus = line.isolation(possible).unwrap_or_default();
+        let tick = line.adaptive_tick_cpus(possible).unwrap_or_default();
+        Self { tick, domain: isolcpus.domain, managed_irq: isolcpus.managed_irq, ..Self::default() }
+    }
+
+    /// This and that.
+    pub fn and(&self, other: &Wanted) -> Self {
+        Self {
+            tick: self.tick.union(&other.tick),
+            domain: self.domain.union(&other.domain),
+            managed_irq: self.managed_irq.union(&other.managed_irq),
+            callbacks: self.callbacks.union(&other.callbacks),
+            interrupts: self.interrupts.union(&other.interrupts),
+        }
+    }
+
+    /// Every CPU that anything is kept away from.
+    fn all(&self) -> CpuList {
+        self.tick.union(&self.domain).union(&self.managed_irq)
+    }
+}
+
+/// The CPUs that a machine has.
+#[derive(Clone, Copy, Debug)]
+pub struct Cpus<'a> {
+    /// One more than the highest number that can exist.
+    pub possible: u32,
+    /// Those that are there.
+    pub present: &'a CpuList,
+}
+
+/// Parameters, each of which takes the place of all of its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Composed {
+    /// To boot with.
+    pub with: Vec<String>,
+    /// Those of the line to boot without, as written: nothing is left of them to ask for.
+    pub without: Vec<String>,
+}
+
+impl Composed {
+    /// The command line with these parameters in place of its own.
+    pub fn applied(&self, line: &CommandLine) -> CommandLine {
+        let replaced = |word: &&str| self.with.iter().any(|parameter| name_of(parameter) == name_of(word));
+        let dropped = |word: &&str| self.without.iter().any(|parameter| parameter == word);
+        let kept = line.iter().filter(|word| !replaced(word) && !dropped(word));
+        CommandLine::parse(&kept.chain(self.with.iter().map(String::as_str)).collect::<Vec<_>>().join(" "))
+    }
+}
+
+impl fmt::Display for Composed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.with.join(" "))
+    }
+}
+
+/// Whether [`compose`] speaks for the parameter of this name.
+pub fn is_composed(name: &str) -> bool {
+    ["nohz_full", "isolcpus", "irqaffinity", "rcu_nocbs"].contains(&name.replace('-', "_").as_str())
+}
+
+/// Composes `nohz_full=`, `isolcpus=`, `irqaffinity=` and `rcu_nocbs=` for a machine: no parameter
+/// contradicts another, and each stands once. Where `isolcpus=` has flags for different CPUs, they get them
+/// all together. None where no CPU would be left for everything else.
+pub fn compose(line: &CommandLine, wanted: &Wanted, cpus: Cpus<'_>) -> Option<Composed> {
+    if cpus.present.is_subset(&wanted.all()) {
+        return None;
+    }
+    let mut with = isolation(line, wanted);
+    with.extend(interrupts(line, wanted, cpus).map(|list| format!("irqaffinity={list}")));
+    with.extend(callbacks(line, wanted, cpus.possible).map(|list| format!("rcu_nocbs={list}")));
+    let left = |word: &&str| {
+        let name = name_of(word);
+        // Without a list, or with one that nobody can read, it says something of its own.
+        let is_list =
+            name != "rcu_nocbs" || line.cpus("rcu_nocbs", cpus.possible).is_some_and(|list| list.is_ok());
+        is_composed(&name) && is_list && !with.iter().any(|parameter| name_of(parameter) == name)
+    };
+    let without = line.iter().filter(left).map(str::to_owned).collect();
+    Some(Composed { with, without })
+}
+
+fn isolation(line: &CommandLine, wanted: &Wanted) -> Vec<String> {
+    let isolated = wanted.domain.union(&wanted.managed_irq);
+    // The tick may be asked for here or in nohz_full=; where both do, they must agree.
+    let here =
+        line.get("nohz_full").is_none_or(str::is_empty) && has_nohz_flag(line) && wanted.tick == isolated;
+    let full = (!wanted.tick.is_empty() && !here).then(|| format!("nohz_full={}", wanted.tick));
+    let flags = [
+        ("nohz,", here),
+        ("domain,", !wanted.domain.is_empty()),
+        ("managed_irq,", !wanted.managed_irq.is_empty()),
+    ];
+    let flags: String = flags.iter().filter(|(_, given)| *given).map(|(flag, _)| *flag).collect();
+    let isolcpus = (!isolated.is_empty()).then(|| format!("isolcpus={flags}{isolated}"));
+    full.into_iter().chain(isolcpus).collect()
+}
+
+fn has_nohz_flag(line: &CommandLine) -> bool {
+    line.get("isolcpus").is_some_and(|value| value.split(',').any(|word| word == "nohz"))
+}
+
+/// What the line says, without the isolated CPUs; where it says nothing of use, all others.
+fn interrupts(line: &CommandLine, wanted: &Wanted, cpus: Cpus<'_>) -> Option<CpuList> {
+    if wanted.interrupts.is_empty() && line.get("irqaffinity").is_none() {
+        return None;
+    }
+    let isolated = wanted.all().union(&wanted.interrupts);
+    let said = line.cpus("irqaffinity", cpus.possible).and_then(Result::ok).unwrap_or_default();
+    let said = said.intersection(cpus.present).difference(&isolated);
+    let list = if said.is_empty() { cpus.present.difference(&isolated) } else { said };
+    (!list.is_empty()).then_some(list)
+}
+
+/// Those that `nohz_full=` does not take care of; none where the line's list is to be left as it is.
+fn callbacks(line: &CommandLine, wanted: &Wanted, possible: u32) -> Option<CpuList> {
+    let said = line.cpus("rcu_nocbs", possible).unwrap_or(Ok(CpuList::default())).ok()?;
+    let all = said.union(&wanted.callbacks);
+    (!all.is_subset(&wanted.tick)).then_some(all)
+}
+
+fn name_of(parameter: &str) -> String {
+    parameter.split('=').next().unwrap_or_default().replace('-', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const POSSIBLE: u32 = 8;
+
+    fn cpus(text: &str) -> CpuList {
+        text.parse().unwrap()
+    }
+
+    fn composed(line: &str, missing: Wanted) -> Composed {
+        let line = CommandLine::parse(line);
+        let present = CpuList::first(POSSIBLE);
+        compose(
+            &line,
+            &Wanted::of(&line, POSSIBLE).and(&missing),
+            Cpus { possible: POSSIBLE, present: &present },
+        )
+        .unwrap()
+    }
+
+    fn with(line: &str, missing: Wanted) -> String {
+        composed(line, missing).to_string()
+    }
+
+    fn domain(list: &str) -> Wanted {
+        Wanted { domain: cpus(list), managed_irq: cpus(list), ..Wanted::default() }
+    }
+
+    fn tick(list: &str) -> Wanted {
+        Wanted { tick: cpus(list), ..Wanted::default() }
+    }
+
+    #[test]
+    fn what_is_asked_for_is_kept() {
+        assert_eq!(
+            with("nohz_full=2-5 isolcpus=2-3", domain("4-5")),
+            "nohz_full=2-5 isolcpus=domain,managed_irq,2-5"
+        );
+        assert_eq!(with("isolcpus=2-5 nohz_full=2-3", tick("4-5")), "nohz_full=2-5 isolcpus=domain,2-5");
+        let managed = Wanted { managed_irq: cpus("2-3"), ..Wanted::default() };
+        assert_eq!(with("isolcpus=nohz,domain,2-3", managed.clone()), "isolcpus=nohz,domain,managed_irq,2-3");
+        assert_eq!(with("isolcpus=nohz,domain,2-3", tick("4")), "nohz_full=2-4 isolcpus=domain,2-3");
+        assert_eq!(with("quiet", managed), "isolcpus=managed_irq,2-3");
+        assert_eq!(with("quiet", Wanted::default()), "");
+    }
+
+    #[test]
+    fn interrupts_and_callbacks_follow() {
+        let all = Wanted { interrupts: cpus("6"), ..domain("6").and(&tick("6")) };
+        let line = "nohz_full=2-3 isolcpus=domain,managed_irq,2-3";
+        let expected = "nohz_full=2-3,6 isolcpus=domain,managed_irq,2-3,6";
+        assert_eq!(with(line, all.clone()), format!("{expected} irqaffinity=0-1,4-5,7"));
+        assert_eq!(with(&format!("{line} irqaffinity=0-6"), all), format!("{expected} irqaffinity=0-1,4-5"));
+        let callbacks = Wanted { callbacks: cpus("3"), ..Wanted::default() };
+        assert_eq!(with("isolcpus=2-3 rcu_nocbs=2", callbacks), "isolcpus=domain,2-3 rcu_nocbs=2-3");
+        // Its own parameter has become needless.
+        let full = composed("isolcpus=2-3 rcu_nocbs=2-3", tick("2-3"));
+        assert_eq!(full.without, ["rcu_nocbs=2-3"]);
+        let line = full.applied(&CommandLine::parse("isolcpus=2-3 quiet rcu_nocbs=2-3"));
+        assert_eq!(line.to_string(), "quiet nohz_full=2-3 isolcpus=domain,2-3");
+    }
+
+    #[test]
+    fn what_the_kernel_treats_on_its_own_is_left() {
+        assert_eq!(composed("nohz_full=2 rcu_nocbs", tick("3")).without, [""; 0], "a flag, not a list");
+        assert_eq!(composed("nohz_full=2 rcu_nocbs=2:3", tick("3")).without, [""; 0], "another finding");
+    }
+
+    #[test]
+    fn somebody_has_to_do_the_housekeeping() {
+        let (line, present) = (CommandLine::parse("nohz_full=1-3 isolcpus=managed_irq,0"), CpuList::first(4));
+        let at = Cpus { possible: 4, present: &present };
+        assert_eq!(compose(&line, &Wanted::of(&line, 4), at), None);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_no_more_is_asked_twice(
+            line in "((nohz_full|isolcpus|isolcpus=domain,managed_irq|isolcpus=nohz,domain|irqaffinity|rcu_nocbs)=[1-7] ?){0,3}",
+            more in prop::collection::vec(prop::collection::btree_set(1u32..8, 0..4), 5),
+        ) {
+            let line = CommandLine::parse(&line.replace("domain=", "domain,").replace("irq=", "irq,"));
+            let of = |n: usize| more[n].iter().copied().collect::<CpuList>();
+            let missing = Wanted { tick: of(0), domain: of(1), managed_irq: of(2), callbacks: of(3), interrupts: of(4) };
+            let wanted = Wanted::of(&line, POSSIBLE).and(&missing);
+            let present = CpuList::first(POSSIBLE);
+            let at = Cpus { possible: POSSIBLE, present: &present };
+            let composed = compose(&line, &wanted, at).unwrap();
+            let after = composed.applied(&line);
+            let got = Wanted::of(&after, POSSIBLE);
+            prop_assert!(wanted.tick.is_subset(&got.tick), "{line} -> {after}");
+            prop_assert!(wanted.domain.is_subset(&got.domain), "{line} -> {after}");
+            prop_assert!(wanted.managed_irq.is_subset(&got.managed_irq), "{line} -> {after}");
+            let mut names: Vec<String> = composed.with.iter().map(|parameter| name_of(parameter)).collect();
+            names.sort_unstable();
+            let count = names.len();
+            names.dedup();
+            prop_assert_eq!(names.len(), count, "{} -> {}", line, after);
+            // And again it stays as it is.
+            prop_assert_eq!(compose(&after, &got, at).unwrap().applied(&after).to_string(), after.to_string());
+        }
+    }
+}
