@@ -30,7 +30,7 @@ pub struct Arguments {
     #[arg(long, value_enum)]
     clock: Option<ClockArgument>,
     /// Run each case so often (wall clock only)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
     /// Run so many guests at a time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
