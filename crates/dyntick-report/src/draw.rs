@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What all pictures share: colours, texts, axes, and a background of their own.
 
+use dyntick_model::text::clean;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use unicode_width::UnicodeWidthStr;
@@ -183,14 +184,14 @@ pub(crate) fn width_of(text: &str) -> usize {
 /// character: one of them, from a guest's console say, would make the whole picture unreadable.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in clean(text).chars() {
         match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            '\t' | '\n' => escaped.push(' '),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push('\u{fffd}'),
+            '\n' => escaped.push(' '),
+            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
             c => escaped.push(c),
         }
     }
@@ -241,6 +242,7 @@ mod tests {
     #[test]
     fn what_xml_forbids_is_replaced() {
         assert_eq!(escaped("a\u{1b}[1m<b> \"&\"\0"), "a\u{fffd}[1m&lt;b&gt; &quot;&amp;&quot;\u{fffd}");
+        assert_eq!(escaped("a\tb\nc\u{9b}\u{202e}\u{ffff}"), "a b c\u{fffd}\u{fffd}\u{fffd}");
     }
 
     #[test]

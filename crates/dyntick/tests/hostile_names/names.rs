@@ -23,11 +23,13 @@ fn of_a_task_beside() {
     beside(&["check", "-C", cpu, "--fail-on", "never", "-v"]);
     beside(&["isolate", "-C", cpu, "--dry-run"]);
     beside(&["isolate", "-C", cpu, "--dry-run", "--json"]);
-    let csv = run(&["stat", "-C", cpu, "--all", "-x", ";", "--timeout", "300"]);
+    let csv = run(&["stat", "-C", cpu, "--all", "-x", "|", "--timeout", "300"]);
     assert_harmless(&["stat", "-x"], &csv);
     let csv = text(&csv.stdout);
-    let fields: Vec<usize> = csv.lines().map(|line| line.matches(';').count()).collect();
+    let fields: Vec<usize> = csv.lines().map(|line| line.matches('|').count()).collect();
     assert!(fields.iter().all(|count| *count == 9), "each line is a record: {csv}");
+    let tabs = text(&run(&["stat", "-C", cpu, "--all", "-x", "\t", "--timeout", "100"]).stdout);
+    assert!(tabs.lines().all(|line| line.matches('\t').count() == 9), "tabs stay between fields: {tabs}");
     let mut told = csv;
     told += &beside(&["stat", "-C", cpu, "--all", "--timeout", "300"]);
     told += &beside(&["stat", "-C", cpu, "--json", "--timeout", "300"]);

@@ -11,8 +11,8 @@ use dyntick_lab::cache::Cache;
 use dyntick_lab::lab::{CaseResult, Lab};
 use dyntick_lab::study::{Case, Size, Study};
 use dyntick_model::Clock;
-use dyntick_report::Block;
-use std::path::PathBuf;
+use dyntick_report::{Block, Document};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What may be said to `lab run`.
@@ -30,7 +30,7 @@ pub struct Arguments {
     #[arg(long, value_enum)]
     clock: Option<ClockArgument>,
     /// Run each case so often (wall clock only)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
     /// Run so many guests at a time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -59,20 +59,25 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
     let results = lab.run_all(&study.cases, &out.join("runs"), arguments.jobs.into());
     let told = Told::of(&study, &results);
-    std::fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
-    output::file(&out.join("report.html"), dyntick_report::html(&told.document).as_bytes())?;
-    let picture = told.document.blocks.iter().find_map(|block| match block {
-        Block::Timeline(timeline) => Some(dyntick_report::svg(timeline)),
-        _ => None,
-    });
-    if let Some(picture) = picture {
-        output::file(&out.join("timeline.svg"), picture.as_bytes())?;
-    }
+    // What was measured is told also where it cannot be kept.
+    let kept = keep(&told.document, &out);
     told.print(arguments.wanted.format())?;
+    kept?;
     if arguments.wanted.format() == Format::Terminal {
         output::line(format_args!("\nThe report: {}", out.join("report.html").display()))?;
     }
     Ok(status(&results))
+}
+
+/// The report as a page, and its timeline as a picture.
+fn keep(document: &Document, out: &Path) -> Result<()> {
+    std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    output::file(&out.join("report.html"), dyntick_report::html(document).as_bytes())?;
+    let picture = document.blocks.iter().find_map(|block| match block {
+        Block::Timeline(timeline) => Some(dyntick_report::svg(timeline)),
+        _ => None,
+    });
+    picture.map_or(Ok(()), |picture| output::file(&out.join("timeline.svg"), picture.as_bytes()))
 }
 
 /// 1 where a guest failed, 2 where the input or this machine was at fault. A claim that is not

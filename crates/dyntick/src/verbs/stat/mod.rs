@@ -302,3 +302,18 @@ impl Out {
         self.to.put(&text)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::separator;
+
+    #[test]
+    fn a_separator_is_no_command_to_the_terminal() {
+        for text in ["", ",", ";;", "\t", "\u{1f}", "µ"] {
+            assert_eq!(separator(text), Ok(text.to_owned()));
+        }
+        for text in ["\n", "\u{1b}[2J", "\u{9b}", "\u{7f}", "\r"] {
+            assert!(separator(text).is_err(), "{text:?}");
+        }
+    }
+}
