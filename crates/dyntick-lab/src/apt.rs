@@ -4,6 +4,7 @@
 //! privilege is needed.
 
 mod sources;
+mod user;
 
 use crate::cache::{Cache, CacheError, ensure_space, write_whole};
 use crate::programs::end_with_this_one;
@@ -29,6 +30,14 @@ const FRESH: &str = "fresh";
 const NO_HOOKS: &str = "no-hooks.conf";
 const CLEAR_HOOKS: &str = "#clear APT::Update::Pre-Invoke;\n#clear APT::Update::Post-Invoke;\n\
     #clear APT::Update::Post-Invoke-Success;\n";
+
+/// A machine may have been told to take what nobody signed; what is taken here runs as this user.
+const SIGNED_ONLY: [&str; 4] = [
+    "APT::Get::AllowUnauthenticated=false",
+    "Acquire::AllowInsecureRepositories=false",
+    "Acquire::AllowWeakRepositories=false",
+    "Acquire::AllowDowngradeToInsecureRepositories=false",
+];
 
 /// A package and its version.
 pub type Package = (String, String);
@@ -115,7 +124,9 @@ impl Apt {
         write_whole(&self.folder.join(NO_HOOKS), CLEAR_HOOKS.as_bytes())?;
         for folder in ["lists/partial", "cache/archives/partial"] {
             let path = self.folder.join(folder);
-            std::fs::create_dir_all(&path).map_err(|error| CacheError::from_io(&path, error))?;
+            std::fs::create_dir_all(&path)
+                .and_then(|()| user::give(&path, user::downloader(&self.folder)))
+                .map_err(|error| CacheError::from_io(&path, error))?;
         }
         ensure_space(&self.folder, INDEX_BYTES)?;
         let mut update = self.command("apt-get");
@@ -193,8 +204,10 @@ impl Apt {
         let (download, unpacked) = self.size(packages)?;
         ensure_space(folder, download + unpacked)?;
         let names = named(packages).collect::<Vec<_>>().join(" ");
+        let give = |folder: &Path| user::give(folder, user::downloader(&self.folder));
         // Inside the folder, so that the two go together where this process is killed.
         let downloads = tempfile::tempdir_in(folder).map_err(|error| CacheError::from_io(folder, error))?;
+        give(downloads.path()).map_err(|error| CacheError::from_io(downloads.path(), error))?;
         let mut command = self.command("apt-get");
         command.current_dir(downloads.path()).arg("download").args(named(packages));
         self.run(&format!("fetch {names}"), &mut command)?;
@@ -210,7 +223,8 @@ impl Apt {
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         let option = |key: &str, place: &str| format!("{key}={}", self.folder.join(place).display());
-        command.env("LC_ALL", "C");
+        // It names a configuration that stands above all others.
+        command.env("LC_ALL", "C").env_remove("APT_CONFIG");
         for setting in [
             option("Dir::Etc::sourcelist", "sources.list"),
             "Dir::Etc::sourceparts=/dev/null".to_owned(),
@@ -218,11 +232,13 @@ impl Apt {
             "Dir::Etc::preferences=/dev/null".to_owned(),
             option("Dir::State::lists", "lists"),
             option("Dir::Cache", "cache"),
-            // As root apt would hand downloads to a user who cannot enter the cache.
-            "APT::Sandbox::User=root".to_owned(),
+            format!("APT::Sandbox::User={}", user::downloader(&self.folder).map_or("root", |_| user::APT)),
             "Debug::NoLocking=1".to_owned(),
         ] {
             command.args(["-o", &setting]);
+        }
+        for setting in SIGNED_ONLY {
+            command.args(["-o", setting]);
         }
         command.arg("-q=2");
         command
@@ -307,6 +323,17 @@ mod tests {
         let expected = Offer { version: "1.16.3-2~bpo12+1".into(), suite: "bookworm-backports".into() };
         assert_eq!(offer(line), Some(expected));
         assert_eq!(offer("N: nothing"), None);
+    }
+
+    #[test]
+    fn what_nobody_signed_is_refused_whatever_the_machine_allows() {
+        let apt = Apt { folder: "/none".into(), release: "bookworm".into() };
+        let command = apt.command("apt-config");
+        let arguments: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+        for setting in SIGNED_ONLY {
+            assert!(arguments.windows(2).any(|pair| pair == ["-o", setting]), "{setting}");
+        }
+        assert!(command.get_envs().any(|(name, value)| name == "APT_CONFIG" && value.is_none()));
     }
 
     #[test]

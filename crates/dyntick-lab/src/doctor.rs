@@ -7,6 +7,7 @@ use crate::cache::{Cache, free_bytes};
 use crate::image::find_tool;
 use crate::kernels::{Entry, State as Where, catalog};
 use crate::qemu::{Qemu, provide};
+use dyntick_system::confine::{NoWalls, Walls};
 use serde::Serialize;
 
 /// One thing that was looked at.
@@ -49,9 +50,12 @@ const MEMORY_MIB: u64 = 1024;
 
 /// Looks at everything but KVM, which takes booting a guest.
 pub fn examine(cache: &Cache, progress: &dyn Fn(&str)) -> Vec<Check> {
+    let found = provide::find(cache, progress);
+    let confined = confined(found.as_ref().is_ok_and(Qemu::has_seccomp), Walls::new().err());
     let mut checks = vec![
         packages(cache, progress),
-        qemu(provide::find(cache, progress)),
+        qemu(found),
+        confined,
         kernels(catalog(cache, progress).0),
         building(&build::lacks()),
     ];
@@ -92,6 +96,21 @@ fn qemu(found: Result<Qemu, crate::qemu::QemuError>) -> Check {
             State::Missing,
             error.to_string(),
             Some("apt-get install qemu-system-x86 (10.0 or newer: Debian 13, or Debian 12's backports)"),
+        ),
+    }
+}
+
+/// Whether QEMU, and the builds of what strangers wrote, run behind walls.
+fn confined(has_seccomp: bool, lack: Option<NoWalls>) -> Check {
+    let what = "confinement";
+    let seccomp = if has_seccomp { "seccomp" } else { "no seccomp" };
+    match lack {
+        None => check(what, State::Ok, format!("bubblewrap and, for QEMU, {seccomp}"), None),
+        Some(lack) => check(
+            what,
+            State::Limited,
+            format!("{seccomp} alone, for QEMU: {lack}"),
+            Some("without it, no kernel is built whose source, patch or fragment is somebody else's"),
         ),
     }
 }
@@ -170,6 +189,17 @@ mod tests {
         assert_eq!(available_mib("MemTotal: 1 kB\nMemAvailable:   2097152 kB\n"), Some(2048));
         assert_eq!(available_mib(""), None);
         assert_eq!(available_mib("MemAvailable:\n"), None);
+    }
+
+    #[test]
+    fn what_is_lost_without_walls_is_told() {
+        assert!(confined(true, None).state == State::Ok);
+        let lack = NoWalls::NotInstalled { program: "bwrap", package: "bubblewrap" };
+        let check = confined(true, Some(lack));
+        assert!(
+            check.state == State::Limited && check.detail.contains("apt-get install bubblewrap"),
+            "{check:?}"
+        );
     }
 
     #[test]

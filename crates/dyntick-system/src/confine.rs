@@ -382,7 +382,7 @@ mod tests {
         give(dir.path()).unwrap();
         let file = dir.path().join("alive");
         let daemon = format!(
-            "(setsid sh -c 'while :; do date +%N > {0}; sleep 0.05; done' >/dev/null 2>&1 &) ; while ! [ -s {0} ]; do sleep 0.02; done",
+            "(setsid sh -c 'for i in $(seq 200); do date +%N > {0}; sleep 0.05; done' >/dev/null 2>&1 &) ; while ! [ -s {0} ]; do sleep 0.02; done",
             file.display()
         );
         assert!(shell(&walls.write(dir.path()), &daemon).status.success());

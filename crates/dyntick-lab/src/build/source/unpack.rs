@@ -42,6 +42,7 @@ const ENTRIES: usize = 500_000;
 const HEADERS: u64 = 1 << 20;
 
 fn unpack(reader: impl Read, folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder)?;
     let allowance = Rc::new(Cell::new(0));
     let mut archive = tar::Archive::new(Metered { reader, left: Rc::clone(&allowance) });
     let mut entries = archive.entries()?;
