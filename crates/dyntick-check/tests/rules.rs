@@ -114,7 +114,14 @@ const CASES: &[(&str, Severity, &str)] = &[
         "/proc/cmdline = nohz_full=2-3 irqaffinity=0-1
          /sys/devices/system/cpu/isolated =",
     ),
-    ("foreign-parameter", Severity::Warning, "/proc/cmdline = GOOD kthread_cpus=0-1"),
+    ("foreign-parameter", Severity::Note, "/proc/cmdline = GOOD kthread_cpus=0-1"),
+    (
+        "foreign-parameter",
+        Severity::Warning,
+        "/proc/cmdline = isolcpus=domain,managed_irq,2-3 irqaffinity=0-1 rcu_nocbs=2-3 kthread_cpus=0-1
+         /sys/devices/system/cpu/nohz_full =",
+    ),
+    ("unknown-value", Severity::Error, "/proc/cmdline = GOOD intel_pstate=none"),
     ("perf-events", Severity::Warning, "/proc/900/fd = anon_inode:[perf_event]\\nanon_inode:[perf_event]"),
     ("fair-server", Severity::Warning, "/sys/kernel/debug/sched/fair_server/cpu2/runtime = 50000000"),
     ("device-irqs", Severity::Note, "/proc/irq/24/effective_affinity_list = 2"),
@@ -296,6 +303,7 @@ fn companions(rule: &str) -> &'static [&'static str] {
         "vmstat" => &["tick-kept"],
         "callbacks-not-offloaded" => &["tick-kept"],
         "irqbalance" => &["tick-kept"],
+        "foreign-parameter" => &["tick-kept"],
         "isolcpus-without-domain" => &[],
         _ => &[],
     }
