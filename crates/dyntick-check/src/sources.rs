@@ -96,6 +96,9 @@ pub(crate) const KSM: &str = "/sys/kernel/mm/ksm/run";
 pub(crate) const TRACING_ON: &str = "/sys/kernel/tracing/instances/*/tracing_on";
 pub(crate) const TRACED_EVENTS: &str = "/sys/kernel/tracing/instances/*/events/enable";
 pub(crate) const TRACER: &str = "/sys/kernel/tracing/instances/*/current_tracer";
+/// What its service gives irqbalance: Debian's file, and that of Red Hat and others.
+pub(crate) const IRQBALANCE: &str = "/etc/default/irqbalance";
+pub(crate) const IRQBALANCE_RH: &str = "/etc/sysconfig/irqbalance";
 pub(crate) const TUNED_PROFILE: &str = "/etc/tuned/active_profile";
 
 /// What the kernel says about parameters that it refuses, and about the clock.
@@ -108,6 +111,9 @@ const LOG_TEXTS: &[&str] = &[
     "Marking TSC unstable",
     "Marking clocksource",
 ];
+
+/// How irqbalance is told which CPUs to spare.
+const BANNED: &[&str] = &["IRQBALANCE_BANNED_CPU"];
 
 pub(crate) const PERF_EVENT: &str = "anon_inode:[perf_event]";
 
@@ -191,5 +197,7 @@ pub const SOURCES: &[Source] = &[
     as_root(TRACING_ON, Read::Text, "root, or CAP_DAC_READ_SEARCH"),
     as_root(TRACED_EVENTS, Read::Text, "root, or CAP_DAC_READ_SEARCH"),
     as_root(TRACER, Read::Text, "root, or CAP_DAC_READ_SEARCH"),
+    Source { pattern: IRQBALANCE, read: Read::Lines(BANNED), needs: "", before: None },
+    Source { pattern: IRQBALANCE_RH, read: Read::Lines(BANNED), needs: "", before: None },
     text(TUNED_PROFILE),
 ];

@@ -114,7 +114,14 @@ const CASES: &[(&str, Severity, &str)] = &[
         "/proc/cmdline = nohz_full=2-3 irqaffinity=0-1
          /sys/devices/system/cpu/isolated =",
     ),
-    ("foreign-parameter", Severity::Warning, "/proc/cmdline = GOOD kthread_cpus=0-1"),
+    ("foreign-parameter", Severity::Note, "/proc/cmdline = GOOD kthread_cpus=0-1"),
+    (
+        "foreign-parameter",
+        Severity::Warning,
+        "/proc/cmdline = isolcpus=domain,managed_irq,2-3 irqaffinity=0-1 rcu_nocbs=2-3 kthread_cpus=0-1
+         /sys/devices/system/cpu/nohz_full =",
+    ),
+    ("unknown-value", Severity::Error, "/proc/cmdline = GOOD intel_pstate=none"),
     ("perf-events", Severity::Warning, "/proc/900/fd = anon_inode:[perf_event]\\nanon_inode:[perf_event]"),
     ("fair-server", Severity::Warning, "/sys/kernel/debug/sched/fair_server/cpu2/runtime = 50000000"),
     ("device-irqs", Severity::Note, "/proc/irq/24/effective_affinity_list = 2"),
@@ -296,6 +303,7 @@ fn companions(rule: &str) -> &'static [&'static str] {
         "vmstat" => &["tick-kept"],
         "callbacks-not-offloaded" => &["tick-kept"],
         "irqbalance" => &["tick-kept"],
+        "foreign-parameter" => &["tick-kept"],
         "isolcpus-without-domain" => &[],
         _ => &[],
     }
@@ -357,6 +365,110 @@ fn a_cpu_that_is_named_is_judged_though_it_is_not_isolated() {
     );
     let error = Machine::new(&files, Some(&"2-4".parse().unwrap())).unwrap_err();
     assert_eq!(error.to_string(), "CPU 4 is not online here: this machine runs on 0-3");
+}
+
+/// What a rule says to do on the good machine with some changes, each on its own line.
+fn mends(rule: &str, changes: &str, named: Option<&str>) -> Vec<Mend> {
+    let files = but(changes);
+    let named = named.map(|named| named.parse().unwrap());
+    let findings = Report::of(&Machine::new(&files, named.as_ref()).unwrap(), &files).findings;
+    let finding = findings.iter().find(|finding| finding.rule == rule);
+    finding.unwrap_or_else(|| panic!("{rule}: {findings:#?}")).mends.clone()
+}
+
+/// The commonest mistake: the second thread of each core is isolated, and the first does the housekeeping.
+#[test]
+fn whole_cores_are_isolated_and_no_housekeeping_goes_offline() {
+    let siblings: String = (0..8)
+        .map(|cpu| {
+            format!(
+                "/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list = {},{}\n",
+                cpu % 4,
+                cpu % 4 + 4
+            )
+        })
+        .collect();
+    let changes = format!(
+        "{siblings}/proc/cmdline = nohz_full=4-7 isolcpus=domain,managed_irq,4-7
+         /sys/devices/system/cpu/possible = 0-7
+         /sys/devices/system/cpu/present = 0-7
+         /sys/devices/system/cpu/online = 0-7
+         /sys/devices/system/cpu/nohz_full = 4-7
+         /sys/devices/system/cpu/isolated = 4-7"
+    );
+    let mends = mends("smt-sibling", &changes, None);
+    assert_eq!(mends[0], Mend::Boot("nohz_full=2-3,6-7 isolcpus=domain,managed_irq,2-3,6-7".into()));
+    assert!(mends.iter().all(|mend| !matches!(mend, Mend::Command(_))), "{mends:?}");
+    assert!(mends[1].to_string().contains("dyntick isolate -C 2-3,6-7"), "{mends:?}");
+}
+
+#[test]
+fn irqbalance_is_told_all_that_is_isolated() {
+    let runs = "/proc/900/task/900/stat = 900 (irqbalance) S 1 900 900 0 -1 4194304 0\n";
+    let told = |changes: &str, named| mends("irqbalance", &format!("{runs}{changes}"), named)[0].to_string();
+    assert!(told("", Some("1,3")).contains("IRQBALANCE_BANNED_CPULIST=1-3 in"), "{}", told("", Some("1,3")));
+    // Once it is set it counts in place of what the kernel isolates.
+    let set = "/etc/default/irqbalance = IRQBALANCE_BANNED_CPULIST=3";
+    assert!(told(set, None).contains("IRQBALANCE_BANNED_CPULIST=2-3 in"));
+    let mask = "/etc/sysconfig/irqbalance = IRQBALANCE_BANNED_CPUS=\"00000009\"";
+    assert!(told(mask, None).contains("IRQBALANCE_BANNED_CPULIST=0,2-3 in"));
+    let found = findings(&but(&format!("{runs}/etc/default/irqbalance = IRQBALANCE_BANNED_CPULIST=2,3")));
+    assert!(found.iter().all(|finding| finding.rule != "irqbalance"), "{found:?}");
+}
+
+/// 6.12 warns and miscounts where the server of a CPU without an ordinary task is stopped.
+#[test]
+fn a_fair_server_is_stopped_while_it_runs_and_kept_for_who_needs_it() {
+    let armed = "/sys/kernel/debug/sched/fair_server/cpu3/runtime = 50000000\n";
+    let command = mends("fair-server", armed, None)[0].to_string();
+    assert_eq!(
+        command,
+        "for c in 3; do taskset -c $c sh -c 'while :; do :; done' & sleep 1; \
+         echo 0 > /sys/kernel/debug/sched/fair_server/cpu$c/runtime; kill $!; done"
+    );
+    let policy = "0 ".repeat(31) + "1";
+    let realtime = format!(
+        "{armed}/proc/901/task/901/stat = 901 (poller) R 1 901 901 0 -1 4194304 {policy}
+         /proc/901/task/901/status = Cpus_allowed_list: 3"
+    );
+    let mends = mends("fair-server", &realtime, None);
+    assert!(
+        matches!(&mends[..], [Mend::Advice(advice)] if advice.starts_with("leave it: poller")),
+        "{mends:?}"
+    );
+}
+
+/// A limit below C1's exit latency leaves polling alone, which keeps the tick.
+#[test]
+fn in_place_of_polling_the_first_real_state_is_allowed() {
+    let mends = mends("idle-poll", "/proc/cmdline = GOOD idle=poll", None);
+    let advice = mends[1].to_string();
+    assert!(advice.contains("for c in 2 3; do cat cpu$c/cpuidle/state1/latency >"), "{advice}");
+    assert!(!advice.contains("echo 1"), "{advice}");
+}
+
+#[test]
+fn throttling_is_not_switched_off_without_a_word() {
+    let rt = "/proc/sys/kernel/osrelease = 6.1.192-rt-test
+              /boot/config-6.1.192-rt-test = GOODCONFIG\\nCONFIG_PREEMPT_RT=y";
+    let mends = mends("rt-throttling", rt, None);
+    assert!(matches!(&mends[..], [Mend::Advice(advice)] if advice.contains("starves them")), "{mends:?}");
+}
+
+#[test]
+fn an_interrupt_that_cannot_move_is_told_by_the_kernels_own_error() {
+    let there = "/proc/irq/24/effective_affinity_list = 3\n";
+    let advice = mends("device-irqs", there, None)[1].to_string();
+    assert!(advice.contains("(Operation not permitted)") && advice.contains("IRQF_NOBALANCING"), "{advice}");
+    assert!(
+        advice.contains("boot with nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1"),
+        "{advice}"
+    );
+    let older = format!(
+        "{there}/proc/sys/kernel/osrelease = 6.1.192-test\n/boot/config-6.1.192-test = GOODCONFIG\n\
+         /proc/sys/kernel/sched_rt_runtime_us = -1"
+    );
+    assert!(mends("device-irqs", &older, None)[1].to_string().contains("(Input/output error)"));
 }
 
 #[test]

@@ -19,8 +19,8 @@ const SHAPES: &[&str] = &[
     "for c in NUMBERS; do echo NUMBER > /sys/devices/system/cpu/cpu$c/power/pm_qos_resume_latency_us; done",
     "for c in NUMBERS; do echo performance > /sys/devices/system/cpu/cpu$c/cpufreq/scaling_governor; done",
     "for c in NUMBERS; do echo 1 > /sys/devices/system/cpu/cpu$c/online; done",
-    "for c in NUMBERS; do echo 0 > /sys/devices/system/cpu/cpu$c/online; done",
-    "for c in NUMBERS; do echo 0 > /sys/kernel/debug/sched/fair_server/cpu$c/runtime; done",
+    "for c in NUMBERS; do taskset -c $c sh -c 'while :; do :; done' & sleep 1; \
+      echo 0 > /sys/kernel/debug/sched/fair_server/cpu$c/runtime; kill $!; done",
     "for i in NUMBERS; do echo LIST > /proc/irq/$i/smp_affinity_list; done",
     "for p in NUMBERS; do taskset -pc LIST $p; done",
     "(cd /sys/fs/cgroup && echo +cpuset > cgroup.subtree_control && mkdir -p quiet && \

@@ -99,7 +99,7 @@ fn the_fair_server_costs_three_interrupts_and_one_tick_a_second() {
     assert_eq!(explanation.per_cpu[1].ticks, 2);
     let rule = rules::get(&explanation.per_cpu[1].by_cause[0].cause);
     let fix = rule.fixes_for(&context.kernel).next().unwrap().setting.to_string();
-    assert_eq!(fix, "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime");
+    assert_eq!(fix, "dyntick isolate -C N -- COMMAND", "not the bare write, which is wrong on an idle CPU");
 }
 
 #[test]

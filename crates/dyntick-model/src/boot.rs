@@ -107,6 +107,31 @@ pub fn compose(line: &CommandLine, wanted: &Wanted, cpus: Cpus<'_>) -> Option<Co
     Some(Composed { with, without })
 }
 
+/// What to boot with where these parameters are advised one by one: those about isolation composed with
+/// what the line asks for already, all others as they are. Where no CPU would be left they stay apart.
+pub fn beside(line: &CommandLine, parameters: &[String], cpus: Cpus<'_>) -> Vec<String> {
+    let (ours, others): (Vec<&String>, Vec<&String>) =
+        parameters.iter().partition(|parameter| is_composed(&name_of(parameter)) && parameter.contains('='));
+    let asked = ours.iter().map(|parameter| asks(parameter, cpus));
+    let wanted = asked.fold(Wanted::of(line, cpus.possible), |sum, wanted| sum.and(&wanted));
+    match compose(line, &wanted, cpus).filter(|_| !ours.is_empty()) {
+        Some(composed) => composed.with.into_iter().chain(others.into_iter().cloned()).collect(),
+        None => parameters.to_vec(),
+    }
+}
+
+/// What one parameter asks for by itself.
+fn asks(parameter: &str, cpus: Cpus<'_>) -> Wanted {
+    let line = CommandLine::parse(parameter);
+    let list = |name: &str| line.cpus(name, cpus.possible).and_then(Result::ok);
+    let interrupts = list("irqaffinity").map(|list| cpus.present.difference(&list)).unwrap_or_default();
+    Wanted {
+        callbacks: list("rcu_nocbs").unwrap_or_default(),
+        interrupts,
+        ..Wanted::of(&line, cpus.possible)
+    }
+}
+
 fn isolation(line: &CommandLine, wanted: &Wanted) -> Vec<String> {
     let isolated = wanted.domain.union(&wanted.managed_irq);
     // The tick may be asked for here or in nohz_full=; where both do, they must agree.
@@ -218,6 +243,28 @@ mod tests {
     fn what_the_kernel_treats_on_its_own_is_left() {
         assert_eq!(composed("nohz_full=2 rcu_nocbs", tick("3")).without, [""; 0], "a flag, not a list");
         assert_eq!(composed("nohz_full=2 rcu_nocbs=2:3", tick("3")).without, [""; 0], "another finding");
+    }
+
+    #[test]
+    fn what_is_advised_apart_is_booted_together() {
+        let present = CpuList::first(POSSIBLE);
+        let at = Cpus { possible: POSSIBLE, present: &present };
+        let beside = |line: &str, parameters: &[&str]| {
+            let parameters: Vec<String> =
+                parameters.iter().map(|parameter| (*parameter).to_owned()).collect();
+            beside(&CommandLine::parse(line), &parameters, at).join(" ")
+        };
+        let line = "nohz_full=2-3 isolcpus=domain,2-3 quiet";
+        assert_eq!(
+            beside(line, &["nohz_full=6", "tsc=reliable"]),
+            "nohz_full=2-3,6 isolcpus=domain,2-3 tsc=reliable"
+        );
+        assert_eq!(
+            beside(line, &["irqaffinity=0-5,7", "isolcpus=managed_irq,domain,6", "rcu_nocbs=6"]),
+            "nohz_full=2-3 isolcpus=domain,managed_irq,2-3,6 irqaffinity=0-1,4-5,7 rcu_nocbs=6"
+        );
+        assert_eq!(beside(line, &["nosoftlockup"]), "nosoftlockup");
+        assert_eq!(beside("", &["nohz_full=0-7"]), "nohz_full=0-7", "refused when it is asked for");
     }
 
     #[test]

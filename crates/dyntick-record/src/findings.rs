@@ -3,7 +3,7 @@
 
 use crate::{Explained, Record, mend, uncaused};
 use dyntick_explain::{CauseId, Interruption, Kind, Summary, rules};
-use dyntick_model::{CpuList, Symbol};
+use dyntick_model::{CommandLine, CpuList, Symbol};
 use dyntick_stats::Histogram;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -263,7 +263,11 @@ pub fn mends(record: &Record, cpu: u32, cause: &CauseId) -> Vec<mend::Mend> {
     let machine = &record.about.machine;
     let others: CpuList = machine.cpus.online.difference(&record.about.cpus);
     let place = mend::Place { cpu, recorded: &record.about.cpus, others: &others };
-    rules::get(cause).fixes_for(&machine.kernel).map(|fix| place.mend(fix)).collect()
+    let line = CommandLine::parse(&machine.command_line);
+    rules::get(cause)
+        .fixes_for(&machine.kernel)
+        .map(|fix| place.mend(fix).beside(&line, &machine.cpus.online))
+        .collect()
 }
 
 fn most_frequent<K: Ord>(counts: BTreeMap<K, u64>) -> Vec<(K, u64)> {

@@ -2,7 +2,7 @@
 //! Fixes with this machine's CPUs in them, so that they can be pasted.
 
 use dyntick_explain::rules::{Fix, Setting};
-use dyntick_model::CpuList;
+use dyntick_model::{CommandLine, CpuList, boot};
 use serde::Serialize;
 
 /// A fix for this machine.
@@ -13,6 +13,17 @@ pub struct Mend {
     pub setting: String,
     /// What it does and costs.
     pub effect: &'static str,
+}
+
+impl Mend {
+    /// A parameter about isolation together with what the machine was booted with: the kernel refuses a
+    /// second one that contradicts the first, and one in its place loses what that had asked for.
+    pub fn beside(self, line: &CommandLine, online: &CpuList) -> Self {
+        let Some(parameter) = self.setting.strip_prefix("boot with ") else { return self };
+        let cpus = boot::Cpus { possible: online.last().map_or(1, |last| last + 1), present: online };
+        let whole = boot::beside(line, &[parameter.to_owned()], cpus).join(" ");
+        Self { setting: format!("boot with {whole}"), ..self }
+    }
 }
 
 /// Where something is to be mended.
@@ -71,6 +82,16 @@ mod tests {
         assert_eq!(place.fill("taskset -pc OTHER-CPUS PID"), "taskset -pc 0-2,4 PID");
         assert_eq!(place.fill("echo MASK > /x"), "echo 00000017 > /x");
         assert_eq!(place.fill("nohz_full=N NOTE"), "nohz_full=3,5 NOTE");
+    }
+
+    #[test]
+    fn what_was_booted_with_is_kept() {
+        let line = CommandLine::parse("nohz_full=2 isolcpus=domain,2");
+        let mend =
+            |setting: &str| Mend { setting: setting.into(), effect: "" }.beside(&line, &CpuList::first(4));
+        assert_eq!(mend("boot with nohz_full=3").setting, "boot with nohz_full=2-3 isolcpus=domain,2");
+        assert_eq!(mend("boot with tsc=reliable").setting, "boot with tsc=reliable");
+        assert_eq!(mend("sysctl -w vm.stat_interval=120").setting, "sysctl -w vm.stat_interval=120");
     }
 
     #[test]

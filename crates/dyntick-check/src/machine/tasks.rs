@@ -26,6 +26,8 @@ pub struct Task {
     pub kernel: bool,
     /// Whether its CPUs may be changed.
     pub movable: bool,
+    /// Whether it is of a real-time class, FIFO or RR; deadline tasks are not, nor where nobody knows.
+    pub realtime: bool,
     /// The CPUs that it may run on.
     pub allowed: CpuList,
 }
@@ -43,7 +45,8 @@ fn task(files: &Snapshot, path: &str, stat: &str) -> Option<Task> {
     // The name stands in parentheses and may hold any character, parentheses too.
     let (name, fields) = (stat.split_once('(')?.1).rsplit_once(')')?;
     // `fs/proc/array.c: do_task_stat`: state, ppid, pgrp, session, tty_nr, tpgid, flags.
-    let flags: u64 = fields.split_ascii_whitespace().nth(6)?.parse().ok()?;
+    let field = |number: usize| fields.split_ascii_whitespace().nth(number - 3)?.parse::<u64>().ok();
+    let flags = field(9)?;
     let status = format!("{folder}/{}", TASK_STATUS.rsplit('/').next()?);
     let allowed = files.text(&status)?.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
     Some(Task {
@@ -52,6 +55,8 @@ fn task(files: &Snapshot, path: &str, stat: &str) -> Option<Task> {
         tid: tid.parse().ok()?,
         name: clean_line(name),
         kernel: flags & PF_KTHREAD != 0,
+        // `include/uapi/linux/sched.h`: SCHED_FIFO, SCHED_RR.
+        realtime: matches!(field(41), Some(1 | 2)),
         movable: flags & PF_NO_SETAFFINITY == 0,
         allowed: allowed.trim().parse().ok()?,
     })

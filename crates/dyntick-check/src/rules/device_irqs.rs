@@ -35,9 +35,15 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let command = |rest: &CpuList| {
         format!("for i in {}; do echo {rest} > /proc/irq/$i/smp_affinity_list; done", numbers.join(" "))
     };
-    let finding = moved(finding, machine, command)
-        .advice("where that is refused with an I/O error the interrupt is managed: boot with isolcpus=domain,managed_irq,LIST");
-    vec![finding]
+    let finding = moved(finding, machine, command);
+    let refusal = if machine.since(6, 12) { "Operation not permitted" } else { "Input/output error" };
+    let managed = machine.composed(&managed_irq(&machine.target));
+    let boot = managed.map_or(String::new(), |composed| format!(": boot with {composed}"));
+    vec![finding.advice(format!(
+        "where that is refused ({refusal}) the kernel keeps the interrupt where it is. One that is managed \
+         (IRQD_AFFINITY_MANAGED in /sys/kernel/debug/irq/irqs/N) goes with managed_irq{boot}. Others nothing moves: \
+         those of one CPU, those marked IRQF_NOBALANCING, those whose chip has no affinity"
+    ))]
 }
 
 fn plural(count: usize) -> String {

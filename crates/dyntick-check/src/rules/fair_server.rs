@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "fair-server",
     title: "The deadline server for fair tasks runs on an isolated CPU",
     severity: Severity::Warning,
-    reads: &[FAIR_SERVER],
+    reads: &[FAIR_SERVER, TASK_STAT, TASK_STATUS],
     source: "kernel/sched/fair.c: enqueue_task_fair; kernel/sched/deadline.c: dl_server_timer (6.12)",
     find,
 };
@@ -33,14 +33,44 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         ),
     };
     let (file, _) = machine.of_cpu(FAIR_SERVER, on.iter().next().unwrap_or(0));
+    let finding = RULE
+        .finding(severity, format!("the fair server is armed on {}", cpus(&on)))
+        .on(&on)
+        .seen(machine.evidence(&file))
+        .so(format!("{effect} {STARVES}"));
+    if let Some(task) = machine.tasks.iter().find(|task| needs_server(task, &on)) {
+        return vec![finding.seen([Evidence { file: task.file.clone(), value: task.name.clone() }]).advice(format!(
+            "leave it: {} is a real-time task on {}, and where it spins only the server lets others run there",
+            task.name,
+            cpus(&task.allowed)
+        ))];
+    }
+    vec![finding
+        .command(while_busy(&on))
+        .advice(format!("dyntick isolate -C {on} -- COMMAND does so for the time of a command"))
+        .advice(
+            "where that is refused as busy: on 6.12 any read of kernel.sched_rt_runtime_us loses the account that is \
+             checked. sysctl -w kernel.sched_rt_runtime_us=-1, left so, has nothing checked: then SCHED_DEADLINE has \
+             no admission control on the whole machine",
+        )]
+}
+
+const STARVES: &str = "Without the server a real-time task that never sleeps starves all others of its CPU, the kernel's \
+    own threads among them; the kernel warns of that in its log.";
+
+/// A real-time program that has no other CPUs than these.
+fn needs_server(task: &crate::Task, on: &CpuList) -> bool {
+    task.realtime && !task.kernel && !task.allowed.is_empty() && task.allowed.is_subset(on)
+}
+
+/// 6.12 stops a server when its runtime is written, also one that does not run, and then warns and keeps a
+/// wrong account (`kernel/sched/deadline.c: dl_server_stop, task_non_contending`). It runs while an ordinary
+/// task does: a loop of the shell.
+fn while_busy(on: &CpuList) -> String {
     let names: Vec<String> = on.iter().map(|cpu| cpu.to_string()).collect();
-    let command = format!(
-        "for c in {}; do echo 0 > /sys/kernel/debug/sched/fair_server/cpu$c/runtime; done",
+    format!(
+        "for c in {}; do taskset -c $c sh -c 'while :; do :; done' & sleep 1; \
+         echo 0 > /sys/kernel/debug/sched/fair_server/cpu$c/runtime; kill $!; done",
         names.join(" ")
-    );
-    let finding = RULE.finding(severity, format!("the fair server is armed on {}", cpus(&on))).on(&on);
-    vec![finding.seen(machine.evidence(&file)).so(effect).command(command).advice(
-        "where that is refused as busy: on 6.12 any read of kernel.sched_rt_runtime_us loses the account that is \
-         checked; sysctl -w kernel.sched_rt_runtime_us=-1 first, and leave it so",
-    )]
+    )
 }

@@ -16,11 +16,31 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     if unknown.is_some_and(|line| !line.contains("kthread_cpus")) {
         return Vec::new();
     }
-    let finding = RULE
-        .warning(format!("'{}' is not a parameter of the upstream kernel", said.value))
-        .seen([said])
-        .seen(unknown.map(|line| Evidence { file: KERNEL_LOG.to_owned(), value: line.to_owned() }))
-        .so("Without the patch that some vendors carry it does nothing: kernel threads go where they like.");
-    let with = if machine.since(7, 0) { "isolcpus=domain,LIST" } else { "nohz_full=LIST" };
-    vec![finding.boot(format!("{with}, which keeps kernel threads away"))]
+    let message = format!("'{}' is not a parameter of the upstream kernel", said.value);
+    let log = unknown.map(|line| Evidence { file: KERNEL_LOG.to_owned(), value: line.to_owned() });
+    // `kernel/kthread.c`: threads are kept to HK_TYPE_KTHREAD, since 7.0 to HK_TYPE_DOMAIN.
+    let (kept, with) = match machine.since(7, 0) {
+        true => (&machine.asked.domain, "isolcpus=domain,LIST"),
+        false => (&machine.asked.noise, "nohz_full=LIST"),
+    };
+    let parameter = said.value.clone();
+    let nothing = "Without the patch that some vendors carry it does nothing";
+    vec![match kept.is_empty() {
+        true => RULE
+            .warning(message)
+            .seen([said])
+            .seen(log)
+            .so(format!("{nothing}: kernel threads go where they like."))
+            .boot(format!("{with}, which keeps kernel threads away")),
+        false => RULE
+            .note(message)
+            .seen([said])
+            .seen(log)
+            .so(format!(
+                "{nothing}. New kernel threads stay away from {} all the same, by {}.",
+                cpus(kept),
+                with.split('=').next().unwrap_or_default()
+            ))
+            .unboot(parameter),
+    }]
 }

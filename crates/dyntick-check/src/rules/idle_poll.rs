@@ -24,8 +24,9 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     vec![match targets.is_empty() {
         true => finding,
         false => finding.advice(format!(
-            "where short wake-ups are the aim: for c in {}; do echo 1 > \
-             /sys/devices/system/cpu/cpu$c/power/pm_qos_resume_latency_us; done",
+            "where short wake-ups are the aim, after that boot: cd /sys/devices/system/cpu; for c in {}; do cat \
+             cpu$c/cpuidle/state1/latency > cpu$c/power/pm_qos_resume_latency_us; done. Less than the latency of \
+             that state, C1, leaves only polling, which keeps the tick (menu_select, teo_select)",
             targets.join(" ")
         )),
     }]

@@ -26,6 +26,10 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(machine.evidence(RT_RUNTIME))
         .seen(machine.evidence(RT_PERIOD))
         .so("A real-time task that polls and never sleeps is stopped that long; one that sleeps enough never notices.")
-        .command("sysctl -w kernel.sched_rt_runtime_us=-1");
+        .advice(
+            "sysctl -w kernel.sched_rt_runtime_us=-1, if every real-time task sleeps often enough for the kernel's own \
+             threads on its CPU: one that spins then starves them (ksoftirqd, rcuc, workers that others wait for) and \
+             can hang the machine. It also switches the admission control of SCHED_DEADLINE off",
+        );
     vec![finding]
 }

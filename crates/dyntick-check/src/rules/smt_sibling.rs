@@ -23,16 +23,53 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     }
     let hit: CpuList = found.iter().map(|(cpu, _, _)| *cpu).collect();
     let others = found.iter().fold(CpuList::default(), |sum, (_, _, others)| sum.union(others));
-    let all: Vec<String> = others.iter().map(|cpu| cpu.to_string()).collect();
     let finding = RULE
         .warning(format!("{} share cores with {}, which do other work", cpus(&hit), cpus(&others)))
         .on(&hit)
         .seen(found.iter().take(4).filter_map(|(_, file, _)| machine.evidence(file)))
-        .so("Two threads of a core compete for its units and caches: run times vary with what the sibling does.")
-        .command(format!(
-            "for c in {}; do echo 0 > /sys/devices/system/cpu/cpu$c/online; done",
-            all.join(" ")
-        ))
-        .advice("or isolate the siblings too, and leave them idle");
-    vec![finding]
+        .so("Two threads of a core compete for its units and caches: run times vary with what the sibling does.");
+    let finding = match whole_cores(machine) {
+        Some(instead) => finding.composed(machine.composed_of(&in_place(machine, &instead))).advice(format!(
+            "isolate whole cores at run time, without a reboot: dyntick isolate -C {instead} -- COMMAND"
+        )),
+        None => finding,
+    };
+    vec![finding.advice(
+        "boot with nosmt, and name CPUs that are then left: the first of each thread_siblings_list. No sibling \
+         that does the housekeeping is to be put offline unless a whole core of housekeeping remains",
+    )]
+}
+
+/// As many CPUs as are judged, or one more, in whole cores: first the cores that are wholly judged, then the
+/// last ones of the machine. The boot CPU's core is left, and does the housekeeping.
+fn whole_cores(machine: &Machine<'_>) -> Option<CpuList> {
+    let mut cores: Vec<CpuList> = machine.online.iter().filter_map(|cpu| core(machine, cpu)).collect();
+    cores.sort();
+    cores.dedup();
+    let free = cores.iter().filter(|core| !core.contains(0));
+    let (whole, other): (Vec<&CpuList>, Vec<&CpuList>) = free.partition(|core| core.is_subset(&machine.target));
+    let mut chosen = CpuList::default();
+    for core in whole.into_iter().chain(other.into_iter().rev()) {
+        if chosen.len() >= machine.target.len() {
+            break;
+        }
+        chosen = chosen.union(core);
+    }
+    let enough = chosen.len() >= machine.target.len() && !machine.online.is_subset(&chosen);
+    enough.then_some(chosen)
+}
+
+fn core(machine: &Machine<'_>, cpu: u32) -> Option<CpuList> {
+    machine.of_cpu(SIBLINGS, cpu).1?.parse::<CpuList>().ok().map(|core| core.intersection(&machine.online))
+}
+
+/// These CPUs for each use that the judged ones have now.
+fn in_place(machine: &Machine<'_>, instead: &CpuList) -> Wanted {
+    let now = machine.wanted();
+    let moved = |cpus: &CpuList| {
+        let judged = !cpus.intersection(&machine.target).is_empty();
+        if judged { cpus.difference(&machine.target).union(instead) } else { cpus.clone() }
+    };
+    let tick = moved(&now.tick);
+    Wanted { tick, domain: moved(&now.domain), managed_irq: moved(&now.managed_irq), ..now }
 }

@@ -7,7 +7,8 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Error,
     reads: &[CMDLINE],
     source: "arch/x86/kernel/process.c: idle_setup; kernel/watchdog.c: hardlockup_panic_setup; \
-             kernel/time/tick-sched.c: setup_tick_nohz; mm/huge_memory.c: setup_transparent_hugepage",
+             kernel/time/tick-sched.c: setup_tick_nohz; mm/huge_memory.c: setup_transparent_hugepage; \
+             drivers/cpufreq/intel_pstate.c: intel_pstate_setup",
     find,
 };
 
@@ -18,12 +19,21 @@ struct Values {
     known: fn(&str) -> bool,
 }
 
-const VALUES: [Values; 5] = [
+const VALUES: [Values; 6] = [
     Values { name: "idle", values: "poll, halt or nomwait", known: |v| ["poll", "halt", "nomwait"].contains(&v) },
     Values {
         name: "nmi_watchdog",
         values: "0 or 1",
         known: |v| ["panic", "nopanic", "0", "1", "r"].iter().any(|word| v.starts_with(word)),
+    },
+    Values {
+        name: "intel_pstate",
+        values: "disable, active, passive, force, no_hwp, hwp_only, support_acpi_ppc or per_cpu_perf_limits",
+        // `no_cas` came later than 6.12.
+        known: |v| {
+            let known = ["disable", "active", "passive", "force", "no_hwp", "hwp_only", "support_acpi_ppc"];
+            known.contains(&v) || ["per_cpu_perf_limits", "no_cas"].contains(&v)
+        },
     },
     Values { name: "nohz", values: "on or off", known: |v| boolean(v).is_some() },
     Values { name: "highres", values: "on or off", known: |v| boolean(v).is_some() },

@@ -6,12 +6,12 @@
 pub enum Token {
     /// A word, without its quotes.
     Word(String),
-    /// `;`, `&&`, `>`, `(`, `)`.
+    /// `;`, `&`, `&&`, `>`, `(`, `)`.
     Operator(String),
 }
 
-/// The tokens of one line up to a comment. `$` followed by one letter, the variable of a loop, stays as
-/// it is; none where anything else would be expanded, continued on another line or run in another way.
+/// The tokens of one line up to a comment. `$` followed by one letter or `!`, the variable of a loop or
+/// what was started last, stays as it is; none where anything else would be expanded, continued on another line or run in another way.
 pub fn words(line: &str) -> Option<Vec<Token>> {
     let (mut tokens, mut word): (Vec<Token>, Option<String>) = (Vec::new(), None);
     let mut rest = line.chars().peekable();
@@ -33,13 +33,11 @@ pub fn words(line: &str) -> Option<Vec<Token>> {
             '#' if word.is_none() => break,
             ';' | '>' | '(' | ')' | '&' => {
                 tokens.extend(word.take().map(Token::Word));
-                if c == '&' && rest.next() != Some('&') {
-                    return None;
-                }
-                tokens.push(Token::Operator(c.to_string()));
+                let double = c == '&' && rest.next_if_eq(&'&').is_some();
+                tokens.push(Token::Operator(if double { "&&".to_owned() } else { c.to_string() }));
             }
             '$' => {
-                let name = rest.next().filter(char::is_ascii_lowercase)?;
+                let name = rest.next().filter(|name| name.is_ascii_lowercase() || *name == '!')?;
                 if rest.peek().is_some_and(char::is_ascii_alphanumeric) {
                     return None;
                 }

@@ -13,9 +13,10 @@ pub(super) static RULE: Rule = Rule {
         and stops again. In 7.2 the timer still fires, but no longer disturbs the CPU.",
     fixes: &[
         Fix {
-            setting: Setting::Command("echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime"),
-            effect: "Turns the server of this CPU off. Real-time tasks that never sleep can then starve \
-                ordinary ones on it, kernel threads included.",
+            setting: Setting::Command("dyntick isolate -C N -- COMMAND"),
+            effect: "Turns the server of this CPU off while the command runs, and does so while a task runs \
+                there: 6.12 keeps a wrong account where its runtime is written on an idle CPU. Real-time tasks \
+                that never sleep can then starve ordinary ones on it, kernel threads included.",
             versions: Versions::since(6, 12),
         },
         Fix {

@@ -4,7 +4,7 @@
 
 use anyhow::{Context, Result};
 use dyntick_explain::{CauseId, Explanation, Summary, rules};
-use dyntick_model::{CpuList, KernelVersion, NANOS_PER_SEC};
+use dyntick_model::{CommandLine, CpuList, KernelVersion, NANOS_PER_SEC, boot};
 use dyntick_observe::interrupts::Interrupts;
 use dyntick_observe::thread::now_ns;
 use dyntick_record::{Explained, Options, record};
@@ -132,8 +132,8 @@ impl Trace {
         // A partition does at run time what this does at boot.
         let useful = |parameter: &str| !(partition && parameter.starts_with("isolcpus=domain"));
         let boot = causes.keys().filter_map(|id| boot_parameter(id, kernel, cpus, &useful));
-        let boot = boot.collect::<BTreeSet<_>>();
-        let boot = boot.into_iter().collect();
+        let boot: Vec<String> = boot.collect::<BTreeSet<_>>().into_iter().collect();
+        let boot = with_this_machines(&boot);
         let mut causes: Vec<Cause> = causes.into_values().collect();
         causes.sort_by_key(|cause| std::cmp::Reverse(cause.count));
         Self { causes, lost: explained.lost.values().sum(), boot, per_cpu }
@@ -173,6 +173,16 @@ fn boot_parameter(
         "N" => format!("{}{cpus}", &parameter[..=head.len()]),
         _ => parameter.to_owned(),
     })
+}
+
+/// These parameters, those about isolation together with what this machine was booted with.
+fn with_this_machines(parameters: &[String]) -> Vec<String> {
+    let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let list = |path: &str| text(path).trim().parse::<CpuList>().unwrap_or_default();
+    let possible = list("/sys/devices/system/cpu/possible").last().map_or(1, |last| last + 1);
+    let present = list("/sys/devices/system/cpu/present");
+    let line = CommandLine::parse(&text("/proc/cmdline"));
+    boot::beside(&line, parameters, boot::Cpus { possible, present: &present })
 }
 
 /// The rows of `/proc/interrupts` in which something came to these CPUs.
