@@ -3,6 +3,9 @@
 
 use std::collections::BTreeMap;
 
+/// Columns that are read: Linux has no more CPUs, and each is a number in memory for two letters of text.
+const MOST_CPUS: usize = 8192;
+
 /// The counts of `/proc/interrupts` at one moment: by row (`LOC`, `24`, …) and CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interrupts(BTreeMap<(String, u32), u64>);
@@ -16,6 +19,7 @@ impl Interrupts {
             .unwrap_or_default()
             .split_ascii_whitespace()
             .filter_map(|name| name.strip_prefix("CPU")?.parse().ok())
+            .take(MOST_CPUS)
             .collect();
         let mut counts = BTreeMap::new();
         for (row, rest) in lines.filter_map(|line| line.split_once(':')) {

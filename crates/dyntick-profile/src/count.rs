@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Instructions by function.
 
+use std::collections::HashMap;
+
 /// How many instructions were executed in each function, by the function's number. Addresses that
 /// belong to no function are counted under none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     functions: Vec<(Option<u32>, u64)>,
+    /// Where the functions are, once they are many.
+    places: HashMap<Option<u32>, usize>,
     total: u64,
     latest: usize,
 }
+
+/// So many functions are looked through one by one, which is quicker for the few of most spans.
+const FEW: usize = 32;
 
 impl Counts {
     /// More instructions in a function.
@@ -21,6 +28,7 @@ impl Counts {
             None => {
                 self.latest = self.functions.len();
                 self.functions.push((function, instructions));
+                self.note_places();
             }
         }
     }
@@ -48,9 +56,42 @@ impl Counts {
         self.functions.iter().copied()
     }
 
+    fn note_places(&mut self) {
+        let begin = match self.functions.len() {
+            0..=FEW => return,
+            length if length == FEW + 1 => 0,
+            length => length - 1,
+        };
+        let new = self.functions.iter().enumerate().skip(begin);
+        self.places.extend(new.map(|(place, (function, _))| (*function, place)));
+    }
+
     /// Execution mostly stays where it is.
     fn place(&self, function: Option<u32>) -> Option<usize> {
         let here = self.functions.get(self.latest).is_some_and(|(latest, _)| *latest == function);
-        if here { Some(self.latest) } else { self.functions.iter().position(|(known, _)| *known == function) }
+        if here {
+            return Some(self.latest);
+        }
+        match self.functions.len() > FEW {
+            true => self.places.get(&function).copied(),
+            false => self.functions.iter().position(|(known, _)| *known == function),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_functions_are_counted_as_few_are() {
+        let mut counts = Counts::default();
+        for round in 0..3 {
+            (0..100).for_each(|function| counts.add(Some(function), u64::from(function) + round));
+        }
+        counts.take_back(Some(99));
+        let expected = |function: u32| u64::from(function) * 3 + 3 - u64::from(function == 99);
+        assert!(counts.iter().all(|(function, count)| count == expected(function.unwrap())));
+        assert_eq!((counts.iter().count(), counts.total()), (100, 3 * 4950 + 300 - 1));
     }
 }

@@ -43,6 +43,10 @@ pub fn phases(stream: &[u8], symbols: &Symbols) -> Result<Vec<Phase>, Error> {
     Ok(walk.phases)
 }
 
+/// Entries of one task inside each other. A kernel's stack has room for a few; where more were never seen to
+/// return, the outermost are told as not whole.
+const DEEPEST: usize = 256;
+
 struct Walk<'a> {
     symbols: &'a Symbols,
     numbers: HashMap<u64, Option<u32>>,
@@ -191,10 +195,14 @@ impl<'a> Walk<'a> {
         }
         let (number, task) = (self.cpu, self.task());
         let entries = self.entries.entry(task).or_default();
+        let lost = (entries.len() == DEEPEST).then(|| entries.remove(0));
         // The idle loop and kernel threads have no entry of their own. Where one interrupt after the
         // other comes before the task does, the last is the one that woke it.
         let idle = entries.is_empty() && !from_user;
         entries.push(Entry { cpu: number, symbol: function, from_user, ..Entry::default() });
+        if let Some(entry) = lost {
+            self.keep(entry, false);
+        }
         let cpu = self.cpu();
         if idle && cpu.at != Where::Nowhere {
             cpu.wake_up = Some(WakeUp { symbol: function, ..WakeUp::default() });

@@ -223,3 +223,36 @@ proptest! {
 fn one_phase_of(bytes: &[u8]) -> Phase {
     phases(bytes, &symbols()).unwrap().remove(0)
 }
+
+/// Numbers that no plugin writes, as somebody may who makes a file by hand: `words` behind the head of a stream.
+fn forged(words: &[u64]) -> Result<Vec<dyntick_profile::Phase>, dyntick_profile::stream::Error> {
+    let mut bytes = b"dyntprof\x01\0\0\0".to_vec();
+    for word in words {
+        let mut number = *word;
+        while number >= 0x80 {
+            bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        bytes.push(number as u8);
+    }
+    dyntick_profile::phases(&bytes, &dyntick_profile::symbols::Symbols::default())
+}
+
+#[test]
+fn impossible_numbers_are_damage() {
+    use dyntick_profile::stream::{Error, format::*};
+    let word = |control: u64| (control << 1) | 1;
+    let (on, define) = (word(ON), word(DEFINE));
+    let most = u64::MAX >> 1;
+    for words in [
+        &[on, define, 2, most][..],
+        &[on, define, 2, 1 << 40, word(REPEAT), 1 << 40],
+        &[on, word(UNDONE)],
+        &[on, word(CPU), 8192],
+    ] {
+        assert!(matches!(forged(words), Err(Error::Damaged(_))), "{words:?}");
+    }
+    assert!(
+        matches!(forged(&[on, word(CPU), 8191, define, 2, 5, word(OFF), 5]), Ok(phases) if phases.len() == 1)
+    );
+}

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-/// How often each value occurred.
+/// How often each value occurred. Counts may come from a file that somebody wrote, so sums that no number holds
+/// end at the greatest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Histogram(BTreeMap<u64, u64>);
 
@@ -11,7 +12,8 @@ impl Histogram {
     /// Adds `count` occurrences of a value.
     pub fn add(&mut self, value: u64, count: u64) {
         if count > 0 {
-            *self.0.entry(value).or_default() += count;
+            let sum = self.0.entry(value).or_default();
+            *sum = sum.saturating_add(count);
         }
     }
 
@@ -22,7 +24,7 @@ impl Histogram {
 
     /// How many occurrences there are.
     pub fn total(&self) -> u64 {
-        self.0.values().sum()
+        self.0.values().copied().fold(0, u64::saturating_add)
     }
 
     /// The values with their counts, in ascending order; only those that occurred.
@@ -32,7 +34,8 @@ impl Histogram {
 
     /// The mean; none without occurrences.
     pub fn mean(&self) -> Option<f64> {
-        let sum: u128 = self.iter().map(|(value, count)| u128::from(value) * u128::from(count)).sum();
+        let weighted = self.iter().map(|(value, count)| u128::from(value) * u128::from(count));
+        let sum = weighted.fold(0, u128::saturating_add);
         (!self.0.is_empty()).then(|| sum as f64 / self.total() as f64)
     }
 
@@ -41,9 +44,9 @@ impl Histogram {
     /// occurrences.
     pub fn quantile(&self, share: f64) -> Option<u64> {
         let rank = ((share.clamp(0.0, 1.0) * self.total() as f64).ceil() as u64).max(1);
-        let mut seen = 0;
+        let mut seen = 0u64;
         self.iter().find_map(|(value, count)| {
-            seen += count;
+            seen = seen.saturating_add(count);
             (seen >= rank).then_some(value)
         })
     }
@@ -73,6 +76,13 @@ impl FromIterator<(u64, u64)> for Histogram {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn sums_that_no_number_holds_end_at_the_greatest() {
+        let histogram: Histogram = [(u64::MAX, u64::MAX), (7, u64::MAX), (7, 1)].into_iter().collect();
+        assert_eq!((histogram.total(), histogram.quantile(0.5)), (u64::MAX, Some(7)));
+        assert!(histogram.mean().is_some_and(|mean| mean > 1e18));
+    }
 
     #[test]
     fn quantiles_are_values_that_occurred() {

@@ -56,6 +56,12 @@ pub enum Error {
     Damaged(usize),
 }
 
+/// More instructions than any recording has: a century of a CPU. Sums of what a stream tells stay below
+/// what a number holds.
+const MOST_INSTRUCTIONS: u64 = 1 << 62;
+/// CPU numbers end before this (`NR_CPUS` on x86 is at most 8192).
+const MOST_CPUS: u64 = 8192;
+
 /// Reverses [`zigzag`].
 fn unzigzag(number: u64) -> i64 {
     ((number >> 1) as i64) ^ -((number & 1) as i64)
@@ -99,7 +105,7 @@ impl<'a> Reader<'a> {
         let first = self.number()?;
         if first & 1 == 0 {
             let block = self.blocks.get((first >> 1) as usize).ok_or(Error::Damaged(self.at))?;
-            return Ok(self.block(*block, 1));
+            return self.block(*block, 1);
         }
         let latest = std::mem::take(&mut self.latest);
         Ok(match first >> 1 {
@@ -108,13 +114,16 @@ impl<'a> Reader<'a> {
                 let address = before.wrapping_add_signed(unzigzag(self.number()?));
                 let block = (address, self.number()?);
                 self.blocks.push(block);
-                self.block(block, 1)
+                self.block(block, 1)?
             }
             REPEAT => {
                 let times = self.number()?;
-                self.block(latest.ok_or(Error::Damaged(self.at))?, times)
+                self.block(latest.ok_or(Error::Damaged(self.at))?, times)?
             }
-            CPU => Record::Cpu(self.number()?),
+            CPU => match self.number()? {
+                cpu if cpu < MOST_CPUS => Record::Cpu(cpu),
+                _ => return Err(Error::Damaged(self.at)),
+            },
             ON => Record::On,
             OFF => {
                 let told = self.number()?;
@@ -127,7 +136,7 @@ impl<'a> Reader<'a> {
             SWITCH => Record::Switch { leaves: self.number()?, comes: self.number()? },
             EXCEPTION => Record::Exception(self.number()?),
             UNDONE => {
-                self.instructions = self.instructions.wrapping_sub(1);
+                self.instructions = self.instructions.checked_sub(1).ok_or(Error::Damaged(self.at))?;
                 Record::Undone
             }
             LIMIT => Record::Limit,
@@ -135,10 +144,11 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn block(&mut self, block: (u64, u64), times: u64) -> Record {
+    fn block(&mut self, block: (u64, u64), times: u64) -> Result<Record, Error> {
         self.latest = Some(block);
-        self.instructions = self.instructions.wrapping_add(block.1.wrapping_mul(times));
-        Record::Block { address: block.0, instructions: block.1, times }
+        let more = block.1.checked_mul(times).and_then(|more| self.instructions.checked_add(more));
+        self.instructions = more.filter(|all| *all <= MOST_INSTRUCTIONS).ok_or(Error::Damaged(self.at))?;
+        Ok(Record::Block { address: block.0, instructions: block.1, times })
     }
 }
 
