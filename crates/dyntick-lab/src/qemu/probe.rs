@@ -35,7 +35,8 @@ pub fn kvm(qemu: &Qemu, kernel: &Path, initramfs: &Path, console: &Path) -> KvmP
         accelerator: Accelerator::Kvm,
         steady: None,
         cpus: 2,
-        memory: 512 << 20,
+        // A test build of this program makes an image of some 150 MiB.
+        memory: 1 << 30,
         kernel,
         initramfs,
         append: &append,
