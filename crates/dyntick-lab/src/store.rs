@@ -134,6 +134,9 @@ pub enum StoreError {
     Observations(#[from] ObservationError),
 }
 
+/// Files that a case may read; a study names a few.
+const MOST_FILES: u64 = 256;
+
 const RUN: &str = "run.toml";
 const TIMING: &str = "timing.json";
 const OBSERVATIONS: &str = "observations.parquet";
@@ -326,11 +329,15 @@ impl Files<'_> {
     /// What was asked; a run may be a stranger's, and its case has never been read as a study.
     fn asked(&self) -> Result<Asked, StoreError> {
         let asked: Asked = self.toml(RUN)?;
-        let most = Case::MOST_CPUS;
-        match asked.case.cpus {
-            cpus if (1..=most).contains(&cpus) => Ok(asked),
-            cpus => Err(self.damaged(RUN, format!("case.cpus: {cpus} is not from 1 to {most}"))),
-        }
+        let within = |key: &str, number: u64, range: std::ops::RangeInclusive<u64>| {
+            let problem = || format!("{key}: {number} is not from {} to {}", range.start(), range.end());
+            if range.contains(&number) { Ok(()) } else { Err(self.damaged(RUN, problem())) }
+        };
+        within("case.cpus", asked.case.cpus.into(), 1..=Case::MOST_CPUS.into())?;
+        // A kernel that does not tell its HZ has 0 here.
+        within("hz", asked.hz.into(), 0..=10_000)?;
+        within("files of case.read", asked.case.read.len() as u64, 0..=MOST_FILES)?;
+        Ok(asked)
     }
 
     /// A piece that the guest sent, as far as it can be true.

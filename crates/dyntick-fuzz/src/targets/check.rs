@@ -30,7 +30,7 @@ pub(super) fn judge(files: &Snapshot) {
     let report = Report::of(&machine, files);
     for verbose in [false, true] {
         let page = text::Page { width: 80, height: Some(24), colour: false, verbose };
-        assert!(!text::render(&report, &page).is_empty());
+        super::assert_clean(&text::render(&report, &page));
     }
     assert_script(&script(&report));
     for json in [serde_json::to_string(&report), serde_json::to_string(&sarif(&report))] {

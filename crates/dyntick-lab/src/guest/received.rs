@@ -24,9 +24,6 @@ const LONGEST_NAME: usize = 64;
 /// More tasks than fit into a guest's memory.
 const MOST_TASKS: usize = 1 << 16;
 
-/// A page of the trace is a page of memory: 4 KiB, or what a kernel's `buffer_subbuf_size_kb` makes of it.
-const PAGE_SIZES: std::ops::RangeInclusive<usize> = 4096..=(4 << 20);
-
 /// One line of a guest's words.
 pub fn line(text: &str) -> String {
     shortened(text.trim_end(), LONGEST_LINE).replace('\n', " ")
@@ -77,15 +74,15 @@ pub fn comms(said: BTreeMap<i32, String>) -> Result<BTreeMap<i32, String>, Strin
 /// What is said of a trace of this case.
 ///
 /// # Errors
-/// Where it is of CPUs that the guest does not have, or of pages that no kernel has.
+/// Where it is of CPUs that the guest does not have, or cannot be a trace ([`Metadata::problem`]).
 pub fn trace(said: Metadata, case: &Case) -> Result<Metadata, String> {
     if let Some(cpu) = said.stats.keys().find(|cpu| **cpu >= case.cpus) {
         return Err(format!("a trace of CPU {cpu}, and the guest has {}", case.cpus));
     }
-    if !PAGE_SIZES.contains(&said.page_size) {
-        return Err(format!("pages of {} bytes", said.page_size));
+    match said.problem() {
+        Some(problem) => Err(problem),
+        None => Ok(said),
     }
-    Ok(said)
 }
 
 #[cfg(test)]
