@@ -130,3 +130,24 @@ pub(super) fn in_words(status: ExitStatus) -> String {
         _ => status.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lacking_is_one_note() {
+        let lack = NoWalls::NotInstalled { program: "bwrap", package: "bubblewrap" };
+        let note = |seccomp| Confinement { walls: Err(lack.clone()), seccomp }.note();
+        let told = note(true).unwrap_or_default();
+        assert!(told.contains("seccomp only") && told.ends_with("apt-get install bubblewrap"), "{told}");
+        assert!(note(false).is_some_and(|note| note.contains("unconfined")));
+        assert_eq!(Confinement { walls: Ok(()), seccomp: true }.note(), None);
+    }
+
+    #[test]
+    fn a_signal_is_told_as_one() {
+        assert!(in_words(ExitStatus::from_raw(139 << 8)).contains("signal: 11"));
+        assert_eq!(in_words(ExitStatus::from_raw(1 << 8)), "exit status: 1");
+    }
+}
