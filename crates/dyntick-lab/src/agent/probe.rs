@@ -14,7 +14,9 @@ pub enum Probe {
     Syscall,
     /// The first touch of a fresh anonymous page.
     PageFault,
-    /// A timer interrupt that comes while user code runs.
+    /// A timer interrupt that comes while user code runs. On a nohz_full CPU it takes kernel.timer_migration=0:
+    /// else the kernel arms the timer on a housekeeping CPU, unless it expires before that one's next event
+    /// (`kernel/time/hrtimer.c: switch_hrtimer_base`), which is chance.
     Timer,
     /// A function call from another CPU (`membarrier`) that comes while user code runs.
     Ipi,
