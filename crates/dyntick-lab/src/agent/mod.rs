@@ -6,6 +6,7 @@
 //! sends nothing.
 
 mod cgroup;
+mod deadline;
 pub mod disturb;
 mod exit;
 mod files;

@@ -2,9 +2,10 @@
 //! The workload: built-in tasks, real tools, and the timed script.
 
 use super::cgroup::{self, Group};
+use super::deadline;
 use super::profile;
 use super::settle::pin;
-use crate::guest::{Archive, Script, ScriptResult, Task, Work, pieces};
+use crate::guest::{Archive, Policy, Script, ScriptResult, Task, Work, pieces};
 use crate::image::INIT;
 use anyhow::{Context, Result, bail};
 use dyntick_model::{CpuList, NANOS_PER_SEC};
@@ -77,7 +78,7 @@ fn start(task: &Task, number: usize) -> Result<Started> {
     };
     command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
     join(&mut command, group.entrance()?);
-    place(&mut command, &task.cpus, task.fifo);
+    place(&mut command, &task.cpus, task.policy);
     let child = command.spawn().with_context(|| format!("start task {number} ({:?})", task.work))?;
     Ok(Started { child, group })
 }
@@ -98,20 +99,27 @@ fn tool(words: &[String]) -> Result<Command> {
 }
 
 /// Gives the child its CPUs and its policy before it starts.
-fn place(command: &mut Command, cpus: &CpuList, fifo: Option<u32>) {
+fn place(command: &mut Command, cpus: &CpuList, policy: Policy) {
     let cpus = cpus.clone();
     // SAFETY: the child is single-threaded; these are system calls on itself.
     unsafe {
         command.pre_exec(move || {
             pin(&cpus).map_err(std::io::Error::other)?;
-            if let Some(priority) = fifo {
-                let parameter = libc::sched_param { sched_priority: priority as i32 };
-                if libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) != 0 {
-                    return Err(std::io::Error::last_os_error());
-                }
+            match policy {
+                Policy::Other => Ok(()),
+                Policy::Fifo(priority) => fifo(priority),
+                Policy::Deadline { runtime_ns, period_ns } => deadline::set(runtime_ns, period_ns),
             }
-            Ok(())
         });
+    }
+}
+
+fn fifo(priority: u32) -> std::io::Result<()> {
+    let parameter = libc::sched_param { sched_priority: priority as i32 };
+    // SAFETY: the structure lives across the call.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
     }
 }
 
@@ -122,7 +130,7 @@ pub fn time_script(script: &Script, profile: bool, archive: &mut Archive) -> Res
         .stdin(Stdio::null())
         .stdout(File::create("/tmp/script.out")?)
         .stderr(File::create("/tmp/script.err")?);
-    place(&mut command, &script.cpus, None);
+    place(&mut command, &script.cpus, Policy::Other);
     let begin = now_ns();
     profile::on(profile);
     let child = command.spawn().with_context(|| format!("start the script {}", script.run[0]))?;

@@ -55,12 +55,37 @@ pub struct Job {
 pub struct Task {
     /// Where it may run.
     pub cpus: CpuList,
-    /// SCHED_FIFO priority, or none for SCHED_OTHER.
-    pub fifo: Option<u32>,
+    /// How it is scheduled.
+    #[serde(default, skip_serializing_if = "Policy::is_other")]
+    pub policy: Policy,
     /// Give it its CPUs as a cpuset partition of this kind, and not by its affinity alone.
     pub partition: Option<Partition>,
     /// What it does.
     pub work: Work,
+}
+
+/// A scheduling policy (`sched(7)`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// SCHED_OTHER.
+    #[default]
+    Other,
+    /// SCHED_FIFO with this priority, 1 to 99.
+    Fifo(u32),
+    /// SCHED_DEADLINE: so long in every period, which is the deadline too.
+    Deadline {
+        /// ns.
+        runtime_ns: u64,
+        /// ns.
+        period_ns: u64,
+    },
+}
+
+impl Policy {
+    fn is_other(&self) -> bool {
+        *self == Policy::Other
+    }
 }
 
 /// A kind of cpuset partition (`Documentation/admin-guide/cgroup-v2.rst`, cpuset.cpus.partition).

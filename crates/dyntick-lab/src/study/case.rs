@@ -9,7 +9,7 @@ use super::matrix::Cell;
 use super::reader::{Section, Source, Value, integer, nearest, sections};
 use super::units::{Bytes, Nanos};
 use crate::build::Recipe;
-use crate::guest::{Partition, Script, Task, Work};
+use crate::guest::{Partition, Policy, Script, Task, Work};
 use crate::kernels::Spec;
 use crate::machine::{self, is_path};
 use crate::order::OWN_NAME;
@@ -320,24 +320,38 @@ fn add_own_tools(case: &mut Case) {
 
 fn task(section: Section<'_, '_, '_>) -> Option<Task> {
     section.only(&["cpu", "policy", "run", "partition"]);
-    let (fifo, work) = (policy(section), work(section).unwrap_or(Work::Spin));
-    Some(Task { cpus: cpus_of(section)?, fifo, partition: partition(section), work })
+    let (policy, work) = (policy(section).unwrap_or_default(), work(section).unwrap_or(Work::Spin));
+    Some(Task { cpus: cpus_of(section)?, policy, partition: partition(section), work })
 }
 
 fn cpus_of(section: Section<'_, '_, '_>) -> Option<CpuList> {
     section.required("cpu").and_then(|value| section.source.cpus("cpu", value))
 }
 
-/// The priority under SCHED_FIFO, if that is the policy.
-fn policy(section: Section<'_, '_, '_>) -> Option<u32> {
+fn policy(section: Section<'_, '_, '_>) -> Option<Policy> {
     let value = section.get("policy")?;
     let text = section.source.text("policy", value)?;
-    let fifo = text.strip_prefix("fifo:").and_then(|n| n.parse().ok()).filter(|n| (1..=99).contains(n));
-    if fifo.is_none() && text != "other" {
-        let message = format!("policy: '{text}' is neither \"other\" nor \"fifo:1\" to \"fifo:99\"");
+    let policy = match text.split_once(':') {
+        None if text == "other" => Some(Policy::Other),
+        Some(("fifo", priority)) => priority.parse().ok().filter(|n| (1..=99).contains(n)).map(Policy::Fifo),
+        Some(("deadline", times)) => deadline(times),
+        _ => None,
+    };
+    if policy.is_none() {
+        let message = format!(
+            "policy: '{text}' is neither \"other\", \"fifo:1\" to \"fifo:99\", nor \"deadline:RUNTIME/PERIOD\", as \"deadline:5ms/10ms\""
+        );
         section.source.problem(value.span().start, message);
     }
-    fifo
+    policy
+}
+
+/// Of `RUNTIME/PERIOD`, two durations. The kernel wants 1 us at least, and no more than the period
+/// (`kernel/sched/deadline.c: __checkparam_dl`).
+fn deadline(times: &str) -> Option<Policy> {
+    let (runtime, period) = times.split_once('/')?;
+    let (Nanos(runtime_ns), Nanos(period_ns)) = (runtime.parse().ok()?, period.parse().ok()?);
+    (1024..=period_ns).contains(&runtime_ns).then_some(Policy::Deadline { runtime_ns, period_ns })
 }
 
 fn partition(section: Section<'_, '_, '_>) -> Option<Partition> {

@@ -4,7 +4,7 @@
 use super::Size;
 use super::case::CASE_KEYS;
 use super::{Case, parse};
-use crate::guest::Work;
+use crate::guest::{Policy, Work};
 use dyntick_model::Clock;
 use proptest::prelude::*;
 use std::path::Path;
@@ -164,7 +164,7 @@ fn an_axis_of_its_own_name_sets_several_keys() {
         ("a-low", "quiet nohz_full=1 nosoftlockup")
     );
     assert_eq!((&*low.sysctl["vm.stat_interval"], &*low.sysctl["vm.swappiness"]), ("60", "0"));
-    assert_eq!(low.tasks[0].fifo, Some(50));
+    assert_eq!(low.tasks[0].policy, Policy::Fifo(50));
     assert!(matches!(&low.tasks[0].work, Work::Tool(words) if words.len() == 3));
     assert_eq!(low.tools, ["stress-ng"], "what a case starts is in its guest");
     assert!(normal.tools.is_empty());
@@ -247,6 +247,22 @@ fn the_first_hundred_problems_are_told_and_the_rest_counted() {
     assert!(message.ends_with(" problems more"), "{message}");
     let long = problems(&format!("title='t'\nquestion='q'\n{}='x'\n", "k".repeat(1 << 20)));
     assert!(long.lines().all(|line| line.len() < 3000), "{}", long.len());
+}
+
+#[test]
+fn a_deadline_task_has_a_runtime_within_its_period() {
+    let with = |policy: &str| {
+        format!(
+            "title='t'\nquestion='q'\n[[case]]\nname='a'\nkernel='host'\n\
+             task=[{{ cpu=1, run='spin', policy='{policy}' }}]\n"
+        )
+    };
+    let study = parse::study(Path::new("studies/x.toml"), &with("deadline:5ms/10ms"), Size::Scaled).unwrap();
+    let policy = Policy::Deadline { runtime_ns: 5_000_000, period_ns: 10_000_000 };
+    assert_eq!(study.cases[0].tasks[0].policy, policy);
+    for wrong in ["deadline:20ms/10ms", "deadline:5ms", "deadline:", "deadline:10ns/1ms"] {
+        assert!(problems(&with(wrong)).contains("nor \"deadline:RUNTIME/PERIOD\""), "{wrong}");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use super::Disturbance;
 use super::stage::{Stage, checked, write};
+use crate::agent::deadline;
 use crate::agent::settle::pin;
 use anyhow::Result;
 use dyntick_model::CpuList;
@@ -52,40 +53,15 @@ fn sleeping_task(stage: &Stage) -> Result<()> {
     Ok(())
 }
 
-/// `struct sched_attr` of include/uapi/linux/sched/types.h.
-#[repr(C)]
-struct SchedAttr {
-    size: u32,
-    policy: u32,
-    flags: u64,
-    nice: i32,
-    priority: u32,
-    runtime: u64,
-    deadline: u64,
-    period: u64,
-}
-
 /// A deadline task with 1 ms in every 10. It may run on all CPUs, as its policy demands, and where it
 /// is admitted only on an isolated one.
 fn deadline_task(stage: &Stage) -> Result<()> {
-    const SCHED_DEADLINE: u32 = 6;
     let _victim = stage.victim()?;
     // Admission control wants a task that may run everywhere; without it any may.
     write("/proc/sys/kernel/sched_rt_runtime_us", "-1")?;
     let _other = stage.task("deadline", |over| {
-        let attr = SchedAttr {
-            size: size_of::<SchedAttr>() as u32,
-            policy: SCHED_DEADLINE,
-            flags: 0,
-            nice: 0,
-            priority: 0,
-            runtime: 1_000_000,
-            deadline: 10_000_000,
-            period: 10_000_000,
-        };
-        // SAFETY: the structure lives across the call.
-        let set = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) };
-        while set == 0 && !over.load(Ordering::Relaxed) {
+        let set = deadline::set(1_000_000, 10_000_000);
+        while set.is_ok() && !over.load(Ordering::Relaxed) {
             // SAFETY: no arguments.
             unsafe { libc::sched_yield() };
         }
