@@ -7,6 +7,8 @@
 //! that. Root needs none: there the program runs as `nobody`, so that not even a file which it makes
 //! belongs to root, and the kernel's own exceptions for user 0 do not hold.
 
+mod filter;
+
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -98,6 +100,7 @@ impl Walls {
         let mut outer = Command::new(BWRAP);
         // The first of what is done before bwrap starts: what is handed on comes after it.
         close_all(&mut outer);
+        filtered(&mut outer);
         outer.args(namespaces()).args(system());
         for (access, path) in &self.seen {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
@@ -181,6 +184,19 @@ fn close_all(command: &mut Command) {
             libc::syscall(libc::SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, std::ptr::null::<u8>());
             Ok(())
         });
+    }
+}
+
+/// Has bwrap refuse the system calls that lead around the walls ([`filter`]).
+fn filtered(outer: &mut Command) {
+    match filter::file() {
+        Ok(file) => {
+            outer.args(["--seccomp", &file.as_raw_fd().to_string()]);
+            // SAFETY: one async-signal-safe system call between fork and exec.
+            unsafe { outer.pre_exec(move || inherit(file.as_raw_fd())) };
+        }
+        // No program runs without it.
+        Err(error) => drop(outer.args(["--seccomp", &format!("none: {error}")])),
     }
 }
 
@@ -373,6 +389,18 @@ mod tests {
         assert!(Command::new("sh").args(["-c", &connect]).status().unwrap().success(), "the test's own way");
         let output = shell(&walls, &connect);
         assert_eq!((output.status.code(), said(&output).as_str()), (Some(7), ""));
+    }
+
+    #[test]
+    fn no_other_kind_of_socket_leads_out_and_no_namespace_gives_rights_back() {
+        let Some(walls) = walls() else { return };
+        // AF_VSOCK is 40, AF_ALG 38, AF_PACKET 17; io_uring_setup(2) is 425, unshare(2) 272 with CLONE_NEWUSER.
+        let script = "use Socket; for $f (40, 38, 17) { print \"open $f \" if socket(S, $f, SOCK_STREAM, 0) } \
+             print 'unix ' if socket(S, AF_UNIX, SOCK_STREAM, 0); $r = \"\\0\" x 120; \
+             print 'ring ' if syscall(425, 1, $r) >= 0; print 'ns ' if syscall(272, 0x10000000) == 0; print 'end'";
+        let mut inner = Command::new("/usr/bin/perl");
+        inner.args(["-e", script]);
+        assert_eq!(said(&walls.around(&inner).output().unwrap()), "unix end");
     }
 
     #[test]
