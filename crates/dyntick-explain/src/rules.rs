@@ -9,11 +9,13 @@ mod anonymous_irq_work;
 mod clock_distrusted;
 mod cpu_quota;
 mod dependency_clock_unstable;
+mod dependency_deadline;
 mod dependency_perf;
 mod dependency_posix_timer;
 mod dependency_rcu;
 mod dependency_rcu_exp;
 mod dependency_sched;
+mod dependency_sched_ext;
 mod device;
 mod empty_timer;
 mod fair_server;
@@ -24,6 +26,7 @@ mod function_call_do_kernel_range_flush;
 mod function_call_do_sync_core;
 mod function_call_flush_tlb_func;
 mod function_call_ipi_mb;
+mod function_call_ipi_rseq;
 mod function_call_ipi_sync_core;
 mod function_call_ipi_sync_rq_state;
 mod function_call_mce_cpu_restart;
@@ -221,6 +224,8 @@ static RULES: &[&Rule] = &[
     &dependency_rcu_exp::RULE,
     &softirq::RULE,
     &kernel_thread::RULE,
+    &dependency_deadline::RULE,
+    &dependency_sched_ext::RULE,
     &cpu_quota::RULE,
     &dependency_sched::RULE,
     &wakeup::RULE,
@@ -246,6 +251,7 @@ static RULES: &[&Rule] = &[
     &function_call_do_sync_core::RULE,
     &function_call_flush_tlb_func::RULE,
     &function_call_ipi_mb::RULE,
+    &function_call_ipi_rseq::RULE,
     &function_call_ipi_sync_core::RULE,
     &function_call_ipi_sync_rq_state::RULE,
     &function_call_mce_cpu_restart::RULE,
