@@ -87,6 +87,9 @@ pub(crate) const IDLE_LATENCY: &str = "/sys/devices/system/cpu/cpu*/cpuidle/stat
 pub(crate) const IDLE_DISABLE: &str = "/sys/devices/system/cpu/cpu*/cpuidle/state*/disable";
 pub(crate) const FREQ_DRIVER: &str = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_driver";
 pub(crate) const FREQ_GOVERNOR: &str = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor";
+pub(crate) const FREQ_PREFERENCE: &str = "/sys/devices/system/cpu/cpu*/cpufreq/energy_performance_preference";
+pub(crate) const INTEL_PSTATE: &str = "/sys/devices/system/cpu/intel_pstate/status";
+pub(crate) const AMD_PSTATE: &str = "/sys/devices/system/cpu/amd_pstate/status";
 pub(crate) const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 pub(crate) const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
 pub(crate) const FAIR_SERVER: &str = "/sys/kernel/debug/sched/fair_server/cpu*/runtime";
@@ -188,6 +191,9 @@ pub const SOURCES: &[Source] = &[
     text(IDLE_DISABLE),
     text(FREQ_DRIVER),
     text(FREQ_GOVERNOR),
+    text(FREQ_PREFERENCE),
+    text(INTEL_PSTATE),
+    text(AMD_PSTATE),
     text(NO_TURBO),
     text(BOOST),
     as_root(FAIR_SERVER, Read::Text, "root, or CAP_DAC_READ_SEARCH; debugfs mounted"),

@@ -121,6 +121,55 @@ const CASES: &[(&str, Severity, &str)] = &[
         "/proc/cmdline = isolcpus=domain,managed_irq,2-3 irqaffinity=0-1 rcu_nocbs=2-3 kthread_cpus=0-1
          /sys/devices/system/cpu/nohz_full =",
     ),
+    (
+        "isolcpus-nohz",
+        Severity::Warning,
+        "/proc/cmdline = isolcpus=nohz,domain,managed_irq,2-3 irqaffinity=0-1",
+    ),
+    (
+        "timers-of-others",
+        Severity::Warning,
+        "/proc/cmdline = isolcpus=domain,managed_irq,2-3 irqaffinity=0-1 rcu_nocbs=2-3
+         /sys/devices/system/cpu/nohz_full =",
+    ),
+    (
+        "refused-parameter",
+        Severity::Error,
+        "/proc/cmdline = nohz_full=2-3 isolcpus=domain,0-1
+         /proc/sys/kernel/osrelease = 6.19.2-test
+         /boot/config-6.19.2-test = GOODCONFIG
+         /sys/devices/system/cpu/isolated =
+         /sys/fs/cgroup/quiet/cpuset.cpus.partition = isolated\\n2-3",
+    ),
+    (
+        "all-cpus-isolated",
+        Severity::Warning,
+        "/proc/cmdline = nohz_full=0-3 maxcpus=2 irqaffinity=0
+         /sys/devices/system/cpu/nohz_full = 1-3
+         /sys/devices/system/cpu/online = 0-1
+         /sys/devices/system/cpu/isolated =
+         /sys/fs/cgroup/quiet/cpuset.cpus.partition = isolated\\n1-3
+         /sys/devices/virtual/workqueue/cpumask = 1
+         /proc/sys/kernel/watchdog_cpumask = 0
+         /proc/irq/default_smp_affinity = 1
+         /proc/irq/24/effective_affinity_list = 0
+         /proc/50/task/50/status = Cpus_allowed_list: 0
+         /proc/900/task/900/status = Cpus_allowed_list: 0",
+    ),
+    (
+        "frequency-governor",
+        Severity::Note,
+        "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor = powersave
+         /sys/devices/system/cpu/cpu3/cpufreq/energy_performance_preference = balance_performance
+         /sys/devices/system/cpu/intel_pstate/status = active",
+    ),
+    (
+        "frequency-governor",
+        Severity::Warning,
+        "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor = powersave
+         /sys/devices/system/cpu/cpu3/cpufreq/scaling_driver = acpi-cpufreq",
+    ),
+    ("slow-clocksource", Severity::Warning, "/sys/devices/system/clocksource/clocksource0/current_clocksource = hyperv_clocksource_msr"),
     ("unknown-value", Severity::Error, "/proc/cmdline = GOOD intel_pstate=none"),
     ("perf-events", Severity::Warning, "/proc/900/fd = anon_inode:[perf_event]\\nanon_inode:[perf_event]"),
     ("fair-server", Severity::Warning, "/sys/kernel/debug/sched/fair_server/cpu2/runtime = 50000000"),
@@ -299,11 +348,11 @@ proptest! {
 fn companions(rule: &str) -> &'static [&'static str] {
     match rule {
         "menu-stopped-tick" => &["deep-idle"],
-        "all-cpus-isolated" => &[],
+        "all-cpus-isolated" => &["isolated-cpu-offline"],
         "vmstat" => &["tick-kept"],
-        "callbacks-not-offloaded" => &["tick-kept"],
-        "irqbalance" => &["tick-kept"],
-        "foreign-parameter" => &["tick-kept"],
+        "callbacks-not-offloaded" | "foreign-parameter" | "tick-kept" | "timers-of-others" | "irqbalance" => {
+            &["tick-kept", "timers-of-others"]
+        }
         "isolcpus-without-domain" => &[],
         _ => &[],
     }
