@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a kernel makes of `nohz_full=` and `isolcpus=`: a replay of `kernel/sched/isolation.c:
-//! housekeeping_setup` (read in 6.1.192 and 6.12.117, which are alike in this).
+//! housekeeping_setup` (read in 6.1.192 and 6.12.117, which are alike in this, and in 7.3).
 
 use dyntick_model::{CommandLine, CpuList, CpuListError};
 use std::collections::BTreeMap;
@@ -29,6 +29,11 @@ pub enum Outcome {
     SkippedFlag(String),
     /// It names every CPU that is there; the boot CPU is taken out again.
     AllCpus,
+    /// It names every CPU that is started at boot (`maxcpus=`); the boot CPU is taken out again.
+    AllStarted,
+    /// The whole parameter is ignored: with an earlier one no CPU is left that has both a tick and load
+    /// balancing. From 6.19 on.
+    NoneLeft,
     /// It names no CPU and does nothing.
     Empty,
 }
@@ -38,7 +43,8 @@ pub enum Outcome {
 pub struct Isolation {
     /// Adaptive ticks: `nohz_full=`, `isolcpus=nohz,`.
     pub tick: CpuList,
-    /// Timers, unbound work and RCU work kept away: `nohz_full=`.
+    /// Timers, unbound work, kernel threads and watchdogs kept away: `nohz_full=`, and from 6.14 on
+    /// `isolcpus=nohz,`.
     pub noise: CpuList,
     /// Outside the scheduler's load balancing: `isolcpus=`, `isolcpus=domain,`.
     pub domain: CpuList,
@@ -57,9 +63,15 @@ pub struct Bounds<'a> {
 }
 
 impl Isolation {
-    /// Replays the parameters in their order.
+    /// Replays the parameters in their order, as 6.1 to 6.13 do.
     pub fn replay(line: &CommandLine, bounds: &Bounds<'_>) -> Self {
-        let mut replay = Replay { bounds, types: BTreeMap::new(), outcomes: Vec::new() };
+        Self::replay_on(line, bounds, (6, 13))
+    }
+
+    /// Replays the parameters in their order, as a kernel (major, minor) does.
+    pub fn replay_on(line: &CommandLine, bounds: &Bounds<'_>, kernel: (u32, u32)) -> Self {
+        let started = started(line);
+        let mut replay = Replay { bounds, kernel, started, types: BTreeMap::new(), outcomes: Vec::new() };
         for parameter in line.iter() {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
             let value = value.trim_matches('"');
@@ -82,8 +94,19 @@ impl Isolation {
     }
 }
 
+/// How many CPUs are started at boot at most: `kernel/smp.c: maxcpus, nosmp`.
+fn started(line: &CommandLine) -> u32 {
+    if line.iter().any(|word| word == "nosmp") {
+        return 0;
+    }
+    line.get("maxcpus").and_then(|number| number.parse().ok()).unwrap_or(u32::MAX)
+}
+
 struct Replay<'a> {
     bounds: &'a Bounds<'a>,
+    kernel: (u32, u32),
+    /// CPUs from this number on are not started at boot.
+    started: u32,
     types: BTreeMap<Type, CpuList>,
     outcomes: Vec<(String, Outcome)>,
 }
@@ -100,6 +123,8 @@ impl Replay<'_> {
         while rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
             let (word, after) = rest.split_once(',').unwrap_or((rest, ""));
             match word {
+                // Two types of many until 6.13, one and the same since (1174b9344bc7).
+                "nohz" if self.kernel >= (6, 14) => types.extend([Type::Tick, Type::Noise]),
                 "nohz" => types.push(Type::Tick),
                 "domain" => types.push(Type::Domain),
                 "managed_irq" => types.push(Type::ManagedIrq),
@@ -122,9 +147,11 @@ impl Replay<'_> {
             Ok(cpus) => cpus,
             Err(outcome) => return self.note(parameter, outcome),
         };
-        if !cpus.is_empty() && self.bounds.present.difference(&cpus).is_empty() {
+        let left = self.bounds.present.difference(&cpus);
+        if !cpus.is_empty() && !self.any_started(&left) {
             cpus = cpus.difference(&CpuList::first(1));
-            self.note(parameter, Outcome::AllCpus);
+            let outcome = if left.is_empty() { Outcome::AllCpus } else { Outcome::AllStarted };
+            self.note(parameter, outcome);
         }
         if cpus.is_empty() {
             return self.note(parameter, Outcome::Empty);
@@ -132,7 +159,26 @@ impl Replay<'_> {
         if types.iter().filter_map(|kind| self.types.get(kind)).any(|earlier| *earlier != cpus) {
             return self.note(parameter, Outcome::Mismatch);
         }
+        if self.kernel >= (6, 19) && !self.leaves_one(&cpus, types) {
+            return self.note(parameter, Outcome::NoneLeft);
+        }
         self.types.extend(types.iter().map(|kind| (*kind, cpus.clone())));
+    }
+}
+
+impl Replay<'_> {
+    fn any_started(&self, cpus: &CpuList) -> bool {
+        cpus.iter().next().is_some_and(|first| first < self.started)
+    }
+
+    /// Whether a CPU is in neither set, of those without a tick and those without load balancing: the
+    /// hierarchy of timers needs one (185bccc79797).
+    fn leaves_one(&self, cpus: &CpuList, types: &[Type]) -> bool {
+        let matters = |kind: &&Type| matches!(kind, Type::Domain | Type::Noise);
+        let earlier = self.types.get(&Type::Domain).or_else(|| self.types.get(&Type::Noise));
+        let Some(earlier) = earlier.filter(|_| types.iter().any(|kind| matters(&kind))) else { return true };
+        // The boot CPU was put back into its own set only where no other was left.
+        self.any_started(&self.bounds.present.difference(cpus).difference(earlier))
     }
 }
 
@@ -186,6 +232,35 @@ mod tests {
         let (masks, outcome) = only("isolcpus=nohz,domain,1-2 nohz_full=1-3");
         assert_eq!(masks, ["1-2", "", "1-2", ""].map(String::from));
         assert_eq!(outcome, Outcome::Mismatch);
+    }
+
+    fn replay_on(line: &str, kernel: (u32, u32)) -> Isolation {
+        let bounds = Bounds { possible: 4, present: &CpuList::first(4) };
+        Isolation::replay_on(&CommandLine::parse(line), &bounds, kernel)
+    }
+
+    #[test]
+    fn the_flag_nohz_is_nohz_full_from_6_14_on() {
+        assert_eq!(cpus(&replay_on("isolcpus=nohz,2-3", (6, 13))), ["2-3", "", "", ""]);
+        assert_eq!(cpus(&replay_on("isolcpus=nohz,2-3", (6, 14))), ["2-3", "2-3", "", ""]);
+    }
+
+    #[test]
+    fn from_6_19_on_one_cpu_is_in_neither_set() {
+        let line = "nohz_full=1-3 isolcpus=domain,0";
+        assert_eq!(cpus(&replay_on(line, (6, 18))), ["1-3", "1-3", "0", ""]);
+        let refused = replay_on(line, (6, 19));
+        assert_eq!(cpus(&refused), ["1-3", "1-3", "", ""]);
+        assert_eq!(refused.outcomes[0].1, Outcome::NoneLeft);
+        // Managed interrupts do not count.
+        assert_eq!(replay_on("nohz_full=1-3 isolcpus=managed_irq,0", (6, 19)).outcomes, []);
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_started_does_no_housekeeping() {
+        let few = replay("nohz_full=0-1 maxcpus=2");
+        assert_eq!((cpus(&few)[0].as_str(), &few.outcomes[0].1), ("1", &Outcome::AllStarted));
+        assert_eq!(replay("nohz_full=1 maxcpus=2").outcomes, []);
     }
 
     proptest! {

@@ -89,7 +89,8 @@ impl<'a> Machine<'a> {
         {
             return Err(MachineError::NoSuchCpu(absent, online));
         }
-        let asked = Isolation::replay(&line, &Bounds { possible, present: &present });
+        let bounds = Bounds { possible, present: &present };
+        let asked = Isolation::replay_on(&line, &bounds, (kernel.major, kernel.minor));
         // Without CPUs some kernels print "(null)".
         let sysfs = |file| files.text(file).map(|text| text.trim().parse::<CpuList>().unwrap_or_default());
         let config = config(files, &kernel);

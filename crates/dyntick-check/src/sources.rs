@@ -78,6 +78,18 @@ pub(crate) const WORKQUEUE_MASKS: &str = "/sys/devices/virtual/workqueue/*/cpuma
 pub(crate) const TASK_STAT: &str = "/proc/*/task/*/stat";
 pub(crate) const TASK_STATUS: &str = "/proc/*/task/*/status";
 pub(crate) const TASK_FILES: &str = "/proc/*/fd";
+pub(crate) const TASK_CGROUP: &str = "/proc/*/cgroup";
+pub(crate) const TASK_LIMITS: &str = "/proc/*/limits";
+pub(crate) const CPU_MAX: &str = "/sys/fs/cgroup/*/cpu.max";
+pub(crate) const CPU_MAX_2: &str = "/sys/fs/cgroup/*/*/cpu.max";
+pub(crate) const CPU_MAX_3: &str = "/sys/fs/cgroup/*/*/*/cpu.max";
+pub(crate) const CPU_MAX_4: &str = "/sys/fs/cgroup/*/*/*/*/cpu.max";
+pub(crate) const SCHED_EXT: &str = "/sys/kernel/sched_ext/state";
+pub(crate) const SCHED_EXT_OPS: &str = "/sys/kernel/sched_ext/root/ops";
+pub(crate) const COUNTER_CPUS: &str = "/sys/bus/event_source/devices/*/cpumask";
+pub(crate) const RPS_CPUS: &str = "/sys/class/net/*/queues/*/rps_cpus";
+pub(crate) const RPS_DEFAULT: &str = "/proc/sys/net/core/rps_default_mask";
+pub(crate) const COMPACTION: &str = "/proc/sys/vm/compaction_proactiveness";
 pub(crate) const CPU_DMA_LATENCY: &str = "/dev/cpu_dma_latency";
 pub(crate) const RESUME_LATENCY: &str = "/sys/devices/system/cpu/cpu*/power/pm_qos_resume_latency_us";
 pub(crate) const IDLE_DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
@@ -87,6 +99,11 @@ pub(crate) const IDLE_LATENCY: &str = "/sys/devices/system/cpu/cpu*/cpuidle/stat
 pub(crate) const IDLE_DISABLE: &str = "/sys/devices/system/cpu/cpu*/cpuidle/state*/disable";
 pub(crate) const FREQ_DRIVER: &str = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_driver";
 pub(crate) const FREQ_GOVERNOR: &str = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor";
+pub(crate) const FREQ_PREFERENCE: &str = "/sys/devices/system/cpu/cpu*/cpufreq/energy_performance_preference";
+pub(crate) const INTEL_PSTATE: &str = "/sys/devices/system/cpu/intel_pstate/status";
+pub(crate) const AMD_PSTATE: &str = "/sys/devices/system/cpu/amd_pstate/status";
+pub(crate) const UNCORE_MIN: &str = "/sys/devices/system/cpu/intel_uncore_frequency/*/min_freq_khz";
+pub(crate) const UNCORE_MAX: &str = "/sys/devices/system/cpu/intel_uncore_frequency/*/max_freq_khz";
 pub(crate) const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 pub(crate) const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
 pub(crate) const FAIR_SERVER: &str = "/sys/kernel/debug/sched/fair_server/cpu*/runtime";
@@ -96,6 +113,10 @@ pub(crate) const KSM: &str = "/sys/kernel/mm/ksm/run";
 pub(crate) const TRACING_ON: &str = "/sys/kernel/tracing/instances/*/tracing_on";
 pub(crate) const TRACED_EVENTS: &str = "/sys/kernel/tracing/instances/*/events/enable";
 pub(crate) const TRACER: &str = "/sys/kernel/tracing/instances/*/current_tracer";
+pub(crate) const MAIN_TRACING_ON: &str = "/sys/kernel/tracing/tracing_on";
+pub(crate) const MAIN_EVENTS: &str = "/sys/kernel/tracing/events/enable";
+pub(crate) const MAIN_TRACER: &str = "/sys/kernel/tracing/current_tracer";
+pub(crate) const KPROBES: &str = "/sys/kernel/tracing/kprobe_events";
 /// What its service gives irqbalance: Debian's file, and that of Red Hat and others.
 pub(crate) const IRQBALANCE: &str = "/etc/default/irqbalance";
 pub(crate) const IRQBALANCE_RH: &str = "/etc/sysconfig/irqbalance";
@@ -179,6 +200,18 @@ pub const SOURCES: &[Source] = &[
     text(TASK_STAT),
     Source { pattern: TASK_STATUS, read: Read::Lines(&["Cpus_allowed_list:"]), needs: "", before: None },
     as_root(TASK_FILES, Read::Links(&[PERF_EVENT, CPU_DMA_LATENCY]), "root, or CAP_SYS_PTRACE"),
+    Source { pattern: TASK_CGROUP, read: Read::Lines(&["0::"]), needs: "", before: None },
+    Source { pattern: TASK_LIMITS, read: Read::Lines(&["Max cpu time"]), needs: "", before: None },
+    text(CPU_MAX),
+    text(CPU_MAX_2),
+    text(CPU_MAX_3),
+    text(CPU_MAX_4),
+    text(SCHED_EXT),
+    text(SCHED_EXT_OPS),
+    text(COUNTER_CPUS),
+    text(RPS_CPUS),
+    text(RPS_DEFAULT),
+    text(COMPACTION),
     as_root(CPU_DMA_LATENCY, Read::Number, "root, or CAP_DAC_READ_SEARCH"),
     text(RESUME_LATENCY),
     text(IDLE_DRIVER),
@@ -188,6 +221,11 @@ pub const SOURCES: &[Source] = &[
     text(IDLE_DISABLE),
     text(FREQ_DRIVER),
     text(FREQ_GOVERNOR),
+    text(FREQ_PREFERENCE),
+    text(INTEL_PSTATE),
+    text(AMD_PSTATE),
+    text(UNCORE_MIN),
+    text(UNCORE_MAX),
     text(NO_TURBO),
     text(BOOST),
     as_root(FAIR_SERVER, Read::Text, "root, or CAP_DAC_READ_SEARCH; debugfs mounted"),
@@ -197,6 +235,10 @@ pub const SOURCES: &[Source] = &[
     as_root(TRACING_ON, Read::Text, "root, or CAP_DAC_READ_SEARCH"),
     as_root(TRACED_EVENTS, Read::Text, "root, or CAP_DAC_READ_SEARCH"),
     as_root(TRACER, Read::Text, "root, or CAP_DAC_READ_SEARCH"),
+    as_root(MAIN_TRACING_ON, Read::Text, "root, or CAP_DAC_READ_SEARCH"),
+    as_root(MAIN_EVENTS, Read::Text, "root, or CAP_DAC_READ_SEARCH"),
+    as_root(MAIN_TRACER, Read::Text, "root, or CAP_DAC_READ_SEARCH"),
+    as_root(KPROBES, Read::Text, "root, or CAP_DAC_READ_SEARCH"),
     Source { pattern: IRQBALANCE, read: Read::Lines(BANNED), needs: "", before: None },
     Source { pattern: IRQBALANCE_RH, read: Read::Lines(BANNED), needs: "", before: None },
     text(TUNED_PROFILE),

@@ -22,6 +22,9 @@ fn but(changes: &str) -> Snapshot {
                 all.remove(path);
             }
             text => {
+                // The fields of a task between its state and its priority: for a program, for a kernel thread.
+                let until = |flags: &str| format!("1 901 901 0 -1 {flags} {}", "0 ".repeat(30).trim_end());
+                let text = text.replace("POLICY", &until("4194304")).replace("KERNEL", &until("69238848"));
                 all.insert(path.to_owned(), text.replace("\\n", "\n"));
             }
         }
@@ -121,6 +124,55 @@ const CASES: &[(&str, Severity, &str)] = &[
         "/proc/cmdline = isolcpus=domain,managed_irq,2-3 irqaffinity=0-1 rcu_nocbs=2-3 kthread_cpus=0-1
          /sys/devices/system/cpu/nohz_full =",
     ),
+    (
+        "isolcpus-nohz",
+        Severity::Warning,
+        "/proc/cmdline = isolcpus=nohz,domain,managed_irq,2-3 irqaffinity=0-1",
+    ),
+    (
+        "timers-of-others",
+        Severity::Warning,
+        "/proc/cmdline = isolcpus=domain,managed_irq,2-3 irqaffinity=0-1 rcu_nocbs=2-3
+         /sys/devices/system/cpu/nohz_full =",
+    ),
+    (
+        "refused-parameter",
+        Severity::Error,
+        "/proc/cmdline = nohz_full=2-3 isolcpus=domain,0-1
+         /proc/sys/kernel/osrelease = 6.19.2-test
+         /boot/config-6.19.2-test = GOODCONFIG
+         /sys/devices/system/cpu/isolated =
+         /sys/fs/cgroup/quiet/cpuset.cpus.partition = isolated\\n2-3",
+    ),
+    (
+        "all-cpus-isolated",
+        Severity::Warning,
+        "/proc/cmdline = nohz_full=0-3 maxcpus=2 irqaffinity=0
+         /sys/devices/system/cpu/nohz_full = 1-3
+         /sys/devices/system/cpu/online = 0-1
+         /sys/devices/system/cpu/isolated =
+         /sys/fs/cgroup/quiet/cpuset.cpus.partition = isolated\\n1-3
+         /sys/devices/virtual/workqueue/cpumask = 1
+         /proc/sys/kernel/watchdog_cpumask = 0
+         /proc/irq/default_smp_affinity = 1
+         /proc/irq/24/effective_affinity_list = 0
+         /proc/50/task/50/status = Cpus_allowed_list: 0
+         /proc/900/task/900/status = Cpus_allowed_list: 0",
+    ),
+    (
+        "frequency-governor",
+        Severity::Note,
+        "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor = powersave
+         /sys/devices/system/cpu/cpu3/cpufreq/energy_performance_preference = balance_performance
+         /sys/devices/system/cpu/intel_pstate/status = active",
+    ),
+    (
+        "frequency-governor",
+        Severity::Warning,
+        "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor = powersave
+         /sys/devices/system/cpu/cpu3/cpufreq/scaling_driver = acpi-cpufreq",
+    ),
+    ("slow-clocksource", Severity::Warning, "/sys/devices/system/clocksource/clocksource0/current_clocksource = hyperv_clocksource_msr"),
     ("unknown-value", Severity::Error, "/proc/cmdline = GOOD intel_pstate=none"),
     ("perf-events", Severity::Warning, "/proc/900/fd = anon_inode:[perf_event]\\nanon_inode:[perf_event]"),
     ("fair-server", Severity::Warning, "/sys/kernel/debug/sched/fair_server/cpu2/runtime = 50000000"),
@@ -261,6 +313,62 @@ const CASES: &[(&str, Severity, &str)] = &[
         "/proc/sys/kernel/numa_balancing = 1
          /sys/devices/system/node/online = 0-1",
     ),
+    (
+        "cpu-quota",
+        Severity::Warning,
+        "/proc/901/cgroup = 0::/kubepods/pod/box
+         /sys/fs/cgroup/kubepods/cpu.max = max 100000
+         /sys/fs/cgroup/kubepods/pod/cpu.max = 50000 100000",
+    ),
+    ("cpu-time-limit", Severity::Note, "/proc/901/limits = Max cpu time              3600                 unlimited            seconds"),
+    ("deadline-task", Severity::Warning, "/proc/901/task/901/stat = 901 (control) S POLICY 0 6"),
+    ("sched-ext", Severity::Note, "/sys/kernel/sched_ext/state = enabled\n/sys/kernel/sched_ext/root/ops = simple"),
+    (
+        "shared-cpu",
+        Severity::Warning,
+        "/proc/901/task/901/stat = 901 (worker) R POLICY 0 0
+         /proc/901/task/901/status = Cpus_allowed_list: 3
+         /proc/902/task/902/stat = 902 (worker) R POLICY 0 0
+         /proc/902/task/902/status = Cpus_allowed_list: 3",
+    ),
+    (
+        "starved-threads",
+        Severity::Note,
+        "/boot/config-6.12.117-test = GOODCONFIG\\nCONFIG_PREEMPT_RT=y
+         /proc/901/task/901/stat = 901 (poller) R POLICY 80 1
+         /proc/901/task/901/status = Cpus_allowed_list: 3
+         /proc/60/task/60/stat = 60 (rcuc/3) S KERNEL 1 1
+         /proc/60/task/60/status = Cpus_allowed_list: 3",
+    ),
+    (
+        "packet-steering",
+        Severity::Warning,
+        "/sys/class/net/eth0/queues/rx-0/rps_cpus = f
+         /sys/class/net/eth1/queues/rx-0/rps_cpus = 3",
+    ),
+    ("packet-steering", Severity::Warning, "/proc/sys/net/core/rps_default_mask = c"),
+    ("tracing", Severity::Note, "/sys/kernel/tracing/current_tracer = function"),
+    ("tracing", Severity::Note, "/sys/kernel/tracing/kprobe_events = p:kprobes/x do_exit"),
+    (
+        "package-counters",
+        Severity::Note,
+        "/sys/bus/event_source/devices/uncore_imc_0/cpumask = 0,2
+         /sys/bus/event_source/devices/cpu_core/cpumask = 0-3",
+    ),
+    (
+        "uncore-frequency",
+        Severity::Note,
+        "/sys/devices/system/cpu/intel_uncore_frequency/package_00_die_00/min_freq_khz = 800000
+         /sys/devices/system/cpu/intel_uncore_frequency/package_00_die_00/max_freq_khz = 2400000",
+    ),
+    (
+        "skew-tick",
+        Severity::Note,
+        "/sys/devices/system/cpu/possible = 0-17
+         /sys/devices/system/cpu/present = 0-17
+         /sys/devices/system/cpu/online = 0-17",
+    ),
+    ("compaction", Severity::Note, "/proc/sys/vm/compaction_proactiveness = 20"),
     ("ksm", Severity::Note, "/sys/kernel/mm/ksm/run = 1"),
     ("thp", Severity::Note, "/sys/kernel/mm/transparent_hugepage/enabled = [always] madvise never"),
     ("swap", Severity::Note, "/proc/swaps = Filename\\n/dev/sda2 partition 8388604 0 -2"),
@@ -299,11 +407,11 @@ proptest! {
 fn companions(rule: &str) -> &'static [&'static str] {
     match rule {
         "menu-stopped-tick" => &["deep-idle"],
-        "all-cpus-isolated" => &[],
+        "all-cpus-isolated" => &["isolated-cpu-offline"],
         "vmstat" => &["tick-kept"],
-        "callbacks-not-offloaded" => &["tick-kept"],
-        "irqbalance" => &["tick-kept"],
-        "foreign-parameter" => &["tick-kept"],
+        "callbacks-not-offloaded" | "foreign-parameter" | "tick-kept" | "timers-of-others" | "irqbalance" => {
+            &["tick-kept", "timers-of-others"]
+        }
         "isolcpus-without-domain" => &[],
         _ => &[],
     }

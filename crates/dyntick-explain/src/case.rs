@@ -3,7 +3,7 @@
 
 use crate::facts::{Entry, Facts, Newcomer, Send, TimerRun, WorkRun};
 use crate::log::Log;
-use crate::{CauseId, Context, Kind, Task, names};
+use crate::{CauseId, Class, Context, Kind, Task, names};
 use dyntick_model::{TickDependency, Vector};
 
 /// What a rule is asked about.
@@ -103,6 +103,11 @@ impl<'a> Case<'a> {
     /// The task that ran when the tick was last kept, or else that runs now.
     pub fn kept_by(&self) -> &Task {
         self.facts.kept.as_ref().map_or(&self.facts.victim, |kept| &kept.current)
+    }
+
+    /// The class of that task, where it is known.
+    pub fn class(&self) -> Option<Class> {
+        self.context.known.classes.get(&self.kept_by().pid).copied()
     }
 
     /// The first timer that ran and that may wake a CPU: a deferrable one runs in whichever tick

@@ -45,6 +45,21 @@ pub struct Known {
     pub quotas: BTreeMap<i32, String>,
     /// The clocksource in use; empty where it is not known.
     pub clocksource: String,
+    /// How tasks are scheduled.
+    pub classes: BTreeMap<i32, Class>,
+}
+
+/// The classes of the scheduler, as far as they matter to the tick (`kernel/sched/core.c: sched_can_stop_tick`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// SCHED_OTHER, SCHED_BATCH, SCHED_IDLE; a loaded sched_ext scheduler may have taken these over.
+    Fair,
+    /// SCHED_FIFO, SCHED_RR.
+    RealTime,
+    /// SCHED_DEADLINE.
+    Deadline,
+    /// SCHED_EXT.
+    Ext,
 }
 
 impl Context {

@@ -83,6 +83,8 @@ pub(crate) struct TimerRun {
     pub deferrable: bool,
     /// Who set it, where that was seen.
     pub set_by: Option<Origin>,
+    /// The CPU in whose wheel it was, where that was seen.
+    pub base: Option<u32>,
 }
 
 /// A work item that ran.

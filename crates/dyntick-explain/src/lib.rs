@@ -20,7 +20,7 @@ mod summary;
 mod tally;
 
 pub use cause::CauseId;
-pub use context::{Context, Known};
+pub use context::{Class, Context, Known};
 pub use interruption::{Interruption, Kind, Task};
 pub use summary::{CauseCount, Summary, TickStopCount};
 

@@ -8,6 +8,8 @@ use std::collections::{BTreeSet, HashMap};
 
 /// `TIMER_DEFERRABLE` in `include/linux/timer.h` (6.1 to 7.2).
 const TIMER_DEFERRABLE: u32 = 0x0008_0000;
+/// `TIMER_CPUMASK`, there too: the CPU in whose wheel the timer is.
+const TIMER_CPUMASK: u32 = 0x0003_ffff;
 
 /// How many of what came before or after a moment are looked at. Within a tick hardly ten timers run.
 const MOST_LOOKED_AT: usize = 1024;
@@ -137,8 +139,13 @@ impl Log {
 
     /// A timer that expires.
     pub fn timer(&self, timer: u64, function: &Symbol) -> TimerRun {
-        let deferrable = self.timers.get(&timer).is_some_and(|flags| flags & TIMER_DEFERRABLE != 0);
-        TimerRun { function: names::function(function), deferrable, set_by: self.set_by.get(&timer).cloned() }
+        let flags = self.timers.get(&timer);
+        TimerRun {
+            function: names::function(function),
+            deferrable: flags.is_some_and(|flags| flags & TIMER_DEFERRABLE != 0),
+            set_by: self.set_by.get(&timer).cloned(),
+            base: flags.map(|flags| flags & TIMER_CPUMASK),
+        }
     }
 
     /// A high-resolution timer that expires.

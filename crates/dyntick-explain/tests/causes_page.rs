@@ -35,7 +35,10 @@ fn section(rule: &Rule) -> String {
 
 fn range(versions: Versions) -> String {
     match (versions.since, versions.until) {
-        (Some((major, minor)), _) => format!(" (from {major}.{minor} on)"),
+        (Some(since), Some(until)) => {
+            format!(" (from {}.{} until {}.{})", since.0, since.1, until.0, until.1)
+        }
+        (Some((major, minor)), None) => format!(" (from {major}.{minor} on)"),
         (None, Some((major, minor))) => format!(" (before {major}.{minor})"),
         (None, None) => String::new(),
     }

@@ -2,9 +2,9 @@
 //! From a record to what interrupted its CPUs, and why.
 
 use crate::{About, Record};
-use dyntick_explain::{Context, Explanation, Known, explain};
+use dyntick_explain::{Class, Context, Explanation, Known, explain};
 use dyntick_model::text::shortened;
-use dyntick_observe::facts::Thread;
+use dyntick_observe::facts::{Policy, Thread};
 use dyntick_observe::trace::DecodeError;
 use std::collections::BTreeMap;
 
@@ -86,5 +86,16 @@ fn known(about: &About) -> Known {
         perf_events: owners.perf_events.iter().take(MOST_OPENERS).map(opener).collect(),
         quotas: of_process(&owners.quotas),
         clocksource: machine.clocksource.current.clone(),
+        classes: threads.iter().filter_map(|(number, thread)| Some((*number, class(thread)?))).collect(),
+    }
+}
+
+fn class(thread: &Thread) -> Option<Class> {
+    match thread.policy {
+        Policy::Other | Policy::Batch | Policy::Idle => Some(Class::Fair),
+        Policy::Fifo | Policy::RoundRobin => Some(Class::RealTime),
+        Policy::Deadline => Some(Class::Deadline),
+        Policy::Ext => Some(Class::Ext),
+        Policy::Unknown => None,
     }
 }

@@ -26,10 +26,31 @@ pub struct Task {
     pub kernel: bool,
     /// Whether its CPUs may be changed.
     pub movable: bool,
-    /// Whether it is of a real-time class, FIFO or RR; deadline tasks are not, nor where nobody knows.
-    pub realtime: bool,
+    /// How it is scheduled (`include/uapi/linux/sched.h`), where that is known.
+    pub policy: Option<u64>,
+    /// Its priority under a real-time policy, 1 to 99; 0 otherwise.
+    pub priority: u64,
+    /// Whether it ran, or waited for a CPU, when it was looked at.
+    pub runnable: bool,
     /// The CPUs that it may run on.
     pub allowed: CpuList,
+}
+
+impl Task {
+    /// SCHED_FIFO, SCHED_RR.
+    pub fn is_realtime(&self) -> bool {
+        matches!(self.policy, Some(1 | 2))
+    }
+
+    /// SCHED_OTHER, SCHED_BATCH, SCHED_IDLE.
+    pub fn is_fair(&self) -> bool {
+        matches!(self.policy, Some(0 | 3 | 5))
+    }
+
+    /// SCHED_DEADLINE.
+    pub fn is_deadline(&self) -> bool {
+        self.policy == Some(6)
+    }
 }
 
 pub(super) fn read(files: &Snapshot) -> Vec<Task> {
@@ -55,8 +76,9 @@ fn task(files: &Snapshot, path: &str, stat: &str) -> Option<Task> {
         tid: tid.parse().ok()?,
         name: clean_line(name),
         kernel: flags & PF_KTHREAD != 0,
-        // `include/uapi/linux/sched.h`: SCHED_FIFO, SCHED_RR.
-        realtime: matches!(field(41), Some(1 | 2)),
+        policy: field(41),
+        priority: field(40).unwrap_or(0),
+        runnable: fields.split_ascii_whitespace().next() == Some("R"),
         movable: flags & PF_NO_SETAFFINITY == 0,
         allowed: allowed.trim().parse().ok()?,
     })

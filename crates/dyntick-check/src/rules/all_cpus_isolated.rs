@@ -12,8 +12,13 @@ pub(super) static RULE: Rule = Rule {
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let told = |(parameter, outcome): &(String, Outcome)| {
-        (*outcome == Outcome::AllCpus).then(|| {
-            RULE.warning(format!("'{parameter}' names every CPU; the kernel takes the boot CPU out again"))
+        let which = match outcome {
+            Outcome::AllCpus => "every CPU",
+            Outcome::AllStarted => "every CPU that is started at boot (maxcpus=, nosmp)",
+            _ => return None,
+        };
+        Some({
+            RULE.warning(format!("'{parameter}' names {which}; the kernel takes the boot CPU out again"))
                 .seen([said(parameter)])
                 .seen(machine.evidence(PRESENT))
                 .so("One CPU must keep the time and do the work of the others.")

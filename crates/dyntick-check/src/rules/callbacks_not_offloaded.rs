@@ -19,7 +19,10 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .warning(format!("RCU callbacks that {} queues also run there", cpus(&hit)))
         .on(&hit)
         .seen(machine.said("rcu_nocbs").or_else(|| machine.said("isolcpus")))
-        .so("They run in softirq context, when and as long as RCU likes.")
+        .so(match in_threads(machine) {
+            true => "They run in the threads rcuc/N, at a priority of their own, when and as long as RCU likes.",
+            false => "They run in softirq context, when and as long as RCU likes.",
+        })
         .composed(machine.composed(&callbacks(&hit)));
     vec![finding]
 }
@@ -35,4 +38,10 @@ pub(super) fn offloaded(machine: &Machine<'_>) -> CpuList {
         None => CpuList::default(),
     };
     named.union(&machine.asked.tick)
+}
+
+/// `kernel/rcu/tree.c: use_softirq`, which is off on PREEMPT_RT unless the command line says otherwise.
+fn in_threads(machine: &Machine<'_>) -> bool {
+    let said = machine.line.get("rcutree.use_softirq").and_then(boolean);
+    !said.unwrap_or(!machine.is_rt())
 }

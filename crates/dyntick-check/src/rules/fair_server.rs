@@ -60,7 +60,7 @@ const STARVES: &str = "Without the server a real-time task that never sleeps sta
 
 /// A real-time program that has no other CPUs than these.
 fn needs_server(task: &crate::Task, on: &CpuList) -> bool {
-    task.realtime && !task.kernel && !task.allowed.is_empty() && task.allowed.is_subset(on)
+    task.is_realtime() && !task.kernel && !task.allowed.is_empty() && task.allowed.is_subset(on)
 }
 
 /// 6.12 stops a server when its runtime is written, also one that does not run, and then warns and keeps a

@@ -21,8 +21,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .note(format!("interrupts that are set up from now on may go to {}", cpus(&hit)))
         .on(&hit)
         .seen(machine.evidence(IRQ_DEFAULT))
-        .so("A driver that is loaded or a device that is plugged in gets this affinity.")
-        .composed(machine.composed(&interrupts(machine)))
-        .command(format!("echo {} > {IRQ_DEFAULT}", rest.to_mask()));
-    vec![finding]
+        .so("A driver that is loaded or a device that is plugged in gets this affinity.");
+    let finding = irqaffinity_overlap::booted(finding, machine, &hit);
+    vec![finding.command(format!("echo {} > {IRQ_DEFAULT}", rest.to_mask()))]
 }

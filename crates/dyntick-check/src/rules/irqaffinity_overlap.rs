@@ -20,7 +20,23 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .warning(format!("irqaffinity= names the isolated {}", cpus(&hit)))
         .on(&hit)
         .seen(machine.said("irqaffinity"))
-        .so("Interrupts of devices are set up to go there.")
-        .composed(machine.composed(&interrupts(machine)));
-    vec![finding]
+        .so("Interrupts of devices are set up to go there.");
+    vec![booted(finding, machine, &hit)]
+}
+
+/// With what to boot with, where that keeps interrupts away from these CPUs. `irqaffinity=` always adds the
+/// boot CPU.
+pub(super) fn booted(finding: Finding, machine: &Machine<'_>, hit: &CpuList) -> Finding {
+    let boot_cpu = CpuList::first(1);
+    let finding = match hit.is_subset(&boot_cpu) {
+        true => finding,
+        false => finding.composed(machine.composed(&interrupts(machine))),
+    };
+    match hit.contains(0) {
+        true => finding.advice(
+            "no parameter keeps interrupts off the boot CPU, which the kernel adds to irqaffinity= by itself: only a write \
+             to /proc/irq/default_smp_affinity does, after each boot",
+        ),
+        false => finding,
+    }
 }

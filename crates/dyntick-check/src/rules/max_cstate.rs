@@ -24,7 +24,11 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             .warning(format!("'processor.max_cstate={limit}' does nothing: intel_idle is in use"))
             .seen(machine.said("processor.max_cstate"))
             .so("intel_idle has a limit of its own.")
-            .boot(format!("intel_idle.max_cstate={limit}")),
+            .advice(
+                "boot with intel_idle.max_cstate=ROW, mostly another number: processor.max_cstate= counts the types of ACPI, \
+                 intel_idle.max_cstate= the rows of the driver's table, as C1, C1E, C6. grep . \
+                 /sys/devices/system/cpu/cpu0/cpuidle/state*/name shows them, with POLL as 0",
+            ),
         _ => return Vec::new(),
     };
     vec![finding.seen(machine.evidence(IDLE_DRIVER))]

@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "menu-stopped-tick",
     title: "The menu governor sleeps too deeply on a CPU whose tick is stopped",
     severity: Severity::Note,
-    reads: &[IDLE_GOVERNOR, IDLE_LATENCY, IDLE_DISABLE, NOHZ_FULL],
+    reads: &[IDLE_GOVERNOR, IDLE_LATENCY, IDLE_DISABLE, NOHZ_FULL, CONFIG_GZ, BOOT_CONFIG],
     source: "drivers/cpuidle/governors/menu.c: menu_select",
     find,
 };
@@ -22,7 +22,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             "With the tick stopped, an idle time that is predicted shorter than a tick is replaced by the time to the \
              next timer, and before 6.12.75 after very short idle times by no limit at all: the deepest state."
         }
-        (7, 2.., _) | (8.., _, _) => {
+        (7, 1.., _) | (8.., _, _) => {
             "With the tick stopped, a predicted idle time shorter than a tick is replaced by the time to the next \
              timer where that is more than two ticks away."
         }
@@ -38,5 +38,9 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(machine.evidence(NOHZ_FULL))
         .so(effect)
         .advice("limit the exit latency, as for deep-idle");
-    vec![finding]
+    // Both governors look at the next timer first from 7.1 on (e57c2bf2e89d, 106a2662e655).
+    if machine.since(7, 1) || machine.has("CPU_IDLE_GOV_TEO") != Some(true) {
+        return vec![finding];
+    }
+    vec![finding.advice("the teo governor is no way out: until 7.1 it does the same where the tick is stopped")]
 }

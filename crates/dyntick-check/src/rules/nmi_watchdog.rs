@@ -5,8 +5,8 @@ pub(super) static RULE: Rule = Rule {
     id: "nmi-watchdog",
     title: "The watchdog for hard lockups runs on an isolated CPU",
     severity: Severity::Warning,
-    reads: &[NMI_WATCHDOG, WATCHDOG_CPUMASK, WATCHDOG_THRESH],
-    source: "kernel/watchdog_perf.c: watchdog_hardlockup_enable",
+    reads: &[NMI_WATCHDOG, SOFT_WATCHDOG, WATCHDOG_CPUMASK, WATCHDOG_THRESH, CONFIG_GZ, BOOT_CONFIG],
+    source: "kernel/watchdog_perf.c: watchdog_hardlockup_enable; kernel/watchdog_buddy.c (from 6.5 on)",
     find,
 };
 
@@ -16,12 +16,26 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let seconds = machine.number(WATCHDOG_THRESH).unwrap_or(10);
+    let buddy = machine.has("HARDLOCKUP_DETECTOR_BUDDY") == Some(true);
+    if buddy && machine.text(SOFT_WATCHDOG) == Some("1") {
+        // Both use the timer that the other rule tells of.
+        return Vec::new();
+    }
+    let effect = match buddy {
+        true => format!(
+            "A timer interrupt every {} s, in which a CPU looks after its neighbour. This kernel needs no NMI and no counter \
+             for it.",
+            seconds as f64 * 2.0 / 5.0
+        ),
+        false => format!("An NMI each {seconds} s of busy cycles, which nothing can mask, and one performance counter less."),
+    };
     let finding = RULE
         .warning(format!("the hard-lockup watchdog runs on {}", cpus(&hit)))
         .on(&hit)
         .seen(machine.evidence(NMI_WATCHDOG))
         .seen(machine.evidence(WATCHDOG_CPUMASK))
-        .so(format!("An NMI each {seconds} s of busy cycles, which nothing can mask, and one performance counter less."))
+        .seen(machine.option("HARDLOCKUP_DETECTOR_BUDDY").filter(|_| buddy))
+        .so(effect)
         .command(super::soft_watchdog::elsewhere(machine))
         .command("sysctl -w kernel.nmi_watchdog=0");
     vec![finding]

@@ -17,6 +17,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             Outcome::NoList(error) => error.to_string(),
             Outcome::Beyond(beyond) => format!("{} cannot exist here", cpus(beyond)),
             Outcome::IllegalFlag(word) => format!("'{word}' is no flag"),
+            Outcome::NoneLeft => "with an earlier parameter no CPU is left that has both its tick and load balancing".to_owned(),
             Outcome::Empty => "it names no CPU that can be isolated".to_owned(),
             _ => return None,
         };
@@ -26,6 +27,12 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             .seen([said(parameter)])
             .seen(machine.evidence(POSSIBLE))
             .so("Nothing of it is in effect: one bad CPU or word makes the kernel drop the parameter.");
+        if *outcome == Outcome::NoneLeft {
+            return Some(finding.so("Nothing of it is in effect.").advice(
+                "leave one CPU, of those that are started at boot, out of both nohz_full= and isolcpus=: from 6.19 on the \
+                 kernel asks for it",
+            ));
+        }
         let known = if let Outcome::Beyond(beyond) = outcome { mended(machine, parameter, beyond) } else { None };
         Some(match known {
             Some(parameter) => finding.composed(machine.composed(&asks(machine, &parameter))),

@@ -6,12 +6,15 @@ pub(super) static RULE: Rule = Rule {
     title: "Time is read from a device and not from the CPU",
     severity: Severity::Warning,
     reads: &[CLOCKSOURCE, CLOCKSOURCES],
-    source: "arch/x86/kernel/hpet.c, drivers/clocksource/acpi_pm.c: ratings and vdso_clock_mode",
+    source: "arch/x86/kernel/hpet.c, drivers/clocksource/acpi_pm.c, hyperv_timer.c: ratings and vdso_clock_mode",
     find,
 };
 
 /// Those that the vDSO cannot read.
-const SLOW: [&str; 5] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
+const SLOW: [&str; 6] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit", "hyperv_clocksource_msr"];
+
+/// Those that it can read, the best first.
+const FAST: [&str; 2] = ["tsc", "hyperv_clocksource_tsc_page"];
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let Some(name) = machine.text(CLOCKSOURCE).filter(|name| SLOW.contains(name)) else { return Vec::new() };
@@ -20,10 +23,13 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(machine.evidence(CLOCKSOURCE))
         .seen(machine.evidence(CLOCKSOURCES))
         .seen(machine.said("clocksource"))
-        .so("clock_gettime() becomes a system call that reads a device; all CPUs wait for one another at it.");
-    let has_tsc = machine.text(CLOCKSOURCES).unwrap_or_default().split_ascii_whitespace().any(|other| other == "tsc");
-    vec![match has_tsc {
-        true => finding.command(format!("echo tsc > {CLOCKSOURCE}")),
-        false => finding.advice("dmesg | grep -i -e tsc -e clocksource tells why the TSC is not among the clocks"),
+        .so(match name.starts_with("hyperv") {
+            true => "clock_gettime() becomes a system call that leaves the guest: the hypervisor reads the clock.",
+            false => "clock_gettime() becomes a system call that reads a device; all CPUs wait for one another at it.",
+        });
+    let offered: Vec<&str> = machine.text(CLOCKSOURCES).unwrap_or_default().split_ascii_whitespace().collect();
+    vec![match FAST.iter().find(|fast| offered.contains(*fast)) {
+        Some(fast) => finding.command(format!("echo {fast} > {CLOCKSOURCE}")),
+        None => finding.advice("dmesg | grep -i -e tsc -e clocksource tells why the TSC is not among the clocks"),
     }]
 }

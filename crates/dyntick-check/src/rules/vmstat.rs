@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "vmstat",
     title: "The statistics of memory are gathered on an isolated CPU",
     severity: Severity::Warning,
-    reads: &[STAT_INTERVAL],
+    reads: &[STAT_INTERVAL, ISOLATED, NOHZ_FULL, PARTITION, PARTITION_2, PARTITION_3],
     source: "mm/vmstat.c: vmstat_shepherd; include/linux/sched/isolation.h: cpu_is_isolated",
     find,
 };
@@ -14,11 +14,14 @@ pub(super) static RULE: Rule = Rule {
 const OFTEN_S: i64 = 10;
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    // 6.5 taught the shepherd to pass by isolated CPUs; until 7.0 those of nohz_full are among them.
-    // Before, the tick that is stopped hides the work from tickless CPUs (measured on 6.1.192).
-    let spared = match (machine.since(6, 5), machine.since(7, 0)) {
-        (_, true) => machine.isolated.clone(),
-        (true, _) => machine.isolated.union(&machine.nohz_full),
+    // 6.5 taught the shepherd to pass by CPUs that are isolated at boot, 6.9 those of isolated partitions;
+    // until 7.0 those of nohz_full are among them. Before, the tick that is stopped hides the work from
+    // tickless CPUs (measured on 6.1.192).
+    let booted = machine.cpus(ISOLATED).unwrap_or_default();
+    let spared = match (machine.kernel.major, machine.kernel.minor) {
+        (7.., _) => machine.isolated.clone(),
+        (6, 9..) => machine.isolated.union(&machine.nohz_full),
+        (6, 5..) => booted.union(&machine.nohz_full),
         _ => machine.nohz_full.clone(),
     };
     let hit = machine.target.difference(&spared);

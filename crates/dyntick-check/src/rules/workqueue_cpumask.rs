@@ -26,5 +26,10 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(machine.evidence(WORKQUEUE_CPUMASK))
         .seen(own)
         .so("A worker takes the CPU from the task that runs: writeback, crypto, filesystems and drivers queue such work.");
-    vec![moved(finding, machine, |_| format!("echo {} > {WORKQUEUE_CPUMASK}", rest.to_mask()))]
+    let finding = moved(finding, machine, |_| format!("echo {} > {WORKQUEUE_CPUMASK}", rest.to_mask()));
+    // ace3c5499e61.
+    vec![match machine.since(6, 6) && !rest.is_empty() {
+        true => finding.boot(format!("workqueue.unbound_cpus={rest}")),
+        false => finding,
+    }]
 }

@@ -9,14 +9,14 @@ pub(super) static RULE: Rule = Rule {
     title: "The task has a CPU quota, which is watched in the tick",
     explanation: "The control group of the task may use only so much CPU time in each period (cpu.max; \
         containers with a CPU limit have it). The scheduler has to notice when the quota is used up, so \
-        from 6.5 on it keeps the tick even for a task that is alone.",
+        from 6.6 on it keeps the tick even for a task that is alone.",
     fixes: &[Fix {
         setting: Setting::Command("echo max > /sys/fs/cgroup/GROUP/cpu.max"),
         effect: "Lifts the limit; in Kubernetes a container with whole CPUs of its own (static CPU manager, \
             no CPU limit) does without.",
         versions: Versions::ALL,
     }],
-    versions: Versions::since(6, 5),
+    versions: Versions::since(6, 6),
     source: "kernel/sched/core.c: sched_can_stop_tick, __need_bw_check; kernel/sched/fair.c: sched_fair_update_stop_tick",
     names_origin: true,
     detect: Some(detect),

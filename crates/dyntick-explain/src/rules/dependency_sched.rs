@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::{Fix, Rule, Setting, Versions};
 use crate::case::{Arrival, Case, Finding};
-use crate::{CauseId, Kind};
+use crate::{CauseId, Class, Kind};
 use dyntick_model::TickDependency;
 
 pub(super) static RULE: Rule = Rule {
     id: "dependency-sched",
-    title: "A second task wanted the CPU, so the tick had to share it out",
-    explanation: "An adaptive CPU does without its tick only as long as at most one task is runnable on it \
-        (the scheduler's dependency). While two or more take turns, the tick ends their slices.",
+    title: "The scheduler needed the tick, mostly to share the CPU out among tasks",
+    explanation: "An adaptive CPU does without its tick as long as the scheduler has nothing to share out: a \
+        single ordinary or SCHED_RR task, or SCHED_FIFO tasks, however many, for these take no turns. While two \
+        or more take turns, the tick ends their slices.",
     fixes: &[
         Fix {
             setting: Setting::Command("taskset -pc OTHER-CPUS PID"),
@@ -39,7 +40,7 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
     let keeps = *case.kind == Kind::Tick || case.arrival().is_none();
     let applies = case.dependency() == Some(TickDependency::Sched) && keeps;
     let competitors = match case.facts.kept.as_ref().filter(|_| applies)?.others.as_slice() {
-        [] => "something that no event shows (a task from before, or the CPU quota of a cgroup)".to_owned(),
+        [] => unseen(case),
         others => others.iter().map(|other| other.task.to_string()).collect::<Vec<_>>().join(", "),
     };
     let mut chain = Vec::new();
@@ -52,4 +53,21 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
     }
     chain.push(case.effect(&competitors));
     Finding::new(CauseId::class("dependency-sched"), chain)
+}
+
+/// What may need the tick where no second task was seen.
+fn unseen(case: &Case<'_>) -> String {
+    let alone = case.class().is_none();
+    let possible = [
+        ("a task from before", true),
+        ("the CPU quota of a cgroup", case.context.at_least(6, 6)),
+        ("SCHED_DEADLINE, also for a single task", alone),
+        (
+            "a slice of sched_ext, also for a single task",
+            case.class() != Some(Class::RealTime) && case.context.at_least(6, 12),
+        ),
+    ];
+    let possible: Vec<&str> =
+        possible.iter().filter(|(_, applies)| *applies).map(|(what, _)| *what).collect();
+    format!("something that no event shows ({})", possible.join("; "))
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::{Fix, Rule, Setting, Versions};
 
-/// What helps with every private membarrier.
+/// What helps with every membarrier that is private by its command.
 pub(super) const PROGRAM_OF_THEIR_OWN: Fix = Fix {
     setting: Setting::Program("run the threads that call membarrier in a program of their own"),
     effect: "Only CPUs that run the same program are interrupted.",
@@ -10,19 +10,37 @@ pub(super) const PROGRAM_OF_THEIR_OWN: Fix = Fix {
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:ipi_mb",
-    title: "Another thread of the same program called membarrier",
-    explanation: "membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) interrupts every CPU that runs a thread of the \
-        program. Garbage collectors, JIT compilers and user-space RCU libraries use it.",
+    title: "A program called membarrier",
+    explanation: "membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) interrupts every CPU that runs a thread of the caller's \
+        program; garbage collectors, JIT compilers and user-space RCU libraries use it. \
+        MEMBARRIER_CMD_GLOBAL_EXPEDITED runs the same function, on the CPUs of all programs that registered for it: \
+        then the caller may be any other program. The chain names the sender, where the kernel tells.",
     fixes: &[
         Fix {
             setting: Setting::Program("use memory fences on both sides instead"),
             effect: "No interrupt; each reader pays for its fences.",
             versions: Versions::ALL,
         },
-        PROGRAM_OF_THEIR_OWN,
+        Fix {
+            setting: Setting::Program(
+                "where the caller is a thread of the same program: run the threads that call membarrier in a \
+                program of their own",
+            ),
+            effect: "A private one interrupts only CPUs that run the caller's program.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Program(
+                "where it is another program: do not register for it (MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) in \
+                the program that wants quiet",
+            ),
+            effect: "A global one passes over programs that have not registered; those that use it with others \
+                need it, however.",
+            versions: Versions::ALL,
+        },
     ],
     versions: Versions::ALL,
-    source: "kernel/sched/membarrier.c: membarrier_private_expedited",
+    source: "kernel/sched/membarrier.c: membarrier_private_expedited, membarrier_global_expedited",
     names_origin: true,
     detect: None,
 };

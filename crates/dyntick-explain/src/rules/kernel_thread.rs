@@ -7,12 +7,14 @@ pub(super) static RULE: Rule = Rule {
     id: "kernel-thread",
     title: "A thread of the kernel ran on this CPU",
     explanation: "The kernel does part of its work in threads. Those that belong to one CPU cannot be \
-        moved; the others can, and isolcpus=domain (on 6.1 and 6.12 nohz_full, too) keeps them \
-        away from the start.",
+        moved; the others can. Until 7.0 nohz_full= leaves CPUs out of their affinity from the start, and \
+        isolcpus=domain only has the scheduler place none there: they still may run there, and one that was there \
+        before or is pinned there does. From 7.0 on isolcpus=domain leaves the CPUs out of their affinity.",
     fixes: &[
         Fix {
             setting: Setting::Boot("isolcpus=domain,N"),
-            effect: "Threads that are not bound to the CPU stay away.",
+            effect: "Threads that are not bound to the CPU stay away; until 7.0 for want of a scheduling domain, not \
+                by their affinity, so that dyntick check goes on naming them.",
             versions: Versions::ALL,
         },
         Fix {

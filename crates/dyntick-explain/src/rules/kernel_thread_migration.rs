@@ -5,8 +5,9 @@ pub(super) static RULE: Rule = Rule {
     id: "kernel-thread:migration",
     title: "The CPU was stopped for a moment by the kernel",
     explanation: "The migration thread has the highest priority of all. It moves a task that runs to another \
-        CPU (sched_setaffinity, exec, load balancing), halts all CPUs together (stop_machine) to change code or \
-        hot-plug a CPU, or shows the soft-lockup watchdog that the CPU is alive.",
+        CPU (sched_setaffinity, exec, load balancing), halts all CPUs together (stop_machine, whose function is \
+        multi_cpu_stop) to hot-plug a CPU, to change MTRRs, to load microcode or to patch code where it cannot be \
+        done otherwise, or shows the soft-lockup watchdog that the CPU is alive.",
     fixes: &[
         Fix {
             setting: Setting::Program("set affinities before the quiet phase"),

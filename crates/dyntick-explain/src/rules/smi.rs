@@ -12,12 +12,12 @@ pub(super) static RULE: Rule = Rule {
                 "in the firmware's setup: switch off USB legacy support, power and memory \
                 health monitoring where it offers that",
             ),
-            effect: "These are its usual reasons.",
+            effect: untried!("These are its usual reasons."),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Program("update the firmware, or ask the maker for its low-latency settings"),
-            effect: "Server makers have guides for them.",
+            effect: untried!("Server makers have guides for them."),
             versions: Versions::ALL,
         },
     ],

@@ -6,7 +6,8 @@ pub(super) static RULE: Rule = Rule {
     title: "RCU did its work on this CPU",
     explanation: "Memory that others may still read is freed by callbacks once all CPUs have moved on. Without \
         rcu_nocbs the CPU that asked for it (close, unlink, munmap, network, exit) runs them itself, at the \
-        end of its ticks; an idle CPU keeps its tick for that.",
+        end of its ticks; an idle CPU keeps its tick for that. On PREEMPT_RT they run in the thread rcuc/N instead, \
+        unless rcutree.use_softirq=1 says otherwise.",
     fixes: &[
         Fix {
             setting: Setting::Boot("rcu_nocbs=N"),

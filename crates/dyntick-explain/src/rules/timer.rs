@@ -8,7 +8,8 @@ pub(super) static RULE: Rule = Rule {
     title: "A timer of the kernel had to run on this CPU",
     explanation: "Kernel code set a timer that was due here. If the tick was stopped, the CPU was woken or \
         interrupted for it; if it was due within one period, the tick was kept for it. A timer that \
-        may run late (a deferrable one) never does that.",
+        may run late (a deferrable one) never does that. From 6.9 on it may be the timer of another CPU \
+        that is idle; until 6.19 isolated CPUs that tick run such timers, too (remote-timer).",
     fixes: &[
         Fix {
             setting: Setting::Boot("nohz_full=N"),

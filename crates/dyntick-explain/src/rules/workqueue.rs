@@ -18,7 +18,8 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Boot("workqueue.power_efficient=1"),
-            effect: "Makes those per-CPU workqueues unbound whose owners marked them as fit for it.",
+            effect: "Makes those per-CPU workqueues unbound whose owners marked them as fit for it. From 6.9 on \
+                nohz_full= implies it.",
             versions: Versions::ALL,
         },
         Fix {

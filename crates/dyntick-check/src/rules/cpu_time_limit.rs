@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "cpu-time-limit",
+    title: "A program that is pinned to a nohz_full CPU has a limit on its CPU time",
+    severity: Severity::Note,
+    reads: &[TASK_STAT, TASK_STATUS, TASK_LIMITS, NOHZ_FULL],
+    source: "kernel/time/posix-cpu-timers.c: update_rlimit_cpu, set_process_cpu_timer",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    let quiet = machine.of_target(&machine.nohz_full);
+    let here = |task: &&crate::Task| !task.kernel && !task.allowed.is_empty() && task.allowed.is_subset(&quiet);
+    let limit = |task: &crate::Task| {
+        let file = format!("/proc/{}/limits", task.pid);
+        let line = machine.text(&file)?.lines().find_map(|line| line.strip_prefix("Max cpu time"))?;
+        (line.split_ascii_whitespace().next()? != "unlimited").then_some(file)
+    };
+    // Threads of a process share it.
+    let leaders = machine.tasks.iter().filter(here).filter(|task| task.pid == task.tid);
+    let told = |task: &crate::Task| {
+        let finding = RULE
+            .note(format!("{} (pid {}) on {} has a limit on its CPU time", task.name, task.pid, cpus(&task.allowed)))
+            .on(&task.allowed)
+            .seen(machine.evidence(&limit(task)?))
+            .so("Where the program, or prlimit, has set it while it runs, it is watched in the tick, which is kept for it; \
+                 one that it has inherited need not.")
+            .command(format!("prlimit --pid {} --cpu=unlimited", task.pid));
+        Some(finding)
+    };
+    leaders.filter_map(told).collect()
+}

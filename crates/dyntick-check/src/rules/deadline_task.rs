@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "deadline-task",
+    title: "A SCHED_DEADLINE task on a nohz_full CPU, which keeps the tick even alone",
+    severity: Severity::Warning,
+    reads: &[TASK_STAT, TASK_STATUS, NOHZ_FULL],
+    source: "kernel/sched/core.c: sched_can_stop_tick (dl_nr_running)",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    let quiet = machine.of_target(&machine.nohz_full);
+    let here = |task: &&crate::Task| !task.kernel && task.is_deadline() && !task.allowed.intersection(&quiet).is_empty();
+    let found: Vec<&crate::Task> = machine.tasks.iter().filter(here).collect();
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let hit = found.iter().fold(CpuList::default(), |sum, task| sum.union(&task.allowed.intersection(&quiet)));
+    let finding = RULE
+        .warning(format!(
+            "{} under SCHED_DEADLINE may run on {}",
+            names(found.iter().map(|task| task.name.as_str()), 4),
+            cpus(&hit)
+        ))
+        .on(&hit)
+        .seen(found.iter().take(3).map(|task| Evidence { file: task.file.clone(), value: format!("Cpus_allowed_list: {}", task.allowed) }))
+        .so("Its runtime is charged in the tick, so the tick is kept as long as it can run, whether others do or not.")
+        .advice(
+            "run it under SCHED_FIFO (chrt --fifo) where nothing else shares its CPU: that needs no tick, but has no limit \
+             either, and one that never sleeps starves all others there",
+        );
+    vec![finding]
+}

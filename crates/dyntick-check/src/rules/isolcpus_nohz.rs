@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "isolcpus-nohz",
+    title: "isolcpus=nohz, stops the tick and keeps nothing else away, before 6.14",
+    severity: Severity::Warning,
+    reads: &[CMDLINE, NOHZ_FULL],
+    source: "kernel/sched/isolation.c: housekeeping_isolcpus_setup, housekeeping_nohz_full_setup (HK_FLAG_TICK alone; \
+             1174b9344bc7)",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    let hit = machine.of_target(&machine.nohz_full).intersection(&machine.asked.tick.difference(&machine.asked.noise));
+    if hit.is_empty() || machine.since(6, 14) {
+        return Vec::new();
+    }
+    let finding = RULE
+        .warning(format!("{} adaptive by isolcpus=nohz alone", cpus_are(&hit)))
+        .on(&hit)
+        .seen(machine.said("isolcpus"))
+        .seen(machine.evidence(NOHZ_FULL))
+        .so("Before 6.14 this flag stops the tick only. Timers, unbound work, kernel threads and the watchdogs are not \
+             kept away, as nohz_full= does.");
+    vec![finding.composed(by_nohz_full(machine))]
+}
+
+/// What is asked for already, with the tick in `nohz_full=` in place of the flag.
+fn by_nohz_full(machine: &Machine<'_>) -> Option<boot::Composed> {
+    let wanted = machine.wanted();
+    let words = machine.line.iter().map(str::to_owned).chain([format!("nohz_full={}", wanted.tick)]);
+    let line = CommandLine::parse(&words.collect::<Vec<_>>().join(" "));
+    boot::compose(&line, &wanted, boot::Cpus { possible: machine.possible, present: &machine.present })
+}

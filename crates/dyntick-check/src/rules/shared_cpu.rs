@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "shared-cpu",
+    title: "Several programs that run are pinned to one nohz_full CPU",
+    severity: Severity::Warning,
+    reads: &[TASK_STAT, TASK_STATUS, NOHZ_FULL],
+    source: "kernel/sched/core.c: sched_can_stop_tick",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    machine.of_target(&machine.nohz_full).iter().filter_map(|cpu| told(machine, cpu)).collect()
+}
+
+fn told(machine: &Machine<'_>, cpu: u32) -> Option<Finding> {
+    let only: CpuList = [cpu].into_iter().collect();
+    let here = |task: &&crate::Task| !task.kernel && task.is_fair() && task.runnable && task.allowed == only;
+    let found: Vec<&crate::Task> = machine.tasks.iter().filter(here).collect();
+    (found.len() > 1).then(|| {
+        RULE.warning(format!("{} tasks that run share {}: {}", found.len(), cpus(&only), names(found.iter().map(|task| task.name.as_str()), 4)))
+            .on(&only)
+            .seen(found.iter().take(3).map(|task| Evidence { file: task.file.clone(), value: format!("Cpus_allowed_list: {}", task.allowed) }))
+            .so("Ordinary tasks take turns, and the tick ends their slices: it is kept as long as more than one can run.")
+            .advice("give each task that runs all the time a CPU of its own: taskset -pc CPU PID")
+    })
+}

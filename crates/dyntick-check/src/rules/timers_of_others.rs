@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "timers-of-others",
+    title: "An isolated CPU that ticks may run the timers of other CPUs (6.9 to 6.18)",
+    severity: Severity::Warning,
+    reads: &[ISOLATED, NOHZ_FULL, PARTITION, PARTITION_2, PARTITION_3],
+    source: "kernel/time/timer_migration.c: tmigr_handle_remote; isolated CPUs are left out since 7dec062cfcf2 (6.19)",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    let hit = machine.of_target(&machine.isolated).difference(&machine.nohz_full);
+    // What is asked for has another rule that says why it is not in effect.
+    let hit = hit.difference(&machine.asked.tick);
+    if hit.is_empty() || !machine.since(6, 9) || machine.since(6, 19) {
+        return Vec::new();
+    }
+    let finding = RULE
+        .warning(format!("{} may run the timers of other CPUs", cpus(&hit)))
+        .on(&hit)
+        .seen(machine.evidence(ISOLATED))
+        .seen(machine.evidence(NOHZ_FULL))
+        .so("CPUs that are idle leave their unbound timers to one of their group that ticks. An isolated CPU that \
+             is always busy becomes that one, and runs in its ticks what the idle housekeeping CPUs have left. Only \
+             CPUs of nohz_full stay out of it, while their tick is stopped.");
+    // The boot CPU keeps its tick whatever is asked.
+    vec![match machine.has("NO_HZ_FULL") == Some(false) || hit.is_subset(&CpuList::first(1)) {
+        true => finding.advice("run a kernel with CONFIG_NO_HZ_FULL=y and nohz_full=, 6.19 or newer, or one before 6.9"),
+        false => finding.composed(machine.composed(&tick(&hit))),
+    }]
+}

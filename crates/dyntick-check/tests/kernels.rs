@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a rule says depends on the kernel: its version, its configuration, its drivers.
+
+mod good;
+
+use dyntick_check::{Finding, Machine, Report};
+use good::{files, good};
+
+/// What is found on the good machine with some files written anew, and another release.
+fn on(release: &str, changes: &[(&str, &str)]) -> Vec<Finding> {
+    let mut all = files();
+    let config = all.remove("/boot/config-6.12.117-test").unwrap();
+    all.insert(format!("/boot/config-{release}"), config);
+    all.insert("/proc/sys/kernel/osrelease".to_owned(), release.to_owned());
+    for (path, text) in changes {
+        let text = text.replace("\\n", "\n");
+        all.insert(path.replace("RELEASE", release), text);
+    }
+    let files = good(&all);
+    Report::of(&Machine::new(&files, None).unwrap(), &files).findings
+}
+
+fn one<'a>(rule: &str, findings: &'a [Finding]) -> Option<&'a Finding> {
+    findings.iter().find(|finding| finding.rule == rule)
+}
+
+fn mends(finding: &Finding) -> Vec<String> {
+    finding.mends.iter().map(ToString::to_string).collect()
+}
+
+const BY_FLAG: &[(&str, &str)] = &[("/proc/cmdline", "isolcpus=nohz,domain,managed_irq,2-3 irqaffinity=0-1")];
+const ISOLATED_ALONE: &[(&str, &str)] = &[
+    ("/proc/cmdline", "isolcpus=domain,managed_irq,2-3 irqaffinity=0-1 rcu_nocbs=2-3"),
+    ("/sys/devices/system/cpu/nohz_full", ""),
+];
+
+#[test]
+fn the_flag_nohz_is_not_nohz_full_before_6_14() {
+    let found = on("6.12.117-test", BY_FLAG);
+    let mends = mends(one("isolcpus-nohz", &found).unwrap());
+    assert_eq!(mends, ["boot with nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1"]);
+    assert_eq!(one("isolcpus-nohz", &on("6.14.1-test", BY_FLAG)), None);
+}
+
+#[test]
+fn the_hierarchy_of_timers_leaves_isolated_cpus_out_from_6_19_on() {
+    let has = |release: &str| one("timers-of-others", &on(release, ISOLATED_ALONE)).is_some();
+    assert!(!has("6.8.12-test") && has("6.9.1-test") && has("6.18.3-test") && !has("6.19.1-test"));
+    let found = on("6.12.117-test", ISOLATED_ALONE);
+    let mends = mends(one("timers-of-others", &found).unwrap());
+    assert!(mends[0].starts_with("boot with nohz_full=2-3 isolcpus=domain,managed_irq,2-3"), "{mends:?}");
+}
+
+/// Partitions count for the shepherd from 6.9 on.
+#[test]
+fn vmstat_passes_by_partitions_from_6_9_on() {
+    let partition = [
+        ("/proc/cmdline", "irqaffinity=0-1 rcu_nocbs=2-3"),
+        ("/sys/devices/system/cpu/nohz_full", ""),
+        ("/sys/devices/system/cpu/isolated", ""),
+        ("/sys/fs/cgroup/quiet/cpuset.cpus.partition", "isolated\\n2-3"),
+    ];
+    assert!(one("vmstat", &on("6.6.30-test", &partition)).is_some());
+    assert!(one("vmstat", &on("6.9.1-test", &partition)).is_none());
+    assert!(one("vmstat", &on("6.6.30-test", ISOLATED_ALONE)).is_none());
+}
+
+#[test]
+fn callbacks_run_in_threads_on_preempt_rt() {
+    let line = ("/proc/cmdline", "isolcpus=domain,managed_irq,2-3 irqaffinity=0-1");
+    let none = ("/sys/devices/system/cpu/nohz_full", "");
+    let rt = (
+        "/boot/config-RELEASE",
+        "CONFIG_HZ=250\\nCONFIG_NO_HZ_FULL=y\\nCONFIG_RCU_NOCB_CPU=y\\nCONFIG_PREEMPT_RT=y",
+    );
+    let effect = |changes: &[(&str, &str)]| {
+        one("callbacks-not-offloaded", &on("6.12.117-test", changes)).unwrap().effect.clone()
+    };
+    assert!(effect(&[line, none]).contains("softirq context"));
+    assert!(effect(&[line, none, rt]).contains("rcuc/N"));
+    let said = ("/proc/cmdline", "isolcpus=domain,managed_irq,2-3 irqaffinity=0-1 rcutree.use_softirq=1");
+    assert!(effect(&[said, none, rt]).contains("softirq context"));
+}
+
+#[test]
+fn the_buddy_detector_needs_no_nmi() {
+    let watched = ("/proc/sys/kernel/watchdog_cpumask", "0-3");
+    let soft = ("/proc/sys/kernel/soft_watchdog", "0");
+    let buddy = ("/boot/config-RELEASE", "GOODCONFIG\\nCONFIG_HARDLOCKUP_DETECTOR_BUDDY=y");
+    let found = |changes: &[(&str, &str)]| {
+        one("nmi-watchdog", &on("6.12.117-test", changes)).map(|finding| finding.effect.clone())
+    };
+    assert!(found(&[watched, soft]).unwrap().contains("An NMI"));
+    assert!(found(&[watched, soft, buddy]).unwrap().starts_with("A timer interrupt every 4 s"));
+    assert_eq!(found(&[watched, buddy]), None, "soft-watchdog tells of the same timer");
+}
+
+#[test]
+fn the_clocksource_watchdog_calls_from_7_1_on() {
+    let effect = |release: &str| {
+        let found = on(release, &[("/proc/cpuinfo", "flags : constant_tsc nonstop_tsc")]);
+        one("clocksource-watchdog", &found).unwrap().effect.clone()
+    };
+    assert!(effect("7.0.5-test").starts_with("A timer"));
+    assert!(effect("7.1.1-test").starts_with("A function call"));
+}
+
+#[test]
+fn menu_looks_at_the_next_timer_from_7_1_on() {
+    let changes = [
+        ("/sys/devices/system/cpu/cpu2/power/pm_qos_resume_latency_us", "0"),
+        ("/sys/devices/system/cpu/cpuidle/current_governor", "menu"),
+        ("/boot/config-RELEASE", "GOODCONFIG\\nCONFIG_CPU_IDLE_GOV_TEO=y"),
+    ];
+    let told = |release: &str| one("menu-stopped-tick", &on(release, &changes)).unwrap().clone();
+    assert!(!told("7.0.5-test").effect.contains("two ticks away"));
+    assert!(mends(&told("7.0.5-test"))[1].contains("teo governor is no way out"));
+    assert!(told("7.1.1-test").effect.contains("two ticks away"));
+    assert_eq!(mends(&told("7.1.1-test")).len(), 1);
+}
+
+#[test]
+fn a_limit_of_c_states_is_no_number_that_carries_over() {
+    let found = on(
+        "6.12.117-test",
+        &[(
+            "/proc/cmdline",
+            "nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1 processor.max_cstate=3",
+        )],
+    );
+    let mends = mends(one("max-cstate", &found).unwrap());
+    assert!(mends[0].contains("max_cstate=ROW") && !mends[0].contains("max_cstate=3"), "{mends:?}");
+}
+
+/// `irqaffinity=` adds the boot CPU by itself.
+#[test]
+fn no_parameter_keeps_interrupts_off_the_boot_cpu() {
+    let changes = [
+        ("/proc/cmdline", "isolcpus=domain,managed_irq,0,2-3 rcu_nocbs=0,2-3"),
+        ("/sys/devices/system/cpu/isolated", "0,2-3"),
+        ("/proc/irq/default_smp_affinity", "3"),
+    ];
+    let found = on("6.12.117-test", &changes);
+    let mends = mends(one("irq-default", &found).unwrap());
+    assert!(mends[0].contains("adds to irqaffinity= by itself"), "{mends:?}");
+    assert_eq!(mends[1..], ["echo 00000002 > /proc/irq/default_smp_affinity"]);
+}
+
+#[test]
+fn unbound_work_is_kept_away_from_boot_on_from_6_6() {
+    let wide = [("/sys/devices/virtual/workqueue/cpumask", "f")];
+    let told = |release: &str| mends(one("workqueue-cpumask", &on(release, &wide)).unwrap());
+    assert_eq!(told("6.12.117-test")[1], "boot with workqueue.unbound_cpus=0-1");
+    assert_eq!(told("6.1.192-test").len(), 1);
+}
+
+/// In active mode powersave follows the load, by a preference.
+#[test]
+fn a_processor_that_is_told_to_perform_is_let_be() {
+    let powersave = ("/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "powersave");
+    let preference = "/sys/devices/system/cpu/cpu3/cpufreq/energy_performance_preference";
+    let found = |changes: &[(&str, &str)]| one("frequency-governor", &on("6.12.117-test", changes)).cloned();
+    assert_eq!(found(&[powersave, (preference, "performance")]), None);
+    let mends = mends(&found(&[powersave, (preference, "power")]).unwrap());
+    assert!(mends[1].ends_with("(not tried here: no guest has it)"), "{mends:?}");
+    let amd = ("/sys/devices/system/cpu/cpu3/cpufreq/scaling_driver", "amd-pstate-epp");
+    assert!(found(&[powersave, amd]).unwrap().message.starts_with("the processor has"));
+}

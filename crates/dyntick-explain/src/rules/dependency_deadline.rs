@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+use crate::case::{Case, Finding};
+use crate::{CauseId, Class, Kind};
+use dyntick_model::TickDependency;
+
+pub(super) static RULE: Rule = Rule {
+    id: "dependency-deadline",
+    title: "A SCHED_DEADLINE task runs, which needs the tick even alone",
+    explanation: "The runtime of a SCHED_DEADLINE task is charged in the tick, and so is seen to be used up. The \
+        scheduler therefore keeps the tick as long as such a task is runnable, whether others are or not.",
+    fixes: &[Fix {
+        setting: Setting::Program("run it under SCHED_FIFO (chrt --fifo), or as an ordinary task"),
+        effect: "A task alone on the CPU then does without the tick. SCHED_FIFO guarantees no runtime and sets no \
+            limit: one that never sleeps starves all others there.",
+        versions: Versions::ALL,
+    }],
+    versions: Versions::ALL,
+    source: "kernel/sched/core.c: sched_can_stop_tick (dl_nr_running); kernel/sched/deadline.c: task_tick_dl",
+    names_origin: true,
+    detect: Some(detect),
+};
+
+fn detect(case: &Case<'_>) -> Option<Finding> {
+    alone_in(case, Class::Deadline, "SCHED_DEADLINE")
+        .and_then(|chain| Finding::new(CauseId::class("dependency-deadline"), chain))
+}
+
+/// How the tick comes to be kept for a task of this class, where no other task wants the CPU.
+pub(super) fn alone_in(case: &Case<'_>, class: Class, name: &str) -> Option<[String; 2]> {
+    let keeps = *case.kind == Kind::Tick || case.arrival().is_none();
+    let applies = case.dependency() == Some(TickDependency::Sched) && keeps && case.class() == Some(class);
+    let kept =
+        case.facts.kept.as_ref().filter(|kept| applies && kept.others.is_empty() && !kept.fair_server)?;
+    Some([
+        format!("{} is scheduled by {name}", kept.current),
+        format!("tick of {} kept by SCHED, with no other task seen", case.cpu()),
+    ])
+}

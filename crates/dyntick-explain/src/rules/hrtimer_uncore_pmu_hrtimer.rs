@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "hrtimer:uncore_pmu_hrtimer",
+    title: "Counters outside of the cores were read before they overflow",
+    explanation: "The counters of a package belong to one of its CPUs, which reads them once a minute, or more often, while somebody has \
+        events on them open. /sys/bus/event_source/devices/uncore_*/cpumask tells which CPU that is.",
+    fixes: &[
+        Fix {
+            setting: Setting::Program(
+                "end who has these events open (perf stat, turbostat, monitoring agents)",
+            ),
+            effect: untried!("Without events there is no timer."),
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Command(
+                "echo 0 > /sys/devices/system/cpu/cpuN/online; echo 1 > /sys/devices/system/cpu/cpuN/online",
+            ),
+            effect: untried!("The counters pass to another CPU of the package, and stay there."),
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Program("leave the first CPU of each package out of the isolated ones"),
+            effect: untried!("It is the one that is chosen at boot."),
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "arch/x86/events/intel/uncore.c: uncore_pmu_hrtimer, uncore_event_cpu_offline",
+    names_origin: true,
+    detect: None,
+};

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, Setting, Versions};
+
+pub(super) static RULE: Rule = Rule {
+    id: "workqueue:flush_backlog",
+    title: "Packets of a network device that goes away were looked for on this CPU",
+    explanation: "Before a network device is removed (containers that end, VPNs, unloaded drivers) each CPU whose backlog may hold \
+        packets of it drops them, by a work item.",
+    fixes: &[
+        Fix {
+            setting: Setting::Program(
+                "create and remove network devices, and containers with them, before the quiet phase",
+            ),
+            effect: "No device goes away.",
+            versions: Versions::ALL,
+        },
+        Fix {
+            setting: Setting::Command(
+                "for f in /sys/class/net/*/queues/rx-*/rps_cpus; do echo MASK > $f; done",
+            ),
+            effect: "Packets are not handed to the CPU (RPS), so its backlog is empty and it is left out.",
+            versions: Versions::ALL,
+        },
+    ],
+    versions: Versions::ALL,
+    source: "net/core/dev.c: flush_all_backlogs, flush_required",
+    names_origin: true,
+    detect: None,
+};

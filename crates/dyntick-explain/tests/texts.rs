@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What some rules must say, or must not, whatever the wording: each was once said wrongly.
+
+use dyntick_explain::CauseId;
+use dyntick_explain::rules::{self, Rule, Setting};
+
+fn rule(id: &str) -> &'static Rule {
+    let found = rules::all().iter().copied().find(|rule| rule.id == id);
+    found.unwrap_or_else(|| panic!("no rule {id}"))
+}
+
+/// Everything that a rule says.
+fn text(id: &str) -> String {
+    let rule = rule(id);
+    let fixes = rule.fixes.iter().map(|fix| format!("{} {}", fix.setting, fix.effect));
+    [rule.title.to_owned(), rule.explanation.to_owned()]
+        .into_iter()
+        .chain(fixes)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn settings(id: &str, kernel: &str) -> Vec<Setting> {
+    rule(id).fixes_for(&kernel.parse().unwrap()).map(|fix| fix.setting).collect()
+}
+
+#[test]
+fn several_fifo_tasks_need_no_tick() {
+    assert!(text("dependency-sched").contains("SCHED_FIFO tasks, however many"));
+}
+
+#[test]
+fn a_membarrier_may_be_of_another_program() {
+    assert!(!rule("function-call:ipi_mb").title.contains("same program"));
+    assert!(text("function-call:ipi_mb").contains("MEMBARRIER_CMD_GLOBAL_EXPEDITED"));
+    assert!(text("function-call:ipi_rseq").contains("RSEQ"));
+}
+
+/// User mode is an answer to RCU only where context is tracked.
+#[test]
+fn an_isolated_cpu_without_nohz_full_is_asked_by_rcu_in_user_mode_too() {
+    assert_eq!(settings("function-call:rcu_exp_handler", "6.12.117")[0], Setting::Boot("nohz_full=N"));
+}
+
+#[test]
+fn what_has_a_rule_is_found_by_its_name() {
+    let found = |class: &str, member: &str| rules::get(&CauseId::member(class, member)).id.to_owned();
+    for (class, members) in [
+        (
+            "function-call",
+            &[
+                "ipi_rseq",
+                "invalidate_bh_lru",
+                "__blk_mq_complete_request_remote",
+                "watchdog_check_skew_remote",
+            ][..],
+        ),
+        (
+            "workqueue",
+            &[
+                "flush_cpu_slab",
+                "drain_local_stock",
+                "flush_backlog",
+                "mbm_handle_overflow",
+                "cqm_handle_limbo",
+            ],
+        ),
+        ("hrtimer", &["uncore_pmu_hrtimer", "rapl_hrtimer_handle"]),
+    ] {
+        for member in members {
+            assert_eq!(found(class, member), format!("{class}:{member}"));
+            assert!(!rule(&format!("{class}:{member}")).fixes.is_empty(), "{member}");
+        }
+    }
+    assert!(text("kernel-thread:migration").contains("multi_cpu_stop"));
+}
+
+/// Firmware, resctrl, uncore counters: nobody has seen these fixes work.
+#[test]
+fn what_no_guest_shows_is_said_to_be_untried() {
+    let real =
+        ["smi", "hrtimer:uncore_pmu_hrtimer", "hrtimer:rapl_hrtimer_handle", "workqueue:mbm_handle_overflow"];
+    for id in real {
+        assert!(rule(id).fixes.iter().all(|fix| fix.effect.contains("Not tried here")), "{id}");
+    }
+}
+
+#[test]
+fn a_quota_keeps_the_tick_from_6_6_on() {
+    let has = |kernel: &str| rule("cpu-quota").versions.contains(&kernel.parse().unwrap());
+    assert!(!has("6.5.13") && has("6.6.1"));
+}
+
+#[test]
+fn one_look_at_the_log_is_no_reader_that_waits() {
+    let settings = settings("irq-work:wake_up_klogd_work_func", "6.12.117");
+    assert_eq!(settings, [Setting::Command("dmesg | tail")]);
+}
+
+#[test]
+fn what_comes_in_another_way_than_one_would_think_is_said() {
+    assert!(text("function-call:__rdmsr_safe_on_cpu").contains("other-task:turbostat"));
+    assert!(text("timer:clocksource_watchdog").contains("watchdog_check_skew_remote"));
+    assert!(text("workqueue").contains("From 6.9 on nohz_full= implies it"));
+    assert!(text("kernel-thread").contains("not by their affinity"));
+    assert!(text("softirq:RCU").contains("rcuc/N"));
+}

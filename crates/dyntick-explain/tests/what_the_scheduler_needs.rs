@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Ticks that the scheduler keeps where no second task is seen: told by the class of the task.
+
+use dyntick_explain::{Class, Context, Interruption, Known, explain};
+use dyntick_model::{Event, EventKind::*, TickDependency, Vector};
+
+const TICK: u64 = 4_000_000;
+const TIMER: u64 = 0x10;
+
+fn context(kernel: &str, class: Option<Class>) -> Context {
+    Context {
+        hz: 250,
+        nohz_full: "1".parse().unwrap(),
+        isolated: "1".parse().unwrap(),
+        rcu_nocbs: "1".parse().unwrap(),
+        cpus: "0-1".parse().unwrap(),
+        kernel: kernel.parse().unwrap(),
+        window: (0, 1_000_000_000),
+        timekeeper: Some(0),
+        comms: [(7, "app".into())].into(),
+        known: Known { classes: class.map(|class| (7, class)).into_iter().collect(), ..Known::default() },
+    }
+}
+
+/// The tick of CPU 1 that the scheduler keeps for task 7, which is alone.
+fn kept(kernel: &str, class: Option<Class>) -> Interruption {
+    let kinds = [
+        VectorEntry { vector: Vector::LocalTimer },
+        HrtimerEntry { timer: TIMER, function: "tick_nohz_handler".into() },
+        HrtimerExit { timer: TIMER },
+        HrtimerStart { timer: TIMER, function: "tick_nohz_handler".into(), expires: 2 * TICK as i64 },
+        VectorExit { vector: Vector::LocalTimer },
+        TickStop { success: false, dependency: TickDependency::Sched },
+    ];
+    let event = |(i, kind)| Event { ts: TICK + 1000 * i as u64, cpu: 1, pid: 7, kind };
+    let events: Vec<Event> = kinds.into_iter().enumerate().map(event).collect();
+    explain(&events, &context(kernel, class)).interruptions.remove(0)
+}
+
+#[test]
+fn a_single_deadline_task_keeps_the_tick_and_no_second_one_is_invented() {
+    let one = kept("6.12.117", Some(Class::Deadline));
+    assert_eq!(one.cause.as_str(), "dependency-deadline");
+    assert_eq!(one.chain[0], "app [7] is scheduled by SCHED_DEADLINE");
+}
+
+#[test]
+fn a_single_task_of_a_bpf_scheduler_keeps_the_tick() {
+    assert_eq!(kept("6.12.117", Some(Class::Ext)).cause.as_str(), "dependency-sched-ext");
+}
+
+#[test]
+fn what_is_not_known_is_told_by_all_that_it_may_be() {
+    let chain = |kernel, class| kept(kernel, class).chain.join(" -> ");
+    let unknown = chain("6.12.117", None);
+    assert!(unknown.contains("SCHED_DEADLINE") && unknown.contains("sched_ext"), "{unknown}");
+    // With a full switch sched_ext schedules ordinary tasks, too.
+    let fair = chain("6.12.117", Some(Class::Fair));
+    assert!(!fair.contains("SCHED_DEADLINE") && fair.contains("sched_ext"), "{fair}");
+    let older = chain("6.5.13", Some(Class::Fair));
+    assert!(!older.contains("sched_ext") && !older.contains("quota"), "{older}");
+}
