@@ -76,9 +76,9 @@ impl Verb {
 fn remove_leftover_traces() {
     match dyntick_observe::trace::remove_abandoned() {
         0 => {}
-        1 => eprintln!("dyntick: removed a trace instance in which a killed dyntick still recorded"),
-        count => {
-            eprintln!("dyntick: removed {count} trace instances in which a killed dyntick still recorded")
-        }
+        1 => crate::output::note("removed a trace instance in which a killed dyntick still recorded"),
+        count => crate::output::note(format_args!(
+            "removed {count} trace instances in which a killed dyntick still recorded"
+        )),
     }
 }
