@@ -94,3 +94,13 @@ fn what_a_real_time_task_starves_is_told_on_preempt_rt() {
     changes[2].1 = &above;
     assert_eq!(mends("starved-threads", &changes), None);
 }
+
+/// `mce_timer_fn` halves the interval after each error.
+#[test]
+fn the_interval_of_machine_checks_is_the_longest() {
+    let mut all = files();
+    all.insert("/sys/devices/system/machinecheck/machinecheck0/check_interval".into(), "300".into());
+    let files = good(&all);
+    let findings = Report::of(&Machine::new(&files, None).unwrap(), &files).findings;
+    assert!(findings[0].effect.contains("down to 10 ms"), "{findings:?}");
+}
