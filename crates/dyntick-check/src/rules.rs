@@ -207,6 +207,7 @@ rules! {
     irq_default,
     steal,
     housekeeping_few,
+    node_without_housekeeping,
     rcu_nocb_poll,
     machine_check_poll,
     cpu_time_limit,

@@ -53,6 +53,7 @@ pub(crate) const ONLINE: &str = "/sys/devices/system/cpu/online";
 pub(crate) const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
 pub(crate) const NOHZ_FULL: &str = "/sys/devices/system/cpu/nohz_full";
 pub(crate) const NODES: &str = "/sys/devices/system/node/online";
+pub(crate) const NODE_CPUS: &str = "/sys/devices/system/node/node*/cpulist";
 pub(crate) const PARTITION: &str = "/sys/fs/cgroup/*/cpuset.cpus.partition";
 pub(crate) const PARTITION_2: &str = "/sys/fs/cgroup/*/*/cpuset.cpus.partition";
 pub(crate) const PARTITION_3: &str = "/sys/fs/cgroup/*/*/*/cpuset.cpus.partition";
@@ -175,6 +176,7 @@ pub const SOURCES: &[Source] = &[
     text(ISOLATED),
     text(NOHZ_FULL),
     text(NODES),
+    text(NODE_CPUS),
     Source { pattern: PARTITION, read: Read::Partition, needs: "", before: None },
     Source { pattern: PARTITION_2, read: Read::Partition, needs: "", before: None },
     Source { pattern: PARTITION_3, read: Read::Partition, needs: "", before: None },

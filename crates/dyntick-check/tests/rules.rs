@@ -368,6 +368,13 @@ const CASES: &[(&str, Severity, &str)] = &[
          /sys/devices/system/cpu/present = 0-17
          /sys/devices/system/cpu/online = 0-17",
     ),
+    (
+        "node-without-housekeeping",
+        Severity::Note,
+        "/sys/devices/system/node/online = 0-1
+         /sys/devices/system/node/node0/cpulist = 0-1
+         /sys/devices/system/node/node1/cpulist = 2-3",
+    ),
     ("compaction", Severity::Note, "/proc/sys/vm/compaction_proactiveness = 20"),
     ("ksm", Severity::Note, "/sys/kernel/mm/ksm/run = 1"),
     ("thp", Severity::Note, "/sys/kernel/mm/transparent_hugepage/enabled = [always] madvise never"),

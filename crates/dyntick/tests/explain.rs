@@ -101,7 +101,13 @@ fn the_newer_kernel() {
     let more: &[(&str, &[&str])] = &[
         (
             "deadline-task",
-            &["other-task:deadline", "wakeup:deadline", "dependency-sched", "hrtimer:dl_task_timer"],
+            &[
+                "other-task:deadline",
+                "wakeup:deadline",
+                "dependency-deadline",
+                "dependency-sched",
+                "hrtimer:dl_task_timer",
+            ],
         ),
         ("fifo-task", &["other-task:realtime"]),
         ("quota", &["cpu-quota"]),

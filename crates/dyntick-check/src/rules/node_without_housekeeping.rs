@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+pub(super) static RULE: Rule = Rule {
+    id: "node-without-housekeeping",
+    title: "Isolated CPUs on a memory node without a housekeeping CPU",
+    severity: Severity::Note,
+    reads: &[NODE_CPUS],
+    source: "kernel/sched/isolation.c: housekeeping_any_cpu (sched_numa_find_closest)",
+    find,
+};
+
+fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    let rest = machine.housekeeping();
+    let lacks = |(path, list): (&str, &str)| {
+        let own: CpuList = list.parse().ok()?;
+        let hit = machine.of_target(&own);
+        (!hit.is_empty() && own.intersection(&rest).is_empty()).then(|| told(machine, path, &hit))
+    };
+    machine.matching(NODE_CPUS).filter_map(lacks).collect()
+}
+
+fn told(machine: &Machine<'_>, path: &str, hit: &CpuList) -> Finding {
+    let node = path.split('/').nth_back(1).unwrap_or_default();
+    RULE.note(format!("{node} has no housekeeping CPU for {}", cpus(hit)))
+        .on(hit)
+        .seen(machine.evidence(path))
+        .so("Their timers, RCU callbacks and unbound work go to CPUs of another node, which reach this one's memory, and \
+             wake its CPUs, the long way.")
+        .advice(format!("leave one CPU, or one core, of {node} out of the isolated ones"))
+}

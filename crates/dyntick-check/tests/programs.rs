@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What programs on isolated CPUs are given: quotas, policies, packets; and what names do to commands.
+
+mod good;
+
+use dyntick_check::{Machine, Report};
+use good::{files, good};
+
+/// What a rule says to do on the good machine with some files written anew; none where it finds nothing.
+fn mends(rule: &str, changes: &[(&str, &str)]) -> Option<Vec<String>> {
+    let mut all = files();
+    all.extend(changes.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())));
+    let files = good(&all);
+    let findings = Report::of(&Machine::new(&files, None).unwrap(), &files).findings;
+    let finding = findings.iter().find(|finding| finding.rule == rule)?;
+    Some(finding.mends.iter().map(ToString::to_string).collect())
+}
+
+/// `/proc/PID/stat` of a program, or a thread of the kernel that is bound to its CPU.
+fn stat(name: &str, state: &str, kernel: bool, priority: u32, policy: u32) -> String {
+    let flags = if kernel { 69_238_848 } else { 4_194_304 };
+    format!("901 ({name}) {state} 1 901 901 0 -1 {flags} {}{priority} {policy}", "0 ".repeat(30))
+}
+
+const STAT: &str = "/proc/901/task/901/stat";
+const STATUS: &str = "/proc/901/task/901/status";
+
+#[test]
+fn the_group_that_limits_is_found_above_the_task() {
+    let limited = [
+        ("/proc/901/cgroup", "0::/pods/a b;id"),
+        ("/sys/fs/cgroup/pods/cpu.max", "200000 100000"),
+        ("/sys/fs/cgroup/pods/a b;id/cpu.max", "max 100000"),
+    ];
+    assert_eq!(mends("cpu-quota", &limited).unwrap(), ["echo max > /sys/fs/cgroup/pods/cpu.max"]);
+    let own = [limited[0], ("/sys/fs/cgroup/pods/a b;id/cpu.max", "50000 100000")];
+    assert_eq!(mends("cpu-quota", &own).unwrap(), ["echo max > '/sys/fs/cgroup/pods/a b;id/cpu.max'"]);
+    let elsewhere = [limited[0], limited[1], (STATUS, "Cpus_allowed_list: 0-1")];
+    assert_eq!(mends("cpu-quota", &elsewhere), None);
+}
+
+/// Real-time tasks are not of the class that has quotas.
+#[test]
+fn a_quota_is_of_ordinary_tasks() {
+    let fifo = stat("worker", "R", false, 10, 1);
+    let limited =
+        [("/proc/901/cgroup", "0::/pods"), ("/sys/fs/cgroup/pods/cpu.max", "1000 100000"), (STAT, &fifo)];
+    assert_eq!(mends("cpu-quota", &limited), None);
+}
+
+#[test]
+fn isolated_cpus_are_taken_out_of_the_masks_of_rps() {
+    let queue = [
+        ("/sys/class/net/eth$0/queues/rx-0/rps_cpus", "f"),
+        ("/sys/class/net/eth1/queues/rx-0/rps_cpus", "00000003"),
+    ];
+    assert_eq!(
+        mends("packet-steering", &queue).unwrap(),
+        ["echo 00000003 > '/sys/class/net/eth$0/queues/rx-0/rps_cpus'"]
+    );
+    assert_eq!(mends("packet-steering", &queue[1..]), None);
+}
+
+#[test]
+fn one_that_sleeps_and_one_of_another_cpu_share_nothing() {
+    let (runs, sleeps) = (stat("a", "R", false, 0, 0), stat("b", "S", false, 0, 0));
+    let second = [
+        (STAT, runs.as_str()),
+        (STATUS, "Cpus_allowed_list: 3"),
+        ("/proc/902/task/902/stat", sleeps.as_str()),
+        ("/proc/902/task/902/status", "Cpus_allowed_list: 3"),
+    ];
+    assert_eq!(mends("shared-cpu", &second), None);
+    let awake = [second[0], second[1], ("/proc/902/task/902/stat", runs.as_str()), second[3]];
+    assert!(mends("shared-cpu", &awake).is_some());
+    let apart = [awake[0], awake[1], awake[2], ("/proc/902/task/902/status", "Cpus_allowed_list: 2")];
+    assert_eq!(mends("shared-cpu", &apart), None);
+}
+
+/// On other kernels these threads are ordinary tasks, or not there, and the server lets them run.
+#[test]
+fn what_a_real_time_task_starves_is_told_on_preempt_rt() {
+    let (task, thread) = (stat("poller", "R", false, 80, 1), stat("rcuc/3", "S", true, 1, 1));
+    let mut changes = vec![
+        (STAT, task.as_str()),
+        (STATUS, "Cpus_allowed_list: 3"),
+        ("/proc/60/task/60/stat", thread.as_str()),
+        ("/proc/60/task/60/status", "Cpus_allowed_list: 3"),
+    ];
+    assert_eq!(mends("starved-threads", &changes), None);
+    changes.push(("/boot/config-6.12.117-test", "GOODCONFIG\nCONFIG_PREEMPT_RT=y"));
+    assert_eq!(mends("starved-threads", &changes).unwrap()[1], "boot with rcutree.kthread_prio=81");
+    let above = stat("rcuc/3", "S", true, 90, 1);
+    changes[2].1 = &above;
+    assert_eq!(mends("starved-threads", &changes), None);
+}
+
+/// `mce_timer_fn` halves the interval after each error.
+#[test]
+fn the_interval_of_machine_checks_is_the_longest() {
+    let mut all = files();
+    all.insert("/sys/devices/system/machinecheck/machinecheck0/check_interval".into(), "300".into());
+    let files = good(&all);
+    let findings = Report::of(&Machine::new(&files, None).unwrap(), &files).findings;
+    assert!(findings[0].effect.contains("down to 10 ms"), "{findings:?}");
+}
