@@ -76,7 +76,8 @@ fn file_name() -> String {
     format!("{NAME}.ko")
 }
 
-/// The cache's entry: the module's source and the kernel decide it. The compiler is the kernel's own.
+/// The cache's entry: the module's source, the kernel, and by whose Makefile it is compiled. The last
+/// is not the kernel's image: a stranger's tree may come with an image of Debian's.
 fn entry(kernel: &Kernel) -> String {
     let mut hash = Sha256::new();
     for file in SOURCE.files() {
@@ -85,7 +86,16 @@ fn entry(kernel: &Kernel) -> String {
         hash.update(file.contents());
     }
     hash.update(&kernel.sha256);
+    hash.update(compiled_by(kernel));
     format!("modules/{NAME}-{}", hex::encode(&hash.finalize()[..8]))
+}
+
+fn compiled_by(kernel: &Kernel) -> String {
+    match (&kernel.built, &kernel.package) {
+        (Some(built), _) => format!("built {}", built.key),
+        (None, Some((name, version))) => format!("package {name} {version}"),
+        (None, None) => "the headers of the host".to_owned(),
+    }
 }
 
 fn compile(
@@ -131,6 +141,24 @@ fn with_headers(headers: &Headers, source: &Path) -> Result<(), EmulatorError> {
 mod tests {
     use super::*;
     use std::path::PathBuf;
+
+    #[test]
+    fn a_strangers_tree_with_the_same_image_has_a_module_of_its_own() {
+        let package = ("linux-image-6.12".to_owned(), "6.12.1-1".to_owned());
+        let kernel = Kernel {
+            spec: "debian:6.12".into(),
+            release: "6.12.1".parse().unwrap(),
+            image: "vmlinux".into(),
+            modules: None,
+            config: Default::default(),
+            sha256: "ab".into(),
+            source: String::new(),
+            package: Some(package),
+            built: None,
+        };
+        let stranger = Kernel { package: None, ..kernel.clone() };
+        assert_ne!(entry(&kernel), entry(&stranger));
+    }
 
     #[test]
     fn the_whole_source_comes_with_the_binary() {
