@@ -117,6 +117,11 @@ impl Cache {
             .or_else(|| variable("HOME").map(|dir| dir.join(".cache/dyntick")));
         let root = root.ok_or(CacheError::NoFolder)?;
         owner::check(&root)?;
+        if !root.exists() {
+            make_folders(&root).map_err(|error| CacheError::from_io(&root, error))?;
+            // Somebody may have been faster.
+            owner::check(&root)?;
+        }
         Ok(Self::at(root))
     }
 

@@ -4,7 +4,7 @@
 
 use dyntick_lab::guest::{Archive, MAILBOX_AT};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn dyntick() -> Command {
     let binary = std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into());
@@ -91,4 +91,46 @@ fn a_flood_of_words_is_cut() {
     let text = said(&output);
     assert!(text.contains("ended with status 3"), "{text}");
     assert!(text.len() < 30_000 && !text.contains('\x1b'), "{} bytes", text.len());
+}
+
+/// A QEMU that a guest broke out of would read what root types there, and write escapes.
+#[test]
+fn qemu_holds_no_terminal_and_no_stream_of_dyntick() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = folder.path().join("study.toml");
+    let text = "title = 't'\nquestion = '?'\n[defaults]\nkernel = 'debian:6.12'\nmemory = '1G'\n[[case]]\nname = 'a'\n";
+    std::fs::write(&study, text).unwrap();
+    let out = folder.path().join("out");
+    let mut dyntick = dyntick();
+    dyntick.args(["lab", "run"]).arg(study).arg("--out").arg(&out);
+    let mut child = dyntick.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut streams = None;
+    while streams.is_none() && child.try_wait().unwrap().is_none() {
+        streams = streams_of_qemu(&out);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    let Some([input, output, error]) = streams else {
+        eprintln!("the streams of QEMU cannot be seen here: not tried");
+        return;
+    };
+    assert_eq!((input.as_str(), output.as_str()), ("/dev/null", "/dev/null"));
+    assert!(error.starts_with("pipe:"), "{error}");
+}
+
+/// Where the three streams of the QEMU that writes its console there lead, once it runs.
+fn streams_of_qemu(out: &Path) -> Option<[String; 3]> {
+    std::fs::read_dir("/proc").ok()?.flatten().find_map(|process| {
+        let command = std::fs::read(process.path().join("cmdline")).ok()?;
+        let words: Vec<String> =
+            command.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+        let is_qemu = words.first()?.ends_with("qemu-system-x86_64");
+        let is_ours = words.iter().any(|word| word.contains(out.to_str().unwrap()));
+        let stream = |number: u32| {
+            let link = std::fs::read_link(process.path().join(format!("fd/{number}"))).ok()?;
+            Some(link.to_string_lossy().into_owned())
+        };
+        (is_qemu && is_ours).then(|| Some([stream(0)?, stream(1)?, stream(2)?])).flatten()
+    })
 }

@@ -8,18 +8,43 @@ use rustix::process::geteuid;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Looks at the cache's folder and at what stands directly in it, as `qemu` and `kernels`.
+/// Looks at the folders above the cache, at its own folder, and at what stands directly in it, as `qemu` and
+/// `kernels`.
 ///
 /// # Errors
 /// Where one of them is of another user than this one or root, may be written by others, or is a
 /// symbolic link of somebody else.
 pub fn check(root: &Path) -> Result<(), CacheError> {
+    above(root)?;
     let Some(()) = folder(root)? else { return Ok(()) };
     for entry in std::fs::read_dir(root).map_err(|error| CacheError::from_io(root, error))?.flatten() {
         // What is written into it meanwhile and is gone again is nobody's.
         let _ = folder(&entry.path())?;
     }
     Ok(())
+}
+
+/// Who may write a folder can put another one in the place of what stands in it; in one with the sticky
+/// bit, as /tmp, nobody can who does not own that.
+fn above(root: &Path) -> Result<(), CacheError> {
+    let there = root.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
+    for folder in there.iter().flat_map(|path| path.ancestors()) {
+        let found = statat(CWD, folder, AtFlags::SYMLINK_NOFOLLOW)
+            .map_err(|error| CacheError::from_io(folder, error.into()))?;
+        if Mode::from_raw_mode(found.st_mode).contains(Mode::SVTX) && is_trusted(found.st_uid) {
+            continue;
+        }
+        judge(folder, &found)?;
+    }
+    Ok(())
+}
+
+/// This user, root, or, in a user namespace that does not know it, whoever is root outside.
+fn is_trusted(owner: u32) -> bool {
+    const OVERFLOW: u32 = 65534;
+    let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    let knows_all = map.split_whitespace().eq(["0", "0", "4294967295"]);
+    owner == geteuid().as_raw() || owner == 0 || owner == OVERFLOW && !knows_all
 }
 
 /// `None` where there is nothing.
@@ -37,7 +62,7 @@ fn folder(path: &Path) -> Result<Option<()>, CacheError> {
 fn judge(path: &Path, found: &Stat) -> Result<(), CacheError> {
     let user = geteuid().as_raw();
     let refused = |why: String, fix: String| Err(CacheError::NotOurs { path: path.to_owned(), why, fix });
-    if found.st_uid != user && found.st_uid != 0 {
+    if !is_trusted(found.st_uid) {
         return refused(
             format!("belongs to user {} and not to user {user}", found.st_uid),
             "set DYNTICK_CACHE to a folder of your own (sudo without -E, or sudo -H, takes root's)"
@@ -90,6 +115,22 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_above_that_others_may_write_is_refused_but_one_with_the_sticky_bit() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().join("home");
+        let root = home.join("cache");
+        std::fs::create_dir_all(&root).unwrap();
+        mode(&root, 0o755);
+        mode(&home, 0o1777);
+        assert!(check(&root).is_ok());
+        mode(&home, 0o777);
+        let told = check(&root).unwrap_err().to_string();
+        assert!(told.contains("home may be written by other users"), "{told}");
+        std::fs::remove_dir(&root).unwrap();
+        assert!(check(&root).is_err(), "also before there is one");
+    }
+
+    #[test]
     fn what_belongs_to_another_user_is_refused() {
         if !geteuid().is_root() {
             eprintln!("only root can give a folder away: not tried");
@@ -102,6 +143,8 @@ mod tests {
         std::os::unix::fs::chown(root.join("kernels"), Some(65534), None).unwrap();
         let told = check(&root).unwrap_err().to_string();
         assert!(told.contains("belongs to user 65534") && told.contains("DYNTICK_CACHE"), "{told}");
+        let within = root.join("kernels/cache");
+        assert!(check(&within).is_err(), "a folder of another user is above it");
         std::os::unix::fs::chown(root.join("kernels"), Some(0), None).unwrap();
         std::os::unix::fs::symlink("/usr", root.join("qemu")).unwrap();
         std::os::unix::fs::lchown(root.join("qemu"), Some(65534), None).unwrap();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One virtual machine from start to end.
 
-use super::walls::{self, Started};
+use super::walls::{self, Started, Streams};
 use super::{Profile, Qemu};
 use crate::guest::{Archive, MAILBOX_AT, MAILBOX_BYTES, Mailbox, MailboxError, Stage};
 use crate::guest::{console, pieces, received};
@@ -9,7 +9,7 @@ use dyntick_model::CommandLine;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 /// What executes the guest's instructions.
@@ -129,6 +129,14 @@ pub enum RunError {
         /// What was given, MiB.
         memory: u64,
     },
+    /// More memory than there is.
+    #[error("the guest is to have {wanted} MiB of memory, and this machine has {there} MiB: lower `memory`")]
+    TooMuch {
+        /// What was asked for, MiB.
+        wanted: u64,
+        /// What this machine has, MiB.
+        there: u64,
+    },
     /// The host could not do its part.
     #[error("cannot {what}: {source}")]
     Host {
@@ -241,8 +249,7 @@ pub fn run(
     let (memory, mailbox) = memory_with_job(machine, job)?;
     let mut command = machine.command(&memory);
     command.arg("-serial").arg(format!("file:{}", machine.console.display()));
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = Reaped(walls::spawn(machine, command, &memory, &[machine.console])?);
+    let mut child = Reaped(walls::spawn(machine, command, &memory, &[machine.console], Streams::Apart)?);
     let stages = follow(&mut child.0.child, &mailbox, machine.console, timeout, watch)?;
     let status =
         child.0.child.wait().map_err(|source| RunError::Host { what: "wait for QEMU".into(), source })?;
@@ -273,10 +280,20 @@ pub(super) fn memory_with_job(machine: &Machine, job: &[u8]) -> Result<(File, Ma
         let [image, needed, memory] = [image, needed, machine.memory].map(|bytes| bytes.div_ceil(1 << 20));
         return Err(RunError::NoRoom { image, needed, memory });
     }
+    let there = memory_of_host();
+    if machine.memory > there {
+        return Err(RunError::TooMuch { wanted: machine.memory >> 20, there: there >> 20 });
+    }
     let memory = guest_memory(machine.memory)?;
     let mut mailbox = Mailbox::map(&memory)?;
     mailbox.put_job(job)?;
     Ok((memory, mailbox))
+}
+
+/// All memory of this machine, bytes: a guest that uses more would have the kernel kill something.
+fn memory_of_host() -> u64 {
+    let system = rustix::system::sysinfo();
+    system.totalram as u64 * u64::from(system.mem_unit)
 }
 
 /// Memory without a name in any file system: nothing is left behind, however this ends.

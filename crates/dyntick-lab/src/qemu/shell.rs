@@ -2,7 +2,7 @@
 //! A machine whose console is for people: on this terminal, or only shown.
 
 use super::machine::{EXIT_STATUS, Failure, Machine, Reaped, RunError, delivered, memory_with_job, run};
-use super::walls;
+use super::walls::{self, Streams};
 use crate::guest::Archive;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ pub fn interactive(machine: &Machine, job: &[u8]) -> Result<Option<Archive>, Run
     let (memory, mailbox) = memory_with_job(machine, job)?;
     let mut command = machine.command(&memory);
     command.args(["-serial", "mon:stdio"]);
-    let mut child = Reaped(walls::spawn(machine, command, &memory, &[])?);
+    let mut child = Reaped(walls::spawn(machine, command, &memory, &[], Streams::OfThisProcess)?);
     let status =
         child.0.child.wait().map_err(|source| RunError::Host { what: "wait for QEMU".into(), source })?;
     match status.code() {

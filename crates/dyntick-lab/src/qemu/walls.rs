@@ -11,7 +11,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 /// How QEMU is confined on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +68,15 @@ impl Drop for Given {
     }
 }
 
+/// What QEMU's three standard streams are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Streams {
+    /// Nothing, and a pipe for what it complains of: a guest that breaks out of it holds no terminal.
+    Apart,
+    /// This process's own, for a console on the terminal.
+    OfThisProcess,
+}
+
 /// Starts QEMU, with walls where they can be had. `written` are the files that it writes, beside the
 /// stream of a profile; `memory` is the guest's.
 pub(super) fn spawn(
@@ -75,6 +84,7 @@ pub(super) fn spawn(
     mut command: Command,
     memory: &File,
     written: &[&Path],
+    streams: Streams,
 ) -> Result<Started, RunError> {
     let host = |what: String| move |source| RunError::Host { what, source };
     let device = match machine.accelerator {
@@ -94,6 +104,10 @@ pub(super) fn spawn(
         }
         Err(_) => (command, Given(Vec::new())),
     };
+    // Of the command behind the walls bwrap takes no streams over.
+    if streams == Streams::Apart {
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    }
     confine::hand_on(&mut command, &descriptors);
     // A guest must not outlive a study that is killed.
     end_with_this_one(&mut command, rustix::process::Signal::KILL);
