@@ -59,7 +59,7 @@ pub fn kinds_on(phase: &Phase, cpus: &CpuList) -> BTreeMap<String, Kind> {
 }
 
 /// The plugin ends a stream at 1 GiB, after what it is writing.
-pub(crate) const LARGEST: u64 = (1 << 30) + (64 << 20);
+const LARGEST: u64 = (1 << 30) + (64 << 20);
 
 /// Reads and cuts the profile of the run in this folder.
 pub fn load(folder: &Path, asked: &Asked) -> Result<RunProfile, ProfileError> {

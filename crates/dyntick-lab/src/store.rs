@@ -244,7 +244,7 @@ pub fn find(runs: &Path, asked: &Asked) -> Option<Run> {
 /// The newest whole run of each of these cases and repetitions among `runs`, whatever machine, image and
 /// kernel it had. Older ones stand there too when this program or a kernel has changed meanwhile.
 pub fn newest(runs: &Path, cases: &[Case]) -> Vec<Run> {
-    let mut newest: BTreeMap<(String, u32), (SystemTime, PathBuf)> = BTreeMap::new();
+    let mut found: BTreeMap<(String, u32), BTreeMap<SystemTime, PathBuf>> = BTreeMap::new();
     for folder in std::fs::read_dir(runs).into_iter().flatten().flatten().map(|entry| entry.path()) {
         let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified());
         let (Ok(asked), Ok(time)) = (asked(&folder), modified(&folder.join(OBSERVATIONS))) else { continue };
@@ -252,18 +252,23 @@ pub fn newest(runs: &Path, cases: &[Case]) -> Vec<Run> {
             what_decides(case) == what_decides(&asked.case) && order::idle_states(case) == asked.idle_states
         };
         let Some(case) = cases.iter().find(same) else { continue };
-        let place = newest.entry((case.id.clone(), asked.repetition)).or_insert((time, folder.clone()));
-        if time > place.0 {
-            *place = (time, folder);
-        }
+        found.entry((case.id.clone(), asked.repetition)).or_default().insert(time, folder);
     }
-    newest.values().filter_map(|(_, folder)| load(folder).ok()).collect()
+    // A damaged one does not hide an older that is whole.
+    found.values().filter_map(|of_case| of_case.values().rev().find_map(|folder| load(folder).ok())).collect()
+}
+
+/// What a file holds, without holding it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contents {
+    /// Its length.
+    pub bytes: u64,
+    /// Its SHA-256.
+    pub sha256: [u8; 32],
 }
 
 /// The files of a run that must be the same in every repetition in virtual time: all but the timing.
-pub fn comparable_files(folder: &Path) -> std::io::Result<BTreeMap<String, Vec<u8>>> {
-    /// The stream of a profile is the largest file.
-    const LARGEST: u64 = profiles::LARGEST;
+pub fn comparable_files(folder: &Path) -> std::io::Result<BTreeMap<String, Contents>> {
     let mut files = BTreeMap::new();
     for place in [PathBuf::new(), PathBuf::from(RAW)] {
         for entry in std::fs::read_dir(folder.join(&place))? {
@@ -271,12 +276,18 @@ pub fn comparable_files(folder: &Path) -> std::io::Result<BTreeMap<String, Vec<u
             let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
             // A stranger's run may hold links to what has no end; a run has none.
             if path.symlink_metadata()?.is_file() && name != TIMING {
-                let bytes = dyntick_system::read_regular(&path, LARGEST).map_err(std::io::Error::other)?;
-                files.insert(name, bytes);
+                files.insert(name, contents(&path)?);
             }
         }
     }
     Ok(files)
+}
+
+fn contents(path: &Path) -> std::io::Result<Contents> {
+    let mut file = dyntick_system::open_regular(path).map_err(std::io::Error::other)?;
+    let mut hash = Sha256::new();
+    let bytes = std::io::copy(&mut file, &mut hash)?;
+    Ok(Contents { bytes, sha256: hash.finalize().into() })
 }
 
 fn context(asked: &Asked, outcome: &Outcome, comms: &BTreeMap<i32, String>) -> Context {
@@ -310,8 +321,12 @@ impl Files<'_> {
     }
 
     fn bytes(&self, name: &str) -> Result<Vec<u8>, StoreError> {
-        dyntick_system::read_regular(&self.folder.join(name), MAILBOX_BYTES)
-            .map_err(|error| self.damaged(name, error))
+        let path = self.folder.join(name);
+        // Many names of one large file would be a small run that takes any memory.
+        if path.symlink_metadata().is_ok_and(|file| file.is_symlink()) {
+            return Err(self.damaged(name, "it is a symbolic link, which no run has"));
+        }
+        dyntick_system::read_regular(&path, MAILBOX_BYTES).map_err(|error| self.damaged(name, error))
     }
 
     fn text(&self, name: &str) -> Result<String, StoreError> {
@@ -396,8 +411,13 @@ impl Files<'_> {
     fn recording(&self, case: &Case) -> Result<Recording, StoreError> {
         let metadata = self.said(pieces::TRACE, |said| received::trace(said, case))?;
         let mut recording = Recording { metadata, ..Recording::default() };
+        let mut left = MAILBOX_BYTES;
         for cpu in recording.metadata.stats.keys() {
-            recording.raw.insert(*cpu, self.bytes(&format!("{RAW}/{}", pieces::trace_of_cpu(*cpu)))?);
+            let raw = self.bytes(&format!("{RAW}/{}", pieces::trace_of_cpu(*cpu)))?;
+            left = left
+                .checked_sub(raw.len() as u64)
+                .ok_or_else(|| self.damaged(RAW, "the traces are larger than what a guest can send"))?;
+            recording.raw.insert(*cpu, raw);
         }
         Ok(recording)
     }

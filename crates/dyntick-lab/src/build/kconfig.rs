@@ -20,6 +20,7 @@ pub struct Definition {
 /// All options of an x86 source tree.
 pub fn definitions(tree: &Path) -> Vec<Definition> {
     let mut all = Vec::new();
+    let mut budget = BUDGET;
     let other_arch = |path: &Path| path.starts_with("arch") && !path.starts_with("arch/x86");
     for entry in walkdir::WalkDir::new(tree).sort_by_file_name().into_iter().flatten() {
         let name = entry.file_name().to_string_lossy();
@@ -28,12 +29,19 @@ pub fn definitions(tree: &Path) -> Vec<Definition> {
             && entry.file_type().is_file()
             && (!other_arch(path) || path == Path::new("arch/Kconfig"))
         {
-            let text = std::fs::read(entry.path()).unwrap_or_default();
-            all.extend(parse(&path.to_string_lossy(), &String::from_utf8_lossy(&text)));
+            let text = dyntick_system::read_regular(entry.path(), LARGEST).unwrap_or_default();
+            all.extend(within(&mut budget, &path.to_string_lossy(), &String::from_utf8_lossy(&text)));
         }
     }
     all
 }
+
+/// The largest Kconfig file of Linux has some 100 KB.
+const LARGEST: u64 = 1 << 20;
+
+/// What all conditions of a source take together, bytes; those of Linux take some 2 MiB. Each option has its
+/// own copy of those around it, so that a stranger's small file could take any memory.
+const BUDGET: usize = 64 << 20;
 
 /// What surrounds a line.
 enum Around {
@@ -42,7 +50,13 @@ enum Around {
 }
 
 /// The options of one file (`Documentation/kbuild/kconfig-language.rst`).
-pub fn parse(file: &str, text: &str) -> Vec<Definition> {
+#[cfg(test)]
+pub(super) fn parse(file: &str, text: &str) -> Vec<Definition> {
+    within(&mut usize::MAX.clone(), file, text)
+}
+
+/// The options of one file, as many as the budget has bytes for their conditions.
+fn within(budget: &mut usize, file: &str, text: &str) -> Vec<Definition> {
     let mut found: Vec<Definition> = Vec::new();
     let mut around: Vec<Around> = Vec::new();
     // Whether `depends on` belongs to the option at the end of `found`, or to the menu around.
@@ -60,6 +74,10 @@ pub fn parse(file: &str, text: &str) -> Vec<Definition> {
             "help" => in_help = true,
             "config" | "menuconfig" => {
                 in_option = true;
+                match budget.checked_sub(size(&around)) {
+                    Some(left) => *budget = left,
+                    None => return found,
+                }
                 found.push(Definition {
                     option: rest.to_owned(),
                     place: format!("{file}:{number}"),
@@ -92,6 +110,16 @@ pub fn parse(file: &str, text: &str) -> Vec<Definition> {
         }
     }
     found
+}
+
+/// What the conditions around an option take, bytes, with the place that holds each.
+fn size(around: &[Around]) -> usize {
+    let of = |condition: &String| condition.len() + size_of::<String>();
+    let all = around.iter().map(|around| match around {
+        Around::If(condition) => of(condition),
+        Around::Menu(conditions) => conditions.iter().map(of).sum(),
+    });
+    all.sum::<usize>() + size_of::<Definition>()
 }
 
 fn conditions(around: &[Around]) -> Vec<String> {
@@ -162,5 +190,15 @@ mod tests {
         let config = KernelConfig::parse("CONFIG_SMP=y\nCONFIG_N=4\n");
         assert_eq!(with_values("SMP && !(RT || N >= 2)", &config), "SMP (y) && !(RT (n) || N (4) >= 2)");
         assert_eq!(with_values("", &config), "");
+    }
+
+    #[test]
+    fn conditions_of_conditions_have_an_end() {
+        let text = format!("{}{}", "if A\n".repeat(30_000), "config X\n".repeat(30_000));
+        let found = within(&mut BUDGET.clone(), "Kconfig", &text);
+        assert!(!found.is_empty() && found.len() < 1000, "{}", found.len());
+        let mut budget = BUDGET;
+        let plain = within(&mut budget, "Kconfig", &"config X\n".repeat(30_000));
+        assert!(plain.len() == 30_000 && budget > BUDGET / 2, "as many as Linux has leave most of it");
     }
 }

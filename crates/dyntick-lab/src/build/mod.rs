@@ -36,6 +36,7 @@ use recipe::is_path;
 use crate::apt::AptError;
 use crate::cache::{Cache, CacheError};
 use dyntick_model::KernelConfig;
+use dyntick_system::InputError;
 use dyntick_system::confine::NoWalls;
 use std::path::{Path, PathBuf};
 use workspace::Workspace;
@@ -54,6 +55,9 @@ pub enum BuildError {
         /// Why.
         source: std::io::Error,
     },
+    /// A file that the recipe names is none that is read.
+    #[error(transparent)]
+    Input(#[from] InputError),
     /// The source.
     #[error(transparent)]
     Source(#[from] SourceError),

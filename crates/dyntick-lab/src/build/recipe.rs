@@ -2,6 +2,7 @@
 //! What a kernel is made of, as a study says it, and the same with its files read.
 
 use super::{BuildError, shipped};
+use dyntick_system::InputError;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -78,8 +79,10 @@ pub fn is_path(name: &str) -> bool {
 
 fn part(name: &str, shipped: &shipped::Parts) -> Result<Part, BuildError> {
     if is_path(name) {
-        let read = std::fs::read_to_string(name);
-        let text = read.map_err(|source| BuildError::Read { path: name.into(), source })?;
+        /// The largest patch set against a kernel has some MiB.
+        const LARGEST: u64 = 64 << 20;
+        let bytes = dyntick_system::read_regular(Path::new(name), LARGEST)?;
+        let text = String::from_utf8(bytes).map_err(|_| InputError::NotText { path: name.into() })?;
         return Ok(Part { name: name.to_owned(), file: name.to_owned(), text });
     }
     match shipped.find(name) {
@@ -113,6 +116,14 @@ mod tests {
         assert!(recipe("lab").load().unwrap().config[0].text.contains("CONFIG_PVH=y"));
         let error = recipe("preempt_rt").load().unwrap_err().to_string();
         assert!(error.contains("did you mean 'preempt-rt'?"), "{error}");
-        assert!(matches!(recipe("./no.config").load(), Err(BuildError::Read { .. })));
+        assert!(matches!(recipe("./no.config").load(), Err(BuildError::Input(_))));
+    }
+
+    #[test]
+    fn a_part_is_a_regular_file() {
+        let recipe =
+            Recipe { source: "debian:6.12".into(), config: vec!["/dev/zero".into()], patches: Vec::new() };
+        let told = recipe.load().err().unwrap().to_string();
+        assert_eq!(told, "cannot read /dev/zero: it is a device, and a regular file is wanted");
     }
 }

@@ -9,6 +9,7 @@ mod unpack;
 use super::BuildError;
 use crate::apt::Package;
 use crate::cache::{Cache, ensure_space};
+use dyntick_system::InputError;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,9 @@ pub enum SourceError {
     /// No such package.
     #[error("Debian offers no package linux-source-{0}, and the cache holds none")]
     NotOffered(String),
+    /// A file that is named is none that is read.
+    #[error(transparent)]
+    Input(#[from] InputError),
     /// A file cannot be read.
     #[error("cannot read {path}: {source}")]
     Read {
@@ -114,7 +118,7 @@ fn keyed(id: String, kind: Kind) -> Source {
 
 fn hash_of(path: &Path) -> Result<String, SourceError> {
     let mut hash = Sha256::new();
-    let copied = std::fs::File::open(path).and_then(|mut file| std::io::copy(&mut file, &mut hash));
+    let copied = std::io::copy(&mut dyntick_system::open_regular(path)?, &mut hash);
     copied.map_err(|source| SourceError::Read { path: path.to_owned(), source })?;
     Ok(hex::encode(hash.finalize()))
 }

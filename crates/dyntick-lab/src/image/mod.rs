@@ -47,6 +47,9 @@ pub enum ImageError {
     /// A module cannot be brought into the guest.
     #[error(transparent)]
     Module(#[from] ModuleError),
+    /// More than any guest has room for.
+    #[error("the tools with their libraries have more than {} MiB: name fewer", LARGEST >> 20)]
+    TooLarge,
     /// A file could not be read.
     #[error(transparent)]
     Read(#[from] InputError),
@@ -71,6 +74,9 @@ pub fn build(
     cpio.link(COMMAND, INIT);
     for path in tool_files(tools)? {
         cpio.file(&path.to_string_lossy(), &read_file(&path)?);
+        if cpio.length() as u64 > LARGEST {
+            return Err(ImageError::TooLarge);
+        }
     }
     let modules = modules::with_dependencies(kernel, modules)?.into_iter().chain(own);
     for (position, module) in modules.enumerate() {

@@ -93,8 +93,10 @@ fn canonical(name: &str) -> String {
 
 fn list(folder: &Path, files: &mut BTreeMap<String, PathBuf>) {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    for path in entries.map(|entry| entry.path()) {
-        if path.is_dir() {
+    for entry in entries {
+        let path = entry.path();
+        // A link to a folder, which may be one above, is not followed.
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             list(&path, files);
         } else if let Some((name, _)) =
             path.file_name().and_then(|n| n.to_str()).and_then(|n| n.split_once(".ko"))
@@ -135,4 +137,21 @@ fn dependencies(module: &[u8]) -> Result<Vec<String>, goblin::error::Error> {
     let entry = info.split(|byte| *byte == 0).find_map(|text| text.strip_prefix(b"depends="));
     let names = String::from_utf8_lossy(entry.unwrap_or_default()).into_owned();
     Ok(names.split(',').filter(|name| !name.is_empty()).map(canonical).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_to_folders_are_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a", "b"] {
+            std::os::unix::fs::symlink(".", dir.path().join(name)).unwrap();
+        }
+        std::fs::write(dir.path().join("x-y.ko.xz"), "").unwrap();
+        let mut files = BTreeMap::new();
+        list(dir.path(), &mut files);
+        assert_eq!(files.keys().collect::<Vec<_>>(), ["x_y"]);
+    }
 }

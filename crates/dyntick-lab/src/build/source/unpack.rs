@@ -2,7 +2,7 @@
 //! Source archives, unpacked without their outermost folder.
 
 use super::SourceError;
-use dyntick_system::{is_inner, open_beneath, place_beneath};
+use dyntick_system::{is_inner, open_beneath, open_regular, place_beneath};
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{BufReader, Error, ErrorKind, Read, Result};
@@ -15,8 +15,8 @@ pub fn file(path: &Path, folder: &Path) -> std::result::Result<(), SourceError> 
     let read = |source| SourceError::Read { path: path.to_owned(), source };
     let what = path.display().to_string();
     let mut magic = Vec::new();
-    File::open(path).and_then(|file| file.take(6).read_to_end(&mut magic)).map_err(read)?;
-    let file = BufReader::with_capacity(1 << 20, File::open(path).map_err(read)?);
+    open_regular(path)?.take(6).read_to_end(&mut magic).map_err(read)?;
+    let file = BufReader::with_capacity(1 << 20, open_regular(path)?);
     match magic[..] {
         [0xfd, b'7', b'z', b'X', b'Z', 0] => stream(liblzma::read::XzDecoder::new(file), folder, &what),
         [0x1f, 0x8b, ..] => stream(flate2::read::GzDecoder::new(file), folder, &what),
@@ -306,6 +306,6 @@ mod tests {
         std::fs::write(&path, b"\xfd7zXZ\0damaged").unwrap();
         let error = file(&path, dir.path()).unwrap_err().to_string();
         assert!(error.contains("x.tar.xz"), "{error}");
-        assert!(matches!(file(Path::new("/no/such"), dir.path()), Err(SourceError::Read { .. })));
+        assert!(matches!(file(Path::new("/no/such"), dir.path()), Err(SourceError::Input(_))));
     }
 }

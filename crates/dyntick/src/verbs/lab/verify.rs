@@ -53,7 +53,7 @@ fn verify(lab: &Lab, folder: &Path) -> Result<bool> {
     let (old, new) = (store::comparable_files(folder)?, store::comparable_files(&second.folder)?);
     let names = old.keys().chain(new.keys().filter(|name| !old.contains_key(*name)));
     let changed: Vec<&String> = names.filter(|name| old.get(*name) != new.get(*name)).collect();
-    let bytes: usize = old.values().map(Vec::len).sum();
+    let bytes: u64 = old.values().map(|contents| contents.bytes).sum();
     match changed.is_empty() {
         true => output::line(format_args!("{}: identical, {} files, {bytes} bytes", case.id, old.len()))?,
         false => output::line(format_args!("{}: DIFFERENT in {changed:?}", case.id))?,
