@@ -3,6 +3,7 @@
 
 mod owner;
 
+use dyntick_system::confine::real_path;
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -122,7 +123,7 @@ impl Cache {
             // Somebody may have been faster.
             owner::check(&root)?;
         }
-        Ok(Self::at(root))
+        Ok(Self::at(real_path(&root)))
     }
 
     /// At a folder of one's own.

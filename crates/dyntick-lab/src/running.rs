@@ -23,7 +23,8 @@ impl RunningFolder {
         let made = || {
             std::fs::create_dir_all(place)?;
             loop {
-                let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(place)?;
+                // QEMU writes there from behind walls, which take real paths only.
+                let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(place.canonicalize()?)?;
                 // Another dyntick may have taken it for abandoned before the lock was held.
                 match lock(folder.path())? {
                     Some(lock) if is_at(&lock, folder.path()) => return Ok(Self { folder, _lock: lock }),

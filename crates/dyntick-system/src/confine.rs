@@ -78,7 +78,7 @@ impl Walls {
         TRIED.get_or_init(attempt).clone().map(|()| Self::default())
     }
 
-    /// Lets a file or folder be read, under its own path.
+    /// Lets a file or folder be read, under its own path, which must be its real one ([`real_path`]).
     #[must_use]
     pub fn read(mut self, path: &Path) -> Self {
         let access = if is_readable(path) { Access::Read } else { Access::Copy };
@@ -86,7 +86,7 @@ impl Walls {
         self
     }
 
-    /// Lets a file or folder be written, under its own path; [`give`] it first.
+    /// Lets a file or folder be written, under its own path, which must be its real one; [`give`] it first.
     #[must_use]
     pub fn write(mut self, path: &Path) -> Self {
         self.seen.push((Access::Write, path.to_owned()));
@@ -103,7 +103,12 @@ impl Walls {
         filtered(&mut outer);
         outer.args(namespaces()).args(system());
         for (access, path) in &self.seen {
-            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            let path = match place(path) {
+                Place::Bind(path) => path,
+                Place::Visible => continue,
+                // bwrap then fails and names this.
+                Place::Refused => Path::new(NO_PLAIN_PATH).to_owned(),
+            };
             folders(&mut outer, path.parent().unwrap_or(&path));
             match access {
                 Access::Read => outer.arg("--ro-bind").arg(&path).arg(&path),
@@ -111,9 +116,10 @@ impl Walls {
                 Access::Copy => copied(&mut outer, &path),
             };
         }
-        let folder = inner.get_current_dir().unwrap_or(Path::new("/"));
-        folders(&mut outer, folder);
-        outer.arg("--chdir").arg(folder);
+        if let Some(Place::Bind(folder)) = inner.get_current_dir().map(place) {
+            folders(&mut outer, &folder);
+            outer.arg("--chdir").arg(folder);
+        }
         // Last of all what runs inside: bwrap itself must not load libraries that are meant for it.
         outer.arg("--").args(unprivileged()).args([ENV, "-i"]);
         for (name, value) in inner.get_envs() {
@@ -123,6 +129,43 @@ impl Walls {
         }
         outer.arg(inner.get_program()).args(inner.get_args());
         outer
+    }
+}
+
+/// The real path of what is there, without links and `..`; as it is where nothing is there.
+pub fn real_path(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// How a file comes to be seen behind the walls.
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    /// By being put there, under its own path.
+    Bind(PathBuf),
+    /// It is there with the programs of the machine.
+    Visible,
+    /// Not at all.
+    Refused,
+}
+
+/// Where nothing is, in words that stand in bwrap's message.
+const NO_PLAIN_PATH: &str = "/not-a-plain-path-of-a-file-or-not-there";
+
+/// Folders of the system behind the walls. Nothing is put into them, for what is there is run before
+/// privileges are given up.
+const OF_SYSTEM: [&str; 5] = ["/usr", "/etc", "/proc", "/dev", "/sys"];
+
+/// bwrap follows `..` and symbolic links of a path as they are behind the walls while it builds them, where
+/// they lead elsewhere than here: out of the new root, or over its programs. So only real paths are given to
+/// it, which have neither.
+fn place(path: &Path) -> Place {
+    let Ok(real) = path.canonicalize() else { return Place::Refused };
+    let of_system = OF_SYSTEM.iter().chain(&BESIDE_USR).find(|folder| real.starts_with(folder));
+    match of_system {
+        Some(folder) if *folder == "/usr" => Place::Visible,
+        Some(_) => Place::Refused,
+        None if real == path => Place::Bind(real),
+        None => Place::Refused,
     }
 }
 
@@ -249,7 +292,8 @@ fn system() -> Vec<OsString> {
     all.extend(["--perms", "0755", "--dir", "/etc"].map(OsString::from));
     all.extend(OF_ETC.iter().flat_map(|place| ["--ro-bind-try", place, place].map(OsString::from)));
     let size = TEMPORARY.to_string();
-    all.extend(["--proc", "/proc", "--dev", "/dev"].map(OsString::from));
+    // What uid 0 may write under /proc/sys takes no privilege.
+    all.extend(["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"].map(OsString::from));
     all.extend(["--size", &size, "--perms", "1777", "--tmpfs", "/tmp"].map(OsString::from));
     all
 }
@@ -356,6 +400,33 @@ mod tests {
         assert_eq!(std::fs::read_to_string(dir.path().join("named")).unwrap(), "yes");
         assert_eq!(std::fs::read_to_string(dir.path().join("written/z")).unwrap(), "z\n");
         assert!(!Path::new("/tmp/dyntick-walls-test").exists());
+    }
+
+    #[test]
+    fn no_path_leads_out_or_over_a_program() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let deep = root.join("a/b/c");
+        std::fs::create_dir_all(&deep).unwrap();
+        let file = root.join("file name\nwith lines");
+        std::fs::write(&file, "x").unwrap();
+        std::os::unix::fs::symlink(&deep, root.join("link")).unwrap();
+        assert_eq!(place(&file), Place::Bind(file.clone()));
+        let around = root.join("link/../../../file name\nwith lines");
+        assert!(around.exists(), "it names the file, by way of a link and back");
+        for path in [around, root.join("link"), root.join("./a"), root.join("a/../a"), root.join("absent")] {
+            // A path compares by its components, of which `.` is none.
+            let plain = path == root.join("a");
+            assert_eq!(place(&path) == Place::Refused, !plain, "{path:?}");
+        }
+        assert_eq!(place(Path::new("/usr/bin/setpriv")), Place::Visible);
+        assert_eq!(place(Path::new("/etc/passwd")), Place::Refused);
+        let Some(walls) = walls() else { return };
+        let sneaked = root.join("link/../../../file name\nwith lines");
+        assert!(!shell(&walls.clone().read(&sneaked), "true").status.success(), "nothing runs then");
+        let text =
+            said(&shell(&walls.read(&file), "cat \"$0\" /proc/self/mounts | grep -c ' /proc proc ro'"));
+        assert_eq!(text, "1", "/proc cannot be written");
     }
 
     #[test]

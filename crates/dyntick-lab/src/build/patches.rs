@@ -7,6 +7,7 @@ use super::recipe::Part;
 use super::walls::Place;
 use super::workspace::{Workspace, replace};
 use crate::cache::CacheError;
+use dyntick_system::confine::real_path;
 use dyntick_system::{is_inner, open_beneath, place_beneath};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -201,7 +202,7 @@ fn failed(name: &str, message: &str) -> BuildError {
 
 fn tempfile(text: &str) -> Result<tempfile::NamedTempFile, BuildError> {
     let written = || {
-        let mut file = tempfile::NamedTempFile::new()?;
+        let mut file = tempfile::NamedTempFile::new_in(real_path(&std::env::temp_dir()))?;
         std::io::Write::write_all(&mut file, text.as_bytes())?;
         Ok(file)
     };
@@ -270,7 +271,7 @@ fn failures(said: &str) -> Vec<String> {
 
 /// What a semantic patch would change, as a diff.
 fn diff_of_rule(rule: &Part, desk: &Desk<'_>) -> Result<String, BuildError> {
-    let file = tempfile::Builder::new().suffix(".cocci").tempfile();
+    let file = tempfile::Builder::new().suffix(".cocci").tempfile_in(real_path(&std::env::temp_dir()));
     let file = file.map_err(|error| failed(&rule.name, &error.to_string()))?;
     std::fs::write(file.path(), &rule.text).map_err(|error| failed(&rule.name, &error.to_string()))?;
     let mut spatch = desk.place.program("spatch");

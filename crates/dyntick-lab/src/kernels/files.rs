@@ -4,6 +4,7 @@
 use super::KernelError;
 use crate::apt::Package;
 use crate::build::Built;
+use dyntick_system::confine::real_path;
 use std::path::{Path, PathBuf};
 
 /// What the running kernel says of itself, where it was built to.
@@ -38,6 +39,7 @@ impl Files {
     /// An image with what stands beside it: `boot/vmlinuz-RELEASE` has its configuration in
     /// `boot/config-RELEASE` and its modules in `lib/modules/RELEASE`.
     pub fn at(image: PathBuf) -> Self {
+        let image = real_path(&image);
         let name = image.file_name().unwrap_or_default().to_string_lossy();
         let release = name.split_once('-').map(|(_, release)| release);
         let config = release.map(|release| image.with_file_name(format!("config-{release}")));
