@@ -3,7 +3,6 @@
 
 mod owner;
 
-use dyntick_system::confine::real_path;
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -117,13 +116,7 @@ impl Cache {
             .or_else(|| variable("XDG_CACHE_HOME").map(|dir| dir.join("dyntick")))
             .or_else(|| variable("HOME").map(|dir| dir.join(".cache/dyntick")));
         let root = root.ok_or(CacheError::NoFolder)?;
-        owner::check(&root)?;
-        if !root.exists() {
-            make_folders(&root).map_err(|error| CacheError::from_io(&root, error))?;
-            // Somebody may have been faster.
-            owner::check(&root)?;
-        }
-        Ok(Self::at(real_path(&root)))
+        Ok(Self::at(owner::settled(&root)?))
     }
 
     /// At a folder of one's own.

@@ -6,29 +6,52 @@ use super::CacheError;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, Stat, statat};
 use rustix::process::geteuid;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
-/// Looks at the folders above the cache, at its own folder, and at what stands directly in it, as `qemu` and
-/// `kernels`.
+/// The real path of the cache's folder, which is made where it is not there yet. By that path it is used: a
+/// symbolic link in the one that was named may be somebody else's to change.
 ///
 /// # Errors
-/// Where one of them is of another user than this one or root, may be written by others, or is a
-/// symbolic link of somebody else.
-pub fn check(root: &Path) -> Result<(), CacheError> {
+/// Where it, a folder above it, or what stands directly in it (as `qemu` and `kernels`) is of another user
+/// than this one or root, or may be written by others.
+pub fn settled(named: &Path) -> Result<PathBuf, CacheError> {
+    let failed = |error| CacheError::from_io(named, error);
+    let named = std::path::absolute(named).map_err(failed)?;
+    let there = named.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
+    let (there, real) = there.ok_or_else(|| failed(std::io::ErrorKind::NotFound.into()))?;
+    let rest = named.strip_prefix(there).unwrap_or(Path::new(""));
+    above(&real.join("x"))?;
+    if rest.components().next().is_some() {
+        if rest.components().any(|part| part == Component::ParentDir) {
+            return Err(failed(std::io::Error::other("'..' in a path of folders that are not there")));
+        }
+        super::make_folders(&real.join(rest)).map_err(failed)?;
+    }
+    let root = real.join(rest).canonicalize().map_err(failed)?;
+    check(&root)?;
+    Ok(root)
+}
+
+/// Looks at a cache by its real path.
+fn check(root: &Path) -> Result<(), CacheError> {
     above(root)?;
-    let Some(()) = folder(root)? else { return Ok(()) };
+    judge_at(root)?;
     for entry in std::fs::read_dir(root).map_err(|error| CacheError::from_io(root, error))?.flatten() {
-        // What is written into it meanwhile and is gone again is nobody's.
-        let _ = folder(&entry.path())?;
+        judge_at(&entry.path())?;
+        // A part of the cache on another disk, by a link of one's own.
+        if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+            let Ok(target) = entry.path().canonicalize() else { continue };
+            above(&target)?;
+            judge_at(&target)?;
+        }
     }
     Ok(())
 }
 
 /// Who may write a folder can put another one in the place of what stands in it; in one with the sticky
-/// bit, as /tmp, nobody can who does not own that.
-fn above(root: &Path) -> Result<(), CacheError> {
-    let there = root.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
-    for folder in there.iter().flat_map(|path| path.ancestors()) {
+/// bit, as /tmp, nobody can who does not own that. `path` is a real one.
+fn above(path: &Path) -> Result<(), CacheError> {
+    for folder in path.ancestors().skip(1) {
         let found = statat(CWD, folder, AtFlags::SYMLINK_NOFOLLOW)
             .map_err(|error| CacheError::from_io(folder, error.into()))?;
         if Mode::from_raw_mode(found.st_mode).contains(Mode::SVTX) && is_trusted(found.st_uid) {
@@ -39,24 +62,20 @@ fn above(root: &Path) -> Result<(), CacheError> {
     Ok(())
 }
 
+/// What is written meanwhile and is gone again is nobody's.
+fn judge_at(path: &Path) -> Result<(), CacheError> {
+    match statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) => judge(path, &found),
+        Err(_) => Ok(()),
+    }
+}
+
 /// This user, root, or, in a user namespace that does not know it, whoever is root outside.
 fn is_trusted(owner: u32) -> bool {
     const OVERFLOW: u32 = 65534;
     let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     let knows_all = map.split_whitespace().eq(["0", "0", "4294967295"]);
     owner == geteuid().as_raw() || owner == 0 || owner == OVERFLOW && !knows_all
-}
-
-/// `None` where there is nothing.
-fn folder(path: &Path) -> Result<Option<()>, CacheError> {
-    let Ok(named) = statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW) else { return Ok(None) };
-    judge(path, &named)?;
-    if FileType::from_raw_mode(named.st_mode) == FileType::Symlink {
-        // A cache on another disk by a link of one's own.
-        let Ok(found) = statat(CWD, path, AtFlags::empty()) else { return Ok(None) };
-        judge(path, &found)?;
-    }
-    Ok(Some(()))
 }
 
 fn judge(path: &Path, found: &Stat) -> Result<(), CacheError> {
@@ -101,17 +120,17 @@ mod tests {
     fn a_cache_that_others_may_write_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("cache");
-        assert!(check(&root).is_ok(), "where none is yet, one's own will be made");
+        assert_eq!(settled(&root).unwrap(), root.canonicalize().unwrap(), "where none is yet, one is made");
         std::fs::create_dir_all(root.join("qemu")).unwrap();
         mode(&root, 0o755);
         mode(&root.join("qemu"), 0o755);
-        assert!(check(&root).is_ok());
+        assert!(settled(&root).is_ok());
         mode(&root.join("qemu"), 0o757);
-        let told = check(&root).unwrap_err().to_string();
+        let told = settled(&root).unwrap_err().to_string();
         assert!(told.contains("may be written by other users") && told.contains("chmod go-w '"), "{told}");
         mode(&root.join("qemu"), 0o755);
         mode(&root, 0o777);
-        assert!(check(&root).is_err());
+        assert!(settled(&root).is_err());
     }
 
     #[test]
@@ -122,12 +141,12 @@ mod tests {
         std::fs::create_dir_all(&root).unwrap();
         mode(&root, 0o755);
         mode(&home, 0o1777);
-        assert!(check(&root).is_ok());
+        assert!(settled(&root).is_ok());
         mode(&home, 0o777);
-        let told = check(&root).unwrap_err().to_string();
+        let told = settled(&root).unwrap_err().to_string();
         assert!(told.contains("home may be written by other users"), "{told}");
         std::fs::remove_dir(&root).unwrap();
-        assert!(check(&root).is_err(), "also before there is one");
+        assert!(settled(&root).is_err(), "also before there is one");
     }
 
     #[test]
@@ -141,13 +160,33 @@ mod tests {
         std::fs::create_dir_all(root.join("kernels")).unwrap();
         mode(&root, 0o755);
         std::os::unix::fs::chown(root.join("kernels"), Some(65534), None).unwrap();
-        let told = check(&root).unwrap_err().to_string();
+        let told = settled(&root).unwrap_err().to_string();
         assert!(told.contains("belongs to user 65534") && told.contains("DYNTICK_CACHE"), "{told}");
         let within = root.join("kernels/cache");
-        assert!(check(&within).is_err(), "a folder of another user is above it");
+        assert!(settled(&within).is_err(), "a folder of another user is above it");
         std::os::unix::fs::chown(root.join("kernels"), Some(0), None).unwrap();
         std::os::unix::fs::symlink("/usr", root.join("qemu")).unwrap();
         std::os::unix::fs::lchown(root.join("qemu"), Some(65534), None).unwrap();
-        assert!(check(&root).is_err(), "a link of somebody else");
+        assert!(settled(&root).is_err(), "a link of somebody else");
+    }
+
+    #[test]
+    fn a_link_on_the_way_is_not_used_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = dir.path().canonicalize().unwrap().join("real");
+        std::fs::create_dir(&real).unwrap();
+        mode(&real, 0o755);
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        assert_eq!(settled(&link.join("cache/of/mine")).unwrap(), real.join("cache/of/mine"));
+        assert!(settled(&link.join("absent/../cache")).is_err());
+        let (foreign, own) = (dir.path().join("foreign"), real.join("own"));
+        std::fs::create_dir_all(foreign.join("cache")).unwrap();
+        mode(&foreign, 0o777);
+        std::os::unix::fs::symlink(foreign.join("cache"), &own).unwrap();
+        assert!(settled(&own).is_err(), "what is above the target counts");
+        std::fs::create_dir(real.join("c")).unwrap();
+        std::os::unix::fs::symlink(foreign.join("cache"), real.join("c/qemu")).unwrap();
+        assert!(settled(&real.join("c")).is_err(), "of a part as well");
     }
 }
