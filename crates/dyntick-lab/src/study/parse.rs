@@ -31,6 +31,15 @@ pub fn study(path: &Path, text: &str, size: Size) -> Result<Study, Problems> {
     reader::read(path, text, "a study", |root| read(root, path, size))
 }
 
+/// The file's name without its ending. It becomes a folder's, so `...toml` is not one above.
+fn name_of(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    match stem.trim_start_matches('.') {
+        "" => "study".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
 fn read(root: Section<'_, '_, '_>, path: &Path, size: Size) -> Study {
     root.only(&STUDY_KEYS);
     let kernels = kernels::read(root, path);
@@ -38,7 +47,7 @@ fn read(root: Section<'_, '_, '_>, path: &Path, size: Size) -> Study {
     let claims = root.sections("claim", "[[claim]]");
     let comparisons = root.sections("compare", "[[compare]]");
     Study {
-        name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        name: name_of(path),
         title: root.required_text("title").unwrap_or_default(),
         question: root.required_text("question").unwrap_or_default(),
         description: root.text("description").unwrap_or_default().trim().to_owned(),

@@ -7,7 +7,7 @@ use crate::output;
 use crate::progress::Display;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use dyntick_lab::cache::Cache;
+use dyntick_lab::cache::{Cache, write_whole};
 use dyntick_lab::lab::{CaseResult, Lab};
 use dyntick_lab::study::{Case, Size, Study};
 use dyntick_model::Clock;
@@ -54,6 +54,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let mut study = Study::load_sized(&arguments.study, size)?;
     study.cases = chosen(&study, &arguments)?;
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&study.name));
+    no_links(arguments.out.as_deref(), &out)?;
     let display = Display::new();
     let watch = |progress| display.show(progress);
     let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
@@ -69,15 +70,36 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     Ok(status(&results))
 }
 
-/// The report as a page, and its timeline as a picture.
+/// Refuses symbolic links in the names that nobody typed: a study may come in a folder that has an `out` of
+/// its own, and a link in it would lead what is written to a file of somebody's choice.
+fn no_links(typed: Option<&Path>, out: &Path) -> Result<()> {
+    let runs = out.join("runs");
+    let default = [Path::new("out"), out];
+    let names = if typed.is_some() { &default[..0] } else { &default[..] };
+    for name in names.iter().copied().chain([runs.as_path()]) {
+        if name.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+            bail!(
+                "{} is a symbolic link, and runs are not written through one: name a folder with --out",
+                name.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The report as a page, and its timeline as a picture. What stands in their places is replaced and never
+/// written into: these names nobody typed.
 fn keep(document: &Document, out: &Path) -> Result<()> {
     std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
-    output::file(&out.join("report.html"), dyntick_report::html(document).as_bytes())?;
+    write_whole(&out.join("report.html"), dyntick_report::html(document).as_bytes())?;
     let picture = document.blocks.iter().find_map(|block| match block {
         Block::Timeline(timeline) => Some(dyntick_report::svg(timeline)),
         _ => None,
     });
-    picture.map_or(Ok(()), |picture| output::file(&out.join("timeline.svg"), picture.as_bytes()))
+    if let Some(picture) = picture {
+        write_whole(&out.join("timeline.svg"), picture.as_bytes())?;
+    }
+    Ok(())
 }
 
 /// 1 where a guest failed, 2 where the input or this machine was at fault. A claim that is not
