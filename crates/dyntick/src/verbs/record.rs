@@ -10,8 +10,11 @@ use dyntick_record::{
     Options, Record, RecordError, record_command, record_process, record_until_interrupted,
 };
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
+
+/// Where a record goes that is given no name.
+const DEFAULT: &str = "dyntick.dt";
 
 /// What may be said to `record`.
 #[derive(Args)]
@@ -19,7 +22,7 @@ pub struct Arguments {
     #[command(flatten)]
     pub what: What,
     /// Where the record goes
-    #[arg(short, long, value_name = "FILE", default_value = "dyntick.dt")]
+    #[arg(short, long, value_name = "FILE", default_value = DEFAULT)]
     output: PathBuf,
 }
 
@@ -43,6 +46,11 @@ pub struct What {
 /// Records and keeps it. The status is the command's.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     output::ensure_no_terminal(&arguments.output, "a record")?;
+    // A name that nobody typed leads nowhere else, whoever made the folder.
+    let unasked = arguments.output == Path::new(DEFAULT);
+    if unasked && arguments.output.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+        bail!("{DEFAULT} is a symbolic link here: name the file with -o");
+    }
     output::ensure_writable(&arguments.output)?;
     let (record, status) = take(&arguments.what)?;
     record.save(&arguments.output)?;

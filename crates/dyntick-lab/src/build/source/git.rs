@@ -27,7 +27,12 @@ const TRANSPORTS: &str = "https:ssh:git";
 const SSH: &str = "ssh -oBatchMode=yes -oForwardAgent=no -oForwardX11=no -oClearAllForwardings=yes";
 
 /// What a repository's own configuration could otherwise have git run, and what only takes time.
-const SETTINGS: [&str; 7] = [
+const SETTINGS: [&str; 11] = [
+    // `$Format:%G?$` in a file with export-subst has git verify the commit's signature by these.
+    "gpg.program=/bin/false",
+    "gpg.openpgp.program=/bin/false",
+    "gpg.x509.program=/bin/false",
+    "gpg.ssh.program=/bin/false",
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.alternateRefsCommand=true",
@@ -93,6 +98,8 @@ pub fn unpack(commit: &Commit, folder: &Path) -> Result<(), BuildError> {
     let mut archive = git(empty.path());
     archive.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&objects));
     archive.args(["archive", "--format=tar", "--prefix=linux/", &commit.hash]).stdout(Stdio::piped());
+    // git quotes the tree's own attributes as they are, and a terminal would take them.
+    archive.stdin(Stdio::null()).stderr(Stdio::null());
     end_with_this_one(&mut archive, Signal::TERM);
     let mut child = archive.spawn().map_err(|error| failed(error.to_string()))?;
     let unpacked =
@@ -203,5 +210,17 @@ mod tests {
         }
         assert!(refused("https://127.0.0.1:1/x#a:refs/heads/b").contains("a branch, a tag or a commit"));
         assert!(!mark.exists());
+    }
+
+    #[test]
+    fn no_program_verifies_a_strangers_signature() {
+        let folder = tempfile::tempdir().unwrap();
+        let value = |key: &str| {
+            let output = git(folder.path()).args(["config", key]).output().unwrap();
+            String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        };
+        for key in ["gpg.program", "gpg.openpgp.program", "gpg.x509.program", "gpg.ssh.program"] {
+            assert_eq!(value(key), "/bin/false", "{key}");
+        }
     }
 }
