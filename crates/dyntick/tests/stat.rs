@@ -166,8 +166,7 @@ fn guest(kernel: &str, append: &str, tools: &[&str], script: &str) -> String {
 /// and just after its end.
 fn counts_are_the_kernels(kernel: &str) {
     // Where the timers of a nohz_full CPU come is chance otherwise.
-    let script = "echo 0 > /proc/sys/kernel/timer_migration
-                  dyntick stat -C 1 --json -o /tmp/o dyntick guest-probe all -C 1 -n 50 && cat /tmp/o";
+    let script = "                  dyntick stat -C 1 --json -o /tmp/o dyntick guest-probe all -C 1 -n 50 && cat /tmp/o";
     let printed = guest(kernel, "isolcpus=domain,1 nohz_full=1", &[], script);
     let json: Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
     assert_eq!((&json["source"], &json["source_note"]), (&Value::from("bpf"), &Value::Null));
@@ -197,7 +196,6 @@ fn assert_counts_are_the_kernels(kernel: &str, json: &Value) {
 fn counts_without_btf(kernel: &str) {
     const SCRIPT: &str = "
 mkdir /tmp/none && mount --bind /tmp/none /sys/kernel/btf || exit
-echo 0 > /proc/sys/kernel/timer_migration
 work='dyntick guest-probe all -C 1 -n 50'
 dyntick stat -C 1 --json -o /tmp/o $work && tr -d '\\n' < /tmp/o && echo
 dyntick stat -C 1 $work 2>&1
