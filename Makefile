@@ -6,7 +6,7 @@ BINARY := target/x86_64-unknown-linux-gnu/release/dyntick
 OUT    ?= out
 JOBS   ?= 2
 
-.PHONY: all setup build demo test test-kernels lint room bench deny clean help
+.PHONY: all setup build demo test test-kernels reproducible lint room bench deny clean help
 
 all: build
 
@@ -36,6 +36,11 @@ test: build
 test-kernels: build
 	@scripts/setup studies test
 	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --locked --test kernels_to_order -- --ignored --nocapture
+
+## reproducible  whether the binary is the same wherever it is built
+reproducible:
+	@scripts/setup build
+	scripts/reproducible
 
 ## lint    formatting, clippy, shell scripts, with the Rust that CI has
 lint:
