@@ -153,19 +153,31 @@ fn until_left(record: &Record, events: &[Event]) -> Option<u64> {
     events.iter().find(left).map(|event| event.ts - record.ready_ns)
 }
 
-/// The local timer, a call of the other CPU, and the serial port. The ticks of the CPUs are kept
-/// apart, so that they do not wait for one another's turn.
-const WAKES: &str = "append = 'skew_tick=1'
-read = ['/sys/kernel/debug/cstate_emulator/records/cpu1', '/sys/kernel/debug/cstate_emulator/package_states']
-[[case]]
-name = 'wakes'
-write = { '/proc/irq/4/smp_affinity' = '2' }
+/// The local timer, a call of the other CPU, and the serial port wake CPU 1 from each of the states, which
+/// is the only one that it has: a governor would choose by how the guest's tasks happen to fall. The ticks
+/// of the CPUs are kept apart, so that they do not wait for one another's turn.
+fn wakes() -> String {
+    let cases = [FREE, C1, C6].map(|state| {
+        format!(
+            "[[case]]
+name = 'only-{state}'
+write = {{ '/proc/irq/4/smp_affinity' = '2', {} }}
 task = [
-    { cpu = 0, run = ['busybox', 'sh', '-c', 'while usleep 3100; do echo -n . > /dev/ttyS0; done'] },
-    { cpu = 1, run = ['busybox', 'sh', '-c', 'while usleep 4700; do :; done'] },
+    {{ cpu = 0, run = ['busybox', 'sh', '-c', 'while usleep 3100; do echo -n . > /dev/ttyS0; done'] }},
+    {{ cpu = 1, run = ['busybox', 'sh', '-c', 'while usleep 4700; do :; done'] }},
 ]
-script = { cpu = 0, run = ['dyntick', 'guest-packets', 'poisson:500us', '-n', '400', '--from', '0', '--to', '1'], in-window = true }
-";
+script = {{ cpu = 0, run = ['dyntick', 'guest-packets', 'poisson:500us', '-n', '400', '--from', '0', '--to', '1'], in-window = true }}
+",
+            only(state)
+        )
+    });
+    format!(
+        "append = 'skew_tick=1'
+read = ['/sys/kernel/debug/cstate_emulator/records/cpu1', '/sys/kernel/debug/cstate_emulator/package_states']
+{}",
+        cases.concat()
+    )
+}
 
 const FREE: u8 = 1;
 const C1: u8 = 2;
@@ -176,10 +188,12 @@ const CALL_FUNCTION_SINGLE: u8 = 0xfb;
 
 /// The least that a wake-up of each kind took from `ready` to the kernel's own event, and how many
 /// took hardly more. In virtual time a CPU may have to wait for its turn, so some take long.
-fn least(sleeps: &[Record], events: &[Event]) -> BTreeMap<(u8, &'static str), (u64, usize)> {
+fn least(guests: &[(Vec<Event>, Vec<Record>)]) -> BTreeMap<(u8, &'static str), (u64, usize)> {
     const HARDLY_MORE: u64 = 16;
     let mut kinds: BTreeMap<(u8, &str), Vec<u64>> = BTreeMap::new();
-    for record in sleeps {
+    for (events, record) in
+        guests.iter().flat_map(|(events, sleeps)| sleeps.iter().map(move |one| (events, one)))
+    {
         let kind = match record.vector {
             Some(LOCAL_TIMER) => "timer",
             Some(CALL_FUNCTION_SINGLE) => "call",
@@ -195,13 +209,18 @@ fn least(sleeps: &[Record], events: &[Event]) -> BTreeMap<(u8, &'static str), (u
     kinds.into_iter().map(|(kind, all)| (kind, least(all))).collect()
 }
 
+fn observed(guest: &Guest) -> (Vec<Event>, Vec<Record>) {
+    let events = guest.events();
+    let sleeps = guest.sleeps(&events);
+    (events, sleeps)
+}
+
 #[test]
 fn a_wake_up_takes_the_exit_latency_whatever_woke_the_cpu() {
     for kernel in ["debian:6.12", "debian:6.1"] {
-        let study = Study::new(&format!("kernel = '{kernel}'\n{WAKES}"));
-        let guest = study.run("out").remove(0);
-        let events = guest.events();
-        let sleeps = guest.sleeps(&events);
+        let study = Study::new(&format!("kernel = '{kernel}'\n{}", wakes()));
+        let guests: Vec<(Vec<Event>, Vec<Record>)> = study.run("out").iter().map(observed).collect();
+        let sleeps: Vec<&Record> = guests.iter().flat_map(|(_, sleeps)| sleeps).collect();
         for record in sleeps.iter().filter(|record| !record.during_entry) {
             let latency = record.ready_ns - record.woken_ns;
             match (record.state, record.package) {
@@ -215,7 +234,7 @@ fn a_wake_up_takes_the_exit_latency_whatever_woke_the_cpu() {
         let of_package = |package| sleeps.iter().filter(|r| r.state == C6 && r.package == package).count();
         assert!(of_package(0) > 10 && of_package(1) > 3, "{kernel}: {} {}", of_package(0), of_package(1));
 
-        let least = least(&sleeps, &events);
+        let least = least(&guests);
         let (reference, _) = least[&(C1, "timer")];
         for kind in ["timer", "call", "device"] {
             for state in [C1, C6] {
