@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Folders of runs in progress. A lock on the folder says that its process lives; process numbers would
-//! not, for two containers with one folder have the same ones.
+//! Folders of runs in progress, each locked by its process.
 
 use crate::cache::CacheError;
-use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use dyntick_system::locked;
+use rustix::io::Errno;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -26,9 +26,10 @@ impl RunningFolder {
                 // QEMU writes there from behind walls, which take real paths only.
                 let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(place.canonicalize()?)?;
                 // Another dyntick may have taken it for abandoned before the lock was held.
-                match lock(folder.path())? {
-                    Some(lock) if is_at(&lock, folder.path()) => return Ok(Self { folder, _lock: lock }),
-                    _ => continue,
+                match locked(folder.path()).map(File::from) {
+                    Ok(lock) if is_at(&lock, folder.path()) => return Ok(Self { folder, _lock: lock }),
+                    Ok(_) | Err(Errno::WOULDBLOCK | Errno::NOENT) => continue,
+                    Err(error) => return Err(error.into()),
                 }
             }
         };
@@ -53,21 +54,10 @@ pub fn remove_abandoned(place: &Path) {
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(PREFIX) {
             // The lock is held until all is gone, so that its maker sees it go.
-            if let Ok(Some(_lock)) = lock(&entry.path()) {
+            if let Ok(_lock) = locked(&entry.path()) {
                 let _ = std::fs::remove_dir_all(entry.path());
             }
         }
-    }
-}
-
-/// The lock on a folder; `None` where another process holds it.
-fn lock(folder: &Path) -> std::io::Result<Option<File>> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(folder, flags, Mode::empty())?);
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-        Err(error) => Err(error.into()),
     }
 }
 

@@ -4,7 +4,8 @@
 use super::probes::{self, Probe, Probes};
 use super::{CpuStats, Recording, resolve};
 use dyntick_model::CpuList;
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use dyntick_system::locked;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
 use std::collections::BTreeMap;
@@ -300,14 +301,6 @@ fn own_folder() -> Result<(PathBuf, OwnedFd), SessionError> {
             Err(errno) => return Err(SessionError::File { what: "lock", path, source: errno.into() }),
         }
     }
-}
-
-/// The folder, locked; `WOULDBLOCK` where another has it.
-fn locked(folder: &Path) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let opened = rustix::fs::open(folder, flags, Mode::empty())?;
-    rustix::fs::flock(&opened, FlockOperation::NonBlockingLockExclusive)?;
-    Ok(opened)
 }
 
 /// Removes what processes that were killed have left: instances, which go on recording at the cost of
