@@ -3,8 +3,8 @@
 
 mod owner;
 
+use crate::hash::Contents;
 use rustix::fs::{Mode, OFlags};
-use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -76,10 +76,18 @@ impl CacheError {
     }
 }
 
+/// The folder that the environment names; nothing is made or looked at.
+fn named_by_user() -> Option<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    variable("DYNTICK_CACHE")
+        .or_else(|| variable("XDG_CACHE_HOME").map(|dir| dir.join("dyntick")))
+        .or_else(|| variable("HOME").map(|dir| dir.join(".cache/dyntick")))
+}
+
 /// How one gets what stands at `path` to another disk: what is not in the cache is a result.
 fn elsewhere(path: &Path) -> &'static str {
-    match Cache::of_user() {
-        Ok(cache) if path.starts_with(cache.root()) => "set DYNTICK_CACHE to a folder elsewhere",
+    match named_by_user().and_then(|root| root.canonicalize().ok()) {
+        Some(root) if path.starts_with(&root) => "set DYNTICK_CACHE to a folder elsewhere",
         _ if path.starts_with(std::env::temp_dir()) => "set TMPDIR to a folder elsewhere",
         _ => "name a folder elsewhere (--out)",
     }
@@ -111,11 +119,7 @@ impl Cache {
     /// # Errors
     /// Where there is no folder, or one that somebody else may write: what is in it is executed.
     pub fn of_user() -> Result<Self, CacheError> {
-        let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-        let root = variable("DYNTICK_CACHE")
-            .or_else(|| variable("XDG_CACHE_HOME").map(|dir| dir.join("dyntick")))
-            .or_else(|| variable("HOME").map(|dir| dir.join(".cache/dyntick")));
-        let root = root.ok_or(CacheError::NoFolder)?;
+        let root = named_by_user().ok_or(CacheError::NoFolder)?;
         Ok(Self::at(owner::settled(&root)?))
     }
 
@@ -205,11 +209,7 @@ fn make_folders(path: &Path) -> std::io::Result<()> {
 
 /// Whether a file still is what its name or its neighbour says, by its SHA-256 in hexadecimal.
 pub fn is_intact(path: &Path, sha256: &str) -> bool {
-    let hash = |mut file: File| {
-        let mut hasher = Sha256::new();
-        std::io::copy(&mut file, &mut hasher).map(|_| hex::encode(hasher.finalize()))
-    };
-    dyntick_system::open_regular(path).is_ok_and(|file| hash(file).is_ok_and(|found| found == sha256))
+    Contents::of(path).is_ok_and(|found| found.sha256 == sha256)
 }
 
 /// Gives a folder its final name, once all that is in it has reached the disk: after a power cut
@@ -238,6 +238,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), CacheError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sha2::{Digest, Sha256};
 
     #[test]
     fn an_entry_is_made_once_and_never_half() {

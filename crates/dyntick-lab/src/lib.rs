@@ -10,6 +10,7 @@ pub mod doctor;
 pub mod emulator;
 pub mod figures;
 pub mod guest;
+pub mod hash;
 pub mod idle;
 pub mod image;
 pub mod kernels;

@@ -6,6 +6,7 @@ use crate::emulator::records;
 use crate::figures::{self, FileCount};
 use crate::guest::pieces::{self, Unexpected};
 use crate::guest::{Archive, MAILBOX_BYTES, Moment, Outcome, Stage, piece_of_file, received};
+use crate::hash::Contents;
 use crate::idle::{self, RunIdle};
 use crate::latency::Latency;
 use crate::order;
@@ -258,15 +259,6 @@ pub fn newest(runs: &Path, cases: &[Case]) -> Vec<Run> {
     found.values().filter_map(|of_case| of_case.values().rev().find_map(|folder| load(folder).ok())).collect()
 }
 
-/// What a file holds, without holding it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Contents {
-    /// Its length.
-    pub bytes: u64,
-    /// Its SHA-256.
-    pub sha256: [u8; 32],
-}
-
 /// The files of a run that must be the same in every repetition in virtual time: all but the timing.
 pub fn comparable_files(folder: &Path) -> std::io::Result<BTreeMap<String, Contents>> {
     let mut files = BTreeMap::new();
@@ -276,18 +268,11 @@ pub fn comparable_files(folder: &Path) -> std::io::Result<BTreeMap<String, Conte
             let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
             // A stranger's run may hold links to what has no end; a run has none.
             if path.symlink_metadata()?.is_file() && name != TIMING {
-                files.insert(name, contents(&path)?);
+                files.insert(name, Contents::of(&path).map_err(std::io::Error::other)?);
             }
         }
     }
     Ok(files)
-}
-
-fn contents(path: &Path) -> std::io::Result<Contents> {
-    let mut file = dyntick_system::open_regular(path).map_err(std::io::Error::other)?;
-    let mut hash = Sha256::new();
-    let bytes = std::io::copy(&mut file, &mut hash)?;
-    Ok(Contents { bytes, sha256: hash.finalize().into() })
 }
 
 fn context(asked: &Asked, outcome: &Outcome, comms: &BTreeMap<i32, String>) -> Context {

@@ -9,6 +9,7 @@ mod unpack;
 use super::BuildError;
 use crate::apt::Package;
 use crate::cache::{Cache, ensure_space};
+use crate::hash::Contents;
 use dyntick_system::InputError;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -106,7 +107,7 @@ pub fn identify(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<So
         let tree = tree::look(path)?;
         return Ok(keyed(format!("source tree {}", tree.hash), Kind::Tree(tree)));
     }
-    let hash = hash_of(path)?;
+    let hash = Contents::of(path)?.sha256;
     Ok(keyed(format!("tarball {hash}"), Kind::Tarball(path.to_owned())))
 }
 
@@ -114,13 +115,6 @@ pub fn identify(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<So
 fn keyed(id: String, kind: Kind) -> Source {
     let key = hex::encode(&Sha256::digest(&id)[..8]);
     Source { id, key, kind }
-}
-
-fn hash_of(path: &Path) -> Result<String, SourceError> {
-    let mut hash = Sha256::new();
-    let copied = std::io::copy(&mut dyntick_system::open_regular(path)?, &mut hash);
-    copied.map_err(|source| SourceError::Read { path: path.to_owned(), source })?;
-    Ok(hex::encode(hash.finalize()))
 }
 
 impl Source {
