@@ -30,7 +30,7 @@ demo: build
 ## test    every test, those that boot real kernels included; see also test-kernels
 test: build
 	@scripts/setup studies test
-	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --workspace --locked
+	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --workspace --locked --no-fail-fast
 
 ## test-kernels  build a kernel to order and boot it: minutes the first time, so not part of test
 test-kernels: build
