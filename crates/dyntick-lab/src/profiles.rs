@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The profile of a run: reading what the plugin and the agent left in its folder.
 
+use crate::guest::MAILBOX_BYTES;
 use crate::qemu::STREAM;
-use crate::store::{self, Asked};
+use crate::store::{Asked, RAW};
 use dyntick_model::CpuList;
 use dyntick_profile::symbols::Symbols;
 use dyntick_profile::{Kind, Phase, phases, stream};
-use dyntick_system::InputError;
+use dyntick_system::{InputError, open_beneath, read_beneath};
 use std::collections::BTreeMap;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// The kernel's functions, in the archive and among the raw files of a run.
@@ -66,14 +68,13 @@ pub fn load(folder: &Path, asked: &Asked) -> Result<RunProfile, ProfileError> {
     if !asked.case.profile {
         return Err(ProfileError::NotRecorded(folder.to_owned()));
     }
-    let read = |name: &str| {
-        let path = folder.join(name);
-        dyntick_system::read_regular(&path, LARGEST)
-    };
-    let symbols = read(&format!("{}/{SYMBOLS}", store::RAW))?;
+    let symbols = read_beneath(folder, &Path::new(RAW).join(SYMBOLS), MAILBOX_BYTES)?;
     let symbols = Symbols::parse(&String::from_utf8_lossy(&symbols));
-    let cut = phases(&read(STREAM)?, &symbols)
-        .map_err(|source| ProfileError::Stream { path: folder.join(STREAM), source })?;
+    let path = folder.join(STREAM);
+    let stream = open_beneath(folder, Path::new(STREAM));
+    let stream = stream.map_err(|source| InputError::Io { path: path.clone(), source })?;
+    let cut = phases(BufReader::with_capacity(1 << 20, stream.take(LARGEST)), &symbols)
+        .map_err(|source| ProfileError::Stream { path, source })?;
     // A script that makes the window has no phase of its own.
     let names: &[_] = match asked.case.script.as_ref().is_some_and(|script| !script.in_window) {
         true => &["window", "script"],

@@ -20,6 +20,7 @@ use dyntick_model::{CommandLine, CpuList, Event, KernelVersion};
 use dyntick_observe::counters::Counters;
 use dyntick_observe::interrupts::Interrupts;
 use dyntick_observe::trace::{DecodeError, Recording};
+use dyntick_system::read_beneath;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -306,12 +307,8 @@ impl Files<'_> {
     }
 
     fn bytes(&self, name: &str) -> Result<Vec<u8>, StoreError> {
-        let path = self.folder.join(name);
-        // Many names of one large file would be a small run that takes any memory.
-        if path.symlink_metadata().is_ok_and(|file| file.is_symlink()) {
-            return Err(self.damaged(name, "it is a symbolic link, which no run has"));
-        }
-        dyntick_system::read_regular(&path, MAILBOX_BYTES).map_err(|error| self.damaged(name, error))
+        // Many links to one large file would be a small run that takes any memory.
+        read_beneath(self.folder, Path::new(name), MAILBOX_BYTES).map_err(|error| self.damaged(name, error))
     }
 
     fn text(&self, name: &str) -> Result<String, StoreError> {

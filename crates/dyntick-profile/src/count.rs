@@ -52,7 +52,7 @@ impl Counts {
     }
 
     /// The functions with their instructions, in the order in which they were first executed.
-    pub fn iter(&self) -> impl Iterator<Item = (Option<u32>, u64)> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (Option<u32>, u64)> {
         self.functions.iter().copied()
     }
 

@@ -53,6 +53,14 @@ impl Profile {
         self.wake_ups.entry(key).or_default().add(counts, symbols);
     }
 
+    /// Roughly its memory, bytes.
+    pub(crate) fn held(&self) -> usize {
+        const ROW: usize = 128;
+        let kinds = self.entries.values().chain(self.wake_ups.values());
+        let spans = |kind: &Kind| kind.spans.capacity() * size_of::<u64>();
+        kinds.map(|kind| ROW + size_of::<Kind>() + spans(kind) + kind.functions.len() * ROW).sum()
+    }
+
     /// Every instruction of the phase.
     pub fn instructions(&self) -> u64 {
         self.user + self.entries.values().map(Kind::instructions).sum::<u64>()

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From the stream to spans.
 
+use crate::count::Counts;
 use crate::cpu::{Cpu, Entry, WakeUp, Where};
 use crate::profile::Profile;
 use crate::stream::{Error, Reader, Record};
 use crate::symbols::{INTERRUPT_RETURN, SYSTEM_CALL, Symbols, is_kernel};
 use std::collections::{BTreeMap, HashMap};
+use std::io::BufRead;
 
 /// What a span is: where it happened and of which kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -31,17 +33,39 @@ const OWN: &str = "idle loop and kernel threads";
 const PARTIAL: &str = "(not whole)";
 
 /// Cuts a stream into spans, one phase for each time that recording was on.
-pub fn phases(stream: &[u8], symbols: &Symbols) -> Result<Vec<Phase>, Error> {
+///
+/// # Errors
+/// Where the stream is damaged, ends early, or makes more spans than any recording has.
+pub fn phases(stream: impl BufRead, symbols: &Symbols) -> Result<Vec<Phase>, Error> {
+    phases_within(stream, symbols, MOST_HELD)
+}
+
+fn phases_within(stream: impl BufRead, symbols: &Symbols, most_held: usize) -> Result<Vec<Phase>, Error> {
     let mut walk = Walk::new(symbols);
-    for record in Reader::new(stream)? {
+    let mut reader = Reader::new(stream)?;
+    let mut next_look = LOOK_EVERY;
+    while let Some(record) = reader.next() {
         walk.record(record?);
+        if reader.bytes_read() >= next_look {
+            next_look += LOOK_EVERY;
+            if walk.held() > most_held {
+                return Err(Error::TooMuch);
+            }
+        }
     }
     // Without "off" and without the limit the guest ended while it was recorded.
     if walk.phase.is_some() {
-        return Err(Error::Truncated(stream.len()));
+        return Err(Error::Truncated(reader.bytes_read()));
     }
     Ok(walk.phases)
 }
+
+/// What a walk may hold, as [`Walk::held`] estimates it: bytes. The longest recording, 1 GiB of system calls,
+/// makes some 20 million spans.
+const MOST_HELD: usize = 1 << 30;
+
+/// How often what is held is looked at, in bytes of the stream.
+const LOOK_EVERY: u64 = 1 << 20;
 
 /// Entries of one task inside each other. A kernel's stack has room for a few; where more were never seen to
 /// return, the outermost are told as not whole.
@@ -93,6 +117,22 @@ impl<'a> Walk<'a> {
             Record::Exception(to) => self.cpu().exception = Some(to),
             Record::Undone => self.take_back(),
         }
+    }
+
+    /// Roughly the memory of all that grows with the stream, bytes.
+    fn held(&self) -> usize {
+        const ROW: usize = 64;
+        const PHASE: usize = 4096;
+        let counts = |counts: &Counts| counts.iter().len() * ROW;
+        let entries = self.entries.values().flatten().map(|entry| size_of::<Entry>() + counts(&entry.counts));
+        let cpus = self.cpus.values().map(|cpu| {
+            let wake_up = cpu.wake_up.as_ref().map_or(0, |wake_up| counts(&wake_up.counts));
+            size_of::<Cpu>() + counts(&cpu.own) + wake_up
+        });
+        let phases = self.phases.iter().chain(&self.phase);
+        let tasks = self.entries.len() * ROW;
+        let kept: usize = phases.map(|phase| PHASE + phase.profile.held()).sum();
+        tasks + entries.sum::<usize>() + cpus.sum::<usize>() + kept
     }
 
     fn cpu(&mut self) -> &mut Cpu {
@@ -304,5 +344,26 @@ impl<'a> Walk<'a> {
             phase.cut = cut;
             self.phases.push(phase);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::Writer;
+
+    #[test]
+    fn a_stream_of_more_than_is_held_is_refused() {
+        let symbols = Symbols::parse("ffffffff81000000 T entry_SYSCALL_64\n");
+        let mut writer = Writer::default();
+        writer.on(0);
+        for _ in 0..LOOK_EVERY {
+            writer.block(0, 0x40_0000, 1);
+            writer.block(0, 0xffff_ffff_8100_0000, 1);
+        }
+        writer.off(0);
+        let stream = writer.take();
+        assert_eq!(phases_within(&stream[..], &symbols, 1 << 20).err(), Some(Error::TooMuch));
+        assert_eq!(phases(&stream[..], &symbols).map(|phases| phases.len()), Ok(1));
     }
 }

@@ -37,7 +37,7 @@ fn blocks(writer: &mut Writer, cpu: u64, blocks: &[(&str, u64)]) {
 }
 
 fn one_phase(mut writer: Writer) -> Phase {
-    let phases = phases(&writer.take(), &symbols()).unwrap();
+    let phases = phases(writer.take().as_slice(), &symbols()).unwrap();
     assert_eq!(phases.len(), 1);
     phases.into_iter().next().unwrap()
 }
@@ -155,7 +155,7 @@ fn a_stream_that_ends_without_off_is_refused() {
     writer.on(0);
     blocks(&mut writer, 0, &[("user", 1)]);
     writer.mark(0, 1);
-    assert!(phases(&writer.take(), &symbols()).is_err());
+    assert!(phases(writer.take().as_slice(), &symbols()).is_err());
 }
 
 proptest! {
@@ -203,8 +203,8 @@ proptest! {
     fn any_bytes_are_read_or_refused(tail in prop::collection::vec(any::<u8>(), 0..300)) {
         let mut bytes = Writer::default().take();
         bytes.extend(&tail);
-        let _ = phases(&bytes, &symbols());
-        let _ = phases(&tail, &symbols());
+        let _ = phases(bytes.as_slice(), &symbols());
+        let _ = phases(tail.as_slice(), &symbols());
     }
 
     #[test]
@@ -215,7 +215,7 @@ proptest! {
         writer.off(0);
         let bytes = writer.take();
         prop_assert!(bytes.len() < 40);
-        prop_assert!(Reader::new(&bytes).unwrap().all(|record| record.is_ok()));
+        prop_assert!(Reader::new(bytes.as_slice()).unwrap().all(|record| record.is_ok()));
         prop_assert_eq!(one_phase_of(&bytes).profile.user, 3 * times);
     }
 }
@@ -235,7 +235,7 @@ fn forged(words: &[u64]) -> Result<Vec<dyntick_profile::Phase>, dyntick_profile:
         }
         bytes.push(number as u8);
     }
-    dyntick_profile::phases(&bytes, &dyntick_profile::symbols::Symbols::default())
+    dyntick_profile::phases(bytes.as_slice(), &dyntick_profile::symbols::Symbols::default())
 }
 
 #[test]
@@ -255,4 +255,14 @@ fn impossible_numbers_are_damage() {
     assert!(
         matches!(forged(&[on, word(CPU), 8191, define, 2, 5, word(OFF), 5]), Ok(phases) if phases.len() == 1)
     );
+}
+
+#[test]
+fn blocks_and_phases_without_end_are_refused() {
+    use dyntick_profile::stream::{Error, format::*};
+    let word = |control: u64| (control << 1) | 1;
+    let blocks = [word(DEFINE), 2, 1].repeat(1 << 21);
+    for words in [[vec![word(ON)], blocks].concat(), vec![word(ON); 1 << 21]] {
+        assert_eq!(forged(&words).err(), Some(Error::TooMuch));
+    }
 }

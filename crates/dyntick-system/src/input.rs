@@ -66,6 +66,16 @@ pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
     read(open_regular(path)?, path, limit)
 }
 
+/// Reads a regular file in a folder that somebody else filled, of at most `limit` bytes, through no symbolic link.
+///
+/// # Errors
+/// Where the path leads through a link or out of the folder, it is no regular file, or it is larger.
+pub fn read_beneath(folder: &Path, inner: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
+    let path = folder.join(inner);
+    let opened = crate::open_beneath(folder, inner);
+    read(opened.map_err(|source| InputError::Io { path: path.clone(), source })?, &path, limit)
+}
+
 /// Reads a text that a user named on the command line, of at most `limit` bytes; it may be a pipe.
 ///
 /// # Errors

@@ -8,6 +8,6 @@ mod locked;
 mod output;
 
 pub use beneath::{is_inner, open_beneath, place_beneath};
-pub use input::{InputError, open_regular, read_named, read_regular};
+pub use input::{InputError, open_regular, read_beneath, read_named, read_regular};
 pub use locked::locked;
 pub use output::{is_standard_output, write_named};

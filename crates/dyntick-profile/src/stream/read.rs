@@ -2,6 +2,7 @@
 //! Reading a stream.
 
 use super::format::*;
+use std::io::BufRead;
 
 /// One record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +51,16 @@ pub enum Error {
     Version(u32),
     /// It ends within a record.
     #[error("the stream ends in the middle of a record, at byte {0}: the guest was cut short")]
-    Truncated(usize),
+    Truncated(u64),
     /// It refers to what was not defined, or holds an unknown word.
     #[error("the stream is damaged at byte {0}: run the study again")]
-    Damaged(usize),
+    Damaged(u64),
+    /// It makes more than any recording does: blocks of code, or spans with their functions.
+    #[error("the stream has more blocks, spans or tasks than a recording: run the study again")]
+    TooMuch,
+    /// The file system refused.
+    #[error("the stream cannot be read: {0}")]
+    Read(std::io::ErrorKind),
 }
 
 /// More instructions than any recording has: a century of a CPU. Sums of what a stream tells stay below
@@ -62,47 +69,76 @@ const MOST_INSTRUCTIONS: u64 = 1 << 62;
 /// CPU numbers end before this (`NR_CPUS` on x86 is at most 8192).
 const MOST_CPUS: u64 = 8192;
 
+/// More blocks of code than any guest executes: a kernel with all its modules has some 100 000.
+const MOST_BLOCKS: usize = 1 << 20;
+
 /// Reverses [`zigzag`].
 fn unzigzag(number: u64) -> i64 {
     ((number >> 1) as i64) ^ -((number & 1) as i64)
 }
 
-/// Reads record by record; ends after the first error.
+/// Reads record by record; ends after the first error. Holds the blocks, not the stream.
 #[derive(Clone, Debug)]
-pub struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
+pub struct Reader<R> {
+    source: R,
+    /// Bytes that were read.
+    at: u64,
+    ended: bool,
     blocks: Vec<(u64, u64)>,
     latest: Option<(u64, u64)>,
     instructions: u64,
 }
 
-impl<'a> Reader<'a> {
+impl<R: BufRead> Reader<R> {
     /// Begins to read.
-    pub fn new(bytes: &'a [u8]) -> Result<Self, Error> {
-        let rest = bytes.strip_prefix(&MAGIC).ok_or(Error::Magic)?;
-        let version = rest.first_chunk().map(|bytes| u32::from_le_bytes(*bytes)).ok_or(Error::Magic)?;
-        if version != VERSION {
-            return Err(Error::Version(version));
+    pub fn new(mut source: R) -> Result<Self, Error> {
+        let mut head = [0; MAGIC.len() + 4];
+        source.read_exact(&mut head).map_err(|error| match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => Error::Magic,
+            kind => Error::Read(kind),
+        })?;
+        let version = head.strip_prefix(&MAGIC).and_then(|rest| rest.first_chunk()).ok_or(Error::Magic)?;
+        match u32::from_le_bytes(*version) {
+            VERSION => {}
+            other => return Err(Error::Version(other)),
         }
-        Ok(Self { bytes, at: MAGIC.len() + 4, blocks: Vec::new(), latest: None, instructions: 0 })
+        let at = head.len() as u64;
+        Ok(Self { source, at, ended: false, blocks: Vec::new(), latest: None, instructions: 0 })
+    }
+
+    /// Bytes of the stream that were read.
+    pub fn bytes_read(&self) -> u64 {
+        self.at
+    }
+
+    fn byte(&mut self) -> Result<Option<u8>, Error> {
+        let byte = self.source.fill_buf().map_err(|error| Error::Read(error.kind()))?.first().copied();
+        if byte.is_some() {
+            self.source.consume(1);
+            self.at += 1;
+        }
+        Ok(byte)
     }
 
     fn number(&mut self) -> Result<u64, Error> {
-        let mut number = 0;
+        let first = self.byte()?.ok_or(Error::Truncated(self.at))?;
+        self.number_from(first)
+    }
+
+    fn number_from(&mut self, first: u8) -> Result<u64, Error> {
+        let (mut byte, mut number) = (first, 0);
         for shift in (0..64).step_by(7) {
-            let byte = *self.bytes.get(self.at).ok_or(Error::Truncated(self.at))?;
-            self.at += 1;
             number |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
                 return Ok(number);
             }
+            byte = self.byte()?.ok_or(Error::Truncated(self.at))?;
         }
         Err(Error::Damaged(self.at))
     }
 
-    fn record(&mut self) -> Result<Record, Error> {
-        let first = self.number()?;
+    fn record(&mut self, first: u8) -> Result<Record, Error> {
+        let first = self.number_from(first)?;
         if first & 1 == 0 {
             let block = self.blocks.get((first >> 1) as usize).ok_or(Error::Damaged(self.at))?;
             return self.block(*block, 1);
@@ -113,6 +149,9 @@ impl<'a> Reader<'a> {
                 let before = self.blocks.last().map_or(0, |(address, _)| *address);
                 let address = before.wrapping_add_signed(unzigzag(self.number()?));
                 let block = (address, self.number()?);
+                if self.blocks.len() == MOST_BLOCKS {
+                    return Err(Error::TooMuch);
+                }
                 self.blocks.push(block);
                 self.block(block, 1)?
             }
@@ -152,17 +191,15 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl Iterator for Reader<'_> {
+impl<R: BufRead> Iterator for Reader<R> {
     type Item = Result<Record, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.at >= self.bytes.len() {
+        if self.ended {
             return None;
         }
-        let record = self.record();
-        if record.is_err() {
-            self.at = self.bytes.len();
-        }
-        Some(record)
+        let record = self.byte().and_then(|first| first.map(|first| self.record(first)).transpose());
+        self.ended = !matches!(record, Ok(Some(_)));
+        record.transpose()
     }
 }
