@@ -2,7 +2,7 @@
 //! Sets of CPUs in the kernel's cpulist syntax.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
@@ -11,9 +11,14 @@ const MAX_CPU: u32 = 8191;
 
 /// A set of CPUs, written as in `taskset -c` and on the kernel's command line:
 /// `0-3,8`, `0-15:2/4` (two of every four), or empty. Prints in canonical form.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+///
+/// It takes 1 KiB at most: files of strangers have many of them.
+#[derive(Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub struct CpuList(BTreeSet<u32>);
+pub struct CpuList {
+    /// A bit for each CPU; the last word is not 0.
+    words: Vec<u64>,
+}
 
 /// Why a cpulist was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,48 +40,51 @@ pub enum CpuListError {
 impl CpuList {
     /// The CPUs `0..count`.
     pub fn first(count: u32) -> Self {
-        Self((0..count).collect())
+        (0..count).collect()
     }
 
     /// Whether `cpu` is in the set.
     pub fn contains(&self, cpu: u32) -> bool {
-        self.0.contains(&cpu)
+        self.words.get(cpu as usize / 64).is_some_and(|word| (word >> (cpu % 64)) & 1 == 1)
     }
 
     /// The CPUs in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.0.iter().copied()
+        let words = self.words.iter().zip((0u32..).step_by(64));
+        words.flat_map(|(word, first)| {
+            (0..64).filter(move |bit| (word >> bit) & 1 == 1).map(move |bit| first + bit)
+        })
     }
 
     /// How many CPUs there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.words.is_empty()
     }
 
     /// The highest CPU.
     pub fn last(&self) -> Option<u32> {
-        self.0.last().copied()
+        let word = self.words.last()?;
+        Some(self.words.len() as u32 * 64 - 1 - word.leading_zeros())
     }
 
     /// From a mask as the kernel prints it: groups of at most 32 bits in hexadecimal, the highest
     /// first (`lib/bitmap-str.c: bitmap_parse`).
     pub fn from_mask(text: &str) -> Result<Self, CpuListError> {
         let error = || CpuListError::Mask(text.trim().to_owned());
-        let mut cpus = BTreeSet::new();
-        for (group, digits) in text.trim().rsplit(',').enumerate() {
+        let mut cpus = Self::default();
+        for (digits, first) in text.trim().rsplit(',').zip((0u32..).step_by(32)) {
             let word = u32::from_str_radix(digits, 16).map_err(|_| error())?;
-            let first = u32::try_from(group).map_err(|_| error())? * 32;
+            if word != 0 && first + 31 - word.leading_zeros() > MAX_CPU {
+                return Err(CpuListError::TooHigh(first + 31 - word.leading_zeros()));
+            }
             cpus.extend((0..32).filter(|bit| (word >> bit) & 1 == 1).map(|bit| first + bit));
         }
-        match cpus.last() {
-            Some(last) if *last > MAX_CPU => Err(CpuListError::TooHigh(*last)),
-            _ => Ok(Self(cpus)),
-        }
+        Ok(cpus)
     }
 
     /// As a mask that the kernel reads; see [`CpuList::from_mask`].
@@ -91,28 +99,73 @@ impl CpuList {
 
     /// The CPUs that are in both.
     pub fn intersection(&self, other: &CpuList) -> CpuList {
-        Self(&self.0 & &other.0)
+        let both = self.words.iter().zip(&other.words).map(|(a, b)| a & b);
+        Self { words: both.collect() }.trimmed()
     }
 
     /// Whether every CPU of `self` is in `other`.
     pub fn is_subset(&self, other: &CpuList) -> bool {
-        self.0.is_subset(&other.0)
+        self.difference(other).is_empty()
     }
 
     /// The CPUs of either.
     pub fn union(&self, other: &CpuList) -> CpuList {
-        Self(&self.0 | &other.0)
+        let (short, long) = if self.words.len() < other.words.len() { (self, other) } else { (other, self) };
+        let mut words = long.words.clone();
+        words.iter_mut().zip(&short.words).for_each(|(word, more)| *word |= more);
+        Self { words }
     }
 
     /// The CPUs of `self` that are not in `other`.
     pub fn difference(&self, other: &CpuList) -> CpuList {
-        Self(&self.0 - &other.0)
+        let mut words = self.words.clone();
+        words.iter_mut().zip(&other.words).for_each(|(word, less)| *word &= !less);
+        Self { words }.trimmed()
+    }
+
+    fn trimmed(mut self) -> Self {
+        let used = self.words.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1);
+        self.words.truncate(used);
+        self
+    }
+}
+
+impl Extend<u32> for CpuList {
+    fn extend<T: IntoIterator<Item = u32>>(&mut self, cpus: T) {
+        for cpu in cpus {
+            let word = cpu as usize / 64;
+            if word >= self.words.len() {
+                self.words.resize(word + 1, 0);
+            }
+            self.words[word] |= 1 << (cpu % 64);
+        }
     }
 }
 
 impl FromIterator<u32> for CpuList {
     fn from_iter<T: IntoIterator<Item = u32>>(cpus: T) -> Self {
-        Self(cpus.into_iter().collect())
+        let mut list = Self::default();
+        list.extend(cpus);
+        list
+    }
+}
+
+/// By the lowest CPU in which they differ, as sets of numbers are.
+impl Ord for CpuList {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.iter().cmp(other.iter())
+    }
+}
+
+impl PartialOrd for CpuList {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Debug for CpuList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CpuList({self})")
     }
 }
 
@@ -120,15 +173,15 @@ impl FromStr for CpuList {
     type Err = CpuListError;
 
     fn from_str(text: &str) -> Result<Self, CpuListError> {
-        let mut cpus = BTreeSet::new();
+        let mut cpus = Self::default();
         for part in text.trim().split(',').filter(|part| !part.is_empty()) {
             cpus.extend(parse_part(part)?);
         }
-        Ok(Self(cpus))
+        Ok(cpus)
     }
 }
 
-fn parse_part(part: &str) -> Result<Vec<u32>, CpuListError> {
+fn parse_part(part: &str) -> Result<impl Iterator<Item = u32>, CpuListError> {
     let syntax = || CpuListError::Syntax(part.to_owned());
     let number = |text: &str| text.trim().parse::<u32>().map_err(|_| syntax());
     let (range, pattern) = match part.split_once(':') {
@@ -152,12 +205,12 @@ fn parse_part(part: &str) -> Result<Vec<u32>, CpuListError> {
     if used == 0 || used > group {
         return Err(syntax());
     }
-    Ok((from..=to).filter(|cpu| (cpu - from) % group < used).collect())
+    Ok((from..=to).filter(move |cpu| (cpu - from) % group < used))
 }
 
 impl fmt::Display for CpuList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut cpus = self.0.iter().copied().peekable();
+        let mut cpus = self.iter().peekable();
         let mut separator = "";
         while let Some(from) = cpus.next() {
             let mut to = from;
@@ -225,7 +278,28 @@ mod tests {
         assert_eq!(CpuList::from_mask(""), Err(CpuListError::Mask("".into())));
     }
 
+    fn any_cpus() -> impl Strategy<Value = std::collections::BTreeSet<u32>> {
+        // Few numbers too, so that two sets have something in common.
+        prop_oneof![
+            prop::collection::btree_set(0u32..=MAX_CPU, 0..64),
+            prop::collection::btree_set(60u32..70, 0..10)
+        ]
+    }
+
     proptest! {
+        #[test]
+        fn is_a_set_of_numbers(a in any_cpus(), b in any_cpus()) {
+            let list = |cpus: &std::collections::BTreeSet<u32>| cpus.iter().copied().collect::<CpuList>();
+            let (x, y) = (list(&a), list(&b));
+            prop_assert!(x.iter().eq(a.iter().copied()));
+            prop_assert_eq!((x.len(), x.is_empty(), x.last()), (a.len(), a.is_empty(), a.last().copied()));
+            prop_assert!((0..=MAX_CPU + 64).all(|cpu| x.contains(cpu) == a.contains(&cpu)));
+            prop_assert_eq!(x.union(&y), list(&(&a | &b)));
+            prop_assert_eq!(x.intersection(&y), list(&(&a & &b)));
+            prop_assert_eq!(x.difference(&y), list(&(&a - &b)));
+            prop_assert_eq!((x.is_subset(&y), x.cmp(&y), x == y), (a.is_subset(&b), a.cmp(&b), a == b));
+        }
+
         #[test]
         fn masks_lose_nothing(cpus in prop::collection::btree_set(0u32..=MAX_CPU, 0..64)) {
             let list: CpuList = cpus.into_iter().collect();
