@@ -32,7 +32,7 @@ impl Display {
             Progress::Ended { case, failure, kept } => {
                 self.remove(&case);
                 self.line(&match failure {
-                    Some(reason) => format!("✗ {case}: {}", message(&reason)),
+                    Some(reason) => format!("✗ {case}: {}", message(&reason).replace('\n', "\n    ")),
                     None if kept => format!("✓ {case} (whole from an earlier run)"),
                     None => format!("✓ {case}"),
                 });

@@ -26,12 +26,14 @@ pub use files::LONGEST;
 pub use tasks::{TASK_COMMAND, run_task};
 
 use crate::guest::{Archive, Job, Mailbox, Outcome, SHELL_STATUS, Stage, pieces};
+use crate::image;
 use anyhow::{Context, Result};
 use std::fs::OpenOptions;
 
-/// Whether this process is the agent: PID 1, started by the kernel as `/init`.
+/// Whether this process is the agent: PID 1, started by the kernel as `/init`. Who is PID 1 of a container
+/// or a namespace has the name that it was called by.
 pub fn is_agent() -> bool {
-    std::process::id() == 1
+    std::process::id() == 1 && std::env::args_os().next().is_some_and(|name| name == image::INIT)
 }
 
 /// Does the job and ends the machine. Never returns.

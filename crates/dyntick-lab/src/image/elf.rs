@@ -50,8 +50,12 @@ pub fn closure(program: &Path) -> Result<BTreeSet<PathBuf>, ElfError> {
 
 fn needs(path: &Path) -> Result<Vec<PathBuf>, ElfError> {
     let bytes = super::read_file(path)?;
-    let elf = Elf::parse(&bytes)
-        .map_err(|error| ElfError::NotElf { path: path.to_owned(), reason: error.to_string() })?;
+    let not_elf = |reason: String| ElfError::NotElf { path: path.to_owned(), reason };
+    if !bytes.starts_with(b"\x7fELF") {
+        // The library would tell what it begins with, which may be a secret.
+        return Err(not_elf("it begins as none".to_owned()));
+    }
+    let elf = Elf::parse(&bytes).map_err(|error| not_elf(error.to_string()))?;
     let mut files: Vec<PathBuf> = elf.interpreter.iter().map(PathBuf::from).collect();
     let own_paths = search_paths(&elf, path);
     for library in &elf.libraries {

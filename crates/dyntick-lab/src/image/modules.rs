@@ -6,7 +6,7 @@
 
 use crate::kernels::Kernel;
 use goblin::elf::Elf;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +47,12 @@ pub enum ModuleError {
         /// What was wrong.
         reason: String,
     },
+    /// They depend on each other without end, or fill a guest.
+    #[error("the modules are more than {MOST}, or larger than {} MiB together, at '{module}'", LARGEST >> 20)]
+    TooMany {
+        /// Where that was found.
+        module: String,
+    },
 }
 
 /// The modules of these names and all that they depend on, dependencies first.
@@ -58,33 +64,48 @@ pub fn with_dependencies(kernel: &Kernel, names: &[String]) -> Result<Vec<Module
     })?;
     let mut files = BTreeMap::new();
     list(folder, &mut files);
-    let mut loaded = Vec::new();
+    let mut wanted = Wanted { files: &files, kernel, begun: BTreeSet::new(), bytes: 0, loaded: Vec::new() };
     for name in names {
-        add(&canonical(name), &files, kernel, &mut loaded)?;
+        wanted.add(&canonical(name))?;
     }
-    Ok(loaded)
+    Ok(wanted.loaded)
 }
 
-fn add(
-    name: &str,
-    files: &BTreeMap<String, PathBuf>,
-    kernel: &Kernel,
-    loaded: &mut Vec<Module>,
-) -> Result<(), ModuleError> {
-    if loaded.iter().any(|module| module.name == name) {
-        return Ok(());
+/// Chains of dependencies are short: Debian's kernels have none of more than 20.
+const MOST: usize = 256;
+
+/// What is on its way into the guest.
+struct Wanted<'a> {
+    files: &'a BTreeMap<String, PathBuf>,
+    kernel: &'a Kernel,
+    /// Those that were looked at, so that modules that depend on each other end.
+    begun: BTreeSet<String>,
+    /// The size of all of those.
+    bytes: u64,
+    loaded: Vec<Module>,
+}
+
+impl Wanted<'_> {
+    fn add(&mut self, name: &str) -> Result<(), ModuleError> {
+        if !self.begun.insert(name.to_owned()) {
+            return Ok(());
+        }
+        let path = self.files.get(name).ok_or_else(|| ModuleError::Unknown {
+            module: name.to_owned(),
+            kernel: self.kernel.release.to_string(),
+        })?;
+        let damaged = |reason: String| ModuleError::Damaged { path: path.clone(), reason };
+        let contents = decompress(path).map_err(|error| damaged(error.to_string()))?;
+        self.bytes += contents.len() as u64;
+        if self.begun.len() > MOST || self.bytes > LARGEST {
+            return Err(ModuleError::TooMany { module: name.to_owned() });
+        }
+        for dependency in dependencies(&contents).map_err(|error| damaged(error.to_string()))? {
+            self.add(&dependency)?;
+        }
+        self.loaded.push(Module { name: name.to_owned(), contents });
+        Ok(())
     }
-    let path = files.get(name).ok_or_else(|| ModuleError::Unknown {
-        module: name.to_owned(),
-        kernel: kernel.release.to_string(),
-    })?;
-    let damaged = |reason: String| ModuleError::Damaged { path: path.clone(), reason };
-    let contents = decompress(path).map_err(|error| damaged(error.to_string()))?;
-    for dependency in dependencies(&contents).map_err(|error| damaged(error.to_string()))? {
-        add(&dependency, files, kernel, loaded)?;
-    }
-    loaded.push(Module { name: name.to_owned(), contents });
-    Ok(())
 }
 
 fn canonical(name: &str) -> String {
@@ -106,7 +127,7 @@ fn list(folder: &Path, files: &mut BTreeMap<String, PathBuf>) {
     }
 }
 
-/// The largest modules, graphics drivers, have a twentieth of it.
+/// Of one, and of all together. The largest modules, graphics drivers, have a twentieth of it.
 const LARGEST: u64 = 256 << 20;
 
 fn decompress(path: &Path) -> std::io::Result<Vec<u8>> {
@@ -153,5 +174,64 @@ mod tests {
         let mut files = BTreeMap::new();
         list(dir.path(), &mut files);
         assert_eq!(files.keys().collect::<Vec<_>>(), ["x_y"]);
+    }
+
+    /// A module that needs others, as an ELF file of one section.
+    fn module(needs: &str) -> Vec<u8> {
+        let names = b"\0.modinfo\0.shstrtab\0";
+        let info = [b"depends=", needs.as_bytes(), b"\0"].concat();
+        let (info_at, names_at) = (64, 64 + info.len());
+        let headers_at = names_at + names.len();
+        let mut elf = vec![0; 64];
+        elf[..20].copy_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x01\0\x3e\0");
+        elf[20] = 1;
+        elf[40..48].copy_from_slice(&(headers_at as u64).to_le_bytes());
+        elf[52] = 64;
+        elf[58..64].copy_from_slice(&[64, 0, 3, 0, 2, 0]);
+        elf.extend(&info);
+        elf.extend(names);
+        let section = |name: u32, kind: u32, at: usize, size: usize| {
+            let mut header = [0; 64];
+            header[..4].copy_from_slice(&name.to_le_bytes());
+            header[4..8].copy_from_slice(&kind.to_le_bytes());
+            header[24..32].copy_from_slice(&(at as u64).to_le_bytes());
+            header[32..40].copy_from_slice(&(size as u64).to_le_bytes());
+            header
+        };
+        elf.extend([0; 64]);
+        elf.extend(section(1, 1, info_at, info.len()));
+        elf.extend(section(10, 3, names_at, names.len()));
+        elf
+    }
+
+    fn wanted(modules: &[(String, String)], first: &str) -> Result<Vec<String>, ModuleError> {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, needs) in modules {
+            std::fs::write(dir.path().join(format!("{name}.ko")), module(needs)).unwrap();
+        }
+        let kernel = Kernel {
+            spec: String::new(),
+            release: "6.12.0".parse().unwrap(),
+            image: PathBuf::new(),
+            modules: Some(dir.path().to_owned()),
+            config: dyntick_model::KernelConfig::default(),
+            sha256: String::new(),
+            source: String::new(),
+            package: None,
+            built: None,
+        };
+        let loaded = with_dependencies(&kernel, &[first.to_owned()])?;
+        Ok(loaded.into_iter().map(|module| module.name).collect())
+    }
+
+    #[test]
+    fn what_a_module_needs_comes_before_it_and_ends() {
+        let pair = |name: &str, needs: &str| (name.to_owned(), needs.to_owned());
+        let told = wanted(&[pair("a", "b,c"), pair("b", "c"), pair("c", "")], "a").unwrap();
+        assert_eq!(told, ["c", "b", "a"]);
+        assert_eq!(wanted(&[pair("a", "b"), pair("b", "a")], "a").unwrap(), ["b", "a"]);
+        assert_eq!(wanted(&[pair("a", "a")], "a").unwrap(), ["a"]);
+        let chain: Vec<_> = (0..=MOST).map(|n| pair(&format!("m{n}"), &format!("m{}", n + 1))).collect();
+        assert!(matches!(wanted(&chain, "m0"), Err(ModuleError::TooMany { .. })));
     }
 }

@@ -7,6 +7,7 @@ use crate::guest::{Archive, MAILBOX_AT, MAILBOX_BYTES, Mailbox, MailboxError, St
 use crate::guest::{console, pieces, received};
 use dyntick_model::CommandLine;
 use std::fs::File;
+use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::{Child, Command};
@@ -351,6 +352,9 @@ fn durations(began: &[(Stage, Instant)]) -> StageTimes {
     began.iter().zip(ends).map(|((stage, begin), end)| (*stage, end - *begin)).collect()
 }
 
+/// More of QEMU's words is not read.
+const LONGEST_WORDS: u64 = 64 << 10;
+
 /// What became of a guest that did not leave by the agent's own exit.
 fn failure(path: &Path, stage: Stage, status: std::process::ExitStatus, child: &mut Child) -> Failure {
     let text = console::end(path);
@@ -362,10 +366,10 @@ fn failure(path: &Path, stage: Stage, status: std::process::ExitStatus, child: &
         return Failure::Panic(received::line(reason.trim()));
     }
     if !status.success() {
-        let message = child.stderr.take().map(|pipe| std::io::read_to_string(pipe).unwrap_or_default());
+        let said = child.stderr.take().map(|pipe| std::io::read_to_string(pipe.take(LONGEST_WORDS)));
         return Failure::Qemu {
             status: walls::in_words(status),
-            message: message.unwrap_or_default().trim().to_owned(),
+            message: said.and_then(Result::ok).unwrap_or_default().trim().to_owned(),
         };
     }
     if stage == Stage::Boot { Failure::NeverSpoke } else { Failure::Vanished(stage) }
