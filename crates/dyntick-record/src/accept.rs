@@ -3,6 +3,7 @@
 //! divides by, subtracts or takes memory by. A record comes from a file, and a file from anybody.
 
 use crate::About;
+use dyntick_model::CpuList;
 use dyntick_observe::trace::Metadata;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -17,9 +18,13 @@ const LONGEST_COMMAND_LINE: usize = 64 << 10;
 const LONGEST_NAME: usize = 256;
 /// `kernel/pid.c: PID_MAX_LIMIT`.
 const MOST_THREADS: usize = 4 << 20;
-/// The CPUs that all threads together may run on: each is a number in memory, and a range is a few
-/// letters in the file. Enough for 65 536 threads on 1024 CPUs.
-const MOST_PLACES: usize = 64 << 20;
+/// What all lists of CPUs together take in memory, bytes: one of a few letters takes up to 1 KiB. Enough for
+/// 262 144 threads on 8192 CPUs.
+const MOST_OF_LISTS: usize = 256 << 20;
+/// Values of `about.json`; a record of 100 000 threads has a million.
+const MOST_VALUES: usize = 8 << 20;
+/// Remarks on a recording; dyntick makes a few.
+const MOST_NOTES: usize = 1000;
 
 /// Whether a part of a record is possible.
 ///
@@ -48,6 +53,9 @@ impl Accept for About {
         if let Some((what, text, most)) = words.into_iter().find(|(_, text, most)| text.len() > *most) {
             return Err(format!("machine.{what}: {} bytes, and the kernel has at most {most}", text.len()));
         }
+        if self.notes.len() > MOST_NOTES {
+            return Err(format!("notes: {}, and dyntick makes a few", self.notes.len()));
+        }
         if self.threads.len() > MOST_THREADS {
             return Err(format!("threads: {} are more than Linux has numbers for", self.threads.len()));
         }
@@ -67,34 +75,52 @@ impl Accept for Metadata {
     }
 }
 
-/// Whether the lists of CPUs in an `about.json` can be kept: looked at as texts, before they are lists.
-pub(crate) fn accept_places(about: &[u8]) -> Result<(), String> {
-    within(about, MOST_PLACES)
+/// Whether the values and the lists of CPUs in an `about.json` can be kept: looked at as texts, before they
+/// are lists.
+pub(crate) fn accept_size(about: &[u8]) -> Result<(), String> {
+    let values = about.iter().filter(|byte| **byte == b',').count();
+    if values > MOST_VALUES {
+        return Err(format!("it has more than {MOST_VALUES} values"));
+    }
+    within(about, MOST_OF_LISTS)
 }
 
 fn within(about: &[u8], most: usize) -> Result<(), String> {
     #[derive(serde::Deserialize)]
-    struct Threads<'a> {
+    struct Lists<'a> {
         #[serde(borrow)]
-        threads: BTreeMap<i32, Place<'a>>,
+        threads: BTreeMap<i32, Thread<'a>>,
+        machine: Option<Machine<'a>>,
     }
     #[derive(serde::Deserialize)]
-    struct Place<'a> {
+    struct Thread<'a> {
         #[serde(borrow)]
         cpus: Cow<'a, str>,
     }
+    #[derive(serde::Deserialize)]
+    struct Machine<'a> {
+        #[serde(borrow)]
+        irqs: BTreeMap<u32, Irq<'a>>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Irq<'a> {
+        #[serde(borrow)]
+        affinity: Cow<'a, str>,
+        #[serde(borrow)]
+        effective: Cow<'a, str>,
+    }
     // What is no such text is told by whoever reads all of it.
-    let Ok(Threads { threads }) = serde_json::from_slice(about) else { return Ok(()) };
-    let mut lengths: HashMap<&str, usize> = HashMap::new();
-    let mut places = 0;
-    for thread in threads.values() {
-        let text: &str = &thread.cpus;
-        let length = lengths
-            .entry(text)
-            .or_insert_with(|| text.parse::<dyntick_model::CpuList>().map_or(0, |cpus| cpus.len()));
-        places += *length;
-        if places > most {
-            return Err(format!("threads: together they may run on more than {most} CPUs"));
+    let Ok(Lists { threads, machine }) = serde_json::from_slice(about) else { return Ok(()) };
+    let irqs = machine.iter().flat_map(|machine| machine.irqs.values());
+    let lists = threads.values().map(|thread| &thread.cpus);
+    let lists = lists.chain(irqs.flat_map(|irq| [&irq.affinity, &irq.effective]));
+    let mut sizes: HashMap<&str, usize> = HashMap::new();
+    let mut all = 0;
+    for text in lists {
+        let size = || text.parse::<CpuList>().ok()?.last().map(|last| last as usize / 8 + 1);
+        all += *sizes.entry(text).or_insert_with(|| size().unwrap_or(0));
+        if all > most {
+            return Err(format!("threads and irqs: their lists of CPUs take more than {most} bytes"));
         }
     }
     Ok(())
@@ -157,9 +183,12 @@ mod tests {
 
     #[test]
     fn lists_of_cpus_are_counted_before_they_are_kept() {
-        let about = br#"{"x": [1], "threads": {"1": {"cpus": "0-9"}, "2": {"cpus": "0-9", "y": 0}, "3": {"cpus": "?"}}}"#;
-        assert_eq!(within(about, 20), Ok(()));
-        assert_eq!(within(about, 19).unwrap_err(), "threads: together they may run on more than 19 CPUs");
+        let about = br#"{"x": [1], "threads": {"1": {"cpus": "0-9"}, "2": {"cpus": "0-9", "y": 0}, "3": {"cpus": "?"}},
+            "machine": {"irqs": {"7": {"affinity": "63", "effective": ""}}}}"#;
+        assert_eq!(within(about, 12), Ok(()));
+        let refused = "threads and irqs: their lists of CPUs take more than 11 bytes";
+        assert_eq!(within(about, 11).unwrap_err(), refused);
+        assert_eq!(accept_size(&b"[\"\",".repeat(9 << 20)).unwrap_err(), "it has more than 8388608 values");
         assert_eq!(within(b"{}", 0), Ok(()));
     }
 }

@@ -3,15 +3,16 @@
 
 use crate::{Options, Record, RecordError, record};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitStatus};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 /// Records while a command runs. It runs where this thread might when this was called.
 ///
-/// Ctrl-C reaches the command and not this program, so that what was recorded is kept.
+/// Ctrl-C reaches the command and does not end this program, so that what was recorded is kept; SIGTERM and
+/// SIGHUP are passed on to it.
 pub fn record_command(options: &Options, words: &[String]) -> Result<(Record, ExitStatus), RecordError> {
     let Some((program, arguments)) = words.split_first() else { return Err(RecordError::NoCommand) };
     let home = sched_getaffinity(None).map_err(|error| RecordError::Start(program.clone(), error.into()))?;
@@ -19,8 +20,7 @@ pub fn record_command(options: &Options, words: &[String]) -> Result<(Record, Ex
     command.args(arguments);
     at(&mut command, home);
     let signals = Signals::catch();
-    let run = || -> std::io::Result<ExitStatus> { command.spawn()?.wait() };
-    let (record, status) = record(options, run)?;
+    let (record, status) = record(options, || signals.passed_on_to(command.spawn()?))?;
     drop(signals);
     Ok((record, status.map_err(|error| RecordError::Start(program.clone(), error))?))
 }
@@ -56,10 +56,14 @@ fn at(command: &mut Command, cpus: CpuSet) {
     }
 }
 
-static CAUGHT: AtomicBool = AtomicBool::new(false);
+/// A signal between the look and the wait is seen after this.
+const POLL_AT_LEAST: rustix::event::Timespec = rustix::event::Timespec { tv_sec: 1, tv_nsec: 0 };
 
-extern "C" fn note(_: libc::c_int) {
-    CAUGHT.store(true, Ordering::Relaxed);
+/// The latest signal that was caught, 0 where there was none.
+static CAUGHT: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn note(signal: libc::c_int) {
+    CAUGHT.store(signal, Ordering::Relaxed);
 }
 
 /// The signals with which users end a program: caught while this lives, so that the trace instance
@@ -68,7 +72,7 @@ struct Signals(Vec<(libc::c_int, libc::sigaction)>);
 
 impl Signals {
     fn catch() -> Self {
-        CAUGHT.store(false, Ordering::Relaxed);
+        CAUGHT.store(0, Ordering::Relaxed);
         let catch = |signal| {
             // SAFETY: `note` stores to an atomic, which a handler may; both structures are whole.
             unsafe {
@@ -83,9 +87,27 @@ impl Signals {
     }
 
     fn wait(&self) {
-        while !CAUGHT.load(Ordering::Relaxed) {
+        while CAUGHT.load(Ordering::Relaxed) == 0 {
             // Short, so that a signal between the look and the wait is seen too.
             std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+    }
+
+    /// Waits for a command, which is sent what this program was sent alone. What a terminal sends, it sends
+    /// to both.
+    fn passed_on_to(&self, mut command: Child) -> std::io::Result<ExitStatus> {
+        let pid = Pid::from_child(&command);
+        let process = pidfd_open(pid, PidfdFlags::empty())?;
+        loop {
+            let mut ended = [PollFd::new(&process, PollFlags::IN)];
+            match poll(&mut ended, Some(&POLL_AT_LEAST)) {
+                Ok(1..) => return command.wait(),
+                _ => match CAUGHT.swap(0, Ordering::Relaxed) {
+                    libc::SIGTERM => pidfd_send_signal(&process, Signal::TERM)?,
+                    libc::SIGHUP => pidfd_send_signal(&process, Signal::HUP)?,
+                    _ => {}
+                },
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A record as one file: a gzipped tar archive, so that `tar xzf` opens it too.
 
-use crate::accept::{Accept, MOST_CPUS, accept_places};
+use crate::accept::{Accept, MOST_CPUS, accept_size};
 use crate::{About, Record};
 use dyntick_model::text::shortened;
 use dyntick_observe::archive::{self, ArchiveError, Limits, Receiver, Wanted};
@@ -69,6 +69,12 @@ impl Record {
     pub fn save(&self, path: &Path) -> Result<(), FileError> {
         let io = |source: std::io::Error| FileError::Io { what: "write", path: path.to_owned(), source };
         dyntick_system::write_named(path, |file| self.write(file)).map(drop).map_err(io)
+    }
+
+    /// Writes it to a name that nobody typed, which a link or another user's file may have.
+    pub fn save_unasked(&self, path: &Path) -> Result<(), FileError> {
+        let io = |source: std::io::Error| FileError::Io { what: "write", path: path.to_owned(), source };
+        dyntick_system::write_unasked(path, |file| self.write(file)).map(drop).map_err(io)
     }
 
     fn write(&self, file: impl Write) -> std::io::Result<()> {
@@ -176,7 +182,7 @@ impl Receiver for Reading {
                 }
             }
             ABOUT => {
-                accept_places(&bytes).map_err(damaged)?;
+                accept_size(&bytes).map_err(damaged)?;
                 self.about = Some(json(&bytes).map_err(damaged)?);
             }
             METADATA => self.metadata = Some(json(&bytes).map_err(damaged)?),

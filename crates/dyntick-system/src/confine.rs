@@ -4,16 +4,17 @@
 //! what it leaves running ends with it.
 //!
 //! bubblewrap (`bwrap`) puts up the walls. An ordinary user needs unprivileged user namespaces for
-//! that. Root needs none: there the program runs as `nobody`, so that not even a file which it makes
+//! that. Root needs none: there the program runs as a user that nobody is, so that not even a file which it makes
 //! belongs to root, and the kernel's own exceptions for user 0 do not hold.
 
 mod filter;
 
 use std::ffi::{OsStr, OsString};
+use std::io::{Read, Seek};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
 /// Why no walls can be put up here.
@@ -37,8 +38,23 @@ pub enum NoWalls {
     },
 }
 
-/// The user that confined programs run as where dyntick runs as root: `nobody`.
-const NOBODY: u32 = 65534;
+/// The user that confined programs run as where dyntick runs as root: one that no distribution gives to
+/// anybody (above systemd's container range, which ends at 1879048191), for what else runs as `nobody` could
+/// open their files by `/proc`. A container that has fewer users has `nobody` only.
+fn nobody() -> u32 {
+    const OURS: u32 = 1_900_000_000;
+    const NOBODY: u32 = 65534;
+    let is_mapped = |file: &str| {
+        let map = std::fs::read_to_string(file).unwrap_or_default();
+        map.lines().any(|line| {
+            let numbers: Vec<u64> =
+                line.split_whitespace().filter_map(|number| number.parse().ok()).collect();
+            matches!(numbers[..], [first, _, count] if (first..first + count).contains(&OURS.into()))
+        })
+    };
+    if is_mapped("/proc/self/uid_map") && is_mapped("/proc/self/gid_map") { OURS } else { NOBODY }
+}
+
 const BWRAP: &str = "bwrap";
 const SETPRIV: &str = "/usr/bin/setpriv";
 const ENV: &str = "/usr/bin/env";
@@ -187,7 +203,7 @@ fn is_root() -> bool {
 /// # Errors
 /// Where its owner cannot be changed.
 pub fn give(path: &Path) -> std::io::Result<()> {
-    if is_root() { std::os::unix::fs::lchown(path, Some(NOBODY), Some(NOBODY)) } else { Ok(()) }
+    if is_root() { std::os::unix::fs::lchown(path, Some(nobody()), Some(nobody())) } else { Ok(()) }
 }
 
 /// Takes back what [`give`] gave.
@@ -304,8 +320,8 @@ fn unprivileged() -> Vec<String> {
         false => Vec::new(),
         true => [
             SETPRIV,
-            &format!("--reuid={NOBODY}"),
-            &format!("--regid={NOBODY}"),
+            &format!("--reuid={}", nobody()),
+            &format!("--regid={}", nobody()),
             "--clear-groups",
             "--no-new-privs",
             "--bounding-set=-all",
@@ -317,6 +333,9 @@ fn unprivileged() -> Vec<String> {
     }
 }
 
+/// More of bwrap's words is not read.
+const LONGEST_WORDS: u64 = 4096;
+
 /// Puts up walls around a program that does nothing.
 fn attempt() -> Result<(), NoWalls> {
     let lack = |program, package| Err(NoWalls::NotInstalled { program, package });
@@ -327,12 +346,17 @@ fn attempt() -> Result<(), NoWalls> {
         return lack("setpriv", "util-linux");
     }
     let refused = |said: String| Err(NoWalls::Refused { said, mend: mend() });
-    match Walls::default().around(&Command::new("/usr/bin/true")).output() {
-        Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            refused(said.lines().next().unwrap_or("bwrap ended without a word").to_owned())
-        }
+    // Into a file: a pipe would be waited for until everybody has closed it, and bwrap can leave a process.
+    let tried = || -> std::io::Result<(ExitStatus, String)> {
+        let mut said = tempfile::tempfile()?;
+        let mut walls = Walls::default().around(&Command::new("/usr/bin/true"));
+        let status = walls.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone()?).status()?;
+        said.rewind()?;
+        Ok((status, std::io::read_to_string(said.take(LONGEST_WORDS))?))
+    };
+    match tried() {
+        Ok((status, _)) if status.success() => Ok(()),
+        Ok((_, said)) => refused(said.lines().next().unwrap_or("bwrap ended without a word").to_owned()),
         Err(error) => refused(format!("bwrap: {error}")),
     }
 }
@@ -445,7 +469,8 @@ mod tests {
         let Some(walls) = walls() else { return };
         let output = shell(&walls, "id -u; grep -E 'CapPrm|CapBnd|NoNewPrivs' /proc/self/status; ls /proc");
         let text = said(&output);
-        assert!(text.starts_with("65534\n") && text.contains("NoNewPrivs:\t1"), "{text}");
+        let uid = if is_root() { nobody() } else { 65534 };
+        assert!(text.starts_with(&format!("{uid}\n")) && text.contains("NoNewPrivs:\t1"), "{text}");
         assert!(text.contains("CapPrm:\t0000000000000000"), "{text}");
         assert!(!text.lines().any(|line| line == std::process::id().to_string()), "{text}");
     }

@@ -6,8 +6,10 @@ pub mod confine;
 mod input;
 mod locked;
 mod output;
+mod owner;
 
 pub use beneath::{is_inner, open_beneath, place_beneath};
 pub use input::{InputError, open_regular, read_beneath, read_named, read_regular};
 pub use locked::locked;
-pub use output::{is_standard_output, write_named};
+pub use output::{is_standard_output, private_folder, write_named, write_unasked};
+pub use owner::is_trusted;

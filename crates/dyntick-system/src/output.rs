@@ -35,6 +35,25 @@ pub fn write_named(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>
     }
 }
 
+/// Writes a file under a name that nobody typed: it takes the place of whatever is there, which is never
+/// opened. Returns its length in bytes.
+///
+/// # Errors
+/// Whatever the file system or `write` says, as where what is there is another user's in a folder with the
+/// sticky bit; what was there is then as it was.
+pub fn write_unasked(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
+    replace(path, 0o666 & !umask(), write)
+}
+
+/// A folder of this user's own in `place`, into which nobody else may look whatever the umask is; gone
+/// with the result.
+///
+/// # Errors
+/// Whatever the file system says.
+pub fn private_folder(place: &Path) -> Result<tempfile::TempDir> {
+    tempfile::Builder::new().permissions(std::fs::Permissions::from_mode(0o700)).tempdir_in(place)
+}
+
 /// Whether a user who named this file means standard output: `-`, `/dev/stdout` or the file that it is.
 pub fn is_standard_output(path: &Path) -> bool {
     let same = |a: &Metadata, b: &Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
@@ -147,6 +166,22 @@ mod tests {
             Err(error) => assert_eq!(error.kind(), ErrorKind::PermissionDenied),
         }
         assert!(node.metadata().unwrap().file_type().is_char_device());
+    }
+
+    #[test]
+    fn a_name_that_nobody_typed_is_replaced_whatever_it_was() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, name) = (dir.path().join("file"), dir.path().join("name"));
+        std::fs::write(&file, "kept").unwrap();
+        std::os::unix::fs::symlink("file", &name).unwrap();
+        write_unasked(&name, |to| to.write_all(b"new")).unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept");
+        assert_eq!(std::fs::read_to_string(&name).unwrap(), "new");
+        std::fs::remove_file(&name).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &name, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+            .unwrap();
+        write_unasked(&name, |to| to.write_all(b"new")).unwrap();
+        assert!(name.metadata().unwrap().is_file());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! user and root: with `sudo -E` or a kept HOME root would run what another user has put there.
 
 use super::CacheError;
+use dyntick_system::is_trusted;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, Stat, statat};
 use rustix::process::geteuid;
 use std::os::unix::ffi::OsStrExt;
@@ -68,14 +69,6 @@ fn judge_at(path: &Path) -> Result<(), CacheError> {
         Ok(found) => judge(path, &found),
         Err(_) => Ok(()),
     }
-}
-
-/// This user, root, or, in a user namespace that does not know it, whoever is root outside.
-fn is_trusted(owner: u32) -> bool {
-    const OVERFLOW: u32 = 65534;
-    let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
-    let knows_all = map.split_whitespace().eq(["0", "0", "4294967295"]);
-    owner == geteuid().as_raw() || owner == 0 || owner == OVERFLOW && !knows_all
 }
 
 fn judge(path: &Path, found: &Stat) -> Result<(), CacheError> {

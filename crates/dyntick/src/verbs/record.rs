@@ -9,6 +9,8 @@ use dyntick_observe::facts::Machine;
 use dyntick_record::{
     Options, Record, RecordError, record_command, record_process, record_until_interrupted,
 };
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
@@ -48,12 +50,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     output::ensure_no_terminal(&arguments.output, "a record")?;
     // A name that nobody typed leads nowhere else, whoever made the folder.
     let unasked = arguments.output == Path::new(DEFAULT);
-    if unasked && arguments.output.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
-        bail!("{DEFAULT} is a symbolic link here: name the file with -o");
+    if unasked {
+        arguments.output.symlink_metadata().map_or(Ok(()), |found| ensure_own_file(&found))?;
     }
     output::ensure_writable(&arguments.output)?;
     let (record, status) = take(&arguments.what)?;
-    record.save(&arguments.output)?;
+    match unasked {
+        true => record.save_unasked(&arguments.output)?,
+        false => record.save(&arguments.output)?,
+    }
     let (begin, end) = record.about.window_ns;
     output::note(format_args!(
         "recorded CPU {} for {:.3} s: {}; now: dyntick explain {}",
@@ -63,6 +68,17 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         arguments.output.display(),
     ));
     Ok(as_own(status))
+}
+
+/// Refuses what only somebody else can have put under the default name.
+fn ensure_own_file(found: &Metadata) -> Result<()> {
+    if found.is_symlink() {
+        bail!("{DEFAULT} is a symbolic link here: name the file with -o");
+    }
+    if !found.is_file() || found.uid() != rustix::process::geteuid().as_raw() {
+        bail!("{DEFAULT} is no file of yours here: name the file with -o");
+    }
+    Ok(())
 }
 
 /// Records what was asked for; there is a status where a command ran.

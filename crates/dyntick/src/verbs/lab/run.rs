@@ -12,8 +12,13 @@ use dyntick_lab::lab::{CaseResult, Lab};
 use dyntick_lab::study::{Case, Size, Study};
 use dyntick_model::Clock;
 use dyntick_report::{Block, Document};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+/// The folder of all results that are given no name.
+const DEFAULT_OUT: &str = "out";
 
 /// What may be said to `lab run`.
 #[derive(Args)]
@@ -53,8 +58,8 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let size = if arguments.full_size { Size::Full } else { Size::Scaled };
     let mut study = Study::load_sized(&arguments.study, size)?;
     study.cases = chosen(&study, &arguments)?;
-    let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&study.name));
-    no_links(arguments.out.as_deref(), &out)?;
+    let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_OUT).join(&study.name));
+    ensure_unmoved(arguments.out.as_deref(), &out)?;
     let display = Display::new();
     let watch = |progress| display.show(progress);
     let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
@@ -71,10 +76,11 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 }
 
 /// Refuses symbolic links in the names that nobody typed: a study may come in a folder that has an `out` of
-/// its own, and a link in it would lead what is written to a file of somebody's choice.
-fn no_links(typed: Option<&Path>, out: &Path) -> Result<()> {
+/// its own, and a link in it would lead what is written to a file of somebody's choice. Another user who could
+/// put one there while the guests run is refused too.
+fn ensure_unmoved(typed: Option<&Path>, out: &Path) -> Result<()> {
     let runs = out.join("runs");
-    let default = [Path::new("out"), out];
+    let default = [Path::new(DEFAULT_OUT), out];
     let names = if typed.is_some() { &default[..0] } else { &default[..] };
     for name in names.iter().copied().chain([runs.as_path()]) {
         if name.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
@@ -83,6 +89,31 @@ fn no_links(typed: Option<&Path>, out: &Path) -> Result<()> {
                 name.display()
             );
         }
+    }
+    if typed.is_some() {
+        return Ok(());
+    }
+    let whole = std::path::absolute(out).with_context(|| format!("cannot find {}", out.display()))?;
+    for folder in whole.ancestors() {
+        if let Ok(found) = folder.symlink_metadata() {
+            ensure_nobody_elses(folder, &found)?;
+        }
+    }
+    Ok(())
+}
+
+fn ensure_nobody_elses(folder: &Path, found: &Metadata) -> Result<()> {
+    const WORLD: u32 = 0o002;
+    const STICKY: u32 = 0o1000;
+    let who_called_sudo = std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok());
+    let trusted = dyntick_system::is_trusted(found.uid()) || who_called_sudo == Some(found.uid());
+    let open_to_all = found.mode() & WORLD != 0 && found.mode() & STICKY == 0;
+    if !trusted || open_to_all {
+        let why = if trusted { "may be written by all users" } else { "belongs to another user" };
+        bail!(
+            "{} {why}, who could move {DEFAULT_OUT} while it is written: name a folder with --out",
+            folder.display()
+        );
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ pub enum End {
     Command(Finished),
     /// The processes that were named ended.
     Processes,
-    /// SIGINT or SIGTERM.
+    /// SIGINT, SIGTERM or SIGHUP.
     Signal(i32),
 }
 
@@ -44,7 +44,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// From now on SIGINT and SIGTERM come here. Call it before any other thread is started.
+    /// From now on SIGINT, SIGTERM and SIGHUP come here. Call it before any other thread is started.
     pub fn new() -> Result<Self> {
         let (sender, ends) = channel();
         // SAFETY: the set is initialised before it is used, and lives in each thread that uses it.
@@ -53,6 +53,7 @@ impl Watch {
             libc::sigemptyset(&mut set);
             libc::sigaddset(&mut set, libc::SIGINT);
             libc::sigaddset(&mut set, libc::SIGTERM);
+            libc::sigaddset(&mut set, libc::SIGHUP);
             libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
             set
         };
