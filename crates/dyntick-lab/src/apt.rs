@@ -206,7 +206,8 @@ impl Apt {
         let names = named(packages).collect::<Vec<_>>().join(" ");
         let give = |folder: &Path| user::give(folder, user::downloader(&self.folder));
         // Inside the folder, so that the two go together where this process is killed.
-        let downloads = tempfile::tempdir_in(folder).map_err(|error| CacheError::from_io(folder, error))?;
+        let downloads =
+            dyntick_system::private_folder(folder).map_err(|error| CacheError::from_io(folder, error))?;
         give(downloads.path()).map_err(|error| CacheError::from_io(downloads.path(), error))?;
         let mut command = self.command("apt-get");
         command.current_dir(downloads.path()).arg("download").args(named(packages));

@@ -39,6 +39,9 @@ pub enum SourceError {
     /// A tree whose files did not stay as they were.
     #[error("the source tree {0} was changed while it was copied: start again when nothing writes to it")]
     Edited(PathBuf),
+    /// An archive that did not stay as it was.
+    #[error("{0} was changed while it was unpacked: start again when nothing writes to it")]
+    Swapped(PathBuf),
     /// Something else than a kernel.
     #[error("{0} is no kernel source: it has no Kconfig and Makefile in its outermost folder")]
     NotAKernel(String),
@@ -64,7 +67,8 @@ pub struct Source {
 enum Kind {
     /// A package, which need not be asked of the mirror once it is unpacked.
     Debian(Package),
-    Tarball(PathBuf),
+    /// Where it is, and its SHA-256.
+    Tarball(PathBuf, String),
     Git(git::Commit),
     Tree(tree::Tree),
 }
@@ -99,7 +103,9 @@ pub fn identify(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<So
     }
     if let Some(text) = text.strip_prefix("git:") {
         let commit = git::find(text, cache, progress)?;
-        return Ok(keyed(format!("git commit {}", commit.hash), Kind::Git(commit)));
+        // Not the key of a dyntick that believed a repository's names of objects.
+        let key = key(&format!("objects of git commit {}", commit.hash));
+        return Ok(Source { id: format!("git commit {}", commit.hash), key, kind: Kind::Git(commit) });
     }
     let path = Path::new(text);
     if path.is_dir() {
@@ -108,13 +114,16 @@ pub fn identify(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<So
         return Ok(keyed(format!("source tree {}", tree.hash), Kind::Tree(tree)));
     }
     let hash = Contents::of(path)?.sha256;
-    Ok(keyed(format!("tarball {hash}"), Kind::Tarball(path.to_owned())))
+    Ok(keyed(format!("tarball {hash}"), Kind::Tarball(path.to_owned(), hash)))
 }
 
 /// A source without a good name of its own.
 fn keyed(id: String, kind: Kind) -> Source {
-    let key = hex::encode(&Sha256::digest(&id)[..8]);
-    Source { id, key, kind }
+    Source { key: key(&id), id, kind }
+}
+
+fn key(text: &str) -> String {
+    hex::encode(&Sha256::digest(text)[..8])
 }
 
 impl Source {
@@ -134,9 +143,9 @@ impl Source {
             ensure_space(folder, BYTES)?;
             match &self.kind {
                 Kind::Debian(package) => debian::fetch(package, folder, cache, progress)?,
-                Kind::Tarball(path) => {
+                Kind::Tarball(path, sha256) => {
                     progress(&format!("unpacking {}", path.display()));
-                    unpack::file(path, folder)?;
+                    unpack::file_of_hash(path, sha256, folder)?;
                 }
                 Kind::Git(commit) => {
                     progress(&format!("unpacking commit {}", commit.hash));

@@ -151,6 +151,8 @@ struct Known {
     config: Option<String>,
 }
 
+/// The image as it came, for a kernel that cannot be entered directly: what QEMU boots is what was hashed.
+const IMAGE: &str = "bzImage";
 const VMLINUX: &str = "vmlinux";
 const KNOWN: &str = "known.json";
 
@@ -163,17 +165,21 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
         progress(&format!("uncompressing {}", files.image.display()));
         let kernel = vmlinux::extract(&bytes)
             .map_err(|source| KernelError::Image { path: files.image.clone(), source })?;
-        let known = serde_json::to_vec(&examine(&bytes, &kernel)).unwrap_or_default();
+        let known = examine(&bytes, &kernel);
         write_whole(&folder.join(VMLINUX), &kernel)?;
+        if !known.has_pvh_entry {
+            write_whole(&folder.join(IMAGE), &bytes)?;
+        }
+        let known = serde_json::to_vec(&known).unwrap_or_default();
         Ok::<_, KernelError>(write_whole(&folder.join(KNOWN), &known)?)
     };
     let mut folder = cache.folder(&entry, uncompress)?;
-    if known(&folder).is_none() {
+    if known(&folder, &image_hash).is_none() {
         progress(&format!("the cache's copy of {} is damaged", files.image.display()));
         cache.discard(&entry)?;
         folder = cache.folder(&entry, uncompress)?;
     }
-    let known = known(&folder).ok_or(CacheError::Unsteady(folder.clone()))?;
+    let known = known(&folder, &image_hash).ok_or(CacheError::Unsteady(folder.clone()))?;
     let release =
         known.release.parse().map_err(|source| KernelError::Version { path: files.image.clone(), source })?;
     let config = match &files.config {
@@ -182,7 +188,7 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
     };
     let (image, sha256) = match known.has_pvh_entry {
         true => (folder.join(VMLINUX), known.sha256),
-        false => (files.image, image_hash),
+        false => (folder.join(IMAGE), image_hash),
     };
     Ok(Kernel {
         spec: spec.to_owned(),
@@ -198,9 +204,10 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
 }
 
 /// What is known of the uncompressed kernel in this folder, if it is still what was put there.
-fn known(folder: &Path) -> Option<Known> {
+fn known(folder: &Path, image_hash: &str) -> Option<Known> {
     let known: Known = serde_json::from_slice(&read(&folder.join(KNOWN)).ok()?).ok()?;
-    is_intact(&folder.join(VMLINUX), &known.sha256).then_some(known)
+    let bootable = known.has_pvh_entry || is_intact(&folder.join(IMAGE), image_hash);
+    (bootable && is_intact(&folder.join(VMLINUX), &known.sha256)).then_some(known)
 }
 
 fn examine(image: &[u8], kernel: &[u8]) -> Known {
@@ -218,7 +225,7 @@ const LARGEST_CONFIG: u64 = 16 << 20;
 
 /// The text of a configuration file; /proc/config.gz is compressed.
 fn config_text(path: &Path) -> Result<String, KernelError> {
-    let bytes = read(path)?;
+    let bytes = dyntick_system::read_regular(path, LARGEST_CONFIG)?;
     if !bytes.starts_with(b"\x1f\x8b") {
         return Ok(String::from_utf8_lossy(&bytes).into_owned());
     }

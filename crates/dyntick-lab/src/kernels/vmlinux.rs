@@ -73,7 +73,10 @@ pub fn embedded_config(vmlinux: &[u8]) -> Option<String> {
     const MARK: &[u8] = b"IKCFG_ST\x1f\x8b";
     let begin = find(vmlinux, MARK)? + MARK.len() - 2;
     let mut text = String::new();
-    flate2::read::GzDecoder::new(&vmlinux[begin..]).take(LARGEST >> 6).read_to_string(&mut text).ok()?;
+    flate2::read::GzDecoder::new(&vmlinux[begin..])
+        .take(super::LARGEST_CONFIG)
+        .read_to_string(&mut text)
+        .ok()?;
     Some(text)
 }
 
@@ -99,8 +102,8 @@ fn payload(image: &[u8]) -> Result<&[u8], ImageError> {
     image.get(begin..begin + length).ok_or(ImageError::Truncated)
 }
 
-/// A kernel with all built in has some 60 MiB; what unpacks to more is made to fill a memory.
-const LARGEST: u64 = 1 << 30;
+/// A kernel with all built in has some 60 MiB; what unpacks to more is made to fill a memory or a cache.
+const LARGEST: u64 = 256 << 20;
 
 fn decompress(payload: &[u8]) -> Result<Vec<u8>, ImageError> {
     let failed = |error: &dyn std::fmt::Display| ImageError::Decompress(error.to_string());

@@ -4,6 +4,8 @@
 use super::{BuildError, FOLDER, SourceError, unpack};
 use crate::apt::{Apt, AptError, Package};
 use crate::cache::{Cache, CacheError};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 const PREFIX: &str = "linux-source-";
@@ -54,7 +56,10 @@ pub fn fetch(
     let (download, _) = apt.size(&packages)?;
     progress(&format!("fetching {} {} ({} MiB)", package.0, package.1, download >> 20));
     // Inside the folder, so that the two go together where this process is killed.
-    let place = tempfile::tempdir_in(folder).map_err(|error| CacheError::from_io(folder, error))?;
+    let place = tempfile::Builder::new()
+        .permissions(Permissions::from_mode(0o755))
+        .tempdir_in(folder)
+        .map_err(|error| CacheError::from_io(folder, error))?;
     apt.unpack(&packages, place.path())?;
     progress(&format!("unpacking {}", package.0));
     let archive = archive(&place.path().join("usr/src"))

@@ -5,11 +5,12 @@ use super::{BuildError, unpack};
 use crate::build::program::run;
 use crate::cache::Cache;
 use crate::programs::end_with_this_one;
+use dyntick_system::private_folder;
 use rustix::process::Signal;
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 /// A commit, and where it is on this machine.
 pub struct Commit {
@@ -92,11 +93,10 @@ fn here(repository: &Path, revision: &str) -> Result<Commit, BuildError> {
 pub fn unpack(commit: &Commit, folder: &Path) -> Result<(), BuildError> {
     let what = format!("read commit {}", commit.hash);
     let failed = |message: String| BuildError::Failed { what: what.clone(), message };
-    let empty = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
-    prepare(empty.path())?;
-    let objects = std::path::absolute(&commit.objects).map_err(|error| failed(error.to_string()))?;
-    let mut archive = git(empty.path());
-    archive.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&objects));
+    let place = folder.parent().unwrap_or(folder);
+    let copy = private_folder(place).map_err(|error| failed(error.to_string()))?;
+    copy_objects(commit, copy.path())?;
+    let mut archive = git(copy.path());
     archive.args(["archive", "--format=tar", "--prefix=linux/", &commit.hash]).stdout(Stdio::piped());
     // git quotes the tree's own attributes as they are, and a terminal would take them.
     archive.stdin(Stdio::null()).stderr(Stdio::null());
@@ -108,6 +108,50 @@ pub fn unpack(commit: &Commit, folder: &Path) -> Result<(), BuildError> {
     // Where the archive is refused, git ends too, for nobody reads on.
     unpacked.transpose()?;
     if ended.success() { Ok(()) } else { Err(failed(format!("git ended with {ended}"))) }
+}
+
+/// Copies the objects of a commit into a repository of their own, where each has the name that its contents
+/// make: git believes what a repository says that an object is called, and somebody else's may hold another
+/// text under the name of a known commit's file. Such a commit lacks that object here.
+fn copy_objects(commit: &Commit, copy: &Path) -> Result<(), BuildError> {
+    let what = format!("copy commit {}", commit.hash);
+    let failed = |message: String| BuildError::Failed { what: what.clone(), message };
+    let objects = std::path::absolute(&commit.objects).map_err(|error| failed(error.to_string()))?;
+    let theirs = private_folder(&std::env::temp_dir()).map_err(|error| failed(error.to_string()))?;
+    prepare(theirs.path())?;
+    prepare(copy)?;
+    let read = |words: &[&str]| {
+        let mut command = git(theirs.path());
+        command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&objects)).args(words);
+        command
+    };
+    let mut index = git(copy);
+    index.args(["index-pack", "--stdin"]);
+    let steps = [
+        read(&["rev-list", "--objects", "--no-walk", "--no-object-names", &commit.hash]),
+        read(&["pack-objects", "--quiet", "--stdout", "--window=0"]),
+        index,
+    ];
+    pipeline(steps).map_err(|error| failed(error.to_string()))
+}
+
+/// Runs three commands of which each reads what the one before prints.
+fn pipeline([mut first, mut second, mut third]: [Command; 3]) -> std::io::Result<()> {
+    let start = |command: &mut Command, input: Stdio, output: Stdio| {
+        end_with_this_one(command, Signal::TERM);
+        command.stdin(input).stdout(output).stderr(Stdio::null()).spawn()
+    };
+    let printed = |child: &mut Child| child.stdout.take().map_or_else(Stdio::null, Stdio::from);
+    let mut first = start(&mut first, Stdio::null(), Stdio::piped())?;
+    let mut second = start(&mut second, printed(&mut first), Stdio::piped())?;
+    let mut third = start(&mut third, printed(&mut second), Stdio::null())?;
+    let ended = [first.wait()?, second.wait()?, third.wait()?];
+    match ended.iter().all(ExitStatus::success) {
+        true => Ok(()),
+        false => {
+            Err(std::io::Error::other("git could not read its objects; `git fsck` says which are damaged"))
+        }
+    }
 }
 
 /// A path in a list of git's, whose elements a colon would part.
@@ -186,6 +230,28 @@ mod tests {
         super::super::tree::look(folder.path()).unwrap();
         let ran: Vec<_> = std::fs::read_dir(marks.path()).unwrap().flatten().map(|e| e.file_name()).collect();
         assert!(ran.is_empty(), "{ran:?}");
+    }
+
+    #[test]
+    fn an_object_is_what_its_name_says_or_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        hostile(folder.path(), folder.path());
+        let cache = tempfile::tempdir().unwrap();
+        let ask = || find(&folder.path().to_string_lossy(), &Cache::at(cache.path()), &|_| ()).unwrap();
+        let object = |name: &str| {
+            let mut git = git(folder.path());
+            let output = git.args(["rev-parse", name]).output().unwrap();
+            let hash = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+            folder.path().join(".git/objects").join(&hash[..2]).join(&hash[2..])
+        };
+        let commit = ask();
+        let to = cache.path().join("to");
+        unpack(&commit, &to).unwrap();
+        // Another file's object under the Makefile's name.
+        std::fs::remove_file(object("HEAD:Makefile")).unwrap();
+        std::fs::copy(object("HEAD:Kconfig"), object("HEAD:Makefile")).unwrap();
+        assert_eq!(ask().hash, commit.hash);
+        assert!(unpack(&ask(), &cache.path().join("forged")).is_err());
     }
 
     #[test]

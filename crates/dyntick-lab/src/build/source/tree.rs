@@ -2,6 +2,7 @@
 //! A source tree on this machine, with whatever is being changed in it. It is read and never written.
 
 use super::git::git;
+use super::unpack::BYTES;
 use super::{BuildError, SourceError};
 use crate::build::program::run;
 use crate::cache::CacheError;
@@ -28,6 +29,11 @@ pub fn look(root: &Path) -> Result<Tree, BuildError> {
         false => sources(root)?,
     };
     files.sort();
+    let size = |file: &PathBuf| root.join(file).symlink_metadata().map_or(0, |found| found.len());
+    if files.iter().map(size).fold(0, u64::saturating_add) > BYTES {
+        let message = format!("its files have more than {} GiB, and a kernel has 1.5 GiB", BYTES >> 30);
+        return Err(BuildError::Failed { what: format!("read the source tree {}", root.display()), message });
+    }
     let hash = hash(root, &files)?;
     Ok(Tree { root: root.to_owned(), files, hash })
 }

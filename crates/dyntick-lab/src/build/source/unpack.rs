@@ -3,20 +3,51 @@
 
 use super::SourceError;
 use dyntick_system::{is_inner, open_beneath, open_regular, place_beneath};
+use sha2::{Digest, Sha256};
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{BufReader, Error, ErrorKind, Read, Result};
+use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
 /// Unpacks a .tar, .tar.xz, .tar.gz or .tar.zst; its first bytes tell which.
 pub fn file(path: &Path, folder: &Path) -> std::result::Result<(), SourceError> {
+    decompressed(open_regular(path)?, path, folder)
+}
+
+/// Unpacks a file as [`file`] does, and refuses it where it is not what it was when its hash was taken: it
+/// would be kept under a hash that is not its own.
+pub fn file_of_hash(path: &Path, sha256: &str, folder: &Path) -> std::result::Result<(), SourceError> {
     let read = |source| SourceError::Read { path: path.to_owned(), source };
+    let mut hashed = Hashed { file: open_regular(path)?, hash: Sha256::new() };
+    decompressed(&mut hashed, path, folder)?;
+    std::io::copy(&mut hashed, &mut std::io::sink()).map_err(read)?;
+    match hex::encode(hashed.hash.finalize()) == sha256 {
+        true => Ok(()),
+        false => Err(SourceError::Swapped(path.to_owned())),
+    }
+}
+
+/// A file whose hash is taken while it is read.
+struct Hashed {
+    file: File,
+    hash: Sha256,
+}
+
+impl Read for Hashed {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.hash.update(&buffer[..count]);
+        Ok(count)
+    }
+}
+
+fn decompressed(source: impl Read, path: &Path, folder: &Path) -> std::result::Result<(), SourceError> {
     let what = path.display().to_string();
-    let mut magic = Vec::new();
-    open_regular(path)?.take(6).read_to_end(&mut magic).map_err(read)?;
-    let file = BufReader::with_capacity(1 << 20, open_regular(path)?);
+    let mut file = BufReader::with_capacity(1 << 20, source);
+    let head = file.fill_buf().map_err(|source| SourceError::Read { path: path.to_owned(), source })?;
+    let magic: Vec<u8> = head.iter().take(6).copied().collect();
     match magic[..] {
         [0xfd, b'7', b'z', b'X', b'Z', 0] => stream(liblzma::read::XzDecoder::new(file), folder, &what),
         [0x1f, 0x8b, ..] => stream(flate2::read::GzDecoder::new(file), folder, &what),
@@ -36,7 +67,7 @@ pub fn stream(reader: impl Read, folder: &Path, what: &str) -> std::result::Resu
 }
 
 /// A kernel has 1.5 GiB in some 90 000 files; a bomb has no end.
-const BYTES: u64 = 8 << 30;
+pub const BYTES: u64 = 8 << 30;
 const ENTRIES: usize = 500_000;
 /// What may stand before an entry: its header, and a long name or the like.
 const HEADERS: u64 = 1 << 20;
@@ -297,6 +328,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let written = write(&mut std::io::repeat(0), &folder.path().join("x"), 0, 1000).unwrap_err();
         assert!(written.to_string().contains("more than 8 GiB"), "{written}");
+    }
+
+    #[test]
+    fn an_archive_is_what_its_hash_says_to_the_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.tar");
+        std::fs::write(&path, archive()).unwrap();
+        let sha256 = crate::hash::Contents::of(&path).unwrap().sha256;
+        let unpack = |to: &str| file_of_hash(&path, &sha256, &dir.path().join(to));
+        unpack("first").unwrap();
+        // Behind the end that tar sees.
+        File::options().append(true).open(&path).unwrap().write_all(&[0; 1 << 20]).unwrap();
+        assert!(matches!(unpack("second"), Err(SourceError::Swapped(_))));
     }
 
     #[test]
