@@ -4,8 +4,8 @@
 use crate::cache::CacheError;
 use dyntick_system::locked;
 use rustix::io::Errno;
-use std::fs::File;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -24,7 +24,10 @@ impl RunningFolder {
             std::fs::create_dir_all(place)?;
             loop {
                 // QEMU writes there from behind walls, which take real paths only.
-                let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(place.canonicalize()?)?;
+                let folder = tempfile::Builder::new()
+                    .prefix(PREFIX)
+                    .permissions(Permissions::from_mode(0o755))
+                    .tempdir_in(place.canonicalize()?)?;
                 // Another dyntick may have taken it for abandoned before the lock was held.
                 match locked(folder.path()).map(File::from) {
                     Ok(lock) if is_at(&lock, folder.path()) => return Ok(Self { folder, _lock: lock }),

@@ -13,7 +13,7 @@ use crate::order;
 use crate::profiles::{self, ProfileError, RunProfile};
 use crate::qemu::Accelerator;
 use crate::running::RunningFolder;
-use crate::study::Case;
+use crate::study::{Case, is_id};
 use dyntick_explain::{Context, Explanation, Known, explain};
 use dyntick_formats::{Observation, ObservationError, qperf, write_parquet};
 use dyntick_model::{CommandLine, CpuList, Event, KernelVersion};
@@ -260,6 +260,9 @@ pub fn newest(runs: &Path, cases: &[Case]) -> Vec<Run> {
     found.values().filter_map(|of_case| of_case.values().rev().find_map(|folder| load(folder).ok())).collect()
 }
 
+/// A profile has up to 1 GiB and what was being written then; all else is smaller.
+const LARGEST_FILE: u64 = 2 << 30;
+
 /// The files of a run that must be the same in every repetition in virtual time: all but the timing.
 pub fn comparable_files(folder: &Path) -> std::io::Result<BTreeMap<String, Contents>> {
     let mut files = BTreeMap::new();
@@ -267,8 +270,12 @@ pub fn comparable_files(folder: &Path) -> std::io::Result<BTreeMap<String, Conte
         for entry in std::fs::read_dir(folder.join(&place))? {
             let path = entry?.path();
             let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
-            // A stranger's run may hold links to what has no end; a run has none.
-            if path.symlink_metadata()?.is_file() && name != TIMING {
+            // A stranger's run may hold links to what has no end, and holes of any size; a run has neither.
+            let found = path.symlink_metadata()?;
+            if found.len() > LARGEST_FILE {
+                return Err(std::io::Error::other(format!("{name} is larger than any file of a run")));
+            }
+            if found.is_file() && name != TIMING {
                 files.insert(name, Contents::of(&path).map_err(std::io::Error::other)?);
             }
         }
@@ -333,6 +340,11 @@ impl Files<'_> {
         within("case.cpus", asked.case.cpus.into(), 1..=Case::MOST_CPUS.into())?;
         // A kernel that does not tell its HZ has 0 here.
         within("hz", asked.hz.into(), 0..=10_000)?;
+        within("packages of case", asked.case.packages.len() as u64, 0..=Case::MOST_PACKAGES as u64)?;
+        within("tasks of case", asked.case.tasks.len() as u64, 0..=Case::MOST_TASKS as u64)?;
+        if !is_id(&asked.case.id) || !is_id(&asked.case.name) {
+            return Err(self.damaged(RUN, "case: its id and name must be one line each"));
+        }
         within("files of case.read", asked.case.read.len() as u64, 0..=MOST_FILES)?;
         Ok(asked)
     }

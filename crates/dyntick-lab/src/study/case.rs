@@ -186,6 +186,11 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
     fn packages(&self) -> Vec<CpuList> {
         let Some(value) = self.get("packages") else { return Vec::new() };
         let text = self.source().text("packages", value).unwrap_or_default();
+        if text.matches('/').count() >= Case::MOST_PACKAGES {
+            let message = format!("packages: a machine has at most {}", Case::MOST_PACKAGES);
+            self.source().problem(value.span().start, message);
+            return Vec::new();
+        }
         let lists: Result<Vec<CpuList>, _> = text.split('/').map(str::parse::<CpuList>).collect();
         lists.unwrap_or_else(|error| {
             let message = format!("packages: {error}; write the CPUs of each package, as \"0/1-3\"");

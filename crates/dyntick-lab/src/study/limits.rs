@@ -4,6 +4,7 @@
 use super::Case;
 use super::case::CaseReader;
 use crate::guest::{MAILBOX_BYTES, Moment, name_of_file, piece_of_file};
+use dyntick_model::text::clean_line;
 use dyntick_model::{Clock, CpuList};
 
 /// Longer ids do not fit into a file name together with what is added to them.
@@ -62,6 +63,11 @@ fn name(reader: &CaseReader<'_, '_, '_>, case: &Case) {
     }
 }
 
+/// Whether a text is one line, as the names and labels of every case are that was read from a study.
+pub fn is_id(text: &str) -> bool {
+    !text.is_empty() && clean_line(text) == text
+}
+
 fn head(id: &str) -> String {
     id.chars().take(40).collect()
 }
@@ -86,6 +92,9 @@ fn cpus(reader: &CaseReader<'_, '_, '_>, case: &Case) {
             let message = format!("trace-cpus leaves out CPU {dark}, which is measured");
             note(reader, "trace-cpus", message);
         }
+    }
+    if case.tasks.len() > Case::MOST_TASKS {
+        note(reader, "task", format!("task: a case has at most {}", Case::MOST_TASKS));
     }
     for task in &case.tasks {
         within("task", "a task", &task.cpus);

@@ -17,6 +17,7 @@ pub(crate) mod units;
 mod tests;
 
 pub use figure::{FILE, QPERF, is_of_idle, is_of_trace};
+pub(crate) use limits::is_id;
 pub use reader::{Problem, Problems, nearest};
 pub use units::Nanos;
 
@@ -175,6 +176,12 @@ pub struct Case {
 impl Case {
     /// The most CPUs that an x86 kernel supports (`arch/x86/Kconfig`: NR_CPUS_RANGE_END).
     pub const MOST_CPUS: u32 = 8192;
+
+    /// Tasks that a case may start; the agent starts and watches each.
+    pub const MOST_TASKS: usize = 256;
+
+    /// Packages of a guest; the largest machines have 32 sockets.
+    pub const MOST_PACKAGES: usize = 64;
 
     /// A case of this name on this kernel, all else as where a study says nothing: two CPUs in
     /// virtual time, of which the second is measured for ten seconds.

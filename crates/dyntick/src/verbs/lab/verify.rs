@@ -11,6 +11,7 @@ use dyntick_lab::lab::Lab;
 use dyntick_lab::store::{self, Asked};
 use dyntick_lab::study::Case;
 use dyntick_model::Clock;
+use dyntick_model::text::clean_line;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -46,6 +47,7 @@ fn verify(lab: &Lab, folder: &Path) -> Result<bool> {
     let mut prepared = lab.prepare(&on_the_same_kernel(&first.asked), first.asked.repetition)?;
     prepared.asked.case = case.clone();
     for difference in differences(&first.asked, &prepared.asked) {
+        let difference = clean_line(&difference);
         output::line(format_args!("{}: {difference}; the observations may differ for that", case.id))?;
     }
     let again = lab.scratch()?;
