@@ -152,3 +152,63 @@ fn tracefs_that_may_not_be_entered_is_told_as_such() {
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(told.contains("may not enter /sys/kernel/tracing") && !told.contains("is not at"), "{told}");
 }
+
+/// Whoever owns a folder can put a link in the place of what root makes in it.
+#[test]
+fn runs_are_not_written_into_folders_of_other_users() {
+    use std::os::unix::fs::chown;
+    if !is_root() {
+        return println!("skipped: needs root, to give a folder away");
+    }
+    const NOBODY: u32 = 65534;
+    let place = tempfile::tempdir().unwrap();
+    let study = "title='t'\nquestion='q'\n[defaults]\nkernel='debian:6.12'\n[[case]]\nname='a'\n";
+    std::fs::write(place.path().join("s.toml"), study).unwrap();
+    let told = |words: &[&str]| {
+        let output =
+            dyntick().args(["lab", "run", "s.toml"]).args(words).current_dir(place.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        text(&output.stderr)
+    };
+    for given in ["out/s/runs", "out/s", "out", "."] {
+        std::fs::create_dir_all(place.path().join("out/s/runs")).unwrap();
+        chown(place.path().join(given), Some(NOBODY), None).unwrap();
+        let said = told(&[]);
+        assert!(said.contains("belongs to another user"), "{given}: {said}");
+        if given.contains('/') {
+            assert!(told(&["--out", "out/s"]).contains("belongs to another user"), "{given}");
+        }
+        chown(place.path().join(given), Some(0), None).unwrap();
+    }
+    std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    assert!(told(&[]).contains("may be written by all users"));
+    assert!(std::fs::read_dir(place.path().join("out/s/runs")).unwrap().next().is_none());
+}
+
+/// A record that is given no name.
+#[test]
+fn a_fifo_of_somebody_else_does_not_hold_a_record() {
+    let place = tempfile::tempdir().unwrap();
+    mknodat(CWD, place.path().join("dyntick.dt"), FileType::Fifo, Mode::from_raw_mode(0o666), 0).unwrap();
+    let output =
+        dyntick().args(["record", "-C", cpu(), "--", "true"]).current_dir(place.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains("no file of yours here"), "{output:?}");
+}
+
+/// PID 1 of a namespace is not the agent of a guest, which would mount over this machine's /proc.
+#[test]
+fn the_first_process_of_a_namespace_is_no_agent() {
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child"]);
+    let output = unshare.arg(dyntick().get_program()).arg("--version").output();
+    match output {
+        Ok(output) if text(&output.stderr).starts_with("unshare:") => {
+            println!("skipped: no namespaces here: {}", text(&output.stderr));
+        }
+        Ok(output) => {
+            assert!(output.status.success() && text(&output.stdout).starts_with("dyntick "), "{output:?}");
+        }
+        Err(error) => println!("skipped: no unshare here: {error}"),
+    }
+}

@@ -75,19 +75,25 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     Ok(status(&results))
 }
 
-/// Refuses symbolic links in the names that nobody typed: a study may come in a folder that has an `out` of
-/// its own, and a link in it would lead what is written to a file of somebody's choice. Another user who could
-/// put one there while the guests run is refused too.
+/// Refuses places from which somebody else could lead what is written to another file, now or while the guests
+/// run: symbolic links in the names that nobody typed, for a study may come in a folder that has an `out` of
+/// its own, and folders of other users.
 fn ensure_unmoved(typed: Option<&Path>, out: &Path) -> Result<()> {
     let runs = out.join("runs");
-    let default = [Path::new(DEFAULT_OUT), out];
-    let names = if typed.is_some() { &default[..0] } else { &default[..] };
-    for name in names.iter().copied().chain([runs.as_path()]) {
-        if name.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
-            bail!(
+    let mut own = vec![out, &runs];
+    if typed.is_none() {
+        own.push(Path::new(DEFAULT_OUT));
+    }
+    for folder in own {
+        let Ok(found) = folder.symlink_metadata() else { continue };
+        match found.is_symlink() {
+            // Who typed a name may mean a link.
+            true if Some(folder) == typed => {}
+            true => bail!(
                 "{} is a symbolic link, and runs are not written through one: name a folder with --out",
-                name.display()
-            );
+                folder.display()
+            ),
+            false => ensure_nobody_elses(folder, &found)?,
         }
     }
     if typed.is_some() {
@@ -107,11 +113,11 @@ fn ensure_nobody_elses(folder: &Path, found: &Metadata) -> Result<()> {
     const STICKY: u32 = 0o1000;
     let who_called_sudo = std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok());
     let trusted = dyntick_system::is_trusted(found.uid()) || who_called_sudo == Some(found.uid());
-    let open_to_all = found.mode() & WORLD != 0 && found.mode() & STICKY == 0;
+    let open_to_all = !found.is_symlink() && found.mode() & WORLD != 0 && found.mode() & STICKY == 0;
     if !trusted || open_to_all {
         let why = if trusted { "may be written by all users" } else { "belongs to another user" };
         bail!(
-            "{} {why}, who could move {DEFAULT_OUT} while it is written: name a folder with --out",
+            "{} {why}, who could move what is written while the guests run: name a folder of your own with --out",
             folder.display()
         );
     }
