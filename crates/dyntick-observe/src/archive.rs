@@ -165,7 +165,13 @@ impl<R: Read> Read for Bounded<R> {
         self.taken += length as u64;
         let Limits { free, ratio, total, .. } = self.limits;
         let packed = self.packed.get();
-        if self.taken > total.min(free.saturating_add(packed.saturating_mul(ratio))) {
+        if self.taken > total {
+            return Err(io::Error::other(format!(
+                "it unpacks to more than {} MiB, the most that is read here",
+                total >> 20
+            )));
+        }
+        if self.taken > free.saturating_add(packed.saturating_mul(ratio)) {
             let taken = self.taken;
             return Err(io::Error::other(format!(
                 "{packed} bytes of it unpack to more than {taken}, and no such file does"

@@ -20,9 +20,20 @@ const ABOUT: &str = "about.json";
 const METADATA: &str = "trace.json";
 const RAW: &str = "trace.cpu";
 
-/// What a record may hold. Its raw pages grow with the length of the recording, so no number of bytes is
-/// too many by itself; but a page of a single event and zeros shrinks to a hundredth, and not to less.
+/// What a record may hold, if it fits into memory. Its raw pages grow with the length of the recording, so no
+/// number of bytes is too many by itself; but a page of a single event and zeros shrinks to a hundredth, and
+/// not to less.
 const LIMITS: Limits = Limits { free: 64 << 20, ratio: 200, total: u64::MAX, pieces: 3 + MOST_CPUS as usize };
+
+/// How much of a record this machine has memory for, bytes: its events and their explanation took 25 times
+/// the size of pages full of the shortest events.
+fn fits_into_memory() -> u64 {
+    const OF_MEMORY: u64 = 64;
+    let info = rustix::system::sysinfo();
+    let memory = u64::from(info.totalram).saturating_mul(info.mem_unit.into());
+    (memory / OF_MEMORY).max(LIMITS.free)
+}
+
 const LONGEST_VERSION: u64 = 64;
 /// `about.json` of a machine with some 100 000 threads has 20 MiB.
 const LONGEST_TEXT: u64 = 64 << 20;
@@ -112,7 +123,7 @@ impl Record {
     /// # Errors
     /// As [`Record::open`].
     pub fn read_from(source: impl Read, path: &Path) -> Result<Self, FileError> {
-        Self::read_within(source, path, LIMITS)
+        Self::read_within(source, path, Limits { total: fits_into_memory(), ..LIMITS })
     }
 
     fn read_within(source: impl Read, path: &Path, limits: Limits) -> Result<Self, FileError> {
