@@ -12,11 +12,23 @@
 /* Package states: 0 is none, so that a level is also "how many are allowed". */
 #define EM_PACKAGE_LEVELS 4
 
+/* Room for the points of a distribution of exits. */
+#define EM_QUANTILES 16
+
+/* So many of all exits, in shares of 2^32, take no longer than this. */
+struct em_quantile {
+	u64 share;
+	u64 cycles;
+};
+
 /* One idle state, times in cycles of the TSC. */
 struct em_state {
 	u64 entry;		/* from the decision to sleep until it sleeps */
 	u64 exit;		/* from the wake-up to the first instruction */
 	unsigned int package;	/* deepest package state that it allows */
+	bool irq_enable;	/* interrupts are taken before the driver returns */
+	unsigned int quantiles;	/* that exits are drawn from; 0: all take `exit` */
+	struct em_quantile quantile[EM_QUANTILES];
 };
 
 /* What is counted of one state on one CPU. */
@@ -50,6 +62,7 @@ struct em_timer {
 	u64 read_at;		/* cycles */
 	u8 shift;		/* cycles of a count, as a power of two */
 	bool armed;
+	bool periodic;		/* it cannot be set to what is left and go on as it was */
 };
 
 struct em_cpu {
@@ -60,6 +73,7 @@ struct em_cpu {
 	bool awake;
 
 	struct em_timer timer;
+	u64 random;		/* the state of the generator that exits are drawn by */
 	u64 overrun;		/* longest time by which an exit was late, cycles */
 	struct em_count count[CPUIDLE_STATE_MAX];
 	struct em_record *records;
@@ -76,8 +90,14 @@ int em_parse_states(struct cpuidle_driver *drv, const char *text);
 
 /* main.c */
 extern bool em_halts;
+extern bool em_prewake;
 u64 em_cycles(u64 ns);
 u64 em_ns(u64 cycles);
+
+/* exit.c */
+int em_parse_quantiles(struct em_state *state, char *rest);
+void em_exit_init(void);
+u64 em_exit_cycles(struct em_cpu *cpu, const struct em_state *state);
 
 /* idle.c */
 int em_enter(struct cpuidle_device *dev, struct cpuidle_driver *drv, int index);
@@ -105,8 +125,8 @@ int em_parse_packages(const struct cpuidle_driver *drv, const char *levels, cons
 void em_packages_free(void);
 void em_package_add_cpu(unsigned int cpu);
 void em_package_remove_cpu(unsigned int cpu);
-void em_package_enter(struct em_package *package, unsigned int level, u64 now);
-unsigned int em_package_leave(struct em_package *package, unsigned int level, u64 *ready);
+void em_package_enter(struct em_package *package, unsigned int level, u64 asleep);
+unsigned int em_package_leave(struct em_package *package, unsigned int level, u64 woken, u64 *begin);
 struct seq_file;
 void em_packages_show(struct seq_file *file);
 

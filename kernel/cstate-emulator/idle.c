@@ -138,49 +138,88 @@ static noinstr u64 sleep_until_woken(struct em_cpu *cpu)
 	return cpu->woken;
 }
 
+/* Farther than any timer, and near enough to be compared with. */
+#define NEVER (1ULL << 62)
+
+/* When the core begins to wake by itself, so that it is awake when its timer is due. */
+static noinstr u64 wakes_itself(const struct cpuidle_device *dev, const struct sleep *sleep, u64 exit)
+{
+	s64 ahead = dev->next_hrtimer - sleep->entered;
+
+	if (!em_prewake || dev->next_hrtimer == KTIME_MAX || ahead < 0)
+		return sleep->begin + NEVER;
+	return sleep->begin + em_cycles(ahead) - exit;
+}
+
+/* Lets the kernel have its interrupts now, as the states of intel_idle do that have CPUIDLE_FLAG_IRQ_ENABLE. */
+static __always_inline void let_interrupts_in(void)
+{
+	asm volatile("sti; nop; cli" : : : "memory");
+}
+
+/* Sleeps, and waits until the state is left. */
+static noinstr void sleep_and_exit(struct em_cpu *cpu, const struct cpuidle_device *dev, struct sleep *sleep)
+{
+	const struct em_state *state = &em_states[sleep->state];
+	u64 asleep = sleep->begin + state->entry;
+	u64 woken, exit, begin;
+
+	if (cpu->records || em_prewake)
+		sleep->entered = ktime_get_mono_fast_ns();
+	em_package_enter(cpu->package, state->package, asleep);
+	woken = sleep_until_woken(cpu);
+	exit = em_exit_cycles(cpu, state);
+
+	sleep->during_entry = (s64)(woken - asleep) < 0;
+	if (sleep->during_entry)
+		woken = asleep;
+	begin = wakes_itself(dev, sleep, exit);
+	if ((s64)(begin - asleep) < 0)
+		begin = asleep;
+	sleep->package = em_package_leave(cpu->package, state->package, woken, &begin);
+	sleep->until = begin + exit;
+	if ((s64)(sleep->until - woken) < 0)
+		sleep->until = woken;
+	if (em_halts && !cpu->timer.periodic)
+		wait_halted(cpu, sleep->until);
+	else
+		wait_spinning(cpu, sleep->until);
+}
+
+/* Returns at the moment until which the exit takes, to the cycle in virtual time. */
+static noinstr void finish(struct em_cpu *cpu, u64 until)
+{
+	u64 now = rdtsc() + RETURN_CYCLES;
+
+	if ((s64)(until - now) >= 0) {
+		if (em_halts)
+			spin_instructions(until - now);
+	} else if (now - until > cpu->overrun) {
+		cpu->overrun = now - until;
+	}
+}
+
 noinstr int em_enter(struct cpuidle_device *dev, struct cpuidle_driver *drv, int index)
 {
 	struct em_cpu *cpu = this_cpu_ptr(&em_cpus);
-	const struct em_state *state = &em_states[index];
 	struct em_count *count = &cpu->count[index];
 	struct sleep sleep = { .begin = rdtsc(), .state = index };
-	u64 asleep = sleep.begin + state->entry;
-	u64 woken, now;
 
 	/* Before the pending interrupts are looked at: a timer in its last count is one of them then. */
 	if (em_halts)
 		em_timer_save(&cpu->timer);
 	if (em_lapic_pending()) {
 		count->not_entered++;
-		return index;
+	} else {
+		sleep_and_exit(cpu, dev, &sleep);
+		if (cpu->records)
+			record(cpu, &sleep, dev->next_hrtimer);
+		count->entries++;
+		count->cycles += sleep.until - sleep.begin;
+		count->during_entry += sleep.during_entry;
+		finish(cpu, sleep.until);
 	}
-	if (cpu->records)
-		sleep.entered = ktime_get_mono_fast_ns();
-	em_package_enter(cpu->package, state->package, sleep.begin);
-	woken = sleep_until_woken(cpu);
-
-	sleep.during_entry = (s64)(woken - asleep) < 0;
-	if (sleep.during_entry) {
-		woken = asleep;
-		count->during_entry++;
-	}
-	sleep.package = em_package_leave(cpu->package, state->package, &woken);
-	sleep.until = woken + state->exit;
-	if (em_halts)
-		wait_halted(cpu, sleep.until);
-	else
-		wait_spinning(cpu, sleep.until);
-
-	if (cpu->records)
-		record(cpu, &sleep, dev->next_hrtimer);
-	count->entries++;
-	count->cycles += sleep.until - sleep.begin;
-	now = rdtsc() + RETURN_CYCLES;
-	if ((s64)(sleep.until - now) >= 0) {
-		if (em_halts)
-			spin_instructions(sleep.until - now);
-	} else if (now - sleep.until > cpu->overrun) {
-		cpu->overrun = now - sleep.until;
-	}
+	if (em_states[index].irq_enable)
+		let_interrupts_in();
 	return index;
 }

@@ -94,6 +94,7 @@ noinstr void em_timer_save(struct em_timer *timer)
 	timer->divide = lapic_read(APIC_TDCR);
 	timer->shift = shift_of(timer->divide);
 	timer->armed = !(timer->lvt & APIC_LVT_MASKED) && lapic_read(APIC_TMCCT);
+	timer->periodic = timer->lvt & APIC_LVT_TIMER_PERIODIC;
 }
 
 /* Notes what is left of the kernel's time, after the CPU woke. */
@@ -158,7 +159,11 @@ int __init em_lapic_init(bool halts)
 	x2apic = rdmsr_low(MSR_IA32_APICBASE) & X2APIC_ENABLE;
 	if (!halts)
 		return 0;
-	mode = lapic_read(APIC_LVTT) & APIC_LVT_TIMER_TSCDEADLINE;
+	mode = lapic_read(APIC_LVTT) & (APIC_LVT_TIMER_TSCDEADLINE | APIC_LVT_TIMER_PERIODIC);
+	if (mode == APIC_LVT_TIMER_PERIODIC) {
+		pr_err("wait=halt cannot give a periodic tick its timer back: boot without highres=off and nohz=off, or use wait=spin\n");
+		return -ENODEV;
+	}
 	if (mode == APIC_LVT_TIMER_TSCDEADLINE || !counts_cycles()) {
 		pr_err("wait=halt needs a local APIC timer that counts cycles of the TSC, as QEMU's virtual time (-icount) has; use wait=spin\n");
 		return -ENODEV;

@@ -28,6 +28,11 @@ static char *wait = "spin";
 module_param(wait, charp, 0444);
 MODULE_PARM_DESC(wait, "how a latency is waited for: 'spin', or 'halt' in QEMU's virtual time");
 
+/* Whether a CPU begins to wake before its timer is due. */
+bool em_prewake;
+module_param_named(prewake, em_prewake, bool, 0444);
+MODULE_PARM_DESC(prewake, "whether a CPU is woken ahead of its timer, by the length of its exit");
+
 static uint records;
 module_param(records, uint, 0444);
 MODULE_PARM_DESC(records, "sleeps to record on each CPU");
@@ -59,10 +64,14 @@ noinstr u64 em_ns(u64 cycles)
 static int online(unsigned int cpu)
 {
 	struct cpuidle_device *device = per_cpu_ptr(&devices, cpu);
+	int error;
 
 	device->cpu = cpu;
 	em_package_add_cpu(cpu);
-	return cpuidle_register_device(device);
+	error = cpuidle_register_device(device);
+	if (error)
+		em_package_remove_cpu(cpu);
+	return error;
 }
 
 static int offline(unsigned int cpu)
@@ -150,6 +159,7 @@ static int __init em_init(void)
 		error = em_lapic_init(em_halts);
 	if (!error)
 		error = em_idt_init();
+	em_exit_init();
 	if (!error)
 		error = em_facts_init(&driver, records);
 	if (!error)

@@ -8,14 +8,17 @@
 #include <linux/cpumask.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
 #include <linux/string.h>
+#include <asm/barrier.h>
+#include <asm/cmpxchg.h>
+#include <asm/processor.h>
 
 struct em_package {
-	arch_spinlock_t lock;		/* taken with interrupts off */
+	unsigned int locked;		/* with interrupts off */
 	unsigned int cpus;		/* that are online */
 	unsigned int allowing[EM_PACKAGE_LEVELS];	/* CPUs, by the least level */
 	unsigned int level;
+	u64 asleep;			/* when the last of its CPUs has finished entering */
 	u64 since;			/* when it entered its level */
 	u64 ready;			/* when it is awake after its last exit */
 	u64 entries[EM_PACKAGE_LEVELS];
@@ -139,6 +142,21 @@ int em_parse_packages(const struct cpuidle_driver *drv, const char *levels, cons
 	return error;
 }
 
+/*
+ * A lock of our own: those of the kernel may trace, and on a paravirtualized kernel halt, neither of which
+ * may happen here.
+ */
+static __always_inline void lock(struct em_package *package)
+{
+	while (arch_xchg(&package->locked, 1))
+		cpu_relax();
+}
+
+static __always_inline void unlock(struct em_package *package)
+{
+	smp_store_release(&package->locked, 0);
+}
+
 void em_packages_free(void)
 {
 	kfree(packages);
@@ -152,9 +170,9 @@ static void count_cpu(unsigned int cpu, int change)
 	if (!package)
 		return;
 	local_irq_save(flags);
-	arch_spin_lock(&package->lock);
+	lock(package);
 	package->cpus += change;
-	arch_spin_unlock(&package->lock);
+	unlock(package);
 	local_irq_restore(flags);
 }
 
@@ -180,43 +198,64 @@ static __always_inline void set_level(struct em_package *package, unsigned int l
 	package->since = now;
 }
 
-/* This CPU sleeps from now on, in a state that allows this level. */
-noinstr void em_package_enter(struct em_package *package, unsigned int level, u64 now)
+/* This CPU is asleep from a moment that is still to come, in a state that allows this level. */
+noinstr void em_package_enter(struct em_package *package, unsigned int level, u64 asleep)
 {
 	unsigned int i, deepest = 0;
 
 	if (!package || !level)
 		return;
-	arch_spin_lock(&package->lock);
+	lock(package);
+	if ((s64)(asleep - package->asleep) > 0)
+		package->asleep = asleep;
 	for (i = 1; i <= level; i++)
 		if (++package->allowing[i] == package->cpus)
 			deepest = i;
 	if (deepest > package->level)
-		set_level(package, deepest, now);
-	arch_spin_unlock(&package->lock);
+		set_level(package, deepest, package->asleep);
+	unlock(package);
+}
+
+static __always_inline u64 earlier(u64 one, u64 other)
+{
+	return (s64)(one - other) < 0 ? one : other;
+}
+
+static __always_inline u64 later(u64 one, u64 other)
+{
+	return (s64)(one - other) > 0 ? one : other;
 }
 
 /*
- * This CPU was woken at *ready, and its core can only begin to wake when the package is awake: *ready
- * becomes that time. Returns the level that the package was in.
+ * This CPU was woken, and its core would begin to wake at *begin or when it was woken, whichever is earlier.
+ * It can only do so when the package is awake, and *begin becomes that time. Returns the level that the
+ * package was in.
  */
-noinstr unsigned int em_package_leave(struct em_package *package, unsigned int level, u64 *ready)
+noinstr unsigned int em_package_leave(struct em_package *package, unsigned int level, u64 woken, u64 *begin)
 {
 	unsigned int i, left;
+	u64 leaves;
 
-	if (!package || !level)
+	if (!package || !level) {
+		*begin = earlier(woken, *begin);
 		return 0;
-	arch_spin_lock(&package->lock);
+	}
+	lock(package);
 	for (i = 1; i <= level; i++)
 		package->allowing[i]--;
 	left = package->level;
-	if (left) {
-		set_level(package, 0, *ready);
-		package->ready = *ready + latency[left];
+	/* While the last CPU is still entering, the package is awake. */
+	if (left && (s64)(woken - package->since) <= 0) {
+		package->entries[left]--;
+		package->level = left = 0;
 	}
-	if ((s64)(package->ready - *ready) > 0)
-		*ready = package->ready;
-	arch_spin_unlock(&package->lock);
+	if (left) {
+		leaves = later(earlier(woken, *begin - latency[left]), package->since);
+		set_level(package, 0, leaves);
+		package->ready = leaves + latency[left];
+	}
+	*begin = later(earlier(woken, *begin), package->ready);
+	unlock(package);
 	return left;
 }
 

@@ -44,7 +44,7 @@ static bool is_time(const char *word, const char *name, u64 *ns)
 }
 
 /* One word after the two times. */
-static int parse_option(struct cpuidle_state *state, struct em_state *em, const char *word)
+static int parse_option(struct cpuidle_state *state, struct em_state *em, char *word)
 {
 	unsigned int i;
 	u64 ns;
@@ -55,6 +55,12 @@ static int parse_option(struct cpuidle_state *state, struct em_state *em, const 
 			return 0;
 		}
 	}
+	if (!strcmp(word, "irq-enable")) {
+		em->irq_enable = true;
+		return 0;
+	}
+	if (str_has_prefix(word, "exits="))
+		return em_parse_quantiles(em, word + strlen("exits="));
 	if (is_time(word, "exit=", &ns)) {
 		em->exit = em_cycles(ns);
 		return 0;
@@ -83,7 +89,7 @@ static int parse_state(struct cpuidle_driver *drv, int index, const char *entry,
 	struct cpuidle_state *state = &drv->states[index], *before = index ? state - 1 : NULL;
 	struct em_state *em = &em_states[index];
 	const char *name = strsep(&rest, ":");
-	const char *word;
+	char *word;
 	int i;
 
 	if (!*name || strlen(name) >= CPUIDLE_NAME_LEN)
@@ -99,7 +105,7 @@ static int parse_state(struct cpuidle_driver *drv, int index, const char *entry,
 	em->exit = em_cycles(state->exit_latency_ns);
 	while ((word = strsep(&rest, ":")))
 		if (parse_option(state, em, word))
-			return refuse(entry, "options are tlb, timer-stop, off, unusable, exit=NS, and entry=NS, at most the latency");
+			return refuse(entry, "options are tlb, timer-stop, off, unusable, irq-enable, exit=NS, exits=MILLIONTHS@NS/... that rise from 0 to 1000000, and entry=NS, at most the latency");
 	strscpy(state->name, name, sizeof(state->name));
 	snprintf(state->desc, sizeof(state->desc), "emulated, %llu ns", (u64)state->exit_latency_ns);
 	state->enter = em_enter;

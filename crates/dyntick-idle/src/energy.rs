@@ -129,7 +129,9 @@ fn stays(machine: &Machine, observed: &Observed, cpus: &CpuList, window: (u64, u
 fn leave_packages(machine: &Machine, stays: &mut [Stay], cpus: usize) {
     for package in machine.idle.package_states.iter().rev() {
         let deep = |stay: &Stay| stay.state >= package.needs;
-        let woken = |stay: &Stay| stay.end.saturating_sub(package.exit_latency_ns).max(stay.since);
+        let of_package_ns = package.exit_latency_ns.saturating_sub(package.core_exit_latency_ns);
+        let leaving_ns = of_package_ns + machine.idle.leaving_ns(package.needs);
+        let woken = |stay: &Stay| stay.end.saturating_sub(leaving_ns).max(stay.since);
         let leaving: Vec<usize> = (0..stays.len())
             .filter(|index| {
                 let (stay, moment) = (&stays[*index], woken(&stays[*index]));

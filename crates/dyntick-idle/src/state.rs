@@ -14,7 +14,8 @@ pub struct State {
     /// Target residency, ns.
     pub target_residency_ns: u64,
     /// From the wake-up to the end of the sleep, ns: the exit latency, or where that is the package's, what a core
-    /// takes while the package is awake.
+    /// takes while the package is awake; or what was measured, where the emulator takes that
+    /// ([`IdleTable::leaving_ns`]).
     pub leaving_ns: u64,
     /// The CPU spins in it.
     pub polling: bool,
@@ -70,15 +71,11 @@ impl States {
 
 impl From<&IdleTable> for States {
     fn from(table: &IdleTable) -> Self {
-        let alone = |place: usize| {
-            let package = table.package_states.iter().find(|package| package.needs == place);
-            package.map(|package| package.core_exit_latency_ns)
-        };
         let states = table.states.iter().enumerate().map(|(place, state)| State {
             name: state.name.clone(),
             exit_latency_ns: state.exit_latency_ns,
             target_residency_ns: state.target_residency_ns,
-            leaving_ns: alone(place).unwrap_or(state.exit_latency_ns),
+            leaving_ns: table.leaving_ns(place),
             polling: state.polling,
             disabled: state.unusable || state.off,
         });

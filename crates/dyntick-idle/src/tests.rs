@@ -304,6 +304,7 @@ fn machine() -> Machine {
         idle: IdleTable {
             states: vec![state("C1", 1, 1.0), state("C6", 3, 0.0)],
             package_states: vec![package],
+            ..IdleTable::default()
         },
         active: watts(10.0),
         uncore: watts(100.0),

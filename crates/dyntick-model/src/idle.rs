@@ -44,10 +44,40 @@ pub struct Power {
 pub struct MeasuredExit {
     /// The median, or what was published instead of one.
     pub exit_latency_ns: u64,
+    /// How the exits were distributed, from the shortest to the longest; empty where that is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quantiles: Vec<Quantile>,
     /// Where it is from: a key of [`Machine::sources`].
     pub source: String,
     /// How it was measured.
     pub remark: String,
+}
+
+/// One point of a distribution: so many of all values are not above this one. Between two points it is linear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quantile {
+    /// The share of all values, in millionths.
+    pub millionths: u32,
+    /// The value, ns.
+    pub ns: u64,
+}
+
+impl Quantile {
+    /// The share of all values.
+    pub const ALL: u32 = 1_000_000;
+}
+
+/// How long an emulated exit takes. The kernel is told the table's latency in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Exit {
+    /// As the kernel's table says, which is the worst case.
+    #[default]
+    Table,
+    /// As it was measured: [`MeasuredExit::exit_latency_ns`], and the table's where there is none.
+    Measured,
+    /// Another one each time, as they were distributed: [`MeasuredExit::quantiles`], and the table's where there are none.
+    Distribution,
 }
 
 /// An idle state, as the kernel's `struct cpuidle_state` has it, with its power.
@@ -104,6 +134,17 @@ pub struct IdleTable {
     pub states: Vec<IdleState>,
     /// Of a package, from the shallowest to the deepest.
     pub package_states: Vec<PackageState>,
+    /// How long exits take where this table is emulated.
+    #[serde(default)]
+    pub exit: Exit,
+    /// Whether a CPU is woken ahead of its own timer, by the length of its exit, where this table is emulated.
+    #[serde(default)]
+    pub pre_wake: bool,
+}
+
+impl IdleState {
+    /// So many points of a distribution has the emulator room for.
+    pub const MOST_QUANTILES: usize = 16;
 }
 
 impl IdleTable {
@@ -113,6 +154,27 @@ impl IdleTable {
     /// The place of the state of this name.
     pub fn index_of(&self, name: &str) -> Option<usize> {
         self.states.iter().position(|state| state.name == name)
+    }
+
+    /// What was measured of this state, where that is what an exit takes.
+    pub fn measured(&self, place: usize) -> Option<&MeasuredExit> {
+        let measured = self.states.get(place)?.measured.as_ref()?;
+        let in_force = match self.exit {
+            Exit::Table => false,
+            Exit::Measured => true,
+            Exit::Distribution => !measured.quantiles.is_empty(),
+        };
+        in_force.then_some(measured)
+    }
+
+    /// From the wake-up to the end of a sleep in this state, ns, where the package need not be woken. Where exits
+    /// differ, the median.
+    pub fn leaving_ns(&self, place: usize) -> u64 {
+        let of_table = || match self.package_states.iter().find(|package| package.needs == place) {
+            Some(package) => package.core_exit_latency_ns,
+            None => self.states.get(place).map_or(0, |state| state.exit_latency_ns),
+        };
+        self.measured(place).map_or_else(of_table, |measured| measured.exit_latency_ns)
     }
 
     /// The deepest state that can be chosen without anybody enabling it, and whose target residency
@@ -170,6 +232,27 @@ mod tests {
             measured: None,
             source: "s".into(),
         }
+    }
+
+    #[test]
+    fn an_exit_takes_what_was_measured_where_that_is_asked_for() {
+        let measured = |quantiles| MeasuredExit {
+            exit_latency_ns: 100,
+            quantiles,
+            source: "s".into(),
+            remark: String::new(),
+        };
+        let mut table = IdleTable { states: vec![state("C1", 1), state("C6", 290)], ..Default::default() };
+        table.states[1].measured = Some(measured(Vec::new()));
+        let mut takes = |exit| {
+            table.exit = exit;
+            [table.leaving_ns(0), table.leaving_ns(1)]
+        };
+        assert_eq!(takes(Exit::Table), [1, 290]);
+        assert_eq!(takes(Exit::Measured), [1, 100]);
+        assert_eq!(takes(Exit::Distribution), [1, 290]);
+        table.states[1].measured = Some(measured(vec![Quantile { millionths: Quantile::ALL, ns: 100 }]));
+        assert_eq!(table.leaving_ns(1), 100);
     }
 
     #[test]

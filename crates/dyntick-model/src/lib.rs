@@ -16,7 +16,7 @@ pub use clock::{Clock, NANOS_PER_SEC};
 pub use cmdline::{CommandLine, Isolation};
 pub use cpulist::{CpuList, CpuListError};
 pub use event::{Event, EventKind, Softirq, Symbol, Vector};
-pub use idle::{Basis, IdleState, IdleTable, Machine, MeasuredExit, PackageState, Power};
+pub use idle::{Basis, Exit, IdleState, IdleTable, Machine, MeasuredExit, PackageState, Power, Quantile};
 pub use kconfig::{KernelConfig, PARAMETER_OPTIONS};
 pub use tick::{TickDependency, UnknownDependency};
 pub use version::{KernelVersion, KernelVersionError};

@@ -129,10 +129,22 @@ pub struct Verdict {
     pub claim: String,
     /// What became of it, for each variant; the variant is empty where there is only one.
     pub rulings: Vec<(String, Ruling)>,
+    /// What they rest on beside the figures, said with each; often empty.
+    pub rests_on: String,
     /// The figures that decided.
     pub evidence: Vec<String>,
     /// What it means.
     pub comment: String,
+}
+
+impl Verdict {
+    /// A ruling in words, with what it rests on.
+    pub fn words(&self, ruling: Ruling) -> String {
+        match self.rests_on.is_empty() || ruling == Ruling::CannotTell {
+            true => ruling.words().to_owned(),
+            false => format!("{} ({})", ruling.words(), self.rests_on),
+        }
+    }
 }
 
 /// A cause with its remedy.

@@ -101,7 +101,7 @@ fn verdict(verdict: &Verdict) -> Markup {
                 @for (variant, ruling) in &verdict.rulings {
                     span class={ "ruling " (class(*ruling)) } {
                         @if !variant.is_empty() { (variant) ": " }
-                        (ruling.sign()) " " (ruling.words())
+                        (ruling.sign()) " " (verdict.words(*ruling))
                     }
                     " "
                 }

@@ -141,6 +141,7 @@ mod tests {
                 Block::Verdicts(vec![Verdict {
                     claim: "151 µs before, 30 µs after".into(),
                     rulings: vec![(String::new(), Ruling::Reproduced)],
+                    rests_on: String::new(),
                     evidence: vec!["menu: qperf:tcp_lat = 150.9, wanted <= 189: yes".into()],
                     comment: "It is so.".into(),
                 }]),

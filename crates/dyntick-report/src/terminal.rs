@@ -140,7 +140,8 @@ impl Page {
         self.indented("• ", &verdict.claim);
         for (variant, ruling) in &verdict.rulings {
             let variant = if variant.is_empty() { String::new() } else { format!("{}: ", line_of(variant)) };
-            for line in wrap(&format!("{variant}{} {}", ruling.sign(), ruling.words()), self.width - 4) {
+            let words = line_of(&verdict.words(*ruling));
+            for line in wrap(&format!("{variant}{} {words}", ruling.sign()), self.width - 4) {
                 let line = self.ruled(*ruling, &line);
                 self.line(&format!("    {line}"));
             }

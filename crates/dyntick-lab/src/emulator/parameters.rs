@@ -4,7 +4,7 @@
 use super::records;
 use crate::agent::LONGEST;
 use crate::study::Case;
-use dyntick_model::{Clock, IdleState, IdleTable};
+use dyntick_model::{Clock, Exit, IdleState, IdleTable, Quantile};
 
 /// Where the module tells what it knows, in the guest.
 pub const FOLDER: &str = "/sys/kernel/debug/cstate_emulator";
@@ -30,6 +30,9 @@ pub fn parameters(table: &IdleTable, case: &Case) -> String {
         let lists: Vec<String> = case.packages.iter().map(ToString::to_string).collect();
         parameters.push(format!("packages={}", lists.join("/")));
     }
+    if table.pre_wake {
+        parameters.push("prewake=1".to_owned());
+    }
     if case.read.iter().any(|path| records::is_file(path)) {
         parameters.push(format!("records={RECORDS}"));
     }
@@ -50,12 +53,24 @@ fn state(table: &IdleTable, at: usize, state: &IdleState) -> String {
     if state.entry_ns > 0 {
         text.push_str(&format!(":entry={}", state.entry_ns));
     }
-    // What the kernel reckons with may include the package's exit, which a core alone does not pay.
-    if let Some(package) = table.package_states.iter().find(|package| package.needs == at) {
-        let own = package.core_exit_latency_ns.saturating_sub(state.entry_ns);
-        text.push_str(&format!(":exit={own}"));
-    }
+    text.push_str(&exit(table, at, state));
     text
+}
+
+/// What an exit takes, where that is not what the kernel is told.
+fn exit(table: &IdleTable, at: usize, state: &IdleState) -> String {
+    match table.measured(at) {
+        Some(measured) if table.exit == Exit::Distribution => {
+            let point = |point: &Quantile| format!("{}@{}", point.millionths, point.ns);
+            format!(":exits={}", measured.quantiles.iter().map(point).collect::<Vec<_>>().join("/"))
+        }
+        Some(measured) => format!(":exit={}", measured.exit_latency_ns),
+        // The table's latency may include the package's exit, which a core alone does not pay, and the entry.
+        None => match table.leaving_ns(at) {
+            own if own == state.exit_latency_ns => String::new(),
+            own => format!(":exit={}", own.saturating_sub(state.entry_ns)),
+        },
+    }
 }
 
 fn package(table: &IdleTable) -> String {

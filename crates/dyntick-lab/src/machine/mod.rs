@@ -2,6 +2,7 @@
 //! Machines whose idle states can be emulated: those that come with dyntick, and users' own files.
 //! The book's chapter "Machines" documents every key.
 
+pub mod exits;
 mod parse;
 
 use crate::study::{Problems, nearest};

@@ -4,7 +4,7 @@
 
 use crate::study::reader::{self, Problems, Section, Value};
 use crate::study::units::Nanos;
-use dyntick_model::{Basis, IdleState, IdleTable, Machine, MeasuredExit, PackageState, Power};
+use dyntick_model::{Basis, IdleState, IdleTable, Machine, MeasuredExit, PackageState, Power, Quantile};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -161,7 +161,7 @@ fn table(root: Section<'_, '_, '_>, sources: &Sources) -> IdleTable {
     let packages = root.sections("package-state", "[[package-state]]");
     let package_states =
         packages.into_iter().map(|section| package_state(section, &states, sources)).collect();
-    IdleTable { states, package_states }
+    IdleTable { states, package_states, ..IdleTable::default() }
 }
 
 fn state(section: Section<'_, '_, '_>, sources: &Sources) -> IdleState {
@@ -219,12 +219,48 @@ fn refuse_descent(section: Section<'_, '_, '_>, shallower: &IdleState, state: &I
 }
 
 fn measured_exit(table: Section<'_, '_, '_>, sources: &Sources) -> MeasuredExit {
-    table.only(&["exit-latency", "source", "remark"]);
+    table.only(&["exit-latency", "quantiles", "source", "remark"]);
     MeasuredExit {
         exit_latency_ns: required_duration(table, "exit-latency"),
+        quantiles: table.get("quantiles").map_or(Vec::new(), |value| quantiles(table, value)),
         source: source_of(table, sources),
         remark: table.required_text("remark").unwrap_or_default(),
     }
+}
+
+/// `[[0, "87us"], [50, "97us"], [100, "153us"]]`: a share in percent, and the time that so many are not above.
+fn quantiles(table: Section<'_, '_, '_>, value: &Value<'_>) -> Vec<Quantile> {
+    let list = table.source.list("quantiles", value).unwrap_or_default();
+    let Some(points) = list.into_iter().map(|point| quantile(table, point)).collect::<Option<Vec<_>>>()
+    else {
+        return Vec::new();
+    };
+    let rise = |pair: &[Quantile]| pair[0].millionths < pair[1].millionths && pair[0].ns <= pair[1].ns;
+    let ends = [points.first(), points.last()].map(|end| end.map(|point| point.millionths));
+    if !points.windows(2).all(rise) || ends != [Some(0), Some(Quantile::ALL)] {
+        let message = "quantiles: they must rise from [0, …] to [100, …], in percent and in time";
+        table.source.problem(start(value), message);
+    }
+    if points.len() > IdleState::MOST_QUANTILES {
+        let message = format!("quantiles: the emulator has room for {}", IdleState::MOST_QUANTILES);
+        table.source.problem(start(value), message);
+    }
+    points
+}
+
+fn quantile(table: Section<'_, '_, '_>, point: &Value<'_>) -> Option<Quantile> {
+    let pair = table.source.list("quantiles", point)?;
+    let [percent, time] = pair[..] else {
+        table.source.problem(start(point), "quantiles: a point is [PERCENT, \"TIME\"]");
+        return None;
+    };
+    let share = table.source.decimal("quantiles", percent)?;
+    let Nanos(ns) = table.source.parse::<Nanos>("quantiles", time)?;
+    if !(0.0..=100.0).contains(&share) {
+        table.source.problem(start(percent), format!("quantiles: {share} is not from 0 to 100 percent"));
+        return None;
+    }
+    Some(Quantile { millionths: (share * f64::from(Quantile::ALL) / 100.0).round() as u32, ns })
 }
 
 fn package_state(section: Section<'_, '_, '_>, states: &[IdleState], sources: &Sources) -> PackageState {

@@ -41,7 +41,7 @@ fn every_shipped_machine_can_be_read() {
             "{name} names a source for nothing"
         );
     }
-    assert_eq!(names().len(), 7);
+    assert_eq!(names().len(), 11);
 }
 
 /// Whether a figure is from this source, or a remark refers to it.
@@ -65,12 +65,18 @@ fn the_tables_are_the_kernels() {
         assert_eq!(table(name), states, "{name}");
     };
     is("sapphire-rapids", &[("POLL", 0, 0), ("C1", 1, 1), ("C1E", 2, 4), ("C6", 290, 800)]);
+    // As `spr_idle_state_table_update` and `skx_idle_state_table_update` have it.
+    is("sapphire-rapids-no-pc6", &[("POLL", 0, 0), ("C1", 1, 1), ("C1E", 2, 4), ("C6", 190, 600)]);
+    is("skylake-server-no-pc6", &[("POLL", 0, 0), ("C1", 2, 2), ("C1E", 10, 20), ("C6", 92, 276)]);
     is("ice-lake-server", &[("POLL", 0, 0), ("C1", 1, 1), ("C1E", 4, 4), ("C6", 170, 600)]);
     is("skylake-server", &[("POLL", 0, 0), ("C1", 2, 2), ("C1E", 10, 20), ("C6", 133, 600)]);
     is(
         "granite-rapids",
         &[("POLL", 0, 0), ("C1", 1, 1), ("C1E", 4, 4), ("C6", 170, 650), ("C6P", 210, 1000)],
     );
+    // As the firmware of two machines tells the kernel.
+    is("epyc-genoa", &[("POLL", 0, 0), ("C1", 1, 2), ("C2", 800, 1600)]);
+    is("epyc-turin", &[("POLL", 0, 0), ("C1", 1, 2), ("C2", 100, 200)]);
     let client = table("i7-10510u");
     assert_eq!(client.len(), 9);
     assert_eq!(client[8], ("C10".to_owned(), 890, 5000));
@@ -106,6 +112,43 @@ fn what_lacks() {
     insta::assert_snapshot!(problems(
         "[[state]]\nname = \"a name that is too long\"\n[active]\nwatts = 1\nbasis = \"estimated\"\n"
     ));
+}
+
+#[test]
+fn a_distribution_rises_from_nothing_to_all() {
+    let told = |quantiles: &str| {
+        let measured = format!(
+            "[state.measured]\nexit-latency = \"2us\"\nsource = \"sheet\"\nremark = \"r\"\nquantiles = {quantiles}\n"
+        );
+        parse::machine(Path::new("m.toml"), &(HEAD.to_owned() + &state("C1", "2us", "2us", 1.0) + &measured))
+            .map(|machine| machine.idle.states[0].measured.clone().unwrap().quantiles)
+            .map_err(|problems| problems.problems[0].message.clone())
+    };
+    let points = told("[[0, \"1us\"], [99.9, \"2us\"], [100, \"3us\"]]").unwrap();
+    assert_eq!(points[1], dyntick_model::Quantile { millionths: 999_000, ns: 2000 });
+    let falls = "quantiles: they must rise from [0, …] to [100, …], in percent and in time";
+    for wrong in [
+        "[]",
+        "[[0, \"1us\"]]",
+        "[[1, \"1us\"], [100, \"2us\"]]",
+        "[[0, \"2us\"], [100, \"1us\"]]",
+        "[[0, \"1us\"], [0, \"1us\"], [100, \"2us\"]]",
+    ] {
+        assert_eq!(told(wrong).unwrap_err(), falls, "{wrong}");
+    }
+    assert_eq!(told("[[0], [100, \"2us\"]]").unwrap_err(), "quantiles: a point is [PERCENT, \"TIME\"]");
+    assert!(told("[[0, \"1us\"], [101, \"2us\"]]").unwrap_err().contains("101 is not from 0 to 100"));
+}
+
+#[test]
+fn exits_that_nobody_measured_are_refused() {
+    let machine = find("ice-lake-server").unwrap();
+    assert!(exits::refuse(&machine, dyntick_model::Exit::Table).is_ok());
+    let told = exits::refuse(&machine, dyntick_model::Exit::Distribution).unwrap_err();
+    assert!(
+        told.starts_with("no state of the machine ice-lake-server has quantiles in [state.measured]"),
+        "{told}"
+    );
 }
 
 #[test]

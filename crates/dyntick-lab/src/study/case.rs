@@ -13,12 +13,12 @@ use crate::guest::{Partition, Policy, Script, Task, Work};
 use crate::kernels::Spec;
 use crate::machine::{self, is_path};
 use crate::order::OWN_NAME;
-use dyntick_model::{Clock, CommandLine, CpuList, Machine};
+use dyntick_model::{Clock, CommandLine, CpuList, Exit, Machine};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
 /// What a case, `[defaults]` and a matrix may set.
-pub const CASE_KEYS: [&str; 25] = [
+pub const CASE_KEYS: [&str; 27] = [
     "kernel",
     "clock",
     "cpus",
@@ -40,6 +40,8 @@ pub const CASE_KEYS: [&str; 25] = [
     "tools",
     "modules",
     "machine",
+    "exit",
+    "pre-wake",
     "packages",
     "governor",
     "task",
@@ -49,6 +51,10 @@ pub const CASE_KEYS: [&str; 25] = [
 /// The workloads that need no tool.
 const BUILT_IN: [(&str, Work); 3] =
     [("spin", Work::Spin), ("rcu-free", Work::RcuFree), ("syscall-loop", Work::SyscallLoop)];
+
+/// How long exits take, by the names of a study file.
+const EXITS: [(&str, Exit); 3] =
+    [("table", Exit::Table), ("measured", Exit::Measured), ("distribution", Exit::Distribution)];
 
 /// What a case says that shall have no machine where the study has one.
 const NO_MACHINE: &str = "none";
@@ -66,8 +72,8 @@ pub struct CaseReader<'s, 'v, 't> {
     pub defaults: &'v DeTable<'t>,
     /// What the case sets in full size, where that is asked for; stronger than all else.
     pub full_size: Option<&'v DeTable<'t>>,
-    /// `profile` of `[machine]`: what a case has that names none.
-    pub profile: Option<&'v Value<'t>>,
+    /// `[machine]`: what a case has that says nothing else.
+    pub machine: Option<&'v DeTable<'t>>,
     /// `[kernels]`.
     pub recipes: &'v BTreeMap<String, Recipe>,
 }
@@ -170,7 +176,7 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
 
     /// The machine whose idle states the guest has: its name, or a path from the study's folder.
     fn machine(&self) -> Option<Machine> {
-        let value = self.get("machine").or(self.profile)?;
+        let value = self.get("machine").or(self.of_machine("profile"))?;
         let name = self.source().text("machine", value)?;
         if name == NO_MACHINE {
             return None;
@@ -179,7 +185,32 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
             true => self.source().folder().join(&name).to_string_lossy().into_owned(),
             false => name,
         };
-        self.source().try_value("machine", value, machine::find(&place))
+        let mut machine = self.source().try_value("machine", value, machine::find(&place))?;
+        machine.idle.exit = self.exit(&machine).unwrap_or_default();
+        let pre_wake = self.get("pre-wake").or(self.of_machine("pre-wake"));
+        machine.idle.pre_wake =
+            pre_wake.and_then(|value| self.source().switch("pre-wake", value)).unwrap_or(false);
+        Some(machine)
+    }
+
+    /// A key of `[machine]`.
+    fn of_machine(&self, key: &str) -> Option<&'v Value<'t>> {
+        self.machine?.get(key)
+    }
+
+    /// How long the machine's exits take; refused where its file does not know that.
+    fn exit(&self, machine: &Machine) -> Option<Exit> {
+        let value = self.get("exit").or(self.of_machine("exit"))?;
+        let text = self.source().text("exit", value)?;
+        let Some((_, exit)) = EXITS.into_iter().find(|(name, _)| *name == text) else {
+            let message = format!("exit: '{text}' is none of \"table\", \"measured\" and \"distribution\"");
+            self.source().problem(value.span().start, message);
+            return None;
+        };
+        if let Err(lack) = machine::exits::refuse(machine, exit) {
+            self.source().problem(value.span().start, format!("exit: {lack}"));
+        }
+        Some(exit)
     }
 
     /// The CPUs of each package, as `0/1-3`.

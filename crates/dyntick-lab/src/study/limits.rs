@@ -24,6 +24,7 @@ const PROFILE_ON_WALL: &str =
 pub fn refuse_nonsense(reader: &CaseReader<'_, '_, '_>, case: &Case) {
     name(reader, case);
     cpus(reader, case);
+    exits(reader, case);
     times(reader, case);
     memory(reader, case);
     files(reader, case);
@@ -108,6 +109,15 @@ fn cpus(reader: &CaseReader<'_, '_, '_>, case: &Case) {
     if guest.difference(&case.measured_cpus).is_empty() {
         let message = "all CPUs are measured: the agent needs one for itself (raise cpus)";
         note(reader, "measured-cpus", message);
+    }
+}
+
+fn exits(reader: &CaseReader<'_, '_, '_>, case: &Case) {
+    for key in ["exit", "pre-wake"] {
+        if case.machine.is_none() && reader.section.get(key).is_some() {
+            let message = format!("{key}: the case has no machine: add machine = \"…\", or take {key} out");
+            note(reader, key, message);
+        }
     }
 }
 

@@ -23,6 +23,7 @@ const STUDY_KEYS: [&str; 11] = [
     "claim",
     "compare",
 ];
+const MACHINE_KEYS: [&str; 3] = ["profile", "exit", "pre-wake"];
 const OWN_CASE_KEYS: [&str; 4] = ["name", "title", "matrix", FULL_SIZE];
 const FULL_SIZE: &str = "full-size";
 
@@ -101,8 +102,10 @@ fn cases(root: Section<'_, '_, '_>, recipes: &BTreeMap<String, Recipe>, size: Si
     let defaults = root.section("defaults", "[defaults]").map(|section| section.only(&CASE_KEYS));
     let defaults = defaults.map_or(&no_table, |section| section.table);
     let shared = root.section("matrix", "[matrix]");
-    let machine = root.section("machine", "[machine]").map(|section| section.only(&["profile"]));
-    let profile = machine.and_then(|section| section.required("profile"));
+    let machine = root.section("machine", "[machine]").map(|section| section.only(&MACHINE_KEYS));
+    if let Some(section) = machine {
+        section.required("profile");
+    }
     let sections = root.sections("case", "[[case]]");
     if sections.is_empty() {
         root.source.problem(0, "a study has at least one [[case]]");
@@ -116,7 +119,8 @@ fn cases(root: Section<'_, '_, '_>, recipes: &BTreeMap<String, Recipe>, size: Si
         let full = section.section(FULL_SIZE, "[case.full-size]").map(|table| table.only(&CASE_KEYS).table);
         for cell in cells(shared, own, &CASE_KEYS) {
             let read = |full_size| {
-                let reader = CaseReader { section, cell: &cell, defaults, full_size, profile, recipes };
+                let machine = machine.map(|section| section.table);
+                let reader = CaseReader { section, cell: &cell, defaults, full_size, machine, recipes };
                 let case = reader.case();
                 limits::refuse_nonsense(&reader, &case);
                 case

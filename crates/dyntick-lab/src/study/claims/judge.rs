@@ -3,6 +3,7 @@
 
 use super::read::references;
 use super::{Against, Check, Claim, Condition, Figures, How, Ruling, Verdict};
+use crate::machine::exits;
 use crate::study::{Case, Study};
 use dyntick_stats::Summary;
 
@@ -19,7 +20,22 @@ fn judge_one(study: &Study, claim: &Claim, figures: &dyn Figures) -> Verdict {
     }
     claim.checks.iter().for_each(|check| court.hear(check, true));
     claim.evidence.iter().for_each(|check| court.hear(check, false));
-    Verdict { claim: claim.clone(), rulings: court.rulings, evidence: court.evidence }
+    let rests_on = rests_on(study, claim, &court.rulings);
+    Verdict { claim: claim.clone(), rulings: court.rulings, evidence: court.evidence, rests_on }
+}
+
+/// How long exits take on the machines that the judged cases have, where anything was judged.
+fn rests_on(study: &Study, claim: &Claim, rulings: &[(String, Ruling)]) -> Vec<String> {
+    let meant = |case: &&Case| claim.checks.iter().any(|check| case.answers_to(&check.case));
+    let machines = study.cases.iter().filter(|case| claim.speaks_of(case)).filter(meant);
+    let mut all: Vec<String> = Vec::new();
+    for words in machines.filter_map(|case| case.machine.as_ref()).map(exits::in_words) {
+        if !all.contains(&words) {
+            all.push(words);
+        }
+    }
+    let told = rulings.iter().any(|(_, ruling)| *ruling != Ruling::CannotTell);
+    if told { all } else { Vec::new() }
 }
 
 /// The variants that get a ruling of their own, in the order of the study. A variant all of whose
@@ -217,6 +233,35 @@ mod tests {
                 "a/debian:6.12: ticks_per_s = 1.5 (mean of 2, from 1 to 2, standard deviation 0.707107), wanted <= 2: yes"
             ]
         );
+    }
+
+    #[test]
+    fn a_ruling_on_emulated_exits_says_so() {
+        let study = |machine: &str| {
+            let text = format!(
+                "title='t'\nquestion='q'\n[machine]\nprofile='sapphire-rapids'\n{machine}\n\
+                 [[case]]\nname='a'\nkernel='debian:6.12'\n[[claim]]\ntext='few'\n\
+                 check=[{{case='a',figure='ticks',is='== 0'}}]"
+            );
+            parse::study(Path::new("s.toml"), &text, crate::study::Size::Scaled)
+        };
+        let summary = |machine: &str, runs: &[((&'static str, &'static str), Vec<f64>)]| {
+            let study = study(machine).unwrap_or_else(|problems| panic!("{problems}"));
+            judge(&study, &Table(runs.iter().cloned().collect())).remove(0).summary()
+        };
+        let run = [(("a", "ticks"), vec![0.0])];
+        assert_eq!(
+            summary("", &run),
+            "reproduced (emulated: sapphire-rapids: every exit takes the table's latency, its worst case)"
+        );
+        assert_eq!(
+            summary("exit='measured'\npre-wake=true", &run),
+            "reproduced (emulated: sapphire-rapids: exits take the measured median (C6 100 us), others the \
+             table's worst case; CPUs are woken ahead of their timers (pre-wake))"
+        );
+        assert_eq!(summary("", &[]), "cannot be told here");
+        let told = study("exit='median'").unwrap_err().to_string();
+        assert!(told.contains("exit: 'median' is none of \"table\", \"measured\""), "{told}");
     }
 
     #[test]

@@ -131,12 +131,27 @@ pub struct Verdict {
     pub rulings: Vec<(String, Ruling)>,
     /// The figures, one line each; where it cannot be told, why.
     pub evidence: Vec<String>,
+    /// What the rulings rest on beside the figures: how long the exits of an emulated machine take, each
+    /// machine once; empty where no judged case has one.
+    pub rests_on: Vec<String>,
 }
 
 impl Verdict {
     /// The rulings in one line: `debian:6.1: not reproduced, debian:6.12: reproduced`, or only
-    /// the ruling where all variants have the same.
+    /// the ruling where all variants have the same; and what they rest on.
     pub fn summary(&self) -> String {
+        match self.assumption() {
+            None => self.ruled(),
+            Some(assumption) => format!("{} ({assumption})", self.ruled()),
+        }
+    }
+
+    /// What the rulings rest on, in one line.
+    pub fn assumption(&self) -> Option<String> {
+        (!self.rests_on.is_empty()).then(|| format!("emulated: {}", self.rests_on.join("; ")))
+    }
+
+    fn ruled(&self) -> String {
         let first = self.rulings.first().map_or(Ruling::CannotTell, |(_, ruling)| *ruling);
         if self.rulings.iter().all(|(_, ruling)| *ruling == first) {
             return first.to_string();

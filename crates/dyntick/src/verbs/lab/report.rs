@@ -343,6 +343,7 @@ fn verdict(verdict: &claims::Verdict) -> Verdict {
     Verdict {
         claim: verdict.claim.text.clone(),
         rulings: verdict.rulings.iter().map(|(variant, r)| (variant.clone(), ruling(*r))).collect(),
+        rests_on: verdict.assumption().unwrap_or_default(),
         evidence: verdict.evidence.clone(),
         comment: verdict.claim.comment.clone().unwrap_or_default(),
     }

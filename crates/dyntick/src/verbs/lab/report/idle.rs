@@ -5,6 +5,7 @@
 use super::title_of_run;
 use dyntick_idle::{Account, Joules, Tick};
 use dyntick_lab::idle::RunIdle;
+use dyntick_lab::machine::exits;
 use dyntick_lab::store::Run;
 use dyntick_model::Machine;
 use dyntick_report::{Axis, Block, Column, Plot, Series, Shape, Table, numbers};
@@ -89,6 +90,7 @@ pub fn states(runs: &[Idling<'_>]) -> Table {
             .to_owned(),
     ];
     notes.extend(agreement(runs));
+    notes.extend(emulated(runs));
     Table {
         caption: "Idle states of the measured CPUs.".into(),
         columns: vec![
@@ -127,6 +129,18 @@ fn agreement(runs: &[Idling<'_>]) -> Vec<String> {
         );
     }
     notes
+}
+
+/// How long exits took on each machine, each once.
+fn emulated(runs: &[Idling<'_>]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for machine in runs.iter().filter_map(Idling::machine) {
+        let told = format!("Emulated: {}.", exits::in_words(machine));
+        if !all.contains(&told) {
+            all.push(told);
+        }
+    }
+    all
 }
 
 /// What each chosen state should have been, and what was known when it was chosen.
@@ -286,8 +300,15 @@ pub fn wakeups(runs: &[Idling<'_>]) -> Table {
         })
         .collect::<Vec<_>>()
     };
+    let mut notes = vec![
+        "From the moment at which the timer was due, or another CPU began to wake the task, until the task was \
+         switched to; all: also where the CPU was awake."
+            .to_owned(),
+    ];
+    notes.extend(emulated(runs));
     Table {
-        caption: "Wake-up latency of the tasks of the measured CPUs, by the state that was left for them.".into(),
+        caption: "Wake-up latency of the tasks of the measured CPUs, by the state that was left for them."
+            .into(),
         columns: vec![
             Column::text("case"),
             Column::text("state"),
@@ -298,11 +319,7 @@ pub fn wakeups(runs: &[Idling<'_>]) -> Table {
             Column::figure("max", ""),
         ],
         rows: runs.iter().flat_map(rows).collect(),
-        notes: vec![
-            "From the moment at which the timer was due, or another CPU began to wake the task, until the task \
-             was switched to; all: also where the CPU was awake."
-                .into(),
-        ],
+        notes,
     }
 }
 
