@@ -25,10 +25,11 @@ pub fn parameters(table: &IdleTable, case: &Case) -> String {
     let package = package(table);
     if !package.is_empty() {
         parameters.push(format!("package={package}"));
-    }
-    if !case.packages.is_empty() {
-        let lists: Vec<String> = case.packages.iter().map(ToString::to_string).collect();
-        parameters.push(format!("packages={}", lists.join("/")));
+        // Without a package state it makes no difference who shares a package, and the module refuses to be told.
+        if !case.packages.is_empty() {
+            let lists: Vec<String> = case.packages.iter().map(ToString::to_string).collect();
+            parameters.push(format!("packages={}", lists.join("/")));
+        }
     }
     if table.pre_wake {
         parameters.push("prewake=1".to_owned());
