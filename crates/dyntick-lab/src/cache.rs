@@ -209,7 +209,7 @@ fn make_folders(path: &Path) -> std::io::Result<()> {
 
 /// Whether a file still is what its name or its neighbour says, by its SHA-256 in hexadecimal.
 pub fn is_intact(path: &Path, sha256: &str) -> bool {
-    Contents::of(path).is_ok_and(|found| found.sha256 == sha256)
+    Contents::of(path, u64::MAX).is_ok_and(|found| found.sha256 == sha256)
 }
 
 /// Gives a folder its final name, once all that is in it has reached the disk: after a power cut

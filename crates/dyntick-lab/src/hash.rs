@@ -3,6 +3,7 @@
 
 use dyntick_system::{InputError, open_regular};
 use sha2::{Digest, Sha256};
+use std::io::Read;
 use std::path::Path;
 
 /// Length and SHA-256 of a file: two files with the same are the same.
@@ -15,14 +16,18 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Of a regular file, read piece by piece.
+    /// Of a regular file of at most `limit` bytes, read piece by piece: a hole of any size takes no place on a
+    /// disk, and hours to read.
     ///
     /// # Errors
-    /// Where it cannot be read or is no regular file.
-    pub fn of(path: &Path) -> Result<Self, InputError> {
+    /// Where it cannot be read, is no regular file or larger.
+    pub fn of(path: &Path, limit: u64) -> Result<Self, InputError> {
         let mut hash = Sha256::new();
-        let copied = std::io::copy(&mut open_regular(path)?, &mut hash);
+        let copied = std::io::copy(&mut open_regular(path)?.take(limit.saturating_add(1)), &mut hash);
         let bytes = copied.map_err(|source| InputError::Io { path: path.to_owned(), source })?;
+        if bytes > limit {
+            return Err(InputError::TooLarge { path: path.to_owned(), limit });
+        }
         Ok(Self { bytes, sha256: hex::encode(hash.finalize()) })
     }
 }

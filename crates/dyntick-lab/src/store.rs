@@ -260,23 +260,23 @@ pub fn newest(runs: &Path, cases: &[Case]) -> Vec<Run> {
     found.values().filter_map(|of_case| of_case.values().rev().find_map(|folder| load(folder).ok())).collect()
 }
 
-/// A profile has up to 1 GiB and what was being written then; all else is smaller.
-const LARGEST_FILE: u64 = 2 << 30;
+/// All files of a run together: a profile has up to 1 GiB and what was being written then, all else fits into
+/// the mailbox.
+const LARGEST_RUN: u64 = 2 << 30;
 
 /// The files of a run that must be the same in every repetition in virtual time: all but the timing.
 pub fn comparable_files(folder: &Path) -> std::io::Result<BTreeMap<String, Contents>> {
     let mut files = BTreeMap::new();
+    let mut left = LARGEST_RUN;
     for place in [PathBuf::new(), PathBuf::from(RAW)] {
         for entry in std::fs::read_dir(folder.join(&place))? {
             let path = entry?.path();
             let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
-            // A stranger's run may hold links to what has no end, and holes of any size; a run has neither.
-            let found = path.symlink_metadata()?;
-            if found.len() > LARGEST_FILE {
-                return Err(std::io::Error::other(format!("{name} is larger than any file of a run")));
-            }
-            if found.is_file() && name != TIMING {
-                files.insert(name, Contents::of(&path).map_err(std::io::Error::other)?);
+            // A stranger's run may hold links to what has no end; a run has none.
+            if path.symlink_metadata()?.is_file() && name != TIMING {
+                let contents = Contents::of(&path, left).map_err(std::io::Error::other)?;
+                left -= contents.bytes;
+                files.insert(name, contents);
             }
         }
     }

@@ -88,7 +88,7 @@ pub(crate) fn accept_size(about: &[u8]) -> Result<(), String> {
 fn within(about: &[u8], most: usize) -> Result<(), String> {
     #[derive(serde::Deserialize)]
     struct Lists<'a> {
-        #[serde(borrow)]
+        #[serde(borrow, default)]
         threads: BTreeMap<i32, Thread<'a>>,
         machine: Option<Machine<'a>>,
     }
@@ -109,8 +109,8 @@ fn within(about: &[u8], most: usize) -> Result<(), String> {
         #[serde(borrow)]
         effective: Cow<'a, str>,
     }
-    // What is no such text is told by whoever reads all of it.
-    let Ok(Lists { threads, machine }) = serde_json::from_slice(about) else { return Ok(()) };
+    // What cannot be read so is refused: a list that is written in another way would not be counted.
+    let Lists { threads, machine } = serde_json::from_slice(about).map_err(|error| error.to_string())?;
     let irqs = machine.iter().flat_map(|machine| machine.irqs.values());
     let lists = threads.values().map(|thread| &thread.cpus);
     let lists = lists.chain(irqs.flat_map(|irq| [&irq.affinity, &irq.effective]));
@@ -190,5 +190,9 @@ mod tests {
         assert_eq!(within(about, 11).unwrap_err(), refused);
         assert_eq!(accept_size(&b"[\"\",".repeat(9 << 20)).unwrap_err(), "it has more than 8388608 values");
         assert_eq!(within(b"{}", 0), Ok(()));
+        // A structure may be an array of its fields.
+        assert!(within(br#"{"threads": {"1": [[], "8191", "8191"]}}"#, 1 << 20).is_err());
+        assert!(within(br#"{"machine": {"irqs": {"7": [[], "8191", "8191"]}}}"#, 1 << 20).is_err());
+        assert!(within(br#"{"threads": {"1": ["x", "8191"]}}"#, 1 << 20).is_err());
     }
 }

@@ -113,7 +113,7 @@ pub fn identify(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<So
         let tree = tree::look(path)?;
         return Ok(keyed(format!("source tree {}", tree.hash), Kind::Tree(tree)));
     }
-    let hash = Contents::of(path)?.sha256;
+    let hash = Contents::of(path, unpack::BYTES)?.sha256;
     Ok(keyed(format!("tarball {hash}"), Kind::Tarball(path.to_owned(), hash)))
 }
 

@@ -48,14 +48,19 @@ pub fn closure(program: &Path) -> Result<BTreeSet<PathBuf>, ElfError> {
     Ok(found)
 }
 
+/// Parses an ELF file. Of another file nothing is told: the library would say what it begins with, which may be
+/// a secret.
+pub fn parse(bytes: &[u8]) -> Result<Elf<'_>, goblin::error::Error> {
+    match bytes.starts_with(b"\x7fELF") {
+        true => Elf::parse(bytes),
+        false => Err(goblin::error::Error::Malformed("it is no ELF file".to_owned())),
+    }
+}
+
 fn needs(path: &Path) -> Result<Vec<PathBuf>, ElfError> {
     let bytes = super::read_file(path)?;
-    let not_elf = |reason: String| ElfError::NotElf { path: path.to_owned(), reason };
-    if !bytes.starts_with(b"\x7fELF") {
-        // The library would tell what it begins with, which may be a secret.
-        return Err(not_elf("it begins as none".to_owned()));
-    }
-    let elf = Elf::parse(&bytes).map_err(|error| not_elf(error.to_string()))?;
+    let elf = parse(&bytes)
+        .map_err(|error| ElfError::NotElf { path: path.to_owned(), reason: error.to_string() })?;
     let mut files: Vec<PathBuf> = elf.interpreter.iter().map(PathBuf::from).collect();
     let own_paths = search_paths(&elf, path);
     for library in &elf.libraries {

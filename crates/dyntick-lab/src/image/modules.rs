@@ -4,8 +4,8 @@
 //! A kernel package carries no `modules.dep` (depmod writes it at installation), so the
 //! dependencies are read where depmod reads them: in each module's `.modinfo` section.
 
+use super::elf;
 use crate::kernels::Kernel;
-use goblin::elf::Elf;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -152,7 +152,7 @@ fn decompress(path: &Path) -> std::io::Result<Vec<u8>> {
 
 /// The `depends=` entry of `.modinfo`, a list of NUL-terminated texts.
 fn dependencies(module: &[u8]) -> Result<Vec<String>, goblin::error::Error> {
-    let elf = Elf::parse(module)?;
+    let elf = elf::parse(module)?;
     let section = elf.section_headers.iter().find(|s| elf.shdr_strtab.get_at(s.sh_name) == Some(".modinfo"));
     let info = section.and_then(|s| s.file_range()).and_then(|range| module.get(range)).unwrap_or_default();
     let entry = info.split(|byte| *byte == 0).find_map(|text| text.strip_prefix(b"depends="));

@@ -335,7 +335,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.tar");
         std::fs::write(&path, archive()).unwrap();
-        let sha256 = crate::hash::Contents::of(&path).unwrap().sha256;
+        let sha256 = crate::hash::Contents::of(&path, BYTES).unwrap().sha256;
         let unpack = |to: &str| file_of_hash(&path, &sha256, &dir.path().join(to));
         unpack("first").unwrap();
         // Behind the end that tar sees.

@@ -59,11 +59,11 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let mut study = Study::load_sized(&arguments.study, size)?;
     study.cases = chosen(&study, &arguments)?;
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_OUT).join(&study.name));
-    ensure_unmoved(arguments.out.as_deref(), &out)?;
+    let runs = place_of_runs(arguments.out.as_deref(), &out)?;
     let display = Display::new();
     let watch = |progress| display.show(progress);
     let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
-    let results = lab.run_all(&study.cases, &out.join("runs"), arguments.jobs.into());
+    let results = lab.run_all(&study.cases, &runs, arguments.jobs.into());
     let told = Told::of(&study, &results);
     // What was measured is told also where it cannot be kept.
     let kept = keep(&told.document, &out);
@@ -73,6 +73,17 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         output::line(format_args!("\nThe report: {}", out.join("report.html").display()))?;
     }
     Ok(status(&results))
+}
+
+/// The folder for the runs, made now: what somebody else has made there by then is refused, and what is this
+/// user's nobody else can move.
+fn place_of_runs(typed: Option<&Path>, out: &Path) -> Result<PathBuf> {
+    let runs = out.join("runs");
+    // Before, so that no folder is made through a link.
+    ensure_unmoved(typed, out)?;
+    std::fs::create_dir_all(&runs).with_context(|| format!("cannot make {}", runs.display()))?;
+    ensure_unmoved(typed, out)?;
+    Ok(runs)
 }
 
 /// Refuses places from which somebody else could lead what is written to another file, now or while the guests
