@@ -90,6 +90,8 @@ pub(crate) const SCHED_EXT_OPS: &str = "/sys/kernel/sched_ext/root/ops";
 pub(crate) const COUNTER_CPUS: &str = "/sys/bus/event_source/devices/*/cpumask";
 pub(crate) const RPS_CPUS: &str = "/sys/class/net/*/queues/*/rps_cpus";
 pub(crate) const RPS_DEFAULT: &str = "/proc/sys/net/core/rps_default_mask";
+pub(crate) const RFS_QUEUE: &str = "/sys/class/net/*/queues/*/rps_flow_cnt";
+pub(crate) const RFS_FLOWS: &str = "/proc/sys/net/core/rps_sock_flow_entries";
 pub(crate) const COMPACTION: &str = "/proc/sys/vm/compaction_proactiveness";
 pub(crate) const CPU_DMA_LATENCY: &str = "/dev/cpu_dma_latency";
 pub(crate) const RESUME_LATENCY: &str = "/sys/devices/system/cpu/cpu*/power/pm_qos_resume_latency_us";
@@ -213,6 +215,8 @@ pub const SOURCES: &[Source] = &[
     text(COUNTER_CPUS),
     text(RPS_CPUS),
     text(RPS_DEFAULT),
+    text(RFS_QUEUE),
+    text(RFS_FLOWS),
     text(COMPACTION),
     as_root(CPU_DMA_LATENCY, Read::Number, "root, or CAP_DAC_READ_SEARCH"),
     text(RESUME_LATENCY),

@@ -61,6 +61,18 @@ fn isolated_cpus_are_taken_out_of_the_masks_of_rps() {
     assert_eq!(mends("packet-steering", &queue[1..]), None);
 }
 
+/// A queue's own table does nothing without that of the sockets, nor the other way round.
+#[test]
+fn packets_follow_their_readers_where_both_tables_are_there() {
+    let (sockets, queue) =
+        ("/proc/sys/net/core/rps_sock_flow_entries", "/sys/class/net/eth0/queues/rx-0/rps_flow_cnt");
+    assert!(mends("flow-steering", &[(sockets, "32768"), (queue, "4096")]).is_some());
+    for off in [("0", "4096"), ("32768", "0"), ("", "4096"), ("32768", "junk")] {
+        assert_eq!(mends("flow-steering", &[(sockets, off.0), (queue, off.1)]), None, "{off:?}");
+    }
+    assert_eq!(mends("flow-steering", &[(queue, "4096")]), None);
+}
+
 #[test]
 fn one_that_sleeps_and_one_of_another_cpu_share_nothing() {
     let (runs, sleeps) = (stat("a", "R", false, 0, 0), stat("b", "S", false, 0, 0));

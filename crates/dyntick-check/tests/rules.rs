@@ -306,6 +306,9 @@ const CASES: &[(&str, Severity, &str)] = &[
          /sys/devices/system/cpu/nohz_full = 2-33",
     ),
     ("rcu-nocb-poll", Severity::Note, NOTHING_OFFLOADED),
+    ("nohz-full-patience", Severity::Note, "/proc/cmdline = GOOD rcutree.nohz_full_patience_delay=5000"),
+    ("nohz-full-patience", Severity::Note, "/proc/cmdline = GOOD rcutree.nohz_full_patience_delay=0"),
+    ("nohz-full-patience", Severity::Note, NOBODY_TO_SPARE),
     ("machine-check-poll", Severity::Note, "/sys/devices/system/machinecheck/machinecheck0/check_interval = 300"),
     (
         "numa-balancing",
@@ -347,6 +350,13 @@ const CASES: &[(&str, Severity, &str)] = &[
          /sys/class/net/eth1/queues/rx-0/rps_cpus = 3",
     ),
     ("packet-steering", Severity::Warning, "/proc/sys/net/core/rps_default_mask = c"),
+    (
+        "flow-steering",
+        Severity::Note,
+        "/proc/sys/net/core/rps_sock_flow_entries = 32768
+         /sys/class/net/eth0/queues/rx-0/rps_flow_cnt = 0
+         /sys/class/net/eth0/queues/rx-1/rps_flow_cnt = 4096",
+    ),
     ("tracing", Severity::Note, "/sys/kernel/tracing/current_tracer = function"),
     ("tracing", Severity::Note, "/sys/kernel/tracing/kprobe_events = p:kprobes/x do_exit"),
     (
@@ -388,6 +398,10 @@ const CASES: &[(&str, Severity, &str)] = &[
 
 /// On a machine that isolates nothing only the command line is judged.
 const NOTHING_OFFLOADED: &str = "/proc/cmdline = rcu_nocb_poll
+    /sys/devices/system/cpu/nohz_full =
+    /sys/devices/system/cpu/isolated =";
+
+const NOBODY_TO_SPARE: &str = "/proc/cmdline = rcutree.nohz_full_patience_delay=1000
     /sys/devices/system/cpu/nohz_full =
     /sys/devices/system/cpu/isolated =";
 
@@ -434,6 +448,15 @@ fn each_rule_finds_what_it_is_for_and_no_other_does() {
         let others = found.iter().filter(|f| f.rule != *rule && !companions(rule).contains(&f.rule));
         assert_eq!(others.collect::<Vec<_>>(), Vec::<&Finding>::new(), "beside {rule}");
     }
+}
+
+#[test]
+fn a_patience_of_a_second_is_what_it_can_be() {
+    let with =
+        |ms: &str| findings(&but(&format!("/proc/cmdline = GOOD rcutree.nohz_full_patience_delay={ms}")));
+    assert_eq!(with("1000"), []);
+    assert_eq!(with("1"), []);
+    assert_eq!(with("1001").len(), 1);
 }
 
 #[test]

@@ -52,13 +52,13 @@ pub struct Known {
 /// The classes of the scheduler, as far as they matter to the tick (`kernel/sched/core.c: sched_can_stop_tick`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// SCHED_OTHER, SCHED_BATCH, SCHED_IDLE; a loaded sched_ext scheduler may have taken these over.
+    /// SCHED_OTHER, SCHED_BATCH, SCHED_IDLE, where no sched_ext scheduler has taken these over.
     Fair,
     /// SCHED_FIFO, SCHED_RR.
     RealTime,
     /// SCHED_DEADLINE.
     Deadline,
-    /// SCHED_EXT.
+    /// What a loaded sched_ext scheduler has: SCHED_EXT, or all that would be fair.
     Ext,
 }
 

@@ -281,6 +281,7 @@ fn machine() -> Machine {
         entry_ns: 0,
         polling: false,
         tlb_flushed: false,
+        irq_enable: false,
         unusable: false,
         off: false,
         power: watts(power),

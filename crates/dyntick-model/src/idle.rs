@@ -98,6 +98,10 @@ pub struct IdleState {
     pub polling: bool,
     /// The TLB does not survive it (`CPUIDLE_FLAG_TLB_FLUSHED`).
     pub tlb_flushed: bool,
+    /// The interrupt that wakes is taken before the driver returns, so that its handler counts as sleep
+    /// (`CPUIDLE_FLAG_IRQ_ENABLE` of intel_idle).
+    #[serde(default)]
+    pub irq_enable: bool,
     /// The driver does not let it be chosen (`CPUIDLE_FLAG_UNUSABLE`).
     pub unusable: bool,
     /// It is disabled until somebody enables it in sysfs (`CPUIDLE_FLAG_OFF`).
@@ -219,6 +223,7 @@ mod tests {
             entry_ns: 0,
             polling: false,
             tlb_flushed: false,
+            irq_enable: false,
             unusable: false,
             off: false,
             power: Power {

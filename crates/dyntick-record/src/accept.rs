@@ -139,6 +139,7 @@ mod tests {
             hz: 250,
             cpus: Cpus::default(),
             clocksource: Clocksource::default(),
+            sched_ext: Default::default(),
             irqs: BTreeMap::new(),
         };
         About {

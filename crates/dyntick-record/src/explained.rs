@@ -4,7 +4,7 @@
 use crate::{About, Record};
 use dyntick_explain::{Class, Context, Explanation, Known, explain};
 use dyntick_model::text::shortened;
-use dyntick_observe::facts::{Policy, Thread};
+use dyntick_observe::facts::{Policy, SchedExt, Thread};
 use dyntick_observe::trace::DecodeError;
 use std::collections::BTreeMap;
 
@@ -86,16 +86,38 @@ fn known(about: &About) -> Known {
         perf_events: owners.perf_events.iter().take(MOST_OPENERS).map(opener).collect(),
         quotas: of_process(&owners.quotas),
         clocksource: machine.clocksource.current.clone(),
-        classes: threads.iter().filter_map(|(number, thread)| Some((*number, class(thread)?))).collect(),
+        classes: threads
+            .iter()
+            .filter_map(|(number, thread)| Some((*number, class(thread.policy, machine.sched_ext)?)))
+            .collect(),
     }
 }
 
-fn class(thread: &Thread) -> Option<Class> {
-    match thread.policy {
-        Policy::Other | Policy::Batch | Policy::Idle => Some(Class::Fair),
+/// A loaded BPF scheduler may have all tasks of the fair class, and without one those of SCHED_EXT are fair.
+fn class(policy: Policy, sched_ext: SchedExt) -> Option<Class> {
+    let ext =
+        |asked: bool| if sched_ext.enabled && (asked || sched_ext.all) { Class::Ext } else { Class::Fair };
+    match policy {
+        Policy::Other | Policy::Batch | Policy::Idle => Some(ext(false)),
         Policy::Fifo | Policy::RoundRobin => Some(Class::RealTime),
         Policy::Deadline => Some(Class::Deadline),
-        Policy::Ext => Some(Class::Ext),
+        Policy::Ext => Some(ext(true)),
         Policy::Unknown => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bpf_scheduler_has_all_ordinary_tasks_or_those_that_asked() {
+        let with = |enabled, all| {
+            let sched_ext = SchedExt { enabled, all };
+            [Policy::Other, Policy::Ext, Policy::Fifo].map(|policy| class(policy, sched_ext).unwrap())
+        };
+        assert_eq!(with(true, true), [Class::Ext, Class::Ext, Class::RealTime]);
+        assert_eq!(with(true, false), [Class::Fair, Class::Ext, Class::RealTime]);
+        assert_eq!(with(false, true), [Class::Fair, Class::Fair, Class::RealTime]);
     }
 }

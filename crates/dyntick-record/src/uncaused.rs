@@ -179,6 +179,7 @@ mod tests {
             command_line: line.to_owned(),
             hz: 250,
             cpus: Cpus::default(),
+            sched_ext: Default::default(),
             clocksource: Clocksource { current: "acpi_pm".to_owned(), available: Vec::new() },
             irqs: BTreeMap::new(),
         };

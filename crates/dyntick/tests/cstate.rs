@@ -310,6 +310,136 @@ fn only(state: u8) -> String {
     others.map(file).collect::<Vec<_>>().join(", ")
 }
 
+/// CPU 1 sleeps in C6 only, and is woken by its own timers and by the other CPU.
+fn mixed(name: &str, keys: &str) -> String {
+    format!(
+        "[[case]]
+name = '{name}'
+write = {{ {} }}
+task = [{{ cpu = 1, run = ['busybox', 'sh', '-c', 'while usleep 4700; do :; done'] }}]
+script = {{ cpu = 0, run = ['dyntick', 'guest-packets', 'poisson:500us', '-n', '400', '--from', '0', '--to', '1'], in-window = true }}
+{keys}
+",
+        only(C6)
+    )
+}
+
+const READ: &str = "kernel = 'debian:6.12'
+read = ['/sys/kernel/debug/cstate_emulator/records/cpu1', '/sys/devices/system/cpu/cpu1/cpuidle/state3/latency']
+";
+
+/// That machine without the package, and with what was measured of C6.
+fn measured() -> String {
+    let (machine, _) = MACHINE.split_once("[[package-state]]").unwrap();
+    let measured = "measured = { exit-latency = '100us', source = 's', remark = 'r',
+        quantiles = [[0, '80us'], [50, '100us'], [99, '120us'], [100, '200us']] }\n";
+    machine.replace("exit-latency = '350us'\n", &format!("exit-latency = '350us'\n{measured}"))
+}
+
+#[test]
+fn exits_take_the_tables_latency_or_what_was_measured() {
+    let cases = [("measured", "exit = 'measured'"), ("random", "exit = 'distribution'"), ("table", "")];
+    let study =
+        Study::with(&measured(), &(READ.to_owned() + &cases.map(|(name, keys)| mixed(name, keys)).concat()));
+    let runs = study.run("out");
+    let exits = |guest: &Guest| -> Vec<u64> {
+        assert_eq!(text(&guest.raw("file.latency.after")).trim(), "350", "the kernel is told the table's");
+        let sleeps =
+            guest.sleeps(&guest.events()).into_iter().filter(|one| one.state == C6 && !one.during_entry);
+        let mut exits: Vec<u64> = sleeps.map(|one| one.ready_ns - one.woken_ns).collect();
+        exits.sort_unstable();
+        assert!(exits.len() > 200, "{}", exits.len());
+        exits
+    };
+    let [measured, random, table] = [0, 1, 2].map(|place| exits(&runs[place]));
+    assert!(measured.iter().all(|exit| lasted(*exit, 100_000)), "{measured:?}");
+    assert!(table.iter().all(|exit| lasted(*exit, 350_000)), "{table:?}");
+
+    assert!(random[0] >= 80_000 && random[random.len() - 1] < 200_000 + NOTICED, "{random:?}");
+    // By chance alone the share of the lower half is farther off less than once in a thousand sequences.
+    let share = |ns: u64| random.partition_point(|exit| *exit <= ns) as f64 / random.len() as f64;
+    assert!((0.35..0.65).contains(&share(100_000)), "{} {random:?}", share(100_000));
+    assert!(share(120_000) > 0.9, "{} {random:?}", share(120_000));
+
+    // The kernel, which knows nothing of it, leaves its state when the emulator is done.
+    for guest in &runs {
+        let events = guest.events();
+        let after: Vec<u64> =
+            guest.sleeps(&events).iter().filter_map(|record| until_left(record, &events)).collect();
+        let soon = after.iter().filter(|ns| **ns < 1_000).count();
+        assert!(soon * 2 > after.len(), "{after:?}");
+    }
+    let files = |folder: &Path| store::comparable_files(folder).unwrap();
+    assert!(files(&runs[1].folder) == files(&study.run("again")[1].folder), "what is drawn repeats");
+}
+
+#[test]
+fn a_cpu_that_wakes_ahead_of_its_timer_pays_for_other_wake_ups_only() {
+    let cases = mixed("early", "pre-wake = true");
+    let study = Study::with(&measured(), &(READ.to_owned() + &cases));
+    let guest = study.run("out").remove(0);
+    let events = guest.events();
+    let sleeps = guest.sleeps(&events);
+    let mut woken = BTreeMap::new();
+    for record in sleeps.iter().filter(|one| one.state == C6) {
+        const EXIT: i64 = 350_000;
+        let (entered, came) = (record.entered_ns as i64, record.woken_ns as i64);
+        // The exit begins with the interrupt, or so early that it ends when the timer is due.
+        let ahead = record.next_timer_ns.saturating_sub(EXIT).max(entered);
+        let wanted = (came.min(ahead) + EXIT - came).max(0);
+        let took = record.ready_ns as i64 - came;
+        assert!((wanted - NOTICED as i64..=wanted + NOTICED as i64).contains(&took), "{wanted}: {record:?}");
+        let hidden = took < NOTICED as i64;
+        *woken.entry((record.vector == Some(LOCAL_TIMER), hidden)).or_insert(0) += 1;
+    }
+    let count = |kind| woken.get(&kind).copied().unwrap_or(0);
+    assert!(count((true, true)) > 20, "timers that nobody waited for: {woken:?}");
+    assert!(count((false, false)) > 20, "others that paid: {woken:?}");
+    let timers = sleeps.iter().filter(|one| one.vector == Some(LOCAL_TIMER) && one.ready_ns == one.woken_ns);
+    let late: Vec<u64> = timers.filter_map(|record| until_left(record, &events)).collect();
+    assert!(late.iter().filter(|ns| **ns < 1_000).count() * 2 > late.len(), "{late:?}");
+}
+
+#[test]
+fn a_package_is_awake_while_its_last_cpu_is_entering() {
+    // Entering takes 250 us, and CPU 1 sleeps for 100.
+    let machine =
+        MACHINE.replace("target-residency = '800us'", "target-residency = '800us'\nentry = '250us'");
+    let study = Study::with(
+        &machine,
+        &format!(
+            "kernel = 'debian:6.12'
+measure = '200ms'
+read = ['/sys/kernel/debug/cstate_emulator/records/cpu1', '/sys/kernel/debug/cstate_emulator/package_states']
+[[case]]
+name = 'entering'
+write = {{ {} }}
+task = [{{ cpu = 1, run = ['dyntick', 'guest-packets', 'fixed:100us', '-n', '100000', '--from', '1', '--to', '1'] }}]
+",
+            only(C6)
+        ),
+    );
+    let guest = study.run("out").remove(0);
+    let (during, _): (Vec<Record>, Vec<Record>) =
+        guest.sleeps(&guest.events()).into_iter().partition(|record| record.during_entry);
+    assert!(during.len() > 50, "{}", during.len());
+    for record in &during {
+        assert_eq!(record.package, 0, "{record:?}");
+    }
+}
+
+#[test]
+fn a_tick_that_cannot_be_given_back_is_refused() {
+    let study =
+        Study::new("kernel = 'debian:6.12'\nappend = 'highres=off nohz=off'\n[[case]]\nname = 'periodic'\n");
+    let mut command = dyntick();
+    command.args(["lab", "run"]).arg(study.folder.path().join("study.toml"));
+    let output = command.arg("--out").arg(study.folder.path().join("out")).output().unwrap();
+    assert!(!output.status.success());
+    let told = text(&output.stdout) + &text(&output.stderr);
+    assert!(told.contains("wait=halt cannot give a periodic tick its timer back"), "{told}");
+}
+
 #[test]
 fn latencies_are_skipped_and_repeat_to_the_bit() {
     let study = Study::new(&format!(
@@ -357,12 +487,13 @@ name = 'idle'
     assert!(entries(&guests[1]) > 0);
 }
 
-/// As many states as the kernel has room for, and three tables that make no sense.
+/// As many states as the kernel has room for, and four tables that make no sense.
 const TABLES: &str = "
 m=/modules/00-cstate_emulator.ko
 rmmod cstate_emulator && cat /sys/devices/system/cpu/cpuidle/current_driver
 insmod $m states=POLL,C1:1000:1000,C1:2000:2000
 insmod $m states=POLL,C1:2000:2000,C6:1000:9000
+insmod $m states=POLL,C1:2000:2000:exits=0@1000/500000@2000
 insmod $m states=POLL,C1:1:1,C2:2:2,C3:3:3,C4:4:4,C5:5:5,C6:6:6,C7:7:7,C8:8:8,C9:9:9,C10:10:10
 insmod $m states=POLL,C1:1000:2000,A:2000:2000,B:3000:3000:tlb,C:4000:4000,D:5000:5000:off,E:6000:6000,F:7000:7000,G:8000:8000,H:9000:9000:unusable:entry=4000 wait=halt
 cat /sys/devices/system/cpu/cpuidle/current_driver
@@ -385,6 +516,7 @@ fn tables_are_shown_by_the_kernel_or_refused() {
     has("none");
     has("states: 'C1:2000:2000': there are two states of this name");
     has("states: 'C6:1000:9000': a deeper state has no shorter latency");
+    has("states: 'C1:2000:2000:exits=0@1000/500000@2000': options are");
     has("states: 'C10:10:10': the kernel has room for 10 states");
     has("cstate_emulator");
     has("state0 POLL 0 0 0");

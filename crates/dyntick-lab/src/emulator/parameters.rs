@@ -45,7 +45,12 @@ fn state(table: &IdleTable, at: usize, state: &IdleState) -> String {
         return "POLL".to_owned();
     }
     let mut text = format!("{}:{}:{}", state.name, state.exit_latency_ns, state.target_residency_ns);
-    let options = [(state.tlb_flushed, "tlb"), (state.unusable, "unusable"), (state.off, "off")];
+    let options = [
+        (state.tlb_flushed, "tlb"),
+        (state.irq_enable, "irq-enable"),
+        (state.unusable, "unusable"),
+        (state.off, "off"),
+    ];
     for (_, option) in options.into_iter().filter(|(set, _)| *set) {
         text.push(':');
         text.push_str(option);

@@ -11,7 +11,7 @@ use std::path::Path;
 const MACHINE_KEYS: [&str; 8] =
     ["title", "description", "cores", "sources", "active", "uncore", "state", "package-state"];
 const POWER_KEYS: [&str; 6] = ["watts", "low", "high", "basis", "source", "remark"];
-const STATE_KEYS: [&str; 13] = [
+const STATE_KEYS: [&str; 14] = [
     "name",
     "description",
     "exit-latency",
@@ -19,6 +19,7 @@ const STATE_KEYS: [&str; 13] = [
     "entry",
     "polling",
     "tlb-flushed",
+    "irq-enable",
     "unusable",
     "off",
     "residency-below-latency",
@@ -178,6 +179,7 @@ fn state(section: Section<'_, '_, '_>, sources: &Sources) -> IdleState {
         entry_ns: duration(section, "entry").unwrap_or(0),
         polling: flag("polling"),
         tlb_flushed: flag("tlb-flushed"),
+        irq_enable: flag("irq-enable"),
         unusable: flag("unusable"),
         off: flag("off"),
         power: power.map_or_else(no_power, |table| read_power(table, sources)),

@@ -20,6 +20,9 @@ pub struct Machine {
     pub cpus: Cpus,
     /// The clocksource in use and those that could be.
     pub clocksource: Clocksource,
+    /// A BPF scheduler, if one is loaded; none in records of before it was read.
+    #[serde(default)]
+    pub sched_ext: SchedExt,
     /// Every interrupt line of a device, by number.
     pub irqs: BTreeMap<u32, Irq>,
 }
@@ -31,6 +34,15 @@ pub struct Clocksource {
     pub current: String,
     /// All that the kernel would use.
     pub available: Vec<String>,
+}
+
+/// `/sys/kernel/sched_ext`, from 6.12 on (`kernel/sched/ext.c: task_should_scx`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SchedExt {
+    /// Whether a BPF scheduler is loaded and schedules.
+    pub enabled: bool,
+    /// Whether it has every task that is no real-time or deadline one, and not those of SCHED_EXT alone.
+    pub all: bool,
 }
 
 /// Why the facts could not be read.
@@ -61,7 +73,8 @@ impl Machine {
         let kernel = release.parse().map_err(|error| contents("/proc/sys/kernel/osrelease", error))?;
         let command_line = text("/proc/cmdline")?;
         let cpus = Cpus::read(&command_line)?;
-        Ok(Self { kernel, cpus, command_line, hz: hz(), clocksource: clocksource(), irqs: irqs() })
+        let (clocksource, sched_ext) = (clocksource(), sched_ext());
+        Ok(Self { kernel, cpus, command_line, hz: hz(), clocksource, sched_ext, irqs: irqs() })
     }
 }
 
@@ -82,6 +95,13 @@ fn clocksource() -> Clocksource {
         current: file("current_clocksource"),
         available: available.split_ascii_whitespace().map(str::to_owned).collect(),
     }
+}
+
+fn sched_ext() -> SchedExt {
+    let is = |name: &str, value: &str| {
+        text(&format!("/sys/kernel/sched_ext/{name}")).is_ok_and(|read| read == value)
+    };
+    SchedExt { enabled: is("state", "enabled"), all: is("switch_all", "1") }
 }
 
 /// The text of a file without its last line's end.

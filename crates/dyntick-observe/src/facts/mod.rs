@@ -11,6 +11,6 @@ mod tasks;
 pub use counters::Counts;
 pub use cpus::Cpus;
 pub use irqs::{Irq, irqs};
-pub use machine::{Clocksource, FactsError, Machine};
+pub use machine::{Clocksource, FactsError, Machine, SchedExt};
 pub use owners::Owners;
 pub use tasks::{Policy, Thread, threads};
