@@ -15,8 +15,10 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Boot("isolcpus=managed_irq,domain,N"),
-            effect: "Keeps managed interrupts away from the CPU, as far as other CPUs can serve the \
-                queue.",
+            effect: untried!(
+                "Keeps managed interrupts away from the CPU, as far as other CPUs can serve the \
+                queue."
+            ),
             versions: Versions::ALL,
         },
         Fix {

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Command("echo HOUSEKEEPING-CPUS > /proc/irq/IRQ/smp_affinity_list"),
-            effect: "Moves the interrupt of the card.",
+            effect: untried!("Moves the interrupt of the card."),
             versions: Versions::ALL,
         },
         Fix {

@@ -14,7 +14,9 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Boot("isolcpus=domain,N"),
-            effect: "The shepherd leaves isolated CPUs out; /proc/vmstat then lacks their last changes.",
+            effect: not_tried!(
+                "The shepherd leaves isolated CPUs out; /proc/vmstat then lacks their last changes."
+            ),
             versions: Versions::since(6, 12),
         },
         Fix {
