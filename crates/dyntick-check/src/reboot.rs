@@ -54,7 +54,15 @@ impl Reboot {
 
 /// Whether a parameter is the best that mends it, and is known to the letter.
 fn by_boot(finding: &Finding) -> bool {
-    let whole = |mend: &Mend| !matches!(mend, Mend::Boot(text) if text.contains("LIST"));
+    // Some say in words what a parameter may be.
+    let is_parameter = |word: &str| {
+        word.split_once('=').is_some_and(|(name, value)| !name.is_empty() && !value.is_empty())
+            && !word.contains("LIST")
+    };
+    let whole = |mend: &Mend| match mend {
+        Mend::Boot(text) => text.split(' ').all(is_parameter),
+        _ => true,
+    };
     let first = matches!(finding.mends.first(), Some(Mend::Boot(_) | Mend::Unboot(_)));
     first && finding.severity >= Severity::Warning && finding.mends.iter().all(whole)
 }

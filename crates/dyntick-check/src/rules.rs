@@ -230,6 +230,15 @@ rules! {
 
 /// The rules whose mends no guest has shown; all others stand in the book's table of fixes.
 pub const UNTRIED: &[&str] = &[
+    "refused-parameter",
+    "parameter-typo",
+    "isolcpus-without-domain",
+    "irqaffinity-overlap",
+    "unknown-value",
+    "nohz-off",
+    "highres-off",
+    "packet-steering",
+    "user-threads",
     "conflicting-isolation",
     "not-in-effect",
     "unsupported-parameter",

@@ -105,6 +105,13 @@ fn reboot(line: &CommandLine, named: Option<&str>) -> Option<Reboot> {
     Report::of(&Machine::new(&files, named.as_ref()).unwrap(), &files).reboot
 }
 
+#[test]
+fn what_is_told_in_words_is_no_parameter() {
+    let line = CommandLine::parse("nmi_watchdog=off nohz_full=2-3 isolcpus=2");
+    let reboot = reboot(&line, None).unwrap();
+    assert_eq!(reboot.line, "nmi_watchdog=off nohz_full=2-3 isolcpus=domain,managed_irq,2-3", "{reboot:?}");
+}
+
 /// Two rules tell the same of a CPU, by what the line says.
 fn subject(rule: &'static str) -> &'static str {
     if rule == "isolcpus-without-domain" { "load-balanced" } else { rule }
