@@ -6,7 +6,7 @@ BINARY := target/x86_64-unknown-linux-gnu/release/dyntick
 OUT    ?= out
 JOBS   ?= 2
 
-.PHONY: all setup build demo test test-kernels reproducible lint room bench deny clean help
+.PHONY: all setup build demo test test-kernels test-fixes reproducible lint room bench deny clean help
 
 all: build
 
@@ -27,7 +27,7 @@ demo: build
 	@scripts/setup studies
 	$(BINARY) lab run studies/adaptive-ticks.toml --jobs $(JOBS) --out $(OUT)/adaptive-ticks
 
-## test    every test, those that boot real kernels included; see also test-kernels
+## test    every test, those that boot real kernels included; see also test-kernels and test-fixes
 test: build
 	@scripts/setup studies test
 	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --workspace --locked --no-fail-fast
@@ -36,6 +36,11 @@ test: build
 test-kernels: build
 	@scripts/setup studies test
 	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --locked --test kernels_to_order -- --ignored --nocapture
+
+## test-fixes  try every fix that explain shows in guests: minutes; INSTA_UPDATE=always writes the book's table
+test-fixes: build
+	@scripts/setup studies test
+	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --locked -p dyntick --test fixes -- --ignored --nocapture
 
 ## reproducible  whether the binary is the same wherever it is built
 reproducible:

@@ -78,6 +78,8 @@ pub struct Finding {
     pub effect: String,
     /// How to mend it, the best way first.
     pub mends: Vec<Mend>,
+    /// Whether a guest has shown that they do.
+    pub tried: bool,
 }
 
 impl Finding {

@@ -7,6 +7,7 @@
 mod finding;
 mod isolation;
 mod machine;
+mod reboot;
 mod report;
 pub mod rules;
 mod script;
@@ -17,6 +18,7 @@ pub mod sources;
 pub use finding::{Evidence, Finding, Mend, Severity};
 pub use isolation::{Bounds, Isolation, Outcome};
 pub use machine::{IdleState, Irq, Machine, MachineError, Task};
+pub use reboot::Reboot;
 pub use report::{Report, Unread};
 pub use script::script;
 pub use snapshot::{Content, Snapshot};

@@ -3,6 +3,7 @@
 
 use crate::finding::{Finding, Severity};
 use crate::machine::Machine;
+use crate::reboot::Reboot;
 use crate::rules;
 use crate::snapshot::{Content, Snapshot, matcher};
 use crate::sources::{FAIR_SERVER, SOURCES};
@@ -39,6 +40,8 @@ pub struct Report {
     pub named: bool,
     /// The worst first.
     pub findings: Vec<Finding>,
+    /// What to boot with for all of them together, notes left out.
+    pub reboot: Option<Reboot>,
     /// What could not be judged.
     pub unread: Vec<Unread>,
 }
@@ -56,6 +59,7 @@ impl Report {
             isolated: machine.isolated.clone(),
             judged: machine.target.clone(),
             named: machine.named,
+            reboot: Reboot::of(machine, &findings),
             findings,
             unread: unread(files).into_iter().chain(unmounted(machine, files)).collect(),
         }

@@ -10,7 +10,11 @@ use crate::shell::{comment, quoted};
 /// machine (swap, turbo, reports of hardware errors) for a little quiet.
 pub fn script(report: &Report) -> String {
     let head = "#!/bin/sh\n# By dyntick check. Read it first: it is to be run as root.\n";
-    report.findings.iter().map(of_finding).fold(head.to_owned(), |text, finding| text + &finding)
+    let findings = report.findings.iter().map(of_finding);
+    let reboot = report.reboot.iter().map(|reboot| {
+        format!("\n{}", comment(&format!("What takes a reboot, all together; boot with: {}", reboot.line)))
+    });
+    findings.chain(reboot).fold(head.to_owned(), |text, part| text + &part)
 }
 
 fn of_finding(finding: &Finding) -> String {
@@ -21,7 +25,8 @@ fn of_finding(finding: &Finding) -> String {
         (Some(other), _) | (None, Some(other)) => comment(&other.to_string()),
         (None, None) => String::new(),
     };
-    format!("\n{head}{body}")
+    let mark = if finding.tried || finding.mends.is_empty() { "" } else { "# Not tried here.\n" };
+    format!("\n{head}{mark}{body}")
 }
 
 /// Rules make commands of one line; one that is not is shown and not run.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Who boots with what a finding says loses nothing that he had asked for, and gets no other finding.
 
-use dyntick_check::{Bounds, Content, Finding, Isolation, Machine, Mend, Report, Severity, Snapshot};
+use dyntick_check::{Bounds, Content, Finding, Isolation, Machine, Mend, Reboot, Report, Severity, Snapshot};
 use dyntick_model::boot::{Composed, is_composed};
 use dyntick_model::{CommandLine, CpuList};
 use proptest::prelude::*;
@@ -98,6 +98,20 @@ fn composed(finding: &Finding) -> Option<Composed> {
     .then_some(composed)
 }
 
+/// What to boot with for all findings together.
+fn reboot(line: &CommandLine, named: Option<&str>) -> Option<Reboot> {
+    let files = booted(line);
+    let named = named.map(|named| named.parse().unwrap());
+    Report::of(&Machine::new(&files, named.as_ref()).unwrap(), &files).reboot
+}
+
+#[test]
+fn what_is_told_in_words_is_no_parameter() {
+    let line = CommandLine::parse("nmi_watchdog=off nohz_full=2-3 isolcpus=2");
+    let reboot = reboot(&line, None).unwrap();
+    assert_eq!(reboot.line, "nmi_watchdog=off nohz_full=2-3 isolcpus=domain,managed_irq,2-3", "{reboot:?}");
+}
+
 /// Two rules tell the same of a CPU, by what the line says.
 fn subject(rule: &'static str) -> &'static str {
     if rule == "isolcpus-without-domain" { "load-balanced" } else { rule }
@@ -142,5 +156,28 @@ proptest! {
                 prop_assert!(known.contains(subject(finding.rule)) || lesser, "{text} -> {mended}: {finding:#?}");
             }
         }
+    }
+
+    /// The line for all findings together. Others may follow, for a CPU is judged by what it is set aside from: by
+    /// load balancing once managed interrupts avoid it, by its tick once it is out of load balancing. Then no more.
+    #[test]
+    fn the_line_for_all_findings_asks_for_as_much(text in line(), named in prop::option::of("[1-7]")) {
+        let mut line = CommandLine::parse(&text);
+        for _ in 0..3 {
+            let Some(reboot) = reboot(&line, named.as_deref()) else { return Ok(()) };
+            let (before, mended) = (asked(&line), CommandLine::parse(&reboot.line));
+            let after = asked(&mended);
+            let tick = before.tick.difference(&CpuList::first(1));
+            prop_assert!(tick.is_subset(&after.tick), "{text} -> {mended}");
+            prop_assert!(before.domain.is_subset(&after.domain), "{text} -> {mended}");
+            prop_assert!(before.managed_irq.is_subset(&after.managed_irq), "{text} -> {mended}");
+            // Of these the kernel refuses a second one.
+            let names = mended.iter().filter_map(|word| Some(word.split_once('=')?.0));
+            let names: Vec<&str> = names.filter(|name| ["nohz_full", "isolcpus"].contains(name)).collect();
+            let once: BTreeSet<&str> = names.iter().copied().collect();
+            prop_assert_eq!(names.len(), once.len(), "{} -> {}", text, mended);
+            line = mended;
+        }
+        prop_assert_eq!(reboot(&line, named.as_deref()), None, "{} -> {}", text, line);
     }
 }

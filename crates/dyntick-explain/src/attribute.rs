@@ -34,6 +34,7 @@ fn interruption(case: &Case<'_>, events: &[Event]) -> Interruption {
         chain: finding.chain,
         functions: functions(case.facts),
         victim: case.facts.victim.clone(),
+        other: case.other().cloned(),
         evidence: case.facts.events.iter().map(|&index| evidence::describe(&events[index])).collect(),
     }
 }

@@ -141,6 +141,16 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// The task whose turn it is, that came to this CPU, or that a timer woke.
+    pub fn other(&self) -> Option<&'a Task> {
+        let arrived = || match self.arrival()? {
+            Arrival::FairServer => None,
+            Arrival::Work { worker, .. } => Some(worker),
+            Arrival::KernelThread(newcomer) | Arrival::UserTask(newcomer) => Some(&newcomer.task),
+        };
+        self.facts.turn().or_else(arrived).or_else(|| self.facts.woken.first())
+    }
+
     /// The one of several arrivals that explains most: a work item, a kernel thread, a user task.
     fn foremost(&self, newcomers: &'a [Newcomer]) -> Option<Arrival<'a>> {
         let arrivals = newcomers.iter().map(|newcomer| self.arrival_of(newcomer));

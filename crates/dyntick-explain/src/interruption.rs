@@ -27,6 +27,9 @@ pub struct Interruption {
     pub functions: Vec<Symbol>,
     /// The task that was interrupted.
     pub victim: Task,
+    /// The task that came to the CPU beside it, or that a timer woke.
+    #[serde(default)]
+    pub other: Option<Task>,
     /// The raw events that speak for the cause.
     pub evidence: Vec<String>,
 }

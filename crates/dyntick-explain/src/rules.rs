@@ -4,11 +4,21 @@
 //! To add one, write its file beside the others and name it in the two lists of this file. A rule that
 //! describes a single function (`timer:mce_timer_fn`) needs words only; it is found by its name.
 
+/// What the effect of a fix says that nobody has seen work in a guest.
+pub const UNTRIED: &str = "Not tried here";
+
 /// The effect of a fix for what no guest shows, so that nobody has seen it work here: firmware, devices,
 /// counters and registers of real machines.
 macro_rules! untried {
     ($effect:literal) => {
         concat!($effect, " Not tried here: no guest shows it.")
+    };
+}
+
+/// The effect of a fix that a guest might show, and none has yet.
+macro_rules! not_tried {
+    ($effect:literal) => {
+        concat!($effect, " Not tried here.")
     };
 }
 
@@ -131,6 +141,7 @@ mod workqueue_wb_workfn;
 use crate::CauseId;
 use crate::case::{Case, Finding};
 use dyntick_model::KernelVersion;
+use std::borrow::Cow;
 
 /// One cause, in words, and what removes it.
 #[derive(Debug)]
@@ -222,6 +233,19 @@ impl Versions {
     pub fn contains(self, kernel: &KernelVersion) -> bool {
         let kernel = (kernel.major, kernel.minor);
         self.since.is_none_or(|since| kernel >= since) && self.until.is_none_or(|until| kernel < until)
+    }
+}
+
+impl Fix {
+    /// What it does and costs, and where no guest has shown it, that it was not tried. Words cannot be tried as
+    /// they stand.
+    pub fn told(&self) -> Cow<'static, str> {
+        match self.setting {
+            Setting::Program(_) if !self.effect.contains(UNTRIED) => {
+                format!("{} {UNTRIED}: no command does it.", self.effect).into()
+            }
+            _ => self.effect.into(),
+        }
     }
 }
 

@@ -252,21 +252,22 @@ fn of_cause(record: &Record, summary: &Summary, cause: &CauseId, own: &[&Interru
         chains: most_frequent(chains).into_iter().take(MOST_CHAINS).map(chain).collect(),
         more_chains,
         functions: most_frequent(functions).into_iter().map(|(name, count)| (name.clone(), count)).collect(),
-        fixes: mends(record, summary.cpu, cause),
+        fixes: mends(record, summary.cpu, cause, mend::Named::by(own)),
         source: rule.source,
         attributed: rule.names_origin,
     }
 }
 
-/// The fixes of a cause, with this machine's CPUs in them.
-pub fn mends(record: &Record, cpu: u32, cause: &CauseId) -> Vec<mend::Mend> {
+/// The fixes of a cause, with this machine's CPUs in them and what the trace names.
+pub fn mends(record: &Record, cpu: u32, cause: &CauseId, named: mend::Named) -> Vec<mend::Mend> {
     let machine = &record.about.machine;
     let others: CpuList = machine.cpus.online.difference(&record.about.cpus);
-    let place = mend::Place { cpu, recorded: &record.about.cpus, others: &others };
+    let place = mend::Place { cpu, recorded: &record.about.cpus, others: &others, named };
     let line = CommandLine::parse(&machine.command_line);
     rules::get(cause)
         .fixes_for(&machine.kernel)
         .map(|fix| place.mend(fix).beside(&line, &machine.cpus.online))
+        .filter(|mend| !mend.is_in_force(&line))
         .collect()
 }
 

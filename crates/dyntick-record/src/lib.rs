@@ -29,7 +29,7 @@ pub use explained::Explained;
 pub use file::FileError;
 pub use findings::{CauseFindings, Chain, CpuFindings, Durations, Evidence, Findings, Unattributed, mends};
 pub use flight::{Flight, FlightRecorder};
-pub use mend::{Mend, Place};
+pub use mend::{Mend, Named, Place};
 pub use recorder::{Options, RecordError, record};
 
 use dyntick_model::CpuList;

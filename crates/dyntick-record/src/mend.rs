@@ -2,8 +2,12 @@
 //! Fixes with this machine's CPUs in them, so that they can be pasted.
 
 use dyntick_explain::rules::{Fix, Setting};
+use dyntick_explain::{Interruption, Kind};
 use dyntick_model::{CommandLine, CpuList, boot};
 use serde::Serialize;
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// A fix for this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -11,8 +15,8 @@ pub struct Mend {
     /// The exact command, boot parameter or change of the program. Upper-case words stand for what only
     /// the user can know.
     pub setting: String,
-    /// What it does and costs.
-    pub effect: &'static str,
+    /// What it does and costs, and whether it was not tried in a guest.
+    pub effect: Cow<'static, str>,
 }
 
 impl Mend {
@@ -24,6 +28,48 @@ impl Mend {
         let whole = boot::beside(line, &[parameter.to_owned()], cpus).join(" ");
         Self { setting: format!("boot with {whole}"), ..self }
     }
+
+    /// Whether the machine was booted with it: what has not helped is no fix.
+    pub fn is_in_force(&self, line: &CommandLine) -> bool {
+        let Some(whole) = self.setting.strip_prefix("boot with ") else { return false };
+        whole.split(' ').all(|parameter| line.iter().any(|word| word == parameter))
+    }
+}
+
+/// What the trace names that a fix is about: of several the most frequent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Named {
+    /// The other task.
+    pub task: Option<i32>,
+    /// The interrupt line.
+    pub irq: Option<u32>,
+}
+
+impl Named {
+    /// What interruptions of one cause name.
+    pub fn by(interruptions: &[&Interruption]) -> Self {
+        let irq = |one: &&Interruption| match one.kind {
+            Kind::Device { irq, .. } => Some(irq),
+            _ => one.other.as_ref().and_then(|task| served_by(&task.comm)),
+        };
+        let task = |one: &&Interruption| one.other.as_ref().map(|task| task.pid).filter(|pid| *pid > 0);
+        Self {
+            task: foremost(interruptions.iter().filter_map(task)),
+            irq: foremost(interruptions.iter().filter_map(irq)),
+        }
+    }
+}
+
+/// The interrupt line of a thread `irq/LINE-NAME`.
+fn served_by(comm: &str) -> Option<u32> {
+    comm.strip_prefix("irq/")?.split_once('-')?.0.parse().ok()
+}
+
+/// The most frequent; of several the lowest.
+fn foremost<T: Ord + Copy>(all: impl Iterator<Item = T>) -> Option<T> {
+    let mut counts: BTreeMap<T, u64> = BTreeMap::new();
+    all.for_each(|one| *counts.entry(one).or_default() += 1);
+    counts.into_iter().max_by_key(|(one, count)| (*count, Reverse(*one))).map(|(one, _)| one)
 }
 
 /// Where something is to be mended.
@@ -34,6 +80,8 @@ pub struct Place<'a> {
     pub recorded: &'a CpuList,
     /// The other CPUs that run.
     pub others: &'a CpuList,
+    /// What the trace names.
+    pub named: Named,
 }
 
 impl Place<'_> {
@@ -44,7 +92,7 @@ impl Place<'_> {
             Setting::Program(_) => setting,
             _ => self.fill(&setting),
         };
-        Mend { setting, effect: fix.effect }
+        Mend { setting, effect: fix.told() }
     }
 
     /// Rules write `N` for the CPU, and name the CPUs that are left.
@@ -58,6 +106,12 @@ impl Place<'_> {
                     _ => text.replace(&from, &to),
                 };
             }
+        }
+        if let Some(irq) = self.named.irq {
+            text = text.replace("/IRQ/", &format!("/{irq}/"));
+        }
+        if let (Some(task), Some(head)) = (self.named.task, text.strip_suffix(" PID")) {
+            text = format!("{head} {task}");
         }
         if self.others.is_empty() {
             return text;
@@ -76,10 +130,12 @@ mod tests {
     #[test]
     fn cpus_are_filled_in() {
         let (recorded, others) = ("3,5".parse().unwrap(), "0-2,4".parse().unwrap());
-        let place = Place { cpu: 3, recorded: &recorded, others: &others };
+        let named = Named { task: Some(77), irq: Some(9) };
+        let place = Place { cpu: 3, recorded: &recorded, others: &others, named };
         assert_eq!(place.fill("boot with isolcpus=domain,N"), "boot with isolcpus=domain,3,5");
         assert_eq!(place.fill("echo 0 > /x/cpuN/runtime"), "echo 0 > /x/cpu3/runtime");
-        assert_eq!(place.fill("taskset -pc OTHER-CPUS PID"), "taskset -pc 0-2,4 PID");
+        assert_eq!(place.fill("taskset -pc OTHER-CPUS PID"), "taskset -pc 0-2,4 77");
+        assert_eq!(place.fill("echo 0 > /proc/irq/IRQ/x"), "echo 0 > /proc/irq/9/x");
         assert_eq!(place.fill("echo MASK > /x"), "echo 00000017 > /x");
         assert_eq!(place.fill("nohz_full=N NOTE"), "nohz_full=3,5 NOTE");
     }
@@ -87,17 +143,31 @@ mod tests {
     #[test]
     fn what_was_booted_with_is_kept() {
         let line = CommandLine::parse("nohz_full=2 isolcpus=domain,2");
-        let mend =
-            |setting: &str| Mend { setting: setting.into(), effect: "" }.beside(&line, &CpuList::first(4));
+        let mend = |setting: &str| {
+            Mend { setting: setting.into(), effect: "".into() }.beside(&line, &CpuList::first(4))
+        };
         assert_eq!(mend("boot with nohz_full=3").setting, "boot with nohz_full=2-3 isolcpus=domain,2");
         assert_eq!(mend("boot with tsc=reliable").setting, "boot with tsc=reliable");
         assert_eq!(mend("sysctl -w vm.stat_interval=120").setting, "sysctl -w vm.stat_interval=120");
     }
 
     #[test]
+    fn what_was_booted_with_is_no_fix() {
+        let line = CommandLine::parse("nohz_full=3 isolcpus=domain,3 quiet");
+        let is_in_force = |setting: &str| {
+            Mend { setting: setting.into(), effect: "".into() }
+                .beside(&line, &CpuList::first(4))
+                .is_in_force(&line)
+        };
+        assert!(is_in_force("boot with isolcpus=domain,3"));
+        assert!(!is_in_force("boot with isolcpus=domain,2-3"));
+        assert!(!is_in_force("boot with mce=ignore_ce") && !is_in_force("echo 0 > /x"));
+    }
+
+    #[test]
     fn no_command_of_any_rule_keeps_a_number_or_a_list_that_is_known() {
         let (recorded, others) = ("3,5".parse().unwrap(), "0-2,4".parse().unwrap());
-        let place = Place { cpu: 3, recorded: &recorded, others: &others };
+        let place = Place { cpu: 3, recorded: &recorded, others: &others, named: Named::default() };
         let fixes = dyntick_explain::rules::all().iter().flat_map(|rule| rule.fixes);
         for fix in fixes.filter(|fix| !matches!(fix.setting, Setting::Program(_))) {
             let text = place.mend(fix).setting;

@@ -6,7 +6,7 @@ use dyntick_explain::rules::{self, Fix, Rule};
 use dyntick_model::{CpuList, KernelVersion, TickDependency};
 use dyntick_observe::facts::Cpus;
 use dyntick_observe::live::{Key, VectorKey};
-use dyntick_record::Place;
+use dyntick_record::{Named, Place};
 
 /// The cause that a key stands for, as `explain` calls it; none for what has no cause of its own: a tick
 /// has its dependencies, a local timer interrupt its timers.
@@ -70,7 +70,7 @@ impl Advice<'_> {
     pub fn settings(&self, rule: &'static Rule, cpu: u32, quiet: &CpuList) -> Vec<String> {
         let quiet = self.cpus.nohz_full.union(&self.cpus.isolated).union(quiet);
         let others = self.cpus.online.difference(&quiet);
-        let place = Place { cpu, recorded: &quiet, others: &others };
+        let place = Place { cpu, recorded: &quiet, others: &others, named: Named::default() };
         let setting = |fix: &Fix| match others.is_empty() {
             true => fix.setting.to_string(),
             false => place.mend(fix).setting,

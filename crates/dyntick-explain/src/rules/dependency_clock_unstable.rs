@@ -17,9 +17,8 @@ pub(super) static RULE: Rule = Rule {
             versions: Versions::ALL,
         },
         Fix {
-            setting: Setting::Command("cat /sys/devices/system/clocksource/clocksource0/current_clocksource"),
-            effect: "If it is not tsc (or the hypervisor's clock), dmesg says why; firmware updates \
-                often mend it.",
+            setting: Setting::Program("see what dmesg says of the tsc, and update the firmware"),
+            effect: "It says how the counters disagree; firmware updates often mend it.",
             versions: Versions::ALL,
         },
     ],

@@ -22,12 +22,14 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Boot("rcutree.nohz_full_patience_delay=1000"),
-            effect: "Grace periods wait up to this many ms before they disturb a nohz_full CPU.",
+            effect: not_tried!("Grace periods wait up to this many ms before they disturb a nohz_full CPU."),
             versions: Versions::since(6, 12),
         },
         Fix {
             setting: Setting::Command("taskset -pc HOUSEKEEPING-CPUS PID-OF-RCUO-THREAD"),
-            effect: "The threads that run offloaded callbacks (rcuog, rcuop) must stay off the CPU.",
+            effect: not_tried!(
+                "The threads that run offloaded callbacks (rcuog, rcuop) must stay off the CPU."
+            ),
             versions: Versions::ALL,
         },
     ],

@@ -12,13 +12,15 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Boot("rcupdate.rcu_normal=1"),
-            effect: "Expedited grace periods become normal ones: slower for who waits, no hurry for this \
-                CPU.",
+            effect: not_tried!(
+                "Expedited grace periods become normal ones: slower for who waits, no hurry for this \
+                CPU."
+            ),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Command("echo 1 > /sys/kernel/rcu_normal"),
-            effect: "The same at run time.",
+            effect: not_tried!("The same at run time."),
             versions: Versions::ALL,
         },
     ],

@@ -10,13 +10,17 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Command("echo HOUSEKEEPING-CPUS > /proc/irq/IRQ/smp_affinity_list"),
-            effect: "Moves the interrupt. Those that the kernel manages (a queue per CPU) refuse it.",
+            effect: not_tried!(
+                "Moves the interrupt. Those that the kernel manages (a queue per CPU) refuse it."
+            ),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Boot("isolcpus=managed_irq,domain,N"),
-            effect: "Keeps managed interrupts away from the CPU, as far as other CPUs can serve the \
-                queue.",
+            effect: untried!(
+                "Keeps managed interrupts away from the CPU, as far as other CPUs can serve the \
+                queue."
+            ),
             versions: Versions::ALL,
         },
         Fix {

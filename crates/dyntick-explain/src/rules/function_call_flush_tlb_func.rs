@@ -17,12 +17,12 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Sysctl("kernel.numa_balancing=0"),
-            effect: "No unmapping to find out who uses a page.",
+            effect: untried!("No unmapping to find out who uses a page."),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Command("echo never > /sys/kernel/mm/transparent_hugepage/enabled"),
-            effect: "No merging of pages in the background.",
+            effect: not_tried!("No merging of pages in the background."),
             versions: Versions::ALL,
         },
         Fix {

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Boot("isolcpus=domain,N"),
-            effect: "Isolated CPUs hold no buffers.",
+            effect: not_tried!("Isolated CPUs hold no buffers."),
             versions: Versions::since(6, 12),
         },
         Fix {

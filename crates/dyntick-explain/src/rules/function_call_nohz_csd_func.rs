@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
         idle CPU is then interrupted to look for all of them.",
     fixes: &[Fix {
         setting: Setting::Boot("isolcpus=domain,N"),
-        effect: "The CPU takes no part in load balancing.",
+        effect: not_tried!("The CPU takes no part in load balancing."),
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

@@ -10,8 +10,10 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Boot("nohz_full=N"),
-            effect: "User mode then counts as an answer (context tracking), so only a CPU that is in the kernel is \
-                interrupted. Each entry into the kernel becomes dearer.",
+            effect: not_tried!(
+                "User mode then counts as an answer (context tracking), so only a CPU that is in the kernel is \
+                interrupted. Each entry into the kernel becomes dearer."
+            ),
             versions: Versions::ALL,
         },
         Fix {
@@ -21,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Command("echo 1 > /sys/kernel/rcu_normal"),
-            effect: "The same at run time.",
+            effect: not_tried!("The same at run time."),
             versions: Versions::ALL,
         },
     ],

@@ -8,8 +8,8 @@ pub(super) static RULE: Rule = Rule {
         Before the page table is freed every CPU is interrupted once, so that none walks it still.",
     fixes: &[
         Fix {
-            setting: Setting::Command("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"),
-            effect: "Only memory that asks for it is collapsed into huge pages.",
+            setting: Setting::Command("echo never > /sys/kernel/mm/transparent_hugepage/enabled"),
+            effect: not_tried!("No memory becomes huge pages, not even where a program asks for it."),
             versions: Versions::ALL,
         },
         Fix {

@@ -13,13 +13,15 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Boot("rcu_nocbs=N"),
-            effect: "Moves RCU callbacks to threads, so that they no longer hold the tick of an idle \
-                CPU.",
+            effect: not_tried!(
+                "Moves RCU callbacks to threads, so that they no longer hold the tick of an idle \
+                CPU."
+            ),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Boot("cpuidle.governor=teo"),
-            effect: "Another predictor of idle time, where the kernel has it built in.",
+            effect: not_tried!("Another predictor of idle time, where the kernel has it built in."),
             versions: Versions::ALL,
         },
     ],

@@ -8,13 +8,13 @@ pub(super) static RULE: Rule = Rule {
         own them for a moment.",
     fixes: &[
         Fix {
-            setting: Setting::Command("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"),
-            effect: "Only memory that asks for it is collapsed.",
+            setting: Setting::Command("echo never > /sys/kernel/mm/transparent_hugepage/enabled"),
+            effect: not_tried!("No memory becomes huge pages, not even where a program asks for it."),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Command("taskset -pc HOUSEKEEPING-CPUS $(pgrep khugepaged)"),
-            effect: "Keeps it on other CPUs.",
+            effect: not_tried!("Keeps it on other CPUs."),
             versions: Versions::ALL,
         },
     ],

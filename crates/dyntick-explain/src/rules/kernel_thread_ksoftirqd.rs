@@ -9,12 +9,12 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Command("echo HOUSEKEEPING-CPUS > /proc/irq/IRQ/smp_affinity_list"),
-            effect: "Moves the device interrupts, and with them their softirqs.",
+            effect: untried!("Moves the device interrupts, and with them their softirqs."),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Boot("rcu_nocbs=N"),
-            effect: "Takes the callbacks of RCU out of softirqs.",
+            effect: not_tried!("Takes the callbacks of RCU out of softirqs."),
             versions: Versions::ALL,
         },
     ],

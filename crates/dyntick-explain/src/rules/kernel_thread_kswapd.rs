@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Command("for p in $(pgrep kswapd); do taskset -pc HOUSEKEEPING-CPUS $p; done"),
-            effect: "Keeps it on other CPUs.",
+            effect: not_tried!("Keeps it on other CPUs."),
             versions: Versions::ALL,
         },
     ],

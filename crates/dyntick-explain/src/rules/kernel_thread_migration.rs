@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Boot("isolcpus=domain,N"),
-            effect: "No load balancing on the CPU.",
+            effect: not_tried!("No load balancing on the CPU."),
             versions: Versions::ALL,
         },
     ],

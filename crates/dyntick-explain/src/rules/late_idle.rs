@@ -17,12 +17,12 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Command("echo 1 > /sys/devices/system/cpu/cpuN/cpuidle/stateDEEP/disable"),
-            effect: "That state is not used on this CPU any more.",
+            effect: not_tried!("That state is not used on this CPU any more."),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Boot("idle=poll"),
-            effect: "No CPU ever sleeps, nor does a virtual one; costs much power.",
+            effect: not_tried!("No CPU ever sleeps, nor does a virtual one; costs much power."),
             versions: Versions::ALL,
         },
     ],

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
         the kernel by firmware (SMI) or by a hypervisor.",
     fixes: &[
         Fix {
-            setting: Setting::Command("trace-cmd record -p irqsoff sleep 10"),
+            setting: Setting::Program("look for it with trace-cmd record -p irqsoff sleep 10"),
             effect: "Names the kernel function that has interrupts off for longest (CONFIG_IRQSOFF_TRACER).",
             versions: Versions::ALL,
         },

@@ -9,17 +9,19 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Boot("preempt=full"),
-            effect: "The kernel may be preempted almost everywhere (kernels with CONFIG_PREEMPT_DYNAMIC).",
+            effect: not_tried!(
+                "The kernel may be preempted almost everywhere (kernels with CONFIG_PREEMPT_DYNAMIC)."
+            ),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Command("apt install linux-image-rt-amd64"),
-            effect: "A PREEMPT_RT kernel, in which almost nothing forbids preemption.",
+            effect: not_tried!("A PREEMPT_RT kernel, in which almost nothing forbids preemption."),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Command("taskset -pc OTHER-CPUS PID"),
-            effect: "Moves the task away.",
+            effect: not_tried!("Moves the task away."),
             versions: Versions::ALL,
         },
     ],

@@ -12,7 +12,9 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Sysctl("kernel.nmi_watchdog=0"),
-            effect: "Switches the hard-lockup watchdog off, which takes an NMI every ten seconds or so.",
+            effect: untried!(
+                "Switches the hard-lockup watchdog off, which takes an NMI every ten seconds or so."
+            ),
             versions: Versions::ALL,
         },
         Fix {

@@ -27,7 +27,7 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Sysctl("kernel.numa_balancing=0"),
-            effect: "The kernel no longer unmaps pages to see who uses them.",
+            effect: untried!("The kernel no longer unmaps pages to see who uses them."),
             versions: Versions::ALL,
         },
     ],

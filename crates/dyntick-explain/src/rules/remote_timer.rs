@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         and its tick runs the timers of all housekeeping CPUs that sleep.",
     fixes: &[Fix {
         setting: Setting::Boot("nohz_full=N"),
-        effect: "The CPU then is never the migrator while its tick is stopped.",
+        effect: not_tried!("The CPU then is never the migrator while its tick is stopped."),
         versions: Versions::ALL,
     }],
     versions: Versions::between((6, 9), (6, 19)),

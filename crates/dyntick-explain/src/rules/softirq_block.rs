@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Command("echo 0 > /sys/block/DEVICE/queue/rq_affinity"),
-            effect: "Completes where the interrupt comes to.",
+            effect: untried!("Completes where the interrupt comes to."),
             versions: Versions::ALL,
         },
     ],

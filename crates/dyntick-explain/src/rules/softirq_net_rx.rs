@@ -9,12 +9,12 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Command("echo HOUSEKEEPING-CPUS > /proc/irq/IRQ/smp_affinity_list"),
-            effect: "Moves the interrupt of the card.",
+            effect: untried!("Moves the interrupt of the card."),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Command("echo MASK > /sys/class/net/DEVICE/queues/rx-QUEUE/rps_cpus"),
-            effect: "Steers packets to the other CPUs only.",
+            effect: not_tried!("Steers packets to the other CPUs only."),
             versions: Versions::ALL,
         },
     ],

@@ -11,7 +11,9 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Boot("rcu_nocbs=N"),
-            effect: "Moves the callbacks to threads, which the scheduler may run elsewhere; nohz_full implies it.",
+            effect: not_tried!(
+                "Moves the callbacks to threads, which the scheduler may run elsewhere; nohz_full implies it."
+            ),
             versions: Versions::ALL,
         },
         Fix {

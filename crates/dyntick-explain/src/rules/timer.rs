@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Boot("nohz_full=N"),
-            effect: "Timers that are not bound to the CPU are left to housekeeping CPUs.",
+            effect: not_tried!("Timers that are not bound to the CPU are left to housekeeping CPUs."),
             versions: Versions::ALL,
         },
         Fix {

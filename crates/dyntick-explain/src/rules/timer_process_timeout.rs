@@ -10,12 +10,12 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Command("taskset -pc OTHER-CPUS PID"),
-            effect: "Moves the sleeper, where it may be moved; the chain names it.",
+            effect: not_tried!("Moves the sleeper, where it may be moved; the chain names it."),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Boot("nohz_full=N"),
-            effect: "Keeps RCU's threads and unbound timers away from the CPU.",
+            effect: not_tried!("Keeps RCU's threads and unbound timers away from the CPU."),
             versions: Versions::ALL,
         },
     ],

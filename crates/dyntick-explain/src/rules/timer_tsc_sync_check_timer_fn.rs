@@ -5,7 +5,11 @@ pub(super) static RULE: Rule = Rule {
     id: "timer:tsc_sync_check_timer_fn",
     title: "The kernel checked that firmware left the time stamp counter alone",
     explanation: "Every ten minutes a timer looks at the TSC_ADJUST register of the next CPU.",
-    fixes: &[Fix { setting: Setting::Boot("tsc=reliable"), effect: "No check.", versions: Versions::ALL }],
+    fixes: &[Fix {
+        setting: Setting::Boot("tsc=reliable"),
+        effect: untried!("No check."),
+        versions: Versions::ALL,
+    }],
     versions: Versions::ALL,
     source: "arch/x86/kernel/tsc_sync.c: tsc_sync_check_timer_fn",
     names_origin: true,

@@ -12,19 +12,23 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Command("echo MASK > /sys/devices/virtual/workqueue/cpumask"),
-            effect: "Keeps unbound work away from the CPUs that are not in the mask. Work that was \
-                queued for this very CPU is not moved.",
+            effect: not_tried!(
+                "Keeps unbound work away from the CPUs that are not in the mask. Work that was \
+                queued for this very CPU is not moved."
+            ),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Boot("workqueue.power_efficient=1"),
-            effect: "Makes those per-CPU workqueues unbound whose owners marked them as fit for it. From 6.9 on \
-                nohz_full= implies it.",
+            effect: not_tried!(
+                "Makes those per-CPU workqueues unbound whose owners marked them as fit for it. From 6.9 on \
+                nohz_full= implies it."
+            ),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Boot("isolcpus=domain,N"),
-            effect: "Keeps unbound work away from the CPU.",
+            effect: not_tried!("Keeps unbound work away from the CPU."),
             versions: Versions::ALL,
         },
     ],

@@ -9,12 +9,12 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Boot("isolcpus=domain,N"),
-            effect: "Isolated CPUs keep what they hold.",
+            effect: not_tried!("Isolated CPUs keep what they hold."),
             versions: Versions::since(6, 12),
         },
         Fix {
             setting: Setting::Command("echo max > /sys/fs/cgroup/GROUP/memory.max"),
-            effect: "No limit, so nobody has to look for memory; memory.high counts, too.",
+            effect: not_tried!("No limit, so nobody has to look for memory; memory.high counts, too."),
             versions: Versions::ALL,
         },
         Fix {

@@ -18,7 +18,9 @@ pub(super) static RULE: Rule = Rule {
             setting: Setting::Command(
                 "for f in /sys/class/net/*/queues/rx-*/rps_cpus; do echo MASK > $f; done",
             ),
-            effect: "Packets are not handed to the CPU (RPS), so its backlog is empty and it is left out.",
+            effect: not_tried!(
+                "Packets are not handed to the CPU (RPS), so its backlog is empty and it is left out."
+            ),
             versions: Versions::ALL,
         },
     ],

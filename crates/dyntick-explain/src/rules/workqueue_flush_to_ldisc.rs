@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     explanation: "What a terminal or serial port received is handed to its reader by a worker.",
     fixes: &[Fix {
         setting: Setting::Command("echo HOUSEKEEPING-CPUS > /proc/irq/IRQ/smp_affinity_list"),
-        effect: "Moves the interrupt of the port, and the worker with it.",
+        effect: not_tried!("Moves the interrupt of the port, and the worker with it."),
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Sysctl("vm.compaction_proactiveness=0"),
-            effect: "Less migration of pages in the background.",
+            effect: not_tried!("Less migration of pages in the background."),
             versions: Versions::ALL,
         },
     ],

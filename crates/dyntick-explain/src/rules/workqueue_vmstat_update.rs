@@ -9,12 +9,14 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Sysctl("vm.stat_interval=60"),
-            effect: "Once a minute instead of once a second; /proc/vmstat lags by as much.",
+            effect: not_tried!("Once a minute instead of once a second; /proc/vmstat lags by as much."),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Boot("isolcpus=domain,N"),
-            effect: "The shepherd leaves isolated CPUs out; /proc/vmstat then lacks their last changes.",
+            effect: not_tried!(
+                "The shepherd leaves isolated CPUs out; /proc/vmstat then lacks their last changes."
+            ),
             versions: Versions::since(6, 12),
         },
         Fix {

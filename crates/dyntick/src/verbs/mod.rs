@@ -4,6 +4,7 @@
 mod check;
 mod explain;
 mod guest_disturb;
+mod guest_fix;
 mod guest_packets;
 mod guest_probe;
 pub mod isolate;
@@ -38,6 +39,9 @@ pub enum Verb {
     /// Disturb a CPU in one known way; for `explain` to be tested with in a guest
     #[command(hide = true)]
     GuestDisturb(guest_disturb::Arguments),
+    /// Disturb a CPU in known ways and try what `explain` advises against each; for a guest
+    #[command(hide = true)]
+    GuestFix(guest_fix::Arguments),
     /// The CPUs of this machine and what interrupts them, live
     Top(top::Arguments),
     /// Enter the kernel in one way, again and again; for studies to profile in a guest
@@ -65,6 +69,7 @@ impl Verb {
             Verb::Record(arguments) => record::run(&arguments),
             Verb::Explain(arguments) => explain::run(&arguments),
             Verb::GuestDisturb(arguments) => guest_disturb::run(&arguments),
+            Verb::GuestFix(arguments) => guest_fix::run(&arguments),
             Verb::Top(arguments) => top::run(&arguments),
             Verb::GuestProbe(arguments) => guest_probe::run(&arguments),
             Verb::GuestPackets(arguments) => guest_packets::run(&arguments),

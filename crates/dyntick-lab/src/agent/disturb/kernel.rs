@@ -21,6 +21,9 @@ pub(super) const ALL: &[Disturbance] = &[
     ("kernel-messages", kernel_messages),
     ("loopback", loopback),
     ("rcu-callbacks", rcu_callbacks),
+    ("rcu-threads", rcu_threads),
+    ("mounts", mounts),
+    ("serial-port", serial_port),
     ("ticking", nothing),
 ];
 
@@ -119,6 +122,16 @@ fn expedited_rcu(stage: &Stage) -> Result<()> {
             let _ = std::fs::read("/proc/vmstat");
         }
     })?;
+    mount_and_unmount(stage)
+}
+
+/// The same beside a task that does not enter the kernel.
+fn mounts(stage: &Stage) -> Result<()> {
+    let _victim = stage.victim()?;
+    mount_and_unmount(stage)
+}
+
+fn mount_and_unmount(stage: &Stage) -> Result<()> {
     std::fs::create_dir_all("/tmp/mounted")?;
     stage.repeat(Duration::from_millis(1), || {
         let none = rustix::mount::MountFlags::empty();
@@ -152,6 +165,13 @@ fn device(stage: &Stage) -> Result<()> {
     ended
 }
 
+/// The serial port interrupts the CPU that the kernel chose for it.
+fn serial_port(stage: &Stage) -> Result<()> {
+    let mut port = std::fs::OpenOptions::new().write(true).open("/dev/ttyS0")?;
+    let _victim = stage.victim()?;
+    stage.repeat(Duration::from_millis(5), || Ok(port.write_all(b" ")?))
+}
+
 /// Packets that another CPU received are handed to this one.
 fn receive_steering(stage: &Stage) -> Result<()> {
     write("/sys/class/net/lo/queues/rx-0/rps_cpus", &stage.list().to_mask())?;
@@ -183,12 +203,24 @@ fn hotplug(stage: &Stage) -> Result<()> {
 
 /// The task on the CPU frees memory through RCU.
 fn rcu_callbacks(stage: &Stage) -> Result<()> {
-    let _victim = stage.task("victim", |over| {
+    let _victim = freeing(stage)?;
+    stage.wait();
+    Ok(())
+}
+
+/// The same, and the threads that run its callbacks are on the CPU too.
+fn rcu_threads(stage: &Stage) -> Result<()> {
+    let _victim = freeing(stage)?;
+    let _threads = super::threads::bind("rcuo", stage)?;
+    stage.wait();
+    Ok(())
+}
+
+fn freeing(stage: &Stage) -> Result<super::stage::Victim> {
+    stage.task("victim", |over| {
         while !over.load(std::sync::atomic::Ordering::Relaxed) {
             let _ = std::fs::File::create("/tmp/freed");
             let _ = std::fs::remove_file("/tmp/freed");
         }
-    })?;
-    stage.wait();
-    Ok(())
+    })
 }

@@ -21,6 +21,8 @@ pub(super) const ALL: &[Disturbance] = &[
     ("fifo-task", fifo_task),
     ("equal-task", equal_task),
     ("freezer", freezer),
+    ("crowd", crowd),
+    ("hrtick", hrtick),
 ];
 
 /// Two tasks that both want the CPU.
@@ -29,6 +31,32 @@ fn second_task(stage: &Stage) -> Result<()> {
     let _other = stage.victim()?;
     stage.wait();
     Ok(())
+}
+
+/// More tasks than CPUs, which may run everywhere.
+fn crowd(stage: &Stage) -> Result<()> {
+    let _victim = stage.victim()?;
+    let everywhere = stage.others()?.union(&stage.list());
+    let member = |_| {
+        let member = stage.task("crowd", |over| {
+            while !over.load(Ordering::Relaxed) {
+                crate::agent::tasks::spin_block();
+            }
+        })?;
+        // It began on the CPU that is to be disturbed.
+        move_to(member.thread, &stage.others()?)?;
+        move_to(member.thread, &everywhere)?;
+        Ok(member)
+    };
+    let _crowd: Vec<_> = (0..2 * everywhere.len()).map(member).collect::<Result<_>>()?;
+    stage.wait();
+    Ok(())
+}
+
+/// Two tasks whose slices end by timers of their own.
+fn hrtick(stage: &Stage) -> Result<()> {
+    write("/sys/kernel/debug/sched/features", "HRTICK")?;
+    second_task(stage)
 }
 
 /// A task that another CPU wakes there.

@@ -4,12 +4,18 @@
 use super::Disturbance;
 use super::memory::Pages;
 use super::stage::{Stage, checked, write};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use dyntick_model::CpuList;
 use std::time::Duration;
 
-pub(super) const ALL: &[Disturbance] =
-    &[("ksm", ksm), ("khugepaged", khugepaged), ("compaction", compaction), ("io-uring", io_uring)];
+pub(super) const ALL: &[Disturbance] = &[
+    ("ksm", ksm),
+    ("khugepaged", khugepaged),
+    ("huge-pages", huge_pages),
+    ("compaction", compaction),
+    ("proactive-compaction", proactive_compaction),
+    ("io-uring", io_uring),
+];
 
 /// KSM at work: it looks for equal pages.
 fn ksm(stage: &Stage) -> Result<()> {
@@ -27,11 +33,15 @@ fn ksm(stage: &Stage) -> Result<()> {
 
 /// Pages of 4 KiB that are to become huge ones.
 fn khugepaged(stage: &Stage) -> Result<()> {
+    let _victim = stage.victim()?;
+    let _thread = bind("khugepaged", stage)?;
+    collapsing(stage)
+}
+
+fn collapsing(stage: &Stage) -> Result<()> {
     const HUGE: usize = 512;
     const SETTINGS: &str = "/sys/kernel/mm/transparent_hugepage";
-    let _victim = stage.victim()?;
     write(&format!("{SETTINGS}/enabled"), "madvise")?;
-    let _thread = bind("khugepaged", stage)?;
     write(&format!("{SETTINGS}/khugepaged/pages_to_scan"), "512")?;
     write(&format!("{SETTINGS}/khugepaged/scan_sleep_millisecs"), "2")?;
     stage.repeat(Duration::from_millis(20), || {
@@ -43,6 +53,21 @@ fn khugepaged(stage: &Stage) -> Result<()> {
         Ok(())
     })?;
     write(&format!("{SETTINGS}/khugepaged/scan_sleep_millisecs"), "10000")
+}
+
+/// The same by the thread elsewhere: the CPU is interrupted for each page table that goes.
+fn huge_pages(stage: &Stage) -> Result<()> {
+    let _victim = stage.victim()?;
+    collapsing(stage)
+}
+
+/// Compaction in the background looks by itself twice a second.
+fn proactive_compaction(stage: &Stage) -> Result<()> {
+    let _victim = stage.victim()?;
+    let _thread = bind("kcompactd0", stage)?;
+    write("/proc/sys/vm/compaction_proactiveness", "100")?;
+    stage.wait();
+    write("/proc/sys/vm/compaction_proactiveness", "20")
 }
 
 /// Compaction in the background: each write of its setting wakes its thread.
@@ -81,24 +106,28 @@ fn io_uring(stage: &Stage) -> Result<()> {
     ended
 }
 
-/// A thread of the kernel that is on one CPU while this lives, and on the others afterwards.
-struct Bound {
-    thread: i32,
+/// Threads of the kernel that are on one CPU while this lives, and on the others afterwards.
+pub(super) struct Bound {
+    threads: Vec<i32>,
     others: CpuList,
 }
 
 impl Drop for Bound {
     fn drop(&mut self) {
-        let _ = dyntick_observe::thread::run_on(Some(self.thread), &self.others);
+        for thread in &self.threads {
+            let _ = dyntick_observe::thread::run_on(Some(*thread), &self.others);
+        }
     }
 }
 
-/// Binds a thread of the kernel.
-fn bind(name: &str, stage: &Stage) -> Result<Bound> {
-    let named =
-        |(number, thread): (i32, dyntick_observe::facts::Thread)| (thread.comm == name).then_some(number);
-    let thread = dyntick_observe::facts::threads().into_iter().find_map(named);
-    let thread = thread.with_context(|| format!("there is no thread {name}"))?;
-    dyntick_observe::thread::run_on(Some(thread), &stage.list())?;
-    Ok(Bound { thread, others: stage.others()? })
+/// Binds the threads of the kernel whose names begin so.
+pub(super) fn bind(name: &str, stage: &Stage) -> Result<Bound> {
+    let all = dyntick_observe::facts::threads().into_iter();
+    let threads: Vec<i32> =
+        all.filter(|(_, thread)| thread.comm.starts_with(name)).map(|(number, _)| number).collect();
+    anyhow::ensure!(!threads.is_empty(), "there is no thread {name}");
+    for thread in &threads {
+        dyntick_observe::thread::run_on(Some(*thread), &stage.list())?;
+    }
+    Ok(Bound { threads, others: stage.others()? })
 }

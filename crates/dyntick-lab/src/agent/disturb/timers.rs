@@ -132,18 +132,18 @@ fn set_itimer(which: i32, every: libc::timeval) {
 }
 
 /// The victim alone, on a kernel that has found its clock to be unstable: so it does a few seconds after boot
-/// with `tsc=noirqtime tsc_early_khz=` and a number that is 3 % wrong.
+/// with `tsc=noirqtime tsc_early_khz=` and a number that is 3 % wrong. One that was told to trust it never does.
 fn unstable_clock(stage: &Stage) -> Result<()> {
     const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     for _ in 0..100 {
         if !std::fs::read_to_string(CURRENT)?.starts_with("tsc") {
-            let _victim = stage.victim()?;
-            stage.wait_times(1);
-            return Ok(());
+            break;
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    anyhow::bail!("the kernel goes on trusting the tsc: boot with a tsc_early_khz that is wrong")
+    let _victim = stage.victim()?;
+    stage.wait_times(1);
+    Ok(())
 }
 
 /// `struct perf_event_attr`, its first version (include/uapi/linux/perf_event.h).

@@ -98,6 +98,9 @@ fn one(finding: &Finding, detail: Detail, page: &Page) -> String {
         // A command stays on one line, to be copied.
         let _ = writeln!(text, "{INDENT}mend   {}", clean_line(&mend.to_string()));
     }
+    if mends > 0 && !finding.tried && !finding.mends.is_empty() {
+        let _ = writeln!(text, "{INDENT}       (not tried here)");
+    }
     if detail == Detail::Everything {
         let rule = rules::all().iter().find(|rule| rule.id == finding.rule);
         text += &page.wrapped(rule.map_or("", |rule| rule.source), &format!("{INDENT}source "));
@@ -131,6 +134,9 @@ fn foot(report: &Report, detail: Detail, page: &Page) -> String {
             format!("{}.{more}\n", counts.join(", "))
         }
     };
+    if let Some(reboot) = &report.reboot {
+        text += &format!("All that takes a reboot, together; boot with: {}\n", clean_line(&reboot.line));
+    }
     for unread in &report.unread {
         text += &page.wrapped(&not_read(unread), "");
     }

@@ -160,7 +160,7 @@ fn finding(cause: &CauseFindings) -> Finding {
         explanation: cause.explanation.to_owned(),
         chain: chain(cause),
         functions: cause.functions.iter().map(|(name, count)| format!("{name} ×{count}")).collect(),
-        fixes: cause.fixes.iter().map(|mend| (mend.setting.clone(), mend.effect.to_owned())).collect(),
+        fixes: cause.fixes.iter().map(|mend| (mend.setting.clone(), mend.effect.to_string())).collect(),
         source: cause.source.to_owned(),
     }
 }

@@ -315,7 +315,7 @@ fn finding(cases: &[(&Run, &CauseCount)]) -> Finding {
     let versions: Vec<&KernelVersion> = cases.iter().map(|(run, _)| &run.asked.release).collect();
     let mut fixes: Vec<(String, String)> = Vec::new();
     for fix in versions.iter().flat_map(|version| rule.fixes_for(version)) {
-        let fix = (fix.setting.to_string(), fix.effect.to_string());
+        let fix = (fix.setting.to_string(), fix.told().into_owned());
         if !fixes.contains(&fix) {
             fixes.push(fix);
         }

@@ -7,7 +7,7 @@ use dyntick_model::CpuList;
 use dyntick_model::text::clean_line;
 use dyntick_observe::cpuidle;
 use dyntick_observe::facts::Policy;
-use dyntick_record::{Flight, FlightRecorder, Mend, Options, Record, RecordError, mends};
+use dyntick_record::{Flight, FlightRecorder, Mend, Named, Options, Record, RecordError, mends};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -160,7 +160,8 @@ fn tell(plan: &Plan, counts: &Counts, late: Late, room: Option<&Room<'_>>) -> To
         })
     });
     let top = story.as_ref().and_then(Story::top).zip(cpu.zip(room));
-    let mends = top.map_or_else(Vec::new, |(top, (cpu, room))| mends(room.record, cpu, &top.cause));
+    let mends =
+        top.map_or_else(Vec::new, |(top, (cpu, room))| mends(room.record, cpu, &top.cause, Named::default()));
     Told {
         thread: late.thread,
         cpu,

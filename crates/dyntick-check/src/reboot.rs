@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One command line for all findings together: what each of them says alone loses what another says.
+
+use crate::finding::{Finding, Mend, Severity};
+use crate::machine::Machine;
+use crate::rules::asks;
+use dyntick_model::boot::{Composed, Wanted, is_composed};
+use dyntick_model::{CommandLine, CpuList};
+use serde::Serialize;
+
+/// What to boot with, so that everything is mended that a parameter mends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reboot {
+    /// Parameters, each in place of all of its name.
+    pub with: Vec<String>,
+    /// Parameters of the line that are to go, as they are written.
+    pub without: Vec<String>,
+    /// The line that comes of it.
+    pub line: String,
+}
+
+impl Reboot {
+    /// From the findings that are a warning or worse and are best mended by a parameter; none where there is no
+    /// such finding, or nothing to change.
+    pub(crate) fn of(machine: &Machine<'_>, findings: &[Finding]) -> Option<Self> {
+        let mut whole = Composed::default();
+        let mut wanted: Option<Wanted> = None;
+        for mend in findings.iter().filter(|finding| by_boot(finding)).flat_map(|finding| &finding.mends) {
+            match mend {
+                Mend::Boot(text) => {
+                    for word in text.split(' ') {
+                        match is_composed(name(word)) {
+                            true => wanted = Some(wanted.unwrap_or_default().and(&asked(machine, word))),
+                            false => add(&mut whole.with, word),
+                        }
+                    }
+                }
+                Mend::Unboot(word) => add(&mut whole.without, word),
+                Mend::Command(_) | Mend::Advice(_) => {}
+            }
+        }
+        if let Some(composed) = wanted.and_then(|wanted| machine.composed(&wanted)) {
+            composed.with.iter().for_each(|word| add(&mut whole.with, word));
+            composed.without.iter().for_each(|word| add(&mut whole.without, word));
+        }
+        let line = whole.applied(&machine.line);
+        (line != machine.line).then(|| Self {
+            with: whole.with,
+            without: whole.without,
+            line: line.to_string(),
+        })
+    }
+}
+
+/// Whether a parameter is the best that mends it, and is known to the letter.
+fn by_boot(finding: &Finding) -> bool {
+    // Some say in words what a parameter may be.
+    let is_parameter = |word: &str| {
+        word.split_once('=').is_some_and(|(name, value)| !name.is_empty() && !value.is_empty())
+            && !word.contains("LIST")
+    };
+    let whole = |mend: &Mend| match mend {
+        Mend::Boot(text) => text.split(' ').all(is_parameter),
+        _ => true,
+    };
+    let first = matches!(finding.mends.first(), Some(Mend::Boot(_) | Mend::Unboot(_)));
+    first && finding.severity >= Severity::Warning && finding.mends.iter().all(whole)
+}
+
+/// What one parameter about isolation asks for.
+fn asked(machine: &Machine<'_>, word: &str) -> Wanted {
+    let line = CommandLine::parse(word);
+    let left = line.cpus("irqaffinity", machine.possible).and_then(Result::ok);
+    let interrupts = left.map_or_else(CpuList::default, |left| machine.present.difference(&left));
+    Wanted { interrupts, ..asks(machine, word) }
+}
+
+fn name(word: &str) -> &str {
+    word.split('=').next().unwrap_or_default()
+}
+
+fn add(words: &mut Vec<String>, word: &str) {
+    if !words.iter().any(|known| known == word) {
+        words.push(word.to_owned());
+    }
+}

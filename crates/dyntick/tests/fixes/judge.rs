@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Whether a fix holds what it promises.
+
+use crate::guests::Tried;
+use dyntick_explain::CauseId;
+use dyntick_explain::rules;
+use dyntick_model::KernelVersion;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// So many interruptions are needed before a fix, for a tenth of them to be one.
+const ENOUGH: u64 = 10;
+/// By what at least a cause has to fall.
+const FALLS: u64 = 10;
+/// A recording itself, and programs that begin and end, leave a few interruptions.
+const SMALL: u64 = 5;
+/// What a CPU has that nothing else disturbs, and how often at most, per second: about once a second 6.12 has two
+/// interrupts and a tick for its fair server, unless something else had it charged. It has fixes of its own.
+const BARED: (&str, f64) = ("fair-server", 3.0);
+
+/// A fix of a cause that holds.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub rule: &'static str,
+    pub setting: String,
+    pub kernel: &'static str,
+    /// Interruptions per second.
+    pub before: f64,
+    pub after: f64,
+}
+
+impl Row {
+    /// What it is about.
+    pub fn key(&self) -> String {
+        format!("| `{}` | `{}` | {}", self.rule, self.setting, self.kernel)
+    }
+}
+
+impl std::fmt::Display for Row {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} | {} | {} |", self.key(), rate(self.before), rate(self.after))
+    }
+}
+
+fn rate(rate: f64) -> String {
+    match rate {
+        0.0 => "0".to_owned(),
+        rate if rate < 10.0 => format!("{rate:.2}"),
+        rate => format!("{rate:.0}"),
+    }
+}
+
+/// The rows of a fix, one for each cause that advises it.
+///
+/// # Errors
+/// It does not do what it promises, or makes something else worse.
+pub fn judged(tried: &Tried) -> Result<Vec<Row>, String> {
+    let what = format!("{} on {} '{}': {}", tried.trial.disturbance, tried.kernel, tried.line, tried.fix);
+    let wrong = |why: String| Err(format!("{what}: {why}"));
+    if let Some(why) = &tried.failed {
+        return wrong(why.clone());
+    }
+    let (before, after) = (counts(&tried.before), counts(&tried.after));
+    if [&tried.before, &tried.after]
+        .iter()
+        .any(|one| one["lost"].as_object().is_none_or(|lost| !lost.is_empty()))
+    {
+        return wrong("events were lost".to_owned());
+    }
+    let mut rows = Vec::new();
+    for (cause, fix) in advised(tried) {
+        let (then, now) = (before[&cause], after.get(&cause).copied().unwrap_or(0));
+        if then < ENOUGH || now * FALLS > then {
+            return wrong(format!("{cause} goes from {then} to {now}"));
+        }
+        rows.push(row(tried, &cause, fix, then, now));
+    }
+    let gone: u64 = before.iter().map(|(cause, then)| then - after.get(cause).unwrap_or(&0).min(then)).sum();
+    for (cause, now) in &after {
+        let then = before.get(cause).copied().unwrap_or(0);
+        let bared = if cause == BARED.0 { (BARED.1 * seconds(&tried.after)) as u64 } else { 0 };
+        if *now > then + SMALL + (gone / FALLS).max(bared) {
+            return wrong(format!("{cause} rises from {then} to {now}"));
+        }
+    }
+    let (found, left) = (findings(&tried.checked), findings(&tried.checked_after));
+    for (rule, count) in left {
+        if count > found.get(&rule).copied().unwrap_or(0) {
+            return wrong(format!("check finds {rule} afterwards: {:#}", tried.checked_after));
+        }
+    }
+    Ok(rows)
+}
+
+/// How often each cause came. What is known from counters alone is there or not.
+fn counts(explained: &Value) -> BTreeMap<String, u64> {
+    let causes = explained["causes"].as_array().into_iter().flatten();
+    let count = |cause: &Value| {
+        (cause["cause"].as_str().unwrap().to_owned(), cause["count"].as_u64().unwrap_or(ENOUGH))
+    };
+    causes.map(count).collect()
+}
+
+/// How long was recorded.
+fn seconds(explained: &Value) -> f64 {
+    explained["seconds"].as_f64().unwrap()
+}
+
+/// How many findings of each rule there are.
+fn findings(checked: &Value) -> BTreeMap<String, usize> {
+    let mut found = BTreeMap::new();
+    for finding in checked.as_array().unwrap() {
+        *found.entry(finding[0].as_str().unwrap().to_owned()).or_default() += 1;
+    }
+    found
+}
+
+/// The causes in question for which this fix is advised, with what the advice says of it.
+fn advised(tried: &Tried) -> Vec<(String, String)> {
+    let causes = tried.before["causes"].as_array().into_iter().flatten();
+    let mut advised = Vec::new();
+    for cause in causes.filter(|cause| tried.trial.is_about(cause)) {
+        let fixes = cause["fixes"].as_array().into_iter().flatten();
+        for fix in fixes.filter(|fix| fix["setting"] == *tried.fix) {
+            let effect = fix["effect"].as_str().unwrap().to_owned();
+            advised.push((cause["cause"].as_str().unwrap().to_owned(), effect));
+        }
+    }
+    advised
+}
+
+/// The row names the fix as its rule does, without the numbers of this guest.
+fn row(tried: &Tried, cause: &str, effect: String, then: u64, now: u64) -> Row {
+    let (class, member) = cause.split_once(':').unwrap_or((cause, ""));
+    let id = if member.is_empty() { CauseId::class(class) } else { CauseId::member(class, member) };
+    let rule = rules::get(&id);
+    let kernel: KernelVersion = tried.before["kernel"].as_str().unwrap().parse().unwrap();
+    let of_text = rule.fixes_for(&kernel).find(|fix| fix.told() == effect);
+    let fix = of_text.unwrap_or_else(|| panic!("{cause} has no fix '{effect}'"));
+    let rate = |count: u64, explained: &Value| count as f64 / seconds(explained);
+    Row {
+        rule: rule.id,
+        setting: fix.setting.to_string(),
+        kernel: tried.kernel.strip_prefix("debian:").unwrap(),
+        before: rate(then, &tried.before),
+        after: rate(now, &tried.after),
+    }
+}

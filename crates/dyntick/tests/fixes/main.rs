@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Every fix that `dyntick explain` shows as one works in a guest, as it is printed, and makes nothing
+//! else worse. The book's page of fixes is made from these runs.
+//!
+//! `make test-fixes` runs them all; with `INSTA_UPDATE=always` it writes the page anew. Figures of a page
+//! are of the binary that wrote it: another lies elsewhere in the guest's memory and yields slightly others,
+//! so what is compared are the rows.
+
+mod guests;
+mod judge;
+mod page;
+mod trials;
+
+use guests::Group;
+use judge::Row;
+use std::collections::BTreeSet;
+
+/// The fixes of the groups that hold, and what does not.
+fn tried(groups: &[Group]) -> (Vec<Row>, Vec<String>) {
+    let (all, mut wrong) = guests::tried(groups);
+    let mut rows = Vec::new();
+    for one in all {
+        match judge::judged(&one) {
+            Ok(row) => rows.extend(row),
+            Err(why) => wrong.push(why),
+        }
+    }
+    rows.sort_by_key(Row::key);
+    rows.dedup_by_key(|row| row.key());
+    (rows, wrong)
+}
+
+/// What differs most from each other: a task that is moved, a setting of the kernel, a boot parameter.
+#[test]
+fn a_fix_of_each_kind_works() {
+    let (rows, wrong) = tried(trials::REPRESENTATIVE);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let page = page::keys_of(&page::kept());
+    let new: Vec<&Row> = rows.iter().filter(|row| !page.contains(&row.key())).collect();
+    assert!(rows.len() >= 5 && new.is_empty(), "not on the page: {new:?} of {rows:?}");
+}
+
+#[test]
+#[ignore = "boots some twenty guests: make test-fixes"]
+fn every_fix_works() {
+    let (rows, wrong) = tried(trials::ALL);
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
+        page::write(&rows);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let shown: BTreeSet<String> = rows.iter().map(Row::key).collect();
+    let kept = page::keys_of(&page::kept());
+    assert_eq!(kept, shown, "write docs/src/fixes.md anew: INSTA_UPDATE=always make test-fixes");
+}
