@@ -300,6 +300,8 @@ pub const UNTRIED: &[&str] = &[
     "tuned",
     "redundant-parameter",
     "kernel-config",
+    "nohz-full-patience",
+    "flow-steering",
 ];
 
 /// All rules.

@@ -30,7 +30,7 @@ const LIMITS: Limits = Limits { free: 64 << 20, ratio: 200, total: u64::MAX, pie
 fn fits_into_memory() -> u64 {
     const OF_MEMORY: u64 = 64;
     let info = rustix::system::sysinfo();
-    let memory = u64::from(info.totalram).saturating_mul(info.mem_unit.into());
+    let memory = info.totalram.saturating_mul(info.mem_unit.into());
     (memory / OF_MEMORY).max(LIMITS.free)
 }
 

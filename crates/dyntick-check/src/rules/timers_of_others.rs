@@ -12,8 +12,10 @@ pub(super) static RULE: Rule = Rule {
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let hit = machine.of_target(&machine.isolated).difference(&machine.nohz_full);
-    // What is asked for has another rule that says why it is not in effect.
-    let hit = hit.difference(&machine.asked.tick);
+    // What is asked for has another rule that says why it is not in effect; but the boot CPU keeps its tick whatever
+    // is asked.
+    let boot_cpu = CpuList::first(1);
+    let hit = hit.difference(&machine.asked.tick.difference(&boot_cpu));
     if hit.is_empty() || !machine.since(6, 9) || machine.since(6, 19) {
         return Vec::new();
     }
@@ -25,8 +27,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .so("CPUs that are idle leave their unbound timers to one of their group that ticks. An isolated CPU that \
              is always busy becomes that one, and runs in its ticks what the idle housekeeping CPUs have left. Only \
              CPUs of nohz_full stay out of it, while their tick is stopped.");
-    // The boot CPU keeps its tick whatever is asked.
-    vec![match machine.has("NO_HZ_FULL") == Some(false) || hit.is_subset(&CpuList::first(1)) {
+    vec![match machine.has("NO_HZ_FULL") == Some(false) || hit.is_subset(&boot_cpu) {
         true => finding.advice("run a kernel with CONFIG_NO_HZ_FULL=y and nohz_full=, 6.19 or newer, or one before 6.9"),
         false => finding.composed(machine.composed(&tick(&hit))),
     }]

@@ -24,9 +24,8 @@ pub struct Row {
     pub rule: &'static str,
     pub setting: String,
     pub kernel: &'static str,
-    /// Interruptions per second.
-    pub before: f64,
-    pub after: f64,
+    /// Interruptions per second before and after; none where the cause is not counted, and was there and is gone.
+    pub rates: Option<(f64, f64)>,
 }
 
 impl Row {
@@ -38,7 +37,10 @@ impl Row {
 
 impl std::fmt::Display for Row {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} | {} | {} |", self.key(), rate(self.before), rate(self.after))
+        match self.rates {
+            Some((before, after)) => write!(f, "{} | {} | {} |", self.key(), rate(before), rate(after)),
+            None => write!(f, "{} | there | gone |", self.key()),
+        }
     }
 }
 
@@ -101,6 +103,12 @@ fn counts(explained: &Value) -> BTreeMap<String, u64> {
     causes.map(count).collect()
 }
 
+/// Whether interruptions of a cause were counted, and not only seen to be there.
+fn is_counted(explained: &Value, cause: &str) -> bool {
+    let causes = explained["causes"].as_array().into_iter().flatten();
+    causes.filter(|one| one["cause"] == cause).all(|one| one["count"].is_u64())
+}
+
 /// How long was recorded.
 fn seconds(explained: &Value) -> f64 {
     explained["seconds"].as_f64().unwrap()
@@ -138,11 +146,11 @@ fn row(tried: &Tried, cause: &str, effect: String, then: u64, now: u64) -> Row {
     let of_text = rule.fixes_for(&kernel).find(|fix| fix.told() == effect);
     let fix = of_text.unwrap_or_else(|| panic!("{cause} has no fix '{effect}'"));
     let rate = |count: u64, explained: &Value| count as f64 / seconds(explained);
+    let rates = || (rate(then, &tried.before), rate(now, &tried.after));
     Row {
         rule: rule.id,
         setting: fix.setting.to_string(),
         kernel: tried.kernel.strip_prefix("debian:").unwrap(),
-        before: rate(then, &tried.before),
-        after: rate(now, &tried.after),
+        rates: is_counted(&tried.before, cause).then(rates),
     }
 }
