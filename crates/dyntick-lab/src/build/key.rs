@@ -9,9 +9,9 @@ use std::path::Path;
 /// Raised when the way of building changes what comes out of it.
 const FORMAT: &str = "1";
 
-/// The key of a kernel: 16 hexadecimal digits. Names and paths of the parts have no share in it,
-/// only their texts.
-pub fn of(parts: &Parts, source: &str, toolchain: &Toolchain) -> String {
+/// The key of a kernel: 16 hexadecimal digits. Names and paths of the parts have no share in it, only their texts,
+/// and `company`: where strangers' builds share a ccache, what one of them left there may be in the next.
+pub fn of(parts: &Parts, source: &str, toolchain: &Toolchain, company: Option<&str>) -> String {
     let mut hash = Sha256::new();
     // With its length before each piece, no two different lists give the same bytes.
     let mut put = |piece: &str| {
@@ -37,6 +37,7 @@ pub fn of(parts: &Parts, source: &str, toolchain: &Toolchain) -> String {
         put(program);
         put(version);
     }
+    company.into_iter().for_each(&mut put);
     hex::encode(&hash.finalize()[..8])
 }
 
@@ -58,30 +59,39 @@ mod tests {
         Toolchain { version: "gcc 12".into(), environment: Vec::new(), helpers: Vec::new(), ccache: false }
     }
 
+    /// A stranger's fragment may have the text of an honest one, and be built with what another of the stranger's
+    /// builds left in their ccache.
+    #[test]
+    fn what_strangers_build_has_no_honest_key() {
+        let one = parts(&["CONFIG_A=y\n".into()], &[]);
+        let keys = [None, Some("a"), Some("b")].map(|company| of(&one, "s", &gcc(), company));
+        assert!(keys[0] != keys[1] && keys[1] != keys[2] && keys[0] != keys[2]);
+    }
+
     #[test]
     fn names_do_not_matter_and_texts_do() {
         let one = parts(&["CONFIG_A=y\n".into()], &[]);
         let mut renamed = one.clone();
         renamed.config[0].name = "y".into();
         renamed.config[0].file = "elsewhere/y.config".into();
-        assert_eq!(of(&one, "s", &gcc()), of(&renamed, "s", &gcc()));
+        assert_eq!(of(&one, "s", &gcc(), None), of(&renamed, "s", &gcc(), None));
         let without_kind = |file: &str| {
             let mut parts = one.clone();
             parts.config[0].file = file.into();
-            of(&parts, "s", &gcc())
+            of(&parts, "s", &gcc(), None)
         };
         assert_eq!(without_kind("/boot/config"), without_kind("./elsewhere.d/config"));
-        assert_eq!(of(&one, "s", &gcc()), "41591a4707e0fb05", "a key of today is one of tomorrow");
+        assert_eq!(of(&one, "s", &gcc(), None), "41591a4707e0fb05", "a key of today is one of tomorrow");
         let newer = Toolchain { version: "gcc 14".into(), ..gcc() };
-        assert_ne!(of(&one, "s", &gcc()), of(&one, "s", &newer));
-        assert_ne!(of(&one, "s", &gcc()), of(&one, "t", &gcc()));
+        assert_ne!(of(&one, "s", &gcc(), None), of(&one, "s", &newer, None));
+        assert_ne!(of(&one, "s", &gcc(), None), of(&one, "t", &gcc(), None));
         let flagged = Toolchain { environment: vec![("KCFLAGS".into(), "-O3".into())], ..gcc() };
-        assert_ne!(of(&one, "s", &gcc()), of(&one, "s", &flagged));
+        assert_ne!(of(&one, "s", &gcc(), None), of(&one, "s", &flagged, None));
         let spatch = |version: &str| {
             let gcc = Toolchain { helpers: vec![("spatch", version.to_owned())], ..gcc() };
-            of(&one, "s", &gcc)
+            of(&one, "s", &gcc, None)
         };
-        assert!(spatch("1.1") != spatch("1.2") && spatch("1.1") != of(&one, "s", &gcc()));
+        assert!(spatch("1.1") != spatch("1.2") && spatch("1.1") != of(&one, "s", &gcc(), None));
     }
 
     proptest! {
@@ -91,7 +101,7 @@ mod tests {
             c in prop::collection::vec(".{0,8}", 0..4), d in prop::collection::vec(".{0,8}", 0..4),
         ) {
             let same = a == c && b == d;
-            prop_assert_eq!(of(&parts(&a, &b), "s", &gcc()) == of(&parts(&c, &d), "s", &gcc()), same);
+            prop_assert_eq!(of(&parts(&a, &b), "s", &gcc(), None) == of(&parts(&c, &d), "s", &gcc(), None), same);
         }
     }
 }

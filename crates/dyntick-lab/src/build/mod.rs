@@ -148,7 +148,8 @@ pub fn build(
     let parts = recipe.load()?;
     let source = source::identify(&parts.source, cache, progress)?;
     let toolchain = toolchain::find(&parts)?;
-    let key = key::of(&parts, &source.id, &toolchain);
+    let company = walls::company(&source, &parts);
+    let key = key::of(&parts, &source.id, &toolchain, company.as_deref());
     let folder = cache.folder(&built::entry(&key), |folder| {
         make(&parts, &source, &toolchain, &key, folder, cache, progress, accept)
     })?;

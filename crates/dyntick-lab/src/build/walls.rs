@@ -16,7 +16,9 @@ use dyntick_system::confine::{self, Walls};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fs::Permissions;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -58,9 +60,7 @@ impl Place {
         toolchain: &Toolchain,
         cache: &Cache,
     ) -> Result<Self, BuildError> {
-        if !is_strangers(source, parts) {
-            return Ok(Place::Host);
-        }
+        let Some(company) = company(source, parts) else { return Ok(Place::Host) };
         let what = match named(parts).next() {
             _ if !source.is_debians() => source.description(),
             Some(name) => name.to_owned(),
@@ -68,7 +68,7 @@ impl Place {
         };
         let walls = Walls::new().map_err(|reason| BuildError::NoWalls { what, reason })?;
         inside_usr(toolchain)?;
-        Ok(Place::Behind { walls, ccache: ccache(source, parts, cache)? })
+        Ok(Place::Behind { walls, ccache: ccache(&company, cache)? })
     }
 
     /// A program with nothing of the user's environment but where programs and temporary files are.
@@ -132,9 +132,12 @@ fn inside_usr(toolchain: &Toolchain) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// What a stranger's build leaves in a ccache, only builds of the same source and of files from the same
-/// folders find again.
-fn ccache(source: &Source, parts: &Parts, cache: &Cache) -> Result<PathBuf, CacheError> {
+/// Which builds of strangers' parts share a ccache: those of the same source and of files from the same folders. None
+/// where nothing is a stranger's.
+pub fn company(source: &Source, parts: &Parts) -> Option<String> {
+    if !is_strangers(source, parts) {
+        return None;
+    }
     let folder = |name: &str| {
         let path = Path::new(name).canonicalize().unwrap_or_else(|_| name.into());
         path.parent().map(Path::to_owned).unwrap_or_default()
@@ -144,10 +147,17 @@ fn ccache(source: &Source, parts: &Parts, cache: &Cache) -> Result<PathBuf, Cach
         hash.update([0]);
         hash.update(folder.as_os_str().as_bytes());
     }
+    Some(hex::encode(&hash.finalize()[..8]))
+}
+
+/// The ccache of a company. No other user of the machine gets there: a build may leave a set-user-ID file.
+fn ccache(company: &str, cache: &Cache) -> Result<PathBuf, CacheError> {
     let all = cache.path(CCACHES);
     remove_unused(&all);
-    let place = all.join(hex::encode(&hash.finalize()[..8]));
-    let made = std::fs::create_dir_all(&place).and_then(|()| confine::give(&place));
+    let place = all.join(company);
+    let made = std::fs::create_dir_all(&place)
+        .and_then(|()| std::fs::set_permissions(&all, Permissions::from_mode(0o700)))
+        .and_then(|()| confine::give(&place));
     made.and_then(|()| std::fs::File::open(&place)?.set_modified(SystemTime::now()))
         .map_err(|error| CacheError::from_io(&place, error))?;
     Ok(place)

@@ -168,6 +168,8 @@ pub fn git(repository: &Path) -> Command {
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_NO_LAZY_FETCH", "1");
+    // Two deltas of some bytes make an object of any size; the largest file of a kernel has some 20 MiB.
+    command.env("GIT_ALLOC_LIMIT", "512m");
     command.env("GIT_ALLOW_PROTOCOL", "none").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_PAGER", "cat");
     for name in [
         "GIT_DIR",

@@ -18,6 +18,8 @@ mod verify;
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use dyntick_lab::lab::LabError;
+use rustix::fs::Mode;
+use rustix::process::umask;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -49,6 +51,9 @@ pub enum LabVerb {
 impl LabVerb {
     /// Does what was asked.
     pub fn run(self) -> Result<ExitCode> {
+        // What is in the cache and in runs is executed and believed later: other users write none of it.
+        let before = umask(Mode::WGRP | Mode::WOTH);
+        umask(before | Mode::WGRP | Mode::WOTH);
         match self {
             LabVerb::Run(arguments) => run::run(arguments),
             LabVerb::Report(arguments) => again::run(&arguments),

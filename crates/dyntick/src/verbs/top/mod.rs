@@ -18,6 +18,7 @@ use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::EnterAlternateScreen;
 use ratatui::layout::Rect;
 use ratatui::{TerminalOptions, Viewport};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sample::Sample;
 use screen::View;
 use state::{Order, State, Then};
@@ -168,7 +169,10 @@ impl Top<'_> {
             if left.is_zero() {
                 return Ok(Then::Draw);
             }
-            if !event::poll(left.min(KEYS))? {
+            if terminal_ended(left.min(KEYS)) {
+                return Ok(Then::Quit);
+            }
+            if !event::poll(Duration::ZERO)? {
                 continue;
             }
             match event::read()? {
@@ -195,6 +199,21 @@ impl Top<'_> {
         self.energy = Some(now);
         power
     }
+}
+
+/// Waits until the terminal has something to say, and tells whether that is its end, after which reading a key
+/// would never return.
+fn terminal_ended(timeout: Duration) -> bool {
+    let stdin = std::io::stdin();
+    if !stdin.is_terminal() {
+        // Keys come from /dev/tty then. A terminal that is gone is none any more.
+        std::thread::sleep(timeout);
+        return std::fs::File::open("/dev/tty").is_err();
+    }
+    let mut wait = [PollFd::new(&stdin, PollFlags::IN)];
+    let timeout = Timespec { tv_sec: 0, tv_nsec: timeout.as_nanos().min(999_999_999) as i64 };
+    let _ = poll(&mut wait, Some(&timeout));
+    wait[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
 }
 
 /// As large as the terminal is, within reason: terminals say what they want, and each character of the
