@@ -6,6 +6,11 @@ use std::collections::BTreeMap;
 /// Columns that are read: Linux has no more CPUs, and each is a number in memory for two letters of text.
 const MOST_CPUS: usize = 8192;
 
+/// Names of rows are numbers of lines, or a few letters; each is kept for each CPU.
+const LONGEST_NAME: usize = 32;
+/// Counts that are read: rows times CPUs. 512 CPUs with 4000 lines have half as many.
+const MOST_COUNTS: usize = 4 << 20;
+
 /// The counts of `/proc/interrupts` at one moment: by row (`LOC`, `24`, …) and CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interrupts(BTreeMap<(String, u32), u64>);
@@ -28,7 +33,10 @@ impl Interrupts {
                 .map_while(|field| field.parse().ok())
                 .take(cpus.len())
                 .collect();
-            if values.len() == cpus.len() {
+            if counts.len() + values.len() > MOST_COUNTS {
+                break;
+            }
+            if values.len() == cpus.len() && row.trim().len() <= LONGEST_NAME {
                 counts.extend(
                     cpus.iter().zip(values).map(|(cpu, value)| ((row.trim().to_owned(), *cpu), value)),
                 );
@@ -60,6 +68,16 @@ mod tests {
         let delta = Interrupts::parse(&after).since(&Interrupts::parse(BEFORE));
         let row = |row: &str, cpu, count| (row.to_owned(), cpu, count);
         assert_eq!(delta, [row("4", 0, 1), row("4", 2, 0), row("LOC", 0, 0), row("LOC", 2, 500)]);
+    }
+
+    #[test]
+    fn a_text_that_no_kernel_writes_takes_little() {
+        let cpus: String = (0..9000).map(|cpu| format!("CPU{cpu} ")).collect();
+        let row = |name: &str| format!("\n{name}: {}", "1 ".repeat(9000));
+        let long = Interrupts::parse(&format!("{cpus}{}{}", row(&"x".repeat(1 << 20)), row("1")));
+        assert_eq!(long.0.len(), MOST_CPUS);
+        let rows: String = (0..600).map(|number| row(&number.to_string())).collect();
+        assert_eq!(Interrupts::parse(&(cpus + &rows)).0.len(), MOST_COUNTS);
     }
 
     #[test]

@@ -181,7 +181,19 @@ fn runs_are_not_written_into_folders_of_other_users() {
         chown(place.path().join(given), Some(0), None).unwrap();
     }
     std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-    assert!(told(&[]).contains("may be written by all users"));
+    assert!(told(&[]).contains("may be written by other users"));
+    std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let out = place.path().join("out");
+    chown(&out, None, Some(NOBODY)).unwrap();
+    std::fs::set_permissions(&out, std::fs::Permissions::from_mode(0o2775)).unwrap();
+    assert!(told(&[]).contains("may be written by other users"), "by a group");
+    chown(&out, None, Some(0)).unwrap();
+    std::fs::set_permissions(&out, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let target = place.path().join("target");
+    std::fs::create_dir(&target).unwrap();
+    chown(&target, Some(NOBODY), None).unwrap();
+    std::os::unix::fs::symlink("target", place.path().join("link")).unwrap();
+    assert!(told(&["--out", "link"]).contains("belongs to another user"), "where a link leads");
     assert!(std::fs::read_dir(place.path().join("out/s/runs")).unwrap().next().is_none());
 }
 

@@ -98,8 +98,12 @@ fn ensure_unmoved(typed: Option<&Path>, out: &Path) -> Result<()> {
     for folder in own {
         let Ok(found) = folder.symlink_metadata() else { continue };
         match found.is_symlink() {
-            // Who typed a name may mean a link.
-            true if Some(folder) == typed => {}
+            // Who typed a name may mean a link; where it leads is judged.
+            true if Some(folder) == typed => {
+                if let Ok(target) = folder.metadata() {
+                    ensure_nobody_elses(folder, &target)?;
+                }
+            }
             true => bail!(
                 "{} is a symbolic link, and runs are not written through one: name a folder with --out",
                 folder.display()
@@ -120,13 +124,16 @@ fn ensure_unmoved(typed: Option<&Path>, out: &Path) -> Result<()> {
 }
 
 fn ensure_nobody_elses(folder: &Path, found: &Metadata) -> Result<()> {
+    const GROUP: u32 = 0o020;
     const WORLD: u32 = 0o002;
     const STICKY: u32 = 0o1000;
     let who_called_sudo = std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok());
     let trusted = dyntick_system::is_trusted(found.uid()) || who_called_sudo == Some(found.uid());
-    let open_to_all = !found.is_symlink() && found.mode() & WORLD != 0 && found.mode() & STICKY == 0;
-    if !trusted || open_to_all {
-        let why = if trusted { "may be written by all users" } else { "belongs to another user" };
+    // With umask 002 and a group for each user, as Debian has them, the group is the owner alone.
+    let others = if found.gid() == found.uid() { WORLD } else { GROUP | WORLD };
+    let open = found.mode() & others != 0 && found.mode() & STICKY == 0;
+    if !trusted || open {
+        let why = if trusted { "may be written by other users" } else { "belongs to another user" };
         bail!(
             "{} {why}, who could move what is written while the guests run: name a folder of your own with --out",
             folder.display()
