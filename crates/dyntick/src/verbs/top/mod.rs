@@ -126,8 +126,11 @@ impl Top<'_> {
         let shown = execute!(output::screen(), EnterAlternateScreen)
             .context("cannot take over the terminal")
             .and_then(|()| self.screens(&mut terminal));
-        // Where that fails the terminal is gone, and nobody can be told.
+        // Where that fails the terminal is gone, and nobody can be told: its own end would try, and abort.
         let _ = ratatui::try_restore();
+        if terminal.show_cursor().is_err() {
+            std::mem::forget(terminal);
+        }
         shown
     }
 
