@@ -3,6 +3,11 @@
 
 use std::collections::BTreeMap;
 
+/// A name is kept for each CPU.
+const LONGEST_NAME: usize = 64;
+/// Names times CPUs.
+const MOST_NUMBERS: usize = 1 << 20;
+
 /// The numbers of one file at one moment, by name and, where the file says so, by CPU.
 ///
 /// Four forms are understood; of any other nothing is taken:
@@ -39,7 +44,7 @@ impl Counters {
         let Some(cpu) = line.first().and_then(|word| cpu_of(word, false)) else { return };
         for (name, value) in names.iter().zip(&line[1..]) {
             if let Ok(value) = value.parse() {
-                self.0.insert(((*name).to_owned(), Some(cpu)), value);
+                self.put(name, Some(cpu), value);
             }
         }
     }
@@ -48,7 +53,7 @@ impl Counters {
         let name = line[0].trim_end_matches(':');
         for (cpu, value) in cpus.iter().zip(&line[1..]) {
             let Ok(value) = value.parse() else { return };
-            self.0.insert((name.to_owned(), Some(*cpu)), value);
+            self.put(name, Some(*cpu), value);
         }
     }
 
@@ -59,7 +64,14 @@ impl Counters {
             _ => return,
         };
         if let Ok(value) = value.parse() {
-            self.0.insert((name.to_owned(), None), value);
+            self.put(name, None, value);
+        }
+    }
+
+    /// Keeps a number, unless no file of the kernel has such a name or so many.
+    fn put(&mut self, name: &str, cpu: Option<u32>, value: i64) {
+        if name.len() <= LONGEST_NAME && self.0.len() < MOST_NUMBERS {
+            self.0.insert((name.to_owned(), cpu), value);
         }
     }
 
@@ -135,5 +147,11 @@ mod tests {
         fn never_panics(text in "(?s)([a-zA-Z]{0,3}[cC]?[pP]?[uU]?[-0-9: ]{0,20}\n?){0,10}") {
             let _ = Counters::parse(&text).since(&Counters::default());
         }
+    }
+
+    #[test]
+    fn names_that_no_file_of_the_kernel_has_are_left_out() {
+        let counts = Counters::parse(&format!("{} 1\nb 2\n", "x".repeat(LONGEST_NAME + 1)));
+        assert_eq!(counts.since(&Counters::default()), [("b".to_owned(), None, 2)]);
     }
 }

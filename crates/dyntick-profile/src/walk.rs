@@ -272,7 +272,11 @@ impl<'a> Walk<'a> {
     fn switch(&mut self, leaves: u64, comes: u64) {
         if let Task::UnknownOn(cpu) = self.task() {
             let entries = self.entries.remove(&Task::UnknownOn(cpu)).unwrap_or_default();
-            self.entries.entry(Task::At(leaves)).or_default().splice(0..0, entries);
+            let all = self.entries.entry(Task::At(leaves)).or_default();
+            // A task that was known already is deeper inside than what is found below it now.
+            let room = DEEPEST.saturating_sub(all.len());
+            let below = entries.len().saturating_sub(room);
+            all.splice(0..0, entries.into_iter().skip(below));
         }
         let cpu = self.cpu();
         cpu.task = Some(comes);

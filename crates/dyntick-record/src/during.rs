@@ -80,6 +80,10 @@ impl Signals {
                 let mut ours: libc::sigaction = std::mem::zeroed();
                 ours.sa_sigaction = note as extern "C" fn(libc::c_int) as libc::sighandler_t;
                 libc::sigaction(signal, &ours, &mut before);
+                if signal == libc::SIGHUP && before.sa_sigaction == libc::SIG_IGN {
+                    // nohup wants to go on.
+                    libc::sigaction(signal, &before, std::ptr::null_mut());
+                }
                 (signal, before)
             }
         };

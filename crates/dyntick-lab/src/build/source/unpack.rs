@@ -43,13 +43,21 @@ impl Read for Hashed {
     }
 }
 
+/// What unpacking xz may take, bytes: a file says itself how much it needs. `xz -9` needs 65 MiB.
+const XZ_MEMORY: u64 = 256 << 20;
+
 fn decompressed(source: impl Read, path: &Path, folder: &Path) -> std::result::Result<(), SourceError> {
     let what = path.display().to_string();
     let mut file = BufReader::with_capacity(1 << 20, source);
     let head = file.fill_buf().map_err(|source| SourceError::Read { path: path.to_owned(), source })?;
     let magic: Vec<u8> = head.iter().take(6).copied().collect();
     match magic[..] {
-        [0xfd, b'7', b'z', b'X', b'Z', 0] => stream(liblzma::read::XzDecoder::new(file), folder, &what),
+        [0xfd, b'7', b'z', b'X', b'Z', 0] => {
+            match liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, 0) {
+                Ok(decoder) => stream(liblzma::read::XzDecoder::new_stream(file, decoder), folder, &what),
+                Err(error) => Err(SourceError::Unpack { what, reason: error.to_string() }),
+            }
+        }
         [0x1f, 0x8b, ..] => stream(flate2::read::GzDecoder::new(file), folder, &what),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => match ruzstd::decoding::StreamingDecoder::new(file) {
             Ok(decoder) => stream(decoder, folder, &what),

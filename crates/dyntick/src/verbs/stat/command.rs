@@ -53,7 +53,12 @@ impl Watch {
             libc::sigemptyset(&mut set);
             libc::sigaddset(&mut set, libc::SIGINT);
             libc::sigaddset(&mut set, libc::SIGTERM);
-            libc::sigaddset(&mut set, libc::SIGHUP);
+            let mut hangup: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(libc::SIGHUP, std::ptr::null(), &mut hangup);
+            // nohup wants to go on.
+            if hangup.sa_sigaction != libc::SIG_IGN {
+                libc::sigaddset(&mut set, libc::SIGHUP);
+            }
             libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
             set
         };
