@@ -34,16 +34,18 @@ fn ksm(stage: &Stage) -> Result<()> {
 /// Pages of 4 KiB that are to become huge ones.
 fn khugepaged(stage: &Stage) -> Result<()> {
     let _victim = stage.victim()?;
+    // The thread is there only while something may become huge.
+    write(&format!("{HUGE_PAGES}/enabled"), "madvise")?;
     let _thread = bind("khugepaged", stage)?;
     collapsing(stage)
 }
 
+const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage";
+
 fn collapsing(stage: &Stage) -> Result<()> {
     const HUGE: usize = 512;
-    const SETTINGS: &str = "/sys/kernel/mm/transparent_hugepage";
-    write(&format!("{SETTINGS}/enabled"), "madvise")?;
-    write(&format!("{SETTINGS}/khugepaged/pages_to_scan"), "512")?;
-    write(&format!("{SETTINGS}/khugepaged/scan_sleep_millisecs"), "2")?;
+    write(&format!("{HUGE_PAGES}/khugepaged/pages_to_scan"), "512")?;
+    write(&format!("{HUGE_PAGES}/khugepaged/scan_sleep_millisecs"), "2")?;
     stage.repeat(Duration::from_millis(20), || {
         let pages = Pages::new(4 * HUGE)?;
         pages.advise(libc::MADV_NOHUGEPAGE)?;
@@ -52,12 +54,13 @@ fn collapsing(stage: &Stage) -> Result<()> {
         std::thread::sleep(Duration::from_millis(20));
         Ok(())
     })?;
-    write(&format!("{SETTINGS}/khugepaged/scan_sleep_millisecs"), "10000")
+    write(&format!("{HUGE_PAGES}/khugepaged/scan_sleep_millisecs"), "10000")
 }
 
 /// The same by the thread elsewhere: the CPU is interrupted for each page table that goes.
 fn huge_pages(stage: &Stage) -> Result<()> {
     let _victim = stage.victim()?;
+    write(&format!("{HUGE_PAGES}/enabled"), "madvise")?;
     collapsing(stage)
 }
 
