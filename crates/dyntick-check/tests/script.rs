@@ -14,7 +14,8 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 /// Every command that a rule makes. `NUMBERS`: one or more numbers; `LIST`, `MASK`: CPUs; `GROUP`: a
-/// partition's file, whatever its group is called; `INSTANCE`: a folder of a trace.
+/// partition's file, whatever its group is called, and `QUOTA` that of a quota; `QUEUE`: that of a network
+/// card's queue; `INSTANCE`: a folder of a trace.
 const SHAPES: &[&str] = &[
     "for c in NUMBERS; do echo NUMBER > /sys/devices/system/cpu/cpu$c/power/pm_qos_resume_latency_us; done",
     "for c in NUMBERS; do echo performance > /sys/devices/system/cpu/cpu$c/cpufreq/scaling_governor; done",
@@ -27,6 +28,9 @@ const SHAPES: &[&str] = &[
       echo LIST > quiet/cpuset.cpus && echo isolated > quiet/cpuset.cpus.partition)",
     "echo root > GROUP",
     "echo isolated > GROUP",
+    "echo max > QUOTA",
+    "echo MASK > QUEUE",
+    "echo MASK > /proc/sys/net/core/rps_default_mask",
     "rmdir INSTANCE",
     "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
     "echo MASK > /sys/devices/virtual/workqueue/cpumask",
@@ -44,9 +48,9 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
 }
 
-fn is_group(text: &str) -> bool {
-    let inner =
-        text.strip_prefix("/sys/fs/cgroup/").and_then(|rest| rest.strip_suffix("/cpuset.cpus.partition"));
+/// Whether a text is the path of a file of this name somewhere in a folder.
+fn is_in(folder: &str, file: &str, text: &str) -> bool {
+    let inner = text.strip_prefix(folder).and_then(|rest| rest.strip_suffix(file));
     inner.is_some_and(|inner| !inner.split('/').any(|name| ["", ".", ".."].contains(&name)))
 }
 
@@ -57,7 +61,9 @@ fn fits(word: &Token, wanted: &Token) -> bool {
         "NUMBER" => is_number(text),
         "LIST" => is_list(text),
         "MASK" => text.chars().all(|c| c.is_ascii_hexdigit() || c == ',') && !text.is_empty(),
-        "GROUP" => is_group(text),
+        "GROUP" => is_in("/sys/fs/cgroup/", "/cpuset.cpus.partition", text),
+        "QUOTA" => is_in("/sys/fs/cgroup/", "/cpu.max", text),
+        "QUEUE" => is_in("/sys/class/net/", "/rps_cpus", text),
         "INSTANCE" => text
             .strip_prefix("/sys/kernel/tracing/instances/dyntick-")
             .is_some_and(|name| !name.contains('/')),
