@@ -102,18 +102,38 @@ fn without_a_terminal() {
     assert_eq!(elsewhere.status.code(), Some(2), "{elsewhere:?}");
 }
 
+/// What a command line writes to a terminal of its own, and how it ends.
+fn in_terminal(command: &str) -> Option<Output> {
+    let mut script = Command::new("script");
+    script.args(["-qec", command, "/dev/null"]).envs([("TERM", "xterm"), ("SHELL", "/bin/sh")]);
+    let output = script.stdin(Stdio::null()).output();
+    if output.is_err() {
+        println!("skipped: script(1) is not here");
+    }
+    output.ok()
+}
+
 /// A terminal may say that it is as large as it wants.
 #[test]
 fn a_terminal_of_any_size() {
     for size in ["rows 65535 cols 65535", "rows 20000 cols 20000", "rows 1 cols 1"] {
-        let command = format!("stty {size}; timeout 30 {} top -n 2 -d 0.1", env!("CARGO_BIN_EXE_dyntick"));
-        let mut script = Command::new("script");
-        script.args(["-qec", &command, "/dev/null"]).env("TERM", "xterm").stdin(Stdio::null());
-        let Ok(output) = script.output() else { return println!("skipped: script(1) is not here") };
+        // In the foreground: where the shell makes a process for timeout, top would wait for it otherwise.
+        let top = format!("timeout --foreground -k 5 30 {} top -n 2 -d 0.1", env!("CARGO_BIN_EXE_dyntick"));
+        let Some(output) = in_terminal(&format!("stty {size}; {top}")) else { return };
         assert_eq!(output.status.code(), Some(0), "{size}: {} bytes", output.stdout.len());
         let took_over = output.stdout.windows(8).any(|bytes| bytes == b"\x1b[?1049h");
         assert!(took_over, "{size}: the screen was drawn");
         let most = 10 << 20;
         assert!(output.stdout.len() < most, "{size}: {} bytes", output.stdout.len());
     }
+}
+
+/// A job in the background waits for the terminal, and can be ended meanwhile.
+#[test]
+fn in_the_background() {
+    // timeout leaves the foreground, as the shell waits for it and makes a process of its own.
+    let top = format!("timeout -k 20 2 {} top -n 2 -d 0.1", env!("CARGO_BIN_EXE_dyntick"));
+    let Some(output) = in_terminal(&format!("{top}; echo ended: $?")) else { return };
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(text.trim_end(), "ended: 124", "SIGTERM was enough, and nothing was drawn");
 }

@@ -19,6 +19,8 @@ use ratatui::crossterm::terminal::EnterAlternateScreen;
 use ratatui::layout::Rect;
 use ratatui::{TerminalOptions, Viewport};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Signal, getpgrp, kill_current_process_group};
+use rustix::termios::tcgetpgrp;
 use sample::Sample;
 use screen::View;
 use state::{Order, State, Then};
@@ -67,6 +69,11 @@ const KEYS: Duration = Duration::from_millis(100);
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let machine = Machine::read()?;
     let cpus = super::stat::online(arguments.cpus.as_ref())?;
+    let terminal = output::is_terminal() && std::io::stdin().is_terminal();
+    let screens = terminal && !arguments.batch && !arguments.json;
+    if screens {
+        wait_for_foreground();
+    }
     let wanted = Wanted { cpus, kinds: Kind::ALL.into(), details_over_ns: None };
     let mut session = Session::open(&wanted, arguments.source)?;
     let running = session.start(&[], &[], None)?;
@@ -81,10 +88,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         delay: Duration::from_secs_f64(arguments.delay),
         left: arguments.iterations.unwrap_or(u64::MAX),
     };
-    let terminal = output::is_terminal() && std::io::stdin().is_terminal();
-    match arguments.json || arguments.batch || !terminal {
-        true => top.print(arguments.json)?,
-        false => top.show()?,
+    match screens {
+        true => top.show()?,
+        false => top.print(arguments.json)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -201,6 +207,17 @@ impl Top<'_> {
         let power = self.energy.as_ref().map(|earlier| now.since(earlier)).unwrap_or_default();
         self.energy = Some(now);
         power
+    }
+}
+
+/// Stops, as the kernel would at the first setting of the terminal, while another job has the terminal. Later
+/// is too late: signals are then waited for and blocked, and what is stopped waits for none.
+fn wait_for_foreground() {
+    let stdin = std::io::stdin();
+    while tcgetpgrp(&stdin).is_ok_and(|foreground| foreground != getpgrp()) {
+        let _ = kill_current_process_group(Signal::TTOU);
+        // Whoever ignores that signal waits here.
+        std::thread::sleep(KEYS);
     }
 }
 
