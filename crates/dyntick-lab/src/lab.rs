@@ -246,7 +246,7 @@ impl<'a> Lab<'a> {
         })
     }
 
-    /// Whether KVM works here: asked once for each host kernel and QEMU, by booting.
+    /// Whether KVM works here: asked once for each host kernel and QEMU, by booting, and each day where it did not.
     pub fn kvm(&self, kernel: &Kernel, initramfs: &Path) -> Result<KvmProbe, LabError> {
         let host = rustix::system::uname();
         let question =
@@ -254,8 +254,7 @@ impl<'a> Lab<'a> {
         let entry = format!("kvm-{}.json", hex::encode(&Sha256::digest(question)[..6]));
         let path = self.cache.path(&entry);
         let _lock = self.cache.lock(&entry)?;
-        let remembered = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        if let Some(probe) = remembered {
+        if let Some(probe) = remembered(&path) {
             return Ok(probe);
         }
         self.say("booting a probe to learn whether KVM works here");
@@ -364,6 +363,14 @@ impl<'a> Lab<'a> {
         let status = archive.as_ref().and_then(|archive| archive.get(SHELL_STATUS));
         Ok(status.and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()))
     }
+}
+
+/// What an earlier probe found. That a guest failed may have been for lack of memory or time.
+fn remembered(path: &Path) -> Option<KvmProbe> {
+    const DAY: Duration = Duration::from_secs(24 * 3600);
+    let probe: KvmProbe = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    let age = path.metadata().ok()?.modified().ok()?.elapsed().unwrap_or_default();
+    (probe.works || age < DAY).then_some(probe)
 }
 
 fn position(cases: &[Case], case: &Case) -> usize {

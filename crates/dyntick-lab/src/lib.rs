@@ -21,6 +21,7 @@ mod order;
 pub mod profiles;
 mod programs;
 pub mod qemu;
+mod remove;
 pub mod running;
 pub mod store;
 pub mod study;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Programs of this machine: where they are, and that they do not outlive this one.
 
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -25,6 +25,19 @@ pub fn end_with_this_one(command: &mut Command, signal: Signal) {
     }
 }
 
+/// Has the kernel end the program where it makes a file of more than so many bytes (`RLIMIT_FSIZE`).
+pub fn limit_files(command: &mut Command, bytes: u64) {
+    // SAFETY: async-signal-safe system calls between fork and exec.
+    unsafe {
+        command.pre_exec(move || {
+            let least = |limit: Option<u64>| Some(limit.map_or(bytes, |limit| limit.min(bytes)));
+            let limit = getrlimit(Resource::Fsize);
+            let limit = Rlimit { current: least(limit.current), maximum: least(limit.maximum) };
+            Ok(setrlimit(Resource::Fsize, limit)?)
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,5 +46,17 @@ mod tests {
     fn programs_by_name() {
         assert!(find("sh").is_some_and(|path| path.is_absolute()));
         assert_eq!(find("no-such-program"), None);
+    }
+
+    #[test]
+    fn a_file_has_its_limit() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |blocks: &str| {
+            let mut dd = Command::new("dd");
+            dd.args(["if=/dev/zero", "of=file", "bs=1024", blocks]).current_dir(dir.path());
+            limit_files(&mut dd, 4096);
+            dd.stderr(std::process::Stdio::null()).status().unwrap().success()
+        };
+        assert!(write("count=4") && !write("count=5"));
     }
 }

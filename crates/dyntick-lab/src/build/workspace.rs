@@ -3,6 +3,7 @@
 //! path that is the same for every build of a source, so that ccache knows its files again.
 
 use crate::cache::{Cache, CacheError, ensure_space};
+use crate::remove::remove_tree;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
@@ -38,10 +39,7 @@ impl Workspace {
     }
 
     fn fill(&self, pristine: &Path) -> std::io::Result<()> {
-        match std::fs::remove_dir_all(&self.folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        remove_tree(&self.folder)?;
         std::fs::create_dir_all(self.objects())?;
         // What is in the making is no other user's business, set-user-ID files of a stranger least of all.
         std::fs::set_permissions(&self.folder, std::fs::Permissions::from_mode(0o700))?;
@@ -57,10 +55,7 @@ impl Workspace {
     /// A new folder beside the two, in place of one that was there.
     pub fn folder(&self, name: &str) -> Result<PathBuf, CacheError> {
         let folder = self.folder.join(name);
-        let made = match std::fs::remove_dir_all(&folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-            _ => std::fs::create_dir(&folder),
-        };
+        let made = remove_tree(&folder).and_then(|()| std::fs::create_dir(&folder));
         made.map_err(|error| CacheError::from_io(&folder, error))?;
         Ok(folder)
     }
@@ -73,7 +68,7 @@ impl Workspace {
 
 impl Drop for Workspace {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
+        let _ = remove_tree(&self.folder);
     }
 }
 
@@ -111,7 +106,7 @@ fn remove_abandoned(cache: &Cache) {
         let Some(source) = name.strip_prefix(PREFIX) else { continue };
         let Ok(lock) = File::create(cache.path(&format!("{FOLDER}/{source}.lock"))) else { continue };
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
-            let _ = std::fs::remove_dir_all(entry.path());
+            let _ = remove_tree(&entry.path());
         }
         // Held until here: the next to build from this source must find all of it or nothing.
         drop(lock);

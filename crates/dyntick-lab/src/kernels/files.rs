@@ -56,7 +56,12 @@ impl Files {
 fn modules(image: &Path, release: &str) -> Option<PathBuf> {
     let root = image.parent().filter(|folder| folder.ends_with("boot"))?.parent()?;
     let folders = ["lib/modules", "usr/lib/modules"].map(|place| root.join(place).join(release));
-    folders.into_iter().find(|folder| folder.is_dir())
+    // A stranger's link leads to the modules of this machine, or to all that is on it.
+    folders.into_iter().find(|folder| {
+        folder.canonicalize().is_ok_and(|real| {
+            real.starts_with(root) && real.ends_with(Path::new("lib/modules").join(release)) && real.is_dir()
+        })
+    })
 }
 
 /// The files of the running kernel.
@@ -90,6 +95,13 @@ mod tests {
         let files = Files::at(image);
         assert_eq!(files.config, Some(root.path().join("boot/config-6.12.1-x")));
         assert_eq!(files.modules, Some(root.path().join("usr/lib/modules/6.12.1-x")));
+        let modules = root.path().join("usr/lib/modules/6.12.1-x");
+        std::fs::remove_dir(&modules).unwrap();
+        for away in ["/", "/lib/modules", "../../.."] {
+            std::os::unix::fs::symlink(away, &modules).unwrap();
+            assert_eq!(Files::at(root.path().join("boot/vmlinuz-6.12.1-x")).modules, None, "{away}");
+            std::fs::remove_file(&modules).unwrap();
+        }
         let alone = Files::at("bzImage".into());
         assert_eq!((alone.config, alone.modules), (None, None));
     }

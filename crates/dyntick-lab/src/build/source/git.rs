@@ -4,13 +4,17 @@
 use super::{BuildError, unpack};
 use crate::build::program::run;
 use crate::cache::Cache;
-use crate::programs::end_with_this_one;
+use crate::programs::{end_with_this_one, limit_files};
+use crate::remove::remove_tree;
 use dyntick_system::private_folder;
 use rustix::process::Signal;
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use tempfile::TempDir;
 
 /// A commit, and where it is on this machine.
 pub struct Commit {
@@ -93,8 +97,7 @@ fn here(repository: &Path, revision: &str) -> Result<Commit, BuildError> {
 pub fn unpack(commit: &Commit, folder: &Path) -> Result<(), BuildError> {
     let what = format!("read commit {}", commit.hash);
     let failed = |message: String| BuildError::Failed { what: what.clone(), message };
-    let place = folder.parent().unwrap_or(folder);
-    let copy = private_folder(place).map_err(|error| failed(error.to_string()))?;
+    let copy = folder_beside(folder).map_err(|error| failed(error.to_string()))?;
     copy_objects(commit, copy.path())?;
     let mut archive = git(copy.path());
     archive.args(["archive", "--format=tar", "--prefix=linux/", &commit.hash]).stdout(Stdio::piped());
@@ -108,6 +111,18 @@ pub fn unpack(commit: &Commit, folder: &Path) -> Result<(), BuildError> {
     // Where the archive is refused, git ends too, for nobody reads on.
     unpacked.transpose()?;
     if ended.success() { Ok(()) } else { Err(failed(format!("git ended with {ended}"))) }
+}
+
+/// An empty folder that nobody else may enter. Its name is fixed, so that what a killed process left is removed.
+fn folder_beside(folder: &Path) -> std::io::Result<TempDir> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let (name, place) = (format!("{name}-objects"), folder.parent().unwrap_or(folder));
+    remove_tree(&place.join(&name))?;
+    tempfile::Builder::new()
+        .prefix(&name)
+        .rand_bytes(0)
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir_in(place)
 }
 
 /// Copies the objects of a commit into a repository of their own, where each has the name that its contents
@@ -181,6 +196,8 @@ pub fn git(repository: &Path) -> Command {
     ] {
         command.env_remove(name);
     }
+    // Who serves a repository decides how much it sends, and git writes all of it into one file.
+    limit_files(&mut command, unpack::BYTES);
     command.arg("-C").arg(repository);
     for setting in SETTINGS {
         command.args(["-c", setting]);

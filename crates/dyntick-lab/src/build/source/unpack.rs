@@ -79,6 +79,8 @@ pub const BYTES: u64 = 8 << 30;
 const ENTRIES: usize = 500_000;
 /// What may stand before an entry: its header, and a long name or the like.
 const HEADERS: u64 = 1 << 20;
+/// `PATH_MAX` of Linux (include/uapi/linux/limits.h).
+const PATH_MAX: usize = 4096;
 
 fn unpack(reader: impl Read, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder)?;
@@ -190,6 +192,10 @@ impl<R: Read> Read for Metered<R> {
 
 /// `linux-6.12/kernel/fork.c` is `kernel/fork.c`; nothing for the outermost folder itself.
 fn without_outermost(path: &Path) -> Result<Option<PathBuf>> {
+    // Longer names cannot be given to the system at once, and lead through more folders than may be open.
+    if path.as_os_str().len() >= PATH_MAX {
+        return Err(refused(format!("a name has more than {PATH_MAX} bytes")));
+    }
     let plain = path.components().filter(|part| *part != Component::CurDir);
     let inner: PathBuf = plain.skip(1).collect();
     match inner.as_os_str().is_empty() {
@@ -243,6 +249,7 @@ mod tests {
         assert_eq!(inner("./linux/a/b").unwrap(), Some("a/b".into()));
         assert!(inner("linux/../../etc/passwd").is_err() && inner("/linux/a").is_err());
         assert_eq!(inner("linux/").unwrap(), None);
+        assert!(inner(&"a/".repeat(2000)).is_ok() && inner(&"a/".repeat(2048)).is_err());
     }
 
     /// An archive of such entries: kind, name, where a link leads, mode.
