@@ -10,6 +10,7 @@ use crate::kernels::{self, Kernel, KernelError};
 use crate::order;
 use crate::qemu::probe::{self, KvmProbe};
 use crate::qemu::{self, Accelerator, Machine, Profile, Qemu, QemuError, RunError, provide, run};
+use crate::room::Room;
 use crate::running::{RunningFolder, remove_abandoned};
 use crate::store::{self, Asked, CONSOLE, Run, StoreError};
 use crate::study::{Case, check};
@@ -100,6 +101,8 @@ pub struct Lab<'a> {
     steady: PathBuf,
     init: PathBuf,
     watch: Watch<'a>,
+    /// The memory of this machine, for guests that run at the same time.
+    memory: Room,
     /// Kernels found so far: asking apt for one takes longer than all else in preparing a case.
     kernels: Mutex<BTreeMap<(String, Option<Recipe>), Kernel>>,
 }
@@ -132,7 +135,8 @@ impl<'a> Lab<'a> {
         qemu::confinement(&qemu).note().inspect(|note| watch(Progress::Preparing(note.clone())));
         remove_abandoned(&cache.path(SCRATCH));
         remove_unused_images(&cache.path(IMAGES));
-        Ok(Self { cache, qemu, steady, init, watch, kernels: Mutex::default() })
+        let memory = Room::new(qemu::memory_of_host());
+        Ok(Self { cache, qemu, steady, init, watch, memory, kernels: Mutex::default() })
     }
 
     /// The QEMU that it uses.
@@ -296,6 +300,7 @@ impl<'a> Lab<'a> {
         let job = order::job(case).map_err(|error| (error.into(), Vec::new()))?;
         let job = serde_json::to_vec(&job).unwrap_or_default();
         let watch = |stage| (self.watch)(Progress::Stage { case: case.id.clone(), stage });
+        let _memory = self.memory.take(case.memory);
         let result = run(&machine, &job, Duration::from_nanos(case.timeout_ns), &watch);
         let ended = result.map_err(|error| (error.into(), console::tail(&console)))?;
         let kept = store::keep(runs, folder, &prepared.asked, &ended.archive, &ended.stages);

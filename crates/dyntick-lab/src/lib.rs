@@ -22,6 +22,7 @@ pub mod profiles;
 mod programs;
 pub mod qemu;
 mod remove;
+mod room;
 pub mod running;
 pub mod store;
 pub mod study;

@@ -292,7 +292,7 @@ pub(super) fn memory_with_job(machine: &Machine, job: &[u8]) -> Result<(File, Ma
 }
 
 /// All memory of this machine, bytes: a guest that uses more would have the kernel kill something.
-fn memory_of_host() -> u64 {
+pub fn memory_of_host() -> u64 {
     let system = rustix::system::sysinfo();
     system.totalram as u64 * u64::from(system.mem_unit)
 }
