@@ -25,15 +25,16 @@ pub fn end_with_this_one(command: &mut Command, signal: Signal) {
     }
 }
 
-/// Has the kernel end the program where it makes a file of more than so many bytes (`RLIMIT_FSIZE`).
-pub fn limit_files(command: &mut Command, bytes: u64) {
+/// Gives the program a limit that the kernel keeps, in bytes: of each file that it makes (`Fsize`), or of its own
+/// memory (`Data`, which does not count files that are mapped to be read).
+pub fn limit(command: &mut Command, resource: Resource, bytes: u64) {
     // SAFETY: async-signal-safe system calls between fork and exec.
     unsafe {
         command.pre_exec(move || {
             let least = |limit: Option<u64>| Some(limit.map_or(bytes, |limit| limit.min(bytes)));
-            let limit = getrlimit(Resource::Fsize);
-            let limit = Rlimit { current: least(limit.current), maximum: least(limit.maximum) };
-            Ok(setrlimit(Resource::Fsize, limit)?)
+            let now = getrlimit(resource);
+            let limit = Rlimit { current: least(now.current), maximum: least(now.maximum) };
+            Ok(setrlimit(resource, limit)?)
         });
     }
 }
@@ -54,9 +55,20 @@ mod tests {
         let write = |blocks: &str| {
             let mut dd = Command::new("dd");
             dd.args(["if=/dev/zero", "of=file", "bs=1024", blocks]).current_dir(dir.path());
-            limit_files(&mut dd, 4096);
+            limit(&mut dd, Resource::Fsize, 4096);
             dd.stderr(std::process::Stdio::null()).status().unwrap().success()
         };
         assert!(write("count=4") && !write("count=5"));
+    }
+
+    #[test]
+    fn memory_has_its_limit() {
+        let take = |size: &str| {
+            let mut dd = Command::new("dd");
+            dd.args(["if=/dev/zero", "of=/dev/null", "count=1", size]);
+            limit(&mut dd, Resource::Data, 64 << 20);
+            dd.stderr(std::process::Stdio::null()).status().unwrap().success()
+        };
+        assert!(take("bs=16M") && !take("bs=80M"));
     }
 }

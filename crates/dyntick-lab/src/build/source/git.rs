@@ -4,10 +4,10 @@
 use super::{BuildError, unpack};
 use crate::build::program::run;
 use crate::cache::Cache;
-use crate::programs::{end_with_this_one, limit_files};
+use crate::programs::{end_with_this_one, limit};
 use crate::remove::remove_tree;
 use dyntick_system::private_folder;
-use rustix::process::Signal;
+use rustix::process::{Resource, Signal};
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
 use std::fs::Permissions;
@@ -48,10 +48,18 @@ const SETTINGS: [&str; 11] = [
     "safe.directory=*",
 ];
 
+/// The memory of git itself, bytes.
+const MEMORY: u64 = 2 << 30;
+
 /// Finds `REPOSITORY#REVISION`; without a revision, what is checked out. A repository elsewhere is
 /// asked for that one commit only.
 pub fn find(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Commit, BuildError> {
     let (repository, revision) = text.split_once('#').unwrap_or((text, "HEAD"));
+    // Those search by a regular expression, which may take any time and memory.
+    if revision.contains(":/") || revision.contains("{/") {
+        let message = "name a branch, a tag or a commit, not the text of a message".to_owned();
+        return Err(BuildError::Failed { what: format!("find '{revision}'"), message });
+    }
     if Path::new(repository).exists() {
         return here(Path::new(repository), revision);
     }
@@ -197,7 +205,9 @@ pub fn git(repository: &Path) -> Command {
         command.env_remove(name);
     }
     // Who serves a repository decides how much it sends, and git writes all of it into one file.
-    limit_files(&mut command, unpack::BYTES);
+    limit(&mut command, Resource::Fsize, unpack::BYTES);
+    // Of trees in trees git keeps all on the way down. For a commit of a kernel it needs some 200 MiB.
+    limit(&mut command, Resource::Data, MEMORY);
     command.arg("-C").arg(repository);
     for setting in SETTINGS {
         command.args(["-c", setting]);
@@ -294,7 +304,21 @@ mod tests {
             assert!(told.contains("not allowed") || text.starts_with("--"), "{told}");
         }
         assert!(refused("https://127.0.0.1:1/x#a:refs/heads/b").contains("a branch, a tag or a commit"));
+        for searched in [":/x", "HEAD^{/x}", "main:/x"] {
+            let told = refused(&format!("{}#{searched}", repository.path().display()));
+            assert!(told.contains("not the text of a message"), "{searched}: {told}");
+        }
         assert!(!mark.exists());
+    }
+
+    #[test]
+    fn git_has_its_limits() {
+        let folder = tempfile::tempdir().unwrap();
+        let limits = ["-c", "alias.limits=!ulimit -d; ulimit -f", "limits"];
+        let output = git(folder.path()).args(limits).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        let limits: Vec<u64> = told.lines().map(|line| line.parse().expect("a limit")).collect();
+        assert_eq!(limits, [MEMORY >> 10, unpack::BYTES >> 9], "KiB, and blocks of 512 bytes");
     }
 
     #[test]
