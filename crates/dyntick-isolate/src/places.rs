@@ -10,6 +10,9 @@ use std::path::{Component, Path};
 pub(crate) const CGROUPS: &str = "/sys/fs/cgroup";
 /// The name of the control group.
 pub(crate) const GROUP: &str = "dyntick-isolate";
+/// Of a network device, whose own folder may be anywhere below that of all devices.
+const DEVICES: &str = "/sys/devices";
+const PACKET_STEERING: &str = "net/*/queues/*/rps_cpus";
 const INSTANCES: &str = "/sys/kernel/tracing/instances";
 
 /// The files with a value, as [`crate::Facts`] finds them. `#` stands for a number, `*` for a name.
@@ -22,7 +25,6 @@ const SETTINGS: &[&str] = &[
     "/sys/devices/system/machinecheck/machinecheck0/check_interval",
     "/sys/devices/virtual/workqueue/cpumask",
     "/sys/devices/virtual/workqueue/*/cpumask",
-    "/sys/class/net/*/queues/*/rps_cpus",
     "/sys/kernel/rcu_normal",
     "/sys/devices/system/cpu/cpu#/power/pm_qos_resume_latency_us",
 ];
@@ -45,6 +47,13 @@ pub fn may_be_changed(change: &Change) -> bool {
 fn is_setting(path: &Path) -> bool {
     let server = format!("{FAIR_SERVERS}/cpu#/runtime");
     SETTINGS.iter().copied().chain([server.as_str()]).any(|pattern| matches(path, pattern))
+        || is_packet_steering(path)
+}
+
+fn is_packet_steering(path: &Path) -> bool {
+    let length = Path::new(PACKET_STEERING).components().count();
+    let device = path.ancestors().nth(length).filter(|device| device.starts_with(DEVICES));
+    device.is_some_and(|device| matches(path, &format!("{}/{PACKET_STEERING}", device.display())))
 }
 
 /// `dyntick-PID-` in the folder of trace instances.
@@ -113,6 +122,8 @@ mod tests {
             "/proc/irq/24/smp_affinity_list",
             "/sys/devices/virtual/workqueue/writeback/cpumask",
             "/sys/devices/system/cpu/cpu12/power/pm_qos_resume_latency_us",
+            "/sys/devices/virtual/net/lo/queues/rx-0/rps_cpus",
+            "/sys/devices/pci0000:00/0000:00:03.0/virtio0/net/eth0/queues/rx-0/rps_cpus",
             "/sys/kernel/debug/sched/fair_server/cpu3/runtime",
         ] {
             assert!(setting(path), "{path}");
@@ -127,6 +138,10 @@ mod tests {
             "/sys/devices/virtual/workqueue/../cpumask",
             "/sys/devices/virtual/workqueue/a/b/cpumask",
             "/sys/devices/system/cpu/cpu/power/pm_qos_resume_latency_us",
+            "/sys/devices/virtual/../../net/lo/queues/rx-0/rps_cpus",
+            "/sys/devices/virtual/net/lo/queues/rx-0/x/rps_cpus",
+            "/home/u/net/lo/queues/rx-0/rps_cpus",
+            "/sys/class/net/lo/queues/rx-0/rps_cpus",
             "proc/sys/vm/stat_interval",
             "/proc/sys/vm/stat_interval/x",
             "",

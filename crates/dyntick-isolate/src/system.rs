@@ -50,7 +50,7 @@ pub trait System {
     fn make_folder(&mut self, path: &Path) -> io::Result<()>;
     /// Removes a folder; the kernel removes what is in it. A path with a symbolic link in it is refused.
     fn remove_folder(&mut self, path: &Path) -> io::Result<()>;
-    /// The folders in a folder.
+    /// The folders in a folder; one that a link leads to (as in `/sys/class/net`) by its real path.
     fn folders(&self, path: &Path) -> Vec<std::path::PathBuf>;
     /// All threads.
     fn tasks(&self) -> Vec<Task>;
@@ -111,7 +111,11 @@ impl System for Live {
 
     fn folders(&self, path: &Path) -> Vec<std::path::PathBuf> {
         let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-        entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|e| e.path()).collect()
+        let real = |entry: std::fs::DirEntry| match entry.file_type().ok()?.is_symlink() {
+            true => entry.path().canonicalize().ok(),
+            false => Some(entry.path()),
+        };
+        entries.filter_map(real).filter(|path| path.is_dir()).collect()
     }
 
     fn tasks(&self) -> Vec<Task> {
@@ -225,6 +229,20 @@ mod tests {
         Live.set_affinity(this.id, &this.cpus).unwrap();
         let other = TaskId { start: this.id.start + 1, ..this.id };
         assert_eq!(Live.set_affinity(other, &this.cpus).unwrap_err().raw_os_error(), Some(libc::ESRCH));
+    }
+
+    #[test]
+    fn folders_behind_links_are_known_by_their_real_paths() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(real.join("devices/eth0")).unwrap();
+        std::fs::create_dir_all(real.join("class/bonding")).unwrap();
+        std::fs::write(real.join("class/file"), "").unwrap();
+        std::os::unix::fs::symlink("../devices/eth0", real.join("class/eth0")).unwrap();
+        std::os::unix::fs::symlink("file", real.join("class/link")).unwrap();
+        let mut found = Live.folders(&real.join("class"));
+        found.sort();
+        assert_eq!(found, [real.join("class/bonding"), real.join("devices/eth0")]);
     }
 
     #[test]

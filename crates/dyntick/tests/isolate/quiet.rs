@@ -6,6 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 const REPORT: &str = "/tmp/report.json";
+/// The kernel has a link here, as for every device.
+const PACKET_STEERING: &str = "/sys/class/net/lo/queues/rx-0/rps_cpus";
 const SPIN: [&str; 4] = ["busybox", "sh", "-c", "while :; do :; done"];
 
 fn interrupts() -> Interrupts {
@@ -65,9 +67,11 @@ fn only_with_isolate() {
 fn the_machine_changes_underneath() {
     let read = |path: &str| std::fs::read_to_string(path).unwrap().trim().to_owned();
     let write = |path: &str, value: &str| std::fs::write(path, value).unwrap();
+    write(PACKET_STEERING, "9");
     let child = run(&["dyntick", "isolate", "-C", "3", "--json", "-o", REPORT, "--"]);
     std::thread::sleep(Duration::from_secs(2));
     assert_eq!(read("/proc/sys/vm/stat_interval"), "120");
+    assert_eq!(read(PACKET_STEERING), "1");
     let second =
         Command::new("dyntick").args(["isolate", "-C", "2", "--", "busybox", "true"]).output().unwrap();
     let said = String::from_utf8_lossy(&second.stderr);
@@ -82,6 +86,7 @@ fn the_machine_changes_underneath() {
     assert_eq!(end(child), Some(128 + libc::SIGTERM));
     write("/sys/devices/system/cpu/cpu2/online", "1");
     assert_eq!(read("/proc/sys/vm/stat_interval"), "5");
+    assert_eq!(read(PACKET_STEERING), "9");
     assert_eq!(read("/proc/irq/4/smp_affinity_list"), "1");
     assert_eq!(read("/proc/irq/default_smp_affinity"), "f");
     assert_eq!(read("/proc/sys/kernel/watchdog_cpumask"), "0-3");
