@@ -2,6 +2,7 @@
 //! The few things that are done to a machine, so that a test can stand in for one that dies.
 
 use dyntick_model::CpuList;
+use dyntick_system::read_lossy;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, openat2, unlinkat};
 use rustix::process::Pid;
 use rustix::thread::CpuSet;
@@ -69,7 +70,7 @@ pub struct Live;
 
 impl System for Live {
     fn read(&self, path: &Path) -> io::Result<String> {
-        std::fs::read_to_string(path)
+        read_lossy(path)
     }
 
     fn write(&mut self, path: &Path, text: &str) -> io::Result<()> {
@@ -201,7 +202,7 @@ struct Stat {
 /// sent (6.1 and 6.12: `fs/proc/array.c: do_task_stat`, `kernel/signal.c: complete_signal`), or the
 /// signal that has stopped it.
 fn stat(tid: i32) -> Option<Stat> {
-    let text = std::fs::read_to_string(format!("/proc/{tid}/stat")).ok()?;
+    let text = read_lossy(Path::new(&format!("/proc/{tid}/stat"))).ok()?;
     // A name may hold blanks and brackets; the last bracket ends it.
     let (head, tail) = text.rsplit_once(')')?;
     let comm = head.split_once('(')?.1.to_owned();
@@ -229,6 +230,17 @@ mod tests {
         Live.set_affinity(this.id, &this.cpus).unwrap();
         let other = TaskId { start: this.id.start + 1, ..this.id };
         assert_eq!(Live.set_affinity(other, &this.cpus).unwrap_err().raw_os_error(), Some(libc::ESRCH));
+    }
+
+    #[test]
+    fn a_thread_whose_name_is_no_text_is_found() {
+        let named = || {
+            rustix::thread::set_name(c"hid\xff").unwrap();
+            let own = rustix::thread::gettid().as_raw_nonzero().get();
+            Live.tasks().into_iter().find(|task| task.id.tid == own)
+        };
+        let task = std::thread::spawn(named).join().unwrap();
+        assert_eq!(task.unwrap().comm, "hid\u{fffd}");
     }
 
     #[test]

@@ -85,6 +85,15 @@ pub fn read_named(path: &Path, limit: u64) -> Result<String, InputError> {
     String::from_utf8(read(file, path, limit)?).map_err(|_| InputError::NotText { path: path.to_owned() })
 }
 
+/// Reads a file of the kernel's, as in /proc: names of tasks and control groups need not be UTF-8, and what is not
+/// is replaced (U+FFFD).
+///
+/// # Errors
+/// Whatever the kernel says.
+pub fn read_lossy(path: &Path) -> std::io::Result<String> {
+    std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
 fn read(file: File, path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1))

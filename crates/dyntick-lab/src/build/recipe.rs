@@ -62,12 +62,14 @@ impl Recipe {
 
     /// Reads the fragments and patches.
     pub fn load(&self) -> Result<Parts, BuildError> {
-        let fragment = |name: &String| part(name, &shipped::FRAGMENTS);
-        let patch = |name: &String| part(name, &shipped::PATCHES);
+        let mut left = LARGEST;
+        let mut all = |names: &[String], shipped: &shipped::Parts| -> Result<Vec<Part>, BuildError> {
+            names.iter().map(|name| part(name, shipped, &mut left)).collect()
+        };
         Ok(Parts {
             source: self.source.clone(),
-            config: self.config.iter().map(fragment).collect::<Result<_, _>>()?,
-            patches: self.patches.iter().map(patch).collect::<Result<_, _>>()?,
+            config: all(&self.config, &shipped::FRAGMENTS)?,
+            patches: all(&self.patches, &shipped::PATCHES)?,
         })
     }
 }
@@ -77,11 +79,22 @@ pub fn is_path(name: &str) -> bool {
     name.contains('/') || PathBuf::from(name).extension().is_some()
 }
 
-fn part(name: &str, shipped: &shipped::Parts) -> Result<Part, BuildError> {
+/// All parts of a kernel together, bytes: the largest patch set against one has some MiB.
+const LARGEST: u64 = 64 << 20;
+/// What each part takes at least, so that an empty one named without end is refused too.
+const LEAST: u64 = 64 << 10;
+
+/// Reads a part, of what is `left` of [`LARGEST`].
+fn part(name: &str, shipped: &shipped::Parts, left: &mut u64) -> Result<Part, BuildError> {
     if is_path(name) {
-        /// The largest patch set against a kernel has some MiB.
-        const LARGEST: u64 = 64 << 20;
-        let bytes = dyntick_system::read_regular(Path::new(name), LARGEST)?;
+        let bytes = dyntick_system::read_regular(Path::new(name), *left).map_err(|error| match error {
+            InputError::TooLarge { .. } => BuildError::Failed {
+                what: format!("read {name}"),
+                message: format!("the parts of a kernel have more than {} MiB together", LARGEST >> 20),
+            },
+            error => error.into(),
+        })?;
+        *left = left.saturating_sub((bytes.len() as u64).max(LEAST));
         let text = String::from_utf8(bytes).map_err(|_| InputError::NotText { path: name.into() })?;
         return Ok(Part { name: name.to_owned(), file: name.to_owned(), text });
     }
@@ -117,6 +130,24 @@ mod tests {
         let error = recipe("preempt_rt").load().unwrap_err().to_string();
         assert!(error.contains("did you mean 'preempt-rt'?"), "{error}");
         assert!(matches!(recipe("./no.config").load(), Err(BuildError::Input(_))));
+    }
+
+    #[test]
+    fn parts_have_a_limit_together() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("hole.patch");
+        std::fs::File::create(&path).unwrap().set_len(LARGEST / 2).unwrap();
+        let name = path.to_string_lossy().into_owned();
+        let load = |count: usize| {
+            let patches = vec![name.clone(); count];
+            Recipe { source: "debian:6.12".into(), config: Vec::new(), patches }.load().map(|_| ())
+        };
+        load(2).unwrap();
+        let told = load(3).unwrap_err().to_string();
+        assert!(told.contains("hole.patch") && told.contains("more than 64 MiB together"), "{told}");
+        std::fs::write(&path, "x").unwrap();
+        load(100).unwrap();
+        assert!(load(2000).is_err());
     }
 
     #[test]

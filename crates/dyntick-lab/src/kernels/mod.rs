@@ -13,7 +13,7 @@ pub use vmlinux::ImageError;
 
 use crate::apt::{AptError, Package};
 use crate::build::{self, Accept, BuildError, Built, Recipe};
-use crate::cache::{Cache, CacheError, is_intact, write_whole};
+use crate::cache::{Cache, CacheError, ensure_space, is_intact, write_whole};
 use dyntick_model::{KernelConfig, KernelVersion, KernelVersionError};
 use dyntick_system::InputError;
 use files::Files;
@@ -166,6 +166,9 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
         let kernel = vmlinux::extract(&bytes)
             .map_err(|source| KernelError::Image { path: files.image.clone(), source })?;
         let known = examine(&bytes, &kernel);
+        // What names no release is no kernel, and is not kept.
+        parsed_release(&known.release, &files.image)?;
+        ensure_space(folder, (kernel.len() + bytes.len()) as u64)?;
         write_whole(&folder.join(VMLINUX), &kernel)?;
         if !known.has_pvh_entry {
             write_whole(&folder.join(IMAGE), &bytes)?;
@@ -180,8 +183,7 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
         folder = cache.folder(&entry, uncompress)?;
     }
     let known = known(&folder, &image_hash).ok_or(CacheError::Unsteady(folder.clone()))?;
-    let release =
-        known.release.parse().map_err(|source| KernelError::Version { path: files.image.clone(), source })?;
+    let release = parsed_release(&known.release, &files.image)?;
     let config = match &files.config {
         Some(path) => Some(config_text(path)?),
         None => known.config,
@@ -201,6 +203,10 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
         package: files.package,
         built: None,
     })
+}
+
+fn parsed_release(text: &str, image: &Path) -> Result<KernelVersion, KernelError> {
+    text.parse().map_err(|source| KernelError::Version { path: image.to_owned(), source })
 }
 
 /// What is known of the uncompressed kernel in this folder, if it is still what was put there.
@@ -239,6 +245,24 @@ fn config_text(path: &Path) -> Result<String, KernelError> {
 
 fn read(path: &Path) -> Result<Vec<u8>, KernelError> {
     /// A vmlinux with all its debug information has less.
-    const LARGEST: u64 = 2 << 30;
+    const LARGEST: u64 = 1 << 30;
     Ok(dyntick_system::read_regular(path, LARGEST)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_names_no_release_is_not_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let (cache, path) = (Cache::at(dir.path().join("cache")), dir.path().join("vm"));
+        std::fs::write(&path, b"\x7fELF").unwrap();
+        std::fs::File::options().write(true).open(&path).unwrap().set_len(64 << 20).unwrap();
+        let error = resolve(path.to_str().unwrap(), &cache, &|_| ()).err().unwrap();
+        assert!(matches!(error, KernelError::Version { .. }), "{error}");
+        let kept = std::fs::read_dir(cache.path("vmlinux")).unwrap().flatten();
+        let kept: Vec<_> = kept.map(|entry| entry.file_name()).collect();
+        assert!(kept.iter().all(|name| name.to_string_lossy().ends_with(".lock")), "{kept:?}");
+    }
 }

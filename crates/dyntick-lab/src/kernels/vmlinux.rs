@@ -2,6 +2,7 @@
 //! The uncompressed kernel inside a bzImage (`Documentation/arch/x86/boot.rst`).
 
 use goblin::elf::Elf;
+use std::borrow::Cow;
 use std::io::Read;
 
 /// Why a kernel image is not understood.
@@ -35,11 +36,11 @@ const PAYLOAD_OFFSET: usize = 0x248;
 const PAYLOAD_LENGTH: usize = 0x24c;
 
 /// The uncompressed ELF kernel: the image itself where it is one, else what its bzImage holds.
-pub fn extract(image: &[u8]) -> Result<Vec<u8>, ImageError> {
+pub fn extract(image: &[u8]) -> Result<Cow<'_, [u8]>, ImageError> {
     if image.starts_with(b"\x7fELF") {
-        return Ok(image.to_vec());
+        return Ok(image.into());
     }
-    decompress(payload(image)?)
+    decompress(payload(image)?).map(Cow::Owned)
 }
 
 /// The release that a bzImage names in its header.
@@ -168,7 +169,7 @@ mod tests {
         let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gz.write_all(b"\x7fELF and more").unwrap();
         let image = bzimage(&gz.finish().unwrap());
-        assert_eq!(extract(&image).unwrap(), b"\x7fELF and more");
+        assert_eq!(*extract(&image).unwrap(), *b"\x7fELF and more");
         assert_eq!(release(&image).as_deref(), Some("6.12.1-test"));
     }
 

@@ -9,6 +9,9 @@ use toml::de::DeValue;
 /// More cases than this are a slip of the pen, and would fill the memory before any of them ran.
 pub const MOST_CASES: usize = 1000;
 
+/// A label is a part of an id, and of each variant of its matrix.
+const LONGEST_LABEL: usize = 200;
+
 /// The keys of a case that a choice sets, with their values.
 type Settings<'v, 't> = Vec<(&'v str, &'v Value<'t>)>;
 
@@ -194,6 +197,12 @@ fn label(source: &Source<'_>, item: &Value<'_>, text: &str) -> String {
             "'{text}' cannot be a label, which is a part of an id: write {{ label = \"…\", value = … }}"
         );
         source.problem(item.span().start, message);
+    }
+    if text.len() > LONGEST_LABEL {
+        let message =
+            format!("a label has at most {LONGEST_LABEL} bytes: write {{ label = \"…\", value = … }}");
+        source.problem(item.span().start, message);
+        return String::new();
     }
     // It becomes a part of the names of runs and of folders, and is printed with them.
     let cleaned = clean_line(text);

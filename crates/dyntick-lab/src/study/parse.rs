@@ -117,7 +117,14 @@ fn cases(root: Section<'_, '_, '_>, recipes: &BTreeMap<String, Recipe>, size: Si
         section.only(&known);
         let own = section.section("matrix", "[case.matrix]");
         let full = section.section(FULL_SIZE, "[case.full-size]").map(|table| table.only(&CASE_KEYS).table);
-        for cell in cells(shared, own, &CASE_KEYS) {
+        let cells = cells(shared, own, &CASE_KEYS);
+        if !fits(root.source.size(), cases.len() + cells.len()) {
+            let message =
+                format!("the study has more than {MOST_CASES} cases, or many of many words: shorten it");
+            root.source.problem(section.at, message);
+            break;
+        }
+        for cell in cells {
             let read = |full_size| {
                 let machine = machine.map(|section| section.table);
                 let reader = CaseReader { section, cell: &cell, defaults, full_size, machine, recipes };
@@ -133,12 +140,15 @@ fn cases(root: Section<'_, '_, '_>, recipes: &BTreeMap<String, Recipe>, size: Si
                 Size::Full => full.unwrap_or(scaled),
             });
         }
-        if cases.len() > MOST_CASES {
-            root.source.problem(section.at, format!("the study has more than {MOST_CASES} cases"));
-            break;
-        }
     }
     cases
+}
+
+/// Whether so many cases of a study of so many bytes may be read: each may hold all the words of [defaults].
+fn fits(bytes: usize, cases: usize) -> bool {
+    /// A study of 30 KB with as many cases as one may have.
+    const MOST_BYTES: usize = 32 << 20;
+    cases <= MOST_CASES && bytes.saturating_mul(cases) <= MOST_BYTES
 }
 
 /// Two cases may not share an id, nor the folder name that is made of it.

@@ -106,6 +106,11 @@ impl<'a> Source<'a> {
         self.path.parent().unwrap_or(Path::new(""))
     }
 
+    /// How long the file's text is, bytes.
+    pub fn size(&self) -> usize {
+        self.text.len()
+    }
+
     /// Notes a problem at a byte of the file.
     pub fn problem(&self, at: usize, message: impl Into<String>) {
         let at = at.min(self.text.len());

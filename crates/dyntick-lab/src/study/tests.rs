@@ -240,6 +240,24 @@ fn a_matrix_beyond_all_measure_is_refused_before_it_is_made() {
 }
 
 #[test]
+fn many_cases_of_many_words_are_refused_before_they_are_made() {
+    let study = |words: usize, cells: usize| {
+        let words = "'x',".repeat(words);
+        let values: Vec<String> = (0..cells).map(|n| format!("'a{n}'")).collect();
+        format!(
+            "title='t'\nquestion='q'\n[defaults]\nscript={{run=[{words}]}}\nkernel='host'\n\
+             [[case]]\nname='a'\n[case.matrix]\nappend=[{}]\n",
+            values.join(",")
+        )
+    };
+    assert!(problems(&study(300_000, 100)).contains("many of many words"));
+    assert!(!problems(&study(10, 1000)).contains("many of many words"));
+    let label = "l".repeat(300);
+    let long = format!("title='t'\nquestion='q'\n[[case]]\nname='a'\n[case.matrix]\nkernel=['{label}']\n");
+    assert!(problems(&long).contains("a label has at most 200 bytes"));
+}
+
+#[test]
 fn the_first_hundred_problems_are_told_and_the_rest_counted() {
     let claims = "[[claim]]\ntext='c'\n".repeat(5000);
     let message = problems(&format!("title='t'\nquestion='q'\n[[case]]\nname='a'\nkernel='host'\n{claims}"));

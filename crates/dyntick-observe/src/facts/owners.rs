@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What tasks own that keeps ticks alive: CPU-time timers and limits, perf events, CPU quotas.
 
+use dyntick_system::read_lossy;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// What the tasks of a machine own, by process.
@@ -30,7 +33,7 @@ impl Owners {
             if events > 0 {
                 self.perf_events.insert(process, events);
             }
-            if let Some(quota) = quota(&read(&format!("{folder}/cgroup"))) {
+            if let Some(quota) = quota(&std::fs::read(format!("{folder}/cgroup")).unwrap_or_default()) {
                 self.quotas.insert(process, quota);
             }
         }
@@ -38,7 +41,7 @@ impl Owners {
 }
 
 fn read(path: &str) -> String {
-    std::fs::read_to_string(path).unwrap_or_default()
+    read_lossy(Path::new(path)).unwrap_or_default()
 }
 
 fn joined(texts: impl Iterator<Item = String>) -> Option<String> {
@@ -80,9 +83,9 @@ fn perf_events(folder: &str) -> u64 {
 }
 
 /// The quota of a group or of one that it is in, by `/proc/PID/cgroup` with cgroup v2.
-fn quota(text: &str) -> Option<String> {
-    let group = text.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    Path::new(group).ancestors().find_map(|group| {
+fn quota(text: &[u8]) -> Option<String> {
+    let group = text.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"0::/"))?;
+    Path::new(OsStr::from_bytes(group)).ancestors().find_map(|group| {
         let limit = std::fs::read_to_string(Path::new("/sys/fs/cgroup").join(group).join("cpu.max")).ok()?;
         let (quota, period) = limit.trim().split_once(' ').filter(|(quota, _)| *quota != "max")?;
         Some(format!("{quota} us in {period} us, cpu.max of /{}", group.display()))

@@ -2,6 +2,7 @@
 //! Threads: names, places, policies.
 
 use dyntick_model::CpuList;
+use dyntick_system::read_lossy;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -79,8 +80,8 @@ fn numbered(folder: &Path) -> impl Iterator<Item = i32> {
 }
 
 fn thread(process: i32, folder: &str) -> Option<Thread> {
-    let (comm, stat) = split_stat(&std::fs::read_to_string(format!("{folder}/stat")).ok()?)?;
-    let status = std::fs::read_to_string(format!("{folder}/status")).ok()?;
+    let (comm, stat) = split_stat(&read_lossy(&Path::new(folder).join("stat")).ok()?)?;
+    let status = read_lossy(&Path::new(folder).join("status")).ok()?;
     let cpus = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")?.parse().ok())?;
     // Fields are numbered as in proc(5), from 1; the state is the third and stands first here.
     let field = |number: usize| stat.get(number - 3).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
@@ -111,6 +112,16 @@ mod tests {
         let (comm, fields) = split_stat("7 (a) b) S 1 7 7 0").unwrap();
         assert_eq!((comm.as_str(), fields[0].as_str()), ("a) b", "S"));
         assert_eq!(split_stat("nothing"), None);
+    }
+
+    #[test]
+    fn a_name_that_is_no_text() {
+        let named = || {
+            rustix::thread::set_name(c"hid\xff").unwrap();
+            let own = rustix::thread::gettid().as_raw_nonzero().get();
+            threads().remove(&own).unwrap().comm
+        };
+        assert_eq!(std::thread::spawn(named).join().unwrap(), "hid\u{fffd}");
     }
 
     #[test]
