@@ -12,6 +12,7 @@ use crate::qemu::probe::{self, KvmProbe};
 use crate::qemu::{self, Accelerator, Machine, Profile, Qemu, QemuError, RunError, provide, run};
 use crate::room::Room;
 use crate::running::{RunningFolder, remove_abandoned};
+use crate::seal::Sealer;
 use crate::store::{self, Asked, CONSOLE, Run, StoreError};
 use crate::study::{Case, check};
 use dyntick_model::{Clock, CommandLine, KernelConfig};
@@ -101,6 +102,7 @@ pub struct Lab<'a> {
     steady: PathBuf,
     init: PathBuf,
     watch: Watch<'a>,
+    sealer: Sealer,
     /// The memory of this machine, for guests that run at the same time.
     memory: Room,
     /// Kernels found so far: asking apt for one takes longer than all else in preparing a case.
@@ -136,7 +138,8 @@ impl<'a> Lab<'a> {
         remove_abandoned(&cache.path(SCRATCH));
         remove_unused_images(&cache.path(IMAGES));
         let memory = Room::new(qemu::memory_of_host());
-        Ok(Self { cache, qemu, steady, init, watch, memory, kernels: Mutex::default() })
+        let sealer = Sealer::of(&cache)?;
+        Ok(Self { cache, qemu, steady, init, watch, sealer, memory, kernels: Mutex::default() })
     }
 
     /// The QEMU that it uses.
@@ -281,7 +284,7 @@ impl<'a> Lab<'a> {
         let ended = |failure: Option<String>, kept| {
             (self.watch)(Progress::Ended { case: case.id.clone(), failure, kept });
         };
-        if let Some(run) = store::find(runs, &prepared.asked) {
+        if let Some(run) = store::find(runs, &prepared.asked, &self.sealer) {
             ended(None, true);
             return Ok(run);
         }
@@ -303,7 +306,7 @@ impl<'a> Lab<'a> {
         let _memory = self.memory.take(case.memory);
         let result = run(&machine, &job, Duration::from_nanos(case.timeout_ns), &watch);
         let ended = result.map_err(|error| (error.into(), console::tail(&console)))?;
-        let kept = store::keep(runs, folder, &prepared.asked, &ended.archive, &ended.stages);
+        let kept = store::keep(runs, folder, &prepared.asked, &ended.archive, &ended.stages, &self.sealer);
         kept.map_err(|error| (error.into(), Vec::new()))
     }
 

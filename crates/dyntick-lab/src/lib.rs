@@ -24,5 +24,6 @@ pub mod qemu;
 mod remove;
 mod room;
 pub mod running;
+pub mod seal;
 pub mod store;
 pub mod study;

@@ -30,7 +30,7 @@ mod tests {
         std::fs::create_dir(&folder).unwrap();
         let enter = OFlags::RDONLY | OFlags::DIRECTORY;
         let mut level = open(&folder, enter, Mode::empty()).unwrap();
-        for _ in 0..5000 {
+        for _ in 0..2000 {
             mkdirat(&level, "d", Mode::RWXU).unwrap();
             level = openat(&level, "d", enter, Mode::empty()).unwrap();
         }

@@ -13,6 +13,7 @@ use crate::order;
 use crate::profiles::{self, ProfileError, RunProfile};
 use crate::qemu::Accelerator;
 use crate::running::RunningFolder;
+use crate::seal::{self, Sealer};
 use crate::study::{Case, is_id};
 use dyntick_explain::{Context, Explanation, Known, explain};
 use dyntick_formats::{Observation, ObservationError, qperf, write_parquet};
@@ -87,6 +88,8 @@ fn what_decides(case: &Case) -> Case {
 pub struct Run {
     /// Its folder.
     pub folder: PathBuf,
+    /// Whether this user's laboratory made it, as its seal says; it may have come with the study.
+    pub made_here: bool,
     /// What was asked.
     pub asked: Asked,
     /// What the agent said.
@@ -154,6 +157,7 @@ pub fn keep(
     asked: &Asked,
     archive: &Archive,
     stages: &[(Stage, Duration)],
+    sealer: &Sealer,
 ) -> Result<Run, StoreError> {
     let path = folder.path();
     pieces::check(archive, &asked.case)?;
@@ -171,27 +175,29 @@ pub fn keep(
     write_whole(&path.join(TIMING), &json)?;
     let run = load(path)?;
     write_whole(&path.join(OBSERVATIONS), &write_parquet(&run.observations)?)?;
+    sealer.seal(path)?;
     let place = runs.join(asked.folder_name());
-    if let Some(earlier) = find(runs, asked) {
+    if let Some(earlier) = find(runs, asked, sealer) {
         // A study beside this one was faster with the same run.
         return Ok(earlier);
     }
-    set_damaged_aside(&place)?;
-    Ok(Run { folder: folder.rename(&place)?, ..run })
+    set_aside(&place)?;
+    Ok(Run { folder: folder.rename(&place)?, made_here: true, ..run })
 }
 
-/// What stands at a run's place and is no whole run goes out of its way, under a name that says so:
-/// somebody may want to know what became of it.
-fn set_damaged_aside(place: &Path) -> Result<(), CacheError> {
-    let aside = |number: u32| place.with_extension(format!("damaged-{number}"));
+/// What stands at a run's place and is no whole run of this user's goes out of its way, under a name that says
+/// so: somebody may want to know what became of it.
+fn set_aside(place: &Path) -> Result<(), CacheError> {
     if !place.exists() {
         return Ok(());
     }
+    let what = if load(place).is_ok() { "another" } else { "damaged" };
+    let aside = |number: u32| place.with_extension(format!("{what}-{number}"));
     let free = (1..).map(aside).find(|name| !name.exists()).unwrap_or_else(|| aside(0));
     std::fs::rename(place, free).map_err(|error| CacheError::from_io(place, error))
 }
 
-/// Reads a whole run and explains it.
+/// Reads a whole run and explains it; who made it is not asked.
 pub fn load(folder: &Path) -> Result<Run, StoreError> {
     let files = Files { folder };
     let asked = files.asked()?;
@@ -215,6 +221,7 @@ pub fn load(folder: &Path) -> Result<Run, StoreError> {
     observations.extend(profile.iter().flat_map(figures::of_profile));
     Ok(Run {
         folder: folder.to_owned(),
+        made_here: false,
         observations,
         idle,
         latency,
@@ -238,14 +245,21 @@ fn profile(folder: &Path, asked: &Asked) -> Result<Option<RunProfile>, ProfileEr
     asked.case.profile.then(|| profiles::load(folder, asked)).transpose()
 }
 
-/// The run of this question among `runs`, if it is whole.
-pub fn find(runs: &Path, asked: &Asked) -> Option<Run> {
-    load(&runs.join(asked.folder_name())).ok()
+/// The run of this question among `runs`, if it is whole and this user's laboratory made it.
+pub fn find(runs: &Path, asked: &Asked, sealer: &Sealer) -> Option<Run> {
+    let folder = runs.join(asked.folder_name());
+    // A folder's name is anybody's to choose, that of another run as well.
+    let is_it = || {
+        sealer.holds(&folder)
+            && self::asked(&folder).is_ok_and(|found| found.fingerprint() == asked.fingerprint())
+    };
+    is_it().then(|| load(&folder).ok()).flatten().map(|run| Run { made_here: true, ..run })
 }
 
 /// The newest whole run of each of these cases and repetitions among `runs`, whatever machine, image and
-/// kernel it had. Older ones stand there too when this program or a kernel has changed meanwhile.
-pub fn newest(runs: &Path, cases: &[Case]) -> Vec<Run> {
+/// kernel it had. Older ones stand there too when this program or a kernel has changed meanwhile. Where nothing is
+/// known of seals, no run is known to be made here.
+pub fn newest(runs: &Path, cases: &[Case], sealer: Option<&Sealer>) -> Vec<Run> {
     let mut found: BTreeMap<(String, u32), BTreeMap<SystemTime, PathBuf>> = BTreeMap::new();
     for folder in std::fs::read_dir(runs).into_iter().flatten().flatten().map(|entry| entry.path()) {
         let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified());
@@ -257,14 +271,19 @@ pub fn newest(runs: &Path, cases: &[Case]) -> Vec<Run> {
         found.entry((case.id.clone(), asked.repetition)).or_default().insert(time, folder);
     }
     // A damaged one does not hide an older that is whole.
-    found.values().filter_map(|of_case| of_case.values().rev().find_map(|folder| load(folder).ok())).collect()
+    let newest = |of_case: &BTreeMap<SystemTime, PathBuf>| {
+        let run = of_case.values().rev().find_map(|folder| load(folder).ok())?;
+        Some(Run { made_here: sealer.is_some_and(|sealer| sealer.holds(&run.folder)), ..run })
+    };
+    found.values().filter_map(newest).collect()
 }
 
 /// All files of a run together: a profile has up to 1 GiB and what was being written then, all else fits into
 /// the mailbox.
 const LARGEST_RUN: u64 = 2 << 30;
 
-/// The files of a run that must be the same in every repetition in virtual time: all but the timing.
+/// The files of a run that must be the same in every repetition in virtual time: all but the timing, and the seal,
+/// which is of who made it.
 pub fn comparable_files(folder: &Path) -> std::io::Result<BTreeMap<String, Contents>> {
     let mut files = BTreeMap::new();
     let mut left = LARGEST_RUN;
@@ -273,7 +292,7 @@ pub fn comparable_files(folder: &Path) -> std::io::Result<BTreeMap<String, Conte
             let path = entry?.path();
             let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
             // A stranger's run may hold links to what has no end; a run has none.
-            if path.symlink_metadata()?.is_file() && name != TIMING {
+            if path.symlink_metadata()?.is_file() && ![TIMING, seal::FILE].contains(&name.as_str()) {
                 let contents = Contents::of(&path, left).map_err(std::io::Error::other)?;
                 left -= contents.bytes;
                 files.insert(name, contents);

@@ -4,7 +4,9 @@
 use super::tell::{Told, Wanted};
 use anyhow::{Result, bail};
 use clap::Args;
+use dyntick_lab::cache::Cache;
 use dyntick_lab::lab::{CaseResult, LabError};
+use dyntick_lab::seal::Sealer;
 use dyntick_lab::store;
 use dyntick_lab::study::{Size, Study};
 use std::path::{Path, PathBuf};
@@ -44,7 +46,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 /// The newest kept run of each case, and all its repetitions.
 fn kept(study: &Study, runs: &Path) -> Vec<CaseResult> {
-    let found = store::newest(runs, &study.cases);
+    // Looking at what is there needs no cache.
+    let sealer = Cache::of_user().ok().and_then(|cache| Sealer::known(&cache));
+    let found = store::newest(runs, &study.cases, sealer.as_ref());
     let result = |case: &dyntick_lab::study::Case, repetition, run| CaseResult {
         case: case.clone(),
         repetition,

@@ -75,12 +75,25 @@ pub fn document(
         blocks.push(Block::Heading("How it was measured".into()));
         blocks.push(Block::Pairs(provenance(&runs)));
     }
+    let description = Some(study.description.clone()).filter(|text| !text.is_empty());
     Document {
         title: study.title.clone(),
         question: study.question.clone(),
-        lead: Some(study.description.clone()).filter(|text| !text.is_empty()).into_iter().collect(),
+        lead: of_others(&runs).into_iter().chain(description).collect(),
         blocks,
     }
+}
+
+/// Says so where figures and rulings rest on runs that came from elsewhere.
+fn of_others(runs: &[&Run]) -> Option<String> {
+    let others = runs.iter().filter(|run| !run.made_here).count();
+    (others > 0).then(|| {
+        format!(
+            "{others} of these {} runs were not made by this user's laboratory: their figures, and the rulings on \
+             them, are what their folders say. `dyntick lab verify RUN` makes one anew and compares.",
+            runs.len()
+        )
+    })
 }
 
 /// Each claim with its ruling; what the rulings stand on is further down.

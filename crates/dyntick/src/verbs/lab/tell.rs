@@ -78,7 +78,7 @@ impl<'a> Told<'a> {
     fn json(&self) -> serde_json::Value {
         let case = |result: &CaseResult| match &result.run {
             Ok(run) => serde_json::json!({
-                "case": result.case.id, "repetition": result.repetition, "folder": run.folder, "asked": run.asked,
+                "case": result.case.id, "repetition": result.repetition, "folder": run.folder, "made_here": run.made_here, "asked": run.asked,
                 "outcome": run.outcome, "observations": run.observations, "cpus": run.explanation.per_cpu,
                 "lost_events": run.lost_events.values().sum::<u64>(), "lost_events_by_cpu": run.lost_events, "undecoded": run.undecoded, "missing_events": run.missing_events,
             }),

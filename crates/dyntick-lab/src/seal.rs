@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Whether a run was made by this user: its folder may as well have come with a study, and what is in it would
+//! then be believed instead of run.
+
+use crate::cache::{Cache, CacheError, write_whole};
+use crate::store;
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+
+/// The file with a run's seal.
+pub(crate) const FILE: &str = "seal";
+/// The file of the cache with the secret.
+const SECRET: &str = "seal.secret";
+const LENGTH: usize = 32;
+
+/// Seals runs, and knows its own seal (HMAC-SHA-256 over the names and contents of a run's files) by a secret
+/// in the user's cache.
+pub struct Sealer {
+    secret: [u8; LENGTH],
+}
+
+impl Sealer {
+    /// With the secret of this cache, which gets one where it has none.
+    pub fn of(cache: &Cache) -> Result<Self, CacheError> {
+        let _lock = cache.lock(SECRET)?;
+        if let Some(sealer) = Self::known(cache) {
+            return Ok(sealer);
+        }
+        let path = cache.path(SECRET);
+        let failed = |error| CacheError::from_io(&path, error);
+        let mut secret = [0; LENGTH];
+        let random = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut secret));
+        random.map_err(failed)?;
+        // A temporary file is nobody else's to read, and stays so.
+        let mut file = tempfile::NamedTempFile::new_in(cache.root()).map_err(failed)?;
+        file.write_all(hex::encode(secret).as_bytes()).map_err(failed)?;
+        file.persist(&path).map_err(|error| failed(error.error))?;
+        Ok(Self { secret })
+    }
+
+    /// With the secret of this cache, where it has one.
+    pub fn known(cache: &Cache) -> Option<Self> {
+        let text = std::fs::read(cache.path(SECRET)).ok()?;
+        let mut secret = [0; LENGTH];
+        hex::decode_to_slice(text, &mut secret).ok()?;
+        Some(Self { secret })
+    }
+
+    /// Seals a run as it is now.
+    pub fn seal(&self, folder: &Path) -> Result<(), CacheError> {
+        let path = folder.join(FILE);
+        let seal = self.over(folder).map_err(|error| CacheError::from_io(&path, error))?;
+        write_whole(&path, hex::encode(seal.finalize().into_bytes()).as_bytes())
+    }
+
+    /// Whether the run is as this user sealed it.
+    pub fn holds(&self, folder: &Path) -> bool {
+        let seal = dyntick_system::read_beneath(folder, Path::new(FILE), 2 * LENGTH as u64);
+        let seal = seal.ok().and_then(|text| hex::decode(text).ok());
+        let over = self.over(folder).ok();
+        over.zip(seal).is_some_and(|(over, seal)| over.verify_slice(&seal).is_ok())
+    }
+
+    fn over(&self, folder: &Path) -> std::io::Result<Hmac<Sha256>> {
+        let mut over = Hmac::new_from_slice(&self.secret).map_err(std::io::Error::other)?;
+        for (name, contents) in store::comparable_files(folder)? {
+            // A name ends with a NUL, which none has within.
+            over.update(format!("{name}\0{}\0{}\n", contents.bytes, contents.sha256).as_bytes());
+        }
+        Ok(over)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_run_is_as_this_user_sealed_it_or_anybodys() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path().join("cache"));
+        assert!(Sealer::known(&cache).is_none());
+        let sealer = Sealer::of(&cache).unwrap();
+        let rights = cache.path(SECRET).metadata().unwrap().permissions().mode();
+        assert_eq!(rights & 0o777, 0o600);
+        let run = dir.path().join("run");
+        std::fs::create_dir_all(run.join("raw")).unwrap();
+        std::fs::write(run.join("run.toml"), "asked").unwrap();
+        std::fs::write(run.join("raw/trace"), "events").unwrap();
+        assert!(!sealer.holds(&run), "not sealed");
+        sealer.seal(&run).unwrap();
+        assert!(sealer.holds(&run) && Sealer::of(&cache).unwrap().holds(&run));
+        std::fs::write(run.join("timing.json"), "times differ").unwrap();
+        assert!(sealer.holds(&run));
+        let another = Sealer::of(&Cache::at(dir.path().join("another"))).unwrap();
+        assert!(!another.holds(&run), "a run of somebody else");
+        for (file, text) in [("raw/trace", "others"), ("raw/more", ""), ("seal", "zz"), ("seal", "")] {
+            sealer.seal(&run).unwrap();
+            std::fs::write(run.join(file), text).unwrap();
+            assert!(!sealer.holds(&run), "{file}");
+        }
+    }
+}
