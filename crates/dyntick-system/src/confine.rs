@@ -9,8 +9,9 @@
 
 mod filter;
 
+use crate::owner::is_mapped;
 use std::ffi::{OsStr, OsString};
-use std::io::{Read, Seek};
+use std::io::{Read, Seek, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -44,20 +45,18 @@ pub enum NoWalls {
 fn nobody() -> u32 {
     const OURS: u32 = 1_900_000_000;
     const NOBODY: u32 = 65534;
-    let is_mapped = |file: &str| {
-        let map = std::fs::read_to_string(file).unwrap_or_default();
-        map.lines().any(|line| {
-            let numbers: Vec<u64> =
-                line.split_whitespace().filter_map(|number| number.parse().ok()).collect();
-            matches!(numbers[..], [first, _, count] if (first..first + count).contains(&OURS.into()))
-        })
-    };
+    let is_mapped = |file: &str| is_mapped(OURS, &std::fs::read_to_string(file).unwrap_or_default());
     if is_mapped("/proc/self/uid_map") && is_mapped("/proc/self/gid_map") { OURS } else { NOBODY }
 }
 
 const BWRAP: &str = "bwrap";
 const SETPRIV: &str = "/usr/bin/setpriv";
+const PRLIMIT: &str = "/usr/bin/prlimit";
 const ENV: &str = "/usr/bin/env";
+
+/// How many processes and threads there may be behind all walls together: a build has some ten for each of its
+/// jobs, QEMU one for each CPU.
+const PROCESSES: u32 = 4096;
 
 /// What a kernel's build may take of the memory for its temporary files, bytes.
 const TEMPORARY: u64 = 2 << 30;
@@ -116,6 +115,7 @@ impl Walls {
         let mut outer = Command::new(BWRAP);
         // The first of what is done before bwrap starts: what is handed on comes after it.
         close_all(&mut outer);
+        first_to_go(&mut outer);
         filtered(&mut outer);
         outer.args(namespaces()).args(system());
         for (access, path) in &self.seen {
@@ -136,8 +136,10 @@ impl Walls {
             folders(&mut outer, &folder);
             outer.arg("--chdir").arg(folder);
         }
+        outer.args(["--remount-ro", "/dev", "--remount-ro", "/"]);
         // Last of all what runs inside: bwrap itself must not load libraries that are meant for it.
-        outer.arg("--").args(unprivileged()).args([ENV, "-i"]);
+        outer.arg("--").args(unprivileged());
+        outer.args([PRLIMIT, &format!("--nproc={PROCESSES}"), "--", ENV, "-i"]);
         for (name, value) in inner.get_envs() {
             if let Some(value) = value {
                 outer.arg([name, value].join(OsStr::new("=")));
@@ -241,6 +243,19 @@ fn close_all(command: &mut Command) {
             // Neither is there on every kernel, and both are a second wall.
             libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
             libc::syscall(libc::SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, std::ptr::null::<u8>());
+            Ok(())
+        });
+    }
+}
+
+/// Where the machine runs out of memory, what a stranger runs is what the kernel ends (`proc_pid_oom_score_adj(5)`).
+fn first_to_go(command: &mut Command) {
+    // SAFETY: opening, writing and closing a file between fork and exec are async-signal-safe.
+    unsafe {
+        command.pre_exec(|| {
+            // Without /proc there is nothing to be done, and the walls stand without it.
+            let file = std::fs::OpenOptions::new().write(true).open("/proc/self/oom_score_adj");
+            drop(file.and_then(|mut file| file.write_all(b"1000")));
             Ok(())
         });
     }
@@ -451,6 +466,15 @@ mod tests {
         let text =
             said(&shell(&walls.read(&file), "cat \"$0\" /proc/self/mounts | grep -c ' /proc proc ro'"));
         assert_eq!(text, "1", "/proc cannot be written");
+    }
+
+    #[test]
+    fn memory_and_processes_of_the_host_are_not_taken() {
+        let Some(walls) = walls() else { return };
+        let script = "ulimit -u; cat /proc/self/oom_score_adj; for place in / /dev /usr /proc; do touch $place/x && echo $place; done";
+        let mut bash = Command::new("/bin/bash");
+        bash.args(["-c", script]).env("PATH", "/usr/bin:/bin");
+        assert_eq!(said(&walls.around(&bash).output().unwrap()), format!("{PROCESSES}\n1000"));
     }
 
     #[test]

@@ -17,7 +17,7 @@ fn is_unknown(uid: u32) -> bool {
 }
 
 /// Whether a user of this number is in a namespace of this map: first number within, first outside, how many.
-fn is_mapped(uid: u32, map: &str) -> bool {
+pub(crate) fn is_mapped(uid: u32, map: &str) -> bool {
     map.lines().any(|line| {
         let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         let [first, _, count] = numbers[..] else { return true };
