@@ -81,7 +81,11 @@ impl<'a> Machine<'a> {
         let kernel: KernelVersion = need(RELEASE)?
             .parse()
             .map_err(|e: dyntick_model::KernelVersionError| damaged(RELEASE, e.to_string()))?;
-        let line = CommandLine::parse(need(CMDLINE)?);
+        let line = need(CMDLINE)?;
+        if line.len() > LONGEST_LINE {
+            return Err(damaged(CMDLINE, format!("it has {} bytes, more than any kernel takes", line.len())));
+        }
+        let line = CommandLine::parse(line);
         let online = list(ONLINE)?;
         let possible = list(POSSIBLE)?.last().map_or(1, |last| last + 1);
         let present = list(PRESENT).unwrap_or_else(|_| online.clone());
@@ -255,6 +259,9 @@ impl<'a> Machine<'a> {
 pub(crate) fn said(parameter: &str) -> Evidence {
     Evidence { file: CMDLINE.to_owned(), value: parameter.to_owned() }
 }
+
+/// `COMMAND_LINE_SIZE` has up to 4 KiB, and a boot configuration (`XBC_DATA_MAX`) 32 KiB.
+const LONGEST_LINE: usize = 40 << 10;
 
 /// The configuration that belongs to the running kernel.
 fn config(files: &Snapshot, kernel: &KernelVersion) -> Option<(String, KernelConfig)> {

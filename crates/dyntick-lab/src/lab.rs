@@ -253,11 +253,12 @@ impl<'a> Lab<'a> {
         })
     }
 
-    /// Whether KVM works here: asked once for each host kernel and QEMU, by booting, and each day where it did not.
+    /// Whether KVM works here: asked once for each host kernel, QEMU and guest kernel, by booting, and each day where
+    /// it did not. What one kernel, which may be a stranger's, does on it tells nothing of another.
     pub fn kvm(&self, kernel: &Kernel, initramfs: &Path) -> Result<KvmProbe, LabError> {
         let host = rustix::system::uname();
-        let question =
-            format!("{} {} {:?}", host.release().to_string_lossy(), self.qemu.version, host.version());
+        let (release, version) = (host.release().to_string_lossy(), host.version());
+        let question = format!("{release} {} {version:?} {}", self.qemu.version, kernel.sha256);
         let entry = format!("kvm-{}.json", hex::encode(&Sha256::digest(question)[..6]));
         let path = self.cache.path(&entry);
         let _lock = self.cache.lock(&entry)?;

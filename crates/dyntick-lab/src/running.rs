@@ -22,7 +22,9 @@ impl RunningFolder {
     pub fn new(place: &Path) -> Result<Self, CacheError> {
         let made = || {
             std::fs::create_dir_all(place)?;
-            loop {
+            /// Who else may open the folder could hold its lock each time.
+            const TRIES: u32 = 100;
+            for _ in 0..TRIES {
                 // QEMU writes there from behind walls, which take real paths only.
                 let folder = tempfile::Builder::new()
                     .prefix(PREFIX)
@@ -35,6 +37,7 @@ impl RunningFolder {
                     Err(error) => return Err(error.into()),
                 }
             }
+            Err(std::io::Error::other("another process takes each new folder for its own"))
         };
         made().map_err(|error: std::io::Error| CacheError::from_io(place, error))
     }

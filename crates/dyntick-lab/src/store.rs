@@ -416,7 +416,8 @@ impl Files<'_> {
         if !self.folder.join(piece(idle::BEFORE)).exists() {
             return Ok(None);
         }
-        let (before, after) = (self.json(&piece(idle::BEFORE))?, self.json(&piece(idle::AFTER))?);
+        let accounts = |name: &str| self.said(name, |said| received::idle(said, &asked.case));
+        let (before, after) = (accounts(idle::BEFORE)?, accounts(idle::AFTER)?);
         let (case, hz, window) = (&asked.case, asked.hz, outcome.window_ns);
         Ok(idle::of_run(events, &idle::Setting { case, hz, window, before: &before, after: &after }))
     }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 /// A name is kept for each CPU.
 const LONGEST_NAME: usize = 64;
+/// Linux has 8192 CPUs.
+const MOST_WORDS: usize = 10_000;
 /// Names times CPUs.
 const MOST_NUMBERS: usize = 1 << 20;
 
@@ -23,19 +25,16 @@ pub struct Counters(BTreeMap<(String, Option<u32>), i64>);
 impl Counters {
     /// From the file's text.
     pub fn parse(text: &str) -> Self {
-        let lines: Vec<Vec<&str>> = text
-            .lines()
-            .map(|line| line.split_ascii_whitespace().collect())
-            .filter(|words: &Vec<&str>| !words.is_empty())
-            .collect();
-        let Some((head, rest)) = lines.split_first() else { return Self::default() };
+        // A line at a time: a guest may send as many as fit into its mailbox.
+        let mut lines = text.lines().map(words).filter(|words| !words.is_empty());
+        let Some(head) = lines.next() else { return Self::default() };
         let mut counts = Self::default();
         if head[0].eq_ignore_ascii_case("cpu") {
-            rest.iter().for_each(|line| counts.cpu_in_a_line(&head[1..], line));
+            lines.for_each(|line| counts.cpu_in_a_line(&head[1..], &line));
         } else if let Some(cpus) = head.iter().map(|word| cpu_of(word, true)).collect::<Option<Vec<u32>>>() {
-            rest.iter().for_each(|line| counts.name_in_a_line(&cpus, line));
+            lines.for_each(|line| counts.name_in_a_line(&cpus, &line));
         } else {
-            lines.iter().for_each(|line| counts.pair(line));
+            std::iter::once(head).chain(lines).for_each(|line| counts.pair(&line));
         }
         counts
     }
@@ -84,6 +83,10 @@ impl Counters {
         };
         self.0.iter().map(grown).collect()
     }
+}
+
+fn words(line: &str) -> Vec<&str> {
+    line.split_ascii_whitespace().take(MOST_WORDS).collect()
 }
 
 /// The CPU that a word names: `cpu1`, `CPU1`, and where it need not say so, `1`.

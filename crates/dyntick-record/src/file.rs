@@ -27,7 +27,7 @@ const LIMITS: Limits = Limits { free: 64 << 20, ratio: 200, total: u64::MAX, pie
 
 /// How much of a record this machine has memory for, bytes: its events and their explanation took 25 times
 /// the size of pages full of the shortest events.
-fn fits_into_memory() -> u64 {
+pub(crate) fn fits_into_memory() -> u64 {
     const OF_MEMORY: u64 = 64;
     let info = rustix::system::sysinfo();
     let memory = info.totalram.saturating_mul(info.mem_unit.into());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A flight recorder: always the latest events, read when something has happened.
 
+use crate::file::fits_into_memory;
 use crate::watch::Watch;
 use crate::{About, Options, Record, RecordError, events};
 use dyntick_observe::facts::{Counts, Machine};
@@ -59,7 +60,7 @@ impl FlightRecorder {
     /// Takes out what is remembered. Recording goes on meanwhile.
     pub fn take(&mut self) -> Result<Flight, SessionError> {
         let mut raw = Raw::new();
-        self.session.drain(&mut raw)?;
+        self.session.drain(&mut raw, fits_into_memory())?;
         let window_ns = (self.since_ns, now_ns());
         self.since_ns = window_ns.1;
         Ok(Flight { raw, window_ns })
@@ -70,7 +71,7 @@ impl FlightRecorder {
     pub fn finish(mut self, flights: Vec<Flight>) -> Result<Vec<Record>, RecordError> {
         self.session.stop()?;
         // What came since the last flight belongs to none of them.
-        self.session.drain(&mut Raw::new())?;
+        self.session.drain(&mut Raw::new(), u64::MAX)?;
         self.watch.look();
         // Names are looked up once, for all of them: that takes long.
         let all = flights.iter().fold(Raw::new(), |all, flight| behind(all, &flight.raw));

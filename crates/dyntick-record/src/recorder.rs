@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Recording.
 
+use crate::file::fits_into_memory;
 use crate::quiet::OutOfTheWay;
 use crate::watch::Watch;
 use crate::{About, Record, events};
@@ -72,12 +73,22 @@ pub fn record<T>(options: &Options, during: impl FnOnce() -> T) -> Result<(Recor
         return Err(RecordError::NoSuchCpu { missing, online });
     }
     let away = OutOfTheWay::to(&online.difference(&options.cpus));
-    let notes = (!away.worked()).then(|| "dyntick itself ran on the recorded CPUs".to_owned());
+    let mut notes: Vec<String> = Vec::new();
+    notes.extend((!away.worked()).then(|| "dyntick itself ran on the recorded CPUs".to_owned()));
     let session = events::session(&options.cpus, &online, options.buffer_kib, &[])?;
     let mut watch = Watch::new();
     watch.look();
     let before = Counts::read(&options.cpus);
-    let (raw, window_ns, result) = traced(&session, &mut watch, during)?;
+    let most = room_for_events(options);
+    let (raw, window_ns, result) = traced(&session, &mut watch, most, during)?;
+    notes.extend((bytes_of(&raw) >= most).then(|| {
+        let seconds = (window_ns.1 - window_ns.0) as f64 / 1e9;
+        format!(
+            "recording ended after {seconds:.1} s, with {} MiB of trace pages: more cannot be explained with this \
+             machine's memory; counts of /proc/interrupts are of the whole time",
+            most >> 20
+        )
+    }));
     let counts = (before, Counts::read(&options.cpus));
     watch.look();
     let recording = session.read_behind(raw)?;
@@ -89,38 +100,62 @@ pub fn record<T>(options: &Options, during: impl FnOnce() -> T) -> Result<(Recor
         threads: watch.threads,
         owners: watch.owners,
         counts,
-        notes: notes.into_iter().collect(),
+        notes,
     };
     Ok((Record { about, recording }, result))
 }
 
 type Raw = BTreeMap<u32, Vec<u8>>;
 
-/// Traces while `during` runs; another thread empties the buffers meanwhile.
+/// How many bytes of events may be recorded so that `explain` can read the record here: what is in the buffers
+/// when that is reached comes to it, and texts.
+fn room_for_events(options: &Options) -> u64 {
+    const TEXTS: u64 = 16 << 20;
+    let all = fits_into_memory();
+    let buffers = (u64::from(options.buffer_kib) << 10) * options.cpus.len() as u64;
+    all.saturating_sub(buffers + TEXTS).max(all / 4)
+}
+
+fn bytes_of(raw: &Raw) -> u64 {
+    raw.values().map(|pages| pages.len() as u64).sum()
+}
+
+/// Traces while `during` runs; another thread empties the buffers meanwhile. It ends tracing, and with it the
+/// window, where there are `most` bytes.
 fn traced<T>(
     session: &TraceSession,
     watch: &mut Watch,
+    most: u64,
     during: impl FnOnce() -> T,
 ) -> Result<(Raw, (u64, u64), T), SessionError> {
     let (end, ended) = channel();
     std::thread::scope(|scope| {
-        let drain = scope.spawn(move || drain(session, watch, &ended));
+        let drain = scope.spawn(move || drain(session, watch, most, &ended));
         session.start()?;
         let begin = now_ns();
         let result = during();
-        let window = (begin, now_ns());
+        let whole = now_ns();
         session.stop()?;
         drop(end);
-        let raw = drain.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        Ok((raw, window, result))
+        let (raw, full) = drain.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok((raw, (begin, full.unwrap_or(whole)), result))
     })
 }
 
-fn drain(session: &TraceSession, watch: &mut Watch, ended: &Receiver<()>) -> Result<Raw, SessionError> {
-    let mut raw = Raw::new();
+/// Empties the buffers until all has ended. Returns what was in them, and when there was more than `most` bytes.
+fn drain(
+    session: &TraceSession,
+    watch: &mut Watch,
+    most: u64,
+    ended: &Receiver<()>,
+) -> Result<(Raw, Option<u64>), SessionError> {
+    let (mut raw, mut full) = (Raw::new(), None);
     while ended.recv_timeout(DRAIN) == Err(RecvTimeoutError::Timeout) {
-        session.drain(&mut raw)?;
+        if full.is_none() && !session.drain(&mut raw, most)? {
+            session.stop()?;
+            full = Some(now_ns());
+        }
         watch.look_if_due();
     }
-    Ok(raw)
+    Ok((raw, full))
 }

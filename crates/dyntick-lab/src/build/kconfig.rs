@@ -31,6 +31,9 @@ pub fn definitions(tree: &Path) -> Vec<Definition> {
         {
             let text = dyntick_system::read_regular(entry.path(), LARGEST).unwrap_or_default();
             all.extend(within(&mut budget, &path.to_string_lossy(), &String::from_utf8_lossy(&text)));
+            if budget == 0 {
+                break;
+            }
         }
     }
     all
@@ -39,7 +42,7 @@ pub fn definitions(tree: &Path) -> Vec<Definition> {
 /// The largest Kconfig file of Linux has some 100 KB.
 const LARGEST: u64 = 1 << 20;
 
-/// What all conditions of a source take together, bytes; those of Linux take some 2 MiB. Each option has its
+/// What all that is kept of a source takes together, bytes; that of Linux take some 2 MiB. Each option has its
 /// own copy of those around it, so that a stranger's small file could take any memory.
 const BUDGET: usize = 64 << 20;
 
@@ -55,7 +58,7 @@ pub(super) fn parse(file: &str, text: &str) -> Vec<Definition> {
     within(&mut usize::MAX.clone(), file, text)
 }
 
-/// The options of one file, as many as the budget has bytes for their conditions.
+/// The options of one file, as many as the budget has bytes for. It is used up where there are more.
 fn within(budget: &mut usize, file: &str, text: &str) -> Vec<Definition> {
     let mut found: Vec<Definition> = Vec::new();
     let mut around: Vec<Around> = Vec::new();
@@ -70,14 +73,22 @@ fn within(budget: &mut usize, file: &str, text: &str) -> Vec<Definition> {
         }
         let (word, rest) = line.trim().split_once([' ', '\t']).unwrap_or((line.trim(), ""));
         let rest = rest.trim();
+        let kept = match word {
+            "config" | "menuconfig" => size(&around) + rest.len() + file.len(),
+            "depends" | "select" | "if" | "menu" | "choice" => rest.len() + size_of::<Definition>(),
+            _ => 0,
+        };
+        match budget.checked_sub(kept) {
+            Some(left) => *budget = left,
+            None => {
+                *budget = 0;
+                return found;
+            }
+        }
         match word {
             "help" => in_help = true,
             "config" | "menuconfig" => {
                 in_option = true;
-                match budget.checked_sub(size(&around)) {
-                    Some(left) => *budget = left,
-                    None => return found,
-                }
                 found.push(Definition {
                     option: rest.to_owned(),
                     place: format!("{file}:{number}"),
@@ -137,7 +148,10 @@ fn joined(text: &str) -> Vec<(usize, String)> {
     for (number, line) in text.lines().enumerate() {
         let plain = line.trim_end().trim_end_matches('\\');
         match lines.last_mut() {
-            Some((_, last)) if goes_on => *last = format!("{} {}", last.trim_end(), plain.trim()),
+            Some((_, last)) if goes_on => {
+                last.truncate(last.trim_end().len());
+                last.extend([" ", plain.trim()]);
+            }
             _ => lines.push((number + 1, plain.to_owned())),
         }
         goes_on = line.trim_end().ends_with('\\');
@@ -197,6 +211,11 @@ mod tests {
         let text = format!("{}{}", "if A\n".repeat(30_000), "config X\n".repeat(30_000));
         let found = within(&mut BUDGET.clone(), "Kconfig", &text);
         assert!(!found.is_empty() && found.len() < 1000, "{}", found.len());
+        for line in ["\tdepends on A\n", "\tselect A\n", "menu\n"] {
+            let mut budget = 1 << 20;
+            within(&mut budget, "Kconfig", &format!("config X\n{}", line.repeat(30_000)));
+            assert_eq!(budget, 0, "{line:?}");
+        }
         let mut budget = BUDGET;
         let plain = within(&mut budget, "Kconfig", &"config X\n".repeat(30_000));
         assert!(plain.len() == 30_000 && budget > BUDGET / 2, "as many as Linux has leave most of it");

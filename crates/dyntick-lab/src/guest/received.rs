@@ -3,9 +3,11 @@
 //! archive; here they are cut and refused before anything is counted or shown by them.
 
 use super::Outcome;
+use crate::idle::Accounts;
 use crate::study::Case;
 use dyntick_model::CpuList;
 use dyntick_model::text::shortened;
+use dyntick_observe::cpuidle::StateReading;
 use dyntick_observe::trace::Metadata;
 use std::collections::BTreeMap;
 
@@ -71,6 +73,32 @@ pub fn comms(said: BTreeMap<i32, String>) -> Result<BTreeMap<i32, String>, Strin
     Ok(said.into_iter().map(|(pid, name)| (pid, shortened(&name, LONGEST_NAME))).collect())
 }
 
+/// The kernel's accounts of idle states.
+///
+/// # Errors
+/// Where they are of CPUs that the guest does not have, or of more states or longer names than a kernel has.
+pub fn idle(said: Accounts, case: &Case) -> Result<Accounts, String> {
+    /// `CPUIDLE_STATE_MAX` and `CPUIDLE_NAME_LEN` (include/linux/cpuidle.h).
+    const MOST_STATES: usize = 10;
+    const LONGEST_STATE: usize = 16;
+    /// A kernel has a dozen for each state.
+    const MOST_COUNTERS: usize = 64;
+    if let Some(cpu) = said.keys().find(|cpu| **cpu >= case.cpus) {
+        return Err(format!("idle states of CPU {cpu}, and the guest has {}", case.cpus));
+    }
+    let strange = |states: &&Vec<StateReading>| {
+        let state = |state: &StateReading| {
+            let names = || state.counters.keys().all(|name| name.len() <= LONGEST_NAME);
+            state.name.len() <= LONGEST_STATE && state.counters.len() <= MOST_COUNTERS && names()
+        };
+        states.len() > MOST_STATES || !states.iter().all(state)
+    };
+    match said.values().find(strange) {
+        Some(states) => Err(format!("{} idle states of a CPU, which no kernel has like that", states.len())),
+        None => Ok(said),
+    }
+}
+
 /// What is said of a trace of this case.
 ///
 /// # Errors
@@ -89,6 +117,7 @@ pub fn trace(said: Metadata, case: &Case) -> Result<Metadata, String> {
 mod tests {
     use super::*;
     use crate::guest::Settled;
+    use dyntick_observe::cpuidle::Reading;
 
     fn honest() -> Outcome {
         Outcome {
@@ -112,6 +141,26 @@ mod tests {
         assert!(trace(pages(4096), &case).is_ok() && trace(pages(0), &case).is_err());
         let beyond = Metadata { stats: [(2, Default::default())].into(), ..pages(4096) };
         assert!(trace(beyond, &case).is_err());
+    }
+
+    #[test]
+    fn idle_states_are_those_of_a_kernel() {
+        let case = Case::new("a", "debian:6.12");
+        let state = |name: &str| StateReading {
+            name: name.to_owned(),
+            latency_us: 1,
+            residency_us: 1,
+            disabled: false,
+            counters: BTreeMap::new(),
+        };
+        let of = |cpu: u32, states: Vec<StateReading>| idle([(cpu, states)].into(), &case).is_ok();
+        assert!(of(0, vec![state("POLL"), state("C6")]) && of(case.cpus - 1, Vec::new()));
+        assert!(!of(case.cpus, vec![state("C6")]), "a CPU that is not there");
+        assert!(!of(0, vec![state("C6"); 1000]) && !of(0, vec![state(&"C".repeat(100))]));
+        let counters = (0..1000)
+            .map(|number| (number.to_string(), Reading { value: 0, from_ns: 0, to_ns: 0 }))
+            .collect();
+        assert!(!of(0, vec![StateReading { counters, ..state("C6") }]));
     }
 
     #[test]

@@ -49,7 +49,12 @@ impl FromStr for Spec {
 }
 
 fn debian(name: &str) -> Option<Spec> {
-    if name.ends_with("-amd64") && name.starts_with(|c: char| c.is_ascii_digit()) {
+    // It becomes a part of paths, and of packages' names.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || ".+~-".contains(c);
+    if name.ends_with("-amd64")
+        && name.starts_with(|c: char| c.is_ascii_digit())
+        && name.chars().all(is_plain)
+    {
         return Some(Spec::Exact(name.to_owned()));
     }
     let (series, flavour) = name.split_once('-').unwrap_or((name, ""));
@@ -71,7 +76,8 @@ mod tests {
         assert_eq!("debian:6.12.117+deb12-amd64".parse(), Ok(Spec::Exact("6.12.117+deb12-amd64".into())));
         assert_eq!("built:41591a".parse(), Ok(Spec::Built("41591a".into())));
         assert_eq!("./vmlinuz".parse(), Ok(Spec::Path("./vmlinuz".into())));
-        for wrong in ["debian:6.12-rtt", "debian:six", "6.12", "debian:", "built:"] {
+        for wrong in ["debian:6.12-rtt", "debian:six", "6.12", "debian:", "built:", "debian:6/../../x-amd64"]
+        {
             assert_eq!(wrong.parse::<Spec>(), Err(SpecError(wrong.into())));
         }
     }

@@ -33,7 +33,9 @@ const PAGE_SIZES: std::ops::RangeInclusive<usize> = 1 << 10..=1 << 20;
 /// `KSYM_NAME_LEN` is 512; with a module's name.
 const LONGEST_SYMBOL: usize = 1024;
 /// Each event is counted on each CPU. Records have less than a hundred events, and Linux has 8192 CPUs.
-const MOST_COUNTS: usize = 1 << 22;
+const MOST_COUNTS: usize = 1 << 20;
+/// Names of events have some 30 bytes.
+const LONGEST_EVENT: usize = 128;
 
 impl Metadata {
     /// What makes it impossible to read a recording by this, where it came from a file and was changed.
@@ -43,6 +45,10 @@ impl Metadata {
         }
         if let Some(name) = self.symbols.values().find(|name| name.len() > LONGEST_SYMBOL) {
             return Some(format!("symbols: a name has {} bytes, more than any function's", name.len()));
+        }
+        let mut events = self.formats.keys().chain(&self.missing_events);
+        if let Some(name) = events.find(|name| name.len() > LONGEST_EVENT) {
+            return Some(format!("formats: a name has {} bytes, more than any event's", name.len()));
         }
         let (events, cpus) = (self.formats.len(), self.stats.len());
         (events.saturating_mul(cpus) > MOST_COUNTS)
@@ -78,6 +84,12 @@ mod tests {
                 format!("page_size: {size} is not a size of trace pages")
             );
         }
+        let long = Metadata {
+            page_size: 4096,
+            formats: [("x".repeat(200), String::new())].into(),
+            ..Metadata::default()
+        };
+        assert_eq!(long.problem().unwrap(), "formats: a name has 200 bytes, more than any event's");
         assert!(problem(4096, 100_000, 100).unwrap().starts_with("formats: 100000 events on 100 CPUs"));
     }
 }

@@ -143,16 +143,21 @@ impl TraceSession {
         }
     }
 
-    /// Takes out what was recorded up to now, so that the buffers do not fill. No CPU is interrupted
-    /// for it: a read that does not wait needs no wake-up.
-    pub fn drain(&self, raw: &mut BTreeMap<u32, Vec<u8>>) -> Result<(), SessionError> {
+    /// Takes out what was recorded up to now, so that the buffers do not fill, until `raw` has `most` bytes. No CPU
+    /// is interrupted for it: a read that does not wait needs no wake-up. Returns whether that was all.
+    pub fn drain(&self, raw: &mut BTreeMap<u32, Vec<u8>>, most: u64) -> Result<bool, SessionError> {
+        let mut left = most.saturating_sub(raw.values().map(|pages| pages.len() as u64).sum());
         for cpu in self.cpus()?.iter() {
             let (mut pages, raw) = (self.raw_pages(cpu)?, raw.entry(cpu).or_default());
             while let Some(page) = pages.next_page()? {
                 raw.extend_from_slice(page);
+                left = left.saturating_sub(page.len() as u64);
+                if left == 0 {
+                    return Ok(false);
+                }
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The buffer of one CPU, to be emptied page by page.
@@ -184,7 +189,7 @@ impl TraceSession {
         for cpu in self.cpus()?.iter() {
             recording.metadata.stats.insert(cpu, self.stats(cpu)?);
         }
-        self.drain(&mut recording.raw)?;
+        self.drain(&mut recording.raw, u64::MAX)?;
         recording.metadata.symbols = self.names(&recording)?;
         Ok(recording)
     }

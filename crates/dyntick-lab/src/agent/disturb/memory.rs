@@ -125,9 +125,9 @@ fn drop_caches(stage: &Stage) -> Result<()> {
     let _victim = stage.task("victim", |over| {
         while !over.load(Ordering::Relaxed) {
             // A few new pages stand in this CPU's lists, so that there is something to flush.
-            // Giving them back would flush the lists.
+            // Giving them back would flush the lists, and touching them would be page faults.
             if let Ok(pages) = Pages::new(2) {
-                pages.touch();
+                let _ = pages.advise(libc::MADV_POPULATE_WRITE);
                 std::mem::forget(pages);
             }
             (0..500).for_each(|_| crate::agent::tasks::spin_block());
