@@ -35,15 +35,37 @@ fn name(kind: &EventKind) -> &'static str {
     }
 }
 
-#[test]
-fn same_events_as_the_kernel_prints() {
-    let session = match TraceSession::new(&EVENTS.map(String::from), 4096) {
-        Ok(session) => session,
+fn session() -> Option<TraceSession> {
+    match TraceSession::new(&EVENTS.map(String::from), 4096) {
+        Ok(session) => Some(session),
         Err(error @ (SessionError::NoTracefs(_) | SessionError::Denied(_) | SessionError::File { .. })) => {
             eprintln!("skipped: no tracing on this machine: {error}");
-            return;
+            None
         }
-    };
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn no_more_is_taken_than_is_wanted() {
+    let Some(session) = session() else { return };
+    session.start().unwrap();
+    let mut raw = std::collections::BTreeMap::new();
+    // As long as each CPU has an event now and then there is a page to be had.
+    while session.drain(&mut raw, 1).unwrap() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let size = |raw: &std::collections::BTreeMap<u32, Vec<u8>>| raw.values().map(Vec::len).sum::<usize>();
+    let page = rustix::param::page_size();
+    assert_eq!(size(&raw), page);
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(!session.drain(&mut raw, 3 * page as u64).unwrap());
+    assert!(size(&raw) <= 3 * page, "{}", size(&raw));
+}
+
+#[test]
+fn same_events_as_the_kernel_prints() {
+    let Some(session) = session() else { return };
     session.start().unwrap();
     std::thread::sleep(Duration::from_millis(300));
     session.stop().unwrap();
