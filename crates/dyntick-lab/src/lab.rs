@@ -136,7 +136,8 @@ impl<'a> Lab<'a> {
         let steady = qemu::unpacked(&cache, dyntick_plugin::STEADY)?;
         qemu::confinement(&qemu).note().inspect(|note| watch(Progress::Preparing(note.clone())));
         remove_abandoned(&cache.path(SCRATCH));
-        remove_unused_images(&cache.path(IMAGES));
+        remove_unused(&cache.path(IMAGES));
+        remove_unused(&cache.path(kernels::UNCOMPRESSED));
         let memory = Room::new(qemu::memory_of_host());
         let sealer = Sealer::of(&cache)?;
         Ok(Self { cache, qemu, steady, init, watch, sealer, memory, kernels: Mutex::default() })
@@ -390,14 +391,16 @@ fn position(cases: &[Case], case: &Case) -> usize {
 const SCRATCH: &str = "scratch";
 const IMAGES: &str = "images";
 
-/// Removes the guest images that no run has used for a week: each change of this program or of a
-/// tool makes another.
-fn remove_unused_images(folder: &Path) {
+/// Removes the guest images and uncompressed kernels that no run has used for a week: each change of this program or
+/// of a tool makes another image, and each kernel that somebody builds or sends is another.
+fn remove_unused(folder: &Path) {
     const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let used = entry.metadata().and_then(|metadata| metadata.modified());
-        if used.is_ok_and(|time| time.elapsed().is_ok_and(|unused| unused > WEEK)) {
-            let _ = std::fs::remove_file(entry.path());
+        let is_lock = entry.path().extension().is_some_and(|ending| ending == "lock");
+        if !is_lock && used.is_ok_and(|time| time.elapsed().is_ok_and(|unused| unused > WEEK)) {
+            let removed = std::fs::remove_file(entry.path());
+            let _ = removed.or_else(|_| std::fs::remove_dir_all(entry.path()));
         }
     }
 }

@@ -19,8 +19,11 @@ use dyntick_system::InputError;
 use files::Files;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// A kernel, ready to boot.
 #[derive(Clone, Debug)]
@@ -92,6 +95,9 @@ pub enum KernelError {
         /// Why.
         source: ImageError,
     },
+    /// A file that is large in name only.
+    #[error("{0} is no kernel: nearly all of it is a hole")]
+    Hole(PathBuf),
     /// A kernel that does not tell its version.
     #[error("{path}: {source}")]
     Version {
@@ -151,6 +157,8 @@ struct Known {
     config: Option<String>,
 }
 
+/// Where uncompressed kernels are in the cache.
+pub(crate) const UNCOMPRESSED: &str = "vmlinux";
 /// The image as it came, for a kernel that cannot be entered directly: what QEMU boots is what was hashed.
 const IMAGE: &str = "bzImage";
 const VMLINUX: &str = "vmlinux";
@@ -160,7 +168,7 @@ const KNOWN: &str = "known.json";
 fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Kernel, KernelError> {
     let bytes = read(&files.image)?;
     let image_hash = hex::encode(Sha256::digest(&bytes));
-    let entry = format!("vmlinux/{image_hash}");
+    let entry = format!("{UNCOMPRESSED}/{image_hash}");
     let uncompress = |folder: &Path| {
         progress(&format!("uncompressing {}", files.image.display()));
         let kernel = vmlinux::extract(&bytes)
@@ -183,6 +191,8 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
         folder = cache.folder(&entry, uncompress)?;
     }
     let known = known(&folder, &image_hash).ok_or(CacheError::Unsteady(folder.clone()))?;
+    // Its time says when it was used last; where that cannot be set it is only removed early.
+    drop(File::open(&folder).and_then(|entry| entry.set_modified(SystemTime::now())));
     let release = parsed_release(&known.release, &files.image)?;
     let config = match &files.config {
         Some(path) => Some(config_text(path)?),
@@ -246,7 +256,18 @@ fn config_text(path: &Path) -> Result<String, KernelError> {
 fn read(path: &Path) -> Result<Vec<u8>, KernelError> {
     /// A vmlinux with all its debug information has less.
     const LARGEST: u64 = 1 << 30;
+    if is_hole(path) {
+        return Err(KernelError::Hole(path.to_owned()));
+    }
     Ok(dyntick_system::read_regular(path, LARGEST)?)
+}
+
+/// Whether a file takes far less of its disk than it has bytes. A kernel with all its debug information shrinks to a
+/// fourth where the file system compresses it; a hole would be kept in the cache byte by byte.
+fn is_hole(path: &Path) -> bool {
+    const MOST: u64 = 16;
+    const BLOCK: u64 = 512;
+    path.metadata().is_ok_and(|found| found.len() > 1 << 20 && found.blocks() * BLOCK < found.len() / MOST)
 }
 
 #[cfg(test)]
@@ -258,10 +279,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (cache, path) = (Cache::at(dir.path().join("cache")), dir.path().join("vm"));
         std::fs::write(&path, b"\x7fELF").unwrap();
-        std::fs::File::options().write(true).open(&path).unwrap().set_len(64 << 20).unwrap();
-        let error = resolve(path.to_str().unwrap(), &cache, &|_| ()).err().unwrap();
-        assert!(matches!(error, KernelError::Version { .. }), "{error}");
-        let kept = std::fs::read_dir(cache.path("vmlinux")).unwrap().flatten();
+        File::options().write(true).open(&path).unwrap().set_len(64 << 20).unwrap();
+        let refused = || resolve(path.to_str().unwrap(), &cache, &|_| ()).err().unwrap();
+        assert!(matches!(refused(), KernelError::Hole(_)), "{}", refused());
+        std::fs::write(&path, [b"\x7fELF".as_slice(), &[0; 1 << 20]].concat()).unwrap();
+        assert!(matches!(refused(), KernelError::Version { .. }), "{}", refused());
+        let kept = std::fs::read_dir(cache.path(UNCOMPRESSED)).unwrap().flatten();
         let kept: Vec<_> = kept.map(|entry| entry.file_name()).collect();
         assert!(kept.iter().all(|name| name.to_string_lossy().ends_with(".lock")), "{kept:?}");
     }
