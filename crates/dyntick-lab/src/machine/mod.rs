@@ -60,8 +60,8 @@ pub fn is_path(name: &str) -> bool {
 
 /// Reads a machine's file.
 pub fn load(path: &Path) -> Result<Machine, MachineError> {
-    /// A table of idle states has a few KiB.
-    const LARGEST: u64 = 1 << 20;
+    /// A table of idle states has a few KiB, and each case of a study holds one of its own.
+    const LARGEST: u64 = 16 << 10;
     let text = String::from_utf8(dyntick_system::read_regular(path, LARGEST)?)
         .map_err(|_| MachineError::NotText(path.to_owned()))?;
     Ok(parse::machine(path, &text)?)
