@@ -138,7 +138,7 @@ impl<'a> Lab<'a> {
         remove_abandoned(&cache.path(SCRATCH));
         remove_unused(&cache.path(IMAGES));
         remove_unused(&cache.path(kernels::UNCOMPRESSED));
-        let memory = Room::new(qemu::memory_of_host());
+        let memory = Room::new(dyntick_system::memory());
         let sealer = Sealer::of(&cache)?;
         Ok(Self { cache, qemu, steady, init, watch, sealer, memory, kernels: Mutex::default() })
     }

@@ -98,6 +98,11 @@ mod tests {
         assert!(sealer.holds(&run));
         let another = Sealer::of(&Cache::at(dir.path().join("another"))).unwrap();
         assert!(!another.holds(&run), "a run of somebody else");
+        std::fs::rename(run.join("raw"), dir.path().join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink(dir.path().join("elsewhere"), run.join("raw")).unwrap();
+        assert!(!sealer.holds(&run), "nothing is read through a link");
+        std::fs::remove_file(run.join("raw")).unwrap();
+        std::fs::rename(dir.path().join("elsewhere"), run.join("raw")).unwrap();
         for (file, text) in [("raw/trace", "others"), ("raw/more", ""), ("seal", "zz"), ("seal", "")] {
             sealer.seal(&run).unwrap();
             std::fs::write(run.join(file), text).unwrap();

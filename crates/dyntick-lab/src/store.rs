@@ -65,10 +65,13 @@ impl Asked {
     /// Names this run: the same for the same question, another for any other. What cannot change
     /// the observations, as the case's title, has no part in it.
     pub fn fingerprint(&self) -> String {
-        let mut asked = self.clone();
-        asked.case = what_decides(&asked.case);
-        let text = serde_json::to_string(&asked).unwrap_or_default();
-        hex::encode(&Sha256::digest(text)[..6])
+        hex::encode(&Sha256::digest(self.question())[..6])
+    }
+
+    /// All that decides the observations, as a text. Whoever writes two studies can give them one fingerprint.
+    fn question(&self) -> String {
+        let case = what_decides(&self.case);
+        serde_json::to_string(&Self { case, ..self.clone() }).unwrap_or_default()
     }
 
     /// The run's folder name.
@@ -79,8 +82,8 @@ impl Asked {
 
 /// The case without what cannot change its observations.
 fn what_decides(case: &Case) -> Case {
-    // Of a machine only its idle states are in the guest; they stand beside the case.
-    Case { title: String::new(), timeout_ns: 0, repeat: 0, machine: None, ..case.clone() }
+    // Of a machine only the idle states are in the guest, but energy is modelled by its watts.
+    Case { title: String::new(), timeout_ns: 0, repeat: 0, ..case.clone() }
 }
 
 /// A whole run, explained.
@@ -250,8 +253,7 @@ pub fn find(runs: &Path, asked: &Asked, sealer: &Sealer) -> Option<Run> {
     let folder = runs.join(asked.folder_name());
     // A folder's name is anybody's to choose, that of another run as well.
     let is_it = || {
-        sealer.holds(&folder)
-            && self::asked(&folder).is_ok_and(|found| found.fingerprint() == asked.fingerprint())
+        sealer.holds(&folder) && self::asked(&folder).is_ok_and(|found| found.question() == asked.question())
     };
     is_it().then(|| load(&folder).ok()).flatten().map(|run| Run { made_here: true, ..run })
 }
@@ -288,7 +290,11 @@ pub fn comparable_files(folder: &Path) -> std::io::Result<BTreeMap<String, Conte
     let mut files = BTreeMap::new();
     let mut left = LARGEST_RUN;
     for place in [PathBuf::new(), PathBuf::from(RAW)] {
-        for entry in std::fs::read_dir(folder.join(&place))? {
+        let within = folder.join(&place);
+        if !within.symlink_metadata()?.is_dir() {
+            return Err(std::io::Error::other(format!("{} is no folder", within.display())));
+        }
+        for entry in std::fs::read_dir(within)? {
             let path = entry?.path();
             let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
             // A stranger's run may hold links to what has no end; a run has none.
@@ -346,7 +352,11 @@ impl Files<'_> {
     }
 
     fn toml<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, StoreError> {
-        toml::from_str(&self.text(name)?).map_err(|error| self.damaged(name, error))
+        /// Each byte of it takes up to a hundred of memory.
+        const LARGEST: u64 = 1 << 20;
+        let bytes = read_beneath(self.folder, Path::new(name), LARGEST);
+        let bytes = bytes.map_err(|error| self.damaged(name, error))?;
+        toml::from_str(&String::from_utf8_lossy(&bytes)).map_err(|error| self.damaged(name, error))
     }
 
     /// What was asked; a run may be a stranger's, and its case has never been read as a study.

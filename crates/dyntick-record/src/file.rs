@@ -29,9 +29,7 @@ const LIMITS: Limits = Limits { free: 64 << 20, ratio: 200, total: u64::MAX, pie
 /// the size of pages full of the shortest events.
 pub(crate) fn fits_into_memory() -> u64 {
     const OF_MEMORY: u64 = 64;
-    let info = rustix::system::sysinfo();
-    let memory = info.totalram.saturating_mul(info.mem_unit.into());
-    (memory / OF_MEMORY).max(LIMITS.free)
+    (dyntick_system::memory() / OF_MEMORY).max(LIMITS.free)
 }
 
 const LONGEST_VERSION: u64 = 64;

@@ -5,11 +5,13 @@ mod beneath;
 pub mod confine;
 mod input;
 mod locked;
+mod memory;
 mod output;
 mod owner;
 
 pub use beneath::{is_inner, open_beneath, place_beneath};
 pub use input::{InputError, open_regular, read_beneath, read_lossy, read_named, read_regular};
 pub use locked::locked;
+pub use memory::{leave_half_of_memory, memory};
 pub use output::{is_standard_output, private_folder, write_named, write_unasked};
 pub use owner::is_trusted;

@@ -284,6 +284,29 @@ fn a_damaged_run_is_set_aside_and_run_again() {
     assert!(names.iter().any(|name| name.ends_with(".damaged-1")), "{names:?}");
 }
 
+/// A run is in a folder that may have come with its study, under a name that anybody can compute.
+#[test]
+fn a_run_that_was_not_made_here_is_run_again() {
+    let study = Study::new("[[case]]\nname = 'c'\nmeasure = '100ms'\n");
+    let run = || text(&study.run(&[]).stderr);
+    let report = || {
+        let mut report = dyntick();
+        report.args(["lab", "report", "--out"]).arg(study.path("out")).arg(study.path("study.toml"));
+        text(&report.output().unwrap().stdout)
+    };
+    let others = "were not made by this user's laboratory";
+    run();
+    assert!(run().contains("whole from an earlier run") && !report().contains(others));
+    let seal = study.runs().remove(0).join("seal");
+    std::fs::write(&seal, "0".repeat(64)).unwrap();
+    assert!(report().contains(others), "{}", report());
+    let said = run();
+    assert!(!said.contains("whole from an earlier run"), "{said}");
+    let names: Vec<String> = study.runs().iter().map(|path| path.display().to_string()).collect();
+    assert!(names.len() == 2 && names.iter().any(|name| name.ends_with(".another-1")), "{names:?}");
+    assert!(!report().contains(others), "the newest is this user's: {}", report());
+}
+
 #[test]
 fn a_shell_ends_with_its_commands_status() {
     let shell = |words: &[&str]| {

@@ -281,7 +281,8 @@ pub(super) fn memory_with_job(machine: &Machine, job: &[u8]) -> Result<(File, Ma
         let [image, needed, memory] = [image, needed, machine.memory].map(|bytes| bytes.div_ceil(1 << 20));
         return Err(RunError::NoRoom { image, needed, memory });
     }
-    let there = memory_of_host();
+    // A guest that uses more than there is would have the kernel end something.
+    let there = dyntick_system::memory();
     if machine.memory > there {
         return Err(RunError::TooMuch { wanted: machine.memory >> 20, there: there >> 20 });
     }
@@ -289,12 +290,6 @@ pub(super) fn memory_with_job(machine: &Machine, job: &[u8]) -> Result<(File, Ma
     let mut mailbox = Mailbox::map(&memory)?;
     mailbox.put_job(job)?;
     Ok((memory, mailbox))
-}
-
-/// All memory of this machine, bytes: a guest that uses more would have the kernel kill something.
-pub fn memory_of_host() -> u64 {
-    let system = rustix::system::sysinfo();
-    system.totalram as u64 * u64::from(system.mem_unit)
 }
 
 /// Memory without a name in any file system: nothing is left behind, however this ends.

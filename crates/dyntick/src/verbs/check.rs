@@ -76,6 +76,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         output::ensure_no_terminal(path, "a bundle")?;
         output::ensure_writable(path)?;
     }
+    dyntick_system::leave_half_of_memory();
     let files = read(arguments.from.as_deref())?;
     if let Some(path) = &arguments.bundle {
         let length = bundle::write(&files, path)?;

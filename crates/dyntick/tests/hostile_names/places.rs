@@ -224,3 +224,29 @@ fn the_first_process_of_a_namespace_is_no_agent() {
         Err(error) => println!("skipped: no unshare here: {error}"),
     }
 }
+
+/// Where a reader of others' files lacks a limit, it may have half of the machine's memory and no more.
+#[test]
+fn who_reads_others_files_leaves_half_of_the_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let fifo = folder.path().join("record");
+    mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    // Nobody ever writes into the pipe, and each verb waits for that.
+    for words in [&["explain"][..], &["check", "--from"]] {
+        let mut reader = dyntick().args(words).arg(&fifo).stdin(Stdio::null()).spawn().unwrap();
+        let limits = format!("/proc/{}/limits", reader.id());
+        let begin = std::time::Instant::now();
+        let limit = loop {
+            let limits = std::fs::read_to_string(&limits).unwrap();
+            let line = limits.lines().find_map(|line| line.strip_prefix("Max data size")).unwrap();
+            match line.split_whitespace().next().unwrap().parse::<u64>() {
+                Ok(limit) => break limit,
+                Err(_) => assert!(begin.elapsed().as_secs() < 20, "{words:?}: {line}"),
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        };
+        reader.kill().unwrap();
+        reader.wait().unwrap();
+        assert_eq!(limit, dyntick_system::memory() / 2, "{words:?}");
+    }
+}

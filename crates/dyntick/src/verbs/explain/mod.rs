@@ -36,7 +36,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         output::ensure_writable(path)?;
     }
     let (record, status) = match &arguments.file {
-        Some(file) => (Record::open(file)?, None),
+        Some(file) => {
+            dyntick_system::leave_half_of_memory();
+            (Record::open(file)?, None)
+        }
         None => take(&arguments.what)?,
     };
     let explained = match record.explain() {

@@ -54,6 +54,7 @@ impl LabVerb {
         // What is in the cache and in runs is executed and believed later: other users write none of it.
         let before = umask(Mode::WGRP | Mode::WOTH);
         umask(before | Mode::WGRP | Mode::WOTH);
+        dyntick_system::leave_half_of_memory();
         match self {
             LabVerb::Run(arguments) => run::run(arguments),
             LabVerb::Report(arguments) => again::run(&arguments),
