@@ -11,7 +11,7 @@ pub use tasks::Task;
 
 use crate::finding::Evidence;
 use crate::isolation::{Bounds, Isolation};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Content, Snapshot};
 use crate::sources::*;
 use dyntick_model::boot::{self, Composed, Wanted};
 use dyntick_model::{CommandLine, CpuList, KernelConfig, KernelVersion};
@@ -148,6 +148,24 @@ impl<'a> Machine<'a> {
             wanted.interrupts = wanted.interrupts.union(&self.target);
         }
         boot::compose(&self.line, &wanted, boot::Cpus { possible: self.possible, present: &self.present })
+    }
+
+    /// Its files as they would be if it were booted with this line, as far as the line decides them.
+    pub(crate) fn booted_with(&self, line: &CommandLine) -> Snapshot {
+        let bounds = Bounds { possible: self.possible, present: &self.present };
+        let asked = Isolation::replay_on(line, &bounds, (self.kernel.major, self.kernel.minor));
+        // The boot CPU keeps its tick (`tick_nohz_init`).
+        let full = match self.has("NO_HZ_FULL") == Some(false) {
+            true => CpuList::default(),
+            false => asked.tick.difference(&CpuList::first(1)),
+        };
+        let mut files = self.files.clone();
+        for (file, text) in
+            [(CMDLINE, line.to_string()), (NOHZ_FULL, full.to_string()), (ISOLATED, asked.domain.to_string())]
+        {
+            files.insert(file, Content::Text(text));
+        }
+        files
     }
 
     /// The judged CPUs that are among `cpus`.

@@ -27,12 +27,15 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(machine.evidence(ISOLATED))
         .so(format!("Any task may be placed there, and the tick returns with the second that can run.{more}"))
         .composed(machine.composed(&domain(machine, &balanced).and(&managed_irq(&balanced))))
-        .command(partition(&balanced));
+        .command(partition(machine, &balanced));
     vec![finding]
 }
 
-/// Makes an isolated partition of some CPUs; the tasks that belong there are then moved into it.
-pub(super) fn partition(cpus: &CpuList) -> String {
+/// Makes an isolated partition of some CPUs; the tasks that belong there are then moved into it. Those that were
+/// isolated at boot are in it, too: where a partition begins, the kernel's own threads get all CPUs that are in
+/// none (`kernel/cgroup/cpuset.c: cpuset_update_tasks_cpumask`, 6.12), and so those, too.
+pub(super) fn partition(machine: &Machine<'_>, cpus: &CpuList) -> String {
+    let cpus = machine.asked.domain.union(cpus);
     format!(
         "(cd /sys/fs/cgroup && echo +cpuset > cgroup.subtree_control && mkdir -p quiet && \
          echo {cpus} > quiet/cpuset.cpus && echo isolated > quiet/cpuset.cpus.partition)"

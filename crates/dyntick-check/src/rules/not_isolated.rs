@@ -28,6 +28,6 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let can_stop = machine.has("NO_HZ_FULL") != Some(false);
     let full = if can_stop { tick(&free) } else { nothing() };
     let missing = domain(machine, &free).and(&managed_irq(&free)).and(&full).and(&interrupts(machine));
-    let running = super::load_balanced::partition(&free);
+    let running = super::load_balanced::partition(machine, &free);
     vec![finding.composed(machine.composed(&missing)).command(running)]
 }
