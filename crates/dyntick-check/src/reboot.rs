@@ -57,6 +57,8 @@ struct Asked {
     whole: Composed,
     /// What is to be composed, where anything of it is asked for.
     wanted: Option<Wanted>,
+    /// Whether the tick is to stand in `nohz_full=`.
+    full: bool,
 }
 
 impl Asked {
@@ -67,6 +69,7 @@ impl Asked {
                     for word in text.split(' ') {
                         match is_composed(name(word)) {
                             true => {
+                                self.full |= name(word) == "nohz_full";
                                 let sum = self.wanted.take().unwrap_or_default();
                                 self.wanted = Some(sum.and(&asked(machine, word)));
                             }
@@ -83,7 +86,11 @@ impl Asked {
     /// Together with what the machine was booted with.
     fn composed(&self, machine: &Machine<'_>) -> Composed {
         let mut whole = self.whole.clone();
-        if let Some(composed) = self.wanted.as_ref().and_then(|wanted| machine.composed(wanted)) {
+        let compose = |wanted: &Wanted| match self.full {
+            true => machine.composed_apart(wanted),
+            false => machine.composed(wanted),
+        };
+        if let Some(composed) = self.wanted.as_ref().and_then(compose) {
             composed.with.iter().for_each(|word| add(&mut whole.with, word));
             composed.without.iter().for_each(|word| add(&mut whole.without, word));
         }
@@ -91,8 +98,12 @@ impl Asked {
     }
 }
 
-/// Whether a parameter is the best that mends it, and is known to the letter.
+/// Whether a parameter is the best that mends it, and is known to the letter. One that isolates other CPUs in the place
+/// of those that are is for the owner to decide, and is told by itself.
 fn by_boot(finding: &Finding) -> bool {
+    if finding.rule == rules::IN_PLACE {
+        return false;
+    }
     // Some say in words what a parameter may be.
     let is_parameter = |word: &str| {
         word.split_once('=').is_some_and(|(name, value)| !name.is_empty() && !value.is_empty())

@@ -230,6 +230,9 @@ rules! {
     kernel_config,
 }
 
+/// The rule whose parameters isolate other CPUs than the line does.
+pub(crate) const IN_PLACE: &str = "smt-sibling";
+
 /// The rules whose mends no guest has shown; all others stand in the book's table of fixes.
 pub const UNTRIED: &[&str] = &[
     "refused-parameter",

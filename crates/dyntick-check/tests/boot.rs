@@ -192,5 +192,9 @@ proptest! {
         let once: BTreeSet<&str> = names.iter().copied().collect();
         prop_assert_eq!(names.len(), once.len(), "{} -> {}", text, mended);
         prop_assert_eq!(reboot(&mended, named.as_deref()), None, "{} -> {}", text, mended);
+        for finding in findings(&mended.to_string(), named.as_deref()) {
+            let graver = finding.severity > Severity::Note;
+            prop_assert!(!graver || composed(&finding).is_none(), "{} -> {}: {:#?}", text, mended, finding);
+        }
     }
 }

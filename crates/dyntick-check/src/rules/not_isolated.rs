@@ -29,5 +29,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let full = if can_stop { tick(&free) } else { nothing() };
     let missing = domain(machine, &free).and(&managed_irq(&free)).and(&full).and(&interrupts(machine));
     let running = super::load_balanced::partition(machine, &free);
-    vec![finding.composed(machine.composed(&missing)).command(running)]
+    vec![finding.composed(machine.composed(&missing)).command(running).advice(
+        "a partition is less than that: until the reboot the CPUs keep what only a parameter takes away, and are judged by \
+         it (timers-of-others, callbacks-not-offloaded)",
+    )]
 }
