@@ -186,11 +186,19 @@ fn what_a_parameter_mends_best_is_left_to_the_reboot() {
     let text = script_of(&with(&changes), None).unwrap();
     let commands = commands(&text);
     assert!(!text.is_empty() && commands.iter().all(|command| !command.contains("cgroup")), "{text}");
-    let boot =
-        "# boot with nohz_full=1-3 isolcpus=domain,managed_irq,1-3 irqaffinity=0\n# or, until then: (cd";
-    assert!(text.contains(boot), "{text}");
-    assert!(text.contains("echo 1-3 > quiet/cpuset.cpus"), "all that is isolated, not CPU 1 alone: {text}");
+    let boot = "# boot with nohz_full=1-3 isolcpus=domain,managed_irq,1-3 irqaffinity=0\n\n";
+    assert!(
+        text.contains(boot) && !text.contains("cgroup"),
+        "where others are isolated there is no other way: {text}"
+    );
     assert!(commands.iter().any(|command| command.contains("fair_server")), "{text}");
+
+    let alone =
+        [("/proc/cmdline", "nohz_full=2-3 irqaffinity=0-1"), ("/sys/devices/system/cpu/isolated", "")];
+    let text = script_of(&with(&alone), None).unwrap();
+    let boot =
+        "# boot with nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1\n# or, until then: (cd";
+    assert!(text.contains(boot) && text.contains("echo 2-3 > quiet/cpuset.cpus"), "{text}");
 }
 
 #[test]

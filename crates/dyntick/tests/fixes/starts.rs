@@ -45,6 +45,8 @@ pub const ALL: &[Start] = &[
     line(OLD, "isolcpus=2-3"),
     line(NEW, BALANCED),
     line(OLD, BALANCED),
+    line(NEW, TICKLESS),
+    line(OLD, TICKLESS),
     line(NEW, FLAGGED),
     line(OLD, FLAGGED),
     line(NEW, BOOT_CPU),
@@ -53,8 +55,11 @@ pub const ALL: &[Start] = &[
 
 /// Isolated in halves.
 const BALANCED: &str = "nohz_full=2-3 isolcpus=domain,2 idle=poll nohz=on";
+/// Without its tick, and no more.
+const TICKLESS: &str = "nohz_full=2-3";
 /// Isolated by flags, one of which there is not.
-const FLAGGED: &str = "isolcpus=nohz,managed_irq,domian,2-3 isolcpus=nohz,managed_irq,2-3 tsc=unstable";
+const FLAGGED: &str =
+    "isolcpus=nohz,managed_irq,domian,2-3 isolcpus=nohz,managed_irq,2-3 tsc=reliable tsc=unstable";
 /// The boot CPU, too.
 const BOOT_CPU: &str =
     "nohz_full=0,2-3 isolcpus=domain,managed_irq,2-3 rcutree.nohz_full_patience_delay=5000";
