@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
         default) anew each period.",
     fixes: &[Fix {
         setting: Setting::Sysctl("kernel.sched_rt_runtime_us=-1"),
-        effect: "No limit; a real-time task that never sleeps can then hang its CPU.",
+        effect: not_tried!("No limit; a real-time task that never sleeps can then hang its CPU."),
         versions: Versions::ALL,
     }],
     versions: Versions::before(6, 12),

@@ -13,8 +13,10 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Boot("isolcpus=domain,N"),
-            effect: "Threads that are not bound to the CPU stay away; until 7.0 for want of a scheduling domain, not \
-                by their affinity, so that dyntick check goes on naming them.",
+            effect: not_tried!(
+                "Threads that are not bound to the CPU stay away; until 7.0 for want of a scheduling domain, not \
+                by their affinity, so that dyntick check goes on naming them."
+            ),
             versions: Versions::ALL,
         },
         Fix {

@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Boot("isolcpus=domain,N"),
-            effect: "Tasks come to the CPU only if they are pinned there.",
+            effect: not_tried!("Tasks come to the CPU only if they are pinned there."),
             versions: Versions::ALL,
         },
     ],

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Sysctl("vm.stat_interval=60"),
-            effect: "Once a minute instead of once a second; /proc/vmstat lags by as much.",
+            effect: not_tried!("Once a minute instead of once a second; /proc/vmstat lags by as much."),
             versions: Versions::ALL,
         },
         Fix {

@@ -67,8 +67,6 @@ pub const ALL: &[Group] = &[
             typed("receive-steering", &["function-call:rps_trigger_softirq", "softirq:NET_RX"], 1500),
             trial("rcu-callbacks", &["softirq:RCU"], OFTEN),
             trial("ticking", &["not-adaptive"], OFTEN),
-            // A command moves one task away, and leaves room for the others of the crowd.
-            booted("crowd", CROWD, 2000),
         ],
     },
     Group {
@@ -107,14 +105,6 @@ pub const ALL: &[Group] = &[
         trials: &[booted("serial-port", &["device:ttyS0"], OFTEN)],
     },
     Group { kernel: NEW, line: "nohz_full=1", trials: &[booted("crowd", &["dependency-sched"], OFTEN)] },
-    Group {
-        kernel: OLD,
-        line: "nohz_full=1",
-        trials: &[
-            typed("vmstat", &["workqueue:vmstat_update"], 60_000),
-            typed("fifo-task", &["hrtimer:sched_rt_period_timer"], 60_000),
-        ],
-    },
     Group {
         kernel: OLD,
         line: ADAPTIVE,
@@ -170,7 +160,6 @@ pub const ALL: &[Group] = &[
 
 // Their timer runs on another CPU; on 6.1 there is no other cause.
 const QUOTA: &[&str] = &["cpu-quota", "function-call:__cfsb_csd_unthrottle"];
-const CROWD: &[&str] = &["kernel-thread:rcu_preempt", "other-task:crowd"];
 
 /// A few of them, for every run of the tests.
 pub const REPRESENTATIVE: &[Group] = &[
