@@ -120,7 +120,7 @@ fn seconds(explained: &Value) -> f64 {
 }
 
 /// How many findings of each rule there are, of one severity.
-fn findings<'a>(checked: &'a Value, is_asked: impl Fn(&str) -> bool) -> BTreeMap<&'a str, usize> {
+fn findings(checked: &Value, is_asked: impl Fn(&str) -> bool) -> BTreeMap<&str, usize> {
     let mut found = BTreeMap::new();
     let all = checked.as_array().unwrap().iter();
     for finding in all.filter(|finding| is_asked(finding[1].as_str().unwrap())) {
