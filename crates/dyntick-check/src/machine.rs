@@ -11,7 +11,7 @@ pub use tasks::Task;
 
 use crate::finding::Evidence;
 use crate::isolation::{Bounds, Isolation};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Content, Snapshot};
 use crate::sources::*;
 use dyntick_model::boot::{self, Composed, Wanted};
 use dyntick_model::{CommandLine, CpuList, KernelConfig, KernelVersion};
@@ -132,26 +132,58 @@ impl<'a> Machine<'a> {
         if rest.is_empty() { self.online.difference(&self.target) } else { rest }
     }
 
-    /// What the command line asks for, as far as the kernel follows it.
+    /// What the command line asks for, as far as the kernel follows it. Where the boot CPU keeps its tick all the same
+    /// it is left out, but for its callbacks, which went with `nohz_full=`.
     pub fn wanted(&self) -> Wanted {
         let Isolation { tick, domain, managed_irq, .. } = self.asked.clone();
-        Wanted { tick, domain, managed_irq, ..Wanted::default() }
+        let kept = tick.intersection(&CpuList::first(1)).difference(&self.nohz_full);
+        let callbacks = kept.intersection(&domain);
+        Wanted { tick: tick.difference(&kept), callbacks, domain, managed_irq, ..Wanted::default() }
     }
 
     /// What to boot with so that this is kept away beside all that is already; none where no CPU would be
     /// left for everything else.
     pub fn composed(&self, missing: &Wanted) -> Option<Composed> {
-        self.composed_of(&self.wanted().and(missing))
+        self.composed_on(&self.line, self.wanted().and(missing))
+    }
+
+    /// The same with the tick in `nohz_full=`, where the line has it under a flag of `isolcpus=`.
+    pub(crate) fn composed_apart(&self, missing: &Wanted) -> Option<Composed> {
+        let wanted = self.wanted().and(missing);
+        let words = self.line.iter().map(str::to_owned).chain([format!("nohz_full={}", wanted.tick)]);
+        let line = CommandLine::parse(&words.collect::<Vec<_>>().join(" "));
+        self.composed_on(&line, wanted)
     }
 
     /// What to boot with so that just this is kept away.
     pub fn composed_of(&self, wanted: &Wanted) -> Option<Composed> {
-        let mut wanted = wanted.clone();
+        self.composed_on(&self.line, wanted.clone())
+    }
+
+    fn composed_on(&self, line: &CommandLine, mut wanted: Wanted) -> Option<Composed> {
         // What the line says of interrupts is written anew: off the CPUs that the user has named, too.
         if self.line.get("irqaffinity").is_some() {
             wanted.interrupts = wanted.interrupts.union(&self.target);
         }
-        boot::compose(&self.line, &wanted, boot::Cpus { possible: self.possible, present: &self.present })
+        boot::compose(line, &wanted, boot::Cpus { possible: self.possible, present: &self.present })
+    }
+
+    /// Its files as they would be if it were booted with this line, as far as the line decides them.
+    pub(crate) fn booted_with(&self, line: &CommandLine) -> Snapshot {
+        let bounds = Bounds { possible: self.possible, present: &self.present };
+        let asked = Isolation::replay_on(line, &bounds, (self.kernel.major, self.kernel.minor));
+        // The boot CPU keeps its tick (`tick_nohz_init`).
+        let full = match self.has("NO_HZ_FULL") == Some(false) {
+            true => CpuList::default(),
+            false => asked.tick.difference(&CpuList::first(1)),
+        };
+        let mut files = self.files.clone();
+        for (file, text) in
+            [(CMDLINE, line.to_string()), (NOHZ_FULL, full.to_string()), (ISOLATED, asked.domain.to_string())]
+        {
+            files.insert(file, Content::Text(text));
+        }
+        files
     }
 
     /// The judged CPUs that are among `cpus`.

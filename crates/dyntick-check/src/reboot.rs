@@ -3,7 +3,7 @@
 
 use crate::finding::{Finding, Mend, Severity};
 use crate::machine::Machine;
-use crate::rules::asks;
+use crate::rules::{self, asks};
 use dyntick_model::boot::{Composed, Wanted, is_composed};
 use dyntick_model::{CommandLine, CpuList};
 use serde::Serialize;
@@ -21,28 +21,24 @@ pub struct Reboot {
 
 impl Reboot {
     /// From the findings that are a warning or worse and are best mended by a parameter; none where there is no
-    /// such finding, or nothing to change.
+    /// such finding, or nothing to change. What the machine would lack that is booted so is part of it: a CPU is
+    /// judged by what it is set aside from, by load balancing once its tick may stop.
     pub(crate) fn of(machine: &Machine<'_>, findings: &[Finding]) -> Option<Self> {
-        let mut whole = Composed::default();
-        let mut wanted: Option<Wanted> = None;
-        for mend in findings.iter().filter(|finding| by_boot(finding)).flat_map(|finding| &finding.mends) {
-            match mend {
-                Mend::Boot(text) => {
-                    for word in text.split(' ') {
-                        match is_composed(name(word)) {
-                            true => wanted = Some(wanted.unwrap_or_default().and(&asked(machine, word))),
-                            false => add(&mut whole.with, word),
-                        }
-                    }
-                }
-                Mend::Unboot(word) => add(&mut whole.without, word),
-                Mend::Command(_) | Mend::Advice(_) => {}
+        let mut asked = Asked::default();
+        asked.add(machine, findings);
+        for _ in 0..ROUNDS {
+            let line = asked.composed(machine).applied(&machine.line);
+            let files = machine.booted_with(&line);
+            let Some(next) = Machine::new(&files, machine.named.then_some(&machine.target)).ok() else {
+                break;
+            };
+            let before = asked.clone();
+            asked.add(&next, &rules::all().iter().flat_map(|rule| (rule.find)(&next)).collect::<Vec<_>>());
+            if asked == before {
+                break;
             }
         }
-        if let Some(composed) = wanted.and_then(|wanted| machine.composed(&wanted)) {
-            composed.with.iter().for_each(|word| add(&mut whole.with, word));
-            composed.without.iter().for_each(|word| add(&mut whole.without, word));
-        }
+        let whole = asked.composed(machine);
         let line = whole.applied(&machine.line);
         (line != machine.line).then(|| Self {
             with: whole.with,
@@ -52,8 +48,62 @@ impl Reboot {
     }
 }
 
-/// Whether a parameter is the best that mends it, and is known to the letter.
+/// No line needed more than two.
+const ROUNDS: usize = 4;
+
+/// What findings ask to boot with.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Asked {
+    whole: Composed,
+    /// What is to be composed, where anything of it is asked for.
+    wanted: Option<Wanted>,
+    /// Whether the tick is to stand in `nohz_full=`.
+    full: bool,
+}
+
+impl Asked {
+    fn add(&mut self, machine: &Machine<'_>, findings: &[Finding]) {
+        for mend in findings.iter().filter(|finding| by_boot(finding)).flat_map(|finding| &finding.mends) {
+            match mend {
+                Mend::Boot(text) => {
+                    for word in text.split(' ') {
+                        match is_composed(name(word)) {
+                            true => {
+                                self.full |= name(word) == "nohz_full";
+                                let sum = self.wanted.take().unwrap_or_default();
+                                self.wanted = Some(sum.and(&asked(machine, word)));
+                            }
+                            false => add(&mut self.whole.with, word),
+                        }
+                    }
+                }
+                Mend::Unboot(word) => add(&mut self.whole.without, word),
+                Mend::Command(_) | Mend::Advice(_) => {}
+            }
+        }
+    }
+
+    /// Together with what the machine was booted with.
+    fn composed(&self, machine: &Machine<'_>) -> Composed {
+        let mut whole = self.whole.clone();
+        let compose = |wanted: &Wanted| match self.full {
+            true => machine.composed_apart(wanted),
+            false => machine.composed(wanted),
+        };
+        if let Some(composed) = self.wanted.as_ref().and_then(compose) {
+            composed.with.iter().for_each(|word| add(&mut whole.with, word));
+            composed.without.iter().for_each(|word| add(&mut whole.without, word));
+        }
+        whole
+    }
+}
+
+/// Whether a parameter is the best that mends it, and is known to the letter. One that isolates other CPUs in the place
+/// of those that are is for the owner to decide, and is told by itself.
 fn by_boot(finding: &Finding) -> bool {
+    if finding.rule == rules::IN_PLACE {
+        return false;
+    }
     // Some say in words what a parameter may be.
     let is_parameter = |word: &str| {
         word.split_once('=').is_some_and(|(name, value)| !name.is_empty() && !value.is_empty())

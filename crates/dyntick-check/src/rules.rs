@@ -4,7 +4,7 @@
 //! To add one, write its file beside the others and name it in the list below. What it reads must be
 //! among the sources, and what it says must hold for each kernel that it says it of: read the source.
 
-use crate::finding::{Evidence, Finding, Severity};
+use crate::finding::{Evidence, Finding, Mend, Severity};
 use crate::isolation::{self, Outcome};
 use crate::machine::{Machine, said};
 use crate::shell;
@@ -230,32 +230,17 @@ rules! {
     kernel_config,
 }
 
+/// The rule whose parameters isolate other CPUs than the line does.
+pub(crate) const IN_PLACE: &str = "smt-sibling";
+
 /// The rules whose mends no guest has shown; all others stand in the book's table of fixes.
 pub const UNTRIED: &[&str] = &[
-    "refused-parameter",
-    "parameter-typo",
-    "isolcpus-without-domain",
-    "irqaffinity-overlap",
-    "unknown-value",
-    "nohz-off",
-    "highres-off",
-    "packet-steering",
-    "user-threads",
     "conflicting-isolation",
     "not-in-effect",
     "unsupported-parameter",
-    "unknown-isolcpus-flag",
     "bad-cpu-list",
-    "all-cpus-isolated",
-    "boot-cpu-isolated",
     "isolated-cpu-offline",
     "partition-invalid",
-    "tsc-unstable",
-    "not-isolated",
-    "load-balanced",
-    "isolcpus-nohz",
-    "timers-of-others",
-    "foreign-parameter",
     "perf-events",
     "cpu-quota",
     "deadline-task",
@@ -263,44 +248,32 @@ pub const UNTRIED: &[&str] = &[
     "starved-threads",
     "trace-instance",
     "smt-sibling",
-    "callbacks-not-offloaded",
-    "vmstat",
     "nmi-watchdog",
     "clocksource-watchdog",
     "slow-clocksource",
     "rt-throttling",
     "irqbalance",
-    "idle-poll",
     "max-cstate",
     "deep-idle",
     "menu-stopped-tick",
     "latency-held",
     "frequency-governor",
-    "timer-migration",
-    "tick-kept",
-    "managed-irq-missing",
-    "irq-default",
     "steal",
     "housekeeping-few",
     "node-without-housekeeping",
     "rcu-nocb-poll",
-    "machine-check-poll",
     "cpu-time-limit",
     "sched-ext",
     "tracing",
     "package-counters",
     "uncore-frequency",
     "skew-tick",
-    "compaction",
     "numa-balancing",
-    "ksm",
     "thp",
     "swap",
     "turbo",
     "tuned",
-    "redundant-parameter",
     "kernel-config",
-    "nohz-full-patience",
     "flow-steering",
 ];
 

@@ -6,8 +6,9 @@ use crate::report::Report;
 use crate::shell::{comment, quoted};
 
 /// The commands that mend what is a warning or worse, as a shell script. All else stands in comments:
-/// what takes a reboot or a decision, and the commands of notes, which trade something of the whole
-/// machine (swap, turbo, reports of hardware errors) for a little quiet.
+/// what takes a reboot or a decision, also where a command would do for now, for it may stand in the way of the
+/// other commands; and the commands of notes, which trade something of the whole machine (swap, turbo, reports
+/// of hardware errors) for a little quiet.
 pub fn script(report: &Report) -> String {
     let head = "#!/bin/sh\n# By dyntick check. Read it first: it is to be run as root.\n";
     let findings = report.findings.iter().map(of_finding);
@@ -19,14 +20,24 @@ pub fn script(report: &Report) -> String {
 
 fn of_finding(finding: &Finding) -> String {
     let head = comment(&format!("{}: {}", finding.severity.word(), finding.message));
+    let first = finding.mends.first();
     let command = finding.mends.iter().find(|mend| matches!(mend, Mend::Command(_)));
-    let body = match (command, finding.mends.first()) {
-        (Some(Mend::Command(command)), _) if runs(finding, command) => format!("{command}\n"),
+    let body = match (command, first) {
+        (Some(Mend::Command(command)), first) if !by_boot(first) && runs(finding, command) => {
+            format!("{command}\n")
+        }
+        (Some(command), Some(first)) if by_boot(Some(first)) => {
+            comment(&first.to_string()) + &comment(&format!("or, until then: {command}"))
+        }
         (Some(other), _) | (None, Some(other)) => comment(&other.to_string()),
         (None, None) => String::new(),
     };
     let mark = if finding.tried || finding.mends.is_empty() { "" } else { "# Not tried here.\n" };
     format!("\n{head}{mark}{body}")
+}
+
+fn by_boot(first: Option<&Mend>) -> bool {
+    matches!(first, Some(Mend::Boot(_) | Mend::Unboot(_)))
 }
 
 /// Rules make commands of one line; one that is not is shown and not run.

@@ -107,9 +107,26 @@ fn reboot(line: &CommandLine, named: Option<&str>) -> Option<Reboot> {
 
 #[test]
 fn what_is_told_in_words_is_no_parameter() {
-    let line = CommandLine::parse("nmi_watchdog=off nohz_full=2-3 isolcpus=2");
+    let line = CommandLine::parse("idle=off nohz_full=2-3 isolcpus=2");
     let reboot = reboot(&line, None).unwrap();
-    assert_eq!(reboot.line, "nmi_watchdog=off nohz_full=2-3 isolcpus=domain,managed_irq,2-3", "{reboot:?}");
+    assert_eq!(reboot.line, "idle=off nohz_full=2-3 isolcpus=domain,managed_irq,2-3", "{reboot:?}");
+}
+
+#[test]
+fn a_value_that_can_mean_one_thing_only_is_that() {
+    let line = |text: &str| reboot(&CommandLine::parse(text), None).map(|reboot| reboot.line);
+    assert_eq!(line("nmi_watchdog=off").as_deref(), Some("nmi_watchdog=0"));
+    assert_eq!(line("nmi_watchdog=yes quiet").as_deref(), Some("quiet nmi_watchdog=1"));
+    assert_eq!(line("transparent_hugepage=off").as_deref(), Some("transparent_hugepage=never"));
+    assert_eq!(line("transparent_hugepage=on"), None, "always or madvise");
+    assert_eq!(line("nmi_watchdog=maybe"), None);
+}
+
+#[test]
+fn what_comes_of_the_line_is_part_of_it() {
+    let line = CommandLine::parse("nohz_full=1-9 nohz_full=2-3 isolcpus=managed_irq,2-3");
+    let reboot = reboot(&line, None).unwrap();
+    assert_eq!(reboot.line, "nohz_full=1-7 isolcpus=domain,managed_irq,1-7", "{reboot:?}");
 }
 
 /// Two rules tell the same of a CPU, by what the line says.
@@ -158,26 +175,26 @@ proptest! {
         }
     }
 
-    /// The line for all findings together. Others may follow, for a CPU is judged by what it is set aside from: by
-    /// load balancing once managed interrupts avoid it, by its tick once it is out of load balancing. Then no more.
+    /// The line for all findings together; booted with it, no finding asks for another.
     #[test]
     fn the_line_for_all_findings_asks_for_as_much(text in line(), named in prop::option::of("[1-7]")) {
-        let mut line = CommandLine::parse(&text);
-        for _ in 0..3 {
-            let Some(reboot) = reboot(&line, named.as_deref()) else { return Ok(()) };
-            let (before, mended) = (asked(&line), CommandLine::parse(&reboot.line));
-            let after = asked(&mended);
-            let tick = before.tick.difference(&CpuList::first(1));
-            prop_assert!(tick.is_subset(&after.tick), "{text} -> {mended}");
-            prop_assert!(before.domain.is_subset(&after.domain), "{text} -> {mended}");
-            prop_assert!(before.managed_irq.is_subset(&after.managed_irq), "{text} -> {mended}");
-            // Of these the kernel refuses a second one.
-            let names = mended.iter().filter_map(|word| Some(word.split_once('=')?.0));
-            let names: Vec<&str> = names.filter(|name| ["nohz_full", "isolcpus"].contains(name)).collect();
-            let once: BTreeSet<&str> = names.iter().copied().collect();
-            prop_assert_eq!(names.len(), once.len(), "{} -> {}", text, mended);
-            line = mended;
+        let line = CommandLine::parse(&text);
+        let Some(first) = reboot(&line, named.as_deref()) else { return Ok(()) };
+        let (before, mended) = (asked(&line), CommandLine::parse(&first.line));
+        let after = asked(&mended);
+        let tick = before.tick.difference(&CpuList::first(1));
+        prop_assert!(tick.is_subset(&after.tick), "{text} -> {mended}");
+        prop_assert!(before.domain.is_subset(&after.domain), "{text} -> {mended}");
+        prop_assert!(before.managed_irq.is_subset(&after.managed_irq), "{text} -> {mended}");
+        // Of these the kernel refuses a second one.
+        let names = mended.iter().filter_map(|word| Some(word.split_once('=')?.0));
+        let names: Vec<&str> = names.filter(|name| ["nohz_full", "isolcpus"].contains(name)).collect();
+        let once: BTreeSet<&str> = names.iter().copied().collect();
+        prop_assert_eq!(names.len(), once.len(), "{} -> {}", text, mended);
+        prop_assert_eq!(reboot(&mended, named.as_deref()), None, "{} -> {}", text, mended);
+        for finding in findings(&mended.to_string(), named.as_deref()) {
+            let graver = finding.severity > Severity::Note;
+            prop_assert!(!graver || composed(&finding).is_none(), "{} -> {}: {:#?}", text, mended, finding);
         }
-        prop_assert_eq!(reboot(&line, named.as_deref()), None, "{} -> {}", text, line);
     }
 }

@@ -175,6 +175,44 @@ fn notes_are_comments() {
     }
 }
 
+/// A partition would give the kernel's own threads the CPUs of no partition, and have 6.12 refuse the fair server.
+#[test]
+fn what_a_parameter_mends_best_is_left_to_the_reboot() {
+    let changes = [
+        ("/proc/cmdline", "nohz_full=1-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0"),
+        ("/sys/devices/system/cpu/nohz_full", "1-3"),
+        ("/sys/kernel/debug/sched/fair_server/cpu2/runtime", "50000000"),
+    ];
+    let text = script_of(&with(&changes), None).unwrap();
+    let commands = commands(&text);
+    assert!(!text.is_empty() && commands.iter().all(|command| !command.contains("cgroup")), "{text}");
+    let boot = "# boot with nohz_full=1-3 isolcpus=domain,managed_irq,1-3 irqaffinity=0\n\n";
+    assert!(
+        text.contains(boot) && !text.contains("cgroup"),
+        "where others are isolated there is no other way: {text}"
+    );
+    assert!(commands.iter().any(|command| command.contains("fair_server")), "{text}");
+
+    let alone =
+        [("/proc/cmdline", "nohz_full=2-3 irqaffinity=0-1"), ("/sys/devices/system/cpu/isolated", "")];
+    let text = script_of(&with(&alone), None).unwrap();
+    let boot =
+        "# boot with nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1\n# or, until then: (cd";
+    assert!(text.contains(boot) && text.contains("echo 2-3 > quiet/cpuset.cpus"), "{text}");
+}
+
+#[test]
+fn a_fair_server_that_6_12_refuses_to_change_has_no_command() {
+    let partition = "isolated\n2-3";
+    let changes = [
+        ("/sys/kernel/debug/sched/fair_server/cpu2/runtime", "50000000"),
+        ("/sys/fs/cgroup/quiet/cpuset.cpus.partition", partition),
+    ];
+    let text = script_of(&with(&changes), None).unwrap();
+    assert!(text.contains("the fair server is armed on CPU 2") && commands(&text).is_empty(), "{text}");
+    assert!(text.contains("# on 6.12 the kernel refuses to change it"), "{text}");
+}
+
 /// Names that want to be more than names.
 fn hostile() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![

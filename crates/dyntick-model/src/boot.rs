@@ -108,16 +108,26 @@ pub fn compose(line: &CommandLine, wanted: &Wanted, cpus: Cpus<'_>) -> Option<Co
 }
 
 /// What to boot with where these parameters are advised one by one: those about isolation composed with
-/// what the line asks for already, all others as they are. Where no CPU would be left they stay apart.
+/// what the line asks for already and with what goes with them, all others as they are. Where no CPU would be left
+/// they stay apart.
 pub fn beside(line: &CommandLine, parameters: &[String], cpus: Cpus<'_>) -> Vec<String> {
     let (ours, others): (Vec<&String>, Vec<&String>) =
         parameters.iter().partition(|parameter| is_composed(&name_of(parameter)) && parameter.contains('='));
-    let asked = ours.iter().map(|parameter| asks(parameter, cpus));
-    let wanted = asked.fold(Wanted::of(line, cpus.possible), |sum, wanted| sum.and(&wanted));
+    let booted = Wanted::of(line, cpus.possible);
+    let asked = ours.iter().fold(Wanted::default(), |sum, parameter| sum.and(&asks(parameter, cpus)));
+    let wanted = booted.and(&asked).and(&what_goes_with(&asked, &booted));
     match compose(line, &wanted, cpus).filter(|_| !ours.is_empty()) {
         Some(composed) => composed.with.into_iter().chain(others.into_iter().cloned()).collect(),
         None => parameters.to_vec(),
     }
+}
+
+/// What a CPU still lacks that is newly without its tick (it is load balanced) or out of load balancing (managed
+/// interrupts come, and its RCU callbacks are its own): `dyntick check` would find it afterwards.
+fn what_goes_with(asked: &Wanted, booted: &Wanted) -> Wanted {
+    let tick = asked.tick.difference(&booted.tick);
+    let domain = asked.domain.difference(&booted.domain);
+    Wanted { managed_irq: tick.union(&domain), callbacks: domain, domain: tick, ..Wanted::default() }
 }
 
 /// What one parameter asks for by itself.
@@ -257,12 +267,14 @@ mod tests {
         let line = "nohz_full=2-3 isolcpus=domain,2-3 quiet";
         assert_eq!(
             beside(line, &["nohz_full=6", "tsc=reliable"]),
-            "nohz_full=2-3,6 isolcpus=domain,2-3 tsc=reliable"
+            "nohz_full=2-3,6 isolcpus=domain,managed_irq,2-3,6 tsc=reliable"
         );
         assert_eq!(
             beside(line, &["irqaffinity=0-5,7", "isolcpus=managed_irq,domain,6", "rcu_nocbs=6"]),
             "nohz_full=2-3 isolcpus=domain,managed_irq,2-3,6 irqaffinity=0-1,4-5,7 rcu_nocbs=6"
         );
+        assert_eq!(beside("quiet", &["isolcpus=domain,6"]), "isolcpus=domain,managed_irq,6 rcu_nocbs=6");
+        assert_eq!(beside(line, &["isolcpus=domain,3"]), "nohz_full=2-3 isolcpus=domain,2-3", "as it is");
         assert_eq!(beside(line, &["nosoftlockup"]), "nosoftlockup");
         assert_eq!(beside("", &["nohz_full=0-7"]), "nohz_full=0-7", "refused when it is asked for");
     }

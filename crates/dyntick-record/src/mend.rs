@@ -146,7 +146,10 @@ mod tests {
         let mend = |setting: &str| {
             Mend { setting: setting.into(), effect: "".into() }.beside(&line, &CpuList::first(4))
         };
-        assert_eq!(mend("boot with nohz_full=3").setting, "boot with nohz_full=2-3 isolcpus=domain,2");
+        assert_eq!(
+            mend("boot with nohz_full=3").setting,
+            "boot with nohz_full=2-3 isolcpus=domain,managed_irq,2-3"
+        );
         assert_eq!(mend("boot with tsc=reliable").setting, "boot with tsc=reliable");
         assert_eq!(mend("sysctl -w vm.stat_interval=120").setting, "sysctl -w vm.stat_interval=120");
     }

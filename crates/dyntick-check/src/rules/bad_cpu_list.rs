@@ -31,7 +31,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         // Which callbacks were meant only the user knows; interrupts go where nothing is isolated.
         Some(match *name {
             "irqaffinity" => finding.composed(machine.composed(&interrupts(machine))),
-            _ => finding.boot(format!("{name}=LIST, with CPUs of {}", CpuList::first(machine.possible))),
+            _ => finding.advice(format!("boot with {name}=LIST, with CPUs of {}", CpuList::first(machine.possible))),
         })
     };
     EFFECTS.iter().filter_map(told).collect()

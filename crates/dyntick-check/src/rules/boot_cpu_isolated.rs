@@ -15,10 +15,6 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     if !taken_out {
         return Vec::new();
     }
-    let mut wanted = machine.wanted();
-    wanted.tick = wanted.tick.difference(&CpuList::first(1));
-    // Its callbacks went with nohz_full.
-    wanted.callbacks = wanted.domain.intersection(&CpuList::first(1));
     let finding = RULE
         .warning("CPU 0 is in nohz_full, and keeps its tick all the same")
         .on(&CpuList::first(1))
@@ -26,5 +22,5 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(machine.evidence(NOHZ_FULL))
         .so("A kernel that can suspend needs the boot CPU as its timekeeper. Timers and unbound work are kept off \
              CPU 0 nevertheless, so that the other housekeeping CPUs get them.");
-    vec![finding.composed(machine.composed_of(&wanted))]
+    vec![finding.composed(machine.composed(&nothing()))]
 }

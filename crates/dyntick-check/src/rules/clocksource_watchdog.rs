@@ -23,7 +23,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(machine.evidence(CLOCKSOURCE))
         .seen(machine.evidence(CLOCKSOURCES))
         .so(format!("{how} interrupts each CPU once in {seconds} s (0.5 s times the number of CPUs).", how = capital(how)))
-        .boot("tsc=nowatchdog, where the TSC is known to be good");
+        .advice("where the TSC is known to be good: boot with tsc=nowatchdog");
     vec![finding]
 }
 

@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "fair-server",
     title: "The deadline server for fair tasks runs on an isolated CPU",
     severity: Severity::Warning,
-    reads: &[FAIR_SERVER, TASK_STAT, TASK_STATUS],
+    reads: &[FAIR_SERVER, TASK_STAT, TASK_STATUS, PARTITION, PARTITION_2, PARTITION_3],
     source: "kernel/sched/fair.c: enqueue_task_fair; kernel/sched/deadline.c: dl_server_timer (6.12)",
     find,
 };
@@ -45,18 +45,34 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             cpus(&task.allowed)
         ))];
     }
+    if let Some(partition) = partitioned(machine) {
+        return vec![finding.seen([partition]).advice(
+            "on 6.12 the kernel refuses to change it from when an isolated partition is made or changed, for it has \
+             lost the account that is checked: turn it off before, as dyntick isolate does for the time of a command. \
+             sysctl -w kernel.sched_rt_runtime_us=-1, left so, has nothing checked: then SCHED_DEADLINE has no \
+             admission control on the whole machine",
+        )];
+    }
     vec![finding
         .command(while_busy(&on))
         .advice(format!("dyntick isolate -C {on} -- COMMAND does so for the time of a command"))
         .advice(
-            "where that is refused as busy: on 6.12 any read of kernel.sched_rt_runtime_us loses the account that is \
-             checked. sysctl -w kernel.sched_rt_runtime_us=-1, left so, has nothing checked: then SCHED_DEADLINE has \
+            "where that is refused as busy: on 6.12 any read of kernel.sched_rt_runtime_us, and each CPU or partition \
+             that comes or goes, loses the account that is checked. sysctl -w kernel.sched_rt_runtime_us=-1, left so, has nothing checked: then SCHED_DEADLINE has \
              no admission control on the whole machine",
         )]
 }
 
 const STARVES: &str = "Without the server a real-time task that never sleeps starves all others of its CPU, the kernel's \
     own threads among them; the kernel warns of that in its log.";
+
+/// A partition whose CPUs have no account. The kernel clears that of all CPUs without a scheduling domain whenever it
+/// makes the domains anew, and adds no server again (`kernel/cgroup/cpuset.c: dl_rebuild_rd_accounting`, 6.12), so that
+/// what is taken off for the old runtime is more than there is (`kernel/sched/deadline.c: __dl_overflow`).
+fn partitioned(machine: &Machine<'_>) -> Option<Evidence> {
+    let (path, _) = machine.partitions.iter().find(|(_, state)| state == "isolated")?;
+    machine.evidence(path).filter(|_| !machine.since(6, 13))
+}
 
 /// A real-time program that has no other CPUs than these.
 fn needs_server(task: &crate::Task, on: &CpuList) -> bool {

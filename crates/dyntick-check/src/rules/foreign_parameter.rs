@@ -31,7 +31,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             .seen([said])
             .seen(log)
             .so(format!("{nothing}: kernel threads go where they like."))
-            .boot(format!("{with}, which keeps kernel threads away")),
+            .advice(format!("boot with {with}, which keeps kernel threads away")),
         false => RULE
             .note(message)
             .seen([said])

@@ -23,13 +23,5 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(machine.evidence(NOHZ_FULL))
         .so("Before 6.14 this flag stops the tick only. Timers, unbound work, kernel threads and the watchdogs are not \
              kept away, as nohz_full= does.");
-    vec![finding.composed(by_nohz_full(machine))]
-}
-
-/// What is asked for already, with the tick in `nohz_full=` in place of the flag.
-fn by_nohz_full(machine: &Machine<'_>) -> Option<boot::Composed> {
-    let wanted = machine.wanted();
-    let words = machine.line.iter().map(str::to_owned).chain([format!("nohz_full={}", wanted.tick)]);
-    let line = CommandLine::parse(&words.collect::<Vec<_>>().join(" "));
-    boot::compose(&line, &wanted, boot::Cpus { possible: machine.possible, present: &machine.present })
+    vec![finding.composed(machine.composed_apart(&nothing()))]
 }

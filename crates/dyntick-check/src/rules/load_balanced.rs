@@ -26,15 +26,20 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(machine.evidence(NOHZ_FULL))
         .seen(machine.evidence(ISOLATED))
         .so(format!("Any task may be placed there, and the tick returns with the second that can run.{more}"))
-        .composed(machine.composed(&domain(machine, &balanced).and(&managed_irq(&balanced))))
-        .command(partition(&balanced));
-    vec![finding]
+        .composed(machine.composed(&domain(machine, &balanced).and(&managed_irq(&balanced))));
+    vec![partition(finding, machine, &balanced)]
 }
 
-/// Makes an isolated partition of some CPUs; the tasks that belong there are then moved into it.
-pub(super) fn partition(cpus: &CpuList) -> String {
-    format!(
+/// Makes an isolated partition of some CPUs; the tasks that belong there are then moved into it. None where
+/// `isolcpus=` isolates others: when a partition begins, the kernel's own threads get all CPUs that are in none
+/// (`kernel/cgroup/cpuset.c: cpuset_update_tasks_cpumask`, 6.12), those of `isolcpus=` too; and 6.12 takes none of
+/// these into a new partition ("partition config conflicts with housekeeping setup", seen on 6.12.117).
+pub(super) fn partition(finding: Finding, machine: &Machine<'_>, cpus: &CpuList) -> Finding {
+    if !machine.asked.domain.is_empty() {
+        return finding;
+    }
+    finding.command(format!(
         "(cd /sys/fs/cgroup && echo +cpuset > cgroup.subtree_control && mkdir -p quiet && \
          echo {cpus} > quiet/cpuset.cpus && echo isolated > quiet/cpuset.cpus.partition)"
-    )
+    ))
 }

@@ -19,7 +19,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             .warning("'intel_idle.max_cstate=0' only hands the CPUs over to acpi_idle, which has deep states too")
             .seen(machine.said("intel_idle.max_cstate"))
             .so("CPUs still sleep as deeply as the firmware allows.")
-            .boot("intel_idle.max_cstate=1 in its place, or processor.max_cstate=1 beside it"),
+            .advice("boot with intel_idle.max_cstate=1 in its place, or processor.max_cstate=1 beside it"),
         ("intel_idle", None, Some(limit)) => RULE
             .warning(format!("'processor.max_cstate={limit}' does nothing: intel_idle is in use"))
             .seen(machine.said("processor.max_cstate"))

@@ -28,6 +28,13 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let can_stop = machine.has("NO_HZ_FULL") != Some(false);
     let full = if can_stop { tick(&free) } else { nothing() };
     let missing = domain(machine, &free).and(&managed_irq(&free)).and(&full).and(&interrupts(machine));
-    let running = super::load_balanced::partition(&free);
-    vec![finding.composed(machine.composed(&missing)).command(running)]
+    let finding = super::load_balanced::partition(finding.composed(machine.composed(&missing)), machine, &free);
+    let by_parameter = !finding.mends.iter().any(|mend| matches!(mend, Mend::Command(_)));
+    vec![match by_parameter {
+        true => finding,
+        false => finding.advice(
+            "a partition is less than that: until the reboot the CPUs keep what only a parameter takes away, and are judged \
+             by it (timers-of-others, callbacks-not-offloaded)",
+        ),
+    }]
 }

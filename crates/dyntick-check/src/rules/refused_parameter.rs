@@ -21,7 +21,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             Outcome::Empty => "it names no CPU that can be isolated".to_owned(),
             _ => return None,
         };
-        let exists = format!("{name}=LIST, with CPUs of {}", CpuList::first(machine.possible));
+        let exists = format!("boot with {name}=LIST, with CPUs of {}", CpuList::first(machine.possible));
         let finding = RULE
             .error(format!("'{parameter}' is ignored as a whole: {why}"))
             .seen([said(parameter)])
@@ -36,7 +36,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         let known = if let Outcome::Beyond(beyond) = outcome { mended(machine, parameter, beyond) } else { None };
         Some(match known {
             Some(parameter) => finding.composed(machine.composed(&asks(machine, &parameter))),
-            None => finding.boot(exists),
+            None => finding.advice(exists),
         })
     };
     machine.asked.outcomes.iter().filter_map(told).collect()

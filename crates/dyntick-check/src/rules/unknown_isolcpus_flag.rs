@@ -19,7 +19,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
                 .so("Only domain, nohz and managed_irq are flags; with none of them left, domain is taken.");
         let composed = machine.composed(&nothing());
         let says = composed.iter().flat_map(|composed| &composed.with).any(|word| word.starts_with("isolcpus="));
-        Some(if says { finding.composed(composed) } else { finding.boot("isolcpus=domain,managed_irq,LIST") })
+        Some(if says { finding.composed(composed) } else { finding.advice("boot with isolcpus=domain,managed_irq,LIST") })
     };
     machine.asked.outcomes.iter().filter_map(told).collect()
 }

@@ -17,14 +17,30 @@ struct Values {
     name: &'static str,
     values: &'static str,
     known: fn(&str) -> bool,
+    /// What was meant by a value that the kernel does not know, where nothing else can be.
+    meant: fn(&str) -> Option<&'static str>,
+}
+
+fn nobody_knows(_: &str) -> Option<&'static str> {
+    None
+}
+
+/// A word for yes or no, where the kernel wants a number.
+fn number(value: &str) -> Option<&'static str> {
+    match value {
+        "off" | "no" | "n" | "false" | "never" | "disable" | "disabled" => Some("0"),
+        "on" | "yes" | "y" | "true" | "enable" | "enabled" => Some("1"),
+        _ => None,
+    }
 }
 
 const VALUES: [Values; 6] = [
-    Values { name: "idle", values: "poll, halt or nomwait", known: |v| ["poll", "halt", "nomwait"].contains(&v) },
+    Values { name: "idle", values: "poll, halt or nomwait", known: |v| ["poll", "halt", "nomwait"].contains(&v), meant: nobody_knows },
     Values {
         name: "nmi_watchdog",
         values: "0 or 1",
         known: |v| ["panic", "nopanic", "0", "1", "r"].iter().any(|word| v.starts_with(word)),
+        meant: number,
     },
     Values {
         name: "intel_pstate",
@@ -34,13 +50,15 @@ const VALUES: [Values; 6] = [
             let known = ["disable", "active", "passive", "force", "no_hwp", "hwp_only", "support_acpi_ppc"];
             known.contains(&v) || ["per_cpu_perf_limits", "no_cas"].contains(&v)
         },
+        meant: nobody_knows,
     },
-    Values { name: "nohz", values: "on or off", known: |v| boolean(v).is_some() },
-    Values { name: "highres", values: "on or off", known: |v| boolean(v).is_some() },
+    Values { name: "nohz", values: "on or off", known: |v| boolean(v).is_some(), meant: nobody_knows },
+    Values { name: "highres", values: "on or off", known: |v| boolean(v).is_some(), meant: nobody_knows },
     Values {
         name: "transparent_hugepage",
         values: "always, madvise or never",
         known: |v| ["always", "madvise", "never"].contains(&v),
+        meant: |v| (boolean(v) == Some(false)).then_some("never"),
     },
 ];
 
@@ -49,10 +67,14 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         let value = machine.line.get(parameter.name)?;
         let said = machine.said(parameter.name)?;
         (!(parameter.known)(value)).then(|| {
-            RULE.error(format!("'{}' is ignored: the kernel does not know this value", said.value))
+            let finding = RULE
+                .error(format!("'{}' is ignored: the kernel does not know this value", said.value))
                 .seen([said])
-                .so("It has no effect; the kernel's default stays.")
-                .boot(format!("{}= {}", parameter.name, parameter.values))
+                .so("It has no effect; the kernel's default stays.");
+            match (parameter.meant)(&value.to_ascii_lowercase()) {
+                Some(meant) => finding.boot(format!("{}={meant}", parameter.name)),
+                None => finding.advice(format!("give {} one of its values: {}", parameter.name, parameter.values)),
+            }
         })
     };
     VALUES.iter().filter_map(told).collect()

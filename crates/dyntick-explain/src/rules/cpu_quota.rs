@@ -12,10 +12,8 @@ pub(super) static RULE: Rule = Rule {
         from 6.6 on it keeps the tick even for a task that is alone.",
     fixes: &[Fix {
         setting: Setting::Command("echo max > /sys/fs/cgroup/GROUP/cpu.max"),
-        effect: not_tried!(
-            "Lifts the limit; in Kubernetes a container with whole CPUs of its own (static CPU manager, \
-            no CPU limit) does without."
-        ),
+        effect: "Lifts the limit; in Kubernetes a container with whole CPUs of its own (static CPU manager, \
+            no CPU limit) does without.",
         versions: Versions::ALL,
     }],
     versions: Versions::since(6, 6),

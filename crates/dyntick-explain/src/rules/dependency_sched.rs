@@ -13,12 +13,12 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Command("taskset -pc OTHER-CPUS PID"),
-            effect: not_tried!("Moves the other task away; the chain names it."),
+            effect: "Moves the other task away; the chain names it.",
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Boot("isolcpus=domain,N"),
-            effect: not_tried!("Tasks come to the CPU only if they are pinned there."),
+            effect: "Tasks come to the CPU only if they are pinned there.",
             versions: Versions::ALL,
         },
         Fix {

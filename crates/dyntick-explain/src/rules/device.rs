@@ -10,9 +10,7 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Command("echo HOUSEKEEPING-CPUS > /proc/irq/IRQ/smp_affinity_list"),
-            effect: not_tried!(
-                "Moves the interrupt. Those that the kernel manages (a queue per CPU) refuse it."
-            ),
+            effect: "Moves the interrupt. Those that the kernel manages (a queue per CPU) refuse it.",
             versions: Versions::ALL,
         },
         Fix {

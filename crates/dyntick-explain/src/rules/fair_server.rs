@@ -14,16 +14,14 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Command("dyntick isolate -C N -- COMMAND"),
-            effect: not_tried!(
-                "Turns the server of this CPU off while the command runs, and does so while a task runs \
+            effect: "Turns the server of this CPU off while the command runs, and does so while a task runs \
                 there: 6.12 keeps a wrong account where its runtime is written on an idle CPU. Real-time tasks \
-                that never sleep can then starve ordinary ones on it, kernel threads included."
-            ),
+                that never sleep can then starve ordinary ones on it, kernel threads included.",
             versions: Versions::since(6, 12),
         },
         Fix {
             setting: Setting::Command("chrt -f 1 COMMAND"),
-            effect: not_tried!("A real-time task alone on the CPU does not start the server."),
+            effect: "A real-time task alone on the CPU does not start the server.",
             versions: Versions::since(6, 12),
         },
     ],

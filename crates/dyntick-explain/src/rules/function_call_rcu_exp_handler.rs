@@ -10,10 +10,8 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Boot("nohz_full=N"),
-            effect: not_tried!(
-                "User mode then counts as an answer (context tracking), so only a CPU that is in the kernel is \
-                interrupted. Each entry into the kernel becomes dearer."
-            ),
+            effect: "User mode then counts as an answer (context tracking), so only a CPU that is in the kernel is \
+                interrupted. Each entry into the kernel becomes dearer. On 6.12 the CPU then has the fair server (fair-server), which has a fix of its own.",
             versions: Versions::ALL,
         },
         Fix {
@@ -23,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Command("echo 1 > /sys/kernel/rcu_normal"),
-            effect: not_tried!("The same at run time."),
+            effect: "The same at run time.",
             versions: Versions::ALL,
         },
     ],

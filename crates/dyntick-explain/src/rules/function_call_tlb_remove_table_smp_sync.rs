@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Command("echo never > /sys/kernel/mm/transparent_hugepage/enabled"),
-            effect: not_tried!("No memory becomes huge pages, not even where a program asks for it."),
+            effect: "No memory becomes huge pages, not even where a program asks for it.",
             versions: Versions::ALL,
         },
         Fix {

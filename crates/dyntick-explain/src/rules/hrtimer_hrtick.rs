@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     explanation: "With the scheduler feature HRTICK slices end by a timer of their own and not in the tick.",
     fixes: &[Fix {
         setting: Setting::Command("echo NO_HRTICK > /sys/kernel/debug/sched/features"),
-        effect: not_tried!("Slices end in ticks again."),
+        effect: "Slices end in ticks again.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

@@ -16,9 +16,7 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Command("taskset -apc OTHER-CPUS PID"),
-            effect: not_tried!(
-                "Moves all threads of the program that stands in the thread's name, the poller among them."
-            ),
+            effect: "Moves all threads of the program that stands in the thread's name, the poller among them.",
             versions: Versions::ALL,
         },
     ],

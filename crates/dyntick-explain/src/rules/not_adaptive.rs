@@ -10,11 +10,9 @@ pub(super) static RULE: Rule = Rule {
         Only CPUs in the nohz_full set may leave that out while they run a single task.",
     fixes: &[Fix {
         setting: Setting::Boot("nohz_full=N"),
-        effect: not_tried!(
-            "Lets the CPU stop its tick while it runs one task. The kernel needs \
+        effect: "Lets the CPU stop its tick while it runs one task. The kernel needs \
                 CONFIG_NO_HZ_FULL, and every entry into the kernel on that CPU becomes dearer by \
-                some hundred instructions."
-        ),
+                some hundred instructions. On 6.12 it then has the fair server (fair-server), which has a fix of its own.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

@@ -11,7 +11,9 @@ pub(super) static RULE: Rule = Rule {
         and its tick runs the timers of all housekeeping CPUs that sleep.",
     fixes: &[Fix {
         setting: Setting::Boot("nohz_full=N"),
-        effect: not_tried!("The CPU then is never the migrator while its tick is stopped."),
+        effect: not_tried!(
+            "The CPU then is never the migrator while its tick is stopped. On 6.12 it then has the fair server (fair-server), which has a fix of its own."
+        ),
         versions: Versions::ALL,
     }],
     versions: Versions::between((6, 9), (6, 19)),

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Command("echo MASK > /sys/class/net/DEVICE/queues/rx-QUEUE/rps_cpus"),
-            effect: not_tried!("Steers packets to the other CPUs only."),
+            effect: "Steers packets to the other CPUs only.",
             versions: Versions::ALL,
         },
     ],

@@ -11,9 +11,9 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Boot("rcu_nocbs=N"),
-            effect: not_tried!(
-                "Moves the callbacks to threads, which the scheduler may run elsewhere; nohz_full implies it."
-            ),
+            effect: "Moves the callbacks to threads, which the scheduler may run elsewhere; nohz_full implies it. Where the CPU \
+                ticks at most one in each tick is left: RCU raises it where a tick notes a new grace period, or reports \
+                that this CPU lets one pass (rcu_pending).",
             versions: Versions::ALL,
         },
         Fix {

@@ -13,7 +13,9 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Boot("nohz_full=N"),
-            effect: not_tried!("Timers that are not bound to the CPU are left to housekeeping CPUs."),
+            effect: not_tried!(
+                "Timers that are not bound to the CPU are left to housekeeping CPUs. On 6.12 it then has the fair server (fair-server), which has a fix of its own."
+            ),
             versions: Versions::ALL,
         },
         Fix {

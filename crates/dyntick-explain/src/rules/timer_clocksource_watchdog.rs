@@ -10,15 +10,13 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         Fix {
             setting: Setting::Boot("tsc=reliable"),
-            effect: not_tried!(
-                "No comparison. Only right where the counter really is steady and in step on all \
-                CPUs."
-            ),
+            effect: "No comparison. Only right where the counter really is steady and in step on all \
+                CPUs.",
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Boot("tsc=nowatchdog"),
-            effect: not_tried!("The same, and the counter may still be checked at boot."),
+            effect: "The same, and the counter may still be checked at boot.",
             versions: Versions::ALL,
         },
     ],

@@ -15,7 +15,9 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Boot("nohz_full=N"),
-            effect: not_tried!("Keeps RCU's threads and unbound timers away from the CPU."),
+            effect: not_tried!(
+                "Keeps RCU's threads and unbound timers away from the CPU. On 6.12 it then has the fair server (fair-server), which has a fix of its own."
+            ),
             versions: Versions::ALL,
         },
     ],

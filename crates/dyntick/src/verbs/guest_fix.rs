@@ -199,7 +199,7 @@ impl Drop for Trial<'_> {
 }
 
 /// What this program says in JSON.
-fn own(arguments: &[&str]) -> Result<Value> {
+pub fn own(arguments: &[&str]) -> Result<Value> {
     let output = Command::new(std::env::current_exe()?).args(arguments).output()?;
     let errors = || String::from_utf8_lossy(&output.stderr).into_owned();
     serde_json::from_slice(&output.stdout).with_context(errors)

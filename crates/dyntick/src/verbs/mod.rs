@@ -5,6 +5,7 @@ mod check;
 mod explain;
 mod guest_disturb;
 mod guest_fix;
+mod guest_mend;
 mod guest_packets;
 mod guest_probe;
 pub mod isolate;
@@ -42,6 +43,9 @@ pub enum Verb {
     /// Disturb a CPU in known ways and try what `explain` advises against each; for a guest
     #[command(hide = true)]
     GuestFix(guest_fix::Arguments),
+    /// Do what `check` says, to the letter, and check again; for a guest
+    #[command(hide = true)]
+    GuestMend(guest_mend::Arguments),
     /// The CPUs of this machine and what interrupts them, live
     Top(top::Arguments),
     /// Enter the kernel in one way, again and again; for studies to profile in a guest
@@ -70,6 +74,7 @@ impl Verb {
             Verb::Explain(arguments) => explain::run(&arguments),
             Verb::GuestDisturb(arguments) => guest_disturb::run(&arguments),
             Verb::GuestFix(arguments) => guest_fix::run(&arguments),
+            Verb::GuestMend(arguments) => guest_mend::run(&arguments),
             Verb::Top(arguments) => top::run(&arguments),
             Verb::GuestProbe(arguments) => guest_probe::run(&arguments),
             Verb::GuestPackets(arguments) => guest_packets::run(&arguments),

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Guests that are disturbed and mended.
 
+use crate::judge::{ENOUGH, counts};
 use dyntick_explain::rules::UNTRIED;
 use dyntick_model::CommandLine;
 use dyntick_model::boot::Composed;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
+use std::sync::{Condvar, Mutex};
 
-/// How many guests run at a time.
+/// How many guests run at a time, whatever tests there are.
 const AT_A_TIME: usize = 2;
+
+/// The guests that may still begin.
+static FREE: (Mutex<usize>, Condvar) = (Mutex::new(AT_A_TIME), Condvar::new());
 
 /// A guest, and what is tried in it.
 #[derive(Clone, Copy)]
@@ -69,6 +73,7 @@ pub fn tried(groups: &[Group]) -> (Vec<Tried>, Vec<String>) {
                 failed.push(format!("{}: nothing was told", trial.disturbance));
                 continue;
             };
+            failed.extend(missing(group, trial, alone));
             let done = own.iter().filter(|line| line["fix"].is_string());
             all.extend(done.map(|line| tried_as(group, trial, line["fix"].as_str().unwrap(), line, line)));
             for fix in boot_fixes(trial, alone) {
@@ -98,6 +103,17 @@ pub fn tried(groups: &[Group]) -> (Vec<Tried>, Vec<String>) {
 fn of<'a>(lines: &'a [Value], trial: &Trial) -> impl Iterator<Item = &'a Value> {
     let name = trial.disturbance;
     lines.iter().filter(move |line| line["disturbance"] == name)
+}
+
+/// The causes in question that are not there, or so seldom that nothing could be told of a fix.
+fn missing(group: &Group, trial: &Trial, alone: &Value) -> Vec<String> {
+    let counts = counts(&alone["before"]);
+    let asked: BTreeSet<&str> = trial.commands.iter().chain(trial.boots).copied().collect();
+    let count = |id: &str| counts.get(id).copied().unwrap_or(0);
+    let told = |id: &str| {
+        format!("{} on {} '{}': {id} came {} times", trial.disturbance, group.kernel, group.line, count(id))
+    };
+    asked.into_iter().filter(|id| count(id) < ENOUGH).map(told).collect()
 }
 
 /// The trials of fixes that one guest is booted for, each once.
@@ -144,17 +160,32 @@ fn rebooted(line: &str, fix: &str) -> String {
 /// Disturbs CPU 1 of a guest, and tries what can be typed if that is asked for. Returns what it tells, and how it
 /// failed if it did.
 fn in_guest(kernel: &str, line: &str, trials: &[Trial], fixes: bool) -> (Vec<Value>, Option<String>) {
-    let binary = std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into());
-    let mut command = Command::new(binary);
-    command.args(["lab", "shell", "--virtual", "--cpus", "3", "--kernel", kernel, "--append", line]);
-    // The RAM disk of `writeback`, and what fixes are typed with.
-    command.args(["--module", "brd", "--tool", "pgrep", "--tool", "taskset", "--tool", "chrt"]);
-    command.args(["--", "/bin/dyntick", "guest-fix", "-C", "1"]);
+    let mut command =
+        vec!["/bin/dyntick".to_owned(), "guest-fix".to_owned(), "-C".to_owned(), "1".to_owned()];
     for Trial { disturbance, commands, ms, .. } in trials {
         let causes = if fixes { commands.join(",") } else { String::new() };
-        command.arg(format!("{disturbance}:{causes}:{ms}"));
+        command.push(format!("{disturbance}:{causes}:{ms}"));
     }
-    let output = command.stdin(Stdio::null()).output().unwrap();
+    let command: Vec<&str> = command.iter().map(String::as_str).collect();
+    // The RAM disk of `writeback`, and what fixes are typed with.
+    let with = ["--cpus", "3", "--module", "brd", "--tool", "pgrep", "--tool", "taskset", "--tool", "chrt"];
+    lab(kernel, line, &with, &command)
+}
+
+/// Runs a command in a guest. Returns the lines of JSON that it prints, and how it failed if it did.
+pub fn lab(kernel: &str, line: &str, with: &[&str], command: &[&str]) -> (Vec<Value>, Option<String>) {
+    let binary = std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into());
+    let mut lab = Command::new(binary);
+    lab.args(["lab", "shell", "--virtual", "--kernel", kernel, "--append", line])
+        .args(with)
+        .arg("--")
+        .args(command);
+    let (free, freed) = (&FREE.0, &FREE.1);
+    *freed.wait_while(free.lock().unwrap(), |free| *free == 0).unwrap() -= 1;
+    let output = lab.stdin(Stdio::null()).output();
+    *free.lock().unwrap() += 1;
+    freed.notify_one();
+    let output = output.unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
     let last = text.lines().last().unwrap_or_default();
@@ -165,7 +196,7 @@ fn in_guest(kernel: &str, line: &str, trials: &[Trial], fixes: bool) -> (Vec<Val
 }
 
 /// Does one thing for each, a few at a time; the results are in order.
-fn in_parallel<T: Sync, R: Send>(all: &[T], what: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub fn in_parallel<T: Sync, R: Send>(all: &[T], what: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let (next, done) = (Mutex::new(0), Mutex::new(BTreeMap::new()));
     let work = || {
         loop {

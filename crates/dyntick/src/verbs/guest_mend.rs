@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick guest-mend`: does in a guest what `dyntick check` says, to the letter.
+//!
+//! It packs a bundle and judges that, runs the script that comes of it, judges again, and then takes each
+//! choice that the script leaves to the owner: the commands of notes.
+
+use super::guest_fix::own;
+use crate::output;
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::process::{Command, ExitCode};
+
+/// What may be said to `guest-mend`.
+#[derive(Args)]
+pub struct Arguments {
+    /// The CPUs to judge, as for `check`
+    #[arg(short = 'C', long, value_name = "CPUS")]
+    cpus: Option<String>,
+    /// Look only, and do nothing
+    #[arg(long)]
+    look: bool,
+    /// Instead of the script, do what this finding offers beside the reboot
+    #[arg(long, value_name = "RULE")]
+    instead: Option<String>,
+}
+
+const BUNDLE: &str = "/tmp/guest-mend.tar.gz";
+const SCRIPT: &str = "/tmp/guest-mend.sh";
+
+/// Does it: a line of JSON for each step.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let cpus: Vec<&str> = arguments.cpus.iter().flat_map(|cpus| ["-C", cpus]).collect();
+    let mut packed = vec!["check", "--json", "--fail-on", "never", "--bundle", BUNDLE];
+    packed.extend(&cpus);
+    let found = own(&packed)?;
+    let line = std::fs::read_to_string("/proc/cmdline")?;
+    output::json_line(&json!({ "step": "found", "line": line.trim(), "report": found }))?;
+    if arguments.look {
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(rule) = &arguments.instead {
+        return instead(&cpus, &found, rule);
+    }
+    let mut from = vec!["check", "--from", BUNDLE, "--format", "script", "--fail-on", "never"];
+    from.extend(&cpus);
+    let script = Command::new(std::env::current_exe()?).args(&from).output()?;
+    ensure!(script.status.success(), "{}", String::from_utf8_lossy(&script.stderr));
+    std::fs::write(SCRIPT, &script.stdout)?;
+    // Each command has to succeed.
+    let failed = failure(Command::new("sh").args(["-e", SCRIPT]))?;
+    let mut left = checked(&cpus)?;
+    let text = String::from_utf8_lossy(&script.stdout);
+    output::json_line(&json!({ "step": "script", "script": text, "failed": failed, "report": left }))?;
+    let mut taken = BTreeSet::new();
+    while let Some((rule, command)) = choice(&left, &taken) {
+        let failed = typed(&command)?;
+        left = checked(&cpus)?;
+        let step =
+            json!({ "step": "choice", "rule": rule, "fix": command, "failed": failed, "report": left });
+        output::json_line(&step)?;
+        taken.insert(rule);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a machine does that cannot be booted anew now: the first command of a finding.
+fn instead(cpus: &[&str], found: &Value, rule: &str) -> Result<ExitCode> {
+    let finding = findings(found).find(|finding| finding["rule"] == rule);
+    let command = finding.and_then(command).with_context(|| format!("{rule} offers no command"))?;
+    let failed = typed(&command)?;
+    let left = checked(cpus)?;
+    output::json_line(
+        &json!({ "step": "instead", "rule": rule, "fix": command, "failed": failed, "report": left }),
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn checked(cpus: &[&str]) -> Result<Value> {
+    let mut arguments = vec!["check", "--json", "--fail-on", "never"];
+    arguments.extend(cpus);
+    own(&arguments)
+}
+
+/// The command of the first note whose command was not taken yet.
+fn choice(report: &Value, taken: &BTreeSet<String>) -> Option<(String, String)> {
+    let notes = findings(report).filter(|finding| finding["severity"] == "note");
+    let open = notes.filter(|finding| finding["rule"].as_str().is_some_and(|rule| !taken.contains(rule)));
+    open.filter_map(|note| Some((note["rule"].as_str()?.to_owned(), command(note)?))).next()
+}
+
+fn findings(report: &Value) -> impl Iterator<Item = &Value> {
+    report["findings"].as_array().into_iter().flatten()
+}
+
+fn command(finding: &Value) -> Option<String> {
+    let mends = finding["mends"].as_array().into_iter().flatten();
+    mends.filter(|mend| mend["kind"] == "command").find_map(|mend| mend["text"].as_str()).map(str::to_owned)
+}
+
+/// Types a command, as root; why it failed, if it did.
+fn typed(command: &str) -> Result<Option<String>> {
+    failure(Command::new("sh").args(["-c", command]))
+}
+
+fn failure(command: &mut Command) -> Result<Option<String>> {
+    let done = command.output()?;
+    let said = format!("{}: {}", done.status, String::from_utf8_lossy(&done.stderr));
+    Ok((!done.status.success()).then_some(said))
+}

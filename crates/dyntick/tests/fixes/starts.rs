@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is wrong before `check` says how to mend it.
+
+use crate::closed::Start;
+
+/// Wrong in many ways. CPUs 4 and 5 do not exist, so that the first list is refused as a whole.
+const BAD_LINE: &str = "nohz_full=1-5 nohz_full=2-3 isolcpu=2 isolcpus=managed_irq,2-3 rcu_nocbs=3 nmi_watchdog=off \
+                        irqaffinity=0-3 kthread_cpus=0 nohz=off highres=off rcu_nocb_poll";
+
+/// Wrong as well, and set while the guest runs.
+const BAD_SETTINGS: &str = "sysctl -w kernel.timer_migration=0 kernel.watchdog_cpumask=0-3 >/dev/null
+    echo f > /sys/devices/virtual/workqueue/cpumask
+    echo 1 > /sys/kernel/mm/ksm/run
+    taskset f sleep 1000000 &";
+
+/// Packets are handed to all CPUs, where the kernel lets them.
+const STEERED: &str = "echo f > /sys/class/net/lo/queues/rx-0/rps_cpus; echo 1 > /sys/kernel/mm/ksm/run";
+
+const fn line(kernel: &'static str, line: &'static str) -> Start {
+    Start { kernel, line, named: None, alternatives: true, settings: "" }
+}
+
+const fn bad(kernel: &'static str) -> Start {
+    Start { kernel, line: BAD_LINE, named: None, alternatives: false, settings: BAD_SETTINGS }
+}
+
+/// Nothing is isolated, and some CPUs are to be.
+const fn unprepared(kernel: &'static str) -> Start {
+    Start { kernel, line: "", named: Some("2-3"), alternatives: true, settings: STEERED }
+}
+
+const NEW: &str = "debian:6.12";
+const OLD: &str = "debian:6.1";
+
+/// The one that is wrong in most ways, for every run of the tests.
+pub const WORST: &[Start] = &[bad(NEW)];
+
+/// All.
+pub const ALL: &[Start] = &[
+    bad(NEW),
+    bad(OLD),
+    unprepared(NEW),
+    unprepared(OLD),
+    line(NEW, "isolcpus=2-3"),
+    line(OLD, "isolcpus=2-3"),
+    line(NEW, BALANCED),
+    line(OLD, BALANCED),
+    line(NEW, TICKLESS),
+    line(OLD, TICKLESS),
+    line(NEW, FLAGGED),
+    line(OLD, FLAGGED),
+    line(NEW, BOOT_CPU),
+    line(OLD, ALL_CPUS),
+];
+
+/// Isolated in halves.
+const BALANCED: &str = "nohz_full=2-3 isolcpus=domain,2 idle=poll nohz=on";
+/// Without its tick, and no more.
+const TICKLESS: &str = "nohz_full=2-3";
+/// Isolated by flags, one of which there is not.
+const FLAGGED: &str =
+    "isolcpus=nohz,managed_irq,domian,2-3 isolcpus=nohz,managed_irq,2-3 tsc=reliable tsc=unstable";
+/// The boot CPU, too.
+const BOOT_CPU: &str =
+    "nohz_full=0,2-3 isolcpus=domain,managed_irq,2-3 rcutree.nohz_full_patience_delay=5000";
+/// All of them, which the kernel takes the boot CPU out of.
+const ALL_CPUS: &str = "nohz_full=0-3 nohz_full=1-3 isolcpus=domain,managed_irq,1-3 nohz=off";
