@@ -35,6 +35,25 @@ const OLD: &str = "debian:6.1";
 /// The one that is wrong in most ways, for every run of the tests.
 pub const WORST: &[Start] = &[bad(NEW)];
 
+/// What is wrong with it, among others, and what mends that.
+pub const WORST_RULES: &[(&str, &str)] = &[
+    ("refused-parameter", "the composed line"),
+    ("parameter-typo", "the composed line"),
+    ("unknown-value", "the composed line"),
+    ("isolcpus-without-domain", "the composed line"),
+    ("irqaffinity-overlap", "the composed line"),
+    ("nohz-off", "the composed line"),
+    ("highres-off", "the composed line"),
+    ("fair-server", "the script"),
+    ("device-irqs", "the script"),
+    ("kernel-threads", "the script"),
+    ("workqueue-cpumask", "the script"),
+    ("soft-watchdog", "the script"),
+    ("timer-migration", "its command, by choice"),
+    ("ksm", "its command, by choice"),
+    ("foreign-parameter", "its parameter, by choice"),
+];
+
 /// All.
 pub const ALL: &[Start] = &[
     bad(NEW),
