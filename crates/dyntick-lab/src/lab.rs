@@ -172,6 +172,8 @@ impl<'a> Lab<'a> {
         }
         let emulator = case.machine.as_ref().map(|_| self.emulator(case, &kernel)).transpose()?;
         let image = image::build(&self.init, &case.tools, &kernel, &case.modules, emulator)?;
+        // One that no guest of this case has room for is not kept either.
+        qemu::ensure_room(image.bytes.len() as u64, case.memory)?;
         let initramfs = self.keep_image(&image)?;
         let accelerator = self.accelerator(case.clock, &kernel, &initramfs)?;
         let asked = Asked {

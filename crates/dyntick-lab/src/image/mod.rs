@@ -108,5 +108,5 @@ fn tool_files(tools: &[String]) -> Result<BTreeSet<PathBuf>, ImageError> {
 const LARGEST: u64 = 1 << 30;
 
 fn read_file(path: &Path) -> Result<Vec<u8>, InputError> {
-    dyntick_system::read_regular(path, LARGEST)
+    dyntick_system::read_solid(path, LARGEST)
 }

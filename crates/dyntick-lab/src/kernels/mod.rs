@@ -21,7 +21,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -95,9 +94,6 @@ pub enum KernelError {
         /// Why.
         source: ImageError,
     },
-    /// A file that is large in name only.
-    #[error("{0} is no kernel: nearly all of it is a hole")]
-    Hole(PathBuf),
     /// A kernel that does not tell its version.
     #[error("{path}: {source}")]
     Version {
@@ -256,18 +252,7 @@ fn config_text(path: &Path) -> Result<String, KernelError> {
 fn read(path: &Path) -> Result<Vec<u8>, KernelError> {
     /// A vmlinux with all its debug information has less.
     const LARGEST: u64 = 1 << 30;
-    if is_hole(path) {
-        return Err(KernelError::Hole(path.to_owned()));
-    }
-    Ok(dyntick_system::read_regular(path, LARGEST)?)
-}
-
-/// Whether a file takes far less of its disk than it has bytes. A kernel with all its debug information shrinks to a
-/// fourth where the file system compresses it; a hole would be kept in the cache byte by byte.
-fn is_hole(path: &Path) -> bool {
-    const MOST: u64 = 16;
-    const BLOCK: u64 = 512;
-    path.metadata().is_ok_and(|found| found.len() > 1 << 20 && found.blocks() * BLOCK < found.len() / MOST)
+    Ok(dyntick_system::read_solid(path, LARGEST)?)
 }
 
 #[cfg(test)]
@@ -281,7 +266,7 @@ mod tests {
         std::fs::write(&path, b"\x7fELF").unwrap();
         File::options().write(true).open(&path).unwrap().set_len(64 << 20).unwrap();
         let refused = || resolve(path.to_str().unwrap(), &cache, &|_| ()).err().unwrap();
-        assert!(matches!(refused(), KernelError::Hole(_)), "{}", refused());
+        assert!(matches!(refused(), KernelError::Input(InputError::Hole { .. })), "{}", refused());
         std::fs::write(&path, [b"\x7fELF".as_slice(), &[0; 1 << 20]].concat()).unwrap();
         assert!(matches!(refused(), KernelError::Version { .. }), "{}", refused());
         let kept = std::fs::read_dir(cache.path(UNCOMPRESSED)).unwrap().flatten();

@@ -64,7 +64,9 @@ pub fn release_of_vmlinux(vmlinux: &[u8]) -> Option<String> {
 pub fn has_pvh_entry(vmlinux: &[u8]) -> bool {
     const PHYS32_ENTRY: u32 = 18;
     let Ok(elf) = Elf::parse(vmlinux) else { return false };
-    let mut notes = elf.iter_note_headers(vmlinux).into_iter().flatten().flatten();
+    /// A kernel has some ten; thousands of headers may name the same million.
+    const MOST: usize = 10_000;
+    let mut notes = elf.iter_note_headers(vmlinux).into_iter().flatten().take(MOST).flatten();
     notes.any(|note| note.name == "Xen" && note.n_type == PHYS32_ENTRY)
 }
 

@@ -273,14 +273,19 @@ pub(super) fn delivered(mailbox: &Mailbox) -> Result<Archive, Failure> {
 /// What a guest needs beside its mailbox and twice its image (as it was loaded, and unpacked).
 const LEAST_FREE: u64 = 64 << 20;
 
-pub(super) fn memory_with_job(machine: &Machine, job: &[u8]) -> Result<(File, Mailbox), RunError> {
-    let host = |source| RunError::Host { what: format!("read {}", machine.initramfs.display()), source };
-    let image = std::fs::metadata(machine.initramfs).map_err(host)?.len();
+/// Refuses a guest of so much memory for which its image is too large, bytes.
+pub fn ensure_room(image: u64, memory: u64) -> Result<(), RunError> {
     let needed = MAILBOX_AT + MAILBOX_BYTES + 2 * image + LEAST_FREE;
-    if machine.memory < needed {
-        let [image, needed, memory] = [image, needed, machine.memory].map(|bytes| bytes.div_ceil(1 << 20));
+    if memory < needed {
+        let [image, needed, memory] = [image, needed, memory].map(|bytes| bytes.div_ceil(1 << 20));
         return Err(RunError::NoRoom { image, needed, memory });
     }
+    Ok(())
+}
+
+pub(super) fn memory_with_job(machine: &Machine, job: &[u8]) -> Result<(File, Mailbox), RunError> {
+    let host = |source| RunError::Host { what: format!("read {}", machine.initramfs.display()), source };
+    ensure_room(std::fs::metadata(machine.initramfs).map_err(host)?.len(), machine.memory)?;
     // A guest that uses more than there is would have the kernel end something.
     let there = dyntick_system::memory();
     if machine.memory > there {

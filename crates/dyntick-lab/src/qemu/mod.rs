@@ -8,7 +8,7 @@ pub mod provide;
 mod shell;
 mod walls;
 
-pub use machine::{Accelerator, Ended, Failure, Machine, RunError, StageTimes, run};
+pub use machine::{Accelerator, Ended, Failure, Machine, RunError, StageTimes, ensure_room, run};
 pub(crate) use machine::{EXIT_PORT, EXIT_VALUE};
 pub use profile::{Profile, STREAM};
 pub use provide::{Qemu, QemuError};
