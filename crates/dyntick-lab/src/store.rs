@@ -191,7 +191,8 @@ pub fn keep(
 /// What stands at a run's place and is no whole run of this user's goes out of its way, under a name that says
 /// so: somebody may want to know what became of it.
 fn set_aside(place: &Path) -> Result<(), CacheError> {
-    if !place.exists() {
+    // Also a link that leads nowhere stands in the way.
+    if place.symlink_metadata().is_err() {
         return Ok(());
     }
     let what = if load(place).is_ok() { "another" } else { "damaged" };

@@ -54,6 +54,9 @@ const SETPRIV: &str = "/usr/bin/setpriv";
 const PRLIMIT: &str = "/usr/bin/prlimit";
 const ENV: &str = "/usr/bin/env";
 
+/// A core's pipe (`core(5)`) is the host's program.
+const NO_CORE: &str = "--core=0:0";
+
 /// How many processes and threads there may be behind all walls together: a build has some ten for each of its
 /// jobs, QEMU one for each CPU.
 const PROCESSES: u32 = 4096;
@@ -139,7 +142,7 @@ impl Walls {
         outer.args(["--remount-ro", "/dev", "--remount-ro", "/"]);
         // Last of all what runs inside: bwrap itself must not load libraries that are meant for it.
         outer.arg("--").args(unprivileged());
-        outer.args([PRLIMIT, &format!("--nproc={PROCESSES}"), "--", ENV, "-i"]);
+        outer.args([PRLIMIT, &format!("--nproc={PROCESSES}"), NO_CORE, "--", ENV, "-i"]);
         for (name, value) in inner.get_envs() {
             if let Some(value) = value {
                 outer.arg([name, value].join(OsStr::new("=")));
@@ -471,10 +474,10 @@ mod tests {
     #[test]
     fn memory_and_processes_of_the_host_are_not_taken() {
         let Some(walls) = walls() else { return };
-        let script = "ulimit -u; cat /proc/self/oom_score_adj; for place in / /dev /usr /proc; do touch $place/x && echo $place; done";
+        let script = "ulimit -u; ulimit -Hc; cat /proc/self/oom_score_adj; for place in / /dev /usr /proc; do touch $place/x && echo $place; done";
         let mut bash = Command::new("/bin/bash");
         bash.args(["-c", script]).env("PATH", "/usr/bin:/bin");
-        assert_eq!(said(&walls.around(&bash).output().unwrap()), format!("{PROCESSES}\n1000"));
+        assert_eq!(said(&walls.around(&bash).output().unwrap()), format!("{PROCESSES}\n0\n1000"));
     }
 
     #[test]
