@@ -122,8 +122,9 @@ fn keyed(id: String, kind: Kind) -> Source {
     Source { key: key(&id), id, kind }
 }
 
+/// Of 128 bits: who makes two sources could give them one key of 64, and the second would be built from the first.
 fn key(text: &str) -> String {
-    hex::encode(&Sha256::digest(text)[..8])
+    hex::encode(&Sha256::digest(text)[..16])
 }
 
 impl Source {

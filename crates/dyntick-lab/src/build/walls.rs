@@ -147,7 +147,7 @@ pub fn company(source: &Source, parts: &Parts) -> Option<String> {
         hash.update([0]);
         hash.update(folder.as_os_str().as_bytes());
     }
-    Some(hex::encode(&hash.finalize()[..8]))
+    Some(hex::encode(&hash.finalize()[..16]))
 }
 
 /// The ccache of a company. No other user of the machine gets there: a build may leave a set-user-ID file.

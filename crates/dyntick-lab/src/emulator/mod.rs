@@ -87,7 +87,7 @@ fn entry(kernel: &Kernel) -> String {
     }
     hash.update(&kernel.sha256);
     hash.update(compiled_by(kernel));
-    format!("modules/{NAME}-{}", hex::encode(&hash.finalize()[..8]))
+    format!("modules/{NAME}-{}", hex::encode(&hash.finalize()[..16]))
 }
 
 fn compiled_by(kernel: &Kernel) -> String {

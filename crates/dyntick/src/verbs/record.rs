@@ -67,6 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         arguments.output.display(),
         arguments.output.display(),
     ));
+    record.about.notes.iter().for_each(output::note);
     Ok(as_own(status))
 }
 

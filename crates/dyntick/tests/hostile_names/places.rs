@@ -194,6 +194,9 @@ fn runs_are_not_written_into_folders_of_other_users() {
     chown(&target, Some(NOBODY), None).unwrap();
     std::os::unix::fs::symlink("target", place.path().join("link")).unwrap();
     assert!(told(&["--out", "link"]).contains("belongs to another user"), "where a link leads");
+    chown(&target, Some(0), None).unwrap();
+    std::os::unix::fs::lchown(place.path().join("link"), Some(NOBODY), None).unwrap();
+    assert!(told(&["--out", "link"]).contains("belongs to another user"), "whose the link is");
     assert!(std::fs::read_dir(place.path().join("out/s/runs")).unwrap().next().is_none());
 }
 

@@ -5,7 +5,7 @@ use super::own_binary;
 use super::tell::{Format, Told, Wanted};
 use crate::output;
 use crate::progress::Display;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use dyntick_lab::cache::{Cache, write_whole};
 use dyntick_lab::lab::{CaseResult, Lab};
@@ -100,6 +100,7 @@ fn ensure_unmoved(typed: Option<&Path>, out: &Path) -> Result<()> {
         match found.is_symlink() {
             // Who typed a name may mean a link; where it leads is judged.
             true if Some(folder) == typed => {
+                ensure_trusted(folder, &found)?;
                 if let Ok(target) = folder.metadata() {
                     ensure_nobody_elses(folder, &target)?;
                 }
@@ -127,19 +128,28 @@ fn ensure_nobody_elses(folder: &Path, found: &Metadata) -> Result<()> {
     const GROUP: u32 = 0o020;
     const WORLD: u32 = 0o002;
     const STICKY: u32 = 0o1000;
-    let who_called_sudo = std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok());
-    let trusted = dyntick_system::is_trusted(found.uid()) || who_called_sudo == Some(found.uid());
+    ensure_trusted(folder, found)?;
     // With umask 002 and a group for each user, as Debian has them, the group is the owner alone.
     let others = if found.gid() == found.uid() { WORLD } else { GROUP | WORLD };
-    let open = found.mode() & others != 0 && found.mode() & STICKY == 0;
-    if !trusted || open {
-        let why = if trusted { "may be written by other users" } else { "belongs to another user" };
-        bail!(
-            "{} {why}, who could move what is written while the guests run: name a folder of your own with --out",
-            folder.display()
-        );
+    match found.mode() & others != 0 && found.mode() & STICKY == 0 {
+        true => Err(moved(folder, "may be written by other users")),
+        false => Ok(()),
     }
-    Ok(())
+}
+
+fn ensure_trusted(path: &Path, found: &Metadata) -> Result<()> {
+    let who_called_sudo = std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok());
+    match dyntick_system::is_trusted(found.uid()) || who_called_sudo == Some(found.uid()) {
+        true => Ok(()),
+        false => Err(moved(path, "belongs to another user")),
+    }
+}
+
+fn moved(path: &Path, why: &str) -> anyhow::Error {
+    anyhow!(
+        "{} {why}, who could move what is written while the guests run: name a folder of your own with --out",
+        path.display()
+    )
 }
 
 /// The report as a page, and its timeline as a picture. What stands in their places is replaced and never
