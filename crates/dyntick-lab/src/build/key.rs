@@ -81,7 +81,11 @@ mod tests {
             of(&parts, "s", &gcc(), None)
         };
         assert_eq!(without_kind("/boot/config"), without_kind("./elsewhere.d/config"));
-        assert_eq!(of(&one, "s", &gcc(), None), "41591a4707e0fb05d846b2e4df8d9fbe", "a key of today is one of tomorrow");
+        assert_eq!(
+            of(&one, "s", &gcc(), None),
+            "41591a4707e0fb05d846b2e4df8d9fbe",
+            "a key of today is one of tomorrow"
+        );
         let newer = Toolchain { version: "gcc 14".into(), ..gcc() };
         assert_ne!(of(&one, "s", &gcc(), None), of(&one, "s", &newer, None));
         assert_ne!(of(&one, "s", &gcc(), None), of(&one, "t", &gcc(), None));
