@@ -76,7 +76,17 @@ const EVERYWHERE: &[(&str, &[&str])] = &[
     ("device", &["device:ttyS0"]),
     ("writeback", &["workqueue:wb_workfn"]),
     ("equal-task", &["other-task:victim", "dependency-sched"]),
-    ("freezer", &["wakeup:victim", "ipi:cgroup_freeze_task", "signal", "workqueue:kernfs_notify_workfn"]),
+    // Each change of the state is told to who watches cgroup.events, by a timer and by work.
+    (
+        "freezer",
+        &[
+            "wakeup:victim",
+            "ipi:cgroup_freeze_task",
+            "signal",
+            "timer:cgroup_file_notify_timer",
+            "workqueue:kernfs_notify_workfn",
+        ],
+    ),
     ("trace-buffer", &["workqueue:update_pages_handler"]),
     ("kernel-messages", &["irq-work:wake_up_klogd_work_func"]),
     ("loopback", &["softirq:NET_RX"]),

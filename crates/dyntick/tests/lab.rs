@@ -7,6 +7,7 @@
 mod hog;
 
 use hog::hog;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -252,7 +253,8 @@ fn an_image_is_refused_where_it_would_not_fit_and_harmless_where_it_does() {
     let study = Study::new("");
     let program = study.path("huge");
     std::fs::copy("/bin/busybox", &program).unwrap();
-    std::fs::File::options().append(true).open(&program).unwrap().set_len(100 << 20).unwrap();
+    // Filled: a hole would be refused by itself.
+    std::fs::File::options().append(true).open(&program).unwrap().write_all(&vec![1; 98 << 20]).unwrap();
     let case = |name: &str, memory: &str| {
         format!(
             "[[case]]\nname = '{name}'\nmemory = '{memory}'\nmeasure = '100ms'\n\

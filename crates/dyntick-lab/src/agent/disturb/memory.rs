@@ -5,6 +5,7 @@ use super::Disturbance;
 use super::stage::{Stage, checked, write};
 use anyhow::Result;
 use dyntick_model::CpuList;
+use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
@@ -122,14 +123,13 @@ fn stat_refresh(stage: &Stage) -> Result<()> {
 
 /// Memory is compacted: the per-CPU lists of pages are flushed first.
 fn drop_caches(stage: &Stage) -> Result<()> {
-    let _victim = stage.task("victim", |over| {
+    let name = c"new-pages";
+    let file = std::fs::File::from(rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC)?);
+    let _victim = stage.task("victim", move |over| {
         while !over.load(Ordering::Relaxed) {
-            // A few new pages stand in this CPU's lists, so that there is something to flush.
-            // Giving them back would flush the lists, and touching them would be page faults.
-            if let Ok(pages) = Pages::new(2) {
-                let _ = pages.advise(libc::MADV_POPULATE_WRITE);
-                std::mem::forget(pages);
-            }
+            // A few new pages stand in this CPU's lists, so that there is something to flush. Written ones: touching
+            // memory would be page faults, and MADV_POPULATE_WRITE flushes the lists (mm/gup.c: faultin_page_range).
+            let _ = (&file).write_all(&[1; 2 * PAGE]);
             (0..500).for_each(|_| crate::agent::tasks::spin_block());
         }
     })?;
