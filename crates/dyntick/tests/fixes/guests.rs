@@ -17,12 +17,12 @@ const AT_A_TIME: usize = 2;
 static FREE: (Mutex<usize>, Condvar) = (Mutex::new(AT_A_TIME), Condvar::new());
 
 /// A guest, and what is tried in it.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Group {
     pub kernel: &'static str,
     /// What the guest is booted with, beside what it needs.
     pub line: &'static str,
-    pub trials: &'static [Trial],
+    pub trials: Vec<Trial>,
 }
 
 /// A disturbance of CPU 1.
@@ -62,12 +62,12 @@ pub struct Tried {
 /// Tries all fixes of all groups: commands in the guest that is disturbed, boot parameters in another that is
 /// booted with them. Returns also which guests failed.
 pub fn tried(groups: &[Group]) -> (Vec<Tried>, Vec<String>) {
-    let told = in_parallel(groups, |group| in_guest(group.kernel, group.line, group.trials, true));
+    let told = in_parallel(groups, |group| in_guest(group.kernel, group.line, &group.trials, true));
     let (mut all, mut failed) = (Vec::new(), Vec::new());
     let mut reboots: BTreeMap<(&'static str, String), Vec<Tried>> = BTreeMap::new();
     for (group, (lines, failure)) in groups.iter().zip(told) {
         failed.extend(failure);
-        for trial in group.trials {
+        for trial in &group.trials {
             let own: Vec<&Value> = of(&lines, trial).collect();
             let Some(alone) = own.first() else {
                 failed.push(format!("{}: nothing was told", trial.disturbance));

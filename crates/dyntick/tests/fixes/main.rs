@@ -36,7 +36,7 @@ fn tried(groups: &[Group]) -> (Vec<Row>, Vec<String>) {
 /// What differs most from each other: a task that is moved, a setting of the kernel, a boot parameter.
 #[test]
 fn a_fix_of_each_kind_works() {
-    let (rows, wrong) = tried(trials::REPRESENTATIVE);
+    let (rows, wrong) = tried(&trials::representative());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let page = page::keys_of(page::EXPLAIN);
     let new: Vec<&Row> = rows.iter().filter(|row| !page.contains(&row.key())).collect();
@@ -46,7 +46,7 @@ fn a_fix_of_each_kind_works() {
 #[test]
 #[ignore = "boots some forty guests: make test-fixes"]
 fn every_fix_works() {
-    let (rows, wrong) = tried(trials::ALL);
+    let (rows, wrong) = tried(&trials::all());
     if page::is_written() {
         page::write(page::EXPLAIN, rows.iter().map(Row::to_string));
     }
