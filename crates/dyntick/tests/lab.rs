@@ -147,6 +147,10 @@ fn a_ticking_cpu_ticks_a_quiet_one_does_not_and_all_repeat_to_the_bit() {
 
     let report = std::fs::read_to_string(study.path("out/report.html")).unwrap();
     assert!(report.contains("<svg") && !report.contains("http://www.w3.org/1999/xhtml"));
+    assert!(
+        report.contains("3 PAUSE of its .init.text replaced by NOP"),
+        "what was changed in the kernel is said"
+    );
     let mut mail = dyntick();
     mail.args(["lab", "report", "--format", "mail", "--out"]).arg(study.path("out"));
     let mail = text(&mail.arg(study.path("study.toml")).output().unwrap().stdout);

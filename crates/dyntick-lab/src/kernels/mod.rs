@@ -4,6 +4,7 @@
 mod catalog;
 mod debian;
 mod files;
+mod pauses;
 mod spec;
 mod vmlinux;
 
@@ -151,10 +152,14 @@ struct Known {
     sha256: String,
     has_pvh_entry: bool,
     config: Option<String>,
+    /// How many PAUSE instructions of its `.init.text` are NOPs.
+    pauses: usize,
 }
 
 /// Where uncompressed kernels are in the cache.
 pub(crate) const UNCOMPRESSED: &str = "vmlinux";
+/// Part of an entry's name; another one where what is kept of a kernel changes.
+const FORM: &str = "nop";
 /// The image as it came, for a kernel that cannot be entered directly: what QEMU boots is what was hashed.
 const IMAGE: &str = "bzImage";
 const VMLINUX: &str = "vmlinux";
@@ -164,12 +169,13 @@ const KNOWN: &str = "known.json";
 fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Kernel, KernelError> {
     let bytes = read(&files.image)?;
     let image_hash = hex::encode(Sha256::digest(&bytes));
-    let entry = format!("{UNCOMPRESSED}/{image_hash}");
+    let entry = format!("{UNCOMPRESSED}/{image_hash}-{FORM}");
     let uncompress = |folder: &Path| {
         progress(&format!("uncompressing {}", files.image.display()));
-        let kernel = vmlinux::extract(&bytes)
+        let mut kernel = vmlinux::extract(&bytes)
             .map_err(|source| KernelError::Image { path: files.image.clone(), source })?;
-        let known = examine(&bytes, &kernel);
+        let pauses = pauses::replace(kernel.to_mut());
+        let known = examine(&bytes, &kernel, pauses);
         // What names no release is no kernel, and is not kept.
         parsed_release(&known.release, &files.image)?;
         ensure_space(folder, (kernel.len() + bytes.len()) as u64)?;
@@ -194,9 +200,9 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
         Some(path) => Some(config_text(path)?),
         None => known.config,
     };
-    let (image, sha256) = match known.has_pvh_entry {
-        true => (folder.join(VMLINUX), known.sha256),
-        false => (folder.join(IMAGE), image_hash),
+    let (image, sha256, source) = match known.has_pvh_entry {
+        true => (folder.join(VMLINUX), known.sha256, with_nops(files.source, known.pauses)),
+        false => (folder.join(IMAGE), image_hash, files.source),
     };
     Ok(Kernel {
         spec: spec.to_owned(),
@@ -205,10 +211,17 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
         modules: files.modules,
         config: config.as_deref().map(KernelConfig::parse).unwrap_or_default(),
         sha256,
-        source: files.source,
+        source,
         package: files.package,
         built: None,
     })
+}
+
+fn with_nops(source: String, pauses: usize) -> String {
+    match pauses {
+        0 => source,
+        _ => format!("{source}; {pauses} PAUSE of its .init.text replaced by NOP"),
+    }
 }
 
 fn parsed_release(text: &str, image: &Path) -> Result<KernelVersion, KernelError> {
@@ -222,13 +235,14 @@ fn known(folder: &Path, image_hash: &str) -> Option<Known> {
     (bootable && is_intact(&folder.join(VMLINUX), &known.sha256)).then_some(known)
 }
 
-fn examine(image: &[u8], kernel: &[u8]) -> Known {
+fn examine(image: &[u8], kernel: &[u8], pauses: usize) -> Known {
     let release = vmlinux::release(image).or_else(|| vmlinux::release_of_vmlinux(kernel));
     Known {
         release: release.unwrap_or_default(),
         sha256: hex::encode(Sha256::digest(kernel)),
         has_pvh_entry: vmlinux::has_pvh_entry(kernel),
         config: vmlinux::embedded_config(kernel),
+        pauses,
     }
 }
 
