@@ -171,7 +171,7 @@ impl<'a> Lab<'a> {
             return Err(LabError::Impossible { case: case.id.clone(), problems });
         }
         let emulator = case.machine.as_ref().map(|_| self.emulator(case, &kernel)).transpose()?;
-        let image = image::build(&self.init, &case.tools, &kernel, &case.modules, emulator)?;
+        let image = image::build(&self.init, &case.tools, &kernel, &case.modules, emulator, &case.files)?;
         // One that no guest of this case has room for is not kept either.
         qemu::ensure_room(image.bytes.len() as u64, case.memory)?;
         let initramfs = self.keep_image(&image)?;
@@ -278,7 +278,7 @@ impl<'a> Lab<'a> {
     /// Whether KVM works here, learnt with a stock kernel.
     pub fn probe_kvm(&self) -> Result<KvmProbe, LabError> {
         let kernel = self.kernel("debian:6.12", None, &|_| Vec::new())?;
-        let image = image::build(&self.init, &[], &kernel, &[], None)?;
+        let image = image::build(&self.init, &[], &kernel, &[], None, &BTreeMap::new())?;
         self.kvm(&kernel, &self.keep_image(&image)?)
     }
 

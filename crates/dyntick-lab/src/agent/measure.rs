@@ -38,7 +38,7 @@ pub fn window(
         session.only_cpus(cpus)?;
     }
     drop(shallow);
-    let running = Running::start(&job.tasks)?;
+    let mut running = Running::start(&job.tasks)?;
     std::thread::sleep(WARM_UP);
 
     mailbox.set_stage(Stage::Measure);
@@ -69,6 +69,7 @@ pub fn window(
         .map(|(after, before)| (after.0 - before.0, after.1 - before.1))
         .collect();
     archive.insert(pieces::COMMS, serde_json::to_vec(&comms()?)?);
+    running.wait()?;
     notes.extend(running.stop());
     store(&session, archive, job.tasks.len())?;
     let _shallow = idle::keep_shallow(job);

@@ -66,7 +66,7 @@ fn only_error(error: &anyhow::Error) -> Archive {
 
 fn perform(mailbox: &Mailbox) -> Result<Archive> {
     let job: &Job = &serde_json::from_slice(mailbox.job()?).context("read the job")?;
-    mounts::load_modules(&job.module_parameters)?;
+    mounts::load_modules(&job.module_parameters, &mounts::command_line()?)?;
     loopback::up()?;
     idle::prepare(job)?;
     mounts::mount_debugfs(job);

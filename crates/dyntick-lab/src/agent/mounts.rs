@@ -4,6 +4,7 @@
 use crate::guest::Job;
 use crate::image::MODULE_FOLDER;
 use anyhow::{Context, Result};
+use dyntick_model::CommandLine;
 use rustix::mount::MountFlags;
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -25,20 +26,39 @@ pub fn mount_all() -> Result<()> {
     Ok(())
 }
 
-/// Loads the modules of the image in their order, each with its parameters.
-pub fn load_modules(parameters: &BTreeMap<String, String>) -> Result<()> {
+/// The kernel command line.
+pub fn command_line() -> Result<CommandLine> {
+    Ok(CommandLine::parse(&std::fs::read_to_string("/proc/cmdline").context("read /proc/cmdline")?))
+}
+
+/// Loads the modules of the image in their order, each with its parameters: those that are given here, and those of the
+/// kernel command line, which modprobe would give it too.
+pub fn load_modules(parameters: &BTreeMap<String, String>, line: &CommandLine) -> Result<()> {
     let Ok(entries) = std::fs::read_dir(MODULE_FOLDER) else { return Ok(()) };
     let mut paths: Vec<_> = entries.map(|entry| entry.map(|e| e.path())).collect::<Result<_, _>>()?;
     paths.sort();
     for path in paths {
         let name = path.display();
         let file = std::fs::File::open(&path).with_context(|| format!("open {name}"))?;
-        let told = CString::new(parameters.get(&module_name(&path)).map_or("", String::as_str))?;
+        let module = module_name(&path);
+        let own = parameters.get(&module).map(String::as_str);
+        let told: Vec<&str> = own.into_iter().chain(of_module(line, &module)).collect();
+        let told = CString::new(told.join(" "))?;
         rustix::system::finit_module(&file, &told, 0).with_context(|| {
             format!("load {name}; the kernel says: {}", last_words(&String::from_utf8_lossy(&kernel_log())))
         })?;
     }
     Ok(())
+}
+
+/// The words `MODULE.PARAMETER=VALUE` of a command line, as `PARAMETER=VALUE`; the kernel takes `-` for `_` in both.
+fn of_module<'l>(line: &'l CommandLine, module: &str) -> impl Iterator<Item = &'l str> {
+    let underscored = |name: &str| name.replace('-', "_");
+    let module = underscored(module);
+    line.iter().filter_map(move |word| {
+        let (name, parameter) = word.split_once('.')?;
+        (underscored(name) == module).then_some(parameter)
+    })
 }
 
 /// Of a file `NN-NAME.ko`.
@@ -83,4 +103,20 @@ pub fn kernel_log() -> Vec<u8> {
     let count = unsafe { libc::klogctl(READ_ALL, buffer.as_mut_ptr().cast(), buffer.len() as libc::c_int) };
     buffer.truncate(usize::try_from(count).unwrap_or(0));
     buffer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_of_a_module() {
+        let line = CommandLine::parse(
+            "quiet null_blk.irqmode=2 null-blk.completion_nsec=10000 nullb.x=1 nohz_full=1",
+        );
+        let of = |module: &str| of_module(&line, module).collect::<Vec<_>>();
+        assert_eq!(of("null_blk"), ["irqmode=2", "completion_nsec=10000"]);
+        assert_eq!(of("null-blk"), of("null_blk"));
+        assert!(of("ext4").is_empty());
+    }
 }

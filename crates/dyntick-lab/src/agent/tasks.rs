@@ -6,7 +6,7 @@ use super::deadline;
 use super::profile;
 use super::settle::pin;
 use crate::guest::{Archive, Policy, Script, ScriptResult, Task, Work, pieces};
-use crate::image::INIT;
+use crate::image::{INIT, STUDY_FOLDER};
 use anyhow::{Context, Result, bail};
 use dyntick_model::{CpuList, NANOS_PER_SEC};
 use dyntick_observe::thread::now_ns;
@@ -27,6 +27,7 @@ pub struct Running {
 struct Started {
     child: Child,
     group: Group,
+    to_its_end: bool,
 }
 
 impl Running {
@@ -47,9 +48,25 @@ impl Running {
         self.tasks.iter().map(|task| task.group.cpu_time()).collect()
     }
 
+    /// Waits for the tasks that end by themselves.
+    ///
+    /// # Errors
+    /// Where one of them failed: what it printed would be no figure.
+    pub fn wait(&mut self) -> Result<()> {
+        for (number, task) in self.tasks.iter_mut().enumerate().filter(|(_, task)| task.to_its_end) {
+            let status = task.child.wait()?;
+            if !status.success() {
+                let printed = std::fs::read(output_of(number)).unwrap_or_default();
+                bail!("task {number} failed ({status}): {}", String::from_utf8_lossy(&printed));
+            }
+        }
+        Ok(())
+    }
+
     /// Ends the tasks and returns a note for each that had ended before by itself.
     pub fn stop(mut self) -> Vec<String> {
-        let early = self.tasks.iter_mut().enumerate().filter_map(|(number, task)| {
+        let endless = self.tasks.iter_mut().enumerate().filter(|(_, task)| !task.to_its_end);
+        let early = endless.filter_map(|(number, task)| {
             let status = task.child.try_wait().ok().flatten()?;
             Some(format!("task {number} ended before the window closed ({status})"))
         });
@@ -67,7 +84,7 @@ impl Drop for Running {
 
 fn start(task: &Task, number: usize) -> Result<Started> {
     let group = Group::new(&format!("task-{number}"), task.partition, &task.cpus)?;
-    let output = File::create(format!("/tmp/task-{number}.out"))?;
+    let output = File::create(output_of(number))?;
     let mut command = match &task.work {
         Work::Tool(words) => tool(words)?,
         builtin => {
@@ -80,7 +97,12 @@ fn start(task: &Task, number: usize) -> Result<Started> {
     join(&mut command, group.entrance()?);
     place(&mut command, &task.cpus, task.policy);
     let child = command.spawn().with_context(|| format!("start task {number} ({:?})", task.work))?;
-    Ok(Started { child, group })
+    Ok(Started { child, group, to_its_end: task.to_its_end })
+}
+
+/// The file of what a task prints.
+fn output_of(number: usize) -> String {
+    format!("/tmp/{}", pieces::output_of_task(number))
 }
 
 /// Puts the child into its group before all else, since joining a cpuset sets the affinity anew.
@@ -94,7 +116,7 @@ fn join(command: &mut Command, mut entrance: File) {
 fn tool(words: &[String]) -> Result<Command> {
     let (program, arguments) = words.split_first().context("a task without a program")?;
     let mut command = Command::new(program);
-    command.args(arguments);
+    command.args(arguments).current_dir(STUDY_FOLDER);
     Ok(command)
 }
 

@@ -42,7 +42,7 @@ pub fn definitions(tree: &Path) -> Vec<Definition> {
 /// The largest Kconfig file of Linux has some 100 KB.
 const LARGEST: u64 = 1 << 20;
 
-/// What all that is kept of a source takes together, bytes; that of Linux take some 2 MiB. Each option has its
+/// What all that is kept of a source takes together, bytes; those of Linux take some 2 MiB. Each option has its
 /// own copy of those around it, so that a stranger's small file could take any memory.
 const BUDGET: usize = 64 << 20;
 

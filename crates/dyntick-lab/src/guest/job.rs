@@ -60,6 +60,9 @@ pub struct Task {
     pub policy: Policy,
     /// Give it its CPUs as a cpuset partition of this kind, and not by its affinity alone.
     pub partition: Option<Partition>,
+    /// It ends by itself, after the window, and must end well; else it is ended with the window.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub to_its_end: bool,
     /// What it does.
     pub work: Work,
 }

@@ -14,7 +14,7 @@ use crate::programs;
 use cpio::Cpio;
 use dyntick_system::InputError;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// This binary, which the kernel starts first.
@@ -24,6 +24,9 @@ const COMMAND: &str = "/bin/dyntick";
 
 /// Where the guest finds its modules, named `NN-NAME.ko` in the order in which they load.
 pub const MODULE_FOLDER: &str = "/modules";
+
+/// Where the programs of a case start, and find the files of its study.
+pub const STUDY_FOLDER: &str = "/study";
 
 /// A finished initramfs.
 pub struct Image {
@@ -56,16 +59,18 @@ pub enum ImageError {
 }
 
 /// Builds the initramfs: `init` is this program's own static binary, `tools` are names on the
-/// PATH or paths, `modules` are names of kernel modules, `own` is one that does not come with the kernel.
+/// PATH or paths, `modules` are names of kernel modules, `own` is one that does not come with the kernel, and `files`
+/// are texts by their paths from [`STUDY_FOLDER`].
 pub fn build(
     init: &Path,
     tools: &[String],
     kernel: &Kernel,
     modules: &[String],
     own: Option<Module>,
+    files: &BTreeMap<String, String>,
 ) -> Result<Image, ImageError> {
     let mut cpio = Cpio::default();
-    for folder in ["/proc", "/sys", "/dev", "/tmp", "/run"] {
+    for folder in ["/proc", "/sys", "/dev", "/tmp", "/run", STUDY_FOLDER] {
         cpio.directory(folder);
     }
     cpio.character_device("/dev/console", 5, 1);
@@ -81,6 +86,9 @@ pub fn build(
     let modules = modules::with_dependencies(kernel, modules)?.into_iter().chain(own);
     for (position, module) in modules.enumerate() {
         cpio.file(&format!("{MODULE_FOLDER}/{position:02}-{}.ko", module.name), &module.contents);
+    }
+    for (name, text) in files {
+        cpio.file(&format!("{STUDY_FOLDER}/{name}"), text.as_bytes());
     }
     let bytes = cpio.finish();
     let sha256 = hex::encode(Sha256::digest(&bytes));

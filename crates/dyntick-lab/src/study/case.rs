@@ -4,10 +4,10 @@
 //! A value that is wrong is noted as a problem and read as its default, so that one mistake does
 //! not hide the others nor make claims about the case look wrong too.
 
-use super::Case;
 use super::matrix::Cell;
 use super::reader::{Section, Source, Value, integer, nearest, sections};
 use super::units::{Bytes, Nanos};
+use super::{Case, files};
 use crate::build::Recipe;
 use crate::guest::{Partition, Policy, Script, Task, Work};
 use crate::kernels::Spec;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
 /// What a case, `[defaults]` and a matrix may set.
-pub const CASE_KEYS: [&str; 27] = [
+pub const CASE_KEYS: [&str; 28] = [
     "kernel",
     "clock",
     "cpus",
@@ -39,6 +39,7 @@ pub const CASE_KEYS: [&str; 27] = [
     "trace-buffer",
     "tools",
     "modules",
+    "files",
     "machine",
     "exit",
     "pre-wake",
@@ -106,6 +107,7 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
             trace_buffer: self.parsed("trace-buffer").map_or(standard.trace_buffer, |Bytes(bytes)| bytes),
             tools: self.texts("tools"),
             modules: self.texts("modules"),
+            files: self.get("files").map(|value| files::read(self.source(), value)).unwrap_or_default(),
             machine: self.machine(),
             packages: self.packages(),
             governor: self.governor(),
@@ -355,9 +357,16 @@ fn add_own_tools(case: &mut Case) {
 }
 
 fn task(section: Section<'_, '_, '_>) -> Option<Task> {
-    section.only(&["cpu", "policy", "run", "partition"]);
+    section.only(&["cpu", "policy", "run", "partition", "to-its-end"]);
     let (policy, work) = (policy(section).unwrap_or_default(), work(section).unwrap_or(Work::Spin));
-    Some(Task { cpus: cpus_of(section)?, policy, partition: partition(section), work })
+    let to_its_end = section.get("to-its-end").and_then(|value| section.source.switch("to-its-end", value));
+    Some(Task {
+        cpus: cpus_of(section)?,
+        policy,
+        partition: partition(section),
+        to_its_end: to_its_end.unwrap_or(false),
+        work,
+    })
 }
 
 fn cpus_of(section: Section<'_, '_, '_>) -> Option<CpuList> {

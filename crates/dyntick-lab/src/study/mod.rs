@@ -6,6 +6,7 @@ mod case;
 pub mod check;
 pub mod claims;
 mod figure;
+mod files;
 mod kernels;
 mod limits;
 mod matrix;
@@ -158,6 +159,9 @@ pub struct Case {
     pub tools: Vec<String>,
     /// Kernel modules that are loaded.
     pub modules: Vec<String>,
+    /// Texts that the guest finds as files in [`crate::image::STUDY_FOLDER`], by their paths from there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
     /// The machine whose idle states the guest has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,
@@ -179,6 +183,9 @@ impl Case {
 
     /// Tasks that a case may start; the agent starts and watches each.
     pub const MOST_TASKS: usize = 256;
+
+    /// Files of the study that a case may bring into its guest.
+    pub const MOST_FILES: usize = 16;
 
     /// Packages of a guest; the largest machines have 32 sockets.
     pub const MOST_PACKAGES: usize = 64;
@@ -213,6 +220,7 @@ impl Case {
             trace_buffer: 8 << 20,
             tools: Vec::new(),
             modules: Vec::new(),
+            files: BTreeMap::new(),
             machine: None,
             packages: Vec::new(),
             governor: None,

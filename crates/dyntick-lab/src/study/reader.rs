@@ -62,7 +62,12 @@ pub struct Source<'a> {
     problems: RefCell<BTreeSet<Problem>>,
     /// How much more was wrong than is kept.
     more: Cell<usize>,
+    /// How many bytes of other files were read for it.
+    brought: Cell<usize>,
 }
+
+/// What the cases of a study bring into their guests together, bytes; each keeps its own copy.
+const MOST_BROUGHT: usize = 8 << 20;
 
 /// A file with more problems is of another kind, or a stranger's joke.
 const MOST_PROBLEMS: usize = 100;
@@ -98,7 +103,14 @@ impl<'a> Source<'a> {
     fn new(path: &'a Path, text: &'a str) -> Self {
         let after_newlines = text.match_indices('\n').map(|(at, _)| at + 1);
         let lines = std::iter::once(0).chain(after_newlines).collect();
-        Self { path, text, lines, problems: RefCell::default(), more: Cell::default() }
+        Self {
+            path,
+            text,
+            lines,
+            problems: RefCell::default(),
+            more: Cell::default(),
+            brought: Cell::default(),
+        }
     }
 
     /// The folder that it is in.
@@ -109,6 +121,12 @@ impl<'a> Source<'a> {
     /// How long the file's text is, bytes.
     pub fn size(&self) -> usize {
         self.text.len()
+    }
+
+    /// Whether there is room for so many bytes of another file.
+    pub fn bring(&self, bytes: usize) -> bool {
+        self.brought.set(self.brought.get().saturating_add(bytes));
+        self.brought.get() <= MOST_BROUGHT
     }
 
     /// Notes a problem at a byte of the file.
