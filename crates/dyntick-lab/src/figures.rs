@@ -7,6 +7,7 @@ use crate::idle::RunIdle;
 use crate::lab::CaseResult;
 use crate::latency::{Latency, QUANTILES};
 use crate::profiles::{RunProfile, kinds_on};
+use crate::qemu::Stolen;
 use crate::store::Run;
 use crate::study::Case;
 use crate::study::claims::Figures;
@@ -26,6 +27,8 @@ const ENERGY: &str = "energy";
 const POWER: &str = "power";
 const PACKAGE_NS: &str = "package_ns";
 const EVENT: &str = "event";
+/// The time for which a CPU of the guest was ready to run and the host ran something else.
+pub const STOLEN_NS: &str = "stolen_ns";
 const INTERRUPTS: &str = "interrupts";
 
 /// A number in a file that the case reads.
@@ -156,6 +159,16 @@ pub fn of_latency(latency: &Latency) -> Vec<Observation> {
     rows.rows
 }
 
+/// What the host took from each CPU of a guest on the wall clock.
+pub fn of_stolen(stolen: &Stolen) -> Vec<Observation> {
+    let mut rows = Rows::default();
+    for (cpu, ns) in stolen {
+        rows.cpu = Some(*cpu);
+        rows.push(STOLEN_NS, "", *ns as f64, "ns");
+    }
+    rows.rows
+}
+
 /// What qperf measured in each of its tests: the latency, us, or the bandwidth, B/s.
 pub fn of_qperf(tests: &BTreeMap<String, qperf::Values>) -> Vec<Observation> {
     let mut rows = Rows::default();
@@ -271,8 +284,30 @@ impl Figures for RunFigures<'_> {
     }
 }
 
-/// Why a figure of this run may be too low: events of the trace that it is counted from were lost.
+/// The largest share of the window that the host may take from a CPU before figures of it prove nothing.
+const MOST_STOLEN: f64 = 0.01;
+
+/// Why a figure of this run may be wrong: the host took too much time from the CPU, or events of the trace that the
+/// figure is counted from were lost.
 fn doubt(run: &Run, figure: &str, cpu: Option<u32>) -> Option<String> {
+    let one = cpu.map(|cpu| CpuList::from_iter([cpu]));
+    let cpus = one.as_ref().unwrap_or(&run.asked.case.measured_cpus);
+    taken(&run.observations, run.outcome.window_ns, cpus).or_else(|| lost(run, figure, cpu))
+}
+
+/// The CPU from which the host took most, where that is too much.
+fn taken(observations: &[Observation], (begin, end): (u64, u64), cpus: &CpuList) -> Option<String> {
+    let share = |row: &Observation| Some((row.cpu?, row.value / (end - begin).max(1) as f64));
+    let stolen = observations.iter().filter(|row| row.figure == STOLEN_NS).filter_map(share);
+    let of_cpus = stolen.filter(|(cpu, share)| cpus.contains(*cpu) && *share > MOST_STOLEN);
+    let (cpu, share) = of_cpus.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let percent = share * 100.0;
+    Some(format!(
+        "the host ran something else for {percent:.1} % of the window while CPU {cpu} of the guest was ready to run"
+    ))
+}
+
+fn lost(run: &Run, figure: &str, cpu: Option<u32>) -> Option<String> {
     if !is_of_trace(figure) {
         return None;
     }
@@ -304,7 +339,12 @@ fn on_cpus(observations: &[Observation], cpus: &CpuList, figure: &str) -> Option
         // What is counted by key has a row only where it happened; what stands alone was measured or not.
         // Of events, of rows of /proc/interrupts, of numbers in files and of idle states there is a row for
         // each that is known, zeros too.
-        [] if ["script_", "latency_", "span", QPERF].iter().any(|prefix| name.starts_with(prefix)) => None,
+        [] if ["script_", "latency_", "span", QPERF, STOLEN_NS]
+            .iter()
+            .any(|prefix| name.starts_with(prefix)) =>
+        {
+            None
+        }
         [] if [EVENT, INTERRUPTS, FILE].contains(&name) || is_of_idle(name) => None,
         [] => Some(0.0),
         [only] => Some(only),
@@ -366,6 +406,14 @@ mod tests {
         assert_eq!(on(&[1, 2], "span_median:tick"), Some(275.0), "three times 200 and once 500");
         assert_eq!(on(&[1, 2, 4], "span:tick"), Some(425.0));
         assert_eq!(on(&[4], "span:tick"), None);
+    }
+
+    #[test]
+    fn a_host_that_takes_much_is_named_with_the_cpu() {
+        let rows = of_stolen(&[(0, 900), (1, 5), (2, 30)].into());
+        let taken = |cpus: &[u32]| taken(&rows, (1000, 2000), &cpus.iter().copied().collect());
+        assert!(taken(&[1, 2]).unwrap().contains("3.0 % of the window while CPU 2"));
+        assert_eq!(taken(&[1]), None, "half a percent");
     }
 
     #[test]

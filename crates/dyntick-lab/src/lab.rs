@@ -310,7 +310,7 @@ impl<'a> Lab<'a> {
         let _memory = self.memory.take(case.memory);
         let result = run(&machine, &job, Duration::from_nanos(case.timeout_ns), &watch);
         let ended = result.map_err(|error| (error.into(), console::tail(&console)))?;
-        let kept = store::keep(runs, folder, &prepared.asked, &ended.archive, &ended.stages, &self.sealer);
+        let kept = store::keep(runs, folder, &prepared.asked, &ended, &self.sealer);
         kept.map_err(|error| (error.into(), Vec::new()))
     }
 

@@ -5,19 +5,19 @@ use crate::cache::{CacheError, write_whole};
 use crate::emulator::records;
 use crate::figures::{self, FileCount};
 use crate::guest::pieces::{self, Unexpected};
-use crate::guest::{Archive, MAILBOX_BYTES, Moment, Outcome, Stage, piece_of_file, received};
+use crate::guest::{MAILBOX_BYTES, Moment, Outcome, piece_of_file, received};
 use crate::hash::Contents;
 use crate::idle::{self, RunIdle};
 use crate::latency::Latency;
 use crate::order;
 use crate::profiles::{self, ProfileError, RunProfile};
-use crate::qemu::Accelerator;
+use crate::qemu::{Accelerator, Ended, Stolen};
 use crate::running::RunningFolder;
 use crate::seal::{self, Sealer};
 use crate::study::{Case, is_id};
 use dyntick_explain::{Context, Explanation, Known, explain};
 use dyntick_formats::{Observation, ObservationError, qperf, write_parquet};
-use dyntick_model::{CommandLine, CpuList, Event, KernelVersion};
+use dyntick_model::{Clock, CommandLine, CpuList, Event, KernelVersion};
 use dyntick_observe::counters::Counters;
 use dyntick_observe::interrupts::Interrupts;
 use dyntick_observe::trace::{DecodeError, Recording};
@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 /// What was asked of a run. Stored as `run.toml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -147,6 +147,8 @@ const MOST_FILES: u64 = 256;
 
 const RUN: &str = "run.toml";
 const TIMING: &str = "timing.json";
+/// What the host took from the guest's CPUs, on the wall clock.
+const STOLEN: &str = "stolen.json";
 const OBSERVATIONS: &str = "observations.parquet";
 /// The folder of what the guest sent.
 pub(crate) const RAW: &str = "raw";
@@ -158,16 +160,16 @@ pub fn keep(
     runs: &Path,
     folder: RunningFolder,
     asked: &Asked,
-    archive: &Archive,
-    stages: &[(Stage, Duration)],
+    ended: &Ended,
     sealer: &Sealer,
 ) -> Result<Run, StoreError> {
     let path = folder.path();
-    pieces::check(archive, &asked.case)?;
-    for (name, bytes) in &archive.0 {
+    pieces::check(&ended.archive, &asked.case)?;
+    for (name, bytes) in &ended.archive.0 {
         write_whole(&path.join(RAW).join(name), bytes)?;
     }
-    let timing: BTreeMap<String, f64> = stages
+    let timing: BTreeMap<String, f64> = ended
+        .stages
         .iter()
         .map(|(stage, time)| (format!("{stage:?}").to_lowercase(), time.as_secs_f64()))
         .collect();
@@ -176,6 +178,11 @@ pub fn keep(
     write_whole(&path.join(RUN), text.as_bytes())?;
     let json = serde_json::to_vec_pretty(&timing).map_err(|error| damaged(TIMING, error.to_string()))?;
     write_whole(&path.join(TIMING), &json)?;
+    if asked.case.clock == Clock::Wall {
+        let json =
+            serde_json::to_vec_pretty(&ended.stolen).map_err(|error| damaged(STOLEN, error.to_string()))?;
+        write_whole(&path.join(STOLEN), &json)?;
+    }
     let run = load(path)?;
     write_whole(&path.join(OBSERVATIONS), &write_parquet(&run.observations)?)?;
     sealer.seal(path)?;
@@ -223,6 +230,7 @@ pub fn load(folder: &Path) -> Result<Run, StoreError> {
     observations.extend(latency.iter().flat_map(figures::of_latency));
     observations.extend(figures::of_qperf(&qperf));
     observations.extend(profile.iter().flat_map(figures::of_profile));
+    observations.extend(figures::of_stolen(&files.stolen(&asked.case)?));
     Ok(Run {
         folder: folder.to_owned(),
         made_here: false,
@@ -404,6 +412,18 @@ impl Files<'_> {
             counts.extend(grown.into_iter().map(of_file));
         }
         Ok(counts)
+    }
+
+    /// What the host took from the guest's CPUs; nothing is known of runs before that was kept.
+    fn stolen(&self, case: &Case) -> Result<Stolen, StoreError> {
+        if case.clock != Clock::Wall || !self.folder.join(STOLEN).exists() {
+            return Ok(Stolen::new());
+        }
+        let stolen: Stolen = self.json(STOLEN)?;
+        match stolen.keys().find(|cpu| **cpu >= case.cpus) {
+            Some(cpu) => Err(self.damaged(STOLEN, format!("CPU {cpu}, and the guest has {}", case.cpus))),
+            None => Ok(stolen),
+        }
     }
 
     /// The tests of the qperf that is the case's script.

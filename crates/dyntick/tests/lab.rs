@@ -170,6 +170,37 @@ fn a_ticking_cpu_ticks_a_quiet_one_does_not_and_all_repeat_to_the_bit() {
 }
 
 #[test]
+fn on_a_busy_host_the_wall_clock_proves_nothing() {
+    let study = Study::new(
+        "
+[[case]]
+name = 'busy'
+clock = 'wall'
+task = [{ cpu = 1, run = 'spin' }]
+[[claim]]
+text = 'it ticks'
+check = [{ case = 'busy', figure = 'ticks_share_of_hz', is = '> 0' }]
+",
+    );
+    let end = AtomicBool::new(false);
+    let output = std::thread::scope(|scope| {
+        for cpu in 0..std::thread::available_parallelism().unwrap().get() {
+            let end = &end;
+            scope.spawn(move || {
+                // Whoever may not go before all others takes a turn among them.
+                while !hog(cpu, end) && !end.load(Relaxed) {}
+            });
+        }
+        let output = study.run(&["--json"]);
+        end.store(true, Relaxed);
+        output
+    });
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(figure(&json, "busy", "stolen_ns", 1) > 2e7, "more than 1 % of two seconds");
+    assert!(json.to_string().contains("the host ran something else for"), "{json}");
+}
+
+#[test]
 fn packets_and_qperf_are_measured_in_a_window_as_long_as_they() {
     let study = Study::new(
         "append = 'nohz_full=1'

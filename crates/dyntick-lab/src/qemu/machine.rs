@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One virtual machine from start to end.
 
+use super::stolen::{self, NAMED_THREADS, Stolen};
 use super::walls::{self, Started, Streams};
 use super::{Profile, Qemu};
 use crate::guest::{Archive, MAILBOX_AT, MAILBOX_BYTES, Mailbox, MailboxError, Stage};
@@ -68,6 +69,8 @@ pub struct Ended {
     pub archive: Archive,
     /// Where the time went.
     pub stages: StageTimes,
+    /// What the host took from the guest's CPUs in the window; nothing in virtual time, where it has no part.
+    pub stolen: Stolen,
 }
 
 /// How a guest failed; the run is marked failed and the study goes on.
@@ -199,6 +202,7 @@ impl Machine<'_> {
         if let Some(library) = self.steady {
             command.env("LD_PRELOAD", library);
         }
+        command.args(NAMED_THREADS);
         command.args(["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]);
         command.args(self.clock_arguments());
         command.args(self.profile.map(Profile::arguments).unwrap_or_default());
@@ -251,13 +255,20 @@ pub fn run(
     let mut command = machine.command(&memory);
     command.arg("-serial").arg(format!("file:{}", machine.console.display()));
     let mut child = Reaped(walls::spawn(machine, command, &memory, &[machine.console], Streams::Apart)?);
-    let stages = follow(&mut child.0.child, &mailbox, machine.console, timeout, watch)?;
+    let mut stolen = stolen::Watch::new(child.0.child.id());
+    let mut watch = |stage| {
+        watch(stage);
+        if machine.accelerator != Accelerator::Icount {
+            stolen.stage(stage);
+        }
+    };
+    let stages = follow(&mut child.0.child, &mailbox, machine.console, timeout, &mut watch)?;
     let status =
         child.0.child.wait().map_err(|source| RunError::Host { what: "wait for QEMU".into(), source })?;
     if status.code() != Some(EXIT_STATUS) {
         return Err(failure(machine.console, mailbox.stage(), status, &mut child.0.child).into());
     }
-    Ok(Ended { archive: delivered(&mailbox)?, stages })
+    Ok(Ended { archive: delivered(&mailbox)?, stages, stolen: stolen.in_window() })
 }
 
 /// What the agent left, unless that is an error.
@@ -324,7 +335,7 @@ fn follow(
     mailbox: &Mailbox,
     console: &Path,
     timeout: Duration,
-    watch: &dyn Fn(Stage),
+    watch: &mut dyn FnMut(Stage),
 ) -> Result<StageTimes, RunError> {
     let start = Instant::now();
     let mut began = vec![(Stage::Boot, start)];

@@ -6,6 +6,7 @@ pub mod probe;
 mod profile;
 pub mod provide;
 mod shell;
+mod stolen;
 mod walls;
 
 pub use machine::{Accelerator, Ended, Failure, Machine, RunError, StageTimes, ensure_room, run};
@@ -13,6 +14,7 @@ pub(crate) use machine::{EXIT_PORT, EXIT_VALUE};
 pub use profile::{Profile, STREAM};
 pub use provide::{Qemu, QemuError};
 pub use shell::{command, interactive};
+pub use stolen::Stolen;
 pub use walls::{Confinement, confinement};
 
 use crate::cache::{Cache, CacheError, write_whole};

@@ -3,12 +3,13 @@
 
 use super::limits::is_event;
 use super::reader::nearest;
+use crate::figures::STOLEN_NS;
 use crate::latency::QUANTILES;
 use dyntick_explain::rules;
 use dyntick_model::{Softirq, TickDependency};
 
 /// Figures that stand alone.
-const PLAIN: [&str; 20] = [
+const PLAIN: [&str; 21] = [
     "ticks",
     "ticks_per_s",
     "ticks_share_of_hz",
@@ -24,6 +25,7 @@ const PLAIN: [&str; 20] = [
     "script_user_ns",
     "script_system_ns",
     "window_ns",
+    STOLEN_NS,
     "latency_cycles",
     "latency_overflows",
     "latency_min_ns",
@@ -102,6 +104,7 @@ pub fn is_of_trace(figure: &str) -> bool {
         "task_",
         "window_ns",
         "settle_ns",
+        STOLEN_NS,
         "latency_",
         "span",
         "interrupts",

@@ -7,8 +7,9 @@ mod latency;
 mod qperf;
 
 use dyntick_explain::{CauseCount, Interruption, Summary, rules};
+use dyntick_formats::Observation;
 use dyntick_lab::compare::Compared;
-use dyntick_lab::figures::figure_of;
+use dyntick_lab::figures::{STOLEN_NS, figure_of};
 use dyntick_lab::lab::CaseResult;
 use dyntick_lab::store::Run;
 use dyntick_lab::study::claims::{self, number};
@@ -392,10 +393,24 @@ fn provenance(runs: &[&Run]) -> Vec<(String, String)> {
         pairs.push(("copied from this machine into the guest".to_owned(), tools.join(", ")));
     }
     pairs.extend(runs.iter().map(|run| (name_of(run), run.asked.case.append.to_string())));
+    let taken = runs.iter().filter_map(|run| Some(format!("{}: {}", name_of(run), taken_by_host(run)?)));
+    pairs.extend(taken.map(|text| ("time taken by the host".to_owned(), text)));
     let notes =
         runs.iter().flat_map(|run| run.outcome.notes.iter().map(|note| format!("{}: {note}", name_of(run))));
     pairs.extend(notes.map(|note| ("note".to_owned(), note)));
     pairs
+}
+
+/// How much of the window the host ran something else while a CPU of the guest was ready, by CPU.
+fn taken_by_host(run: &Run) -> Option<String> {
+    let (begin, end) = run.outcome.window_ns;
+    let share = |row: &Observation| {
+        let percent = 100.0 * row.value / (end - begin).max(1) as f64;
+        Some(format!("{percent:.1} % from CPU {}", row.cpu?))
+    };
+    let rows = run.observations.iter().filter(|row| row.figure == STOLEN_NS);
+    let shares: Vec<String> = rows.filter_map(share).collect();
+    (!shares.is_empty()).then(|| shares.join(", "))
 }
 
 fn clock(clock: Clock) -> &'static str {
