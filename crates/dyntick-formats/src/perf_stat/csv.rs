@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Separated values: `[interval,][part,[how many,]]value,unit,event,…`. Which of the first fields there are depends on
+//! perf's options, so the value's place is found by what follows it.
+
+use super::{Count, TOOL};
+use crate::Error;
+use crate::text::number;
+
+/// perf takes any text as a separator; these are in use.
+const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
+
+pub fn is(text: &str) -> bool {
+    let mut lines = text.lines().filter(|line| is_data(line));
+    lines.next().is_some_and(|line| count(line).is_some())
+}
+
+/// Lines that are empty, remarks, and the sums that `--summary` prints below intervals say nothing new.
+fn is_data(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty() && !line.starts_with('#') && !line.starts_with("summary")
+}
+
+pub fn parse(text: &str) -> Result<Vec<Count>, Error> {
+    let lines = text.lines().enumerate().filter(|(_, line)| is_data(line));
+    lines.map(|(index, line)| count(line).ok_or_else(|| Error::line(TOOL, index, line))).collect()
+}
+
+fn count(line: &str) -> Option<Count> {
+    let separator = SEPARATORS.into_iter().find(|mark| line.contains(*mark))?;
+    let fields: Vec<&str> = line.split(separator).map(str::trim).collect();
+    let at = (0..fields.len().min(4)).find(|at| is_count(&fields[*at..]))?;
+    let (before, [value, unit, rest @ ..]) = fields.split_at(at) else { return None };
+    let (interval, part) = match before {
+        [time, part @ ..] if number(time).is_some() => (number(time), part),
+        part => (None, part),
+    };
+    let part = part.first().map(|part| (*part).to_owned());
+    Some(Count {
+        interval,
+        part,
+        event: event(rest, separator),
+        value: number(value),
+        unit: (*unit).to_owned(),
+    })
+}
+
+/// Whether a value, a unit and an event stand here.
+fn is_count(fields: &[&str]) -> bool {
+    let [value, unit, event, ..] = fields else { return false };
+    let is_value = number(value).is_some() || value.starts_with("<not ");
+    let is_unit = unit.is_empty() || unit.starts_with(|c: char| c.is_ascii_alphabetic() || c == '%');
+    is_value
+        && is_unit
+        && !is_part(unit)
+        && !event.is_empty()
+        && number(event).is_none()
+        && !event.starts_with('<')
+}
+
+/// `CPU0`, `S0-D0-C1`, `N1`: letters and digits, by turns.
+fn is_part(field: &str) -> bool {
+    let digits = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let piece = |piece: &str| digits(piece.trim_start_matches(|c: char| c.is_ascii_uppercase()));
+    field.starts_with(|c: char| c.is_ascii_uppercase()) && field.split('-').all(piece)
+}
+
+/// The most terms of an event.
+const MAX_TERMS: usize = 32;
+
+/// `cpu/event=0x3c,umask=0x1/` has the separator in it.
+fn event(fields: &[&str], separator: char) -> String {
+    let mut event = fields.first().copied().unwrap_or("").to_owned();
+    for field in fields.iter().take(MAX_TERMS).skip(1) {
+        if event.matches('/').count() != 1 {
+            break;
+        }
+        event.push(separator);
+        event.push_str(field);
+    }
+    event
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places() {
+        let read =
+            |line: &str| count(line).map(|count| (count.interval, count.part, count.event, count.value));
+        let part = |name: &str| Some(name.to_owned());
+        let cases = [
+            (
+                "0.76,msec,task-clock,755460,100.00,0.479,CPUs utilized",
+                (None, None, "task-clock", Some(0.76)),
+            ),
+            ("<not supported>,,cycles,0,100.00,,", (None, None, "cycles", None)),
+            ("  0.2,<not counted>,,cycles,0,100.00,,", (Some(0.2), None, "cycles", None)),
+            ("  0.1,33,,cs,401200945,100.00,82.256,/sec", (Some(0.1), None, "cs", Some(33.0))),
+            ("CPU0,27,,cs,202112387,100.00,,", (None, part("CPU0"), "cs", Some(27.0))),
+            ("S0-D0-C1;1;9;;cs;102264344;100.00;;", (None, part("S0-D0-C1"), "cs", Some(9.0))),
+            (
+                "  0.1,CPU1,103.97,msec,cpu-clock,1,100.00,,",
+                (Some(0.1), part("CPU1"), "cpu-clock", Some(103.97)),
+            ),
+            ("  0.1,S0,2,7,,cs,1,100.00,,", (Some(0.1), part("S0"), "cs", Some(7.0))),
+            ("5,,cpu/event=0x3c,umask=1/u,1,100.00,,", (None, None, "cpu/event=0x3c,umask=1/u", Some(5.0))),
+            ("1.5,Joules,power/energy-pkg/,1,100.00,,", (None, None, "power/energy-pkg/", Some(1.5))),
+        ];
+        for (line, (interval, part, event, value)) in cases {
+            assert_eq!(read(line), Some((interval, part, event.to_owned(), value)), "{line}");
+        }
+    }
+
+    #[test]
+    fn refused() {
+        assert_eq!(parse("1,,cs,1,100.00,,\nhello\n").unwrap_err(), Error::line(TOOL, 1, "hello"));
+        assert!(!is("a,b,c\n") && !is("1,2,3\n") && !is(""));
+    }
+}
