@@ -13,6 +13,7 @@ mod metrics;
 mod observations;
 pub mod oslat;
 pub mod perf_stat;
+pub mod picked;
 pub mod qperf;
 mod rt_tests;
 pub mod rtla;
