@@ -9,6 +9,7 @@ mod yaml;
 use crate::Error;
 use crate::metrics::{Collector, Kind};
 use dyntick_stats::Better;
+use std::collections::HashMap;
 
 const TOOL: &str = "stress-ng";
 
@@ -35,7 +36,7 @@ pub(crate) fn knows(text: &str) -> bool {
 
 pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
     for stressor in parse(text)? {
-        let mut seen: std::collections::HashMap<&str, usize> = std::collections::HashMap::new();
+        let mut seen: HashMap<&str, usize> = HashMap::new();
         for (key, value) in &stressor.values {
             let again = seen.entry(key).and_modify(|count| *count += 1).or_insert(1);
             let Some((word, kind, factor)) = kinds::of(&stressor.section, key) else { continue };

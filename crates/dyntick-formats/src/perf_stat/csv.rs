@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Separated values: `[interval,][part,[how many,]]value,unit,event,…`. Which of the first fields there are depends on
-//! perf's options, so the value's place is found by what follows it.
+//! Separated values: `[interval,][part,[how many,]]value,unit,event,[cgroup,]…`. Which of the first fields there are
+//! depends on perf's options, so the value's place is found by what follows it.
 
 use super::{Count, TOOL};
 use crate::Error;
@@ -14,10 +14,12 @@ pub fn is(text: &str) -> bool {
     lines.next().is_some_and(|line| count(line).is_some())
 }
 
-/// Lines that are empty, remarks, and the sums that `--summary` prints below intervals say nothing new.
+/// Lines that are empty, remarks, the sums that `--summary` prints below intervals, and lines of derived figures only
+/// (`,,,,,,0.33,stalled cycles per insn`) say nothing new.
 fn is_data(line: &str) -> bool {
     let line = line.trim();
-    !line.is_empty() && !line.starts_with('#') && !line.starts_with("summary")
+    let is_derived = || SEPARATORS.iter().any(|mark| line.contains(&mark.to_string().repeat(3)));
+    !line.is_empty() && !line.starts_with('#') && !line.starts_with("summary") && !is_derived()
 }
 
 pub fn parse(text: &str) -> Result<Vec<Count>, Error> {
@@ -34,14 +36,11 @@ fn count(line: &str) -> Option<Count> {
         [time, part @ ..] if number(time).is_some() => (number(time), part),
         part => (None, part),
     };
-    let part = part.first().map(|part| (*part).to_owned());
-    Some(Count {
-        interval,
-        part,
-        event: event(rest, separator),
-        value: number(value),
-        unit: (*unit).to_owned(),
-    })
+    let (event, rest) = event(rest, separator);
+    let is_figure = |field: &str| field.is_empty() || field.ends_with('%') || number(field).is_some();
+    let cgroup = rest.first().filter(|field| !is_figure(field));
+    let part = part.first().or(cgroup).map(|part| (*part).to_owned());
+    Some(Count { interval, part, event, value: number(value), unit: (*unit).to_owned() })
 }
 
 /// Whether a value, a unit and an event stand here.
@@ -49,35 +48,20 @@ fn is_count(fields: &[&str]) -> bool {
     let [value, unit, event, ..] = fields else { return false };
     let is_value = number(value).is_some() || value.starts_with("<not ");
     let is_unit = unit.is_empty() || unit.starts_with(|c: char| c.is_ascii_alphabetic() || c == '%');
-    is_value
-        && is_unit
-        && !is_part(unit)
-        && !event.is_empty()
-        && number(event).is_none()
-        && !event.starts_with('<')
-}
-
-/// `CPU0`, `S0-D0-C1`, `N1`: letters and digits, by turns.
-fn is_part(field: &str) -> bool {
-    let digits = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-    let piece = |piece: &str| digits(piece.trim_start_matches(|c: char| c.is_ascii_uppercase()));
-    field.starts_with(|c: char| c.is_ascii_uppercase()) && field.split('-').all(piece)
+    let is_event = !event.is_empty() && number(event).is_none() && !event.starts_with('<');
+    is_value && is_unit && is_event
 }
 
 /// The most terms of an event.
 const MAX_TERMS: usize = 32;
 
-/// `cpu/event=0x3c,umask=0x1/` has the separator in it.
-fn event(fields: &[&str], separator: char) -> String {
-    let mut event = fields.first().copied().unwrap_or("").to_owned();
-    for field in fields.iter().take(MAX_TERMS).skip(1) {
-        if event.matches('/').count() != 1 {
-            break;
-        }
-        event.push(separator);
-        event.push_str(field);
-    }
-    event
+/// The event, and what follows it. `cpu/event=0x3c,umask=0x1/` has the separator in it.
+fn event<'a>(fields: &'a [&'a str], separator: char) -> (String, &'a [&'a str]) {
+    let is_whole =
+        |terms: usize| fields[..terms].iter().map(|term| term.matches('/').count()).sum::<usize>() != 1;
+    let terms = (1..=fields.len().min(MAX_TERMS)).find(|terms| is_whole(*terms)).unwrap_or(1);
+    let (terms, rest) = fields.split_at(terms);
+    (terms.join(&separator.to_string()), rest)
 }
 
 #[cfg(test)]
@@ -105,6 +89,12 @@ mod tests {
             ),
             ("  0.1,S0,2,7,,cs,1,100.00,,", (Some(0.1), part("S0"), "cs", Some(7.0))),
             ("5,,cpu/event=0x3c,umask=1/u,1,100.00,,", (None, None, "cpu/event=0x3c,umask=1/u", Some(5.0))),
+            ("  0.1,S0-D0-L3-ID0,2,7,,cs,1,100.00,,", (Some(0.1), part("S0-D0-L3-ID0"), "cs", Some(7.0))),
+            (
+                "  0.1,sh-12,5.0,msec,task-clock,1,100.00,,",
+                (Some(0.1), part("sh-12"), "task-clock", Some(5.0)),
+            ),
+            ("8,,cs,/a.slice,33.33%,1,100.00,,", (None, part("/a.slice"), "cs", Some(8.0))),
             ("1.5,Joules,power/energy-pkg/,1,100.00,,", (None, None, "power/energy-pkg/", Some(1.5))),
         ];
         for (line, (interval, part, event, value)) in cases {
@@ -115,6 +105,7 @@ mod tests {
     #[test]
     fn refused() {
         assert_eq!(parse("1,,cs,1,100.00,,\nhello\n").unwrap_err(), Error::line(TOOL, 1, "hello"));
+        assert_eq!(parse("1,,cs,1,100.00,,\n,,,,,,0.33,stalled cycles per insn\n").unwrap().len(), 1);
         assert!(!is("a,b,c\n") && !is("1,2,3\n") && !is(""));
     }
 }

@@ -27,7 +27,7 @@ struct Line {
 }
 
 /// The keys that say which part of the machine was counted, and what stands before a bare number.
-const PARTS: [(&str, &str); 8] = [
+const PARTS: [(&str, &str); 9] = [
     ("cpu", "CPU"),
     ("core", "C"),
     ("cluster", "CL"),
@@ -36,6 +36,7 @@ const PARTS: [(&str, &str); 8] = [
     ("socket", "S"),
     ("node", "N"),
     ("thread", ""),
+    ("cgroup", ""),
 ];
 
 /// Lines that are no JSON are those of the program whose events were counted. A line without a count has a derived
