@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What cyclictest prints (rt-tests 2.x: `src/cyclictest/cyclictest.c`, `print_stat` and
 //! `print_hist`): a status line for each thread, and after `--histogram` or `--histofall` a histogram.
-//! Read here; [`Status`], [`Columns`] and [`Json`] write the same.
+//! Read here, the file of `--json` too; [`Status`], [`Columns`] and [`Json`] write the same.
 
 mod json;
+mod measured;
 mod print;
 
 pub use json::{Json, JsonThread, Machine};
+pub use measured::{Measured, measured, measured_in_json};
+pub(crate) use measured::{knows, knows_json, metrics, metrics_of_json};
 pub use print::{Column, Columns, Status, Unit};
 
 use dyntick_stats::Histogram;

@@ -1,10 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Files of other tools: Parquet tables of observations and SARIF findings out, what cyclictest and qperf printed in.
+//! Files of other tools: Parquet tables of observations and SARIF findings out; in, what tools that measure print, each
+//! by its own reader, or as metrics by [`metrics()`], which knows whose output it is.
 
 pub mod cyclictest;
+mod error;
+pub mod fio;
+pub mod hackbench;
+pub mod hwlatdetect;
+pub mod hyperfine;
+mod json;
+mod metrics;
 mod observations;
+pub mod oslat;
+pub mod perf_stat;
+pub mod picked;
 pub mod qperf;
+mod rt_tests;
+pub mod rtla;
 mod sarif;
+pub mod schbench;
+pub mod stress_ng;
+mod text;
+pub mod turbostat;
 
+pub use error::Error;
+pub use metrics::{MAX_BYTES, MAX_LINES, MAX_METRICS, Output, metrics, tools};
 pub use observations::{Observation, ObservationError, write_parquet};
 pub use sarif::sarif;

@@ -2,6 +2,9 @@
 //! What qperf prints (qperf 0.4.11, `qperf.c`: `show_info` and `view_time` and their like): the name of
 //! each test on a line of its own, and below it lines `name  =  value unit`.
 
+use crate::Error;
+use crate::metrics::{Collector, Kind};
+use dyntick_stats::Better;
 use std::collections::BTreeMap;
 
 /// The values of one test by their names, such as `latency` and `bw`; times in us, rates in 1/s or B/s.
@@ -44,6 +47,36 @@ pub fn parse(text: &str) -> Result<BTreeMap<String, Values>, QperfError> {
         }
     }
     Ok(tests)
+}
+
+/// A test's name, and below it a value.
+pub(crate) fn knows(text: &str) -> bool {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let is_name = |line: &str| {
+        let name = line.trim_end().strip_suffix(':');
+        name.is_some_and(|name| {
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        })
+    };
+    lines.next().is_some_and(is_name)
+        && lines.next().is_some_and(|line| line.starts_with(' ') && line.contains("  =  "))
+}
+
+/// Settings that qperf repeats (`-v`), as the size of a message, are left out.
+pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
+    for (test, values) in parse(text)? {
+        for (name, value) in values {
+            let (kind, factor) = match name.as_str() {
+                "latency" => (Kind::TIME, 1e3),
+                "bw" | "send_bw" | "recv_bw" => (Kind::BANDWIDTH, 1.0),
+                "msg_rate" => (Kind::RATE, 1.0),
+                _ if name.ends_with("_cost") => (Kind { unit: "", better: Better::Lower }, 1.0),
+                _ => continue,
+            };
+            into.value(&format!("qperf/{test}/{name}"), kind, value * factor)?;
+        }
+    }
+    Ok(())
 }
 
 /// `151 us`, `1.2 GB/sec`, `12,345`.

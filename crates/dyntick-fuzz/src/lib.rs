@@ -40,6 +40,7 @@ pub const TARGETS: &[Target] = &[
     ("guest-archive", targets::lab::guest_archive),
     ("kallsyms", targets::texts::kallsyms),
     ("machine", targets::lab::machine),
+    ("other-tools", targets::tools::other_tools),
     ("profile-stream", targets::trace::profile_stream),
     ("qperf", targets::texts::qperf),
     ("record", targets::archives::record),

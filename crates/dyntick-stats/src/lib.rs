@@ -2,8 +2,10 @@
 //! Summaries of measured values. Pure: no I/O, no clock, no randomness.
 
 mod histogram;
+mod metric;
 
 pub use histogram::Histogram;
+pub use metric::{Better, Metric, MetricName, Samples, Values};
 
 use serde::Serialize;
 

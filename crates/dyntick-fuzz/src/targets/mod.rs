@@ -5,6 +5,7 @@ pub mod archives;
 pub mod check;
 pub mod lab;
 pub mod texts;
+pub mod tools;
 pub mod trace;
 
 /// A message is printed on terminals: it may have lines, and no other control character.

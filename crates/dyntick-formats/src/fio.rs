@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What fio writes with `--output-format=json` or `json+` (fio 3.x, `stat.c`: `show_thread_status_json`). Warnings may
+//! stand before and behind it. Of `bw`, in KiB/s, and `bw_bytes`, the exact one is taken.
+
+use crate::Error;
+use crate::json;
+use crate::metrics::{Collector, Kind};
+use dyntick_stats::{Histogram, Samples};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+const TOOL: &str = "fio";
+
+/// One job, or one group of jobs with `--group_reporting`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Job {
+    /// Its name in the job file.
+    #[serde(rename = "jobname")]
+    pub name: String,
+    /// The group that it belongs to.
+    #[serde(default, rename = "groupid")]
+    pub group: u64,
+    /// The error with which it ended, an errno(3); 0 for none.
+    #[serde(default)]
+    pub error: i64,
+    /// What it read.
+    #[serde(default)]
+    pub read: Direction,
+    /// What it wrote.
+    #[serde(default)]
+    pub write: Direction,
+    /// What it discarded.
+    #[serde(default)]
+    pub trim: Direction,
+    /// Its calls of fsync(2) and the like.
+    #[serde(default)]
+    pub sync: Direction,
+}
+
+/// One direction.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct Direction {
+    /// How many operations there were.
+    #[serde(default)]
+    pub total_ios: u64,
+    /// Operations per second.
+    #[serde(default)]
+    pub iops: f64,
+    /// Bytes per second.
+    #[serde(default)]
+    pub bw_bytes: f64,
+    /// From the job's wish to the kernel's acceptance.
+    #[serde(default, rename = "slat_ns")]
+    pub submission: Latency,
+    /// From there to the completion.
+    #[serde(default, rename = "clat_ns")]
+    pub completion: Latency,
+    /// Both.
+    #[serde(default, rename = "lat_ns")]
+    pub total: Latency,
+}
+
+/// A latency, in ns.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct Latency {
+    /// How many were measured.
+    #[serde(default, rename = "N")]
+    pub count: u64,
+    /// The smallest.
+    #[serde(default)]
+    pub min: f64,
+    /// The mean.
+    #[serde(default)]
+    pub mean: f64,
+    /// The largest.
+    #[serde(default)]
+    pub max: f64,
+    /// The percentiles that were asked for, by their names (`99.000000`).
+    #[serde(default, rename = "percentile")]
+    pub percentiles: BTreeMap<String, f64>,
+    /// The whole distribution with json+: fio's bins, by the ns in their middle.
+    #[serde(default)]
+    pub bins: BTreeMap<String, u64>,
+}
+
+#[derive(Deserialize)]
+struct File {
+    jobs: Vec<Job>,
+}
+
+/// The jobs in their order.
+pub fn parse(text: &str) -> Result<Vec<Job>, Error> {
+    Ok(json::first::<File>(TOOL, text)?.jobs)
+}
+
+pub(crate) fn knows(text: &str) -> bool {
+    text.contains("\"fio version\"") && json::begin(text, &['{']).is_some()
+}
+
+/// Of every job, and of every group of several; refused where a job failed.
+pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
+    let jobs = parse(text)?;
+    if let Some(Job { name, error, .. }) = jobs.iter().find(|job| job.error != 0) {
+        return Err(Error::Failed { tool: TOOL, what: format!("job '{name}' ended with error {error}") });
+    }
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    for job in &jobs {
+        let again = seen.entry(&job.name).and_modify(|count| *count += 1).or_insert(1);
+        let number = if *again > 1 { format!("#{again}") } else { String::new() };
+        for (word, direction) in job.used() {
+            put(into, &format!("fio/{}{number}/{word}", job.name), direction)?;
+        }
+    }
+    groups(&jobs, into)
+}
+
+impl Job {
+    /// Those that anything happened in.
+    fn used(&self) -> impl Iterator<Item = (&'static str, &Direction)> {
+        let all = [("read", &self.read), ("write", &self.write), ("trim", &self.trim), ("sync", &self.sync)];
+        all.into_iter().filter(|(_, direction)| direction.total_ios > 0)
+    }
+}
+
+fn put(into: &mut Collector, name: &str, direction: &Direction) -> Result<(), Error> {
+    // Of sync(2) fio counts and times only.
+    if direction.iops > 0.0 {
+        into.value(&format!("{name}/iops"), Kind::RATE, direction.iops)?;
+        into.value(&format!("{name}/bw"), Kind::BANDWIDTH, direction.bw_bytes)?;
+    }
+    let latencies =
+        [("slat", &direction.submission), ("clat", &direction.completion), ("lat", &direction.total)];
+    latencies
+        .into_iter()
+        .try_for_each(|(word, latency)| put_latency(into, &format!("{name}/{word}"), latency))
+}
+
+fn put_latency(into: &mut Collector, name: &str, latency: &Latency) -> Result<(), Error> {
+    if latency.count == 0 {
+        return Ok(());
+    }
+    let bins =
+        latency.bins.iter().map(|(middle, count)| middle.parse().ok().map(|middle: u64| (middle, *count)));
+    let bins = bins.collect::<Option<Histogram>>();
+    let bins = bins.ok_or_else(|| Error::json(TOOL, format_args!("a bin of {name} is no number of ns")))?;
+    let max = (latency.max >= 0.0).then_some(latency.max as u64);
+    into.samples(name, Kind::TIME, Samples { counts: bins, overflows: 0, max })?;
+    for (word, value) in [("min", latency.min), ("mean", latency.mean), ("max", latency.max)] {
+        into.value(&format!("{name}/{word}"), Kind::TIME, value)?;
+    }
+    let mut percentiles: Vec<_> =
+        latency.percentiles.iter().filter_map(|(key, ns)| Some((number(key)?, *ns))).collect();
+    percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // 99.9, as people write it; fio prints six digits.
+    percentiles
+        .into_iter()
+        .try_for_each(|(share, ns)| into.value(&format!("{name}/p{share}"), Kind::TIME, ns))
+}
+
+fn number(key: &str) -> Option<f64> {
+    crate::text::number(key).filter(|share| (0.0..=100.0).contains(share))
+}
+
+/// What the jobs of a group did together. Latencies of several jobs add up to nothing that fio would print.
+fn groups(jobs: &[Job], into: &mut Collector) -> Result<(), Error> {
+    let mut groups: BTreeMap<u64, Vec<&Job>> = BTreeMap::new();
+    jobs.iter().for_each(|job| groups.entry(job.group).or_default().push(job));
+    for (group, jobs) in groups.into_iter().filter(|(_, jobs)| jobs.len() > 1) {
+        let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+        for (word, direction) in jobs.iter().flat_map(|job| job.used()) {
+            let sum = sums.entry(word).or_default();
+            *sum = (sum.0 + direction.iops, sum.1 + direction.bw_bytes);
+        }
+        for (word, (iops, bytes)) in sums.into_iter().filter(|(_, (iops, _))| *iops > 0.0) {
+            into.value(&format!("fio/group {group}/{word}/iops"), Kind::RATE, iops)?;
+            into.value(&format!("fio/group {group}/{word}/bw"), Kind::BANDWIDTH, bytes)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! JSON with other text around it.
+
+use crate::Error;
+use serde::Deserialize;
+
+/// The first object that begins a line. Tools print warnings before it and, after it, what they did not know earlier;
+/// an object that is cut off is an error. serde_json bounds the depth (128).
+pub fn first<'a, T: Deserialize<'a>>(tool: &'static str, text: &'a str) -> Result<T, Error> {
+    let begin =
+        begin(text, &['{']).ok_or_else(|| Error::json(tool, "there is no line that begins with '{'"))?;
+    let mut reader = serde_json::Deserializer::from_str(&text[begin..]);
+    let above = text[..begin].lines().count();
+    T::deserialize(&mut reader).map_err(|error| match above {
+        0 => Error::json(tool, error),
+        lines => Error::json(tool, format_args!("{error} (counted from line {})", lines + 1)),
+    })
+}
+
+/// Where the first line begins whose first character is one of these.
+pub fn begin(text: &str, marks: &[char]) -> Option<usize> {
+    let mut at = 0;
+    text.split_inclusive('\n').find_map(|line| {
+        let here = at + (line.len() - line.trim_start().len());
+        at += line.len();
+        line.trim_start().starts_with(marks).then_some(here)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    #[test]
+    fn text_around_it() {
+        let read = |text| first::<Value>("fio", text);
+        assert_eq!(read("note: {x}\n {\"a\": 1}\ndone {\n").unwrap()["a"], 1);
+        assert!(read("{\"a\": 1").unwrap_err().to_string().contains("EOF"));
+        assert!(read("warning\n\n{\"a\": }").unwrap_err().to_string().contains("counted from line 3"));
+        assert!(read("none").is_err());
+        let deep = "{\"a\":".repeat(5000);
+        assert!(read(&deep).unwrap_err().to_string().contains("recursion"));
+    }
+}

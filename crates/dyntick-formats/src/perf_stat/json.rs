@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Lines of JSON (`-j`).
+
+use super::{Count, TOOL};
+use crate::Error;
+use crate::text::number;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The longest line, in bytes.
+const MAX_LINE: usize = 64 << 10;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Line {
+    #[serde(default)]
+    interval: Option<f64>,
+    /// A number as a text, for it may also be `<not counted>`.
+    #[serde(default)]
+    counter_value: Option<String>,
+    #[serde(default)]
+    unit: String,
+    #[serde(default)]
+    event: String,
+    #[serde(flatten)]
+    others: serde_json::Map<String, Value>,
+}
+
+/// The keys that say which part of the machine was counted, and what stands before a bare number.
+const PARTS: [(&str, &str); 9] = [
+    ("cpu", "CPU"),
+    ("core", "C"),
+    ("cluster", "CL"),
+    ("cache", "L"),
+    ("die", "D"),
+    ("socket", "S"),
+    ("node", "N"),
+    ("thread", ""),
+    ("cgroup", ""),
+];
+
+/// Lines that are no JSON are those of the program whose events were counted. A line without a count has a derived
+/// figure only.
+pub fn parse(text: &str) -> Result<Vec<Count>, Error> {
+    let lines = text.lines().enumerate().filter(|(_, line)| line.contains("\"counter-value\""));
+    let read = |(index, line): (usize, &str)| {
+        if line.len() > MAX_LINE {
+            return Err(Error::line(TOOL, index, line));
+        }
+        count(line).map_err(|error| Error::json(TOOL, format_args!("line {}: {error}", index + 1)))
+    };
+    lines.map(read).collect()
+}
+
+fn count(line: &str) -> Result<Count, serde_json::Error> {
+    let Line { interval, counter_value, unit, event, others } = serde_json::from_str(line)?;
+    let part = PARTS.iter().find_map(|(key, mark)| Some(named(mark, others.get(*key)?)));
+    let unit = if unit == "(null)" { String::new() } else { unit };
+    Ok(Count { interval, part, event, value: counter_value.and_then(|value| number(&value)), unit })
+}
+
+fn named(mark: &str, part: &Value) -> String {
+    let name = part.as_str().map_or_else(|| part.to_string(), str::to_owned);
+    if name.starts_with(|c: char| c.is_ascii_digit()) { format!("{mark}{name}") } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts() {
+        let line = |part: &str| {
+            format!("{{{part}\"counter-value\" : \"37.0\", \"unit\" : \"\", \"event\" : \"cs\"}}\n")
+        };
+        let read = |part: &str| parse(&line(part)).unwrap()[0].part.clone();
+        assert_eq!(read(""), None);
+        assert_eq!(read("\"cpu\" : \"0\", ").as_deref(), Some("CPU0"));
+        assert_eq!(read("\"socket\" : \"S0\", \"aggregate-number\" : 2, ").as_deref(), Some("S0"));
+        let error = parse(&line("\"x\" ")).unwrap_err();
+        assert!(error.to_string().starts_with("perf stat's JSON: line 1: expected `:`"), "{error}");
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the JSON files of rt-tests' programs share (`--json`, rt-tests 2.x, `src/lib/rt-utils.c`: `rt_write_json`).
+//! Two keys end with a colon; the command line is not escaped; a mean of nothing is `nan`, which is no JSON.
+
+use crate::Error;
+use crate::json;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+#[derive(Deserialize)]
+struct File<T> {
+    #[serde(default)]
+    return_code: i64,
+    #[serde(default)]
+    resolution_in_ns: u8,
+    thread: BTreeMap<String, T>,
+}
+
+/// The threads of such a file by their numbers.
+pub struct Threads<T> {
+    /// Whether latencies are in ns; else in us.
+    pub nanoseconds: bool,
+    /// The threads.
+    pub threads: BTreeMap<u32, T>,
+}
+
+/// Whether some program of rt-tests wrote this.
+pub fn is(text: &str) -> bool {
+    text.contains("\"rt_test_version") && text.contains("\"thread\"")
+}
+
+/// Reads one.
+pub fn parse<T: DeserializeOwned>(tool: &'static str, text: &str) -> Result<Threads<T>, Error> {
+    let text = repaired(text);
+    let File { return_code, resolution_in_ns, thread } = json::first::<File<T>>(tool, &text)?;
+    if return_code != 0 {
+        return Err(Error::Failed { tool, what: format!("return_code is {return_code}") });
+    }
+    let number = |(number, thread): (String, T)| {
+        let known = number.parse::<u32>().ok();
+        known
+            .map(|number| (number, thread))
+            .ok_or_else(|| Error::json(tool, format_args!("'{number}' is no thread's number")))
+    };
+    let threads = thread.into_iter().map(number).collect::<Result<_, _>>()?;
+    Ok(Threads { nanoseconds: resolution_in_ns != 0, threads })
+}
+
+/// A histogram's keys as numbers.
+pub fn buckets(tool: &'static str, counts: &BTreeMap<String, u64>) -> Result<BTreeMap<u64, u64>, Error> {
+    let bucket = |(bucket, count): (&String, &u64)| {
+        let known = bucket.parse::<u64>().ok();
+        known
+            .map(|bucket| (bucket, *count))
+            .ok_or_else(|| Error::json(tool, format_args!("'{bucket}' is no bucket")))
+    };
+    counts.iter().map(bucket).collect()
+}
+
+/// The same as JSON.
+fn repaired(text: &str) -> Cow<'_, str> {
+    let nan = |line: &str| line.trim_end().ends_with("nan,") || line.trim_end().ends_with("nan");
+    let odd = |line: &str| nan(line) || command(line).is_some_and(|(_, words)| words.contains(['"', '\\']));
+    if !text.lines().any(odd) {
+        return text.into();
+    }
+    let mend = |line: &str| match command(line) {
+        Some((head, words)) if !is_json_text(words) => format!("{head}{},\n", serde_json::Value::from(words)),
+        None if nan(line) => format!("{}\n", line.replacen("-nan", "null", 1).replacen("nan", "null", 1)),
+        _ => format!("{line}\n"),
+    };
+    text.lines().map(mend).collect::<String>().into()
+}
+
+/// The key of the command line, and its words as they were put between quotes.
+fn command(line: &str) -> Option<(&str, &str)> {
+    let key = line.trim_start();
+    let mark = ["\"cmdline:\": ", "\"cmdline\": "].into_iter().find(|mark| key.starts_with(mark))?;
+    let (head, value) = line.split_at(line.len() - key.len() + mark.len());
+    Some((head, value.trim_end().strip_prefix('"')?.strip_suffix("\",")?))
+}
+
+/// Whether these words between quotes are a text of JSON already.
+fn is_json_text(words: &str) -> bool {
+    serde_json::from_str::<String>(&format!("\"{words}\"")).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "{\n  \"file_version\": 1,\n  \"cmdline:\": \"oslat -D 1\",\n  \"thread\": {\n    \"3\": {\n      \
+        \"avg\": 1.5,\n      \"cpu\": 1\n    }\n  }\n}\n";
+
+    #[derive(Deserialize, PartialEq, Debug)]
+    struct Thread {
+        avg: Option<f64>,
+    }
+
+    fn read(text: &str) -> Result<BTreeMap<u32, Thread>, Error> {
+        parse("oslat", text).map(|file| file.threads)
+    }
+
+    #[test]
+    fn quotes_and_nan() {
+        let plain = read(FILE).unwrap();
+        assert_eq!(plain[&3].avg, Some(1.5));
+        for command in ["a \\\"b\\\"", "a \"b\" \\", "a\", \"b"] {
+            assert_eq!(read(&FILE.replace("oslat -D 1", command)).unwrap(), plain, "{command}");
+        }
+        assert_eq!(read(&FILE.replace("1.5", "-nan")).unwrap()[&3].avg, None);
+    }
+
+    #[test]
+    fn refused() {
+        assert!(matches!(read(&FILE.replace("\"3\"", "\"x\"")), Err(Error::Json { .. })));
+        let failed = FILE.replace("\"file_version\": 1", "\"return_code\": 1");
+        assert!(matches!(read(&failed), Err(Error::Failed { .. })));
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What rtla prints (Linux 6.1 to 7.2, `tools/tracing/rtla/src`): the histograms and the tables of `timerlat` and
+//! `osnoise`. Both are of columns whose set depends on version and options, so the header says what stands where.
+
+mod hist;
+mod top;
+
+use crate::Error;
+use crate::metrics::Collector;
+use dyntick_stats::Samples;
+
+const TOOL: &str = "rtla";
+
+pub use hist::Column;
+pub use top::{Noise, Row, Timer};
+
+/// Either kind of table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Report {
+    /// `timerlat hist` or `osnoise hist`.
+    Hist(Vec<Column>),
+    /// `timerlat top` or `osnoise top`.
+    Top(Vec<Row>),
+}
+
+/// Of a table that was printed several times (top), the last counts.
+pub fn parse(text: &str) -> Result<Report, Error> {
+    if hist::is(text) { hist::parse(text).map(Report::Hist) } else { top::parse(text).map(Report::Top) }
+}
+
+pub(crate) fn knows(text: &str) -> bool {
+    hist::is(text) || top::is(text)
+}
+
+pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
+    match parse(text)? {
+        Report::Hist(columns) => columns.iter().try_for_each(|column| column.put(into)),
+        Report::Top(rows) => rows.iter().try_for_each(|row| row.put(into)),
+    }
+}
+
+/// What one ns or us, as a header names it, has of ns.
+fn scale(header: &str) -> u64 {
+    if header.contains("nanoseconds") || header.contains("(ns)") || header.contains("is in ns") {
+        1
+    } else {
+        1000
+    }
+}
+
+/// Whether there is nothing in it.
+fn is_empty(samples: &Samples) -> bool {
+    samples.counts.total() == 0 && samples.overflows == 0
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `rtla timerlat hist` and `rtla osnoise hist`: a row for each bucket, a column for each CPU and what was measured
+//! there, below them `over:`, `count:`, `min:`, `avg:`, `max:` (some versions without the colon).
+
+use super::{TOOL, is_empty, scale};
+use crate::Error;
+use crate::metrics::{Collector, Kind};
+use dyntick_stats::{Histogram, Samples};
+
+/// One column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// `timerlat/cpu0/irq`, `timerlat/cpu0/thread`, `timerlat/cpu0/user` or `osnoise/cpu0/noise`.
+    pub name: String,
+    /// Latencies, or the times that single noises took, in ns.
+    pub samples: Samples,
+    /// The mean in ns, as rtla rounds it.
+    pub average: Option<u64>,
+}
+
+pub fn is(text: &str) -> bool {
+    ["# RTLA timerlat histogram", "# RTLA osnoise histogram"].iter().any(|mark| text.contains(mark))
+}
+
+/// The columns in their order. What follows the table, as the sums over all CPUs and the analysis of a threshold that
+/// was hit, is not read.
+pub fn parse(text: &str) -> Result<Vec<Column>, Error> {
+    let header = text.lines().filter(|line| line.starts_with('#'));
+    let scale = header.map(scale).min().unwrap_or(1000);
+    let mut lines = text.lines().enumerate().skip_while(|(_, line)| !line.starts_with("Index"));
+    let (index, head) = lines.next().ok_or(Error::Nothing { tool: TOOL })?;
+    let columns = head.split_ascii_whitespace().skip(1).map(name).collect::<Option<Vec<String>>>();
+    let columns = columns.ok_or_else(|| Error::line(TOOL, index, head))?;
+    let mut table = Table { scale, rows: vec![(Histogram::default(), Foot::default()); columns.len()] };
+    for (index, line) in lines.take_while(|(_, line)| !is_end(line)) {
+        table.line(line).ok_or_else(|| Error::line(TOOL, index, line))?;
+    }
+    Ok(columns.into_iter().zip(table.rows).map(|(name, row)| column(name, row)).collect())
+}
+
+fn is_end(line: &str) -> bool {
+    line.trim().is_empty() || ["ALL", "rtla ", "##", "#"].iter().any(|mark| line.starts_with(mark))
+}
+
+/// `IRQ-000`, `Thr-000`, `Usr-000`, `CPU-000`.
+fn name(word: &str) -> Option<String> {
+    let (kind, cpu) = word.split_once('-')?;
+    let cpu: u32 = cpu.parse().ok()?;
+    Some(match kind {
+        "IRQ" => format!("timerlat/cpu{cpu}/irq"),
+        "Thr" => format!("timerlat/cpu{cpu}/thread"),
+        "Usr" => format!("timerlat/cpu{cpu}/user"),
+        "CPU" => format!("osnoise/cpu{cpu}/noise"),
+        _ => return None,
+    })
+}
+
+/// What stands below a column, in ns but for the count.
+#[derive(Clone, Copy, Default)]
+struct Foot {
+    over: u64,
+    average: Option<u64>,
+    max: Option<u64>,
+}
+
+struct Table {
+    scale: u64,
+    rows: Vec<(Histogram, Foot)>,
+}
+
+impl Table {
+    /// Takes a row; `None` where it is not understood.
+    fn line(&mut self, line: &str) -> Option<()> {
+        let mut words = line.split_ascii_whitespace();
+        let label = words.next()?.trim_end_matches(':');
+        let cell = |word: &str| if word == "-" { Some(None) } else { word.parse::<u64>().ok().map(Some) };
+        let cells = words.map(cell).collect::<Option<Vec<Option<u64>>>>()?;
+        let bucket = label.parse::<u64>().ok();
+        let known = bucket.is_some() || ["over", "count", "min", "avg", "max"].contains(&label);
+        if !known || cells.len() != self.rows.len() {
+            return None;
+        }
+        for ((counts, foot), cell) in self.rows.iter_mut().zip(cells) {
+            let time = cell.map(|time| time.saturating_mul(self.scale));
+            match (bucket, label) {
+                (Some(bucket), _) => counts.add(bucket.saturating_mul(self.scale), cell.unwrap_or(0)),
+                (None, "over") => foot.over = cell.unwrap_or(0),
+                (None, "avg") => foot.average = time,
+                (None, "max") => foot.max = time,
+                _ => {}
+            }
+        }
+        Some(())
+    }
+}
+
+fn column(name: String, (counts, Foot { over, average, max }): (Histogram, Foot)) -> Column {
+    Column { name, samples: Samples { counts, overflows: over, max }, average }
+}
+
+impl Column {
+    /// A CPU without samples says nothing.
+    pub(super) fn put(&self, into: &mut Collector) -> Result<(), Error> {
+        if is_empty(&self.samples) {
+            return Ok(());
+        }
+        let name = format!("rtla/{}", self.name);
+        into.samples(&name, Kind::TIME, self.samples.clone())?;
+        for (word, value) in [("avg", self.average), ("max", self.samples.max)] {
+            if let Some(value) = value {
+                into.value(&format!("{name}/{word}"), Kind::TIME, value as f64)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str =
+        "# RTLA timerlat histogram\n# Time unit is nanoseconds (ns)\nIndex   IRQ-000   Thr-003   Usr-003\n";
+
+    #[test]
+    fn nanoseconds_dashes_and_the_sums() {
+        let text = format!(
+            "{HEAD}10  5 0 1\nover 1 0 0\ncount 6 0 1\nmin 10 - 10\navg: 11 - 10\nmax: 99 - 10\nALL:  IRQ  Thr  Usr\n"
+        );
+        let columns = parse(&text).unwrap();
+        assert_eq!(columns.len(), 3);
+        assert_eq!(columns[0].name, "timerlat/cpu0/irq");
+        assert_eq!(
+            (columns[0].samples.max, columns[0].average, columns[0].samples.overflows),
+            (Some(99), Some(11), 1)
+        );
+        assert!(is_empty(&columns[1].samples) && columns[2].name == "timerlat/cpu3/user");
+    }
+
+    #[test]
+    fn refused() {
+        assert_eq!(parse(&format!("{HEAD}10 5 0\n")).unwrap_err(), Error::line(TOOL, 3, "10 5 0"));
+        assert!(parse(&HEAD.replace("IRQ-000", "XYZ-000")).is_err());
+        assert_eq!(parse("# RTLA osnoise histogram\n1 2\n").unwrap_err(), Error::Nothing { tool: TOOL });
+    }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What schbench prints: blocks of percentiles, printed anew at each interval, or since 2024 the file of `--json`. Until
+//! version 1.0 (2023) there was one block, `Latency percentiles (usec)`; since then there are three, of wake-up
+//! latencies, request latencies and requests per second.
+
+use crate::Error;
+use crate::json;
+use crate::metrics::{Collector, Kind};
+use crate::text::number;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+const TOOL: &str = "schbench";
+
+/// One block: `wakeup`, `request`, `rps` or, of old versions, `latency`.
+pub type Blocks = BTreeMap<String, Figures>;
+
+/// The figures of a block in their order, such as `p99.9`, `min` and `avg`: latencies in us, `rps` in 1/s.
+pub type Figures = Vec<(String, f64)>;
+
+#[derive(Deserialize)]
+struct File {
+    int: BTreeMap<String, serde_json::Number>,
+}
+
+/// The blocks as they were printed last; of either form.
+pub fn parse(text: &str) -> Result<Blocks, Error> {
+    let blocks = if is_json(text) { of_json(text)? } else { of_text(text)? };
+    if blocks.is_empty() { Err(Error::Nothing { tool: TOOL }) } else { Ok(blocks) }
+}
+
+fn is_json(text: &str) -> bool {
+    text.contains("\"wakeup_latency_")
+}
+
+pub(crate) fn knows(text: &str) -> bool {
+    is_json(text) || text.lines().any(|line| block(line).is_some())
+}
+
+pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
+    for (block, figures) in parse(text)? {
+        let (kind, factor) = if block == "rps" { (Kind::RATE, 1.0) } else { (Kind::TIME, 1e3) };
+        for (figure, value) in figures {
+            into.value(&format!("schbench/{block}/{figure}"), kind, value * factor)?;
+        }
+    }
+    Ok(())
+}
+
+/// `"wakeup_latency_pct99.9": 5128` and the like.
+fn of_json(text: &str) -> Result<Blocks, Error> {
+    let mut blocks = Blocks::new();
+    for (key, value) in json::first::<File>(TOOL, text)?.int {
+        let known = [("wakeup_latency_", "wakeup"), ("request_latency_", "request"), ("rps_", "rps")];
+        let Some((figure, block)) =
+            known.iter().find_map(|(mark, block)| Some((key.strip_prefix(mark)?, block)))
+        else {
+            continue;
+        };
+        let wrong = || Error::json(TOOL, format_args!("'{key}' is no percentile"));
+        let figure =
+            figure.strip_prefix("pct").map_or(Some(figure.to_owned()), percentile).ok_or_else(wrong)?;
+        blocks.entry((*block).to_owned()).or_default().extend(value.as_f64().map(|value| (figure, value)));
+    }
+    Ok(blocks)
+}
+
+/// `99.0`, of old versions `99.0000`, as `p99`; none where it is no share.
+fn percentile(share: &str) -> Option<String> {
+    number(share).filter(|share| (0.0..=100.0).contains(share)).map(|share| format!("p{share}"))
+}
+
+/// The block that a line begins.
+fn block(line: &str) -> Option<&'static str> {
+    let begins = [
+        ("Wakeup Latencies percentiles (usec)", "wakeup"),
+        ("Request Latencies percentiles (usec)", "request"),
+        ("RPS percentiles (requests)", "rps"),
+        ("Latency percentiles (usec)", "latency"),
+    ];
+    begins.iter().find_map(|(mark, block)| line.starts_with(mark).then_some(*block))
+}
+
+fn of_text(text: &str) -> Result<Blocks, Error> {
+    let mut blocks = Blocks::new();
+    let mut current = None;
+    for (index, line) in text.lines().enumerate() {
+        let wrong = || Error::line(TOOL, index, line);
+        if let Some(name) = block(line) {
+            blocks.insert(name.to_owned(), Figures::new());
+            current = Some(name);
+        } else if let Some(rps) = line.strip_prefix("average rps: ") {
+            let rps = number(rps.trim()).ok_or_else(wrong)?;
+            blocks.entry("rps".into()).or_default().push(("avg".into(), rps));
+        } else if let Some(name) = current.filter(|_| line.starts_with(['\t', ' '])) {
+            let figures = row(line).ok_or_else(wrong)?;
+            blocks.entry(name.to_owned()).or_default().extend(figures);
+        } else {
+            current = None;
+        }
+    }
+    Ok(blocks)
+}
+
+/// `\t* 99.0th: 5272       (20 samples)` or `\t  min=3, max=9474`.
+fn row(line: &str) -> Option<Figures> {
+    let line = line.trim().trim_start_matches('*').trim_start();
+    if let Some((share, rest)) = line.split_once("th:") {
+        return Some(vec![(percentile(share)?, number(rest.split_ascii_whitespace().next()?)?)]);
+    }
+    let pair = |word: &str| {
+        let (name, value) = word.trim().split_once('=')?;
+        Some((name.to_owned(), number(value)?))
+    };
+    // How many were beyond the histogram says nothing that the maximum does not.
+    let is_count = |(name, _): &(String, f64)| name == "Over";
+    let figures = line.split(',').map(pair).collect::<Option<Figures>>()?;
+    Some(figures.into_iter().filter(|figure| !is_count(figure)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_old_form() {
+        let text = "Latency percentiles (usec)\n\t50.0000th: 4\n\t*99.0000th: 13\n\t99.5000th: 60\n\tOver=0, min=0, max=214\n";
+        let blocks = parse(text).unwrap();
+        let expected = [("p50", 4.0), ("p99", 13.0), ("p99.5", 60.0), ("min", 0.0), ("max", 214.0)];
+        assert_eq!(blocks["latency"], expected.map(|(name, value)| (name.to_owned(), value)));
+    }
+
+    #[test]
+    fn refused() {
+        let text = "Latency percentiles (usec)\n\t50.0th: x\n";
+        assert_eq!(parse(text).unwrap_err(), Error::line(TOOL, 1, "\t50.0th: x"));
+        assert_eq!(parse("setting worker threads to 2\n").unwrap_err(), Error::Nothing { tool: TOOL });
+    }
+}

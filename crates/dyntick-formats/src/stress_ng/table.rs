@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The lines of `--metrics` and `--metrics-brief`: `stress-ng: metrc: [4786] cpu  1666  2.00  …`; before version 0.14
+//! `info:` stands for `metrc:`.
+
+use super::{Stressor, TOOL};
+use crate::Error;
+use crate::text::{number, shortened};
+use std::collections::HashMap;
+
+/// The columns after the stressor's name, by the YAML file's names; the brief table ends after six.
+const COLUMNS: [&str; 8] = [
+    "bogo-ops",
+    "wall-clock-time",
+    "user-time",
+    "system-time",
+    "bogo-ops-per-second-real-time",
+    "bogo-ops-per-second-usr-sys-time",
+    "cpu-usage-per-instance",
+    "max-rss",
+];
+const BRIEF: usize = 6;
+
+pub fn is(text: &str) -> bool {
+    text.lines().any(|line| said(line).is_some_and(is_head))
+}
+
+/// What stress-ng says in a line, without its name, the kind of line and its process.
+fn said(line: &str) -> Option<&str> {
+    let (head, said) = line.trim_start().strip_prefix("stress-ng: ")?.split_once("] ")?;
+    (head.contains("metrc:") || head.contains("info:")).then_some(said)
+}
+
+fn is_head(said: &str) -> bool {
+    said.starts_with("stressor ") && said.contains("bogo ops")
+}
+
+/// The table's rows, and behind them the other metrics.
+pub fn parse(text: &str) -> Result<Vec<Stressor>, Error> {
+    let mut found: Vec<Stressor> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let (mut in_table, mut in_others) = (false, false);
+    for (index, line) in text.lines().enumerate() {
+        let Some(said) = said(line) else { continue };
+        if is_head(said) {
+            (in_table, in_others) = (true, false);
+        } else if said.starts_with("unsuccessful run") {
+            return Err(Error::Failed { tool: TOOL, what: shortened(said) });
+        } else if said.starts_with("miscellaneous metrics:") {
+            (in_table, in_others) = (false, true);
+        } else if in_table && !said.starts_with(' ') {
+            match row(said) {
+                Some(stressor) => {
+                    places.insert(stressor.name.clone(), found.len());
+                    found.push(stressor);
+                }
+                // Other lines of stress-ng's end the table; a row that is damaged is no such line.
+                None if line.contains("metrc:") => return Err(Error::line(TOOL, index, line)),
+                None => in_table = false,
+            }
+        } else if let Some((name, figure)) = other(said).filter(|_| in_others) {
+            let stressor = places.get(name).and_then(|place| found.get_mut(*place));
+            stressor.into_iter().for_each(|stressor| stressor.values.push(figure.clone()));
+        }
+    }
+    Ok(found)
+}
+
+fn row(said: &str) -> Option<Stressor> {
+    let mut words = said.split_ascii_whitespace();
+    let name = words.next()?.to_owned();
+    let numbers = words.map(number).collect::<Option<Vec<f64>>>()?;
+    if !(BRIEF..=COLUMNS.len()).contains(&numbers.len()) {
+        return None;
+    }
+    let values = COLUMNS.iter().map(|name| (*name).to_owned()).zip(numbers).collect();
+    Some(Stressor { section: "metrics".into(), name, values })
+}
+
+/// `matrix  273371.77 add matrix ops per sec (geometic mean of 1 instances)`: of which stressor, and the figure named
+/// as in the YAML file. A mean over instances is the geometric or harmonic one here, and the arithmetic one there.
+fn other(said: &str) -> Option<(&str, (String, f64))> {
+    let (name, rest) = said.split_once(char::is_whitespace)?;
+    let (value, words) = rest.trim_start().split_once(' ')?;
+    let mean = words.rsplit_once(" (").filter(|(_, end)| end.contains("mean of"));
+    Some((name, (yamlified(mean.map_or(words, |(words, _)| words)), number(value)?)))
+}
+
+/// As `stress_description_yamlify` does: small letters and digits are kept, blanks become `-`, `%` becomes `percent`,
+/// all else goes, and 39 bytes are the most.
+fn yamlified(words: &str) -> String {
+    let key: String =
+        words.trim().to_ascii_lowercase().replace('-', "").replace('%', "percent").replace(' ', "-");
+    key.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(39).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_row() {
+        let head = "stress-ng: info:  [1] stressor       bogo ops real time  usr time\n";
+        let error = parse(&format!("{head}stress-ng: metrc: [1] cpu 12 x\n")).unwrap_err();
+        assert_eq!(error, Error::line(TOOL, 1, "stress-ng: metrc: [1] cpu 12 x"));
+        assert_eq!(parse(&format!("{head}stress-ng: info:  [1] successful run\n")), Ok(vec![]));
+        let failed = parse(&format!("{head}stress-ng: info:  [1] unsuccessful run completed in 2.0s\n"));
+        assert!(matches!(failed, Err(Error::Failed { .. })));
+        let old = parse(&format!("{head}stress-ng: info:  [1] cpu 9 1.0 1.0 0.0 9.0 9.0\n")).unwrap();
+        assert_eq!(yamlified("% of MB per sec, (pipe-method)"), "percent-of-mb-per-sec-pipemethod");
+        assert_eq!((old[0].name.as_str(), old[0].values.len()), ("cpu", 6));
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The file of `--yaml`, line by line. It is not always YAML: a thermal zone's name that two zones have is a key
+//! twice, which a strict reader refuses.
+
+use super::{Stressor, TOOL};
+use crate::Error;
+use crate::text::number;
+
+/// Lines within a section by how far they are indented, as `stress-ng.c` prints them. What is indented further are
+/// the figures of single instances, whose sum or mean stands above.
+const ITEM: &str = "    - stressor: ";
+const VALUE: usize = 6;
+
+pub fn is(text: &str) -> bool {
+    let is_section = |line: &str| line == "metrics:" || line == "system-info:";
+    let is_own = |line: &str| line.starts_with(ITEM) || line.trim_start().starts_with("stress-ng-version:");
+    text.lines().any(is_section) && text.lines().any(is_own)
+}
+
+/// Each stressor of each section that lists them.
+pub fn parse(text: &str) -> Result<Vec<Stressor>, Error> {
+    let mut found: Vec<Stressor> = Vec::new();
+    let mut section = "";
+    let mut in_item = false;
+    for (index, line) in text.lines().enumerate() {
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        if let Some(name) = line.strip_prefix(ITEM) {
+            let (section, name) = (section.to_owned(), unquoted(name).to_owned());
+            found.push(Stressor { section, name, values: Vec::new() });
+            in_item = true;
+        } else if indent == 0 && !line.is_empty() {
+            section = line.trim_end().trim_end_matches(':');
+            in_item = false;
+        } else if in_item && indent == VALUE {
+            let (key, value) = line.split_once(':').ok_or_else(|| Error::line(TOOL, index, line))?;
+            // Lists, texts and figures of no run (nan) are no figures.
+            if let (Some(stressor), Some(value)) = (found.last_mut(), number(unquoted(value))) {
+                stressor.values.push((unquoted(key).to_owned(), value));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn unquoted(text: &str) -> &str {
+    text.trim().trim_matches(['\'', '"'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_twice_and_instances() {
+        let text = "---\nmetrics:\n    - stressor: 'cpu'\n      bogo-ops: 2.5e3\n      rate: nan\n      instances:\n          \
+            - instance: 0\n            bogo-ops: 5\n\nthermal-zones:\n    - stressor: cpu\n      acpitz:   27.80\n      \
+            acpitz:   29.80\ntimes:\n      run-time: 2.0\n...\n";
+        let stressors = parse(text).unwrap();
+        assert_eq!(stressors[0].values, [("bogo-ops".to_owned(), 2500.0)]);
+        assert_eq!(stressors[1].values, [("acpitz".to_owned(), 27.8), ("acpitz".to_owned(), 29.8)]);
+        assert_eq!(stressors.len(), 2);
+    }
+
+    #[test]
+    fn refused() {
+        let error = parse("metrics:\n    - stressor: cpu\n      bogo\n").unwrap_err();
+        assert_eq!(error, Error::line(TOOL, 2, "      bogo"));
+    }
+}

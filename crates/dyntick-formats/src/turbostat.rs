@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What turbostat prints (Linux 6.1 to 7.2, `tools/power/x86/turbostat/turbostat.c`: `print_header`, `format_counters`):
+//! a header, a row for the whole machine, whose CPU is `-`, and a row for each CPU; with `--Summary` only rows for the
+//! machine. Which columns there are depends on machine, version and options, so the header is believed and nothing
+//! inferred. Rows of a core's second thread are shorter: what is the core's or the package's stands in the first's.
+
+use crate::Error;
+use crate::metrics::{Collector, Kind};
+use crate::text::number;
+use dyntick_stats::Better;
+use std::collections::BTreeMap;
+
+const TOOL: &str = "turbostat";
+
+/// Means over the intervals, by CPU (none for the machine) and column, in the header's order.
+pub type Means = BTreeMap<Option<u32>, Vec<(String, f64)>>;
+
+/// Columns that say where a row belongs and when it was taken, not what was measured.
+const PLACES: [&str; 9] =
+    ["usec", "Time_Of_Day_Seconds", "Package", "Die", "Node", "Core", "CPU", "APIC", "X2APIC"];
+
+/// Columns of which a header has at least one.
+const MARKS: [&str; 12] = [
+    "Avg_MHz", "Busy%", "Bzy_MHz", "TSC_MHz", "POLL%", "C1%", "CPU%c1", "CPU%c6", "Pkg%pc2", "Pkg%pc6",
+    "PkgWatt", "Pkg_J",
+];
+
+/// The most columns; real machines have about a hundred.
+const MAX_COLUMNS: usize = 1000;
+
+/// Of every interval, the same weight.
+pub fn parse(text: &str) -> Result<Means, Error> {
+    let mut sums = Sums::default();
+    let mut columns: Vec<&str> = Vec::new();
+    let headers = text.lines().filter(|line| is_header(line)).count();
+    let mut row_of_block = 0;
+    for (index, line) in text.lines().enumerate() {
+        if is_header(line) {
+            columns = cells(line);
+            row_of_block = 0;
+        } else if !columns.is_empty() && !line.trim().is_empty() && !line.starts_with("turbostat:") {
+            let row = row(&columns, line).ok_or_else(|| Error::line(TOOL, index, line))?;
+            // With --Summary there is one header and each row is the machine's. Otherwise there is one for each
+            // interval, and its first row is the machine's.
+            let is_machine = row.has_cpu || headers == 1 || row_of_block == 0;
+            row_of_block += 1;
+            if is_machine {
+                sums.add(row);
+            }
+        }
+    }
+    if sums.0.is_empty() { Err(Error::Nothing { tool: TOOL }) } else { Ok(sums.means()) }
+}
+
+pub(crate) fn knows(text: &str) -> bool {
+    text.lines().any(is_header)
+}
+
+fn is_header(line: &str) -> bool {
+    let cells = cells(line);
+    if cells.len() > MAX_COLUMNS {
+        return false;
+    }
+    let is_name = |cell: &&str| number(cell).is_none() && !cell.contains([':', '=', '(', ' ', ',']);
+    cells.iter().any(|cell| MARKS.contains(cell)) && cells.iter().all(is_name)
+}
+
+/// Cells are separated by tabs; where somebody's terminal has made blanks of them, by those.
+fn cells(line: &str) -> Vec<&str> {
+    if line.contains('\t') {
+        line.trim_end().split('\t').map(str::trim).collect()
+    } else {
+        line.split_ascii_whitespace().collect()
+    }
+}
+
+struct Row<'a> {
+    cpu: Option<u32>,
+    has_cpu: bool,
+    values: Vec<(&'a str, f64)>,
+}
+
+/// `None` where there are more cells than columns, or a cell is neither number nor known to be none.
+fn row<'a>(columns: &[&'a str], line: &str) -> Option<Row<'a>> {
+    let cells = cells(line);
+    if cells.len() > columns.len() {
+        return None;
+    }
+    let mut row = Row { cpu: None, has_cpu: false, values: Vec::new() };
+    for (column, cell) in columns.iter().zip(cells) {
+        if *column == "CPU" {
+            row.has_cpu = true;
+            row.cpu = if cell == "-" { None } else { Some(cell.parse().ok()?) };
+        } else if !PLACES.contains(column) && !is_absent(cell) {
+            row.values.push((column, number(cell)?));
+        }
+    }
+    Some(row)
+}
+
+/// What stands where there is no figure, and registers that were asked for raw.
+fn is_absent(cell: &str) -> bool {
+    cell.is_empty() || cell == "-" || cell.starts_with("0x") || cell.starts_with('(')
+}
+
+/// Columns in the order in which they came, each with its sum and how many there were.
+#[derive(Default)]
+struct Sums(BTreeMap<Option<u32>, Vec<(String, f64, u32)>>);
+
+impl Sums {
+    fn add(&mut self, row: Row) {
+        let sums = self.0.entry(row.cpu).or_default();
+        for (at, (column, value)) in row.values.into_iter().enumerate() {
+            // Rows of one CPU have the same columns in each interval, mostly.
+            let place = match sums.get(at) {
+                Some((name, ..)) if name == column => Some(at),
+                _ => sums.iter().position(|(name, ..)| name == column),
+            };
+            match place {
+                Some(place) => (sums[place].1, sums[place].2) = (sums[place].1 + value, sums[place].2 + 1),
+                None => sums.push((column.to_owned(), value, 1)),
+            }
+        }
+    }
+
+    fn means(self) -> Means {
+        let mean = |(column, sum, count): (String, f64, u32)| (column, sum / f64::from(count));
+        self.0.into_iter().map(|(cpu, sums)| (cpu, sums.into_iter().map(mean).collect())).collect()
+    }
+}
+
+pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
+    for (cpu, means) in parse(text)? {
+        let place = cpu.map_or(String::new(), |cpu| format!("cpu{cpu}/"));
+        for (column, value) in means {
+            into.value(&format!("turbostat/{place}{column}"), kind(&column), value)?;
+        }
+    }
+    Ok(())
+}
+
+/// Counts are of one interval. Of idle states nobody knows which direction is better.
+fn kind(column: &str) -> Kind<'static> {
+    let unknown = |unit| Kind { unit, better: Better::Unknown };
+    match column {
+        _ if column.ends_with("Watt") => Kind::POWER,
+        _ if column.ends_with("_J") => Kind { unit: "J", better: Better::Lower },
+        _ if column.contains('%') => Kind::SHARE,
+        _ if column.ends_with("MHz") => unknown("MHz"),
+        _ if column.ends_with("Tmp") => unknown("°C"),
+        "IPC" => unknown(""),
+        "IRQ" | "NMI" | "SMI" => Kind { unit: "1/interval", better: Better::Lower },
+        _ => unknown("1/interval"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_over_intervals() {
+        let block = |watt: f64| {
+            format!(
+                "Core\tCPU\tBusy%\tC1+\tPkgWatt\n-\t-\t2.00\t4\t{watt}\n0\t0\t3.00\t8\t{watt}\n0\t1\t1.00\t0\n"
+            )
+        };
+        let means =
+            parse(&format!("turbostat: cpu1 jitter 1 2\n1.00 sec\n{}{}", block(10.0), block(20.0))).unwrap();
+        assert_eq!(means[&None], [("Busy%".into(), 2.0), ("C1+".into(), 4.0), ("PkgWatt".into(), 15.0)]);
+        assert_eq!(means[&Some(1)], [("Busy%".into(), 1.0), ("C1+".into(), 0.0)]);
+    }
+
+    #[test]
+    fn summary_only_and_columns_without_a_cpu() {
+        let summary = parse("Busy%\tPkgWatt\n1.0\t10.0\n3.0\t30.0\n").unwrap();
+        assert_eq!(summary[&None], [("Busy%".into(), 2.0), ("PkgWatt".into(), 20.0)]);
+        let packages = parse("PkgWatt\n30.0\n10.0\n20.0\nPkgWatt\n40.0\n10.0\n30.0\n").unwrap();
+        assert_eq!(packages[&None], [("PkgWatt".into(), 35.0)]);
+    }
+
+    #[test]
+    fn refused() {
+        assert_eq!(parse("Busy%\tPkgWatt\n1.0\tx\n").unwrap_err(), Error::line(TOOL, 1, "1.0\tx"));
+        assert_eq!(parse("Busy%\n1.0\t2.0\n").unwrap_err(), Error::line(TOOL, 1, "1.0\t2.0"));
+        assert!(!knows("cpu0: Busy% is 7\n") && knows("PkgWatt\n1\n"));
+    }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What real tools printed, read as metrics. `fixtures/README.md` says where each file is from.
+
+use dyntick_formats::{Error, Output, metrics};
+use dyntick_model::Clock;
+use dyntick_stats::{Metric, MetricName, Samples, Values};
+use proptest::prelude::*;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Those that are refused, each with the beginning of what is said.
+const REFUSED: [(&str, &str); 3] = [
+    ("fio-failed.json", "fio failed: job 'missing' ended with error 2"),
+    ("fio-for-people.txt", "fio printed this for people; give it --output-format=json"),
+    ("perf-stat-for-people.txt", "perf stat printed this for people; give it -x"),
+];
+
+fn fixtures() -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    paths.retain(|path| path.file_name().unwrap() != "README.md");
+    paths.sort();
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    paths.iter().map(|path| (name(path), std::fs::read(path).unwrap())).collect()
+}
+
+fn fixture(name: &str) -> Output {
+    let (_, bytes) = fixtures().into_iter().find(|(known, _)| known == name).unwrap();
+    metrics(&bytes, Clock::Wall).unwrap()
+}
+
+fn shown(samples: &Samples) -> String {
+    let Samples { counts, overflows, max } = samples;
+    let quantile = |share| counts.quantile(share).map_or("-".to_owned(), |value| value.to_string());
+    let max = max.map_or("-".to_owned(), |max| max.to_string());
+    format!("{} counted, median {}, max {max}, {overflows} beyond", counts.total(), quantile(0.5))
+}
+
+fn line((name, metric): &(MetricName, Metric)) -> String {
+    let values = match &metric.values {
+        Values::Runs(values) => values.iter().map(f64::to_string).collect::<Vec<_>>().join(" "),
+        Values::Distribution(runs) => runs.iter().map(shown).collect::<Vec<_>>().join(" / "),
+    };
+    format!("{name} = {values} [{}] {:?}", metric.unit, metric.better)
+}
+
+#[test]
+fn every_output_is_read() {
+    for (name, bytes) in fixtures() {
+        if REFUSED.iter().any(|(refused, _)| *refused == name) {
+            continue;
+        }
+        let output = metrics(&bytes, Clock::Wall).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut text = format!("{}\n", output.tool);
+        output.metrics.iter().for_each(|metric| writeln!(text, "{}", line(metric)).unwrap());
+        insta::assert_snapshot!(name.replace('.', "-"), text);
+    }
+}
+
+#[test]
+fn what_is_refused_says_why() {
+    let fixtures = fixtures();
+    for (name, says) in REFUSED {
+        let (_, bytes) = fixtures.iter().find(|(known, _)| known == name).unwrap();
+        let error = metrics(bytes, Clock::Wall).unwrap_err().to_string();
+        assert!(error.starts_with(says), "{name}: {error}");
+    }
+}
+
+#[test]
+fn every_fixture_has_its_origin_in_the_readme() {
+    let readme = include_str!("fixtures/README.md");
+    for (name, _) in fixtures() {
+        assert!(readme.contains(&format!("`{name}`")), "{name} is not in fixtures/README.md");
+    }
+}
+
+/// Both forms of one run. The text has a mean cut to whole numbers, and stress-ng's two digits.
+#[test]
+fn text_and_json_of_a_run_agree() {
+    let pairs = [
+        ("cyclictest-histogram.txt", "cyclictest.json", 1000.0),
+        ("cyclictest-ns.txt", "cyclictest-ns.json", 1.0),
+        ("oslat.txt", "oslat.json", 0.0),
+        ("stress-ng-metrics.txt", "stress-ng.yaml", 5120.0 * 1000.0),
+    ];
+    for (text, json, tolerance) in pairs {
+        let (text, json) = (fixture(text), fixture(json));
+        assert_eq!(text.tool, json.tool);
+        for (name, of_text) in &text.metrics {
+            let (_, of_json) = json.metrics.iter().find(|(known, _)| known == name).unwrap();
+            assert_eq!((&of_text.unit, of_text.better), (&of_json.unit, of_json.better), "{name}");
+            match (&of_text.values, &of_json.values) {
+                (Values::Runs(a), Values::Runs(b)) => {
+                    assert!((a[0] - b[0]).abs() <= tolerance, "{name}: {a:?} {b:?}")
+                }
+                (a, b) => assert_eq!(a, b, "{name}"),
+            }
+        }
+    }
+}
+
+fn is_sound(output: &Output) -> bool {
+    let sound = |values: &Values| match values {
+        Values::Runs(values) => !values.is_empty() && values.iter().all(|value| value.is_finite()),
+        Values::Distribution(runs) => !runs.is_empty(),
+    };
+    let mut names: Vec<_> = output.metrics.iter().map(|(name, _)| name).collect();
+    names.sort();
+    names.windows(2).all(|pair| pair[0] != pair[1])
+        && output.metrics.iter().all(|(_, metric)| sound(&metric.values))
+}
+
+/// What another output has in its place may be put in.
+const PIECES: [&str; 14] = [
+    "\n",
+    "\t",
+    "{",
+    "\"",
+    "}",
+    ":",
+    "-",
+    "nan",
+    "1e999",
+    "18446744073709551615",
+    "\u{1b}[2J",
+    "#",
+    "T:",
+    "é",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn a_changed_output_is_read_or_refused(
+        file in any::<prop::sample::Index>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), 0usize..20, prop::sample::select(&PIECES[..])), 1..8),
+    ) {
+        let all = fixtures();
+        let mut bytes = file.get(&all).1.clone();
+        for (at, length, piece) in changes {
+            let at = at.index(bytes.len() + 1);
+            let end = bytes.len().min(at + length);
+            bytes.splice(at..end, piece.bytes());
+        }
+        match metrics(&bytes, Clock::Wall) {
+            Ok(output) => prop_assert!(is_sound(&output)),
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
+        }
+    }
+
+    #[test]
+    fn the_beginning_of_an_output_is_read_or_refused(file in any::<prop::sample::Index>(), at in any::<prop::sample::Index>()) {
+        let all = fixtures();
+        let bytes = &file.get(&all).1;
+        let cut = metrics(&bytes[..at.index(bytes.len() + 1)], Clock::Wall);
+        prop_assert!(cut.as_ref().is_ok_and(is_sound) || cut.is_err(), "{cut:?}");
+        let is_long = matches!(cut, Err(Error::Long { .. }));
+        prop_assert!(!is_long);
+    }
+}
