@@ -4,6 +4,8 @@
 //! What each figure means, where its formula comes from and what its interval was measured to cover is in the book's
 //! chapter "What the statistics mean" (`docs/src/statistics.md`).
 
+pub mod compare;
+mod distribution;
 mod drift;
 mod histogram;
 mod interval;
@@ -15,9 +17,11 @@ mod order;
 mod outliers;
 mod power;
 mod ranks;
+mod rates;
 mod shift;
 mod superiority;
 
+pub use distribution::{Grouped, POINTS, Point, Tail, ladder};
 pub use drift::{Trend, trend};
 pub use histogram::Histogram;
 pub use interval::{Bounds, Estimate, Interval, LEVEL, NoInterval};
@@ -27,6 +31,7 @@ pub use metric::{Better, Metric, MetricName, Samples, Values};
 pub use order::{Slot, interleaved};
 pub use outliers::{Outlier, outliers};
 pub use power::{MOST, POWER, Precision};
+pub use rates::{Ratio, expected, ratio};
 pub use shift::{Method, Test, mann_whitney, shift};
 pub use superiority::{Superiority, superiority};
 
