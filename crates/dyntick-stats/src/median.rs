@@ -50,7 +50,7 @@ const EXACT: usize = 1000;
 fn ranks(count: usize) -> Option<(usize, f64)> {
     if count > EXACT {
         let half_width = normal::two_sided(LEVEL) * (count as f64).sqrt() / 2.0;
-        return Some(((count as f64 / 2.0 - half_width) as usize - 1, LEVEL));
+        return Some(((count as f64 / 2.0 - half_width - 0.5) as usize, LEVEL));
     }
     let (mut below, mut found) = (0.5f64.powi(count as i32), None);
     let mut term = below;

@@ -10,8 +10,13 @@ use crate::interval::{Bounds, Estimate, LEVEL, NoInterval};
 use crate::{normal, ranks};
 use serde::Serialize;
 
-/// Up to this many values of both sides together the distribution of the statistic is counted out.
-const EXACT: usize = 100;
+/// Whether the distribution of the statistic is counted out, and not taken as normal: up to 125 values a side.
+fn countable(m: usize, n: usize) -> bool {
+    m.saturating_mul(n).saturating_mul(m.min(n)) <= STEPS
+}
+
+/// The steps that counting may take.
+const STEPS: usize = 2_000_000;
 
 /// By how much the values of `b` exceed those of `a`, with its interval; none if a side has none. Values must be finite.
 pub fn shift(a: &[f64], b: &[f64]) -> Option<Estimate> {
@@ -40,10 +45,10 @@ fn bounds(a: &[f64], b: &[f64]) -> Bounds {
 
 /// How many differences lie outside the interval on each side, and its coverage.
 fn outside(m: usize, n: usize) -> Option<(u64, f64)> {
-    if m + n > EXACT {
+    if !countable(m, n) {
         let half_width = normal::two_sided(LEVEL) * deviation(m as f64, n as f64, 0.0);
-        let outside = m as f64 * n as f64 / 2.0 - half_width;
-        return (outside >= 1.0).then_some((outside as u64 - 1, LEVEL));
+        let outside = m as f64 * n as f64 / 2.0 - half_width - 0.5;
+        return (outside >= 0.0).then_some((outside as u64, LEVEL));
     }
     let mut found = None;
     let mut below = 0.0;
@@ -97,8 +102,8 @@ pub enum Method {
     Interval,
 }
 
-/// The steps that counting all ways may take.
-const STEPS: usize = 2_000_000;
+/// With more values than this, ties or not, the normal distribution is near enough; and no product of them overflows.
+const MOST_TIED: usize = 1000;
 
 /// The Mann-Whitney test (Wilcoxon's rank sum test), two-sided: twice the smaller tail. None if a side has no values.
 pub fn mann_whitney(a: &[f64], b: &[f64]) -> Option<Test> {
@@ -112,9 +117,9 @@ pub fn mann_whitney(a: &[f64], b: &[f64]) -> Option<Test> {
     let (all, tied) = (m + n, groups.iter().any(|size| *size > 1));
     let test = if groups.len() == 1 {
         Test { p: 1.0, method: Method::Permutation }
-    } else if !tied && all <= EXACT {
+    } else if !tied && countable(m, n) {
         Test { p: both(&ranks::statistic(m, n), wins as usize), method: Method::Exact }
-    } else if tied && all <= EXACT && all * m.min(n) * all * (all + 1) <= STEPS {
+    } else if tied && all <= MOST_TIED && all * m.min(n) * all * (all + 1) <= STEPS {
         Test { p: dealt(a, b, &pooled), method: Method::Permutation }
     } else {
         let ties = ranks::tied(&groups, |size| size.powi(3) - size);
@@ -128,7 +133,7 @@ pub fn mann_whitney(a: &[f64], b: &[f64]) -> Option<Test> {
 /// Twice the smaller of both tails that begin at a value.
 fn both(shares: &[f64], at: usize) -> f64 {
     let (low, high) = (&shares[..=at], &shares[at..]);
-    (2.0 * low.iter().sum::<f64>().min(high.iter().sum())).min(1.0)
+    (2.0 * low.iter().sum::<f64>().min(high.iter().sum())).clamp(0.0, 1.0)
 }
 
 /// The p value over all ways to deal the pooled values to the two sides. How many ways give the smaller side each sum of

@@ -134,6 +134,40 @@ mod tests {
         assert!(interval.high > 0.999 && (0.6..0.9).contains(&interval.low), "{interval:?}");
     }
 
+    /// The variance of the interval is that of scipy's `brunnermunzel`, whose statistic divides by its root.
+    #[test]
+    fn the_variance_of_brunner_and_munzel() {
+        let read = |text: &str| {
+            serde_json::from_str::<serde_json::Value>(text).unwrap()["pairs"].as_array().unwrap().clone()
+        };
+        let (data, scipy) = (
+            read(include_str!("../tests/fixtures/data.json")),
+            read(include_str!("../tests/fixtures/scipy.json")),
+        );
+        let told = data
+            .iter()
+            .zip(&scipy)
+            .filter_map(|(data, scipy)| Some((data, scipy["brunner_munzel_t"].as_f64()?)));
+        let mut seen = 0;
+        for (data, told) in told {
+            let [a, b] = ["a", "b"].map(|side| {
+                data[side]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|value| value.as_f64().unwrap())
+                    .collect::<Vec<f64>>()
+            });
+            let probability = superiority(&a, &b).unwrap().probability.value;
+            let counted = Counted::of(probability, &a, &b);
+            let variance: f64 = (0..2).map(|side| counted.variances[side] / counted.counts[side]).sum();
+            let found = (probability - 0.5) / variance.sqrt();
+            assert!((found - told).abs() < 1e-9, "{found} {told}");
+            seen += 1;
+        }
+        assert_eq!(seen, 8);
+    }
+
     proptest! {
         #[test]
         fn the_other_way_round(a in prop::collection::vec(0u8..20, 2..12), b in prop::collection::vec(0u8..20, 2..12)) {
