@@ -1,11 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Summaries of measured values. Pure: no I/O, no clock, no randomness.
+//! Summaries and comparisons of measured values. Pure: no I/O, no clock, no randomness but a seed's.
+//!
+//! What each figure means, where its formula comes from and what its interval was measured to cover is in the book's
+//! chapter "What the statistics mean" (`docs/src/statistics.md`).
 
+pub mod compare;
+mod distribution;
+mod drift;
 mod histogram;
+mod interval;
+mod many;
+mod median;
 mod metric;
+mod normal;
+mod order;
+mod outliers;
+mod power;
+mod ranks;
+mod rates;
+mod shift;
+mod superiority;
 
+pub use distribution::{Grouped, POINTS, Point, Tail, ladder};
+pub use drift::{Trend, trend};
 pub use histogram::Histogram;
+pub use interval::{Bounds, Estimate, Interval, LEVEL, NoInterval};
+pub use many::holm;
+pub use median::median;
 pub use metric::{Better, Metric, MetricName, Samples, Values};
+pub use order::{Slot, interleaved};
+pub use outliers::{Outlier, outliers};
+pub use power::{MOST, POWER, Precision};
+pub use rates::{Ratio, expected, ratio};
+pub use shift::{Method, Test, mann_whitney, shift};
+pub use superiority::{Superiority, superiority};
 
 use serde::Serialize;
 

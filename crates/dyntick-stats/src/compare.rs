@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Sides compared metric by metric. The first side is what the others are compared with.
+//!
+//! What is decided how:
+//!
+//! - One figure of each run: the runs are the sample ([`Basis::Runs`]).
+//! - Distributions of several runs on both sides: each point of the distribution (p50, p99, the maximum …) is a figure of each
+//!   run, and the runs are the sample, for samples within a run depend on one another.
+//! - Distributions of which a side has one run: samples are the sample ([`Basis::Samples`]), as if they were
+//!   independent. What is found holds for these runs; how runs differ from one another cannot be known.
+//! - Runs of virtual time that are equal on each side: no sample ([`Basis::Exact`]). A difference is the change's.
+//!
+//! All p values of a comparison, of all metrics, points and sides, are one family and adjusted by Holm's method. Intervals
+//! are not adjusted: each has its level for itself.
+
+mod figure;
+mod flags;
+mod verdict;
+
+pub use figure::{Basis, Figure, SideFigure};
+pub use flags::Flag;
+pub use verdict::{ALPHA, Change, Verdict};
+
+use crate::distribution::{Grouped, POINTS, Point, Tail, ladder, more_often};
+use crate::superiority::Superiority;
+use crate::{Better, Metric, MetricName, Samples, Values, holm};
+use dyntick_model::Clock;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One of the things compared: a case, a folder, another tool's file.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Side {
+    /// What it is called.
+    pub label: String,
+    /// What was measured.
+    pub metrics: BTreeMap<MetricName, Metric>,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Question {
+    /// Up to how many percent of the first side's value a difference does not matter.
+    pub same_within: f64,
+    /// Above which values samples are counted; empty for limits by the samples themselves ([`ladder`]).
+    pub limits: Vec<u64>,
+}
+
+impl Default for Question {
+    fn default() -> Self {
+        Self { same_within: 5.0, limits: Vec::new() }
+    }
+}
+
+/// Sides compared.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// What the sides are called; the others are compared with the first.
+    pub labels: Vec<String>,
+    /// What was asked.
+    pub question: Question,
+    /// How many p values were adjusted for one another.
+    pub tests: usize,
+    /// A row for each metric and each side but the first, metric by metric.
+    pub rows: Vec<Row>,
+    /// Metrics that only some sides have, with the positions of those that have them.
+    pub missing: BTreeMap<MetricName, Vec<usize>>,
+}
+
+/// One metric of one side compared with the same of the first side.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The metric.
+    pub metric: MetricName,
+    /// The position of the side that is compared with the first.
+    pub side: usize,
+    /// The unit of all its figures.
+    pub unit: String,
+    /// Which direction is an improvement.
+    pub better: Better,
+    /// Which clock its runs had.
+    pub clock: Clock,
+    /// What was found.
+    pub outcome: Outcome,
+}
+
+/// What the comparison of a metric has found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The two cannot be compared.
+    Refused(Refusal),
+    /// One figure of each run.
+    Runs(Box<Figure>),
+    /// A distribution of each run.
+    Distribution(Distribution),
+}
+
+/// Why two metrics of the same name are not compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Refusal {
+    /// One is of virtual time and one of wall time.
+    Clocks,
+    /// Their units differ.
+    Units,
+    /// One has a figure of each run and one a distribution.
+    Kinds,
+    /// A side has no value.
+    NoValues,
+}
+
+/// Two distributions compared.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Distribution {
+    /// At each point that both have.
+    pub points: Vec<(Point, Figure)>,
+    /// How often a sample of the side is larger than one of the first side, all runs together.
+    pub superiority: Option<Superiority>,
+    /// How many samples were above limits.
+    pub tails: Vec<Tail>,
+    /// Samples that each side's histograms could not hold; points among them are not told.
+    pub overflows: [u64; 2],
+}
+
+impl Comparison {
+    /// Compares the sides.
+    pub fn of(sides: &[Side], question: Question) -> Self {
+        let mut rows = rows(sides, &question);
+        let tests = judge(&mut rows, question.same_within);
+        let labels = sides.iter().map(|side| side.label.clone()).collect();
+        Self { labels, tests, rows, missing: missing(sides), question }
+    }
+}
+
+fn rows(sides: &[Side], question: &Question) -> Vec<Row> {
+    let Some((first, others)) = sides.split_first() else { return Vec::new() };
+    let with = |(name, a): (&MetricName, &Metric)| {
+        let found =
+            others.iter().enumerate().filter_map(|(at, side)| Some((at + 1, side.metrics.get(name)?)));
+        found.map(|(side, b)| row(name, side, [a, b], question)).collect::<Vec<Row>>()
+    };
+    first.metrics.iter().flat_map(with).collect()
+}
+
+fn missing(sides: &[Side]) -> BTreeMap<MetricName, Vec<usize>> {
+    let mut have: BTreeMap<MetricName, Vec<usize>> = BTreeMap::new();
+    for (at, side) in sides.iter().enumerate() {
+        side.metrics.keys().for_each(|name| have.entry(name.clone()).or_default().push(at));
+    }
+    have.retain(|_, having| having.len() < sides.len());
+    have
+}
+
+fn row(name: &MetricName, side: usize, [a, b]: [&Metric; 2], question: &Question) -> Row {
+    let outcome = if a.clock != b.clock {
+        Outcome::Refused(Refusal::Clocks)
+    } else if a.unit != b.unit {
+        Outcome::Refused(Refusal::Units)
+    } else {
+        match (&a.values, &b.values) {
+            (Values::Runs(a_runs), Values::Runs(b_runs)) => Figure::of_runs(a_runs, b_runs, a.clock)
+                .map_or(Outcome::Refused(Refusal::NoValues), |figure| Outcome::Runs(Box::new(figure))),
+            (Values::Distribution(a_runs), Values::Distribution(b_runs)) => {
+                distribution([a_runs, b_runs], a.clock, question)
+            }
+            _ => Outcome::Refused(Refusal::Kinds),
+        }
+    };
+    Row {
+        metric: name.clone(),
+        side,
+        unit: a.unit.clone(),
+        better: direction(a.better, b.better),
+        clock: a.clock,
+        outcome,
+    }
+}
+
+/// What either side says; nothing where they contradict one another.
+fn direction(a: Better, b: Better) -> Better {
+    match (a, b) {
+        (Better::Unknown, known) | (known, Better::Unknown) => known,
+        (a, b) if a == b => a,
+        _ => Better::Unknown,
+    }
+}
+
+fn distribution(sides: [&[Samples]; 2], clock: Clock, question: &Question) -> Outcome {
+    let runs = sides.map(|side| {
+        let with_samples = side.iter().map(|run| Grouped::of([run])).filter(|run| run.samples() > 0);
+        with_samples.collect::<Vec<Grouped>>()
+    });
+    if runs.iter().any(Vec::is_empty) {
+        return Outcome::Refused(Refusal::NoValues);
+    }
+    let all = sides.map(Grouped::of);
+    let exact =
+        clock == Clock::Virtual && sides.iter().all(|side| side.windows(2).all(|pair| pair[0] == pair[1]));
+    let points = POINTS.into_iter().filter_map(|point| {
+        let figure = if exact {
+            Figure::exact(
+                all_equal(sides[0], point)?,
+                all_equal(sides[1], point)?,
+                sides.map(<[Samples]>::len),
+            )
+        } else {
+            Figure::of_point(point, [&runs[0], &runs[1]], clock)?
+        };
+        Some((point, figure))
+    });
+    let limits =
+        if question.limits.is_empty() { ladder([&all[0], &all[1]]) } else { question.limits.clone() };
+    let tail = |limit: u64| Tail::of(limit, [&runs[0], &runs[1]]);
+    Outcome::Distribution(Distribution {
+        points: points.collect(),
+        superiority: figure::of_samples(more_often(&all[0], &all[1]), &runs, exact),
+        tails: limits.into_iter().filter_map(tail).collect(),
+        overflows: [all[0].overflows(), all[1].overflows()],
+    })
+}
+
+/// A point of runs that are all equal: a value that occurred, for nothing is uncertain.
+fn all_equal(runs: &[Samples], point: Point) -> Option<f64> {
+    let first = runs.first()?;
+    let told = Grouped::of([first]).value(point)?;
+    match point {
+        Point::Quantile(share) => {
+            first.counts.quantile(share).filter(|_| first.overflows == 0).map(|value| value as f64)
+        }
+        _ => Some(told),
+    }
+}
+
+/// Adjusts all p values for one another and gives the verdicts; how many p values there are.
+fn judge(rows: &mut [Row], same_within: f64) -> usize {
+    let p: Vec<f64> = figures(rows).filter_map(|(_, figure)| figure.test.map(|test| test.p)).collect();
+    let drifts: Vec<f64> = figures(rows).flat_map(|(_, figure)| figure.drifts()).collect();
+    let (mut adjusted, mut adjusted_drifts) = (holm(&p).into_iter(), holm(&drifts).into_iter());
+    for (better, figure) in figures(rows) {
+        figure.keep_drifts(&mut adjusted_drifts);
+        figure.adjusted_p = figure.test.and_then(|_| adjusted.next());
+        figure.judge(better, same_within, p.len());
+    }
+    p.len()
+}
+
+fn figures(rows: &mut [Row]) -> impl Iterator<Item = (Better, &mut Figure)> {
+    rows.iter_mut().flat_map(|row| {
+        let figures: Vec<&mut Figure> = match &mut row.outcome {
+            Outcome::Refused(_) => Vec::new(),
+            Outcome::Runs(figure) => vec![figure],
+            Outcome::Distribution(found) => found.points.iter_mut().map(|(_, figure)| figure).collect(),
+        };
+        figures.into_iter().map(|figure| (row.better, figure)).collect::<Vec<_>>()
+    })
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What makes a figure doubtful, as values.
+
+use crate::drift::{Trend, trend};
+use crate::outliers::{Outlier, outliers, spread};
+use serde::Serialize;
+
+/// A reason to doubt a figure. Sides are told by 0, the first, and 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Flag {
+    /// The values of a side rise or fall while its runs go on.
+    Drift {
+        /// Which side.
+        side: usize,
+        /// How strongly; its p value is its own, and was adjusted for the number of trends that were looked at.
+        trend: Trend,
+    },
+    /// A run is far from the others of its side. It is not left out.
+    Outlier {
+        /// Which side.
+        side: usize,
+        /// Which run, and how far.
+        outlier: Outlier,
+    },
+    /// The runs of one side spread more than three times as far as those of the other: the interval of the shift takes it that
+    /// both are distributed alike, and covers a little less then.
+    SpreadsDiffer {
+        /// How many times as far those of the second side spread.
+        ratio: f64,
+    },
+    /// Values that are no numbers, or too large for one, were left out.
+    NotNumbers {
+        /// Which side.
+        side: usize,
+        /// How many.
+        count: usize,
+    },
+    /// A side has one run: what is told holds for the samples of these runs, and not for others like them.
+    OneRun,
+    /// With so many figures compared, so few runs cannot show a difference of any size.
+    TooFewForSoMany {
+        /// How many runs of each side could.
+        needed: usize,
+    },
+}
+
+impl Flag {
+    /// The p value of a trend.
+    pub(super) fn drift(&self) -> Option<f64> {
+        match self {
+            Self::Drift { trend, .. } => Some(trend.p),
+            _ => None,
+        }
+    }
+}
+
+/// The most runs of a side that are told as outliers: more would be no outliers, and nobody would read them.
+const MOST: usize = 20;
+
+/// What the runs of two sides show; every trend, for which of them are told depends on how many there are.
+pub(super) fn of_runs(sides: [&[f64]; 2]) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    for (side, runs) in sides.into_iter().enumerate() {
+        flags.extend(trend(runs).map(|trend| Flag::Drift { side, trend }));
+        let far = outliers(runs).into_iter().take(MOST);
+        flags.extend(far.map(|outlier| Flag::Outlier { side, outlier }));
+    }
+    flags.extend(spreads(sides));
+    flags
+}
+
+/// Fewer runs than these do not show their spread.
+const FEWEST: usize = 5;
+
+fn spreads(sides: [&[f64]; 2]) -> Option<Flag> {
+    let [a, b] = [spread(sides[0])?, spread(sides[1])?];
+    let known = sides.iter().all(|runs| runs.len() >= FEWEST) && a > 0.0 && b > 0.0;
+    let ratio = b / a;
+    (known && !(1.0 / 3.0..=3.0).contains(&ratio)).then_some(Flag::SpreadsDiffer { ratio })
+}

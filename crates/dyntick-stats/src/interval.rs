@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Intervals, and why there is none.
+
+use serde::Serialize;
+
+/// The coverage that is asked for: intervals have this or more.
+pub const LEVEL: f64 = 0.95;
+
+/// A confidence interval, ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// Its lower end.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// In what share of repetitions of the whole experiment such an interval covers the true value. Methods that
+    /// can choose only among ranks state what they reach, which is more than [`LEVEL`].
+    pub level: f64,
+}
+
+impl Interval {
+    /// Whether it has this value.
+    pub fn covers(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+
+    /// Whether it lies within this far of zero.
+    pub fn within(&self, distance: f64) -> bool {
+        -distance <= self.low && self.high <= distance
+    }
+
+    /// Half its width.
+    pub fn half(&self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+}
+
+/// An interval, or why there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bounds {
+    /// The interval.
+    Interval(Interval),
+    /// Why there is none.
+    None(NoInterval),
+}
+
+/// Why there is no interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoInterval {
+    /// There are too few runs for [`LEVEL`], whatever the values are.
+    TooFewRuns {
+        /// How many runs of each side would be enough.
+        needed: usize,
+    },
+    /// The values between which it would lie are equal: the measurement does not resolve them, and a width of zero
+    /// would claim that there is no uncertainty.
+    NoSpread,
+    /// Too few samples lie beyond this quantile.
+    TooFewSamples,
+    /// It would reach above what the histogram could count.
+    Overflows,
+    /// Nothing about the largest possible value follows from the largest of one run.
+    Maximum,
+    /// The runs are of virtual time and equal: there is nothing uncertain.
+    Exact,
+    /// Samples of one run depend on one another, and the runs are told apart elsewhere.
+    Dependent,
+}
+
+impl Bounds {
+    /// The interval, if there is one.
+    pub fn interval(&self) -> Option<&Interval> {
+        match self {
+            Self::Interval(interval) => Some(interval),
+            Self::None(_) => None,
+        }
+    }
+
+    /// These ends; none if they are equal.
+    pub(crate) fn new(low: f64, high: f64, level: f64) -> Self {
+        if low < high {
+            Self::Interval(Interval { low, high, level })
+        } else {
+            Self::None(NoInterval::NoSpread)
+        }
+    }
+
+    /// With both ends changed by a function that keeps their order.
+    pub(crate) fn map(self, change: impl Fn(f64) -> f64) -> Self {
+        match self {
+            Self::Interval(Interval { low, high, level }) => {
+                Self::Interval(Interval { low: change(low), high: change(high), level })
+            }
+            none => none,
+        }
+    }
+}
+
+/// A figure with its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The figure.
+    pub value: f64,
+    /// How certain it is.
+    pub bounds: Bounds,
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What so many runs could have shown, and about how many would show more.
+
+use crate::interval::{Bounds, LEVEL};
+use crate::outliers::spread;
+use crate::{normal, shift};
+
+/// How probable it is that an effect of the size that is told is found.
+pub const POWER: f64 = 0.8;
+
+/// How precisely a shift is known: its standard error, and how many values each side has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Precision {
+    error: f64,
+    counts: [f64; 2],
+}
+
+impl Precision {
+    /// Of the shift between two sides' runs. From the interval where there is one, else from the runs' spread, as that of
+    /// normal values would be (the rank test then needs pi/3 as many); none where nothing varies or a side has one run.
+    pub fn of(a: &[f64], b: &[f64], bounds: &Bounds) -> Option<Self> {
+        let counts = [a.len() as f64, b.len() as f64];
+        let degrees = counts[0] + counts[1] - 2.0;
+        let error = match bounds.interval() {
+            Some(interval) => interval.half() / normal::student(f64::midpoint(1.0, interval.level), degrees),
+            None if counts.iter().all(|count| *count >= 2.0) => {
+                let variances = [spread(a)?.powi(2) / counts[0], spread(b)?.powi(2) / counts[1]];
+                (std::f64::consts::FRAC_PI_3 * (variances[0] + variances[1])).sqrt()
+            }
+            None => return None,
+        };
+        (error > 0.0 && error.is_finite()).then_some(Self { error, counts })
+    }
+
+    /// The smallest shift that so many runs show with a probability of [`POWER`], where a p value of at most `p` is asked
+    /// for; in the unit of the values. None where that p is out of their reach.
+    pub fn could_show(&self, p: f64) -> Option<f64> {
+        let least = self.counts[0].min(self.counts[1]);
+        (least >= shift::fewest(p) as f64).then(|| self.needed_for(p, 1.0))
+    }
+
+    /// Standard errors that a shift must have to be shown, times the error with this many times the runs.
+    fn needed_for(&self, p: f64, times: f64) -> f64 {
+        let degrees = (self.counts[0] + self.counts[1]) * times - 2.0;
+        let quantiles = normal::student(1.0 - p / 2.0, degrees) + normal::student(POWER, degrees);
+        quantiles * self.error / times.sqrt()
+    }
+
+    /// About how many more runs of each side would decide: show the shift that was found as a difference with a p value of
+    /// at most `p`, or show that it is within the margin, whichever needs fewer; each with a probability of [`POWER`].
+    /// At least 1; at most [`MOST`].
+    pub fn more_runs(&self, shift: f64, margin: f64, p: f64) -> u64 {
+        let fewest = shift::fewest(p).max(shift::fewest(1.0 - LEVEL)) as u64;
+        let now = self.counts[0].min(self.counts[1]);
+        let decided = |more: u64| {
+            let times = (now + more as f64) / now;
+            let inside = margin - shift.abs();
+            let reachable = now as u64 + more >= fewest;
+            reachable
+                && (self.needed_for(p, times) <= shift.abs() || self.needed_for(1.0 - LEVEL, times) <= inside)
+        };
+        let mut enough = 1;
+        while enough < MOST && !decided(enough) {
+            enough *= 2;
+        }
+        let (mut few, mut enough) = (enough / 2, enough.min(MOST));
+        while few + 1 < enough {
+            let middle = few.midpoint(enough);
+            *(if decided(middle) { &mut enough } else { &mut few }) = middle;
+        }
+        enough
+    }
+}
+
+/// More runs than this are not told as a number that anybody would act on.
+pub const MOST: u64 = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shift::shift;
+
+    fn ramp(from: f64) -> Vec<f64> {
+        (0..10).map(|step| from + f64::from(step)).collect()
+    }
+
+    #[test]
+    fn four_times_the_runs_show_half_the_shift() {
+        let (a, b) = (ramp(100.0), ramp(100.5));
+        let found = shift(&a, &b).unwrap();
+        let precision = Precision::of(&a, &b, &found.bounds).unwrap();
+        let now = precision.could_show(0.05).unwrap();
+        // Normal values of that deviation, n = 10: 1.3 deviations (3.03) by the t test.
+        assert!((3.5..5.0).contains(&now), "{now}");
+        let more = precision.more_runs(now / 2.0, 0.0, 0.05);
+        assert!((26..=31).contains(&more), "{more}");
+        assert!(precision.more_runs(now / 2.0, 0.0, 0.001) > more);
+        assert!(precision.more_runs(0.0, now, 0.05) < more);
+        assert_eq!(precision.more_runs(0.0, 0.0, 0.05), MOST);
+    }
+
+    #[test]
+    fn too_few_runs_could_show_nothing() {
+        let (a, b) = ([1.0, 2.0, 3.5], [3.0, 4.0, 5.0]);
+        let found = shift(&a, &b).unwrap();
+        let precision = Precision::of(&a, &b, &found.bounds).unwrap();
+        assert_eq!(precision.could_show(0.05), None);
+        assert!(precision.more_runs(1e9, 0.0, 0.05) == 1);
+        assert_eq!(Precision::of(&[1.0], &[2.0], &found.bounds), None);
+        assert_eq!(Precision::of(&[1.0; 3], &[1.0; 3], &found.bounds), None);
+    }
+}
