@@ -116,7 +116,7 @@ fn package_of(case: &Case) -> CpuList {
     }
 }
 
-/// The states of the first CPU that has some: all CPUs of a guest have the same. The machine knows their
+/// The states of the first CPU: all CPUs of a guest have the same (`received::idle` refuses others). The machine knows their
 /// times to the nanosecond, which sysfs does not tell.
 fn states(setting: &Setting<'_>) -> Option<States> {
     let readings = setting.before.values().next()?;

@@ -175,7 +175,7 @@ impl<'a> Lab<'a> {
         // One that no guest of this case has room for is not kept either.
         qemu::ensure_room(image.bytes.len() as u64, case.memory)?;
         let initramfs = self.keep_image(&image)?;
-        let accelerator = self.accelerator(case.clock, &kernel, &initramfs)?;
+        let accelerator = self.accelerator(case.clock, &kernel)?;
         let asked = Asked {
             repetition,
             accelerator,
@@ -248,17 +248,18 @@ impl<'a> Lab<'a> {
         }
     }
 
-    fn accelerator(&self, clock: Clock, kernel: &Kernel, initramfs: &Path) -> Result<Accelerator, LabError> {
+    fn accelerator(&self, clock: Clock, kernel: &Kernel) -> Result<Accelerator, LabError> {
         Ok(match clock {
             Clock::Virtual => Accelerator::Icount,
-            Clock::Wall if self.kvm(kernel, initramfs)?.works => Accelerator::Kvm,
+            Clock::Wall if self.kvm(kernel)?.works => Accelerator::Kvm,
             Clock::Wall => Accelerator::EmulatedThreads,
         })
     }
 
     /// Whether KVM works here: asked once for each host kernel, QEMU and guest kernel, by booting, and each day where
-    /// it did not. What one kernel, which may be a stranger's, does on it tells nothing of another.
-    pub fn kvm(&self, kernel: &Kernel, initramfs: &Path) -> Result<KvmProbe, LabError> {
+    /// it did not. What one kernel, which may be a stranger's, does on it tells nothing of another, and the image
+    /// is this program alone: a study's tools have no part in the answer.
+    fn kvm(&self, kernel: &Kernel) -> Result<KvmProbe, LabError> {
         let host = rustix::system::uname();
         let (release, version) = (host.release().to_string_lossy(), host.version());
         let question = format!("{release} {} {version:?} {}", self.qemu.version, kernel.sha256);
@@ -269,17 +270,21 @@ impl<'a> Lab<'a> {
             return Ok(probe);
         }
         self.say("booting a probe to learn whether KVM works here");
-        let folder = self.scratch()?;
-        let probe = probe::kvm(&self.qemu, &kernel.image, initramfs, &folder.path().join(CONSOLE));
-        write_whole(&path, &serde_json::to_vec(&probe).unwrap_or_default())?;
-        Ok(probe)
+        let image = image::build(&self.init, &[], kernel, &[], None, &BTreeMap::new())?;
+        let (initramfs, folder) = (self.keep_image(&image)?, self.scratch()?);
+        match probe::kvm(&self.qemu, &kernel.image, &initramfs, &folder.path().join(CONSOLE)) {
+            Ok(probe) => {
+                write_whole(&path, &serde_json::to_vec(&probe).unwrap_or_default())?;
+                Ok(probe)
+            }
+            Err(detail) => Ok(KvmProbe { works: false, detail }),
+        }
     }
 
     /// Whether KVM works here, learnt with a stock kernel.
     pub fn probe_kvm(&self) -> Result<KvmProbe, LabError> {
         let kernel = self.kernel("debian:6.12", None, &|_| Vec::new())?;
-        let image = image::build(&self.init, &[], &kernel, &[], None, &BTreeMap::new())?;
-        self.kvm(&kernel, &self.keep_image(&image)?)
+        self.kvm(&kernel)
     }
 
     /// Runs a prepared case into `runs`, or takes the whole run that is already there.

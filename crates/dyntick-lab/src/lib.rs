@@ -17,6 +17,7 @@ pub mod kernels;
 pub mod lab;
 pub mod latency;
 pub mod machine;
+mod opened;
 mod order;
 pub mod profiles;
 mod programs;

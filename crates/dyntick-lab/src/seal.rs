@@ -3,7 +3,8 @@
 //! then be believed instead of run.
 
 use crate::cache::{Cache, CacheError, write_whole};
-use crate::store;
+use crate::opened::{Opened, close_to_others};
+use crate::store::{self, RAW};
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use std::fs::File;
@@ -53,11 +54,16 @@ impl Sealer {
     pub fn seal(&self, folder: &Path) -> Result<(), CacheError> {
         let path = folder.join(FILE);
         let seal = self.over(folder).map_err(|error| CacheError::from_io(&path, error))?;
-        write_whole(&path, hex::encode(seal.finalize().into_bytes()).as_bytes())
+        write_whole(&path, hex::encode(seal.finalize().into_bytes()).as_bytes())?;
+        close_to_others(folder).map_err(|error| CacheError::from_io(folder, error))
     }
 
-    /// Whether the run is as this user sealed it.
-    pub fn holds(&self, folder: &Path) -> bool {
+    /// Whether the run is as this user sealed it, and nobody else can change it any more.
+    pub fn holds(&self, run: &Opened) -> bool {
+        let folder = run.place();
+        if !run.is_own(RAW) {
+            return false;
+        }
         let seal = dyntick_system::read_beneath(folder, Path::new(FILE), 2 * LENGTH as u64);
         let seal = seal.ok().and_then(|text| hex::decode(text).ok());
         let over = self.over(folder).ok();
@@ -91,22 +97,25 @@ mod tests {
         std::fs::create_dir_all(run.join("raw")).unwrap();
         std::fs::write(run.join("run.toml"), "asked").unwrap();
         std::fs::write(run.join("raw/trace"), "events").unwrap();
-        assert!(!sealer.holds(&run), "not sealed");
+        assert!(!sealer.holds(&Opened::at(&run).unwrap()), "not sealed");
         sealer.seal(&run).unwrap();
-        assert!(sealer.holds(&run) && Sealer::of(&cache).unwrap().holds(&run));
+        assert!(
+            sealer.holds(&Opened::at(&run).unwrap())
+                && Sealer::of(&cache).unwrap().holds(&Opened::at(&run).unwrap())
+        );
         std::fs::write(run.join("timing.json"), "times differ").unwrap();
-        assert!(sealer.holds(&run));
+        assert!(sealer.holds(&Opened::at(&run).unwrap()));
         let another = Sealer::of(&Cache::at(dir.path().join("another"))).unwrap();
-        assert!(!another.holds(&run), "a run of somebody else");
+        assert!(!another.holds(&Opened::at(&run).unwrap()), "a run of somebody else");
         std::fs::rename(run.join("raw"), dir.path().join("elsewhere")).unwrap();
         std::os::unix::fs::symlink(dir.path().join("elsewhere"), run.join("raw")).unwrap();
-        assert!(!sealer.holds(&run), "nothing is read through a link");
+        assert!(!sealer.holds(&Opened::at(&run).unwrap()), "nothing is read through a link");
         std::fs::remove_file(run.join("raw")).unwrap();
         std::fs::rename(dir.path().join("elsewhere"), run.join("raw")).unwrap();
         for (file, text) in [("raw/trace", "others"), ("raw/more", ""), ("seal", "zz"), ("seal", "")] {
             sealer.seal(&run).unwrap();
             std::fs::write(run.join(file), text).unwrap();
-            assert!(!sealer.holds(&run), "{file}");
+            assert!(!sealer.holds(&Opened::at(&run).unwrap()), "{file}");
         }
     }
 }

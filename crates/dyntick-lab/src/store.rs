@@ -9,6 +9,7 @@ use crate::guest::{MAILBOX_BYTES, Moment, Outcome, piece_of_file, received};
 use crate::hash::Contents;
 use crate::idle::{self, RunIdle};
 use crate::latency::Latency;
+use crate::opened::Opened;
 use crate::order;
 use crate::profiles::{self, ProfileError, RunProfile};
 use crate::qemu::{Accelerator, Ended, Stolen};
@@ -210,7 +211,18 @@ fn set_aside(place: &Path) -> Result<(), CacheError> {
 
 /// Reads a whole run and explains it; who made it is not asked.
 pub fn load(folder: &Path) -> Result<Run, StoreError> {
-    let files = Files { folder };
+    read(folder, &opened(folder)?)
+}
+
+fn opened(folder: &Path) -> Result<Opened, StoreError> {
+    let damaged =
+        |error: std::io::Error| StoreError::Damaged { path: folder.to_owned(), reason: error.to_string() };
+    Opened::at(folder).map_err(damaged)
+}
+
+/// Reads the run in a folder that is open, and that users know by this path.
+fn read(folder: &Path, opened: &Opened) -> Result<Run, StoreError> {
+    let files = Files { folder, place: opened.place() };
     let asked = files.asked()?;
     let outcome = files.said(pieces::OUTCOME, |said| received::outcome(said, &asked.case))?;
     let recording = files.recording(&asked.case)?;
@@ -224,7 +236,7 @@ pub fn load(folder: &Path) -> Result<Run, StoreError> {
     let output = |name: &str| files.text(&format!("{RAW}/{name}")).ok();
     let latency = Latency::of(&asked.case, &output).map_err(|error| files.damaged(RAW, error))?;
     let qperf = files.qperf_of(&asked.case)?;
-    let profile = profile(folder, &asked).map_err(|error| files.damaged(RAW, error))?;
+    let profile = profile(opened.place(), &asked).map_err(|error| files.damaged(RAW, error))?;
     let mut observations = figures::of_run(&explanation, &decoded.counts, &interrupts, &read, &outcome);
     observations.extend(idle.iter().flat_map(|idle| figures::of_idle(idle, &asked.case)));
     observations.extend(latency.iter().flat_map(figures::of_latency));
@@ -250,7 +262,7 @@ pub fn load(folder: &Path) -> Result<Run, StoreError> {
 
 /// What was asked of the run in this folder.
 pub fn asked(folder: &Path) -> Result<Asked, StoreError> {
-    Files { folder }.asked()
+    Files { folder, place: folder }.asked()
 }
 
 fn profile(folder: &Path, asked: &Asked) -> Result<Option<RunProfile>, ProfileError> {
@@ -260,11 +272,11 @@ fn profile(folder: &Path, asked: &Asked) -> Result<Option<RunProfile>, ProfileEr
 /// The run of this question among `runs`, if it is whole and this user's laboratory made it.
 pub fn find(runs: &Path, asked: &Asked, sealer: &Sealer) -> Option<Run> {
     let folder = runs.join(asked.folder_name());
+    let opened = Opened::at(&folder).ok().filter(|opened| sealer.holds(opened))?;
+    let found = Files { folder: &folder, place: opened.place() }.asked().ok()?;
     // A folder's name is anybody's to choose, that of another run as well.
-    let is_it = || {
-        sealer.holds(&folder) && self::asked(&folder).is_ok_and(|found| found.question() == asked.question())
-    };
-    is_it().then(|| load(&folder).ok()).flatten().map(|run| Run { made_here: true, ..run })
+    let is_it = found.question() == asked.question();
+    is_it.then(|| read(&folder, &opened).ok()).flatten().map(|run| Run { made_here: true, ..run })
 }
 
 /// The newest whole run of each of these cases and repetitions among `runs`, whatever machine, image and
@@ -283,8 +295,11 @@ pub fn newest(runs: &Path, cases: &[Case], sealer: Option<&Sealer>) -> Vec<Run> 
     }
     // A damaged one does not hide an older that is whole.
     let newest = |of_case: &BTreeMap<SystemTime, PathBuf>| {
-        let run = of_case.values().rev().find_map(|folder| load(folder).ok())?;
-        Some(Run { made_here: sealer.is_some_and(|sealer| sealer.holds(&run.folder)), ..run })
+        of_case.values().rev().find_map(|folder| {
+            let opened = Opened::at(folder).ok()?;
+            let run = read(folder, &opened).ok()?;
+            Some(Run { made_here: sealer.is_some_and(|sealer| sealer.holds(&opened)), ..run })
+        })
     };
     found.values().filter_map(newest).collect()
 }
@@ -339,7 +354,10 @@ fn context(asked: &Asked, outcome: &Outcome, comms: &BTreeMap<i32, String>) -> C
 }
 
 struct Files<'a> {
+    /// The run's folder as users know it.
     folder: &'a Path,
+    /// The path by which its files are opened.
+    place: &'a Path,
 }
 
 impl Files<'_> {
@@ -349,7 +367,7 @@ impl Files<'_> {
 
     fn bytes(&self, name: &str) -> Result<Vec<u8>, StoreError> {
         // Many links to one large file would be a small run that takes any memory.
-        read_beneath(self.folder, Path::new(name), MAILBOX_BYTES).map_err(|error| self.damaged(name, error))
+        read_beneath(self.place, Path::new(name), MAILBOX_BYTES).map_err(|error| self.damaged(name, error))
     }
 
     fn text(&self, name: &str) -> Result<String, StoreError> {
@@ -363,7 +381,7 @@ impl Files<'_> {
     fn toml<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, StoreError> {
         /// Each byte of it takes up to a hundred of memory.
         const LARGEST: u64 = 1 << 20;
-        let bytes = read_beneath(self.folder, Path::new(name), LARGEST);
+        let bytes = read_beneath(self.place, Path::new(name), LARGEST);
         let bytes = bytes.map_err(|error| self.damaged(name, error))?;
         toml::from_str(&String::from_utf8_lossy(&bytes)).map_err(|error| self.damaged(name, error))
     }
@@ -416,7 +434,7 @@ impl Files<'_> {
 
     /// What the host took from the guest's CPUs; nothing is known of runs before that was kept.
     fn stolen(&self, case: &Case) -> Result<Stolen, StoreError> {
-        if case.clock != Clock::Wall || !self.folder.join(STOLEN).exists() {
+        if case.clock != Clock::Wall || !self.place.join(STOLEN).exists() {
             return Ok(Stolen::new());
         }
         let stolen: Stolen = self.json(STOLEN)?;
@@ -444,7 +462,7 @@ impl Files<'_> {
         events: &[Event],
     ) -> Result<Option<RunIdle>, StoreError> {
         let piece = |name: &str| format!("{RAW}/{name}");
-        if !self.folder.join(piece(idle::BEFORE)).exists() {
+        if !self.place.join(piece(idle::BEFORE)).exists() {
             return Ok(None);
         }
         let accounts = |name: &str| self.said(name, |said| received::idle(said, &asked.case));

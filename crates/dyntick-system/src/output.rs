@@ -7,7 +7,7 @@ use rustix::fs::{Mode, OFlags};
 use std::fs::{File, Metadata};
 use std::io::{Error, ErrorKind, Result, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Writes the file that a user named and returns its length in bytes.
@@ -72,9 +72,10 @@ enum Target {
     Foreign(File),
 }
 
-/// Opened first and looked at then: what is judged is what will be written.
+/// Opened first and looked at then: what is judged is what will be written. A FIFO that nobody reads is an error and not a
+/// wait without end.
 fn target(path: &Path) -> Result<Target> {
-    let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(fd) => File::from(fd),
         Err(rustix::io::Errno::NOENT) if path.symlink_metadata().is_ok() => {
@@ -82,14 +83,40 @@ fn target(path: &Path) -> Result<Target> {
             return Err(Error::new(ErrorKind::NotFound, why));
         }
         Err(rustix::io::Errno::NOENT) => return Ok(Target::Absent),
+        Err(rustix::io::Errno::NXIO) => {
+            return Err(Error::other("it is a FIFO that nobody reads, or no device"));
+        }
         Err(error) => return Err(error.into()),
     };
+    rustix::fs::fcntl_setfl(&file, rustix::fs::fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
     let found = file.metadata()?;
+    refuse_planted(path, &found)?;
     let own = found.is_file() && found.nlink() == 1 && found.uid() == rustix::process::geteuid().as_raw();
     let place = std::fs::read_link(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file)));
     match place {
         Ok(place) if own => Ok(Target::Own(place, found.mode() & 0o777)),
         _ => Ok(Target::Foreign(file)),
+    }
+}
+
+/// Refuses what another user put into a folder where everybody may, as the kernel does it for files that are opened to be made
+/// (fs.protected_regular, fs.protected_fifos): root's words would be that user's to read.
+fn refuse_planted(path: &Path, found: &Metadata) -> Result<()> {
+    const STICKY: u32 = 0o1000;
+    let kind = found.file_type();
+    let me = rustix::process::geteuid().as_raw();
+    if !(kind.is_file() || kind.is_fifo()) || found.uid() == me {
+        return Ok(());
+    }
+    let real = path.canonicalize()?;
+    let folder = real.parent().unwrap_or(Path::new("/")).metadata()?;
+    let everybodys = folder.mode() & STICKY != 0 && folder.mode() & 0o022 != 0;
+    match everybodys && folder.uid() != found.uid() {
+        true => Err(Error::new(
+            ErrorKind::PermissionDenied,
+            "another user put it into a folder where everybody may",
+        )),
+        false => Ok(()),
     }
 }
 
@@ -144,6 +171,50 @@ mod tests {
 
     fn put(path: &Path, text: &str) -> Result<u64> {
         write_named(path, |to| to.write_all(text.as_bytes()))
+    }
+
+    #[test]
+    fn a_fifo_is_written_where_somebody_reads_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let fifo = dir.path().join("fifo");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &fifo,
+            rustix::fs::FileType::Fifo,
+            Mode::from_raw_mode(0o600),
+            0,
+        )
+        .unwrap();
+        assert!(put(&fifo, "x").unwrap_err().to_string().contains("nobody reads"));
+        let large = "x".repeat(1 << 20);
+        let text = std::thread::scope(|scope| {
+            // Open for both, so that it has a reader at once.
+            let mut reader = File::options().read(true).write(true).open(&fifo).unwrap();
+            let text = scope.spawn(move || {
+                let mut text = vec![0; 1 << 20];
+                std::io::Read::read_exact(&mut reader, &mut text).unwrap();
+                text
+            });
+            put(&fifo, &large).unwrap();
+            text.join().unwrap()
+        });
+        assert_eq!(text, large.as_bytes(), "more than the pipe holds");
+        assert!(fifo.metadata().unwrap().file_type().is_fifo());
+    }
+
+    #[test]
+    fn what_another_user_planted_is_refused() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        std::os::unix::fs::chown(&file, Some(65534), None).unwrap();
+        put(&file, "x").unwrap();
+        std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o1777)).unwrap();
+        assert_eq!(put(&file, "y").unwrap_err().kind(), ErrorKind::PermissionDenied);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "x");
     }
 
     #[test]

@@ -76,8 +76,9 @@ pub fn comms(said: BTreeMap<i32, String>) -> Result<BTreeMap<i32, String>, Strin
 /// The kernel's accounts of idle states.
 ///
 /// # Errors
-/// Where they are of CPUs that the guest does not have, or of more states or longer names than a kernel has.
-pub fn idle(said: Accounts, case: &Case) -> Result<Accounts, String> {
+/// Where they are of CPUs that the guest does not have, of more states or longer names than a kernel has, or of other
+/// states on one CPU than on another.
+pub fn idle(mut said: Accounts, case: &Case) -> Result<Accounts, String> {
     /// `CPUIDLE_STATE_MAX` and `CPUIDLE_NAME_LEN` (include/linux/cpuidle.h).
     const MOST_STATES: usize = 10;
     const LONGEST_STATE: usize = 16;
@@ -93,8 +94,16 @@ pub fn idle(said: Accounts, case: &Case) -> Result<Accounts, String> {
         };
         states.len() > MOST_STATES || !states.iter().all(state)
     };
-    match said.values().find(strange) {
-        Some(states) => Err(format!("{} idle states of a CPU, which no kernel has like that", states.len())),
+    if let Some(states) = said.values().find(strange) {
+        return Err(format!("{} idle states of a CPU, which no kernel has like that", states.len()));
+    }
+    // A CPU that is not online has none.
+    said.retain(|_, states| !states.is_empty());
+    let names = |states: &[StateReading]| states.iter().map(|state| state.name.clone()).collect::<Vec<_>>();
+    let mut all = said.iter().map(|(cpu, states)| (cpu, names(states)));
+    let first = all.next().map(|(_, names)| names).unwrap_or_default();
+    match all.find(|(_, names)| *names != first) {
+        Some((cpu, _)) => Err(format!("CPU {cpu} has other idle states than the first CPU")),
         None => Ok(said),
     }
 }
@@ -156,6 +165,10 @@ mod tests {
         let of = |cpu: u32, states: Vec<StateReading>| idle([(cpu, states)].into(), &case).is_ok();
         assert!(of(0, vec![state("POLL"), state("C6")]) && of(case.cpus - 1, Vec::new()));
         assert!(!of(case.cpus, vec![state("C6")]), "a CPU that is not there");
+        let pair = |first, second| idle([(0, first), (1, second)].into(), &case);
+        assert!(pair(vec![state("POLL")], vec![state("C6")]).is_err());
+        assert!(pair(vec![state("POLL"), state("C6")], vec![state("POLL")]).is_err());
+        assert_eq!(pair(Vec::new(), vec![state("C6")]).unwrap().len(), 1, "only one is online");
         assert!(!of(0, vec![state("C6"); 1000]) && !of(0, vec![state(&"C".repeat(100))]));
         let counters = (0..1000)
             .map(|number| (number.to_string(), Reading { value: 0, from_ns: 0, to_ns: 0 }))

@@ -24,11 +24,13 @@ pub struct KvmProbe {
     pub detail: String,
 }
 
-/// Boots a guest under KVM, or says at once why that cannot be.
-pub fn kvm(qemu: &Qemu, kernel: &Path, initramfs: &Path, console: &Path) -> KvmProbe {
-    if let Err(error) = std::fs::OpenOptions::new().read(true).write(true).open("/dev/kvm") {
-        return KvmProbe { works: false, detail: format!("/dev/kvm cannot be opened: {error}") };
-    }
+/// Boots a guest under KVM.
+///
+/// # Errors
+/// Why no guest was booted: that is no answer that would hold tomorrow.
+pub fn kvm(qemu: &Qemu, kernel: &Path, initramfs: &Path, console: &Path) -> Result<KvmProbe, String> {
+    let device = std::fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
+    device.map_err(|error| format!("/dev/kvm cannot be opened: {error}"))?;
     let append = CommandLine::default();
     let machine = Machine {
         qemu,
@@ -43,14 +45,14 @@ pub fn kvm(qemu: &Qemu, kernel: &Path, initramfs: &Path, console: &Path) -> KvmP
         console,
         profile: None,
     };
-    match serde_json::to_vec(&nothing_to_do()).map(|job| run(&machine, &job, LIMIT, &|_| ())) {
-        Ok(Ok(_)) => KvmProbe { works: true, detail: "a stock guest boots under KVM".into() },
-        Ok(Err(RunError::Guest(failure))) => KvmProbe {
+    let job = serde_json::to_vec(&nothing_to_do()).map_err(|error| error.to_string())?;
+    match run(&machine, &job, LIMIT, &|_| ()) {
+        Ok(_) => Ok(KvmProbe { works: true, detail: "a stock guest boots under KVM".into() }),
+        Err(RunError::Guest(failure)) => Ok(KvmProbe {
             works: false,
             detail: format!("/dev/kvm opens, but a stock guest fails on it: {failure}"),
-        },
-        Ok(Err(error)) => KvmProbe { works: false, detail: error.to_string() },
-        Err(error) => KvmProbe { works: false, detail: error.to_string() },
+        }),
+        Err(error) => Err(error.to_string()),
     }
 }
 
