@@ -8,7 +8,7 @@ use crate::Error;
 use crate::metrics::{Collector, Kind};
 use crate::text::number;
 use dyntick_stats::Better;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 const TOOL: &str = "turbostat";
 
@@ -49,7 +49,7 @@ pub fn parse(text: &str) -> Result<Means, Error> {
             }
         }
     }
-    if sums.0.is_empty() { Err(Error::Nothing { tool: TOOL }) } else { Ok(sums.means()) }
+    if sums.sums.is_empty() { Err(Error::Nothing { tool: TOOL }) } else { Ok(sums.means()) }
 }
 
 pub(crate) fn knows(text: &str) -> bool {
@@ -57,12 +57,13 @@ pub(crate) fn knows(text: &str) -> bool {
 }
 
 fn is_header(line: &str) -> bool {
-    let cells = cells(line);
-    if cells.len() > MAX_COLUMNS {
+    if !MARKS.iter().any(|mark| line.contains(mark)) {
         return false;
     }
+    let cells = cells(line);
     let is_name = |cell: &&str| number(cell).is_none() && !cell.contains([':', '=', '(', ' ', ',']);
-    cells.iter().any(|cell| MARKS.contains(cell)) && cells.iter().all(is_name)
+    let is_marked = cells.iter().any(|cell| MARKS.contains(cell));
+    is_marked && cells.len() <= MAX_COLUMNS && cells.iter().all(is_name)
 }
 
 /// Cells are separated by tabs; where somebody's terminal has made blanks of them, by those.
@@ -103,29 +104,29 @@ fn is_absent(cell: &str) -> bool {
     cell.is_empty() || cell == "-" || cell.starts_with("0x") || cell.starts_with('(')
 }
 
-/// Columns in the order in which they came, each with its sum and how many there were.
+/// The sum of each CPU's column and how many there were; columns are numbered in the order in which they came.
 #[derive(Default)]
-struct Sums(BTreeMap<Option<u32>, Vec<(String, f64, u32)>>);
+struct Sums<'a> {
+    numbers: HashMap<&'a str, usize>,
+    sums: BTreeMap<(Option<u32>, usize), (&'a str, f64, u32)>,
+}
 
-impl Sums {
-    fn add(&mut self, row: Row) {
-        let sums = self.0.entry(row.cpu).or_default();
-        for (at, (column, value)) in row.values.into_iter().enumerate() {
-            // Rows of one CPU have the same columns in each interval, mostly.
-            let place = match sums.get(at) {
-                Some((name, ..)) if name == column => Some(at),
-                _ => sums.iter().position(|(name, ..)| name == column),
-            };
-            match place {
-                Some(place) => (sums[place].1, sums[place].2) = (sums[place].1 + value, sums[place].2 + 1),
-                None => sums.push((column.to_owned(), value, 1)),
-            }
+impl<'a> Sums<'a> {
+    fn add(&mut self, row: Row<'a>) {
+        for (column, value) in row.values {
+            let next = self.numbers.len();
+            let number = *self.numbers.entry(column).or_insert(next);
+            let (_, sum, count) = self.sums.entry((row.cpu, number)).or_insert((column, 0.0, 0));
+            (*sum, *count) = (*sum + value, *count + 1);
         }
     }
 
     fn means(self) -> Means {
-        let mean = |(column, sum, count): (String, f64, u32)| (column, sum / f64::from(count));
-        self.0.into_iter().map(|(cpu, sums)| (cpu, sums.into_iter().map(mean).collect())).collect()
+        let mut means = Means::new();
+        for ((cpu, _), (column, sum, count)) in self.sums {
+            means.entry(cpu).or_default().push((column.to_owned(), sum / f64::from(count)));
+        }
+        means
     }
 }
 
@@ -150,8 +151,15 @@ fn kind(column: &str) -> Kind<'static> {
         _ if column.ends_with("Tmp") => unknown("°C"),
         "IPC" => unknown(""),
         "IRQ" | "NMI" | "SMI" => Kind { unit: "1/interval", better: Better::Lower },
-        _ => unknown("1/interval"),
+        _ if is_idle_state(column) => unknown("1/interval"),
+        _ => unknown(""),
     }
+}
+
+/// `POLL`, `C1E`, `C6+` and the like: how often such a state was chosen, or was wrong.
+fn is_idle_state(column: &str) -> bool {
+    let number = column.strip_prefix('C').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    number || column.starts_with("POLL")
 }
 
 #[cfg(test)]
