@@ -6,6 +6,7 @@ use crate::guest::{Outcome, name_of_file};
 use crate::idle::RunIdle;
 use crate::lab::CaseResult;
 use crate::latency::{Latency, QUANTILES};
+use crate::printed::TOOL;
 use crate::profiles::{RunProfile, kinds_on};
 use crate::qemu::Stolen;
 use crate::store::Run;
@@ -339,7 +340,7 @@ fn on_cpus(observations: &[Observation], cpus: &CpuList, figure: &str) -> Option
         // What is counted by key has a row only where it happened; what stands alone was measured or not.
         // Of events, of rows of /proc/interrupts, of numbers in files and of idle states there is a row for
         // each that is known, zeros too.
-        [] if ["script_", "latency_", "span", QPERF, STOLEN_NS]
+        [] if ["script_", "latency_", "span", QPERF, STOLEN_NS, TOOL]
             .iter()
             .any(|prefix| name.starts_with(prefix)) =>
         {

@@ -6,7 +6,7 @@ use crate::guest::{Work, pieces};
 use crate::order::OWN_NAME;
 use crate::study::Case;
 use dyntick_formats::cyclictest::{self, CyclictestError, Thread};
-use dyntick_stats::Histogram;
+use dyntick_stats::{Histogram, Samples};
 use std::collections::BTreeMap;
 
 /// What measures latencies.
@@ -70,6 +70,13 @@ impl Latency {
         let mut all = Histogram::default();
         self.threads.values().for_each(|thread| all.merge(&thread.histogram));
         all
+    }
+
+    /// The same with those beyond it, to be compared with another run's; none without a histogram.
+    pub fn samples(&self) -> Option<Samples> {
+        let counts = self.all();
+        let max = self.threads.values().map(|thread| thread.max).max();
+        (counts.total() > 0).then(|| Samples { counts, overflows: self.overflows(), max })
     }
 
     /// How many latencies were beyond the histogram's limit.

@@ -11,6 +11,7 @@ use crate::idle::{self, RunIdle};
 use crate::latency::Latency;
 use crate::opened::Opened;
 use crate::order;
+use crate::printed::Printed;
 use crate::profiles::{self, ProfileError, RunProfile};
 use crate::qemu::{Accelerator, Ended, Stolen};
 use crate::running::RunningFolder;
@@ -104,6 +105,8 @@ pub struct Run {
     pub idle: Option<RunIdle>,
     /// Wake-up latencies, where a cyclictest printed them.
     pub latency: Option<Latency>,
+    /// What other tools printed.
+    pub printed: Printed,
     /// The executed instructions, where they were recorded.
     pub profile: Option<RunProfile>,
     /// All figures.
@@ -224,7 +227,7 @@ fn opened(folder: &Path) -> Result<Opened, StoreError> {
 fn read(folder: &Path, opened: &Opened) -> Result<Run, StoreError> {
     let files = Files { folder, place: opened.place() };
     let asked = files.asked()?;
-    let outcome = files.said(pieces::OUTCOME, |said| received::outcome(said, &asked.case))?;
+    let mut outcome = files.said(pieces::OUTCOME, |said| received::outcome(said, &asked.case))?;
     let recording = files.recording(&asked.case)?;
     let decoded = recording.decode()?;
     let interrupts = |name: &str| files.text(&format!("{RAW}/{name}")).map(|text| Interrupts::parse(&text));
@@ -236,11 +239,14 @@ fn read(folder: &Path, opened: &Opened) -> Result<Run, StoreError> {
     let output = |name: &str| files.text(&format!("{RAW}/{name}")).ok();
     let latency = Latency::of(&asked.case, &output).map_err(|error| files.damaged(RAW, error))?;
     let qperf = files.qperf_of(&asked.case)?;
+    let printed = Printed::of(&asked.case, &output);
+    outcome.notes.extend(printed.notes.iter().cloned());
     let profile = profile(opened.place(), &asked).map_err(|error| files.damaged(RAW, error))?;
     let mut observations = figures::of_run(&explanation, &decoded.counts, &interrupts, &read, &outcome);
     observations.extend(idle.iter().flat_map(|idle| figures::of_idle(idle, &asked.case)));
     observations.extend(latency.iter().flat_map(figures::of_latency));
     observations.extend(figures::of_qperf(&qperf));
+    observations.extend(printed.observations());
     observations.extend(profile.iter().flat_map(figures::of_profile));
     observations.extend(figures::of_stolen(&files.stolen(&asked.case)?));
     Ok(Run {
@@ -249,6 +255,7 @@ fn read(folder: &Path, opened: &Opened) -> Result<Run, StoreError> {
         observations,
         idle,
         latency,
+        printed,
         profile,
         timing: files.json(TIMING)?,
         lost_events: decoded.lost,

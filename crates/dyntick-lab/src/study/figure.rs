@@ -5,6 +5,7 @@ use super::limits::is_event;
 use super::reader::nearest;
 use crate::figures::STOLEN_NS;
 use crate::latency::QUANTILES;
+use crate::printed::TOOL;
 use dyntick_explain::rules;
 use dyntick_model::{Softirq, TickDependency};
 
@@ -34,7 +35,7 @@ const PLAIN: [&str; 21] = [
 ];
 
 /// Figures that are counted by a key: `softirq:RCU`.
-const KEYED: [&str; 25] = [
+const KEYED: [&str; 26] = [
     "interruption",
     "cause",
     "cause_ns",
@@ -54,6 +55,7 @@ const KEYED: [&str; 25] = [
     "span_median",
     "spans",
     QPERF,
+    TOOL,
     "idle",
     "cpuidle",
     "wakeup",
@@ -111,6 +113,7 @@ pub fn is_of_trace(figure: &str) -> bool {
         "cpuidle",
         FILE,
         QPERF,
+        TOOL,
     ];
     !elsewhere.iter().any(|prefix| figure.starts_with(prefix))
 }
@@ -209,6 +212,7 @@ fn example(figure: &str) -> &'static str {
         "interrupts" => "LOC",
         FILE => "softirqs:RCU",
         QPERF => "tcp_lat",
+        TOOL => "fio/JOB/write/iops",
         "event" => "timer:tick_stop",
         "latency_ns" => "p99",
         "span" | "span_median" | "spans" => "__x64_sys_getppid",

@@ -2,6 +2,7 @@
 //! The verbs: one file each.
 
 mod check;
+mod compare;
 mod explain;
 mod guest_disturb;
 mod guest_fix;
@@ -24,6 +25,8 @@ use std::process::ExitCode;
 pub enum Verb {
     /// Is this machine set up for what its command line asks? Findings, each with evidence and mend
     Check(check::Arguments),
+    /// Are these figures better than those, worse or the same? Runs of studies, and files of other tools
+    Compare(compare::Arguments),
     /// Boot real kernels in virtual machines and measure what interrupts their CPUs
     #[command(subcommand)]
     Lab(lab::LabVerb),
@@ -66,6 +69,7 @@ impl Verb {
         }
         match self {
             Verb::Check(arguments) => check::run(&arguments),
+            Verb::Compare(arguments) => compare::run(&arguments),
             Verb::Isolate(arguments) => isolate::run(&arguments),
             Verb::Lab(verb) => verb.run(),
             Verb::Latency(arguments) => latency::run(&arguments),

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the programs of a case printed, where it is the output of a tool that is known: fio, stress-ng, hackbench and
+//! others ([`dyntick_formats::tools`]). cyclictest and qperf have figures of their own.
+
+use crate::guest::{Work, pieces};
+use crate::study::Case;
+use dyntick_formats::{Error, Observation, metrics};
+use dyntick_stats::{Grouped, Metric, MetricName, POINTS, Summary, Values};
+use std::collections::BTreeMap;
+
+/// The figure, by a metric's name: `tool:fio/writes/write/iops`.
+pub const TOOL: &str = "tool";
+
+/// Tools whose output is read elsewhere.
+const OWN_FIGURES: [&str; 2] = ["cyclictest", "qperf"];
+
+/// What the tools of a run measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Printed {
+    /// By name; where two programs print the same name, with the number of the task before it.
+    pub metrics: BTreeMap<MetricName, Metric>,
+    /// What a tool printed and cannot be read.
+    pub notes: Vec<String>,
+}
+
+impl Printed {
+    /// Of the script and the tasks of a case; `output` reads a piece of the guest's archive.
+    pub fn of(case: &Case, output: &dyn Fn(&str) -> Option<String>) -> Self {
+        let script = case.script.as_ref().and_then(|_| {
+            let parts =
+                [pieces::SCRIPT_OUT, pieces::SCRIPT_ERR].map(|piece| output(piece).unwrap_or_default());
+            Some(("script".to_owned(), parts.concat())).filter(|(_, text)| !text.is_empty())
+        });
+        let is_tool = |work: &Work| matches!(work, Work::Tool(_));
+        let tools = case.tasks.iter().enumerate().filter(|(_, task)| is_tool(&task.work));
+        let tasks = tools.filter_map(|(number, _)| {
+            Some((format!("task {number}"), output(&pieces::output_of_task(number))?))
+        });
+        let mut printed = Self::default();
+        for (who, text) in script.into_iter().chain(tasks) {
+            match metrics(text.as_bytes(), case.clock) {
+                Ok(read) if OWN_FIGURES.contains(&read.tool) => {}
+                Ok(read) => printed.add(&who, read.metrics),
+                // Most programs print something else.
+                Err(Error::Unknown) => {}
+                Err(error) => printed.notes.push(format!("{who}: {error}")),
+            }
+        }
+        printed
+    }
+
+    fn add(&mut self, who: &str, metrics: Vec<(MetricName, Metric)>) {
+        for (name, metric) in metrics {
+            let taken = self.metrics.contains_key(&name);
+            let name = if taken { MetricName::new(&format!("{who}/{name}")) } else { Some(name) };
+            self.metrics.extend(name.map(|name| (name, metric)));
+        }
+    }
+
+    /// As figures: a metric's value, or the median of several; of a distribution its points.
+    pub fn observations(&self) -> Vec<Observation> {
+        self.metrics.iter().flat_map(|(name, metric)| of_metric(name, metric)).collect()
+    }
+}
+
+fn of_metric(name: &MetricName, metric: &Metric) -> Vec<Observation> {
+    let row = |key: String, value: f64| Observation {
+        cpu: None,
+        figure: TOOL.to_owned(),
+        key,
+        value,
+        unit: metric.unit.clone(),
+    };
+    match &metric.values {
+        Values::Runs(values) => {
+            Summary::of(values).map(|summary| row(name.to_string(), summary.median)).into_iter().collect()
+        }
+        Values::Distribution(samples) => {
+            let all = Grouped::of(samples);
+            let value = |point| Some(row(format!("{name}/{point}"), all.value(point)?));
+            POINTS.into_iter().filter_map(value).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guest::{Policy, Script, Task};
+
+    fn case() -> Case {
+        let tool = |name: &str| Task {
+            cpus: Default::default(),
+            policy: Policy::Other,
+            partition: None,
+            to_its_end: true,
+            work: Work::Tool(vec![name.to_owned()]),
+        };
+        let script = Script { cpus: Default::default(), run: vec!["hackbench".into()], in_window: true };
+        let tasks = vec![tool("hackbench"), tool("true"), tool("perf")];
+        Case { tasks, script: Some(script), ..Case::new("a", "debian:6.12") }
+    }
+
+    #[test]
+    fn each_program_by_what_it_printed() {
+        let output = |piece: &str| match piece {
+            pieces::SCRIPT_OUT => Some("Time: 0.25\n".to_owned()),
+            "task-0.out" => Some("Time: 0.5\n".to_owned()),
+            "task-1.out" => Some("hello\n".to_owned()),
+            "task-2.out" => Some(" Performance counter stats for 'true':\n".to_owned()),
+            _ => None,
+        };
+        let printed = Printed::of(&case(), &output);
+        let rows: Vec<(String, f64)> =
+            printed.observations().into_iter().map(|row| (row.key, row.value)).collect();
+        assert_eq!(rows, [("hackbench/time".to_owned(), 2.5e8), ("task 0/hackbench/time".to_owned(), 5e8)]);
+        assert_eq!(printed.notes.len(), 1);
+        assert!(printed.notes[0].starts_with("task 2: perf stat"), "{:?}", printed.notes);
+    }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick compare A B [C…]`: are the figures of B better than those of A, worse, or the same?
+
+mod sides;
+mod table;
+
+use crate::output;
+use anyhow::{Result, bail};
+use clap::Args;
+use dyntick_stats::compare::{Comparison, Outcome, Question, Row, Verdict};
+use serde::Serialize;
+use std::process::ExitCode;
+
+/// What may be said to `compare`.
+#[derive(Args)]
+pub struct Arguments {
+    /// What is compared; the first is the base. A file that a tool printed, a folder of such files (each a run), the folder of a study's
+    /// runs or of one run; as NAME=PATH it gets that name
+    #[arg(required = true, num_args = 2.., value_name = "SIDE")]
+    sides: Vec<String>,
+    /// Compare only metrics whose name contains this; may be given several times. Of runs of a study any figure can be named, as
+    /// tick_cause:fair-server
+    #[arg(short, long = "metric", value_name = "NAME")]
+    metrics: Vec<String>,
+    /// A difference of so many percent does not matter
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
+    same_within: f64,
+    /// Count samples above these limits, in the unit of the metric
+    #[arg(long, value_name = "LIMIT", value_delimiter = ',')]
+    above: Vec<u64>,
+    /// End with status 1 where a metric is at least so bad
+    #[arg(long, value_enum, default_value_t = FailOn::Worse)]
+    fail_on: FailOn,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FailOn {
+    /// Any metric is worse
+    Worse,
+    /// Any metric is worse, differs or is inconclusive
+    Inconclusive,
+    /// Nothing
+    Never,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').parse::<f64>().map_err(|error| error.to_string())?;
+    match (0.0..=100.0).contains(&number) {
+        true => Ok(number),
+        false => Err("is not from 0 to 100".to_owned()),
+    }
+}
+
+/// The document that `--json` prints.
+#[derive(Serialize)]
+struct Printed<'a> {
+    format: &'static str,
+    version: u32,
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+}
+
+/// Compares; the status is 1 where the comparison failed.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    dyntick_system::leave_half_of_memory();
+    let sides = sides::read(&arguments.sides, &arguments.metrics)?;
+    let question = Question { same_within: arguments.same_within, limits: arguments.above.clone() };
+    let comparison = Comparison::of(&sides, question);
+    if comparison.rows.is_empty() {
+        bail!("{}", nothing_in_common(&comparison, &arguments.metrics));
+    }
+    if arguments.json {
+        output::json(&Printed { format: "dyntick-compare", version: 1, comparison: &comparison })?;
+    } else {
+        let document = table::document(&comparison);
+        output::rendered(dyntick_report::terminal(&document, output::columns(), output::is_terminal()))?;
+    }
+    let failed = comparison.rows.iter().flat_map(verdicts).any(|verdict| arguments.fail_on.fails(&verdict));
+    Ok(ExitCode::from(u8::from(failed)))
+}
+
+fn nothing_in_common(comparison: &Comparison, wanted: &[String]) -> String {
+    let of = |side: usize| {
+        let names = comparison.missing.iter().filter(move |(_, having)| having.contains(&side));
+        let names: Vec<&str> = names.map(|(name, _)| name.as_str()).take(5).collect();
+        format!(
+            "{} has {}",
+            comparison.labels[side],
+            if names.is_empty() { "none".into() } else { names.join(", ") }
+        )
+    };
+    let wanted =
+        if wanted.is_empty() { String::new() } else { format!(" named like {}", wanted.join(" or ")) };
+    let have: Vec<String> = (0..comparison.labels.len()).map(of).collect();
+    format!("the sides have no metric{wanted} in common: {}", have.join("; "))
+}
+
+/// The verdict of each figure of a row.
+fn verdicts(row: &Row) -> Vec<Verdict> {
+    match &row.outcome {
+        Outcome::Refused(_) => Vec::new(),
+        Outcome::Runs(figure) => vec![figure.verdict],
+        Outcome::Distribution(all) => all.points.iter().map(|(_, figure)| figure.verdict).collect(),
+    }
+}
+
+impl FailOn {
+    fn fails(self, verdict: &Verdict) -> bool {
+        use dyntick_stats::compare::Change;
+        let worse = matches!(verdict, Verdict::Worse | Verdict::TheChange { change: Change::Worse, .. });
+        let open = matches!(
+            verdict,
+            Verdict::Inconclusive { .. }
+                | Verdict::Different
+                | Verdict::TheChange { change: Change::Different, .. }
+        );
+        match self {
+            Self::Worse => worse,
+            Self::Inconclusive => worse || open,
+            Self::Never => false,
+        }
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What stands behind a side's path: a tool's file, a folder of them, a study's runs.
+
+use anyhow::{Context, Result, bail};
+use dyntick_formats::metrics;
+use dyntick_lab::{metrics as of_runs, store};
+use dyntick_model::Clock;
+use dyntick_stats::{Metric, MetricName, Values, compare::Side};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+type Metrics = BTreeMap<MetricName, Metric>;
+
+/// More files are no repetitions of a measurement.
+const MOST_FILES: usize = 10_000;
+
+/// Reads all sides, of which only metrics with one of these words in their names are kept; all where there is none.
+pub fn read(sides: &[String], wanted: &[String]) -> Result<Vec<Side>> {
+    sides.iter().map(|side| one(side, wanted)).collect()
+}
+
+fn one(named: &str, wanted: &[String]) -> Result<Side> {
+    let (label, path) = match named.split_once('=') {
+        Some((label, path)) if !Path::new(named).exists() => (label, path),
+        _ => (named, named),
+    };
+    let path = Path::new(path);
+    let mut metrics = of_path(path, wanted).with_context(|| format!("compare {}", path.display()))?;
+    metrics.retain(|name, _| {
+        wanted.is_empty() || wanted.iter().any(|word| name.as_str().contains(word.as_str()))
+    });
+    Ok(Side { label: label.to_owned(), metrics })
+}
+
+fn of_path(path: &Path, wanted: &[String]) -> Result<Metrics> {
+    if !path.is_dir() {
+        return of_file(path);
+    }
+    if path.join("run.toml").exists() {
+        return Ok(of_runs::of_runs(&[store::load(path)?], wanted, false));
+    }
+    let runs = path.join("runs");
+    if runs.is_dir() {
+        let folders = entries(&runs)?;
+        let runs: Vec<store::Run> = folders
+            .iter()
+            .filter(|folder| folder.join("run.toml").exists())
+            .map(|folder| Ok(store::load(folder)?))
+            .collect::<Result<_>>()?;
+        return Ok(of_runs::of_runs(&runs, wanted, true));
+    }
+    let mut all = Metrics::new();
+    for file in entries(path)?.into_iter().filter(|entry| entry.is_file()) {
+        let metrics = of_file(&file).with_context(|| file.display().to_string())?;
+        metrics.into_iter().for_each(|(name, metric)| add(&mut all, name, metric));
+    }
+    if all.is_empty() {
+        bail!("there is nothing in it that a tool printed, and no run");
+    }
+    Ok(all)
+}
+
+/// What is in a folder, by name and without what is hidden.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if !entry.file_name().to_string_lossy().starts_with('.') {
+            paths.push(entry.path());
+        }
+        if paths.len() > MOST_FILES {
+            bail!("it has more than {MOST_FILES} entries");
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// On which clock another tool's runs were is not known; those of real time are all that vary.
+fn of_file(path: &Path) -> Result<Metrics> {
+    let text = dyntick_system::read_named(path, dyntick_formats::MAX_BYTES as u64)?;
+    Ok(metrics(text.as_bytes(), Clock::Wall)?.metrics.into_iter().collect())
+}
+
+/// Adds the runs of a metric to those that are there.
+fn add(all: &mut Metrics, name: MetricName, metric: Metric) {
+    match all.get_mut(&name) {
+        None => drop(all.insert(name, metric)),
+        Some(there) => match (&mut there.values, metric.values) {
+            (Values::Runs(runs), Values::Runs(more)) => runs.extend(more),
+            (Values::Distribution(runs), Values::Distribution(more)) => runs.extend(more),
+            // One of the files has it another way; what is there stays.
+            _ => {}
+        },
+    }
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A comparison as a document.
+
+use dyntick_report::{Block, Column, Document, Table};
+use dyntick_stats::compare::{Basis, Change, Comparison, Figure, Flag, Outcome, Refusal, Row, Verdict};
+use dyntick_stats::{Better, Bounds, Estimate, NoInterval, Ratio, Tail};
+
+/// The document: a table for each side but the first.
+pub fn document(comparison: &Comparison) -> Document {
+    let sides = 1..comparison.labels.len();
+    let blocks = sides.flat_map(|side| of_side(comparison, side)).chain([method(comparison)]).collect();
+    Document { title: "Comparison".into(), question: String::new(), lead: Vec::new(), blocks }
+}
+
+fn of_side(comparison: &Comparison, side: usize) -> Vec<Block> {
+    let labels = [comparison.labels[0].as_str(), comparison.labels[side].as_str()];
+    let rows: Vec<&Row> = comparison.rows.iter().filter(|row| row.side == side).collect();
+    let mut blocks = vec![Block::Heading(format!("{} against {}", labels[1], labels[0]))];
+    let of_runs: Vec<(String, &Row, &Figure)> = rows.iter().filter_map(|row| of_runs(row)).collect();
+    let refused: Vec<String> = rows.iter().filter_map(|row| refused(row)).collect();
+    if !(of_runs.is_empty() && refused.is_empty()) {
+        blocks.push(table("", "metric", &of_runs, labels, refused));
+    }
+    for row in rows {
+        let Outcome::Distribution(all) = &row.outcome else { continue };
+        let points: Vec<_> =
+            all.points.iter().map(|(point, figure)| (point.to_string(), row, figure)).collect();
+        blocks.push(table(row.metric.as_str(), "", &points, labels, Vec::new()));
+        blocks.extend(tails(row, &all.tails, labels));
+    }
+    blocks
+}
+
+fn of_runs(row: &Row) -> Option<(String, &Row, &Figure)> {
+    let Outcome::Runs(figure) = &row.outcome else { return None };
+    Some((row.metric.to_string(), row, figure))
+}
+
+fn table(
+    caption: &str,
+    first: &str,
+    lines: &[(String, &Row, &Figure)],
+    labels: [&str; 2],
+    mut notes: Vec<String>,
+) -> Block {
+    for (name, _, figure) in lines {
+        for flag in &figure.flags {
+            let note = match flag {
+                Flag::OneRun => flagged(flag, labels),
+                _ => format!("{name}: {}", flagged(flag, labels)),
+            };
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    Block::Table(Table {
+        caption: caption.to_owned(),
+        columns: vec![
+            Column::text(first),
+            Column::text(""),
+            Column::figure(labels[0], ""),
+            Column::figure(labels[1], ""),
+            Column::figure("shift [95 %]", ""),
+            Column::figure("shift", "%"),
+            Column::figure("p", ""),
+            Column::text("verdict"),
+        ],
+        rows: lines.iter().map(|(name, row, figure)| cells(name, row, figure)).collect(),
+        notes,
+    })
+}
+
+/// A unit in which a figure has few digits, and how many of the metric's units it is.
+fn scale(unit: &str, figure: &Figure) -> (String, f64) {
+    let size = figure.sides.iter().map(|side| side.value.value.abs()).fold(0.0, f64::max);
+    let steps: &[(&str, f64)] = match unit {
+        "ns" => &[("s", 1e9), ("ms", 1e6), ("µs", 1e3)],
+        "B/s" => &[("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)],
+        _ => &[],
+    };
+    let step = steps.iter().find(|(_, factor)| size >= *factor);
+    step.map_or((unit.to_owned(), 1.0), |(unit, factor)| ((*unit).to_owned(), *factor))
+}
+
+fn cells(name: &str, row: &Row, figure: &Figure) -> Vec<String> {
+    let (unit, factor) = scale(&row.unit, figure);
+    let side = |at: usize| number(figure.sides[at].value.value / factor);
+    let p = figure
+        .adjusted_p
+        .map_or("–".to_owned(), |p| if p < 0.001 { "<0.001".into() } else { format!("{p:.3}") });
+    vec![
+        name.to_owned(),
+        unit,
+        side(0),
+        side(1),
+        estimate(&figure.shift, factor),
+        figure.percent.map_or("–".into(), |percent| signed(percent)),
+        p,
+        verdict(&figure.verdict, row.better, figure),
+    ]
+}
+
+/// A figure with its interval, in a unit of `factor` of the metric's.
+fn estimate(estimate: &Estimate, factor: f64) -> String {
+    let number = |value: f64| number(value / factor);
+    match estimate.bounds {
+        Bounds::Interval(within) => {
+            format!("{} [{} {}]", number(estimate.value), number(within.low), number(within.high))
+        }
+        Bounds::None(_) => number(estimate.value),
+    }
+}
+
+fn verdict(verdict: &Verdict, better: Better, figure: &Figure) -> String {
+    match verdict {
+        Verdict::Better => "better".into(),
+        Verdict::Worse => "worse".into(),
+        Verdict::Different => "different".into(),
+        Verdict::SameWithin { percent } => format!("the same within {} %", number(*percent)),
+        Verdict::Inconclusive { more_runs: Some(more) } => format!("inconclusive (about {more} runs more)"),
+        Verdict::Inconclusive { more_runs: None } => match figure.could_show {
+            Some(least) => format!("inconclusive (could have shown {})", number(least)),
+            None => "inconclusive".into(),
+        },
+        Verdict::TheChange { change: Change::None, .. } => "equal".into(),
+        Verdict::TheChange { change, .. } => {
+            let word = match (change, better) {
+                (Change::Better, _) => "better",
+                (Change::Worse, _) => "worse",
+                _ => "different",
+            };
+            format!("{word}: the change's, exactly")
+        }
+    }
+}
+
+fn refused(row: &Row) -> Option<String> {
+    let Outcome::Refused(why) = &row.outcome else { return None };
+    let why = match why {
+        Refusal::Clocks => "virtual time is not compared with wall time",
+        Refusal::Units => "the units differ",
+        Refusal::Kinds => "one side has a figure of each run, the other a distribution",
+        Refusal::NoValues => "a side has no value",
+    };
+    Some(format!("{}: not compared: {why}", row.metric))
+}
+
+fn flagged(flag: &Flag, labels: [&str; 2]) -> String {
+    let label = |side: usize| labels[side];
+    match flag {
+        Flag::Drift { side, trend } => {
+            let way = if trend.tau > 0.0 { "rises" } else { "falls" };
+            format!(
+                "{} {way} from run to run (Kendall's tau {:.2}): warm-up, or a machine that changes",
+                label(*side),
+                trend.tau
+            )
+        }
+        Flag::Outlier { side, outlier } => format!(
+            "run {} of {} is {}, {} median deviations away",
+            outlier.index + 1,
+            label(*side),
+            number(outlier.value),
+            number(outlier.distance.abs().round())
+        ),
+        Flag::SpreadsDiffer { ratio } => {
+            format!("the spread of {} is {} times that of {}", labels[1], number(*ratio), labels[0])
+        }
+        Flag::NotNumbers { side, count } => {
+            format!("{count} values of {} are no numbers and left out", label(*side))
+        }
+        Flag::OneRun => "of one run: how runs differ from one another is not known".to_owned(),
+        Flag::TooFewForSoMany { needed } => {
+            format!("so many comparisons want {needed} runs of each side; name fewer with --metric")
+        }
+    }
+}
+
+fn tails(row: &Row, tails: &[Tail], labels: [&str; 2]) -> Option<Block> {
+    let line = |tail: &Tail| {
+        let share = |at: usize| format!("{} of {}", tail.above[at], tail.samples[at]);
+        vec![
+            format!("> {}", tail.limit),
+            share(0),
+            share(1),
+            tail.ratio.as_ref().map_or("–".to_owned(), times),
+        ]
+    };
+    let columns = vec![
+        Column::figure("limit", &row.unit),
+        Column::figure(labels[0], ""),
+        Column::figure(labels[1], ""),
+        Column::figure("times as frequent [95 %]", ""),
+    ];
+    (!tails.is_empty()).then(|| {
+        Block::Table(Table {
+            caption: format!("{}: samples above a limit", row.metric),
+            columns,
+            rows: tails.iter().map(line).collect(),
+            notes: Vec::new(),
+        })
+    })
+}
+
+fn times(ratio: &Ratio) -> String {
+    let open = |value: Option<f64>| value.map_or("∞".to_owned(), number);
+    format!("{} [{} {}]", open(ratio.value), number(ratio.low), open(ratio.high))
+}
+
+/// What was done, in a paragraph.
+fn method(comparison: &Comparison) -> Block {
+    let any = |is: fn(&Figure) -> bool| comparison.rows.iter().flat_map(figures).any(is);
+    let several = if comparison.tests == 1 { "" } else { "s" };
+    let mut text = format!(
+        "Figures are medians; the shift is Hodges-Lehmann's with its 95 % interval; p is adjusted for {} comparison{several} \
+         (Holm). Better, worse and different need p ≤ 0.05 and an interval without 0.",
+        comparison.tests,
+    );
+    if any(|figure| figure.basis == Basis::Exact) {
+        text += " Runs of virtual time are equal and no sample: a difference is the change's, and has no interval.";
+    }
+    if any(too_few_runs) {
+        text += " Where a shift has no interval, there are too few runs for one of 95 %.";
+    }
+    Block::Paragraph(text)
+}
+
+fn figures(row: &Row) -> Vec<&Figure> {
+    match &row.outcome {
+        Outcome::Refused(_) => Vec::new(),
+        Outcome::Runs(figure) => vec![figure],
+        Outcome::Distribution(all) => all.points.iter().map(|(_, figure)| figure).collect(),
+    }
+}
+
+fn too_few_runs(figure: &Figure) -> bool {
+    matches!(figure.shift.bounds, Bounds::None(NoInterval::TooFewRuns { .. }))
+}
+
+/// A change in percent; what would be shown as 0 has no sign.
+fn signed(percent: f64) -> String {
+    let text = format!("{percent:+.1}");
+    if ["+0.0", "-0.0"].contains(&text.as_str()) { "0".to_owned() } else { text }
+}
+
+/// A number with four digits that tell something.
+fn number(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return if value == 0.0 { "0".to_owned() } else { "–".to_owned() };
+    }
+    let decimals = (3 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_digits() {
+        let texts = [0.0, 1.0, 0.998054, 123456.7, -4.76728, 2e-7, f64::NAN].map(number);
+        assert_eq!(texts, ["0", "1", "0.9981", "123457", "-4.767", "0.0000002", "–"]);
+    }
+}
