@@ -16,6 +16,7 @@ use crate::seal::Sealer;
 use crate::store::{self, Asked, CONSOLE, Run, StoreError};
 use crate::study::{Case, check};
 use dyntick_model::{Clock, CommandLine, KernelConfig};
+use dyntick_stats::interleaved;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -319,13 +320,10 @@ impl<'a> Lab<'a> {
         kept.map_err(|error| (error.into(), Vec::new()))
     }
 
-    /// Runs cases, `jobs` at a time, in the order in which they were given.
+    /// Runs cases, `jobs` at a time, in the order of [`schedule`].
     pub fn run_all(&self, cases: &[Case], runs: &Path, jobs: usize) -> Vec<CaseResult> {
         remove_abandoned(runs);
-        let tasks: Vec<(&Case, u32)> = cases
-            .iter()
-            .flat_map(|case| (0..case.repeat).map(move |repetition| (case, repetition)))
-            .collect();
+        let tasks = schedule(cases);
         let next = AtomicUsize::new(0);
         let results = Mutex::new(BTreeMap::new());
         std::thread::scope(|scope| {
@@ -390,6 +388,19 @@ fn remembered(path: &Path) -> Option<KvmProbe> {
     (probe.works || age < DAY).then_some(probe)
 }
 
+/// In which order cases and their repetitions run: as given where each runs once. Else every case runs once before one runs again,
+/// in an order that is random and always the same: whatever changes slowly, as the host's heat, meets all cases alike.
+fn schedule(cases: &[Case]) -> Vec<(&Case, u32)> {
+    const SEED: u64 = 1;
+    let most = cases.iter().map(|case| case.repeat).max().unwrap_or(0);
+    if most <= 1 {
+        return cases.iter().filter(|case| case.repeat > 0).map(|case| (case, 0)).collect();
+    }
+    let slots = interleaved(cases.len(), most as usize, SEED);
+    let runs = slots.iter().map(|slot| (&cases[slot.case], slot.repetition as u32));
+    runs.filter(|(case, repetition)| *repetition < case.repeat).collect()
+}
+
 fn position(cases: &[Case], case: &Case) -> usize {
     cases.iter().position(|other| other.id == case.id).unwrap_or(usize::MAX)
 }
@@ -409,5 +420,30 @@ fn remove_unused(folder: &Path) {
             let removed = std::fs::remove_file(entry.path());
             let _ = removed.or_else(|_| std::fs::remove_dir_all(entry.path()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repetitions_take_turns() {
+        let case = |name: &str, repeat| Case { repeat, ..Case::new(name, "debian:6.12") };
+        let names = |cases: &[Case]| -> Vec<(String, u32)> {
+            schedule(cases).into_iter().map(|(case, repetition)| (case.id.clone(), repetition)).collect()
+        };
+        let once = [case("a", 1), case("b", 1), case("c", 1)];
+        assert_eq!(names(&once), [("a".into(), 0), ("b".into(), 0), ("c".into(), 0)], "as given");
+        let often = [case("a", 20), case("b", 20), case("c", 2)];
+        let order = names(&often);
+        assert_eq!(order.len(), 42);
+        assert_eq!(order, names(&often), "always the same");
+        let of =
+            |name: &str| order.iter().filter(|(of, _)| of == name).map(|(_, r)| *r).collect::<Vec<u32>>();
+        assert_eq!(of("a"), (0..20).collect::<Vec<u32>>());
+        assert_eq!(of("c"), [0, 1]);
+        let first: Vec<&str> = order[6..].chunks(2).map(|pair| pair[0].0.as_str()).collect();
+        assert!(first.contains(&"a") && first.contains(&"b"), "neither goes first each time");
     }
 }

@@ -17,22 +17,22 @@ const USUAL: [(&str, &str, Better); 6] = [
     ("power:total", "W", Better::Lower),
 ];
 
-/// The metrics of these runs, in the order in which they were given. `wanted` may name further figures. `by_case` puts the case's
-/// id before each name, for runs of many cases.
-pub fn of_runs(runs: &[Run], wanted: &[String], by_case: bool) -> BTreeMap<MetricName, Metric> {
-    let mut metrics = BTreeMap::new();
-    for run in runs {
-        let case = if by_case { format!("{}: ", run.asked.case.id) } else { String::new() };
-        for (name, metric) in of_run(run, wanted) {
-            if let Some(name) = MetricName::new(&format!("{case}{name}")) {
-                add(&mut metrics, name, metric);
-            }
+/// Metrics by name.
+pub type Metrics = BTreeMap<MetricName, Metric>;
+
+/// Adds what a run measured. `wanted` may name further figures. `by_case` puts the case's id before each name, for runs of many
+/// cases.
+pub fn add_run(metrics: &mut Metrics, run: &Run, wanted: &[String], by_case: bool) {
+    let case = if by_case { format!("{}: ", run.asked.case.id) } else { String::new() };
+    for (name, metric) in of_run(run, wanted) {
+        if let Some(name) = MetricName::new(&format!("{case}{name}")) {
+            add(metrics, name, metric);
         }
     }
-    metrics
 }
 
-fn add(metrics: &mut BTreeMap<MetricName, Metric>, name: MetricName, metric: Metric) {
+/// Adds the values of a metric to those of the runs before.
+pub fn add(metrics: &mut Metrics, name: MetricName, metric: Metric) {
     let Some(there) = metrics.get_mut(&name) else {
         metrics.insert(name, metric);
         return;
@@ -40,7 +40,7 @@ fn add(metrics: &mut BTreeMap<MetricName, Metric>, name: MetricName, metric: Met
     match (&mut there.values, metric.values) {
         (Values::Runs(runs), Values::Runs(more)) => runs.extend(more),
         (Values::Distribution(runs), Values::Distribution(more)) => runs.extend(more),
-        // The figures of one name are of one kind.
+        // One of them has it another way; what is there stays.
         _ => {}
     }
 }

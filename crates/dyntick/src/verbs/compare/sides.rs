@@ -3,13 +3,11 @@
 
 use anyhow::{Context, Result, bail};
 use dyntick_formats::metrics;
-use dyntick_lab::{metrics as of_runs, store};
+use dyntick_lab::metrics::{Metrics, add, add_run};
+use dyntick_lab::store;
 use dyntick_model::Clock;
-use dyntick_stats::{Metric, MetricName, Values, compare::Side};
-use std::collections::BTreeMap;
+use dyntick_stats::compare::Side;
 use std::path::{Path, PathBuf};
-
-type Metrics = BTreeMap<MetricName, Metric>;
 
 /// More files are no repetitions of a measurement.
 const MOST_FILES: usize = 10_000;
@@ -37,17 +35,12 @@ fn of_path(path: &Path, wanted: &[String]) -> Result<Metrics> {
         return of_file(path);
     }
     if path.join("run.toml").exists() {
-        return Ok(of_runs::of_runs(&[store::load(path)?], wanted, false));
+        return of_runs(vec![path.to_owned()], wanted, false);
     }
     let runs = path.join("runs");
     if runs.is_dir() {
-        let folders = entries(&runs)?;
-        let runs: Vec<store::Run> = folders
-            .iter()
-            .filter(|folder| folder.join("run.toml").exists())
-            .map(|folder| Ok(store::load(folder)?))
-            .collect::<Result<_>>()?;
-        return Ok(of_runs::of_runs(&runs, wanted, true));
+        let folders = entries(&runs)?.into_iter().filter(|folder| folder.join("run.toml").exists());
+        return of_runs(folders.collect(), wanted, true);
     }
     let mut all = Metrics::new();
     for file in entries(path)?.into_iter().filter(|entry| entry.is_file()) {
@@ -56,6 +49,16 @@ fn of_path(path: &Path, wanted: &[String]) -> Result<Metrics> {
     }
     if all.is_empty() {
         bail!("there is nothing in it that a tool printed, and no run");
+    }
+    Ok(all)
+}
+
+/// One run after the other, in the order in which the repetitions of a case happened.
+fn of_runs(mut folders: Vec<PathBuf>, wanted: &[String], by_case: bool) -> Result<Metrics> {
+    folders.sort_by_cached_key(|folder| store::asked(folder).map_or(0, |asked| asked.repetition));
+    let mut all = Metrics::new();
+    for folder in folders {
+        add_run(&mut all, &store::load(&folder)?, wanted, by_case);
     }
     Ok(all)
 }
@@ -80,17 +83,4 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
 fn of_file(path: &Path) -> Result<Metrics> {
     let text = dyntick_system::read_named(path, dyntick_formats::MAX_BYTES as u64)?;
     Ok(metrics(text.as_bytes(), Clock::Wall)?.metrics.into_iter().collect())
-}
-
-/// Adds the runs of a metric to those that are there.
-fn add(all: &mut Metrics, name: MetricName, metric: Metric) {
-    match all.get_mut(&name) {
-        None => drop(all.insert(name, metric)),
-        Some(there) => match (&mut there.values, metric.values) {
-            (Values::Runs(runs), Values::Runs(more)) => runs.extend(more),
-            (Values::Distribution(runs), Values::Distribution(more)) => runs.extend(more),
-            // One of the files has it another way; what is there stays.
-            _ => {}
-        },
-    }
 }

@@ -95,7 +95,7 @@ fn cells(name: &str, row: &Row, figure: &Figure) -> Vec<String> {
         side(0),
         side(1),
         estimate(&figure.shift, factor),
-        figure.percent.map_or("–".into(), |percent| signed(percent)),
+        figure.percent.map_or("–".into(), signed),
         p,
         verdict(&figure.verdict, row.better, figure),
     ]
