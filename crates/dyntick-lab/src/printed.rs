@@ -3,8 +3,9 @@
 //! others ([`dyntick_formats::tools`]). cyclictest and qperf have figures of their own.
 
 use crate::guest::{Work, pieces};
-use crate::study::Case;
-use dyntick_formats::{Error, Observation, metrics};
+use crate::study::{Case, Pick};
+use dyntick_formats::{Error, Observation, metrics, picked};
+use dyntick_model::Clock;
 use dyntick_stats::{Grouped, Metric, MetricName, POINTS, Summary, Values};
 use std::collections::BTreeMap;
 
@@ -36,8 +37,16 @@ impl Printed {
         let tasks = tools.filter_map(|(number, _)| {
             Some((format!("task {number}"), output(&pieces::output_of_task(number))?))
         });
+        let texts: Vec<(String, String)> = script.into_iter().chain(tasks).collect();
         let mut printed = Self::default();
-        for (who, text) in script.into_iter().chain(tasks) {
+        let searched = within(&texts, picked::MAX_BYTES);
+        for (name, pick) in &case.figures {
+            match of_pick(pick, &searched, case.clock) {
+                Ok(metric) => printed.metrics.extend(MetricName::new(name).map(|name| (name, metric))),
+                Err(error) => printed.notes.push(format!("figure {name}: {error}")),
+            }
+        }
+        for (who, text) in texts {
             match metrics(text.as_bytes(), case.clock) {
                 Ok(read) if OWN_FIGURES.contains(&read.tool) => {}
                 Ok(read) => printed.add(&who, read.metrics),
@@ -61,6 +70,29 @@ impl Printed {
     pub fn observations(&self) -> Vec<Observation> {
         self.metrics.iter().flat_map(|(name, metric)| of_metric(name, metric)).collect()
     }
+}
+
+/// Those of the texts that have so many bytes together: a stranger's pattern may take long for each.
+fn within(texts: &[(String, String)], mut left: usize) -> Vec<&(String, String)> {
+    let fits = |(_, text): &&(String, String)| {
+        let fits = text.len() <= left;
+        left -= if fits { text.len() } else { 0 };
+        fits
+    };
+    texts.iter().filter(fits).collect()
+}
+
+/// The figure in the first of these texts that has it.
+fn of_pick(pick: &Pick, texts: &[&(String, String)], clock: Clock) -> Result<Metric, String> {
+    let picker = pick.picker().map_err(|error| error.to_string())?;
+    let mut why = "no program of the case printed anything that is short enough to be searched".to_owned();
+    for (who, text) in texts {
+        match picker.metric(text, &pick.unit, pick.better, clock) {
+            Ok(metric) => return Ok(metric),
+            Err(error) => why = format!("{who}: {error}"),
+        }
+    }
+    Err(why)
 }
 
 fn of_metric(name: &MetricName, metric: &Metric) -> Vec<Observation> {
@@ -87,6 +119,8 @@ fn of_metric(name: &MetricName, metric: &Metric) -> Vec<Observation> {
 mod tests {
     use super::*;
     use crate::guest::{Policy, Script, Task};
+    use crate::study::Place;
+    use dyntick_stats::Better;
 
     fn case() -> Case {
         let tool = |name: &str| Task {
@@ -99,6 +133,27 @@ mod tests {
         let script = Script { cpus: Default::default(), run: vec!["hackbench".into()], in_window: true };
         let tasks = vec![tool("hackbench"), tool("true"), tool("perf")];
         Case { tasks, script: Some(script), ..Case::new("a", "debian:6.12") }
+    }
+
+    #[test]
+    fn a_figure_of_its_own_is_found_in_what_any_program_printed() {
+        let pick = |place| Pick { place, unit: "1/s".to_owned(), better: Better::Higher };
+        let figures = [
+            ("tps", pick(Place::Pattern("tps = ([0-9.]+)".to_owned()))),
+            ("iops", pick(Place::Json("jobs.*.iops".to_owned()))),
+            ("none", pick(Place::Pattern("none ([0-9]+)".to_owned()))),
+        ];
+        let case = Case { figures: figures.map(|(name, pick)| (name.to_owned(), pick)).into(), ..case() };
+        let output = |piece: &str| match piece {
+            pieces::SCRIPT_OUT => Some("scale 1\ntps = 812.5 (all)\n".to_owned()),
+            "task-1.out" => Some("{\"jobs\": [{\"iops\": 3}, {\"iops\": 5}]}".to_owned()),
+            _ => None,
+        };
+        let printed = Printed::of(&case, &output);
+        let rows: Vec<(String, f64)> =
+            printed.observations().into_iter().map(|row| (row.key, row.value)).collect();
+        assert_eq!(rows, [("iops".to_owned(), 4.0), ("tps".to_owned(), 812.5)], "the median of several");
+        assert!(printed.notes.iter().any(|note| note.starts_with("figure none: ")), "{:?}", printed.notes);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::Histogram;
 use dyntick_model::Clock;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One metric of one side of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -19,7 +19,7 @@ pub struct Metric {
 }
 
 /// Which direction is an improvement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
     /// Smaller values: latencies, durations, interruptions.

@@ -7,7 +7,7 @@
 use super::matrix::Cell;
 use super::reader::{Section, Source, Value, integer, nearest, sections};
 use super::units::{Bytes, Nanos};
-use super::{Case, files};
+use super::{Case, Pick, files, picks};
 use crate::build::Recipe;
 use crate::guest::{Partition, Policy, Script, Task, Work};
 use crate::kernels::Spec;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
 /// What a case, `[defaults]` and a matrix may set.
-pub const CASE_KEYS: [&str; 28] = [
+pub const CASE_KEYS: [&str; 29] = [
     "kernel",
     "clock",
     "cpus",
@@ -40,6 +40,7 @@ pub const CASE_KEYS: [&str; 28] = [
     "tools",
     "modules",
     "files",
+    "figures",
     "machine",
     "exit",
     "pre-wake",
@@ -108,6 +109,7 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
             tools: self.texts("tools"),
             modules: self.texts("modules"),
             files: self.get("files").map(|value| files::read(self.source(), value)).unwrap_or_default(),
+            figures: self.figures(),
             machine: self.machine(),
             packages: self.packages(),
             governor: self.governor(),
@@ -327,6 +329,13 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
             .get("task")
             .map_or(Vec::new(), |value| sections(self.source(), "[[case.task]]", "task", value));
         tasks.into_iter().filter_map(task).collect()
+    }
+
+    fn figures(&self) -> BTreeMap<String, Pick> {
+        let section = self
+            .get("figures")
+            .and_then(|value| Section::of(self.source(), "[case.figures]", "figures", value));
+        section.map(picks::read).unwrap_or_default()
     }
 
     fn script(&self) -> Option<Script> {

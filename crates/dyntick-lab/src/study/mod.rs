@@ -11,6 +11,7 @@ mod kernels;
 mod limits;
 mod matrix;
 mod parse;
+mod picks;
 pub(crate) mod reader;
 pub(crate) mod units;
 
@@ -19,6 +20,7 @@ mod tests;
 
 pub use figure::{FILE, QPERF, is_of_idle, is_of_trace};
 pub(crate) use limits::is_id;
+pub use picks::{Pick, Place};
 pub use reader::{Problem, Problems, nearest};
 pub use units::Nanos;
 
@@ -162,6 +164,9 @@ pub struct Case {
     /// Texts that the guest finds as files in [`crate::image::STUDY_FOLDER`], by their paths from there.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
+    /// Figures that are picked out of what its programs print, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub figures: BTreeMap<String, Pick>,
     /// The machine whose idle states the guest has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,
@@ -186,6 +191,9 @@ impl Case {
 
     /// Files of the study that a case may bring into its guest.
     pub const MOST_FILES: usize = 16;
+
+    /// Figures of its own that a case may have.
+    pub const MOST_FIGURES: usize = 16;
 
     /// Packages of a guest; the largest machines have 32 sockets.
     pub const MOST_PACKAGES: usize = 64;
@@ -221,6 +229,7 @@ impl Case {
             tools: Vec::new(),
             modules: Vec::new(),
             files: BTreeMap::new(),
+            figures: BTreeMap::new(),
             machine: None,
             packages: Vec::new(),
             governor: None,
