@@ -128,3 +128,13 @@ fn a_trace_of_many_causes_has_a_short_report() {
     let html = report(folder.path(), &["--format", "html"]);
     assert!(html.contains(">300 other causes</text>"), "the legend of the timeline is short too");
 }
+
+/// A folder of many repetitions of a case that is run once is no study's: each would be held beside the others.
+#[test]
+fn no_more_repetitions_are_read_than_the_case_has() {
+    let folder = study(3, &timer_interrupts(10));
+    let told: serde_json::Value = serde_json::from_str(&report(folder.path(), &["--json"])).unwrap();
+    let runs = told["runs"].as_array().unwrap();
+    assert_eq!((runs.len(), &runs[0]["repetition"]), (1, &serde_json::json!(0)));
+    assert_eq!(runs[0]["cpus"][1]["local_timer"], 10);
+}
