@@ -40,7 +40,7 @@ enum Phase {
 /// An interruption that is not over.
 #[derive(Debug)]
 struct Open {
-    facts: Facts,
+    facts: Boxed,
     phase: Phase,
     last_ns: u64,
     /// Time that interruptions inside this one took; they are counted on their own.
@@ -83,7 +83,7 @@ pub(crate) struct Cpu {
     owed_timers: Option<usize>,
     /// Interrupts from other CPUs, just ended, that brought no task that was seen to be woken.
     without_newcomer: Vec<usize>,
-    done: Vec<Facts>,
+    done: Vec<Boxed>,
 }
 
 impl Cpu {
@@ -125,7 +125,7 @@ impl Cpu {
     }
 
     /// All interruptions, at the end of the events.
-    pub fn finish(mut self, log: &Log) -> Vec<Facts> {
+    pub fn finish(mut self, log: &Log) -> Vec<Boxed> {
         while !self.open.is_empty() {
             self.close(log);
         }
@@ -194,8 +194,8 @@ impl Cpu {
         }
     }
 
-    fn facts(&self, start_ns: u64, entry: Entry, victim: Task) -> Facts {
-        Facts {
+    fn facts(&self, start_ns: u64, entry: Entry, victim: Task) -> Boxed {
+        Box::new(Facts {
             cpu: self.cpu,
             start_ns,
             duration_ns: 0,
@@ -217,7 +217,7 @@ impl Cpu {
             kept: self.kept.clone(),
             decision: None,
             events: Vec::new(),
-        }
+        })
     }
 }
 

@@ -8,6 +8,9 @@ use std::sync::Arc;
 /// What only has a CPU decide on its tick again, and is queued like a function of its own.
 pub(crate) const KICK: &str = "nohz_full_kick_func";
 
+/// One of millions: a list of them that grows moves pointers, and each can be given up on its own.
+pub(crate) type Boxed = Box<Facts>;
+
 /// One interruption as observed.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {

@@ -37,7 +37,7 @@ pub struct Explanation {
 /// they tell the state in which it began.
 pub fn explain(events: &[dyntick_model::Event], context: &Context) -> Explanation {
     let observed = observer::observe(events, context);
-    let interruptions = attribute::attribute(events, context, &observed);
+    let interruptions = attribute::attribute(events, context, observed);
     let per_cpu = tally::summarise(events, context, &interruptions);
     Explanation { interruptions, per_cpu }
 }

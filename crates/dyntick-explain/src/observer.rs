@@ -2,7 +2,7 @@
 //! Cuts the events of all CPUs into interruptions, in one pass.
 
 use crate::cpu::Cpu;
-use crate::facts::{Call, Facts, Newcomer, Send};
+use crate::facts::{Boxed, Call, Newcomer, Send};
 use crate::log::Log;
 use crate::{Context, names};
 use dyntick_model::{Event, EventKind, Symbol};
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What was observed: the interruptions in order of their begin, and what was remembered.
 pub(crate) struct Observed {
-    pub facts: Vec<Facts>,
+    pub facts: Vec<Boxed>,
     pub log: Log,
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn observe(events: &[Event], context: &Context) -> Observed {
         observer.cpus.get_mut(&event.cpu).expect("has one for each CPU").step(index, event, &observer.log);
     }
     let log = observer.log;
-    let mut facts: Vec<Facts> = observer.cpus.into_values().flat_map(|cpu| cpu.finish(&log)).collect();
+    let mut facts: Vec<Boxed> = observer.cpus.into_values().flat_map(|cpu| cpu.finish(&log)).collect();
     facts.sort_by_key(|facts| (facts.start_ns, facts.cpu));
     Observed { facts, log }
 }

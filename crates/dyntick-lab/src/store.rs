@@ -99,7 +99,7 @@ pub struct Run {
     pub asked: Asked,
     /// What the agent said.
     pub outcome: Outcome,
-    /// What interrupted each CPU, and why.
+    /// What interrupted each CPU, and why; the single interruptions without chains, functions and evidence.
     pub explanation: Explanation,
     /// Its idle states, where the guest has some.
     pub idle: Option<RunIdle>,
@@ -139,8 +139,26 @@ pub enum StoreError {
     #[error(transparent)]
     Unexpected(#[from] Unexpected),
     /// The trace.
-    #[error("the run's trace cannot be decoded: {0}")]
-    Decode(#[from] DecodeError),
+    #[error("{path}: the run's trace cannot be decoded: {source}")]
+    Decode {
+        /// The run.
+        path: PathBuf,
+        /// Why.
+        source: DecodeError,
+    },
+    /// The trace is whole, and too long for this machine.
+    #[error(
+        "{path}: the run's trace has {events} events, and this machine has memory to explain {most}: shorten \
+         `measure`, or name in `trace-cpus` only the CPUs that are asked about"
+    )]
+    TooManyEvents {
+        /// The run.
+        path: PathBuf,
+        /// How many there are.
+        events: u64,
+        /// How many could be explained.
+        most: u64,
+    },
     /// The table of observations.
     #[error(transparent)]
     Observations(#[from] ObservationError),
@@ -229,12 +247,13 @@ fn read(folder: &Path, opened: &Opened) -> Result<Run, StoreError> {
     let asked = files.asked()?;
     let mut outcome = files.said(pieces::OUTCOME, |said| received::outcome(said, &asked.case))?;
     let recording = files.recording(&asked.case)?;
-    let decoded = recording.decode()?;
+    let decoded = recording.decode().map_err(|error| files.undecoded(error))?;
     let interrupts = |name: &str| files.text(&format!("{RAW}/{name}")).map(|text| Interrupts::parse(&text));
     let interrupts = interrupts(pieces::INTERRUPTS_AFTER)?.since(&interrupts(pieces::INTERRUPTS_BEFORE)?);
     let read = files.read_by(&asked.case)?;
     let comms = files.said(pieces::COMMS, received::comms)?;
-    let explanation = explain(&decoded.events, &context(&asked, &outcome, &comms));
+    let mut explanation = explain(&decoded.events, &context(&asked, &outcome, &comms));
+    forget_texts(&mut explanation);
     let idle = files.idle(&asked, &outcome, &decoded.events)?;
     let output = |name: &str| files.text(&format!("{RAW}/{name}")).ok();
     let latency = Latency::of(&asked.case, &output).map_err(|error| files.damaged(RAW, error))?;
@@ -267,6 +286,14 @@ fn read(folder: &Path, opened: &Opened) -> Result<Run, StoreError> {
     })
 }
 
+/// A report holds all runs of its study at once, and tells of single interruptions only when they came and why;
+/// chains and functions are summed up by cause.
+fn forget_texts(explanation: &mut Explanation) {
+    for one in &mut explanation.interruptions {
+        (one.chain, one.functions, one.evidence) = (Vec::new(), Vec::new(), Vec::new());
+    }
+}
+
 /// What was asked of the run in this folder.
 pub fn asked(folder: &Path) -> Result<Asked, StoreError> {
     Files { folder, place: folder }.asked()
@@ -297,7 +324,10 @@ pub fn newest(runs: &Path, cases: &[Case], sealer: Option<&Sealer>) -> Vec<Run> 
         let same = |case: &&Case| {
             what_decides(case) == what_decides(&asked.case) && order::idle_states(case) == asked.idle_states
         };
-        let Some(case) = cases.iter().find(same) else { continue };
+        // A folder may hold any repetitions, each with as much to read as a whole run.
+        let Some(case) = cases.iter().find(|case| same(case) && asked.repetition < case.repeat.max(1)) else {
+            continue;
+        };
         found.entry((case.id.clone(), asked.repetition)).or_default().insert(time, folder);
     }
     // A damaged one does not hide an older that is whole.
@@ -370,6 +400,14 @@ struct Files<'a> {
 impl Files<'_> {
     fn damaged(&self, name: &str, reason: impl std::fmt::Display) -> StoreError {
         StoreError::Damaged { path: self.folder.join(name), reason: reason.to_string() }
+    }
+
+    fn undecoded(&self, error: DecodeError) -> StoreError {
+        let path = self.folder.to_owned();
+        match error {
+            DecodeError::TooMany { events, most } => StoreError::TooManyEvents { path, events, most },
+            source => StoreError::Decode { path, source },
+        }
     }
 
     fn bytes(&self, name: &str) -> Result<Vec<u8>, StoreError> {

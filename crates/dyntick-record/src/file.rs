@@ -25,8 +25,8 @@ const RAW: &str = "trace.cpu";
 /// not to less.
 const LIMITS: Limits = Limits { free: 64 << 20, ratio: 200, total: u64::MAX, pieces: 3 + MOST_CPUS as usize };
 
-/// How much of a record this machine has memory for, bytes: its events and their explanation took 25 times
-/// the size of pages full of the shortest events.
+/// How much of a record this machine has memory for, bytes. How many events may be in it is another limit
+/// (`dyntick_observe::trace::room_for_events`): what explaining takes goes by them.
 pub(crate) fn fits_into_memory() -> u64 {
     const OF_MEMORY: u64 = 64;
     (dyntick_system::memory() / OF_MEMORY).max(LIMITS.free)

@@ -2,6 +2,8 @@
 //! The command line on the host, and PID 1 in a guest.
 
 mod causes;
+mod classes;
+mod few;
 mod output;
 mod progress;
 mod verbs;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From raw pages to events.
 
-use super::{Field, Format, FormatError, IRQ_WORKS, Lost, Recording, RingError, SymbolTable, ring};
+use super::{
+    Field, Format, FormatError, IRQ_WORKS, Lost, Recording, RingError, SymbolTable, ring, room_for_events,
+};
 use dyntick_model::{CpuList, Event, EventKind, Softirq, Symbol, TickDependency, Vector};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -33,13 +35,42 @@ pub enum DecodeError {
         /// What is wrong.
         source: RingError,
     },
+    /// More events than there is memory for.
+    #[error(
+        "it has {events} events, and this machine's memory is for {most}: trace for a shorter time, or fewer CPUs, \
+         or read it on a machine with more memory"
+    )]
+    TooMany {
+        /// How many there are.
+        events: u64,
+        /// How many are decoded here ([`room_for_events`]).
+        most: u64,
+    },
 }
 
 impl Recording {
     /// Decodes all of it.
+    ///
+    /// # Errors
+    /// Damage, and more events than [`room_for_events`].
     pub fn decode(&self) -> Result<Decoded, DecodeError> {
-        let mut events = Vec::new();
-        let mut decoded = self.walk(&mut self.decoder()?, &mut |event| events.push(event))?;
+        self.decode_at_most(room_for_events())
+    }
+
+    /// [`Recording::decode`] with another limit; nothing is left out, for what explains an interruption may be the
+    /// very last event.
+    fn decode_at_most(&self, most: u64) -> Result<Decoded, DecodeError> {
+        let (mut events, mut count) = (Vec::new(), 0);
+        let mut decoded = self.walk(&mut self.decoder()?, &mut |event| {
+            count += 1;
+            match count > most {
+                true => events = Vec::new(),
+                false => events.push(event),
+            }
+        })?;
+        if count > most {
+            return Err(DecodeError::TooMany { events: count, most });
+        }
         events.sort_by_key(|event| event.ts);
         decoded.events = events;
         Ok(decoded)
@@ -411,4 +442,34 @@ fn of_irq_work(event: &str) -> Option<EventKind> {
     let name = event.strip_prefix("probe:")?;
     let known = IRQ_WORKS.iter().any(|(function, _)| *function == name);
     known.then(|| EventKind::IrqWork { function: name.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{CpuStats, Metadata};
+
+    /// Two CPUs with so many events each, of one word.
+    fn recording(count: u32) -> Recording {
+        let mut page = vec![0u8; 1024];
+        page[8..12].copy_from_slice(&(count * 8).to_le_bytes());
+        for record in page[16..].chunks_exact_mut(8).take(count as usize) {
+            record.copy_from_slice(&[1, 0, 0, 0, 7, 0, 0, 0]);
+        }
+        let format = "ID: 7\n\tfield:int common_pid;\toffset:2;\tsize:2;\tsigned:0;\n";
+        let formats = [("irq_vectors:local_timer_entry".to_owned(), format.to_owned())].into();
+        let stats = [0, 1].map(|cpu| (cpu, CpuStats::default())).into();
+        let metadata = Metadata { page_size: 1024, formats, stats, ..Metadata::default() };
+        Recording { metadata, raw: [(0, page.clone()), (1, page)].into() }
+    }
+
+    #[test]
+    fn more_events_than_there_is_memory_for_are_counted_and_refused() {
+        let recording = recording(100);
+        assert_eq!(recording.decode().unwrap().events.len(), 200);
+        assert_eq!(recording.decode_at_most(200).unwrap().events.len(), 200);
+        let refused = recording.decode_at_most(199).unwrap_err();
+        assert_eq!(refused, DecodeError::TooMany { events: 200, most: 199 });
+        assert!(refused.to_string().contains("fewer CPUs"), "{refused}");
+    }
 }

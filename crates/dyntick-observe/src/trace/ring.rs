@@ -67,6 +67,13 @@ pub fn for_each(raw: &[u8], page_size: usize, mut each: impl FnMut(u64, &[u8])) 
     Ok(lost)
 }
 
+/// How many records these pages have. Of a page that is not understood those before the damage count.
+pub fn records_in(raw: &[u8], page_size: usize) -> u64 {
+    let mut count = 0;
+    let _ = for_each(raw, page_size, |_, _| count += 1);
+    count
+}
+
 /// Whether events before those of this page were lost.
 pub fn is_behind_a_gap(page: &[u8]) -> bool {
     word64(page, 8).is_some_and(|commit| commit & MISSED != 0)
@@ -177,6 +184,7 @@ mod tests {
         let (seen, lost) = records(&page(data.len() as u64 * 4, &data));
         assert_eq!(seen, [(1005, 8), (1005 + 1 + (1 << 27) + 8, 8), (9, 4)]);
         assert_eq!(lost, Lost::default());
+        assert_eq!(records_in(&page(data.len() as u64 * 4, &data), PAGE), 3);
     }
 
     #[test]

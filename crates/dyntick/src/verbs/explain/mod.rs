@@ -7,6 +7,7 @@ use super::record::{What, take};
 use crate::output;
 use anyhow::{Result, bail};
 use clap::Args;
+use dyntick_observe::trace::DecodeError;
 use dyntick_record::Record;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -44,6 +45,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     let explained = match record.explain() {
         Ok(explained) => explained,
+        Err(error @ DecodeError::TooMany { .. }) => match &arguments.file {
+            Some(file) => bail!("{} cannot be explained here: {error}", file.display()),
+            None => bail!("the trace cannot be explained here: {error}"),
+        },
         Err(error) => match &arguments.file {
             Some(file) => bail!("{} is damaged: {error}", file.display()),
             None => bail!("the trace cannot be read: {error}"),

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From findings to the document that is printed.
 
-use dyntick_explain::CauseId;
+use crate::classes::Classes;
+use crate::few::few;
 use dyntick_record::{CauseFindings, Chain, CpuFindings, Evidence, Explained, Findings, Record};
 use dyntick_report::{Block, Column, Document, Finding, Lane, Mark, Table, Timeline, numbers};
+use std::collections::BTreeMap;
 
 /// So many causes of a CPU are explained in full, unless all are asked for.
 const FOREMOST: usize = 3;
 
 /// And so many are listed.
 const LISTED: usize = 10;
+
+/// And so many of the functions that ran in the interruptions of one.
+const MOST_FUNCTIONS: usize = 32;
+
+/// Even where all are asked for, not more than this are explained: a machine has some tens.
+const MOST_CAUSES: usize = 1000;
 
 /// The end of the recording that a timeline shows enlarged, ns.
 const ZOOM_NS: u64 = 100_000_000;
@@ -63,21 +71,22 @@ fn of_cpu(cpu: &CpuFindings, all: bool) -> Vec<Block> {
         blocks.push(Block::Table(causes(cpu, all)));
     }
     blocks.extend(unattributed(cpu, all));
-    let shown = if all { cpu.causes.len() } else { FOREMOST };
+    let shown = cpu.causes.len().min(if all { MOST_CAUSES } else { FOREMOST });
     let told: Vec<Finding> = cpu.causes.iter().take(shown).map(finding).collect();
     if !told.is_empty() {
         blocks.push(Block::Findings(told));
     }
     if cpu.causes.len() > shown {
         let rest = cpu.causes.len() - shown;
-        blocks.push(Block::Paragraph(format!("--verbose explains the other {rest}.")));
+        let elsewhere = if all { "--json has" } else { "--verbose explains" };
+        blocks.push(Block::Paragraph(format!("{elsewhere} the other {rest}.")));
     }
     blocks
 }
 
 fn causes(cpu: &CpuFindings, all: bool) -> Table {
     let duration = |ns: Option<u64>| ns.map_or("–".to_owned(), |ns| numbers::duration(ns as f64));
-    let shown = if all { cpu.causes.len() } else { LISTED };
+    let shown = if all { MOST_CAUSES } else { LISTED };
     let hidden = cpu.causes.len().saturating_sub(shown);
     let row = |cause: &CauseFindings| {
         vec![
@@ -107,7 +116,10 @@ fn causes(cpu: &CpuFindings, all: bool) -> Table {
         ],
         rows: cpu.causes.iter().take(shown).map(row).collect(),
         notes: (hidden > 0)
-            .then(|| format!("and {hidden} causes below; --verbose lists them"))
+            .then(|| {
+                let elsewhere = if all { "--json" } else { "--verbose" };
+                format!("and {hidden} causes below; {elsewhere} lists them")
+            })
             .into_iter()
             .collect(),
     }
@@ -154,12 +166,13 @@ fn finding(cause: &CauseFindings) -> Finding {
     let count = cause.count.map(|count| format!("{} interruptions", numbers::count(count)));
     let ticks = (cause.ticks > 0).then(|| format!("{} of them ticks", numbers::count(cause.ticks)));
     let time = cause.total_ns.map(|ns| numbers::duration(ns as f64));
+    let functions = cause.functions.iter().map(|(name, count)| format!("{name} ×{count}"));
     Finding {
         title: cause.title.clone(),
         occurrence: count.into_iter().chain(ticks).chain(time).collect::<Vec<_>>().join(", "),
         explanation: cause.explanation.to_owned(),
         chain: chain(cause),
-        functions: cause.functions.iter().map(|(name, count)| format!("{name} ×{count}")).collect(),
+        functions: few(functions, MOST_FUNCTIONS),
         fixes: cause.fixes.iter().map(|mend| (mend.setting.clone(), mend.effect.to_string())).collect(),
         source: cause.source.to_owned(),
     }
@@ -182,36 +195,24 @@ fn chain(cause: &CauseFindings) -> Vec<String> {
 
 fn timeline(record: &Record, explained: &Explained) -> Timeline {
     let (begin, end) = record.about.window_ns;
-    let mut causes: Vec<CauseId> = Vec::new();
-    for summary in &explained.explanation.per_cpu {
-        for cause in summary.by_cause.iter().map(|count| &count.cause) {
-            if !causes.contains(cause) {
-                causes.push(cause.clone());
-            }
-        }
+    let summaries = &explained.explanation.per_cpu;
+    let causes = summaries.iter().flat_map(|summary| &summary.by_cause);
+    let classes = Classes::of(causes.map(|count| &count.cause));
+    let mut marks: BTreeMap<u32, Vec<Mark>> = BTreeMap::new();
+    for one in &explained.explanation.interruptions {
+        let mark = |class| Mark { at_ns: one.start_ns.saturating_sub(begin), class };
+        marks.entry(one.cpu).or_default().extend(classes.place(&one.cause).map(mark));
     }
-    let lane = |summary: &dyntick_explain::Summary| Lane {
+    let mut lane = |summary: &dyntick_explain::Summary| Lane {
         name: format!("CPU {}", summary.cpu),
         figure: format!("{} /s", numbers::rate(summary.interruptions as f64 / summary.seconds)),
-        marks: explained
-            .explanation
-            .interruptions
-            .iter()
-            .filter(|one| one.cpu == summary.cpu)
-            .filter_map(|one| {
-                let class = causes.iter().position(|cause| *cause == one.cause)?;
-                Some(Mark { at_ns: one.start_ns.saturating_sub(begin), class })
-            })
-            .collect(),
+        marks: marks.remove(&summary.cpu).unwrap_or_default(),
     };
     Timeline {
         caption: "Interruptions, coloured by cause. A solid bar is too many to tell apart.".into(),
         window_ns: end - begin,
         zoom_ns: ZOOM_NS,
-        lanes: explained.explanation.per_cpu.iter().map(lane).collect(),
-        classes: causes
-            .iter()
-            .map(|cause| (cause.to_string(), dyntick_explain::rules::title(cause)))
-            .collect(),
+        lanes: summaries.iter().map(&mut lane).collect(),
+        classes: classes.legend(),
     }
 }

@@ -7,8 +7,9 @@ use clap::Args;
 use dyntick_lab::cache::Cache;
 use dyntick_lab::lab::{CaseResult, LabError};
 use dyntick_lab::seal::Sealer;
-use dyntick_lab::store;
+use dyntick_lab::store::{self, Run};
 use dyntick_lab::study::{Size, Study};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -55,11 +56,15 @@ fn kept(study: &Study, runs: &Path) -> Vec<CaseResult> {
         run,
         console_tail: Vec::new(),
     };
-    let of_case = |case: &dyntick_lab::study::Case| -> Vec<CaseResult> {
-        let runs = found.iter().filter(|run| run.asked.case.id == case.id);
-        let runs: Vec<CaseResult> =
-            runs.map(|run| result(case, run.asked.repetition, Ok(run.clone()))).collect();
+    let mut of_cases: BTreeMap<String, Vec<Run>> = BTreeMap::new();
+    for run in found {
+        of_cases.entry(run.asked.case.id.clone()).or_default().push(run);
+    }
+    let mut of_case = |case: &dyntick_lab::study::Case| -> Vec<CaseResult> {
+        // Moved, not copied: a run may take much of the memory.
+        let runs = of_cases.remove(&case.id).unwrap_or_default().into_iter();
+        let runs: Vec<CaseResult> = runs.map(|run| result(case, run.asked.repetition, Ok(run))).collect();
         if runs.is_empty() { vec![result(case, 0, Err(LabError::NotRun))] } else { runs }
     };
-    study.cases.iter().flat_map(of_case).collect()
+    study.cases.iter().flat_map(&mut of_case).collect()
 }

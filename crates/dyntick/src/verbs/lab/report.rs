@@ -5,8 +5,11 @@ mod compare;
 mod idle;
 mod latency;
 mod qperf;
+mod when;
+mod why;
 
-use dyntick_explain::{CauseCount, Interruption, Summary, rules};
+use crate::few::few;
+use dyntick_explain::{Summary, rules};
 use dyntick_formats::Observation;
 use dyntick_lab::compare::Compared;
 use dyntick_lab::figures::{STOLEN_NS, figure_of};
@@ -14,17 +17,16 @@ use dyntick_lab::lab::CaseResult;
 use dyntick_lab::store::Run;
 use dyntick_lab::study::claims::{self, number};
 use dyntick_lab::study::{Published, PublishedFigure, Study};
-use dyntick_model::{Clock, KernelVersion};
-use dyntick_report::{
-    Block, Column, Document, Failure, Finding, Lane, Mark, Ruling, Table, Timeline, Verdict, numbers,
-};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// The end of each window that the timeline shows enlarged, ns.
-const ZOOM_NS: u64 = 100_000_000;
+use dyntick_model::Clock;
+use dyntick_report::{Block, Column, Document, Failure, Ruling, Table, Verdict, numbers};
+use std::collections::BTreeSet;
 
 /// A window shorter than this is not what its study is about, but its script is, ns.
 const LEAST_WINDOW_NS: u64 = 100_000_000;
+
+/// So many events that a kernel lacks, and notes of one run, are told: of a real one it is a few.
+const MOST_MISSING: usize = 32;
+const MOST_NOTES: usize = 100;
 
 /// The whole report of a study.
 pub fn document(
@@ -59,9 +61,9 @@ pub fn document(
     blocks.extend(compare::blocks(comparisons));
     if !windows.is_empty() {
         blocks.push(Block::Heading("When".into()));
-        blocks.push(Block::Timeline(timeline(&windows)));
+        blocks.push(Block::Timeline(when::timeline(&windows)));
         blocks.push(Block::Heading("Why, and what removes it".into()));
-        blocks.extend(findings(&windows));
+        blocks.extend(why::findings(&windows));
     }
     if !verdicts.is_empty() {
         blocks.push(Block::Heading("The published claims".into()));
@@ -107,21 +109,6 @@ fn answers(verdicts: &[claims::Verdict]) -> Table {
     }
 }
 
-/// The picture of a study's runs: a lane per case, a colour per cause.
-pub fn timeline(runs: &[&Run]) -> Timeline {
-    let classes = classes(runs);
-    let lanes = runs.iter().map(|run| lane(run, &classes)).collect();
-    Timeline {
-        caption:
-            "Timer interrupts of the measured CPUs, coloured by cause. A solid bar is too many to tell apart."
-                .into(),
-        window_ns: runs.iter().map(|run| window_ns(run)).max().unwrap_or(0),
-        zoom_ns: ZOOM_NS,
-        classes: classes.iter().map(|cause| (cause.clone(), title_of(cause))).collect(),
-        lanes,
-    }
-}
-
 fn window_ns(run: &Run) -> u64 {
     run.outcome.window_ns.1 - run.outcome.window_ns.0
 }
@@ -129,35 +116,6 @@ fn window_ns(run: &Run) -> u64 {
 /// What of a run concerns the measured CPUs.
 fn measured(run: &Run) -> impl Iterator<Item = &Summary> {
     run.explanation.per_cpu.iter().filter(|summary| run.asked.case.measured_cpus.contains(summary.cpu))
-}
-
-fn timer_interrupts(run: &Run) -> impl Iterator<Item = &Interruption> {
-    let cpus = &run.asked.case.measured_cpus;
-    run.explanation.interruptions.iter().filter(|i| cpus.contains(i.cpu) && i.kind.is_local_timer())
-}
-
-/// The causes of timer interrupts in all runs, the most frequent first.
-fn classes(runs: &[&Run]) -> Vec<String> {
-    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-    for interruption in runs.iter().flat_map(|run| timer_interrupts(run)) {
-        *counts.entry(interruption.cause.as_str().to_owned()).or_default() += 1;
-    }
-    let mut causes: Vec<(u64, String)> = counts.into_iter().map(|(cause, count)| (count, cause)).collect();
-    causes.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-    causes.into_iter().map(|(_, cause)| cause).collect()
-}
-
-fn lane(run: &Run, classes: &[String]) -> Lane {
-    let mark = |interruption: &Interruption| {
-        let class = classes.iter().position(|cause| cause == interruption.cause.as_str())?;
-        Some(Mark { at_ns: interruption.start_ns.saturating_sub(run.outcome.window_ns.0), class })
-    };
-    let per_second: f64 = measured(run).map(|summary| summary.local_timer_per_second).sum();
-    Lane {
-        name: name_of(run),
-        figure: format!("{} /s", numbers::rate(per_second)),
-        marks: timer_interrupts(run).filter_map(mark).collect(),
-    }
 }
 
 /// The case's name with the kernel's series, as `nohz-full 6.12`.
@@ -223,19 +181,7 @@ fn overview(runs: &[&Run]) -> Table {
 fn main_cause(run: &Run) -> String {
     let most =
         measured(run).flat_map(|summary| &summary.by_cause).max_by_key(|cause| (cause.ticks, cause.count));
-    most.map_or("nothing: not interrupted at all".to_owned(), |cause| title_of(cause.cause.as_str()))
-}
-
-fn title_of(cause: &str) -> String {
-    let (class, member) = cause.split_once(':').unwrap_or((cause, ""));
-    let id = if member.is_empty() {
-        dyntick_explain::CauseId::class(class)
-    } else {
-        dyntick_explain::CauseId::member(class, member)
-    };
-    let title = rules::get(&id).title.to_owned();
-    // A rule for a whole class does not name its member.
-    if member.is_empty() || rules::get(&id).id == cause { title } else { format!("{title}: {member}") }
+    most.map_or("nothing: not interrupted at all".to_owned(), |cause| rules::title(&cause.cause))
 }
 
 fn beside(published: &Published, study: &Study, runs: &[&Run]) -> Table {
@@ -288,66 +234,6 @@ fn title_of_run(run: &Run) -> String {
     format!("{}{}, {}.{}", run.asked.case.title, labels_of(run), version.major, version.minor)
 }
 
-/// Every cause on the measured CPUs, those that most ticks go back to first.
-fn findings(runs: &[&Run]) -> Vec<Block> {
-    let mut by_cause: BTreeMap<String, Vec<(&Run, &CauseCount)>> = BTreeMap::new();
-    for run in runs {
-        for cause in measured(run).flat_map(|summary| &summary.by_cause) {
-            by_cause.entry(cause.cause.as_str().to_owned()).or_default().push((run, cause));
-        }
-    }
-    let mut causes: Vec<Vec<(&Run, &CauseCount)>> = by_cause.into_values().collect();
-    let weight = |cases: &[(&Run, &CauseCount)]| -> (u64, u64) {
-        (cases.iter().map(|(_, c)| c.ticks).sum(), cases.iter().map(|(_, c)| c.count).sum())
-    };
-    causes.sort_by_key(|cases| std::cmp::Reverse(weight(cases)));
-    let unattributed: u64 =
-        runs.iter().flat_map(|run| measured(run)).map(|summary| summary.unattributed).sum();
-    let all: u64 = runs.iter().flat_map(|run| measured(run)).map(|summary| summary.interruptions).sum();
-    let share = if all == 0 { 0.0 } else { unattributed as f64 / all as f64 };
-    let sentence = format!(
-        "Of {} interruptions of the measured CPUs in all runs, {} ({}) could not be attributed to a cause.",
-        numbers::count(all),
-        numbers::count(unattributed),
-        numbers::percent(share)
-    );
-    vec![Block::Paragraph(sentence), Block::Findings(causes.iter().map(|cases| finding(cases)).collect())]
-}
-
-fn finding(cases: &[(&Run, &CauseCount)]) -> Finding {
-    let (run, most) =
-        cases.iter().max_by_key(|(_, cause)| (cause.ticks, cause.count)).copied().unwrap_or(cases[0]);
-    let rule = rules::get(&most.cause);
-    let occurrence = |(run, cause): &(&Run, &CauseCount)| {
-        let rest = if cause.ticks == cause.count {
-            String::new()
-        } else {
-            format!(", {} interruptions", cause.count)
-        };
-        format!("{}: {} ticks{rest}", name_of(run), numbers::count(cause.ticks))
-    };
-    let versions: Vec<&KernelVersion> = cases.iter().map(|(run, _)| &run.asked.release).collect();
-    let mut fixes: Vec<(String, String)> = Vec::new();
-    for fix in versions.iter().flat_map(|version| rule.fixes_for(version)) {
-        let fix = (fix.setting.to_string(), fix.told().into_owned());
-        if !fixes.contains(&fix) {
-            fixes.push(fix);
-        }
-    }
-    let mut functions: Vec<(&str, u64)> =
-        most.functions.iter().map(|(name, count)| (&**name, *count)).collect();
-    functions.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
-    Finding {
-        title: title_of(most.cause.as_str()),
-        occurrence: cases.iter().map(occurrence).collect::<Vec<_>>().join("; "),
-        explanation: rule.explanation.to_owned(),
-        chain: most.chain.clone(),
-        functions: functions.iter().map(|(name, count)| format!("{name} ×{count}")).collect(),
-        fixes,
-        source: format!("{} (as seen on {})", rule.source, run.asked.release),
-    }
-}
-
 fn verdict(verdict: &claims::Verdict) -> Verdict {
     let ruling = |ruling: claims::Ruling| match ruling {
         claims::Ruling::Reproduced => Ruling::Reproduced,
@@ -395,9 +281,11 @@ fn provenance(runs: &[&Run]) -> Vec<(String, String)> {
     pairs.extend(runs.iter().map(|run| (name_of(run), run.asked.case.append.to_string())));
     let taken = runs.iter().filter_map(|run| Some(format!("{}: {}", name_of(run), taken_by_host(run)?)));
     pairs.extend(taken.map(|text| ("time taken by the host".to_owned(), text)));
-    let notes =
-        runs.iter().flat_map(|run| run.outcome.notes.iter().map(|note| format!("{}: {note}", name_of(run))));
-    pairs.extend(notes.map(|note| ("note".to_owned(), note)));
+    let notes = |run: &&Run| {
+        let name = name_of(run);
+        few(run.outcome.notes.iter().map(|note| format!("{name}: {note}")), MOST_NOTES)
+    };
+    pairs.extend(runs.iter().flat_map(notes).map(|note| ("note".to_owned(), note)));
     pairs
 }
 
@@ -440,7 +328,7 @@ fn missing_events(run: &Run) -> String {
     let version = &run.asked.release;
     let events = match run.missing_events.is_empty() {
         true => "none".to_owned(),
-        false => run.missing_events.join(", "),
+        false => few(run.missing_events.iter().cloned(), MOST_MISSING).join(", "),
     };
     format!("{}.{}: {events}", version.major, version.minor)
 }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Causes as the classes of a timeline.
+
+use dyntick_explain::{CauseId, rules};
+use std::collections::HashMap;
+
+/// So many causes have a class of their own. A machine has some tens; a trace that somebody made up may name a
+/// million, and nobody would read a longer legend.
+const MOST: usize = 100;
+
+/// The foremost causes, and one class for all others.
+pub struct Classes<'a> {
+    named: Vec<&'a CauseId>,
+    places: HashMap<&'a CauseId, usize>,
+    others: usize,
+}
+
+impl<'a> Classes<'a> {
+    /// Of these causes, the foremost first; each counts where it comes first.
+    pub fn of(causes: impl Iterator<Item = &'a CauseId>) -> Self {
+        let (mut named, mut places) = (Vec::new(), HashMap::new());
+        for cause in causes {
+            places.entry(cause).or_insert_with(|| {
+                named.push(cause);
+                (named.len() - 1).min(MOST)
+            });
+        }
+        let others = named.len().saturating_sub(MOST);
+        named.truncate(MOST);
+        Self { named, places, others }
+    }
+
+    /// The class of a cause that is among these.
+    pub fn place(&self, cause: &CauseId) -> Option<usize> {
+        self.places.get(cause).copied()
+    }
+
+    /// The name of each class, and what it means.
+    pub fn legend(&self) -> Vec<(String, String)> {
+        let named = self.named.iter().map(|cause| (cause.to_string(), rules::title(cause)));
+        let others =
+            (self.others > 0).then(|| ("others".to_owned(), format!("{} other causes", self.others)));
+        named.chain(others).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_after_the_foremost_is_one_class() {
+        let cause = |number: usize| CauseId::member("hrtimer", &format!("f{number}"));
+        let causes: Vec<CauseId> = (0..MOST + 7).map(cause).collect();
+        let classes = Classes::of(causes.iter().chain(&causes));
+        let legend = classes.legend();
+        assert_eq!(legend.len(), MOST + 1);
+        assert_eq!(legend[3].0, "hrtimer:f3");
+        assert_eq!(legend[MOST].1, "7 other causes");
+        assert_eq!((classes.place(&causes[3]), classes.place(&CauseId::class("tick"))), (Some(3), None));
+        assert!(causes[MOST..].iter().all(|cause| classes.place(cause) == Some(MOST)));
+    }
+
+    #[test]
+    fn few_causes_have_no_others() {
+        assert_eq!(Classes::of([CauseId::class("b"), CauseId::class("a")].iter()).legend().len(), 2);
+    }
+}

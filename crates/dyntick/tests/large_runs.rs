@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick lab report` of runs that came with a study: what a stranger can make large stays short.
+
+use std::path::Path;
+use std::process::Command;
+
+const STUDY: &str = "title = 't'\nquestion = '?'\n[defaults]\nkernel = 'debian:6.12'\ncpus = 2\n\
+    measured-cpus = '1'\nmeasure = '10s'\n[[case]]\nname = 'c'\n";
+
+const ASKED: &str = r#"
+accelerator = "icount"
+qemu = "10.0"
+release = "6.12.117"
+kernel_source = "Debian package"
+kernel_sha256 = "00"
+hz = 250
+image_sha256 = "00"
+command_line = "quiet"
+[case]
+id = "c"
+name = "c"
+title = "c"
+variant = ""
+kernel = "debian:6.12"
+clock = "virtual"
+cpus = 2
+memory = 536870912
+append = ""
+settle_ns = 2000000000
+settle_limit_ns = 10000000000
+measure_ns = 10000000000
+measured_cpus = "1"
+repeat = 1
+timeout_ns = 300000000000
+events = []
+trace_buffer = 8388608
+tools = []
+modules = []
+tasks = []
+[case.sysctl]
+[case.write]
+"#;
+
+const BEGIN: u64 = 1_000_000_000;
+
+/// A folder with the study and runs of its case, all with this trace of CPU 1.
+fn study(repetitions: u32, pages: &[u8]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("study.toml"), STUDY).unwrap();
+    for repetition in 0..repetitions {
+        let run = folder.path().join(format!("runs/c.{repetition}"));
+        std::fs::create_dir_all(run.join("raw")).unwrap();
+        let write = |name: &str, bytes: &[u8]| std::fs::write(run.join(name), bytes).unwrap();
+        write("run.toml", format!("repetition = {repetition}{ASKED}").as_bytes());
+        write("timing.json", b"{}");
+        write("observations.parquet", b"");
+        let settled = r#"{"waited_ns":1,"restless":""}"#;
+        let window = [BEGIN, BEGIN + 10_000_000_000];
+        let outcome =
+            format!(r#"{{"settled":{settled},"window_ns":{window:?},"task_cpu_ns":[],"notes":[]}}"#);
+        write("raw/outcome.json", outcome.as_bytes());
+        write("raw/comms.json", b"{}");
+        write("raw/interrupts.before", b" CPU0 CPU1\n");
+        write("raw/interrupts.after", b" CPU0 CPU1\n");
+        write("raw/trace.json", metadata().to_string().as_bytes());
+        write("raw/trace.cpu0", b"");
+        write("raw/trace.cpu1", pages);
+    }
+    folder
+}
+
+/// Events of one, two or three words.
+fn metadata() -> serde_json::Value {
+    let format = |id: u16, fields: &str| {
+        format!("ID: {id}\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n{fields}")
+    };
+    let field =
+        |name: &str, offset: u32| format!("\tfield:int {name};\toffset:{offset};\tsize:4;\tsigned:0;\n");
+    let expires = field("hrtimer", 4) + &field("function", 8);
+    serde_json::json!({
+        "page_size": 4096, "symbols": {}, "missing_events": [],
+        "stats": {"0": {"entries": 0, "lost": 0}, "1": {"entries": 0, "lost": 0}},
+        "formats": {
+            "irq_vectors:local_timer_entry": format(1, ""), "irq_vectors:local_timer_exit": format(2, ""),
+            "timer:hrtimer_expire_entry": format(3, &expires),
+            "timer:hrtimer_expire_exit": format(4, &field("hrtimer", 4)),
+        },
+    })
+}
+
+/// Timer interrupts, in each of which a timer of another function expires.
+fn timer_interrupts(count: u32) -> Vec<u8> {
+    let record = |words: &[u32]| {
+        let header = words.len() as u32 | 10 << 5;
+        std::iter::once(&header).chain(words).flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>()
+    };
+    let interrupt = |number: u32| {
+        [record(&[1, 0]), record(&[3, 0, 0x8100_0000 + number]), record(&[4, 0]), record(&[2, 0])].concat()
+    };
+    let all: Vec<Vec<u8>> = (0..count).map(interrupt).collect();
+    let page = |(number, interrupts): (usize, &[Vec<u8>])| {
+        let begin = BEGIN + 10_000 * number as u64;
+        let data = interrupts.concat();
+        let mut page = [begin.to_le_bytes(), (data.len() as u64).to_le_bytes()].concat();
+        page.extend(data);
+        page.resize(4096, 0);
+        page
+    };
+    all.chunks(64).enumerate().flat_map(page).collect()
+}
+
+fn report(folder: &Path, more: &[&str]) -> String {
+    let mut dyntick = Command::new(env!("CARGO_BIN_EXE_dyntick"));
+    dyntick.args(["lab", "report", "--out"]).arg(folder).args(more).arg(folder.join("study.toml"));
+    let output = dyntick.env("DYNTICK_CACHE", folder.join("cache")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Each function is a cause of its own, with half a page of the report: the first hundred are told one by one.
+#[test]
+fn a_trace_of_many_causes_has_a_short_report() {
+    let folder = study(1, &timer_interrupts(400));
+    let told = report(folder.path(), &[]);
+    let paragraph = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(paragraph.contains("300 other causes") && paragraph.contains("300 interruptions"), "{told}");
+    assert!(told.lines().count() < 3000, "{} lines", told.lines().count());
+    let html = report(folder.path(), &["--format", "html"]);
+    assert!(html.contains(">300 other causes</text>"), "the legend of the timeline is short too");
+}
+
+/// A folder of many repetitions of a case that is run once is no study's: each would be held beside the others.
+#[test]
+fn no_more_repetitions_are_read_than_the_case_has() {
+    let folder = study(3, &timer_interrupts(10));
+    let told: serde_json::Value = serde_json::from_str(&report(folder.path(), &["--json"])).unwrap();
+    let runs = told["runs"].as_array().unwrap();
+    assert_eq!((runs.len(), &runs[0]["repetition"]), (1, &serde_json::json!(0)));
+    assert_eq!(runs[0]["cpus"][1]["local_timer"], 10);
+}
