@@ -11,12 +11,13 @@ pub use tails::{Tail, ladder};
 pub(crate) use shifts::{between, more_often};
 
 use crate::interval::{Bounds, NoInterval};
-use crate::{Samples, rates};
+use crate::{Histogram, Samples, rates};
+use std::borrow::Cow;
 
 /// Counted samples, made ready for questions. Whoever measured truncated to whole units, so a value stands for
 /// all from itself up to the next: a histogram in us that has 2 and 3 says how many were between 2 and 3. Quantiles are told
 /// within that, as if the samples of a value were spread evenly; else one sample in a million could move a median by a whole
-/// unit. (The quantile of grouped data: Yule and Kendall, An Introduction to the Theory of Statistics, chapter 5.)
+/// unit. (The quantile of grouped data, as numpy.interp of the cumulative counts gives it.)
 #[derive(Clone, Debug)]
 pub struct Grouped {
     values: Vec<u64>,
@@ -31,10 +32,14 @@ pub struct Grouped {
 impl Grouped {
     /// All these samples together.
     pub fn of<'a>(runs: impl IntoIterator<Item = &'a Samples>) -> Self {
-        let (mut counts, mut overflows, mut max, mut unknown) =
-            (crate::Histogram::default(), 0u64, None, false);
+        let (mut overflows, mut max, mut unknown) = (0u64, None, false);
+        let mut counts: Cow<'_, Histogram> = Cow::default();
         for run in runs {
-            counts.merge(&run.counts);
+            if counts.is_empty() {
+                counts = Cow::Borrowed(&run.counts);
+            } else {
+                counts.to_mut().merge(&run.counts);
+            }
             overflows = overflows.saturating_add(run.overflows);
             max = max.max(run.max);
             unknown |= run.overflows > 0 && run.max.is_none();
@@ -142,7 +147,6 @@ fn divisor(a: u64, b: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Histogram;
     use proptest::prelude::*;
 
     fn grouped(counts: &[(u64, u64)]) -> Grouped {

@@ -22,6 +22,11 @@ impl Histogram {
         other.iter().for_each(|(value, count)| self.add(value, count));
     }
 
+    /// Whether there are no occurrences.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// How many occurrences there are.
     pub fn total(&self) -> u64 {
         self.0.values().copied().fold(0, u64::saturating_add)

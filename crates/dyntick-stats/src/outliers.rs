@@ -39,7 +39,7 @@ pub fn outliers(values: &[f64]) -> Vec<Outlier> {
     told.filter(|outlier| spread > 0.0 && outlier.distance.abs() > limit).collect()
 }
 
-/// The limit for so many runs, from 100 000 simulated samples of each size (`tests/coverage.rs` repeats it): of 5 to 9 as
+/// The limit for so many runs, from 100 000 simulated samples of each size (`tests/coverage/` repeats it): of 5 to 9 as
 /// they are, above that by a function that is near them and for many runs what the normal distribution gives.
 fn limit(count: usize) -> Option<f64> {
     const FEW: [f64; 5] = [7.95, 5.55, 5.91, 4.93, 5.07];

@@ -35,14 +35,17 @@ impl Precision {
     /// The smallest shift that so many runs show with a probability of [`POWER`], where a p value of at most `p` is asked
     /// for; in the unit of the values. None where that p is out of their reach.
     pub fn could_show(&self, p: f64) -> Option<f64> {
-        let least = self.counts[0].min(self.counts[1]);
-        (least >= shift::fewest(p) as f64).then(|| self.needed_for(p, 1.0))
+        let [m, n] = self.counts.map(|count| count as usize);
+        (shift::least(m, n) <= p).then(|| self.needed_for(p, 1.0))
     }
 
-    /// Standard errors that a shift must have to be shown, times the error with this many times the runs.
+    /// The shift that is shown with this many times the runs: so many standard errors as the test asks for at the p value that it
+    /// can reach, and as many as [`POWER`] asks for.
     fn needed_for(&self, p: f64, times: f64) -> f64 {
-        let degrees = (self.counts[0] + self.counts[1]) * times - 2.0;
-        let quantiles = normal::student(1.0 - p / 2.0, degrees) + normal::student(POWER, degrees);
+        let [m, n] = self.counts.map(|count| count * times);
+        let degrees = m + n - 2.0;
+        let reached = shift::reachable(m as usize, n as usize, p);
+        let quantiles = quantile(1.0 - reached / 2.0, degrees) + quantile(POWER, degrees);
         quantiles * self.error / times.sqrt()
     }
 
@@ -64,12 +67,18 @@ impl Precision {
             enough *= 2;
         }
         let (mut few, mut enough) = (enough / 2, enough.min(MOST));
-        while few + 1 < enough {
+        // To one in twenty: it is told as about so many.
+        while few + 1 < enough && (enough - few) * 20 > enough {
             let middle = few.midpoint(enough);
             *(if decided(middle) { &mut enough } else { &mut few }) = middle;
         }
         enough
     }
+}
+
+/// Student's quantile; above 100 degrees the normal one, which is within 2 % and quick enough for a search.
+fn quantile(share: f64, degrees: f64) -> f64 {
+    if degrees > 100.0 { normal::quantile(share) } else { normal::student(share, degrees) }
 }
 
 /// More runs than this are not told as a number that anybody would act on.

@@ -27,22 +27,26 @@ pub(crate) fn tied(groups: &[usize], term: impl Fn(f64) -> f64) -> f64 {
 
 /// The probabilities of each value of the Mann-Whitney statistic, 0 to `m n`, if all orders are equally likely and
 /// there are no ties. Its generating function is a quotient of products of (1 - q^i) (Mann and Whitney 1947; Andrews,
-/// The Theory of Partitions, 3.2): one pass for each factor. Of up to 50 values a side
-/// exact to 1e-16, of 125 to 1e-11.
+/// The Theory of Partitions, 3.2): one pass for each factor, of the lower half, for it is symmetric. Of up to 125 values
+/// a side their sum is 1 to 1e-14.
 pub(crate) fn statistic(m: usize, n: usize) -> Vec<f64> {
     let (few, many) = (m.min(n), m.max(n));
-    let size = few * many;
-    let mut counts = vec![0.0; size + 1];
-    counts[0] = 1.0;
+    let half = few * many / 2;
+    let mut shares = vec![0.0; half + 1];
+    shares[0] = 1.0;
     for factor in 1..=few {
         let above = many + factor;
-        (above..=size).rev().for_each(|at| counts[at] -= counts[at - above]);
-        (factor..=size).for_each(|at| counts[at] += counts[at - factor]);
+        (above..=half).rev().for_each(|at| shares[at] -= shares[at - above]);
+        (factor..=half).for_each(|at| shares[at] += shares[at - factor]);
         // Kept small: of 50 and 50 there are 1e29 orders.
         let share = factor as f64 / above as f64;
-        counts.iter_mut().for_each(|count| *count *= share);
+        shares.iter_mut().for_each(|count| *count *= share);
     }
-    counts
+    // Where there is a middle, it stands once.
+    let upper = few * many - half;
+    shares.extend_from_within(..upper);
+    shares[half + 1..].reverse();
+    shares
 }
 
 /// The probabilities of the sums of two independent counts.
@@ -103,10 +107,8 @@ mod tests {
         let tenths: Vec<f64> = statistic(2, 3).iter().map(|share| (share * 10.0).round()).collect();
         assert_eq!(tenths, [1.0, 1.0, 2.0, 2.0, 2.0, 1.0, 1.0]);
         let many = statistic(120, 125);
-        assert!((many.iter().sum::<f64>() - 1.0).abs() < 1e-9);
-        assert!(
-            many.iter().zip(many.iter().rev()).all(|(low, high)| (low - high).abs() < 1e-11 && *low > -1e-11)
-        );
+        assert!((many.iter().sum::<f64>() - 1.0).abs() < 1e-13);
+        assert!(many.iter().zip(many.iter().rev()).all(|(low, high)| low == high && *low >= 0.0));
         assert_eq!(statistic(0, 4), [1.0]);
     }
 

@@ -4,7 +4,7 @@
 use crate::interval::{Bounds, Interval, LEVEL};
 use crate::normal;
 use serde::Serialize;
-use statrs::distribution::{Beta, ContinuousCDF, Gamma};
+use special::{Beta, Gamma};
 
 /// Above this many events the approximations agree with the exact intervals to four digits.
 const EXACT: u64 = 2000;
@@ -17,13 +17,19 @@ pub fn expected(events: u64) -> Interval {
     Interval { low, high: gamma(events + 1, 1.0 - tail), level: LEVEL }
 }
 
+/// The quantile of the gamma distribution of this shape and scale 1.
 fn gamma(shape: u64, share: f64) -> f64 {
     let events = shape as f64;
     if shape > EXACT {
         return events
             * (1.0 - 1.0 / (9.0 * events) + normal::quantile(share) / (3.0 * events.sqrt())).powi(3);
     }
-    Gamma::new(events, 1.0).map_or(f64::NAN, |gamma| gamma.inverse_cdf(share))
+    let (mut low, mut high) = (0.0, 2.0 * events + 30.0);
+    for _ in 0..50 {
+        let middle = f64::midpoint(low, high);
+        *(if middle.inc_gamma(events) < share { &mut low } else { &mut high }) = middle;
+    }
+    f64::midpoint(low, high)
 }
 
 /// How many times as frequent events are on the second side.
@@ -62,7 +68,7 @@ pub(crate) fn share(found: u64, all: u64) -> (f64, f64) {
     if all > EXACT {
         return wilson(yes, no);
     }
-    let beta = |a: f64, b: f64, share: f64| Beta::new(a, b).map_or(f64::NAN, |beta| beta.inverse_cdf(share));
+    let beta = |a: f64, b: f64, share: f64| share.inv_inc_beta(a, b, a.ln_beta(b));
     let low = if found == 0 { 0.0 } else { beta(yes, no + 1.0, tail) };
     let high = if found == all { 1.0 } else { beta(yes + 1.0, no, 1.0 - tail) };
     (low, high)
@@ -149,6 +155,14 @@ mod tests {
             let (exact, approximate) = (share(yes, EXACT), wilson(yes as f64, (EXACT - yes) as f64));
             assert!((exact.0 - approximate.0).abs() < 2e-3 && (exact.1 - approximate.1).abs() < 2e-3);
         }
+    }
+
+    #[test]
+    fn intervals_grow_with_what_was_counted() {
+        let ends: Vec<Interval> = (0..=EXACT + 5).map(expected).collect();
+        assert!(ends.windows(2).all(|pair| pair[0].low < pair[1].low && pair[0].high < pair[1].high));
+        let shares: Vec<(f64, f64)> = (0..=EXACT).map(|found| share(found, EXACT)).collect();
+        assert!(shares.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 < pair[1].1));
     }
 
     #[test]

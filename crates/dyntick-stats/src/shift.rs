@@ -3,7 +3,7 @@
 //!
 //! The shift is the median of all differences between a value of one side and a value of the other (Hodges and
 //! Lehmann 1963). Its interval is what the Mann-Whitney test would not reject, which lies between two of these
-//! differences (Lehmann, Nonparametrics, 2.3; Hollander, Wolfe and Chicken, 4.3). Both take it that the two sides are
+//! differences (Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 4.2 and 4.3). Both take it that the two sides are
 //! distributed alike but for the shift; then it holds for every distribution, and with ties it covers more (Noether 1967).
 
 use crate::interval::{Bounds, Estimate, LEVEL, NoInterval};
@@ -34,7 +34,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
 
 fn bounds(a: &[f64], b: &[f64]) -> Bounds {
     let last = a.len() as u64 * b.len() as u64 - 1;
-    match outside(a.len(), b.len()) {
+    match outside(a.len(), b.len(), LEVEL) {
         Some((outside, level)) => {
             let [low, high] = [outside, last - outside].map(|rank| ranks::difference(a, b, rank));
             Bounds::new(low, high, level)
@@ -43,18 +43,18 @@ fn bounds(a: &[f64], b: &[f64]) -> Bounds {
     }
 }
 
-/// How many differences lie outside the interval on each side, and its coverage.
-fn outside(m: usize, n: usize) -> Option<(u64, f64)> {
+/// How many differences lie outside an interval of at least a level on each side, and its coverage.
+fn outside(m: usize, n: usize, least: f64) -> Option<(u64, f64)> {
     if !countable(m, n) {
-        let half_width = normal::two_sided(LEVEL) * deviation(m as f64, n as f64, 0.0);
+        let half_width = normal::two_sided(least) * deviation(m as f64, n as f64, 0.0);
         let outside = m as f64 * n as f64 / 2.0 - half_width - 0.5;
-        return (outside >= 0.0).then_some((outside as u64, LEVEL));
+        return (outside >= 0.0).then_some((outside as u64, least));
     }
     let mut found = None;
     let mut below = 0.0;
     for (outside, share) in ranks::statistic(m, n).into_iter().enumerate() {
         below += share;
-        if 1.0 - 2.0 * below < LEVEL - 1e-12 {
+        if 1.0 - 2.0 * below < least - 1e-12 {
             break;
         }
         found = Some((outside as u64, 1.0 - 2.0 * below));
@@ -62,15 +62,24 @@ fn outside(m: usize, n: usize) -> Option<(u64, f64)> {
     found
 }
 
+/// The largest p value of the exact test that is at most this: of few runs it has few values.
+pub(crate) fn reachable(m: usize, n: usize, p: f64) -> f64 {
+    let few = m + n <= 24;
+    let found = if few { outside(m, n, 1.0 - p) } else { None };
+    found.map_or(p, |(_, level)| 1.0 - level)
+}
+
+/// The smallest p value that the exact test can have: where all of one side are above all of the other.
+pub(crate) fn least(m: usize, n: usize) -> f64 {
+    // 2 / C(m + n, n), factor by factor; after so many it is smaller than any p that is asked for.
+    (1..=m.min(n).min(500))
+        .fold(2.0, |least, factor| least * factor as f64 / (m.max(n) + factor) as f64)
+        .min(1.0)
+}
+
 /// The fewest runs of each side with which the exact test can have a p value of at most this.
 pub(crate) fn fewest(p: f64) -> usize {
-    // With n runs a side it is 2 / C(2n, n) where all of one side are above all of the other.
-    let (mut runs, mut least) = (1, 1.0);
-    while least > p && runs < 500 {
-        runs += 1;
-        least *= runs as f64 / (2 * (2 * runs - 1)) as f64;
-    }
-    runs
+    (1..500).find(|runs| least(*runs, *runs) <= p).unwrap_or(500)
 }
 
 /// The statistic's standard deviation where nothing differs; `ties` is the sum of t^3 - t over groups of equal values.
@@ -178,6 +187,7 @@ mod tests {
     #[test]
     fn how_many_runs_can_be_enough() {
         assert_eq!([0.05, 0.01, 0.001, 1e-6].map(fewest), [4, 5, 7, 12]);
+        assert_eq!((least(1, 1), least(1, 3), least(1, 40)), (1.0, 0.5, 2.0 / 41.0));
     }
 
     #[test]

@@ -61,7 +61,7 @@ fn places(values: &[f64], among: &[f64]) -> f64 {
 
 /// The interval: from the lower of two methods' lower ends to the higher of their higher ends. Each alone fails
 /// somewhere: Newcombe's (2006, method 5) with long tails or two modes, that of Brunner and Munzel (2000) on the logit
-/// scale where the sides hardly overlap. Together they cover at least 95 % in every case of `tests/coverage.rs`, with few
+/// scale where the sides hardly overlap. Together they cover at least 95 % in every case of `tests/coverage/`, with few
 /// runs up to 99 %, which is stated as 95 %.
 pub(crate) fn bounds(counted: &Counted) -> Bounds {
     if counted.counts.iter().any(|count| *count < 2.0) {

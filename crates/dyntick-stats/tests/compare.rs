@@ -70,6 +70,15 @@ fn three_runs_prove_nothing() {
     assert_eq!(self::figure(&one).verdict, Verdict::Inconclusive { more_runs: Some(3) });
 }
 
+/// One run can be held against many: 2 of 41 places are the outermost.
+#[test]
+fn one_run_against_many() {
+    let many: Vec<f64> = (0..40).map(|run| 1000.0 + f64::from(run)).collect();
+    let comparison = two(Clock::Wall, Better::Lower, many, vec![5000.0]);
+    assert_eq!(figure(&comparison).verdict, Verdict::Worse);
+    assert!(figure(&comparison).could_show.is_some());
+}
+
 #[test]
 fn equal_runs_of_virtual_time_are_no_sample() {
     let comparison = two(Clock::Virtual, Better::Lower, vec![100.0; 20], vec![101.0; 20]);
@@ -228,10 +237,19 @@ fn equal_distributions_of_virtual_time_are_the_changes() {
 /// that may have other work. One look at each sample would take longer.
 #[test]
 fn samples_cost_nothing() {
-    let side = |tail| metric(Clock::Wall, Better::Lower, Values::Distribution(vec![cyclictest(tail)]));
-    let sides = [1, 2].map(|tail| self::side("x", &[("latency", side(tail))]));
+    // A hundred thousand rows, as with `--nsecs`.
+    let run = |tail| {
+        Samples::from(
+            (3000..103_000)
+                .map(|ns| (ns, tail + 2000 * u64::from(ns < 103_000 - 3000)))
+                .collect::<Histogram>(),
+        )
+    };
+    let side = |tail| metric(Clock::Wall, Better::Lower, Values::Distribution(vec![run(tail)]));
+    let sides = [160, 170].map(|tail| self::side("x", &[("latency", side(tail))]));
     let start = std::time::Instant::now();
     let comparison = Comparison::of(&sides, Question::default());
+    println!("{:?}", start.elapsed());
     assert!(start.elapsed().as_millis() < 1000, "{:?}", start.elapsed());
     assert_eq!(comparison.tests, 7);
 }

@@ -132,8 +132,8 @@ fn shares() {
         let [found, of] = [0, 1].map(|at| count[at].as_u64().unwrap());
         let ratio = ratio([of - found, found], [1, 1]).unwrap();
         for (end, odds) in [ratio.low, ratio.high.unwrap()].into_iter().enumerate() {
-            close(odds / (1.0 + odds), &scipy[end], 1e-5);
-            close(odds / (1.0 + odds), &r[end], 1e-5);
+            close(odds / (1.0 + odds), &scipy[end], 1e-8);
+            close(odds / (1.0 + odds), &r[end], 1e-8);
         }
     }
 }
@@ -144,14 +144,15 @@ fn rates() {
         let [x, y, m, n] = [0, 1, 2, 3].map(|at| rate[at].as_u64().unwrap());
         // Above 2000 events the approximations take over.
         let found = ratio([x, y], [m, n]).unwrap();
-        let parts = if x + y > 2000 { 1e-3 } else { 1e-4 };
+        let parts = if x + y > 2000 { 1e-3 } else { 1e-8 };
         close(found.value.unwrap_or(f64::NAN), if x > 0 { &r["ratio"] } else { &Value::Null }, 1e-9);
         close(found.low, &r["low"], parts);
         assert_eq!(found.high.is_none(), r["high"].is_null());
         close(found.high.unwrap_or(f64::NAN), &r["high"], parts);
         let interval = expected(x);
-        close(interval.low, &r["expected_low"], 1e-4);
-        close(interval.high, &r["expected_high"], 1e-4);
+        let parts = if x > 2000 { 1e-4 } else { 1e-8 };
+        close(interval.low, &r["expected_low"], parts);
+        close(interval.high, &r["expected_high"], parts);
     }
 }
 

@@ -103,7 +103,7 @@ impl Figure {
                 |runs: &[Grouped]| runs.iter().map(|run| run.value(point)).collect::<Option<Vec<f64>>>();
             return Self::of_runs(&values(runs[0])?, &values(runs[1])?, clock);
         }
-        // A side with more runs than one is taken together here too; its runs cannot be held against one.
+        // The side that has several is told by its runs.
         let estimate = |runs: &[Grouped]| match runs {
             [run] => run.estimate(point),
             many => {
@@ -157,7 +157,7 @@ impl Figure {
             percent: same_within,
             adjusted_p: self.adjusted_p,
             each: verdict::ALPHA / tests.max(1) as f64,
-            runs: self.sides[0].runs.min(self.sides[1].runs),
+            runs: [self.sides[0].runs, self.sides[1].runs],
             precision: self.precision,
         };
         self.could_show = self.precision.and_then(|precision| precision.could_show(evidence.each));

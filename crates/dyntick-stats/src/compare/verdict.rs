@@ -87,8 +87,8 @@ pub(super) struct Evidence {
     pub adjusted_p: Option<f64>,
     /// The p value that surely is enough, whatever the others are.
     pub each: f64,
-    /// Runs of the side that has fewer.
-    pub runs: usize,
+    /// Runs of each side.
+    pub runs: [usize; 2],
     pub precision: Option<Precision>,
 }
 
@@ -121,14 +121,14 @@ impl Evidence {
     fn inconclusive(&self) -> Verdict {
         let by_spread = self.precision.map(|known| known.more_runs(self.shift.value, self.margin, self.each));
         // Without any spread to go by, at least as many as can show anything.
-        let more =
-            by_spread.or_else(|| Some((shift::fewest(self.each).checked_sub(self.runs)?).max(1) as u64));
-        Verdict::Inconclusive { more_runs: more.filter(|more| *more < crate::MOST) }
+        let few = self.runs[0].min(self.runs[1]);
+        let more = by_spread.unwrap_or_else(|| shift::fewest(self.each).saturating_sub(few).max(1) as u64);
+        Verdict::Inconclusive { more_runs: Some(more).filter(|more| *more < crate::MOST) }
     }
 
     /// How many runs of each side could have shown a difference, where so few cannot, be it ever so large.
     pub fn out_of_reach(&self) -> Option<usize> {
-        let needed = shift::fewest(self.each);
-        (self.runs < needed).then_some(needed)
+        let [m, n] = self.runs;
+        (shift::least(m, n) > self.each).then(|| shift::fewest(self.each))
     }
 }
