@@ -6,7 +6,7 @@ use crate::qemu::STREAM;
 use crate::store::{Asked, RAW};
 use dyntick_model::CpuList;
 use dyntick_profile::symbols::Symbols;
-use dyntick_profile::{Kind, Phase, phases, stream};
+use dyntick_profile::{Kind, Phase, phases_with_calls, stream};
 use dyntick_system::{InputError, open_beneath, read_beneath};
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read};
@@ -73,7 +73,8 @@ pub fn load(folder: &Path, asked: &Asked) -> Result<RunProfile, ProfileError> {
     let path = folder.join(STREAM);
     let stream = open_beneath(folder, Path::new(STREAM));
     let stream = stream.map_err(|source| InputError::Io { path: path.clone(), source })?;
-    let cut = phases(BufReader::with_capacity(1 << 20, stream.take(LARGEST)), &symbols)
+    let stream = BufReader::with_capacity(1 << 20, stream.take(LARGEST));
+    let cut = phases_with_calls(stream, &symbols, &asked.case.calls)
         .map_err(|source| ProfileError::Stream { path, source })?;
     // A script that makes the window has no phase of its own.
     let names: &[_] = match asked.case.script.as_ref().is_some_and(|script| !script.in_window) {

@@ -443,6 +443,7 @@ impl Files<'_> {
         within("hz", asked.hz.into(), 0..=10_000)?;
         within("packages of case", asked.case.packages.len() as u64, 0..=Case::MOST_PACKAGES as u64)?;
         within("tasks of case", asked.case.tasks.len() as u64, 0..=Case::MOST_TASKS as u64)?;
+        within("calls of case", asked.case.calls.len() as u64, 0..=Case::MOST_CALLS as u64)?;
         within("figures of case", asked.case.figures.len() as u64, 0..=Case::MOST_FIGURES as u64)?;
         if !is_id(&asked.case.id) || !is_id(&asked.case.name) {
             return Err(self.damaged(RUN, "case: its id and name must be one line each"));

@@ -5,6 +5,7 @@
 //! an interrupt. The stack goes with the task when it leaves the CPU. Instructions belong to the
 //! entry on top of the stack of the task that executes, so each is counted once.
 
+use crate::call::Calls;
 use crate::count::Counts;
 
 /// A kernel entry that is under way.
@@ -20,6 +21,10 @@ pub struct Entry {
     pub handler: Option<u32>,
     /// What it executed itself.
     pub counts: Counts,
+    /// The function in which it executed last, where calls are told; what only leads to another does not count.
+    pub latest: Option<u32>,
+    /// The calls of chosen functions in it that have not ended.
+    pub calls: Calls,
 }
 
 /// A way from an interrupt of the idle loop or a kernel thread to the next instruction of a user.

@@ -2,6 +2,7 @@
 //! From a stream of executed blocks to spans and instruction counts per kernel function. Pure: no
 //! files, no clock.
 
+mod call;
 mod compare;
 mod count;
 mod cpu;
@@ -13,4 +14,4 @@ mod walk;
 pub use compare::{Difference, Rest, Row, compare};
 pub use count::Counts;
 pub use profile::{Kind, Profile, Summary};
-pub use walk::{Key, Phase, phases};
+pub use walk::{Key, Phase, phases, phases_with_calls};

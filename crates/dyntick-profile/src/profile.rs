@@ -7,7 +7,7 @@ use crate::walk::Key;
 use std::collections::BTreeMap;
 
 /// All spans of one phase. Kernel entries, the kernel's own work and user mode together are every
-/// instruction that was executed; wake-ups run across them and are counted beside.
+/// instruction that was executed; wake-ups run across them and calls are parts of them, and are counted beside.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Profile {
     /// Instructions in user mode.
@@ -18,6 +18,9 @@ pub struct Profile {
     /// Ways from an interrupt on an idle CPU to the first instruction of the user task.
     #[serde(serialize_with = "as_list")]
     pub wake_ups: BTreeMap<Key, Kind>,
+    /// Calls of the functions that were asked for, by the function's name with `()`; parts of the entries, counted beside them.
+    #[serde(serialize_with = "as_list")]
+    pub calls: BTreeMap<Key, Kind>,
 }
 
 /// All spans of one kind.
@@ -53,10 +56,14 @@ impl Profile {
         self.wake_ups.entry(key).or_default().add(counts, symbols);
     }
 
+    pub(crate) fn add_call(&mut self, key: Key, counts: &Counts, symbols: &Symbols) {
+        self.calls.entry(key).or_default().add(counts, symbols);
+    }
+
     /// Roughly its memory, bytes.
     pub(crate) fn held(&self) -> usize {
         const ROW: usize = 128;
-        let kinds = self.entries.values().chain(self.wake_ups.values());
+        let kinds = self.entries.values().chain(self.wake_ups.values()).chain(self.calls.values());
         let spans = |kind: &Kind| kind.spans.capacity() * size_of::<u64>();
         kinds.map(|kind| ROW + size_of::<Kind>() + spans(kind) + kind.functions.len() * ROW).sum()
     }
@@ -66,10 +73,11 @@ impl Profile {
         self.user + self.entries.values().map(Kind::instructions).sum::<u64>()
     }
 
-    /// The spans of each kind on these CPUs together, wake-ups among them.
+    /// The spans of each kind on these CPUs together, wake-ups and calls among them.
     pub fn on(&self, wanted: impl Fn(u64) -> bool) -> BTreeMap<String, Kind> {
         let mut kinds: BTreeMap<String, Kind> = BTreeMap::new();
-        for (key, kind) in self.entries.iter().chain(&self.wake_ups).filter(|(key, _)| wanted(key.cpu)) {
+        let all = self.entries.iter().chain(&self.wake_ups).chain(&self.calls);
+        for (key, kind) in all.filter(|(key, _)| wanted(key.cpu)) {
             kinds.entry(key.kind.clone()).or_default().merge(kind);
         }
         kinds

@@ -60,6 +60,16 @@ impl Symbols {
         name == INTERRUPT_RETURN || (name == BEFORE_INTERRUPT_RETURN && next == INTERRUPT_RETURN)
     }
 
+    /// The number of the function of this name; of several the first.
+    pub fn find(&self, name: &str) -> Option<u32> {
+        self.functions.iter().position(|(_, other)| other == name).map(|number| number as u32)
+    }
+
+    /// Whether a function only leads to another, by an indirect jump (`arch/x86/lib/retpoline.S`).
+    pub fn is_thunk(&self, function: Option<u32>) -> bool {
+        self.name(function).starts_with("__x86_indirect_thunk")
+    }
+
     /// A function's address.
     pub fn address(&self, number: u32) -> Option<u64> {
         self.functions.get(number as usize).map(|(address, _)| *address)

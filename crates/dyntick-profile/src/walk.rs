@@ -37,11 +37,25 @@ const PARTIAL: &str = "(not whole)";
 /// # Errors
 /// Where the stream is damaged, ends early, or makes more spans than any recording has.
 pub fn phases(stream: impl BufRead, symbols: &Symbols) -> Result<Vec<Phase>, Error> {
-    phases_within(stream, symbols, MOST_HELD)
+    phases_with_calls(stream, symbols, &[])
 }
 
-fn phases_within(stream: impl BufRead, symbols: &Symbols, most_held: usize) -> Result<Vec<Phase>, Error> {
-    let mut walk = Walk::new(symbols);
+/// The same, with each call of these functions of the kernel within a kernel entry: all that is executed from its first instruction
+/// until its caller goes on, without interrupts that come meanwhile. A name that the kernel does not have has no calls.
+///
+/// # Errors
+/// As [`phases`].
+pub fn phases_with_calls(
+    stream: impl BufRead,
+    symbols: &Symbols,
+    calls: &[String],
+) -> Result<Vec<Phase>, Error> {
+    let walk =
+        Walk { called: calls.iter().filter_map(|name| symbols.find(name)).collect(), ..Walk::new(symbols) };
+    phases_within(stream, walk, MOST_HELD)
+}
+
+fn phases_within(stream: impl BufRead, mut walk: Walk<'_>, most_held: usize) -> Result<Vec<Phase>, Error> {
     let mut reader = Reader::new(stream)?;
     let mut next_look = LOOK_EVERY;
     while let Some(record) = reader.next() {
@@ -73,6 +87,8 @@ const DEEPEST: usize = 256;
 
 struct Walk<'a> {
     symbols: &'a Symbols,
+    /// The functions whose calls are told.
+    called: Vec<u32>,
     numbers: HashMap<u64, Option<u32>>,
     phases: Vec<Phase>,
     phase: Option<Phase>,
@@ -93,6 +109,7 @@ impl<'a> Walk<'a> {
     fn new(symbols: &'a Symbols) -> Self {
         Self {
             symbols,
+            called: Vec::new(),
             numbers: HashMap::new(),
             phases: Vec::new(),
             phase: None,
@@ -124,7 +141,11 @@ impl<'a> Walk<'a> {
         const ROW: usize = 64;
         const PHASE: usize = 4096;
         let counts = |counts: &Counts| counts.iter().len() * ROW;
-        let entries = self.entries.values().flatten().map(|entry| size_of::<Entry>() + counts(&entry.counts));
+        let entries = self
+            .entries
+            .values()
+            .flatten()
+            .map(|entry| size_of::<Entry>() + counts(&entry.counts) + entry.calls.rows() * ROW);
         let cpus = self.cpus.values().map(|cpu| {
             let wake_up = cpu.wake_up.as_ref().map_or(0, |wake_up| counts(&wake_up.counts));
             size_of::<Cpu>() + counts(&cpu.own) + wake_up
@@ -176,6 +197,7 @@ impl<'a> Walk<'a> {
         let exception = self.cpu().exception.take();
         if is_kernel(address) {
             self.maybe_enter(address, function, exception);
+            self.maybe_call(address, function);
             self.cpu().at = Where::Kernel(function);
             self.cpu().returns = self.symbols.returns_from_interrupt(function);
             self.note_handler(function);
@@ -198,7 +220,10 @@ impl<'a> Walk<'a> {
         }
         let task = self.task();
         match self.entries.get_mut(&task).and_then(|entries| entries.last_mut()) {
-            Some(entry) => entry.counts.add(function, instructions),
+            Some(entry) => {
+                entry.counts.add(function, instructions);
+                entry.calls.count(function, instructions);
+            }
             None => self.cpu().own.add(function, instructions),
         }
     }
@@ -215,7 +240,10 @@ impl<'a> Walk<'a> {
         }
         let task = self.task();
         match self.entries.get_mut(&task).and_then(|entries| entries.last_mut()) {
-            Some(entry) => entry.counts.take_back(function),
+            Some(entry) => {
+                entry.counts.take_back(function);
+                entry.calls.take_back(function);
+            }
             None => self.cpu().own.take_back(function),
         }
     }
@@ -246,6 +274,28 @@ impl<'a> Walk<'a> {
         let cpu = self.cpu();
         if idle && cpu.at != Where::Nowhere {
             cpu.wake_up = Some(WakeUp { symbol: function, ..WakeUp::default() });
+        }
+    }
+
+    /// Begins a call where a chosen function begins, and ends those whose caller goes on.
+    fn maybe_call(&mut self, address: u64, function: Option<u32>) {
+        if self.called.is_empty() || self.symbols.is_thunk(function) {
+            return;
+        }
+        let begins =
+            |number: &u32| self.called.contains(number) && self.symbols.address(*number) == Some(address);
+        let begins = function.filter(begins);
+        let task = self.task();
+        let Some(entry) = self.entries.get_mut(&task).and_then(|entries| entries.last_mut()) else { return };
+        let ended = entry.calls.arrive(function);
+        if let Some(number) = begins {
+            entry.calls.begin(number, entry.latest);
+        }
+        entry.latest = function;
+        for (number, counts) in ended {
+            let kind = format!("{}()", self.symbols.name(Some(number)));
+            let (cpu, symbols) = (self.cpu, self.symbols);
+            self.profile().add_call(Key { cpu, kind }, &counts, symbols);
         }
     }
 
@@ -367,7 +417,7 @@ mod tests {
         }
         writer.off(0);
         let stream = writer.take();
-        assert_eq!(phases_within(&stream[..], &symbols, 1 << 20).err(), Some(Error::TooMuch));
+        assert_eq!(phases_within(&stream[..], Walk::new(&symbols), 1 << 20).err(), Some(Error::TooMuch));
         assert_eq!(phases(&stream[..], &symbols).map(|phases| phases.len()), Ok(1));
     }
 }

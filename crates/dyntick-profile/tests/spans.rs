@@ -3,7 +3,7 @@
 
 use dyntick_profile::stream::{Reader, Writer};
 use dyntick_profile::symbols::Symbols;
-use dyntick_profile::{Key, Kind, Phase, compare, phases};
+use dyntick_profile::{Key, Kind, Phase, compare, phases, phases_with_calls};
 use proptest::prelude::*;
 
 const USER: u64 = 0x40_0000;
@@ -40,6 +40,57 @@ fn one_phase(mut writer: Writer) -> Phase {
     let phases = phases(writer.take().as_slice(), &symbols()).unwrap();
     assert_eq!(phases.len(), 1);
     phases.into_iter().next().unwrap()
+}
+
+fn calls_of(name: &str, written: &[(&str, u64)]) -> Vec<u64> {
+    let mut writer = Writer::default();
+    writer.on(0);
+    blocks(&mut writer, 1, &[("user", 1)]);
+    blocks(&mut writer, 1, written);
+    writer.off(0);
+    let phases = phases_with_calls(writer.take().as_slice(), &symbols(), &[name.to_owned()]).unwrap();
+    let key = Key { cpu: 1, kind: format!("{name}()") };
+    phases[0].profile.calls.get(&key).map_or(Vec::new(), |kind| kind.spans.clone())
+}
+
+#[test]
+fn a_call_lasts_until_its_caller_goes_on() {
+    let call = [
+        ("entry_SYSCALL_64", 3),
+        ("__x64_sys_getppid", 5),
+        ("schedule", 7),
+        ("do_idle", 11),
+        ("schedule", 13),
+    ];
+    let back = [("__x64_sys_getppid", 17), ("user", 1)];
+    assert_eq!(calls_of("schedule", &[&call[..], &back].concat()), [31], "with what it calls");
+    assert_eq!(calls_of("do_idle", &[&call[..], &back].concat()), [11]);
+    let twice = [&call[..], &call[1..], &back].concat();
+    assert_eq!(calls_of("schedule", &twice), [31, 31]);
+    assert_eq!(calls_of("schedule", &call), [] as [u64; 0], "it had not ended");
+    assert_eq!(calls_of("no_such_function", &twice), [] as [u64; 0]);
+}
+
+#[test]
+fn an_interrupt_is_no_part_of_a_call() {
+    let mut writer = Writer::default();
+    writer.on(0);
+    blocks(
+        &mut writer,
+        1,
+        &[("user", 1), ("entry_SYSCALL_64", 3), ("__x64_sys_getppid", 5), ("schedule", 7)],
+    );
+    blocks(
+        &mut writer,
+        1,
+        &[("asm_sysvec_apic_timer_interrupt", 100), ("do_idle", 50), ("native_irq_return_iret", 1)],
+    );
+    writer.block(1, at("schedule") + 8, 13);
+    blocks(&mut writer, 1, &[("__x64_sys_getppid", 17), ("user", 1)]);
+    writer.off(0);
+    let phases = phases_with_calls(writer.take().as_slice(), &symbols(), &["schedule".to_owned()]).unwrap();
+    let spans: Vec<u64> = phases[0].profile.calls.values().flat_map(|kind| kind.spans.clone()).collect();
+    assert_eq!(spans, [20]);
 }
 
 fn recorded(write: impl FnOnce(&mut Writer)) -> Phase {

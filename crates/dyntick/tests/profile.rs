@@ -18,6 +18,7 @@ kernel = 'debian:6.12'
 settle = '100ms'
 measure = '10ms'
 profile = true
+calls = ['hrtimer_interrupt']
 script = { cpu = '1', run = ['dyntick', 'guest-probe', 'syscall', '-C', '1', '-n', '200'] }
 [[case]]
 name = 'housekeeping'
@@ -85,6 +86,22 @@ fn a_profile_is_exact_and_repeats_and_a_null_system_call_is_dearer_on_nohz_full(
     let kinds = phases[0]["kinds"].as_array().unwrap();
     let calls = kinds.iter().find(|one| one["kind"] == "__x64_sys_getppid").unwrap();
     assert!(calls["summary"]["count"].as_u64().unwrap() >= 200, "{calls}");
+
+    // A call is part of the interrupt that makes it.
+    let named = |name: &str| {
+        let kind =
+            kinds.iter().find(|one| one["kind"] == name).unwrap_or_else(|| panic!("no {name} in {kinds:?}"));
+        (kind["summary"]["count"].as_u64().unwrap(), kind["summary"]["min"].as_u64().unwrap())
+    };
+    let of_interrupts = kinds
+        .iter()
+        .filter(|one| one["kind"].as_str().unwrap().starts_with("asm_sysvec_apic_timer_interrupt from"));
+    let interrupts: u64 = of_interrupts.map(|one| one["summary"]["count"].as_u64().unwrap()).sum();
+    let (calls, least) = named("hrtimer_interrupt()");
+    assert!(calls >= 1 && calls.abs_diff(interrupts) <= 1, "{calls} of {interrupts}");
+    assert!(least > 500, "what it calls belongs to it: {least}");
+    let report = std::fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    assert!(report.contains("hrtimer_interrupt()"), "{report}");
 
     let verify = dyntick().args(["lab", "verify"]).arg(&full).output().unwrap();
     assert!(verify.status.success(), "{}", String::from_utf8_lossy(&verify.stdout));

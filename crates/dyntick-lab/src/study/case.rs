@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
 /// What a case, `[defaults]` and a matrix may set.
-pub const CASE_KEYS: [&str; 29] = [
+pub const CASE_KEYS: [&str; 30] = [
     "kernel",
     "clock",
     "cpus",
@@ -31,6 +31,7 @@ pub const CASE_KEYS: [&str; 29] = [
     "settle-limit",
     "measure",
     "profile",
+    "calls",
     "measured-cpus",
     "repeat",
     "timeout",
@@ -100,6 +101,7 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
             settle_limit_ns: self.duration("settle-limit").unwrap_or(standard.settle_limit_ns),
             measure_ns: self.duration("measure").unwrap_or(standard.measure_ns),
             profile: self.switch("profile").unwrap_or(standard.profile),
+            calls: self.texts("calls"),
             measured_cpus: self.cpus("measured-cpus").unwrap_or(standard.measured_cpus),
             repeat: self.number("repeat").unwrap_or(standard.repeat),
             timeout_ns: self.duration("timeout").unwrap_or(standard.timeout_ns),

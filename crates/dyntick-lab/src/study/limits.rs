@@ -34,8 +34,23 @@ pub fn refuse_nonsense(reader: &CaseReader<'_, '_, '_>, case: &Case) {
     if case.profile && case.clock != Clock::Virtual {
         note(reader, "profile", PROFILE_ON_WALL);
     }
+    calls(reader, case);
     for event in case.events.iter().filter(|event| !is_event(event)) {
         note(reader, "events", format!("events: '{event}' is not of the form system:name"));
+    }
+}
+
+fn calls(reader: &CaseReader<'_, '_, '_>, case: &Case) {
+    let plain =
+        |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.".contains(c));
+    if !case.calls.is_empty() && !case.profile {
+        note(reader, "calls", "calls: they are counted in recorded instructions; add profile = true");
+    }
+    if case.calls.len() > Case::MOST_CALLS {
+        note(reader, "calls", format!("calls: at most {} functions", Case::MOST_CALLS));
+    }
+    for name in case.calls.iter().filter(|name| !plain(name)) {
+        note(reader, "calls", format!("calls: '{name}' is no function of the kernel, as hrtimer_interrupt"));
     }
 }
 

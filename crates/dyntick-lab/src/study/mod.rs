@@ -144,6 +144,9 @@ pub struct Case {
     /// Whether every executed block is recorded, in the window and while the script runs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub profile: bool,
+    /// Functions of the kernel whose calls are told one by one, where it is recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<String>,
     /// The CPUs that the study is about.
     pub measured_cpus: CpuList,
     /// How often it is run (wall clock only).
@@ -192,6 +195,9 @@ impl Case {
     /// Files of the study that a case may bring into its guest.
     pub const MOST_FILES: usize = 16;
 
+    /// Functions whose calls may be told.
+    pub const MOST_CALLS: usize = 8;
+
     /// Figures of its own that a case may have.
     pub const MOST_FIGURES: usize = 16;
 
@@ -220,6 +226,7 @@ impl Case {
             settle_limit_ns: 10 * SECOND,
             measure_ns: 10 * SECOND,
             profile: false,
+            calls: Vec::new(),
             measured_cpus: [1].into_iter().collect(),
             repeat: 1,
             timeout_ns: 300 * SECOND,

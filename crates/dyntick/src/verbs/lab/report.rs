@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From a study's runs to the document that is printed.
 
+mod calls;
 mod compare;
 mod idle;
 mod latency;
@@ -57,6 +58,7 @@ pub fn document(
         true => blocks.extend(overview.into_iter().chain(beside)),
         false => blocks.extend(beside.chain(latencies).chain(overview)),
     }
+    blocks.extend(calls::blocks(&runs));
     blocks.extend(idle::blocks(&runs));
     blocks.extend(compare::blocks(comparisons));
     if !windows.is_empty() {

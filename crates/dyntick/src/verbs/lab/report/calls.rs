@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The calls of the functions that a case names, as a histogram by powers of two for each CPU.
+
+use super::title_of_run;
+use dyntick_lab::store::Run;
+use dyntick_profile::Kind;
+use dyntick_report::numbers::{count, percent};
+use dyntick_report::{Block, Column, Table};
+use dyntick_stats::Histogram;
+use std::collections::BTreeSet;
+
+/// A table for each function; nothing where no case names one.
+pub fn blocks(runs: &[&Run]) -> Vec<Block> {
+    let named: BTreeSet<&str> =
+        runs.iter().flat_map(|run| &run.asked.case.calls).map(String::as_str).collect();
+    let tables: Vec<Block> =
+        named.into_iter().filter_map(|name| table(name, runs)).map(Block::Table).collect();
+    match tables.is_empty() {
+        true => Vec::new(),
+        false => [Block::Heading("Calls of functions".into())].into_iter().chain(tables).collect(),
+    }
+}
+
+fn table(name: &str, runs: &[&Run]) -> Option<Table> {
+    let kinds: Vec<(String, u64, &Kind)> = runs.iter().flat_map(|run| calls(name, run)).collect();
+    let octaves: BTreeSet<u64> =
+        kinds.iter().flat_map(|(.., kind)| of(kind).into_iter().map(|(from, _)| from)).collect();
+    let range = |from: u64| match from {
+        1 => "0-1".to_owned(),
+        _ => format!("{from}-{}", 2 * from - 1),
+    };
+    let row = |(title, cpu, kind): &(String, u64, &Kind)| -> Option<Vec<String>> {
+        let summary = kind.summary()?;
+        let shares = of(kind);
+        let share = |from: &u64| {
+            let found = shares.iter().find(|(octave, _)| octave == from);
+            found.map_or("–".to_owned(), |(_, calls)| percent(*calls as f64 / summary.count as f64))
+        };
+        let first = [title.clone(), cpu.to_string(), count(summary.count), format!("{:.1}", summary.mean)];
+        Some(first.into_iter().chain(octaves.iter().map(share)).collect())
+    };
+    let rows: Vec<Vec<String>> = kinds.iter().filter_map(row).collect();
+    let first = [
+        Column::text("case"),
+        Column::figure("CPU", ""),
+        Column::figure("calls", ""),
+        Column::figure("mean", "instructions"),
+    ];
+    (!rows.is_empty()).then(|| Table {
+        caption: format!("{name}(): instructions from its first until its caller goes on, without interrupts that come meanwhile"),
+        columns: first.into_iter().chain(octaves.iter().map(|from| Column::figure(&range(*from), ""))).collect(),
+        rows,
+        notes: Vec::new(),
+    })
+}
+
+/// The calls on each CPU of a run.
+fn calls<'r>(name: &str, run: &'r Run) -> Vec<(String, u64, &'r Kind)> {
+    let Some(phase) = run.profile.as_ref().and_then(|profile| profile.last_phase()) else {
+        return Vec::new();
+    };
+    let kind = format!("{name}()");
+    let named = phase.profile.calls.iter().filter(|(key, _)| key.kind == kind);
+    named.map(|(key, kind)| (title_of_run(run), key.cpu, kind)).collect()
+}
+
+/// How many calls had so many instructions, by powers of two.
+fn of(kind: &Kind) -> Vec<(u64, u64)> {
+    kind.spans.iter().map(|span| (*span, 1)).collect::<Histogram>().octaves().iter().collect()
+}
