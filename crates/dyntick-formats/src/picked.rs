@@ -86,8 +86,8 @@ impl Picker {
         Ok(Self(How::Path(path::Path::parse(path).map_err(wrong)?)))
     }
 
-    /// By a regular expression (syntax of the crate regex-lite; `^` and `$` stand for the ends of each line) with one
-    /// group in parentheses, which is the number.
+    /// By a regular expression (syntax of the crate regex-lite) with one group in parentheses, which is the number. It is looked
+    /// for in each line, whose ends are `^` and `$`; the first match counts.
     pub fn pattern(pattern: &str) -> Result<Self, PickError> {
         within(pattern)?;
         let wrong = |why: String| PickError::Wrong { text: pattern.to_owned(), why };
@@ -110,8 +110,9 @@ impl Picker {
         let values = match &self.0 {
             How::Path(path) => self.values_of_json(path, output)?,
             How::Pattern(regex) => {
-                let groups =
-                    regex.captures_iter(output).filter_map(|found| found.get(1)).take(MAX_VALUES + 1);
+                // All matches of one text would take time by the square of its length.
+                let first = |line| regex.captures(line).and_then(|found| found.get(1));
+                let groups = output.lines().filter_map(first).take(MAX_VALUES + 1);
                 groups.map(|group| self.number(group.as_str())).collect::<Result<Vec<f64>, PickError>>()?
             }
         };
@@ -215,6 +216,7 @@ mod tests {
     fn patterns() {
         let text = "took 12.5 ms\nnothing\ntook 1e3 ms\n";
         assert_eq!(pattern("^took ([0-9.e]+) ms$", text).unwrap(), [12.5, 1000.0]);
+        assert_eq!(pattern("([0-9])", "1 2\n3 4\n").unwrap(), [1.0, 3.0], "the first of each line");
     }
 
     #[test]
@@ -232,7 +234,7 @@ mod tests {
         assert!(said(pattern("(", "")).contains("is no regular expression"));
         assert!(said(pattern("((?:a{99}){99}){99}", "")).contains("is no regular expression"));
         assert_eq!(said(pattern("x(.)", "xy")), "'x(.)' found 'y', which is no number");
-        assert!(said(pattern("(1)", &"1".repeat(MAX_VALUES + 1))).contains("more than"));
+        assert!(said(pattern("(1)", &"1\n".repeat(MAX_VALUES + 1))).contains("more than"));
         assert!(said(json("", &format!("[{}1]", "1,".repeat(MAX_VALUES)))).contains("more than"));
         assert!(said(pattern("(1)", &" ".repeat(MAX_BYTES + 1))).contains("at most"));
         assert!(said(json(&"a".repeat(MAX_PATTERN + 1), "")).contains("longer than"));

@@ -232,7 +232,14 @@ fn set_aside(place: &Path) -> Result<(), CacheError> {
 
 /// Reads a whole run and explains it; who made it is not asked.
 pub fn load(folder: &Path) -> Result<Run, StoreError> {
-    read(folder, &opened(folder)?)
+    load_judged(folder, None)
+}
+
+/// Reads a whole run and says whether it was made here. Where nothing is known of seals, no run is known to be.
+pub fn load_judged(folder: &Path, sealer: Option<&Sealer>) -> Result<Run, StoreError> {
+    let opened = opened(folder)?;
+    let run = read(folder, &opened)?;
+    Ok(Run { made_here: sealer.is_some_and(|sealer| sealer.holds(&opened)), ..run })
 }
 
 fn opened(folder: &Path) -> Result<Opened, StoreError> {
@@ -317,28 +324,28 @@ pub fn find(runs: &Path, asked: &Asked, sealer: &Sealer) -> Option<Run> {
 /// kernel it had. Older ones stand there too when this program or a kernel has changed meanwhile. Where nothing is
 /// known of seals, no run is known to be made here.
 pub fn newest(runs: &Path, cases: &[Case], sealer: Option<&Sealer>) -> Vec<Run> {
-    let mut found: BTreeMap<(String, u32), BTreeMap<SystemTime, PathBuf>> = BTreeMap::new();
+    // By case and repetition, the latest last.
+    let mut found: BTreeMap<(usize, u32), BTreeMap<SystemTime, PathBuf>> = BTreeMap::new();
     for folder in std::fs::read_dir(runs).into_iter().flatten().flatten().map(|entry| entry.path()) {
         let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified());
         let (Ok(asked), Ok(time)) = (asked(&folder), modified(&folder.join(OBSERVATIONS))) else { continue };
-        let same = |case: &&Case| {
-            what_decides(case) == what_decides(&asked.case) && order::idle_states(case) == asked.idle_states
-        };
-        // A folder may hold any repetitions, each with as much to read as a whole run.
-        let Some(case) = cases.iter().find(|case| same(case) && asked.repetition < case.repeat.max(1)) else {
-            continue;
-        };
-        found.entry((case.id.clone(), asked.repetition)).or_default().insert(time, folder);
+        let wanted = |case: &Case| is_of(case, &asked) && asked.repetition < case.repeat;
+        if let Some(number) = cases.iter().position(wanted) {
+            found.entry((number, asked.repetition)).or_default().insert(time, folder);
+        }
     }
-    // A damaged one does not hide an older that is whole.
-    let newest = |of_case: &BTreeMap<SystemTime, PathBuf>| {
-        of_case.values().rev().find_map(|folder| {
-            let opened = Opened::at(folder).ok()?;
-            let run = read(folder, &opened).ok()?;
-            Some(Run { made_here: sealer.is_some_and(|sealer| sealer.holds(&opened)), ..run })
-        })
+    let newest = |((number, repetition), folders): (&(usize, u32), &BTreeMap<SystemTime, PathBuf>)| {
+        // A damaged one does not hide an older that is whole.
+        let mut runs = folders.values().rev().filter_map(|folder| load_judged(folder, sealer).ok());
+        // What stood at the path when it was chosen need not be what was read.
+        runs.find(|run| is_of(&cases[*number], &run.asked) && run.asked.repetition == *repetition)
     };
-    found.values().filter_map(newest).collect()
+    found.iter().filter_map(newest).collect()
+}
+
+/// Whether a run was asked what the case asks.
+fn is_of(case: &Case, asked: &Asked) -> bool {
+    what_decides(case) == what_decides(&asked.case) && order::idle_states(case) == asked.idle_states
 }
 
 /// All files of a run together: a profile has up to 1 GiB and what was being written then, all else fits into

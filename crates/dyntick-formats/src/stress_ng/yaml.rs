@@ -3,13 +3,15 @@
 //! twice, which a strict reader refuses.
 
 use super::{Stressor, TOOL};
-use crate::Error;
 use crate::text::number;
+use crate::{Error, MAX_METRICS};
 
 /// Lines within a section by how far they are indented, as `stress-ng.c` prints them. What is indented further are
 /// the figures of single instances, whose sum or mean stands above.
 const ITEM: &str = "    - stressor: ";
 const VALUE: usize = 6;
+/// Each stressor has its section's name.
+const LONGEST_LINE: usize = 1000;
 
 pub fn is(text: &str) -> bool {
     let is_section = |line: &str| line == "metrics:" || line == "system-info:";
@@ -24,7 +26,13 @@ pub fn parse(text: &str) -> Result<Vec<Stressor>, Error> {
     let mut in_item = false;
     for (index, line) in text.lines().enumerate() {
         let indent = line.len() - line.trim_start_matches(' ').len();
+        if line.len() > LONGEST_LINE {
+            return Err(Error::line(TOOL, index, line));
+        }
         if let Some(name) = line.strip_prefix(ITEM) {
+            if found.len() == MAX_METRICS {
+                return Err(Error::Long { size: found.len() + 1, unit: "stressors", limit: MAX_METRICS });
+            }
             let (section, name) = (section.to_owned(), unquoted(name).to_owned());
             found.push(Stressor { section, name, values: Vec::new() });
             in_item = true;
@@ -59,6 +67,14 @@ mod tests {
         assert_eq!(stressors[0].values, [("bogo-ops".to_owned(), 2500.0)]);
         assert_eq!(stressors[1].values, [("acpitz".to_owned(), 27.8), ("acpitz".to_owned(), 29.8)]);
         assert_eq!(stressors.len(), 2);
+    }
+
+    #[test]
+    fn long_sections_of_many_stressors_are_refused() {
+        let long = format!("metrics:\n{}:\n    - stressor: x\n", "s".repeat(2 << 20));
+        assert!(matches!(parse(&long), Err(Error::Line { .. })), "{:?}", parse(&long).map(|all| all.len()));
+        let many = format!("metrics:\n{}", "    - stressor: x\n".repeat(MAX_METRICS + 1));
+        assert!(matches!(parse(&many), Err(Error::Long { unit: "stressors", .. })));
     }
 
     #[test]

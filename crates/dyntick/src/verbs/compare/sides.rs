@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What stands behind a side's path: a tool's file, a folder of them, a study's runs.
 
+use crate::output;
 use anyhow::{Context, Result, bail};
 use dyntick_formats::metrics;
+use dyntick_lab::cache::Cache;
 use dyntick_lab::metrics::{Metrics, add, add_run};
+use dyntick_lab::seal::Sealer;
 use dyntick_lab::store;
 use dyntick_model::Clock;
 use dyntick_stats::compare::Side;
@@ -11,6 +14,9 @@ use std::path::{Path, PathBuf};
 
 /// More files are no repetitions of a measurement.
 const MOST_FILES: usize = 10_000;
+
+/// What is read of a side, bytes: many links to one large file are a small archive.
+const MOST_BYTES: u64 = 32 << 20;
 
 /// Reads all sides, of which only metrics with one of these words in their names are kept; all where there is none.
 pub fn read(sides: &[String], wanted: &[String]) -> Result<Vec<Side>> {
@@ -23,27 +29,32 @@ fn one(named: &str, wanted: &[String]) -> Result<Side> {
         _ => (named, named),
     };
     let path = Path::new(path);
-    let mut metrics = of_path(path, wanted).with_context(|| format!("compare {}", path.display()))?;
+    let mut metrics = of_path(label, path, wanted).with_context(|| format!("compare {}", path.display()))?;
     metrics.retain(|name, _| {
         wanted.is_empty() || wanted.iter().any(|word| name.as_str().contains(word.as_str()))
     });
     Ok(Side { label: label.to_owned(), metrics })
 }
 
-fn of_path(path: &Path, wanted: &[String]) -> Result<Metrics> {
+fn of_path(label: &str, path: &Path, wanted: &[String]) -> Result<Metrics> {
     if !path.is_dir() {
         return of_file(path);
     }
     if path.join("run.toml").exists() {
-        return of_runs(vec![path.to_owned()], wanted, false);
+        return of_runs(label, vec![path.to_owned()], wanted, false);
     }
     let runs = path.join("runs");
     if runs.is_dir() {
         let folders = entries(&runs)?.into_iter().filter(|folder| folder.join("run.toml").exists());
-        return of_runs(folders.collect(), wanted, true);
+        return of_runs(label, folders.collect(), wanted, true);
     }
     let mut all = Metrics::new();
+    let mut bytes = 0;
     for file in entries(path)?.into_iter().filter(|entry| entry.is_file()) {
+        bytes += file.metadata()?.len();
+        if bytes > MOST_BYTES {
+            bail!("its files have more than {} MiB together; compare fewer of them", MOST_BYTES >> 20);
+        }
         let metrics = of_file(&file).with_context(|| file.display().to_string())?;
         metrics.into_iter().for_each(|(name, metric)| add(&mut all, name, metric));
     }
@@ -54,11 +65,20 @@ fn of_path(path: &Path, wanted: &[String]) -> Result<Metrics> {
 }
 
 /// One run after the other, in the order in which the repetitions of a case happened.
-fn of_runs(mut folders: Vec<PathBuf>, wanted: &[String], by_case: bool) -> Result<Metrics> {
+fn of_runs(label: &str, mut folders: Vec<PathBuf>, wanted: &[String], by_case: bool) -> Result<Metrics> {
     folders.sort_by_cached_key(|folder| store::asked(folder).map_or(0, |asked| asked.repetition));
     let mut all = Metrics::new();
+    let sealer = Cache::of_user().ok().and_then(|cache| Sealer::known(&cache));
+    let mut others = 0;
     for folder in folders {
-        add_run(&mut all, &store::load(&folder)?, wanted, by_case);
+        let run = store::load_judged(&folder, sealer.as_ref())?;
+        others += usize::from(!run.made_here);
+        add_run(&mut all, &run, wanted, by_case);
+    }
+    if others > 0 {
+        output::note(format_args!(
+            "{label}: {others} of its runs were not made by this user's laboratory: their figures are others' word"
+        ));
     }
     Ok(all)
 }

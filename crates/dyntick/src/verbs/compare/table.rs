@@ -240,6 +240,9 @@ fn too_few_runs(figure: &Figure) -> bool {
 
 /// A change in percent; what would be shown as 0 has no sign.
 fn signed(percent: f64) -> String {
+    if !percent.is_finite() {
+        return "–".to_owned();
+    }
     let text = format!("{percent:+.1}");
     if ["+0.0", "-0.0"].contains(&text.as_str()) { "0".to_owned() } else { text }
 }
