@@ -21,13 +21,14 @@ pub struct Reboot {
 
 impl Reboot {
     /// From the findings that are a warning or worse and are best mended by a parameter; none where there is no
-    /// such finding, or nothing to change. What the machine would lack that is booted so is part of it: a CPU is
+    /// such finding, nothing to change, or all together would leave no CPU for everything else: each finding says then what it
+    /// needs, and which of them holds is for the owner to decide. What the machine would lack that is booted so is part of it: a CPU is
     /// judged by what it is set aside from, by load balancing once its tick may stop.
     pub(crate) fn of(machine: &Machine<'_>, findings: &[Finding]) -> Option<Self> {
         let mut asked = Asked::default();
         asked.add(machine, findings);
         for _ in 0..ROUNDS {
-            let line = asked.composed(machine).applied(&machine.line);
+            let line = asked.composed(machine)?.applied(&machine.line);
             let files = machine.booted_with(&line);
             let Some(next) = Machine::new(&files, machine.named.then_some(&machine.target)).ok() else {
                 break;
@@ -38,7 +39,7 @@ impl Reboot {
                 break;
             }
         }
-        let whole = asked.composed(machine);
+        let whole = asked.composed(machine)?;
         let line = whole.applied(&machine.line);
         (line != machine.line).then(|| Self {
             with: whole.with,
@@ -83,18 +84,19 @@ impl Asked {
         }
     }
 
-    /// Together with what the machine was booted with.
-    fn composed(&self, machine: &Machine<'_>) -> Composed {
+    /// Together with what the machine was booted with; none where no CPU would be left for everything else.
+    fn composed(&self, machine: &Machine<'_>) -> Option<Composed> {
         let mut whole = self.whole.clone();
         let compose = |wanted: &Wanted| match self.full {
             true => machine.composed_apart(wanted),
             false => machine.composed(wanted),
         };
-        if let Some(composed) = self.wanted.as_ref().and_then(compose) {
+        if let Some(wanted) = &self.wanted {
+            let composed = compose(wanted)?;
             composed.with.iter().for_each(|word| add(&mut whole.with, word));
             composed.without.iter().for_each(|word| add(&mut whole.without, word));
         }
-        whole
+        Some(whole)
     }
 }
 

@@ -129,6 +129,13 @@ fn what_comes_of_the_line_is_part_of_it() {
     assert_eq!(reboot.line, "nohz_full=1-7 isolcpus=domain,managed_irq,1-7", "{reboot:?}");
 }
 
+#[test]
+fn where_all_together_leave_no_cpu_the_owner_decides() {
+    assert_eq!(reboot(&CommandLine::parse("isolcpu=0-5 irqaffinity=nohz,0 isolcpu=0-7"), None), None);
+    assert_eq!(reboot(&CommandLine::parse("isolcpu=0-6"), Some("7")), None);
+    assert!(reboot(&CommandLine::parse("isolcpu=1-6"), Some("7")).is_some());
+}
+
 /// Two rules tell the same of a CPU, by what the line says.
 fn subject(rule: &'static str) -> &'static str {
     if rule == "isolcpus-without-domain" { "load-balanced" } else { rule }

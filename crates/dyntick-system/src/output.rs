@@ -9,6 +9,7 @@ use std::io::{Error, ErrorKind, Result, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Writes the file that a user named and returns its length in bytes.
 ///
@@ -72,11 +73,21 @@ enum Target {
     Foreign(File),
 }
 
+/// So long a FIFO may be without a reader, who may be starting.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// Opened first and looked at then: what is judged is what will be written. A FIFO that nobody reads is an error and not a
 /// wait without end.
 fn target(path: &Path) -> Result<Target> {
     let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+    let until = Instant::now() + PATIENCE;
+    let opened = loop {
+        match rustix::fs::open(path, flags, Mode::empty()) {
+            Err(rustix::io::Errno::NXIO) if Instant::now() < until => std::thread::sleep(PATIENCE / 100),
+            opened => break opened,
+        }
+    };
+    let file = match opened {
         Ok(fd) => File::from(fd),
         Err(rustix::io::Errno::NOENT) if path.symlink_metadata().is_ok() => {
             let why = "it is a symbolic link to a file that does not exist";
