@@ -7,6 +7,7 @@
 pub mod compare;
 mod distribution;
 mod drift;
+mod factorial;
 mod histogram;
 mod interval;
 mod many;
@@ -23,6 +24,7 @@ mod superiority;
 
 pub use distribution::{Grouped, POINTS, Point, Tail, ladder};
 pub use drift::{Trend, trend};
+pub use factorial::{Factor, Factorial, LevelMean, NotFactorial, Residual, Term, TwoWay, factorial};
 pub use histogram::Histogram;
 pub use interval::{Bounds, Estimate, Interval, LEVEL, NoInterval};
 pub use many::holm;

@@ -41,6 +41,16 @@ pub enum Values {
     Distribution(Vec<Samples>),
 }
 
+impl Values {
+    /// How many numbers are held: values of runs, and different values of distributions.
+    pub fn numbers(&self) -> usize {
+        match self {
+            Values::Runs(values) => values.len(),
+            Values::Distribution(runs) => runs.iter().map(|samples| samples.counts.iter().count()).sum(),
+        }
+    }
+}
+
 /// The samples of one run: counted values in the metric's unit, and how many were too large to be counted by value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Samples {
