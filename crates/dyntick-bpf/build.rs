@@ -14,8 +14,16 @@ fn main() {
     println!("cargo::rerun-if-changed={PROGRAMS}");
     println!("cargo::rerun-if-changed=src/layout.rs");
     println!("cargo::rerun-if-env-changed=CLANG");
+    for name in ["count", "calls"] {
+        compile(name);
+    }
+}
+
+/// Compiles one of the programs' sources into an object of the same name.
+fn compile(name: &str) {
     let clang = std::env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
-    let object = PathBuf::from(std::env::var("OUT_DIR").expect("cargo sets OUT_DIR")).join("programs.o");
+    let objects = PathBuf::from(std::env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let object = objects.join(name).with_extension("o");
     let folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
     let mut command = Command::new(&clang);
     // Version 3 of the instruction set has compare-and-exchange; kernels have it since 5.12.
@@ -26,7 +34,7 @@ fn main() {
     for (name, value) in layout::CONSTANTS {
         command.arg(format!("-D{name}={value}"));
     }
-    let status = command.arg(format!("{PROGRAMS}/count.c")).arg("-o").arg(&object).status();
+    let status = command.arg(format!("{PROGRAMS}/{name}.c")).arg("-o").arg(&object).status();
     match status {
         Ok(status) => assert!(status.success(), "the eBPF programs do not compile; see clang's words above"),
         Err(error) => panic!(

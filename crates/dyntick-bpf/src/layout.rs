@@ -9,6 +9,8 @@ pub const CONSTANTS: &[(&str, u32)] = &[
     ("NAME", NAME as u32),
     ("BUCKETS", BUCKETS as u32),
     ("FIRST_BUCKET_BITS", FIRST_BUCKET_BITS),
+    ("OCTAVES", OCTAVES as u32),
+    ("OPEN_CALLS", OPEN_CALLS),
     ("FIXED", FIXED as u32),
     ("FOUND", FOUND as u32),
     ("SOFTIRQ", SOFTIRQ as u32),
@@ -53,6 +55,11 @@ pub const NAME: usize = 16;
 pub const BUCKETS: usize = 26;
 /// The first bucket holds durations below 2 to this power, ns; each further one twice as much.
 pub const FIRST_BUCKET_BITS: u32 = 7;
+/// Octaves of the durations of calls: the first is below 2 ns, each further one twice as much, the last has
+/// all from 2^47 ns, a day and a half.
+pub const OCTAVES: usize = 48;
+/// How many calls of one function may be open at once; a power of two.
+pub const OPEN_CALLS: u32 = 4096;
 /// Slots with a fixed meaning.
 pub const FIXED: usize = 64;
 /// Slots whose key says what they count; a power of two.

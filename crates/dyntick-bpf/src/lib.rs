@@ -2,15 +2,16 @@
 //! The eBPF programs that count what interrupts a CPU, as bytes of an object file, and where they
 //! leave their counts.
 //!
-//! The programs are in `programs/` and compiled by `build.rs`. Each is named as the tracepoint that
-//! it belongs to.
+//! The programs are in `programs/` and compiled by `build.rs`. Each of `count.c` is named as the tracepoint that
+//! it belongs to; what times calls of functions is in [`calls`].
 
+pub mod calls;
 pub mod layout;
 
 use layout::{BUCKETS, FIXED, FOUND, NAME};
 
 /// The object file. Its reader wants words at their natural places.
-pub static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/programs.o")));
+pub static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/count.o")));
 
 /// Bytes at an address that is a multiple of 8.
 #[repr(C, align(8))]

@@ -96,7 +96,9 @@ fn one(root: &Path, path: &Path, how: Read) -> io::Result<Option<String>> {
         Read::Partition => partition(path)?,
         Read::OwnConfig => {
             let release = text(&root.join(RELEASE.trim_start_matches('/')))?;
-            let own = path.to_string_lossy().ends_with(&format!("config-{}", release.trim()));
+            let release = release.trim();
+            let own =
+                path.ends_with(format!("config-{release}")) || path.ends_with(format!("{release}/config"));
             if own { Some(text(path)?) } else { None }
         }
     })

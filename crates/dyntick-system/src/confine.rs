@@ -59,7 +59,7 @@ const NO_CORE: &str = "--core=0:0";
 
 /// How many processes and threads there may be behind all walls together: a build has some ten for each of its
 /// jobs, QEMU one for each CPU.
-const PROCESSES: u32 = 4096;
+const PROCESSES: u64 = 4096;
 
 /// What a kernel's build may take of the memory for its temporary files, bytes.
 const TEMPORARY: u64 = 2 << 30;
@@ -142,7 +142,7 @@ impl Walls {
         outer.args(["--remount-ro", "/dev", "--remount-ro", "/"]);
         // Last of all what runs inside: bwrap itself must not load libraries that are meant for it.
         outer.arg("--").args(unprivileged());
-        outer.args([PRLIMIT, &format!("--nproc={PROCESSES}"), NO_CORE, "--", ENV, "-i"]);
+        outer.args([PRLIMIT, &format!("--nproc={}", processes()), NO_CORE, "--", ENV, "-i"]);
         for (name, value) in inner.get_envs() {
             if let Some(value) = value {
                 outer.arg([name, value].join(OsStr::new("=")));
@@ -151,6 +151,12 @@ impl Walls {
         outer.arg(inner.get_program()).args(inner.get_args());
         outer
     }
+}
+
+/// [`PROCESSES`], or what this user may have at most: nobody raises a hard limit without privilege.
+fn processes() -> u64 {
+    let hard = rustix::process::getrlimit(rustix::process::Resource::Nproc).maximum;
+    hard.map_or(PROCESSES, |hard| hard.min(PROCESSES))
 }
 
 /// The real path of what is there, without links and `..`; as it is where nothing is there.
@@ -477,7 +483,7 @@ mod tests {
         let script = "ulimit -u; ulimit -Hc; cat /proc/self/oom_score_adj; for place in / /dev /usr /proc; do touch $place/x && echo $place; done";
         let mut bash = Command::new("/bin/bash");
         bash.args(["-c", script]).env("PATH", "/usr/bin:/bin");
-        assert_eq!(said(&walls.around(&bash).output().unwrap()), format!("{PROCESSES}\n0\n1000"));
+        assert_eq!(said(&walls.around(&bash).output().unwrap()), format!("{}\n0\n1000", processes()));
     }
 
     #[test]

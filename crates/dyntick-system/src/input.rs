@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// The file system refused.
-    #[error("cannot read {path}: {source}")]
+    #[error("cannot read {path}: {}", self.reason())]
     Io {
         /// The file.
         path: PathBuf,
@@ -20,7 +20,7 @@ pub enum InputError {
         source: std::io::Error,
     },
     /// A device, a FIFO, a socket or a folder.
-    #[error("cannot read {path}: it is {kind}, and a regular file is wanted")]
+    #[error("cannot read {path}: {}", self.reason())]
     NotRegular {
         /// The file.
         path: PathBuf,
@@ -28,7 +28,7 @@ pub enum InputError {
         kind: &'static str,
     },
     /// More than such a file ever holds.
-    #[error("cannot read {path}: it has more than {} MiB, the most that is read of such a file", limit >> 20)]
+    #[error("cannot read {path}: {}", self.reason())]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -36,17 +36,34 @@ pub enum InputError {
         limit: u64,
     },
     /// A text was wanted.
-    #[error("cannot read {path}: it is not UTF-8 text")]
+    #[error("cannot read {path}: {}", self.reason())]
     NotText {
         /// The file.
         path: PathBuf,
     },
     /// A file that is large in name only.
-    #[error("{path} is neither a program nor a kernel: nearly all of it is a hole")]
+    #[error("cannot read {path}: {}", self.reason())]
     Hole {
         /// The file.
         path: PathBuf,
     },
+}
+
+impl InputError {
+    /// Why, without the path: the caller may know the file by another.
+    pub fn reason(&self) -> String {
+        match self {
+            InputError::Io { source, .. } => source.to_string(),
+            InputError::NotRegular { kind, .. } => format!("it is {kind}, and a regular file is wanted"),
+            InputError::TooLarge { limit, .. } => {
+                format!("it has more than {}, the most that is read of such a file", size(*limit))
+            }
+            InputError::NotText { .. } => "it is not UTF-8 text".to_owned(),
+            InputError::Hole { .. } => {
+                "nearly all of it is a hole, so that it is neither a program nor a kernel".to_owned()
+            }
+        }
+    }
 }
 
 /// Opens a regular file that another file names, without waiting for a FIFO's writer.
@@ -127,6 +144,14 @@ fn read(file: File, path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
     }
 }
 
+/// A limit in words.
+fn size(bytes: u64) -> String {
+    match bytes >> 20 {
+        0 => format!("{} KiB", bytes >> 10),
+        mib => format!("{mib} MiB"),
+    }
+}
+
 fn name_of(kind: FileType) -> &'static str {
     match kind {
         kind if kind.is_dir() => "a folder",
@@ -151,6 +176,11 @@ mod tests {
         assert!(told(&fifo).ends_with("it is a FIFO, and a regular file is wanted"), "{}", told(&fifo));
         assert!(told(Path::new("/dev/zero")).contains("a device"));
         assert!(told(dir.path()).contains("a folder"));
+    }
+
+    #[test]
+    fn a_limit_is_told_in_the_unit_that_it_has() {
+        assert_eq!((size(64 << 10), size(16 << 20)), ("64 KiB".to_owned(), "16 MiB".to_owned()));
     }
 
     #[test]

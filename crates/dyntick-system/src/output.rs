@@ -36,6 +36,25 @@ pub fn write_named(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>
     }
 }
 
+/// Opens the file that a user named, to be written bit by bit: what is in a regular file stays where `keep` says so, and
+/// what is written goes behind it. Symbolic links and rights are as with [`write_named`].
+///
+/// # Errors
+/// Whatever the file system says; a FIFO that nobody reads; what another user put into a folder where everybody may.
+pub fn open_growing(path: &Path, keep: bool) -> Result<File> {
+    let file = match opened(path)? {
+        Some(file) => file,
+        None => File::options().write(true).create_new(true).open(path)?,
+    };
+    if file.metadata()?.is_file() {
+        match keep {
+            true => rustix::fs::fcntl_setfl(&file, rustix::fs::fcntl_getfl(&file)? | OFlags::APPEND)?,
+            false => file.set_len(0)?,
+        }
+    }
+    Ok(file)
+}
+
 /// Writes a file under a name that nobody typed: it takes the place of whatever is there, which is never
 /// opened. Returns its length in bytes.
 ///
@@ -76,9 +95,20 @@ enum Target {
 /// So long a FIFO may be without a reader, who may be starting.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Opened first and looked at then: what is judged is what will be written. A FIFO that nobody reads is an error and not a
-/// wait without end.
 fn target(path: &Path) -> Result<Target> {
+    let Some(file) = opened(path)? else { return Ok(Target::Absent) };
+    let found = file.metadata()?;
+    let own = found.is_file() && found.nlink() == 1 && found.uid() == rustix::process::geteuid().as_raw();
+    let place = std::fs::read_link(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file)));
+    match place {
+        Ok(place) if own => Ok(Target::Own(place, found.mode() & 0o777)),
+        _ => Ok(Target::Foreign(file)),
+    }
+}
+
+/// What stands at this path, open to be written; none where nothing does. Opened first and looked at then: what is judged
+/// is what will be written. A FIFO that nobody reads is an error and not a wait without end.
+fn opened(path: &Path) -> Result<Option<File>> {
     let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let until = Instant::now() + PATIENCE;
     let opened = loop {
@@ -93,21 +123,15 @@ fn target(path: &Path) -> Result<Target> {
             let why = "it is a symbolic link to a file that does not exist";
             return Err(Error::new(ErrorKind::NotFound, why));
         }
-        Err(rustix::io::Errno::NOENT) => return Ok(Target::Absent),
+        Err(rustix::io::Errno::NOENT) => return Ok(None),
         Err(rustix::io::Errno::NXIO) => {
             return Err(Error::other("it is a FIFO that nobody reads, or no device"));
         }
         Err(error) => return Err(error.into()),
     };
     rustix::fs::fcntl_setfl(&file, rustix::fs::fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
-    let found = file.metadata()?;
-    refuse_planted(path, &found)?;
-    let own = found.is_file() && found.nlink() == 1 && found.uid() == rustix::process::geteuid().as_raw();
-    let place = std::fs::read_link(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file)));
-    match place {
-        Ok(place) if own => Ok(Target::Own(place, found.mode() & 0o777)),
-        _ => Ok(Target::Foreign(file)),
-    }
+    refuse_planted(path, &file.metadata()?)?;
+    Ok(Some(file))
 }
 
 /// Refuses what another user put into a folder where everybody may, as the kernel does it for files that are opened to be made
@@ -225,7 +249,37 @@ mod tests {
         put(&file, "x").unwrap();
         std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o1777)).unwrap();
         assert_eq!(put(&file, "y").unwrap_err().kind(), ErrorKind::PermissionDenied);
+        for keep in [true, false] {
+            assert_eq!(open_growing(&file, keep).unwrap_err().kind(), ErrorKind::PermissionDenied);
+        }
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "x");
+    }
+
+    #[test]
+    fn a_growing_file_keeps_what_it_had_or_begins_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        let text = || std::fs::read_to_string(&file).unwrap();
+        for (keep, expected) in [(true, "12"), (true, "1212"), (false, "12")] {
+            let mut growing = open_growing(&file, keep).unwrap();
+            growing.write_all(b"1").unwrap();
+            growing.write_all(b"2").unwrap();
+            assert_eq!(text(), expected);
+        }
+        // Who else adds to it loses nothing.
+        let mut growing = open_growing(&file, true).unwrap();
+        File::options().append(true).open(&file).unwrap().write_all(b"other").unwrap();
+        growing.write_all(b"3").unwrap();
+        assert_eq!(text(), "12other3");
+    }
+
+    #[test]
+    fn a_fifo_that_nobody_reads_is_no_growing_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let fifo = dir.path().join("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+            .unwrap();
+        assert!(open_growing(&fifo, true).unwrap_err().to_string().contains("nobody reads"));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 mod causes;
 mod classes;
 mod few;
+mod file_limit;
 mod output;
 mod progress;
 mod verbs;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     if agent::is_agent() {
         agent::main();
     }
+    file_limit::is_an_error();
     let mut words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     match words.next().as_deref() {
         Some(agent::TASK_COMMAND) => {

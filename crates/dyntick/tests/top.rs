@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick top` on this machine, in a real terminal (tmux) and without one.
 
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// The name of the tmux server of one test, ended when it is dropped.
@@ -65,15 +65,36 @@ fn a_person_looks_at_it() {
     terminal.press("\\");
     terminal.shows("filter: _");
     terminal.press("x");
+    terminal.shows("filter: x_");
     terminal.press("Escape");
+    // Keys that come in one piece with an Escape are one key.
+    terminal.shows("F10 quit");
     terminal.press("F10");
     let screen = terminal.shows("back: 0");
     terminal.shows(" icanon");
     assert!(!screen.contains("what interrupts it"), "the screen before is shown again\n{screen}");
 }
 
+/// A task that keeps CPU 0 busy, so that it has ticks: an idle CPU may have nothing at all in half a second.
+struct Busy(Child);
+
+impl Busy {
+    fn on_cpu_0() -> Self {
+        let spin = ["-c", "0", "sh", "-c", "while :; do :; done"];
+        Self(Command::new("taskset").args(spin).spawn().expect("taskset"))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 fn without_a_terminal() {
+    let _busy = Busy::on_cpu_0();
     let top = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dyntick"));
         command.arg("top").args(["-n", "2", "-d", "0.2", "-C", "0"]).args(arguments).output().unwrap()

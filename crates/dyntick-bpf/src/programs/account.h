@@ -12,15 +12,6 @@
 
 #define key_of(family, what) (((u64)(family) << 56) | ((u64)(what) & 0x00ffffffffffffff))
 
-/* An address as a number to reckon with, which the verifier does not let one do with a pointer. */
-INLINE u64 number(const void *pointer)
-{
-	u64 number = (u64)pointer;
-
-	asm volatile("%0 = -%0\n%0 = -%0" : "+r"(number));
-	return number;
-}
-
 INLINE struct slot *slot_at(struct row *row, u32 place)
 {
 	/* The mask is larger than the slots are many, so the verifier wants both. */

@@ -67,3 +67,12 @@ static long (*const ring_output)(void *ring, void *data, u64 size, u64 flags) = 
 
 #define SECTION(name) __attribute__((section(name), used))
 #define INLINE static inline __attribute__((always_inline))
+
+/* An address as a number to reckon with, which the verifier does not let one do with a pointer. */
+INLINE u64 number(const void *pointer)
+{
+	u64 number = (u64)pointer;
+
+	asm volatile("%0 = -%0\n%0 = -%0" : "+r"(number));
+	return number;
+}

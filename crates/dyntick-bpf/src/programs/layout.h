@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "kernel.h"
+#include "cpus.h"
 
 /* What one cause did. */
 struct slot {
@@ -53,8 +53,6 @@ struct detail {
 	char comm[NAME];
 };
 
-/* Which row a CPU has; written before the programs are loaded. */
-const volatile u16 row_of_cpu[MAX_CPUS] = {};
 /* Where the function of the tick's timer is. */
 const volatile u64 tick_function = 0;
 /* What takes longer is told one by one, ns. With this value nothing does, and the verifier leaves that out. */
@@ -85,7 +83,7 @@ struct {
 /* This CPU's row; none if it is not counted. */
 INLINE struct row *own_row(void)
 {
-	u32 row = row_of_cpu[this_cpu() & (MAX_CPUS - 1)];
+	u32 row = row_number();
 
 	if (row == NOT_COUNTED)
 		return 0;

@@ -101,10 +101,7 @@ impl Counters {
             return Err(LiveError::NoCpu);
         }
         let cpus: Vec<u32> = wanted.cpus.iter().collect();
-        let mut row_of_cpu = vec![NOT_COUNTED; MAX_CPUS];
-        for (row, cpu) in cpus.iter().enumerate() {
-            row_of_cpu[*cpu as usize] = row as u16;
-        }
+        let row_of_cpu = rows_of_cpus(&cpus);
         let btf = Btf::from_sys_fs().map_err(LiveError::NoBtf)?;
         let tick = tick_function().unwrap_or(0);
         let mut ebpf = EbpfLoader::new()
@@ -203,7 +200,7 @@ impl Counters {
         self.empty_ring();
         let ns = now_ns();
         let used: Vec<(u32, usize, Slot)> = self.used_slots().collect();
-        let lost = Lost { recursion: self.recursion_misses(), ..Lost::default() };
+        let lost = Lost { recursion: recursion_misses(&self.ebpf), ..Lost::default() };
         self.names.learn(used.iter().map(|(_, _, slot)| slot.key));
         let mut cpus: BTreeMap<u32, BTreeMap<Key, Count>> =
             self.cpus.iter().map(|cpu| (*cpu, BTreeMap::new())).collect();
@@ -287,24 +284,39 @@ impl Counters {
             slot.map(|slot| (self.cpus[row], place, slot))
         })
     }
+}
 
-    fn recursion_misses(&self) -> u64 {
-        let of = |program: &Program| -> Option<u64> {
-            let fd = program.fd().ok()?.as_fd().as_raw_fd();
-            let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).ok()?;
-            text.lines().find_map(|line| line.strip_prefix("recursion_misses:")?.trim().parse().ok())
-        };
-        self.ebpf.programs().filter_map(|(_, program)| of(program)).sum()
+/// How often the kernel did not run these programs, since they ran already on the same CPU.
+pub(super) fn recursion_misses(ebpf: &Ebpf) -> u64 {
+    let of = |program: &Program| -> Option<u64> {
+        let fd = program.fd().ok()?.as_fd().as_raw_fd();
+        let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).ok()?;
+        text.lines().find_map(|line| line.strip_prefix("recursion_misses:")?.trim().parse().ok())
+    };
+    ebpf.programs().filter_map(|(_, program)| of(program)).sum()
+}
+
+/// Which row each CPU has: its place among these.
+pub(super) fn rows_of_cpus(cpus: &[u32]) -> Vec<u16> {
+    let mut rows = vec![NOT_COUNTED; MAX_CPUS];
+    for (row, cpu) in cpus.iter().enumerate() {
+        rows[*cpu as usize] = row as u16;
     }
+    rows
 }
 
 fn map_rows(ebpf: &Ebpf, cpus: usize) -> Result<MmapRaw, LiveError> {
-    let Some(Map::Array(map)) = ebpf.map(ROWS) else {
+    map_array(ebpf, ROWS, size_of::<Row>() * cpus)
+}
+
+/// Maps an array of that many bytes into memory.
+pub(super) fn map_array(ebpf: &Ebpf, name: &str, bytes: usize) -> Result<MmapRaw, LiveError> {
+    let Some(Map::Array(map)) = ebpf.map(name) else {
         return Err(LiveError::Refused("the map of counts is not there".to_owned()));
     };
     // An array's values are aligned to 8 bytes, as a row is.
     MmapOptions::new()
-        .len(size_of::<Row>() * cpus)
+        .len(bytes)
         .map_raw(map.fd().as_fd().as_raw_fd())
         .map_err(|error| LiveError::Refused(format!("cannot map the counts: {error}")))
 }
@@ -337,7 +349,7 @@ fn is_unknown(error: &ProgramError) -> bool {
     }
 }
 
-fn refused(error: EbpfError) -> LiveError {
+pub(super) fn refused(error: EbpfError) -> LiveError {
     let mut text = error.to_string();
     let mut source: Option<&(dyn std::error::Error + 'static)> = Some(&error);
     while let Some(error) = source {

@@ -4,8 +4,9 @@
 //! [`Counters`] loads eBPF programs (crate `dyntick-bpf`) that count by cause, with durations, and
 //! whose counts are read without a system call. [`Traced`] makes the same counts of trace events, where eBPF
 //! cannot be used; [`Source`] is the one or the other. [`Meters`] reads what the machine counts by itself; it needs
-//! no privileges.
+//! no privileges. [`Calls`] times the calls of functions that are named.
 
+mod calls;
 mod counters;
 mod details;
 mod energy;
@@ -20,9 +21,10 @@ mod source;
 mod tally;
 mod traced;
 
+pub use calls::{CallCount, Calls, CallsError, Cost, Function, FunctionCalls, Pair, ProbeCost};
 pub use counters::{Counters, LiveError, Wanted};
 pub use details::{Details, Occurrence};
-pub use energy::{Energy, Power};
+pub use energy::{EnergyMeter, Power};
 pub use keys::{Key, VectorKey};
 pub use kinds::Kind;
 pub use meters::{CpuMeters, CpuTimes, IdleState, Meters, Missing};

@@ -59,7 +59,10 @@ impl Recording {
 
     /// [`Recording::decode`] with another limit; nothing is left out, for what explains an interruption may be the
     /// very last event.
-    fn decode_at_most(&self, most: u64) -> Result<Decoded, DecodeError> {
+    ///
+    /// # Errors
+    /// Damage, and more events than `most`.
+    pub fn decode_at_most(&self, most: u64) -> Result<Decoded, DecodeError> {
         let (mut events, mut count) = (Vec::new(), 0);
         let mut decoded = self.walk(&mut self.decoder()?, &mut |event| {
             count += 1;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What was measured, as lines of fields.
 
+use super::calls::TimedCalls;
 use super::measure::Measured;
+use super::power;
 use super::rows::{self, Row};
 use dyntick_model::NANOS_PER_SEC;
 use dyntick_model::text::clean_line;
@@ -9,7 +11,9 @@ use dyntick_model::text::clean_line;
 /// A line for each row of each CPU: seconds since the begin, CPU, whole, part, count, count per second,
 /// total ns, mean ns, longest ns, cause. `header` names them first. A field that holds the separator or a
 /// quotation mark stands in quotation marks; names have no control characters in them, so a record is a line. Lines of no CPU tell by what was counted (`source`, once) and, where
-/// events were lost, how many and why (`lost`).
+/// events were lost, how many and why (`lost`). Calls of functions are rows of `calls`, with their name as the part; what
+/// timing them costs is in lines of no CPU (`probe`). Energy is in rows `energy_uj` of no CPU, in uJ and uJ per second,
+/// with the zone as the part and the name of turbostat's column as the last field.
 pub fn text(measured: &Measured, separator: &str, header: bool) -> String {
     const HEADER: [&str; 10] =
         ["time", "cpu", "what", "part", "count", "per_second", "total_ns", "mean_ns", "longest_ns", "cause"];
@@ -39,12 +43,40 @@ pub fn text(measured: &Measured, separator: &str, header: bool) -> String {
             whole.parts.iter().for_each(|part| line(part, &whole.row.name, &part.name));
         }
     }
+    for calls in measured.calls.iter().flat_map(TimedCalls::each_cpu) {
+        let (count, optional) = (calls.count, |value: Option<f64>| value.map(|value| format!("{value:.0}")));
+        let fields = [
+            time.clone(),
+            calls.cpu.to_string(),
+            "calls".to_owned(),
+            calls.function.to_owned(),
+            count.ended().to_string(),
+            format!("{:.3}", count.ended() as f64 / measured.seconds()),
+            count.ns.to_string(),
+            optional(count.mean_ns()).unwrap_or_default(),
+            optional(count.longest_ns.map(|ns| ns as f64)).unwrap_or_default(),
+            String::new(),
+        ];
+        lines.push(fields.map(|field| quoted(&field, separator)).join(separator));
+    }
+    lines.extend(measured.power.iter().flatten().map(|zone| {
+        let (name, used) = (power::full_name(zone), zone.microjoules.to_string());
+        let per_second = zone.watts().map(|watts| format!("{:.3}", watts * 1e6)).unwrap_or_default();
+        let column = zone.column().unwrap_or_default();
+        let fields = [&time, "", "energy_uj", &name, &used, &per_second, "", "", "", column];
+        fields.map(|field| quoted(field, separator)).join(separator)
+    }));
     let mut about_all = |what: &str, part: &str, count: u64, note: &str| {
         let fields = [&time, "", what, part, &count.to_string(), "", "", "", "", note];
         lines.push(fields.map(|field| quoted(field, separator)).join(separator));
     };
     if let Some(source) = measured.source.as_ref().filter(|_| header) {
         about_all("source", source.name, 1, source.note.as_deref().unwrap_or_default());
+    }
+    let probes =
+        measured.calls.iter().filter(|_| header).flat_map(|calls| calls.costs.iter().zip(calls.probes()));
+    for (cost, words) in probes {
+        about_all("probe", cost.pair.name(), cost.measured.as_ref().map_or(0, |cost| cost.calls), &words);
     }
     let lost = measured.counts.as_ref().map(|counts| counts.lost).unwrap_or_default();
     for (reason, count) in lost.by_reason().into_iter().filter(|(_, count)| *count > 0) {

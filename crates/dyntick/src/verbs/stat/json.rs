@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What was measured, for programs.
 
+use super::calls::TimedCalls;
 use super::longest::Longest;
 use super::measure::Measured;
+use super::power;
 use super::rows::{self, Row, Told};
 use crate::causes::{self, Advice};
 use dyntick_observe::live::bucket_end_ns;
@@ -58,6 +60,8 @@ pub fn value(measured: &Measured, command: &[String], advice: Advice<'_>) -> Val
         "cpus": measured.cpus.iter().zip(&told).map(cpu).collect::<Vec<_>>(),
         "lost": measured.counts.as_ref().map(|counts| counts.lost),
         "longest": measured.longest.as_ref().map(Longest::value),
+        "power": measured.power.as_deref().map(power::value),
+        "calls": measured.calls.as_ref().map(TimedCalls::value),
         "missing": measured.missing,
     })
 }

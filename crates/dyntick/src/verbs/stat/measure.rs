@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One measurement: what is read at its begin and its end, and the difference.
 
+use super::calls::TimedCalls;
 use super::command::{self, End, Finished, Watch};
 use super::longest::Longest;
+use super::power;
 use anyhow::{Context, Result};
 use dyntick_model::CpuList;
 use dyntick_observe::live::{
-    Choice, Key, LiveError, Meters, Missing, Place, Snapshot, Source, Unavailable, Wanted, keep_off,
+    Calls, Choice, EnergyMeter, Function, FunctionCalls, Key, LiveError, Meters, Missing, Place, Power,
+    Snapshot, Source, Unavailable, Wanted, keep_off,
 };
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 /// What stays from one measurement to the next.
 pub struct Session {
@@ -16,6 +20,10 @@ pub struct Session {
     /// What takes longer is told one by one, ns.
     over_ns: Option<u64>,
     source: Option<Source>,
+    /// Functions whose calls are timed.
+    calls: Option<Calls>,
+    /// Whether power is told too.
+    with_power: bool,
     missing: Vec<Missing>,
     place: Place,
     watch: Watch,
@@ -25,6 +33,8 @@ pub struct Session {
 pub struct Running<'a> {
     session: &'a mut Session,
     counts: Option<Snapshot>,
+    calls: Option<Vec<FunctionCalls>>,
+    energy: Option<Result<EnergyMeter, Missing>>,
     meters: Meters,
     first_ns: u64,
     with_command: bool,
@@ -60,6 +70,10 @@ pub struct Measured {
     pub runs: Vec<Snapshot>,
     /// Those that took long, where that was asked for and can be told.
     pub longest: Option<Longest>,
+    /// The calls of functions that were named.
+    pub calls: Option<TimedCalls>,
+    /// What the processor packages and their parts used, where that was asked for and can be told.
+    pub power: Option<Vec<Power>>,
 }
 
 /// By what was counted, in words.
@@ -79,8 +93,10 @@ impl Session {
         let place = keep_off(cpus).context("cannot move off the measured CPUs")?;
         let watch = Watch::new()?;
         let mut missing = Vec::new();
-        let source = match Source::start(wanted, choice) {
-            Ok(source) => {
+        let started = (!wanted.kinds.is_empty()).then(|| Source::start(wanted, choice));
+        let source = match started.transpose() {
+            Ok(None) => None,
+            Ok(Some(source)) => {
                 missing.extend(source.missing().iter().filter_map(|tracepoint| lack(tracepoint)));
                 if wanted.details_over_ns.is_some() && matches!(source, Source::Tracefs(..)) {
                     let what = "those that took long, one by one (--over)".to_owned();
@@ -95,7 +111,29 @@ impl Session {
             }
         };
         let over_ns = wanted.details_over_ns.filter(|_| matches!(source, Some(Source::Bpf(_))));
-        Ok(Self { cpus: cpus.clone(), over_ns, source, missing, place, watch })
+        Ok(Self {
+            cpus: cpus.clone(),
+            over_ns,
+            source,
+            calls: None,
+            with_power: false,
+            missing,
+            place,
+            watch,
+        })
+    }
+
+    /// Times the calls of these functions too; an error where that cannot be done.
+    pub fn time_calls(&mut self, functions: &[Function]) -> Result<()> {
+        if !functions.is_empty() {
+            self.calls = Some(Calls::start(functions, &self.cpus)?);
+        }
+        Ok(())
+    }
+
+    /// Tells the energy of the processor packages too.
+    pub fn measure_power(&mut self, wanted: bool) {
+        self.with_power = wanted;
     }
 
     /// Begins to measure and starts the command.
@@ -109,6 +147,8 @@ impl Session {
             // Whoever this thread starts is followed from its first instruction on.
             self.follow(&[own])?;
         }
+        // The machine's counters, causes, calls; at the end the other way round: each has the next within, which
+        // is read faster.
         let meters = Meters::read(&self.cpus);
         let counts = match &mut self.source {
             Some(source) => {
@@ -117,7 +157,12 @@ impl Session {
             }
             None => None,
         };
+        let calls = self.calls.as_mut().map(|calls| {
+            calls.forget();
+            calls.read()
+        });
         let first_ns = counts.as_ref().map_or(meters.ns, |counts| counts.ns);
+        let energy = self.with_power.then(EnergyMeter::start);
         let mut id = None;
         if !words.is_empty() {
             let child = command::start(words, &self.place, pinned)?;
@@ -127,7 +172,8 @@ impl Session {
                 source.unfollow(own)?;
             }
         }
-        Ok(Running { session: self, counts, meters, first_ns, with_command: !words.is_empty(), child: id })
+        let with_command = !words.is_empty();
+        Ok(Running { session: self, counts, calls, energy, meters, first_ns, with_command, child: id })
     }
 
     /// The processes that were named, with all their threads.
@@ -153,11 +199,16 @@ impl Session {
 
 impl Running<'_> {
     /// Waits for the end of the measurement, or for `until`.
-    pub fn wait(&self, until: Option<std::time::Instant>) -> Option<End> {
+    pub fn wait(&mut self, until: Option<Instant>) -> Option<End> {
         loop {
-            match self.session.watch.wait(until) {
+            let energy = self.energy.as_mut().and_then(|energy| energy.as_mut().ok());
+            let next_reading = energy.is_some().then(|| Instant::now() + EnergyMeter::INTERVAL);
+            let next = until.into_iter().chain(next_reading).min();
+            match self.session.watch.wait(next) {
                 // Ctrl-C at a terminal goes to the command too, which may end or not.
                 Some(End::Signal(libc::SIGINT)) if self.with_command => {}
+                // Long before a counter can begin anew twice.
+                None if next != until => energy.into_iter().for_each(EnergyMeter::read),
                 end => return end,
             }
         }
@@ -165,6 +216,8 @@ impl Running<'_> {
 
     /// What was measured since the begin, or since this was called before.
     pub fn so_far(&mut self) -> Result<Measured> {
+        let power = self.energy.as_mut().and_then(|energy| energy.as_mut().ok()).map(EnergyMeter::taken);
+        let calls = self.session.calls.as_ref().map(Calls::read);
         let counts = self.session.source.as_mut().map(Source::read).transpose()?;
         let meters = Meters::read(&self.session.cpus);
         let (own, lost) = match &mut self.session.source {
@@ -173,6 +226,7 @@ impl Running<'_> {
         };
         let mut missing = self.session.missing.clone();
         missing.extend(meters.missing.iter().cloned());
+        missing.extend(self.energy.as_ref().and_then(|energy| energy.as_ref().err()).cloned());
         if lost > 0 {
             let what = format!("{lost} threads of the command, counted as other tasks");
             missing.push(Missing { what, needs: "room in the table of threads".to_owned() });
@@ -195,11 +249,23 @@ impl Running<'_> {
             stopped: false,
             runs: Vec::new(),
             longest: None,
+            calls: self.timed(calls.as_deref()),
+            power,
         };
         longest.iter_mut().for_each(|longest| longest.without_own(&measured));
         measured.longest = longest;
-        (self.counts, self.meters) = (counts, meters);
+        (self.counts, self.calls, self.meters) = (counts, calls, meters);
         Ok(measured)
+    }
+
+    /// What calls came since this was called before.
+    fn timed(&self, now: Option<&[FunctionCalls]>) -> Option<TimedCalls> {
+        let (now, then) = (now?, self.calls.as_ref()?);
+        Some(TimedCalls {
+            functions: now.iter().zip(then).map(|(now, then)| now.since(then)).collect(),
+            costs: self.session.calls.as_ref()?.costs().to_vec(),
+            with_others: self.session.source.is_some(),
+        })
     }
 
     /// Those that took long since this was called before, where that was asked for.
@@ -226,7 +292,7 @@ impl Running<'_> {
         Ok(measured)
     }
 
-    fn end_command(&self, signal: i32, measured: &mut Measured) {
+    fn end_command(&mut self, signal: i32, measured: &mut Measured) {
         let Some(child) = self.child else { return };
         // SAFETY: a process that this one started and has not waited for yet.
         unsafe {
@@ -250,6 +316,12 @@ impl Measured {
         }
         if let (Some(all), Some(more)) = (&mut self.longest, other.longest) {
             all.add(more);
+        }
+        if let (Some(all), Some(more)) = (&mut self.calls, &other.calls) {
+            all.add(more);
+        }
+        if let (Some(all), Some(more)) = (&mut self.power, &other.power) {
+            power::add(all, more);
         }
         self.meters.add(&other.meters);
         self.ns += other.ns;

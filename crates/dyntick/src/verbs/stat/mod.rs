@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick stat`: what interrupted CPUs while a command ran.
 
+mod calls;
 mod command;
 mod csv;
 mod json;
 mod longest;
 pub(super) mod measure;
+mod power;
 pub(super) mod rows;
 mod tell;
 
@@ -15,10 +17,11 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use dyntick_model::{CpuList, KernelVersion};
 use dyntick_observe::facts::{Cpus, Machine};
-use dyntick_observe::live::{Choice, Kind, Wanted};
+use dyntick_observe::live::{Choice, Function, Kind, Wanted};
 use measure::{Measured, Session};
 use std::cell::Cell;
-use std::fs::{File, OpenOptions};
+use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -34,7 +37,9 @@ what /proc and /sys tell is shown. dyntick itself keeps off the measured CPUs. T
   dyntick stat -C 3 -- ./app        what interrupts CPU 3 while ./app runs (wherever it runs)
   dyntick stat -C 3 --pin -- ./app  the same, with ./app kept on CPU 3
   dyntick stat -C 2-3 -I 1000       every second, until Ctrl-C
-  dyntick stat -p 4711              all CPUs, until process 4711 ends")]
+  dyntick stat -p 4711              all CPUs, until process 4711 ends
+  dyntick stat -C 3 -e none --calls hrtimer_interrupt -- ./app
+                                    how long each call of a function of the kernel takes there")]
 pub struct Arguments {
     /// CPUs to measure, as 1-3,8 [default: all that are online]
     #[arg(short = 'C', long = "cpu", value_name = "LIST")]
@@ -48,9 +53,9 @@ pub struct Arguments {
     /// Measure until these processes end; their tasks are told from others
     #[arg(short = 'p', long = "pid", value_name = "PID", value_delimiter = ',', conflicts_with = "command")]
     pids: Vec<u32>,
-    /// Count only these kinds: timers, ticks, ipis, devices, softirqs, works, tasks, faults, nmis
-    #[arg(short = 'e', long = "event", value_name = "KINDS", value_delimiter = ',')]
-    kinds: Vec<Kind>,
+    /// Count only these kinds: timers, ticks, ipis, devices, softirqs, works, tasks, faults, nmis; or none
+    #[arg(short = 'e', long = "event", value_name = "KINDS", value_delimiter = ',', value_parser = event)]
+    events: Vec<Event>,
     /// Count by eBPF (bpf), by trace events (tracefs), or by the latter where this kernel cannot do the
     /// former (auto)
     #[arg(long, value_name = "SOURCE", default_value = "auto", value_parser = source)]
@@ -58,6 +63,12 @@ pub struct Arguments {
     /// Tell those that take longer than this one by one, with their moment and the task that was interrupted
     #[arg(long, value_name = "USEC", value_parser = longest::over)]
     over: Option<u64>,
+    /// Time each call of these functions of the kernel, at most 8; fentry:FUNC and kprobe:FUNC say by what
+    #[arg(long, value_name = "FUNCS", value_delimiter = ',')]
+    calls: Vec<Function>,
+    /// Tell the energy and power of the processor packages too, where the machine counts them (RAPL)
+    #[arg(long)]
+    power: bool,
     /// Print every so many ms
     #[arg(short = 'I', long = "interval-print", value_name = "MS",
         value_parser = clap::value_parser!(u64).range(10..=LONGEST_MS), conflicts_with = "repeat")]
@@ -95,6 +106,9 @@ pub struct Arguments {
 /// A year: no sum of times overflows, and nobody waits longer.
 const LONGEST_MS: u64 = 365 * 86_400_000;
 
+/// How many functions may be timed at a time: as many tables somebody looks at.
+const MOST_CALLS: usize = 8;
+
 /// How many rows of a CPU fit a screen.
 const ROWS: usize = 24;
 
@@ -104,13 +118,15 @@ const MANY_CPUS: usize = 5;
 /// Measures and tells. The exit status is the command's.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let cpus = online(arguments.cpus.as_ref())?;
-    let kinds = match arguments.kinds.is_empty() {
-        true => Kind::ALL.into(),
-        false => arguments.kinds.iter().copied().collect(),
-    };
+    let kinds = kinds(&arguments.events);
+    if arguments.calls.len() > MOST_CALLS {
+        bail!("--calls: {} functions; there may be {MOST_CALLS} at a time", arguments.calls.len());
+    }
     let out = Out::new(arguments)?;
     let wanted = Wanted { cpus, kinds, details_over_ns: arguments.over };
     let mut session = Session::open(&wanted, arguments.source)?;
+    session.time_calls(&arguments.calls)?;
+    session.measure_power(arguments.power);
     let mut measured: Option<Measured> = None;
     let mut status = ExitCode::SUCCESS;
     for _ in 0..arguments.repeat {
@@ -166,6 +182,32 @@ fn separator(text: &str) -> Result<String, String> {
     match text.chars().all(harmless) {
         true => Ok(text.to_owned()),
         false => Err("a separator has no control characters but tab".to_owned()),
+    }
+}
+
+/// What `-e` may say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    None,
+    Kind(Kind),
+}
+
+fn event(text: &str) -> Result<Event, String> {
+    match text {
+        "none" => Ok(Event::None),
+        _ => text.parse().map(Event::Kind).map_err(|error: String| format!("{error}, and none")),
+    }
+}
+
+/// The kinds that are asked for: all where nothing is said.
+fn kinds(events: &[Event]) -> BTreeSet<Kind> {
+    let kind = |event: &Event| match event {
+        Event::None => None,
+        Event::Kind(kind) => Some(*kind),
+    };
+    match events.is_empty() {
+        true => Kind::ALL.into(),
+        false => events.iter().filter_map(kind).collect(),
     }
 }
 
@@ -230,9 +272,8 @@ impl To {
         if (arguments.interval.is_none() && !arguments.append) || dyntick_system::is_standard_output(path) {
             return Ok(Self::Named(path.clone()));
         }
-        let mut options = OpenOptions::new();
-        options.create(true).write(true).append(arguments.append).truncate(!arguments.append);
-        let file = options.open(path).with_context(|| format!("cannot write {}", path.display()))?;
+        let file = dyntick_system::open_growing(path, arguments.append)
+            .with_context(|| format!("cannot write {}", path.display()))?;
         Ok(Self::Growing(path.clone(), file))
     }
 
@@ -305,7 +346,15 @@ impl Out {
 
 #[cfg(test)]
 mod tests {
-    use super::separator;
+    use super::{Event, Kind, event, kinds, separator};
+
+    #[test]
+    fn no_kind_is_a_choice_too() {
+        assert_eq!((event("none"), event("ticks")), (Ok(Event::None), Ok(Event::Kind(Kind::Ticks))));
+        assert!(event("ghosts").unwrap_err().ends_with("nmis, and none"));
+        assert_eq!((kinds(&[]).len(), kinds(&[Event::None]).len()), (Kind::ALL.len(), 0));
+        assert_eq!(kinds(&[Event::None, Event::Kind(Kind::Ticks)]), [Kind::Ticks].into());
+    }
 
     #[test]
     fn a_separator_is_no_command_to_the_terminal() {

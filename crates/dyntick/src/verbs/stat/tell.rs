@@ -3,6 +3,7 @@
 
 use super::MANY_CPUS;
 use super::measure::Measured;
+use super::power;
 use super::rows::{self, Row, Told};
 use crate::causes::{self, Advice};
 use dyntick_explain::CauseId;
@@ -45,6 +46,12 @@ pub fn text(measured: &Measured, command: &[String], advice: Advice<'_>, look: &
         }
     }
     blocks.extend(measured.longest.as_ref().map(|longest| longest.block(look.rows)));
+    blocks.extend(measured.power.as_deref().map(power::block));
+    if let Some(calls) = &measured.calls {
+        blocks.extend(calls.blocks(measured.seconds(), measured.repeats(), !together));
+        // Of several intervals the first one tells it.
+        blocks.extend(calls.probes().into_iter().filter(|_| first || !look.brief).map(Block::Paragraph));
+    }
     if !look.brief {
         let explained = explained(&told, &measured.cpus, advice);
         if !explained.is_empty() {
@@ -99,6 +106,10 @@ fn lead(measured: &Measured, look: &Look, first: bool) -> Vec<String> {
             usage.ru_nivcsw
         ));
     }
+    // Where many intervals follow, what is missing has no section of its own.
+    let power = measured.missing.iter().find(|missing| missing.what == power::WHAT);
+    let power = power.filter(|_| look.brief && first);
+    lead.extend(power.map(|missing| format!("Power cannot be told here: it needs {}.", missing.needs)));
     let lost = measured.counts.as_ref().map(|counts| counts.lost).unwrap_or_default();
     let reasons = [
         (lost.recursion, "events were lost: they came while their own program ran"),

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use dyntick_model::{CpuList, KernelVersion};
 use dyntick_observe::facts::Machine;
-use dyntick_observe::live::{Choice, Energy, Kind, Power, Wanted};
+use dyntick_observe::live::{Choice, EnergyMeter, Kind, Wanted};
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::EnterAlternateScreen;
@@ -21,7 +21,7 @@ use ratatui::{TerminalOptions, Viewport};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, getpgrp, kill_current_process_group};
 use rustix::termios::tcgetpgrp;
-use sample::Sample;
+use sample::{Power, Sample};
 use screen::View;
 use state::{Order, State, Then};
 use std::io::IsTerminal;
@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         kernel: machine.kernel.clone(),
         machine,
         running,
-        energy: Energy::read().ok(),
+        energy: EnergyMeter::start().ok(),
         state,
         delay: Duration::from_secs_f64(arguments.delay),
         left: arguments.iterations.unwrap_or(u64::MAX),
@@ -100,7 +100,7 @@ struct Top<'a> {
     kernel: KernelVersion,
     machine: Machine,
     running: Running<'a>,
-    energy: Option<Energy>,
+    energy: Option<EnergyMeter>,
     state: State,
     delay: Duration,
     /// How many intervals are still to be shown.
@@ -203,10 +203,9 @@ impl Top<'_> {
     }
 
     fn power(&mut self) -> Vec<Power> {
-        let Ok(now) = Energy::read() else { return Vec::new() };
-        let power = self.energy.as_ref().map(|earlier| now.since(earlier)).unwrap_or_default();
-        self.energy = Some(now);
-        power
+        let power = self.energy.as_mut().map(EnergyMeter::taken).unwrap_or_default();
+        let packages = power.into_iter().filter(|zone| zone.part_of.is_none());
+        packages.filter_map(|zone| Some(Power { watts: zone.watts()?, name: zone.name })).collect()
     }
 }
 

@@ -7,8 +7,17 @@ use crate::verbs::stat::rows::{self, Row, Told};
 use dyntick_explain::CauseId;
 use dyntick_model::{CpuList, KernelVersion, NANOS_PER_SEC, TickDependency};
 use dyntick_observe::facts::Cpus;
-use dyntick_observe::live::{CpuMeters, Lost, Missing, Power};
+use dyntick_observe::live::{CpuMeters, Lost, Missing};
 use serde::Serialize;
+
+/// The mean power of a processor package, or of the platform.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Power {
+    /// As the kernel names it: `package-0`, `psys`.
+    pub name: String,
+    /// Watts.
+    pub watts: f64,
+}
 
 /// One interval.
 #[derive(Clone, Debug, Default, Serialize)]

@@ -317,11 +317,11 @@ fn help(sample: &Sample) -> Paragraph<'static> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample::IdleState;
+    use super::super::sample::{IdleState, Power};
     use super::super::state::Order;
     use super::*;
     use dyntick_model::TickDependency;
-    use dyntick_observe::live::{Lost, Missing, Power};
+    use dyntick_observe::live::{Lost, Missing};
     use ratatui::{Terminal, backend::TestBackend};
 
     fn cause(name: &str, is_part: bool, per_s: f64, share: f64) -> Cause {

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the programs at a function cost the CPU, measured where it is cheap: at a system call.
+
+use super::{Pair, probed::Probed};
+use crate::thread::{now_ns, run_on};
+use dyntick_model::CpuList;
+use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
+
+/// What a pair of programs costs each call, measured on calls of a function that does next to nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProbeCost {
+    /// Which.
+    pub pair: Pair,
+    /// The cost, or why it was not measured.
+    pub measured: Result<Cost, String>,
+}
+
+/// The cost of a pair of programs, where caches and predictors know them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// By how much a call takes longer, ns: the difference between the fastest rounds with and without programs.
+    pub added_ns: f64,
+    /// The shortest call that the programs timed, ns: at most so much of any call's figure is theirs.
+    pub inside_ns: u64,
+    /// How many calls were timed.
+    pub calls: u64,
+    /// On which CPU.
+    pub cpu: u32,
+}
+
+/// The system call that is timed: it reads one number (kernel/sys.c). Type information knows it by this name, of
+/// which `__x64_sys_getppid` is another (arch/x86/include/asm/syscall_wrapper.h).
+const FUNCTION: &str = "__do_sys_getppid";
+/// Rounds, of which the fastest counts: what comes between makes the others slower.
+const ROUNDS: u64 = 20;
+/// Calls in a round.
+const EACH: u64 = 500;
+
+/// Measures a pair on the CPU on which this thread runs, where it stays meanwhile.
+pub fn measure(pair: Pair) -> ProbeCost {
+    ProbeCost { pair, measured: on_one_cpu(|cpu| with_and_without(pair, cpu)) }
+}
+
+fn on_one_cpu(measure: impl FnOnce(u32) -> Result<Cost, String>) -> Result<Cost, String> {
+    let cpu = sched_getcpu() as u32;
+    let before = sched_getaffinity(None).map_err(|error| error.to_string())?;
+    run_on(None, &CpuList::from_iter([cpu])).map_err(|error| format!("cannot stay on CPU {cpu}: {error}"))?;
+    let measured = measure(cpu);
+    sched_setaffinity(None, &before).map_err(|error| error.to_string())?;
+    measured
+}
+
+fn with_and_without(pair: Pair, cpu: u32) -> Result<Cost, String> {
+    let before = fastest();
+    let probed = Probed::attach_by(FUNCTION, pair, &[cpu]).map_err(|error| error.to_string())?;
+    let with = fastest();
+    let timed = probed.read().together();
+    drop(probed);
+    let without = before.min(fastest());
+    let inside_ns = timed.shortest_ns.ok_or("the programs saw no call of getppid()")?;
+    let added = with.saturating_sub(without) as f64 / EACH as f64;
+    Ok(Cost { added_ns: added, inside_ns, calls: timed.ended(), cpu })
+}
+
+/// How long the fastest round took, ns.
+fn fastest() -> u64 {
+    let round = |_| {
+        let begin = now_ns();
+        for _ in 0..EACH {
+            std::hint::black_box(rustix::process::getppid());
+        }
+        now_ns() - begin
+    };
+    (0..ROUNDS).map(round).min().unwrap_or(0)
+}

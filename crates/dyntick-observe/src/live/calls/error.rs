@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Why calls cannot be timed.
+
+use crate::live::LiveError;
+
+/// Why the calls of a function cannot be timed.
+#[derive(Debug, thiserror::Error)]
+pub enum CallsError {
+    /// There is none of this name.
+    #[error(
+        "the running kernel has no function '{name}', or the compiler put it into its callers{}",
+        like(near)
+    )]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Names like it, the nearest first.
+        near: Vec<String>,
+    },
+    /// There are several.
+    #[error(
+        "the running kernel has {count} functions '{name}' and does not say which of them it would probe"
+    )]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// How many.
+        count: usize,
+    },
+    /// It is not in `available_filter_functions`.
+    #[error(
+        "the kernel lets nobody trace its function '{name}' (notrace, noinstr or __kprobes){}",
+        like(near)
+    )]
+    NotTraceable {
+        /// The name.
+        name: String,
+        /// Names like it, the nearest first.
+        near: Vec<String>,
+    },
+    /// The kernel does not say why.
+    #[error("the calls of '{name}' cannot be timed by {pair}: {error}")]
+    Refused {
+        /// The function.
+        name: String,
+        /// By what it was tried last.
+        pair: &'static str,
+        /// What the kernel said.
+        error: LiveError,
+    },
+    /// The process may not, or the kernel takes no such programs.
+    #[error(transparent)]
+    Live(#[from] LiveError),
+}
+
+fn like(near: &[String]) -> String {
+    match near.is_empty() {
+        true => String::new(),
+        false => format!("; there are {}", near.join(", ")),
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Which function is timed, and by what.
+
+use serde::Serialize;
+use std::str::FromStr;
+
+/// A function of the kernel, as users name it: `hrtimer_interrupt`, or `kprobe:hrtimer_interrupt`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Its name, as in `/proc/kallsyms`.
+    pub name: String,
+    /// By what it shall be timed; none for the cheapest that it allows.
+    pub pair: Option<Pair>,
+}
+
+/// The two programs that time a call. The cheaper one comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Pair {
+    /// By a trampoline of the function's own; needs type information.
+    #[serde(rename = "fentry/fexit")]
+    Trampoline,
+    /// By probes, as published scripts do.
+    #[serde(rename = "kprobe/kretprobe")]
+    Probes,
+}
+
+impl Pair {
+    /// As bpftrace and the kernel call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pair::Trampoline => "fentry/fexit",
+            Pair::Probes => "kprobe/kretprobe",
+        }
+    }
+}
+
+/// `KSYM_NAME_LEN` of Linux 6.1 to 7.x, include/linux/kallsyms.h.
+const LONGEST_NAME: usize = 512;
+
+impl FromStr for Function {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (pair, name) = match text.split_once(':') {
+            None => (None, text),
+            Some(("fentry", name)) => (Some(Pair::Trampoline), name),
+            Some(("kprobe", name)) => (Some(Pair::Probes), name),
+            Some((other, _)) => return Err(format!("there are fentry: and kprobe:, and not {other}:")),
+        };
+        let of_names = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$');
+        match !name.is_empty() && name.len() < LONGEST_NAME && name.bytes().all(of_names) {
+            true => Ok(Self { name: name.to_owned(), pair }),
+            false => {
+                Err("a function of the kernel has a name as in /proc/kallsyms, like hrtimer_interrupt".into())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_and_without_their_probe() {
+        let function = |name: &str, pair| Ok(Function { name: name.to_owned(), pair });
+        assert_eq!("do_idle".parse(), function("do_idle", None));
+        assert_eq!("kprobe:do_idle.isra.0".parse(), function("do_idle.isra.0", Some(Pair::Probes)));
+        assert_eq!("fentry:do_idle".parse(), function("do_idle", Some(Pair::Trampoline)));
+        for wrong in ["", "kprobe:", "do idle", "uprobe:x", "a/b", "\u{1b}[2J", &"a".repeat(LONGEST_NAME)] {
+            assert!(wrong.parse::<Function>().is_err(), "{wrong:?}");
+        }
+    }
+}

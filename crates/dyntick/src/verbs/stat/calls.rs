@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The calls of the kernel's functions, as tables and histograms by powers of two.
+
+use dyntick_observe::live::{CallCount, FunctionCalls, ProbeCost};
+use dyntick_report::{Block, Column, Table, numbers};
+use serde_json::{Value, json};
+
+/// Calls that were timed in one measurement.
+pub struct TimedCalls {
+    /// Each function, in the order in which they were named.
+    pub functions: Vec<FunctionCalls>,
+    /// What the probes cost.
+    pub costs: Vec<ProbeCost>,
+    /// Whether the kinds of interruptions are counted at the same time, by programs that may run within a call.
+    pub with_others: bool,
+}
+
+/// The calls of one function on one CPU.
+pub struct OnCpu<'c> {
+    /// The function.
+    pub function: &'c str,
+    /// The CPU.
+    pub cpu: u32,
+    /// Its calls there.
+    pub count: &'c CallCount,
+}
+
+/// How many columns of counts fit beside the bars.
+const COLUMNS: usize = 4;
+/// The longest bar.
+const BAR: u64 = 32;
+
+impl TimedCalls {
+    /// Each function on each CPU.
+    pub fn each_cpu(&self) -> impl Iterator<Item = OnCpu<'_>> {
+        self.functions.iter().flat_map(on_cpus)
+    }
+
+    /// Adds those of another run.
+    pub fn add(&mut self, other: &TimedCalls) {
+        self.functions.iter_mut().zip(&other.functions).for_each(|(sum, more)| sum.add(more));
+    }
+
+    /// Two tables for each function, of so many runs with so many seconds in all; with a row for each CPU where
+    /// these are not shown together.
+    pub fn blocks(&self, seconds: f64, runs: usize, each_cpu: bool) -> Vec<Block> {
+        let of = |function: &FunctionCalls| -> Vec<Block> {
+            let durations = durations(function, seconds, runs, each_cpu);
+            let octaves = octaves(function, each_cpu);
+            [Some(durations), octaves].into_iter().flatten().map(Block::Table).collect()
+        };
+        self.functions.iter().flat_map(of).collect()
+    }
+
+    /// What the probes cost, each in a sentence.
+    pub fn probes(&self) -> Vec<String> {
+        let within = match self.with_others {
+            true => " What counts interruptions may run within these calls too; -e none leaves it out.",
+            false => "",
+        };
+        self.costs.iter().map(|cost| words(cost) + within).collect()
+    }
+
+    /// For programs.
+    pub fn value(&self) -> Value {
+        let function = |function: &FunctionCalls| {
+            let cpus: Vec<Value> = on_cpus(function).iter().map(cpu).collect();
+            json!({ "name": function.name, "probe": function.pair, "missed": function.missed, "cpus": cpus })
+        };
+        let probe = |cost: &ProbeCost| {
+            let measured = cost.measured.as_ref();
+            json!({
+                "probe": cost.pair,
+                "added_ns": measured.map(|cost| cost.added_ns).ok(),
+                "inside_ns": measured.map(|cost| cost.inside_ns).ok(),
+                "measured_calls": measured.map(|cost| cost.calls).ok(),
+                "measured_on_cpu": measured.map(|cost| cost.cpu).ok(),
+                "error": measured.err(),
+            })
+        };
+        json!({
+            "functions": self.functions.iter().map(function).collect::<Vec<_>>(),
+            "probes": self.costs.iter().map(probe).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn on_cpus(function: &FunctionCalls) -> Vec<OnCpu<'_>> {
+    let cpus = function.cpus.iter();
+    cpus.map(|(cpu, count)| OnCpu { function: &function.name, cpu: *cpu, count }).collect()
+}
+
+fn cpu(one: &OnCpu<'_>) -> Value {
+    let count = one.count;
+    let octave = |(from, below, count)| json!({ "from_ns": from, "below_ns": below, "count": count });
+    json!({
+        "cpu": one.cpu,
+        "calls": count.ended(),
+        "total_ns": count.ns,
+        "mean_ns": count.mean_ns(),
+        "shortest_ns": count.shortest_ns,
+        "longest_ns": count.longest_ns,
+        "began": count.began,
+        "no_room": count.no_room,
+        "unpaired": count.unpaired,
+        "histogram": count.octaves().map(octave).collect::<Vec<_>>(),
+    })
+}
+
+fn words(cost: &ProbeCost) -> String {
+    let pair = cost.pair.name();
+    match &cost.measured {
+        Ok(cost) => format!(
+            "Probe: {pair}; each call costs {} more, of which at most {} are in the figures; measured here on {} \
+             calls of getppid() on CPU {}.",
+            numbers::duration(cost.added_ns),
+            numbers::duration(cost.inside_ns as f64),
+            numbers::count(cost.calls),
+            cost.cpu
+        ),
+        Err(error) => format!("Probe: {pair}; what it costs could not be measured here: {error}."),
+    }
+}
+
+fn durations(function: &FunctionCalls, seconds: f64, runs: usize, each_cpu: bool) -> Table {
+    let all = function.together();
+    let mut lines: Vec<(String, &CallCount)> = Vec::new();
+    if each_cpu {
+        lines.extend(function.cpus.iter().map(|(cpu, count)| (cpu.to_string(), count)));
+    }
+    if !each_cpu || function.cpus.len() > 1 {
+        lines.push(("all".to_owned(), &all));
+    }
+    let row = |(name, count): (String, &CallCount)| {
+        let duration = |ns: Option<f64>| ns.map(numbers::duration).unwrap_or_default();
+        vec![
+            name,
+            numbers::count(count.ended()),
+            numbers::rate(count.ended() as f64 / seconds),
+            duration((count.ended() > 0).then_some(count.ns as f64)),
+            duration(count.mean_ns()),
+            duration(count.shortest_ns.map(|ns| ns as f64)),
+            duration(count.longest_ns.map(|ns| ns as f64)),
+        ]
+    };
+    let runs = match runs {
+        1 => String::new(),
+        runs => format!(", {runs} runs together"),
+    };
+    Table {
+        caption: format!(
+            "Calls of {}(), with interrupts and sleep within, by {}{runs}",
+            function.name,
+            function.pair.name()
+        ),
+        columns: vec![
+            Column::figure("CPU", ""),
+            Column::figure("calls", ""),
+            Column::figure("per s", ""),
+            Column::figure("total", ""),
+            Column::figure("mean", ""),
+            Column::figure("shortest", ""),
+            Column::figure("longest", ""),
+        ],
+        rows: lines.into_iter().map(row).collect(),
+        notes: lost(function.missed, &all),
+    }
+}
+
+/// What was not timed, and why.
+fn lost(missed: u64, all: &CallCount) -> Vec<String> {
+    let reasons = [
+        (all.no_room, "calls were not timed: too many were open at the same time"),
+        (missed, "begins and ends were not seen: they came while their own program ran"),
+        (
+            all.unpaired,
+            "calls ended whose begin was not seen: it came earlier, or on a CPU that is not measured",
+        ),
+    ];
+    let lost = reasons.into_iter().filter(|(count, _)| *count > 0);
+    lost.map(|(count, what)| format!("{} {what}.", numbers::count(count))).collect()
+}
+
+/// As bpftrace shows them: each octave between the first and the last, with a bar. None without calls.
+fn octaves(function: &FunctionCalls, each_cpu: bool) -> Option<Table> {
+    let all = function.together();
+    let used = |(_, count): &(usize, &u64)| **count > 0;
+    let mut places = all.octaves.iter().enumerate().filter(used).map(|(place, _)| place);
+    let first = places.next()?;
+    let last = places.next_back().unwrap_or(first);
+    let cpus: Vec<(&u32, &CallCount)> = function.cpus.iter().collect();
+    let apart = each_cpu && cpus.len() > 1 && cpus.len() <= COLUMNS;
+    let shown: Vec<(String, &CallCount)> = match apart {
+        true => cpus.iter().map(|(cpu, count)| (format!("CPU {cpu}"), *count)).collect(),
+        false => Vec::new(),
+    };
+    let highest = all.octaves.iter().copied().max().unwrap_or(1);
+    let row = |place: usize| {
+        let counts = shown.iter().map(|(_, count)| *count).chain([&all]).map(|count| count.octaves[place]);
+        // What is not nothing has a bar, however short.
+        let bar = (all.octaves[place] * BAR).div_ceil(highest);
+        let bar = std::iter::repeat_n('@', bar as usize).collect();
+        [range(place)].into_iter().chain(counts.map(numbers::count)).chain([bar]).collect()
+    };
+    let columns =
+        [Column::text("ns")].into_iter().chain(shown.iter().map(|(name, _)| Column::figure(name, "")));
+    let columns = columns.chain([Column::figure(if apart { "all" } else { "calls" }, ""), Column::text("")]);
+    Some(Table {
+        caption: String::new(),
+        columns: columns.collect(),
+        rows: (first..=last).map(row).collect(),
+        notes: Vec::new(),
+    })
+}
+
+/// As bpftrace writes it: `[512, 1K)`, where K is 1024. The last octave of all has no end.
+fn range(octave: usize) -> String {
+    let octaves = CallCount::default().octaves.len();
+    let number = |power: usize| match power {
+        0..10 => (1u64 << power).to_string(),
+        10..20 => format!("{}K", 1 << (power - 10)),
+        20..30 => format!("{}M", 1 << (power - 20)),
+        30..40 => format!("{}G", 1 << (power - 30)),
+        _ => format!("{}T", 1u64 << (power - 40)),
+    };
+    match octave {
+        0 => "[0, 2)".to_owned(),
+        _ if octave + 1 == octaves => format!("[{}, ...)", number(octave)),
+        _ => format!("[{}, {})", number(octave), number(octave + 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyntick_observe::live::{Cost, Pair};
+    use dyntick_report::Document;
+
+    fn count(calls: &[u64]) -> CallCount {
+        let mut count = CallCount {
+            ns: calls.iter().sum(),
+            shortest_ns: calls.iter().min().copied(),
+            longest_ns: calls.iter().max().copied(),
+            began: calls.len() as u64,
+            ..CallCount::default()
+        };
+        calls.iter().for_each(|ns| count.octaves[ns.max(&1).ilog2() as usize] += 1);
+        count
+    }
+
+    fn timed() -> TimedCalls {
+        let some = [vec![600; 40], vec![900, 1500, 1500, 5000]].concat();
+        let strange = CallCount { no_room: 12_345, unpaired: 2, ..count(&[1, 100]) };
+        let function = |name: &str, pair, cpus: Vec<(u32, CallCount)>| FunctionCalls {
+            name: name.to_owned(),
+            pair,
+            cpus: cpus.into_iter().collect(),
+            missed: 0,
+        };
+        let measured = Ok(Cost { added_ns: 84.6, inside_ns: 41, calls: 10_000, cpu: 0 });
+        TimedCalls {
+            functions: vec![
+                function("hrtimer_interrupt", Pair::Trampoline, vec![(2, count(&some)), (3, count(&[700]))]),
+                function("strange.isra.0", Pair::Probes, vec![(2, strange), (3, count(&[]))]),
+                function("never", Pair::Probes, vec![(2, count(&[])), (3, count(&[]))]),
+            ],
+            costs: vec![
+                ProbeCost { pair: Pair::Trampoline, measured },
+                ProbeCost { pair: Pair::Probes, measured: Err("no room".to_owned()) },
+            ],
+            with_others: true,
+        }
+    }
+
+    fn text(calls: &TimedCalls, runs: usize, each_cpu: bool) -> String {
+        let probes = calls.probes().into_iter().map(Block::Paragraph);
+        let blocks = calls.blocks(2.0, runs, each_cpu).into_iter().chain(probes).collect();
+        dyntick_report::terminal(&Document { blocks, ..Document::default() }, 100, false)
+    }
+
+    #[test]
+    fn calls_are_told_in_tables() {
+        insta::assert_snapshot!("calls", text(&timed(), 1, true));
+        insta::assert_snapshot!("calls_together", text(&timed(), 5, false));
+    }
+
+    #[test]
+    fn programs_get_all_of_it() {
+        insta::assert_snapshot!("calls_json", serde_json::to_string_pretty(&timed().value()).unwrap());
+    }
+
+    #[test]
+    fn ranges_are_bpftraces() {
+        let ranges = [0, 1, 8, 9, 10, 19, 20, 47].map(range);
+        let expected = [
+            "[0, 2)",
+            "[2, 4)",
+            "[256, 512)",
+            "[512, 1K)",
+            "[1K, 2K)",
+            "[512K, 1M)",
+            "[1M, 2M)",
+            "[128T, ...)",
+        ];
+        assert_eq!(ranges, expected);
+    }
+
+    #[test]
+    fn runs_add_up() {
+        let mut sum = timed();
+        sum.add(&timed());
+        assert_eq!(sum.functions[0].together().ended(), 90);
+        assert_eq!(sum.each_cpu().count(), 6);
+    }
+}
