@@ -297,9 +297,11 @@ const LONGEST_LINE: usize = 40 << 10;
 
 /// The configuration that belongs to the running kernel.
 fn config(files: &Snapshot, kernel: &KernelVersion) -> Option<(String, KernelConfig)> {
-    let boot = BOOT_CONFIG.replace('*', &kernel.release);
-    let read = |path: &str| Some((path.to_owned(), KernelConfig::parse(files.text(path)?)));
-    read(CONFIG_GZ).or_else(|| read(&boot))
+    let places = [CONFIG_GZ, BOOT_CONFIG, MODULES_CONFIG].map(|place| place.replace('*', &kernel.release));
+    places.into_iter().find_map(|path| {
+        let config = KernelConfig::parse(files.text(&path)?);
+        Some((path, config))
+    })
 }
 
 fn partitions(files: &Snapshot) -> Vec<(String, String)> {

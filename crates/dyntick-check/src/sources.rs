@@ -42,6 +42,8 @@ pub(crate) const CMDLINE: &str = "/proc/cmdline";
 pub const RELEASE: &str = "/proc/sys/kernel/osrelease";
 pub(crate) const CONFIG_GZ: &str = "/proc/config.gz";
 pub(crate) const BOOT_CONFIG: &str = "/boot/config-*";
+/// Where Fedora has it, and Debian from 7.2 on.
+pub(crate) const MODULES_CONFIG: &str = "/usr/lib/modules/*/config";
 pub(crate) const KERNEL_LOG: &str = "/dev/kmsg";
 pub(crate) const CPUINFO: &str = "/proc/cpuinfo";
 pub(crate) const STAT: &str = "/proc/stat";
@@ -162,6 +164,7 @@ pub const SOURCES: &[Source] = &[
     Source { pattern: CONFIG_GZ, read: Read::Gzip, needs: "", before: None },
     // Root's alone on some distributions.
     as_root(BOOT_CONFIG, Read::OwnConfig, "root, or CAP_DAC_READ_SEARCH"),
+    as_root(MODULES_CONFIG, Read::OwnConfig, "root, or CAP_DAC_READ_SEARCH"),
     as_root(KERNEL_LOG, Read::Mentions(LOG_TEXTS), "root, or CAP_SYSLOG"),
     Source {
         pattern: CPUINFO,

@@ -6,15 +6,18 @@ mod good;
 use dyntick_check::{Finding, Machine, Report};
 use good::{files, good};
 
-/// What is found on the good machine with some files written anew, and another release.
+/// What is found on the good machine with some files written anew, or removed (`-`), and another release.
 fn on(release: &str, changes: &[(&str, &str)]) -> Vec<Finding> {
     let mut all = files();
     let config = all.remove("/boot/config-6.12.117-test").unwrap();
     all.insert(format!("/boot/config-{release}"), config);
     all.insert("/proc/sys/kernel/osrelease".to_owned(), release.to_owned());
     for (path, text) in changes {
-        let text = text.replace("\\n", "\n");
-        all.insert(path.replace("RELEASE", release), text);
+        let path = path.replace("RELEASE", release);
+        match *text {
+            "-" => all.remove(&path),
+            text => all.insert(path, text.replace("\\n", "\n")),
+        };
     }
     let files = good(&all);
     Report::of(&Machine::new(&files, None).unwrap(), &files).findings
@@ -63,6 +66,21 @@ fn vmstat_passes_by_partitions_from_6_9_on() {
     assert!(one("vmstat", &on("6.6.30-test", &partition)).is_some());
     assert!(one("vmstat", &on("6.9.1-test", &partition)).is_none());
     assert!(one("vmstat", &on("6.6.30-test", ISOLATED_ALONE)).is_none());
+    // From 7.0 on nohz_full= alone does not count (7.2: include/linux/sched/isolation.h: cpu_is_isolated).
+    let tickless =
+        [("/proc/cmdline", "nohz_full=2-3 irqaffinity=0-1"), ("/sys/devices/system/cpu/isolated", "")];
+    assert!(one("vmstat", &on("6.12.117-test", &tickless)).is_none());
+    assert!(one("vmstat", &on("7.2.13-test", &tickless)).is_some());
+}
+
+#[test]
+fn the_configuration_is_found_among_the_modules() {
+    let boot = ("/boot/config-RELEASE", "-");
+    assert!(one("kernel-config", &on("7.2.13-test", &[boot])).is_some());
+    let modules = ("/usr/lib/modules/RELEASE/config", "CONFIG_NO_HZ_FULL=y");
+    assert!(one("kernel-config", &on("7.2.13-test", &[boot, modules])).is_none());
+    let elsewhere = ("/usr/lib/modules/7.2.1-test/config", "CONFIG_NO_HZ_FULL=y");
+    assert!(one("kernel-config", &on("7.2.13-test", &[boot, elsewhere])).is_some());
 }
 
 #[test]

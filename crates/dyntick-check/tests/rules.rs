@@ -598,6 +598,9 @@ fn an_interrupt_that_cannot_move_is_told_by_the_kernels_own_error() {
     let there = "/proc/irq/24/effective_affinity_list = 3\n";
     let advice = mends("device-irqs", there, None)[1].to_string();
     assert!(advice.contains("(Operation not permitted)") && advice.contains("IRQF_NOBALANCING"), "{advice}");
+    assert!(!advice.contains("boot with"), "{advice}: managed_irq is in force");
+    let without = format!("{there}/proc/cmdline = nohz_full=2-3 isolcpus=domain,2-3 irqaffinity=0-1");
+    let advice = mends("device-irqs", &without, None)[1].to_string();
     assert!(
         advice.contains("boot with nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1"),
         "{advice}"

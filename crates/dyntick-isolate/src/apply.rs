@@ -2,7 +2,8 @@
 //! Makes the changes of a plan, each after it stands in the journal.
 
 use crate::change::{FAIR_SERVERS, PARTITION_FILE};
-use crate::journal::{Journal, JournalError, Record};
+use crate::journal::{Journal, JournalError};
+use crate::record::Record;
 use crate::system::{System, TaskId};
 use crate::{Change, PartitionKind, Plan, Step};
 use dyntick_model::CpuList;
@@ -29,7 +30,7 @@ pub enum ApplyError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The user has asked to end.
-    #[error("stopped while isolating; everything is put back")]
+    #[error("stopped while isolating")]
     Stopped,
 }
 
@@ -93,7 +94,8 @@ impl<S: System> Applier<'_, S> {
 
     /// Sets an affinity that stands in the journal, if the partition has not left it as it should be.
     fn settle(&mut self, step: &Step) {
-        if self.applied.partition.is_none() {
+        let follows = matches!(step.change, Change::Affinity { follows: true, .. });
+        if self.applied.partition.is_none() || follows {
             return;
         }
         match make(self.system, &step.change) {

@@ -102,6 +102,10 @@ pub enum Change {
         old: CpuList,
         /// Its CPUs while the CPUs are isolated. The same as `old` where only the kernel might change it.
         new: CpuList,
+        /// Whether it is an interrupt's, and goes where the kernel sends that: not to be moved, but put
+        /// back where a partition has widened it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        follows: bool,
     },
     /// The cpuset controller, made available to the children of a control group.
     Controller {

@@ -6,8 +6,9 @@ use crate::change::PARTITION_FILE;
 use crate::command::{Placement, Running};
 use crate::facts::{Facts, FactsError};
 use crate::guardian::Guardian;
-use crate::journal::{Journal, JournalError, Record};
+use crate::journal::{Journal, JournalError};
 use crate::plan::{Plan, Request, plan};
+use crate::record::Record;
 use crate::restore::{Restored, restore};
 use crate::system::Live;
 use crate::{Change, Subject, signals};
@@ -46,24 +47,28 @@ pub struct Isolation {
     pub applied: Applied,
     /// What was to be done.
     pub plan: Plan,
-    /// Tells what went wrong where nobody is left to return it to.
-    say: fn(&dyn std::fmt::Display),
+    /// Tells what came of putting back where nobody is left to return it to.
+    say: fn(&Result<Restored, JournalError>),
 }
 
 impl Isolation {
     /// Isolates CPUs for a command. `program` is this program, which is started as guardian; `say` tells
-    /// what cannot be put back where this is dropped before its end.
+    /// what came of putting back where this is dropped before its end.
     pub fn begin(
         request: &Request,
         command: &[OsString],
         program: &Path,
-        say: fn(&dyn std::fmt::Display),
+        say: fn(&Result<Restored, JournalError>),
     ) -> Result<Self, IsolateError> {
         signals::keep();
         let mut journal = take_clean()?;
         let online = Facts::online(&Live)?;
         let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        journal.begin(&request.cpus, &online, &words)?;
+        if let Err(error) = journal.begin(&request.cpus, &online, &words) {
+            // Nothing is in it, and nothing was changed.
+            let _ = journal.remove();
+            return Err(error.into());
+        }
         let guardian = Guardian::start(program, &journal);
         let mut isolation = Self {
             journal: Some(journal),
@@ -119,8 +124,8 @@ impl Isolation {
 
 impl Drop for Isolation {
     fn drop(&mut self) {
-        if let Err(error) = self.put_back() {
-            (self.say)(&error);
+        if self.journal.is_some() {
+            (self.say)(&self.put_back());
         }
     }
 }
@@ -130,8 +135,9 @@ fn take_clean() -> Result<Journal, IsolateError> {
     let path = Journal::default_path();
     let journal = Journal::take_of_dead(&path)?;
     if let Some(Restored { failed, .. }) = restore(&mut Live, journal)? {
-        if let Some((what, why)) = failed.first() {
-            return Err(IsolateError::Leftover(format!("{what}: {why}")));
+        if !failed.is_empty() {
+            let failed: Vec<String> = failed.iter().map(|(what, why)| format!("{what}: {why}")).collect();
+            return Err(IsolateError::Leftover(failed.join("; ")));
         }
     }
     Ok(Journal::take(&path)?)

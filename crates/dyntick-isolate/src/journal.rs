@@ -1,79 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The journal: what was changed, written before it is changed, one line of JSON each.
 //!
+//! A line is written whole or not at all: what a full file system or a file limit cuts is taken back, and
+//! what a kill cuts is taken away before the next line, so that no two lines become one.
+//!
 //! It lies in memory (`/run`), as the settings do: neither survives a boot. The lock on it says
 //! whether its dyntick, or the guardian of that, still lives; process numbers are for people only.
 //! Only root enters its folder: who could write to it could have root write for him on the way back.
 
 use crate::guarded::open_guarded;
-use crate::system::{Task, TaskId, lives, own_start};
-use crate::{Change, Subject};
+use crate::record::{Contents, Header, Record, VERSION, boot};
+use crate::system::{lives, own_start};
 use dyntick_model::CpuList;
-use rustix::fs::FlockOperation;
-use serde::{Deserialize, Serialize};
+use rustix::fs::{FallocateFlags, FlockOperation, fallocate};
+use serde::Serialize;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-/// The first line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Header {
-    /// Of this format.
-    pub version: u32,
-    /// The boot of which it tells (`/proc/sys/kernel/random/boot_id`).
-    pub boot: String,
-    /// The process that wrote it.
-    pub pid: u32,
-    /// When that started, clock ticks since boot.
-    pub start: u64,
-    /// The CPUs that are isolated.
-    pub cpus: CpuList,
-    /// The CPUs that were online.
-    pub online: CpuList,
-    /// What runs on them.
-    pub command: Vec<String>,
-}
-
-impl Header {
-    fn writer(&self) -> TaskId {
-        TaskId { tid: self.pid as i32, start: self.start }
-    }
-}
-
-/// Any other line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "record", rename_all = "snake_case")]
-pub enum Record {
-    /// A change that may have been made.
-    Change {
-        /// To what end.
-        subject: Subject,
-        /// Which.
-        #[serde(flatten)]
-        change: Change,
-    },
-    /// What another program had set, or the kernel had given, and a step of the way back wipes out.
-    Adopt {
-        /// The thread's number.
-        tid: i32,
-        /// When it started.
-        start: u64,
-        /// Its name.
-        comm: String,
-        /// Its CPUs.
-        cpus: CpuList,
-    },
-}
-
-impl Record {
-    /// The affinity of this thread is to be kept.
-    pub fn adopt(task: &Task) -> Self {
-        let Task { id, comm, cpus, .. } = task.clone();
-        Record::Adopt { tid: id.tid, start: id.start, comm, cpus }
-    }
-}
 
 /// Why there is no journal.
 #[derive(Debug, thiserror::Error)]
@@ -103,8 +48,6 @@ pub enum JournalError {
     },
 }
 
-const VERSION: u32 = 1;
-
 /// How long a process may take to end that is being killed right now.
 const MOMENT: Duration = Duration::from_millis(50);
 
@@ -118,11 +61,17 @@ const TRIES: u32 = 100;
 const FOLDER: &str = "/run/dyntick";
 const FILE: &str = "isolate.journal";
 
+/// So much room is kept for it from its beginning, bytes: the threads of a machine that others have
+/// moved meanwhile, some 100 bytes each, are written where `/run` may have become full.
+const ROOM: u64 = 64 << 10;
+
 /// The journal, held by this process.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
     file: File,
+    /// Whether the last line is known to have its end.
+    whole: bool,
 }
 
 impl Journal {
@@ -169,14 +118,14 @@ impl Journal {
                 Err(error) if error.kind() == io::ErrorKind::NotFound && tries.next().is_some() => continue,
                 opened => opened.map_err(error)?,
             };
-            let mut journal = Self { path: path.to_owned(), file };
+            let mut journal = Self::inherit(path, file);
             match rustix::fs::flock(&journal.file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) if journal.is_at_its_path() => return Ok(Attempt::Taken(journal)),
                 // Its last owner has removed it between our two steps.
                 Ok(()) => {}
                 // Its own file tells by whom, even if that one removes it meanwhile.
                 Err(rustix::io::Errno::WOULDBLOCK) => {
-                    return Ok(Attempt::Held(journal.read().ok().flatten().map(|(header, _)| header)));
+                    return Ok(Attempt::Held(journal.read().ok().flatten().map(|contents| contents.header)));
                 }
                 Err(errno) => return Err(error(errno.into())),
             }
@@ -185,7 +134,7 @@ impl Journal {
 
     /// As an inherited, open and locked file.
     pub fn inherit(path: &Path, file: File) -> Self {
-        Self { path: path.to_owned(), file }
+        Self { path: path.to_owned(), file, whole: false }
     }
 
     /// The file, for a child to inherit; the lock goes with it.
@@ -221,10 +170,13 @@ impl Journal {
             online: online.clone(),
             command: command.to_vec(),
         };
+        // Where there is no room, or no such call, the lines are written all the same as far as they can be.
+        let _ = fallocate(&self.file, FallocateFlags::KEEP_SIZE, 0, ROOM);
         self.append_line(&header)
     }
 
-    /// Adds a record. When this returns it is on its medium.
+    /// Adds a record. When this returns it outlives this process, which is all that is wanted: where `/run` is on a disk,
+    /// waiting for that would take milliseconds for each thread, and nothing of it is wanted after a boot.
     pub fn append(&mut self, record: &Record) -> Result<(), JournalError> {
         self.append_line(record)
     }
@@ -232,30 +184,46 @@ impl Journal {
     fn append_line(&mut self, value: &impl Serialize) -> Result<(), JournalError> {
         let mut line = serde_json::to_vec(value).expect("a record has no map with other keys than texts");
         line.push(b'\n');
-        let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
-        written.map_err(|source| JournalError::File { path: self.path.clone(), source })
+        self.write_whole(&line).map_err(|source| JournalError::File { path: self.path.clone(), source })
+    }
+
+    /// Whole, or not at all.
+    fn write_whole(&mut self, line: &[u8]) -> io::Result<()> {
+        self.cut_half_line()?;
+        let before = self.file.metadata()?.len();
+        self.file.write_all(line).inspect_err(|_| {
+            // Where even this fails, it is tried again before the next line.
+            self.whole = self.file.set_len(before).is_ok();
+        })
+    }
+
+    /// Takes away what its last writer has not written whole, so that nothing is written behind it.
+    fn cut_half_line(&mut self) -> io::Result<()> {
+        if !self.whole && self.file.metadata()?.is_file() {
+            let text = self.bytes()?;
+            let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+            if end < text.len() {
+                self.file.set_len(end as u64)?;
+            }
+        }
+        self.whole = true;
+        Ok(())
+    }
+
+    fn bytes(&mut self) -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        self.file.rewind()?;
+        self.file.read_to_end(&mut text)?;
+        Ok(text)
     }
 
     /// What it holds: none where nothing was begun, or where it is of an earlier boot.
     ///
-    /// A last line without its end was not whole when its writer died: its change was not made.
-    pub fn read(&mut self) -> Result<Option<(Header, Vec<Record>)>, JournalError> {
-        let mut text = String::new();
-        let read = self.file.rewind().and_then(|()| self.file.read_to_string(&mut text));
-        read.map_err(|source| JournalError::File { path: self.path.clone(), source })?;
-        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-        let mut lines = whole.lines();
-        let Some(first) = lines.next() else { return Ok(None) };
-        let foreign = || JournalError::Foreign { path: self.path.clone(), text: first.to_owned() };
-        let header: Header = serde_json::from_str(first).map_err(|_| foreign())?;
-        if header.version != VERSION {
-            return Err(foreign());
-        }
-        if header.boot != boot() {
-            return Ok(None);
-        }
-        let records = lines.map(serde_json::from_str).collect::<Result<_, _>>().map_err(|_| foreign())?;
-        Ok(Some((header, records)))
+    /// # Errors
+    /// Where it cannot be read, or its first line is not of this version of dyntick.
+    pub fn read(&mut self) -> Result<Option<Contents>, JournalError> {
+        let text = self.bytes().map_err(|source| JournalError::File { path: self.path.clone(), source })?;
+        Contents::parse(&text).map_err(|text| JournalError::Foreign { path: self.path.clone(), text })
     }
 
     /// Ends it: all is as before.
@@ -283,14 +251,10 @@ fn taken(header: Option<&Header>) -> JournalError {
     })
 }
 
-fn boot() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Format;
+    use crate::{Change, Format, Subject};
 
     fn record(new: &str) -> Record {
         let change = Change::Setting {
@@ -319,15 +283,86 @@ mod tests {
         // Whatever moment its writer died: never more than was written, never a damaged record.
         for length in 0..=text.len() {
             std::fs::write(folder.path().join("j"), &text[..length]).unwrap();
-            let records = journal.read().unwrap().map_or(0, |(_, records)| records.len());
+            let records = journal.read().unwrap().map_or(0, |contents| contents.records.len());
             let whole = text[..length].matches('\n').count();
             assert_eq!(records, whole.saturating_sub(1), "{}", &text[..length]);
         }
-        let (header, records) = journal.read().unwrap().unwrap();
+        let Contents { header, records, .. } = journal.read().unwrap().unwrap();
         assert_eq!((header.cpus.to_string().as_str(), header.pid), ("3", std::process::id()));
         assert_eq!(records, [record("2"), record("3")]);
         journal.remove().unwrap();
         assert!(!folder.path().join("j").exists());
+    }
+
+    /// The file system is full after any number of bytes. (`/dev/full` writes none; a limit of a process
+    /// belongs to all of its threads, so this is a child that is this test again.)
+    #[test]
+    fn a_line_that_does_not_fit_is_taken_back() {
+        const MARK: &str = "DYNTICK_TEST_FILE_LIMIT";
+        let Some(folder) = std::env::var_os(MARK) else {
+            let folder = tempfile::tempdir().unwrap();
+            let name = "journal::tests::a_line_that_does_not_fit_is_taken_back";
+            let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+            let status = child.args(["--exact", name]).env(MARK, folder.path()).status().unwrap();
+            assert!(status.success());
+            return assert!(folder.path().join("done").exists());
+        };
+        let folder = PathBuf::from(folder);
+        let mut journal = begun(&folder);
+        journal.append(&record("2")).unwrap();
+        let text = std::fs::read(journal.path()).unwrap();
+        let length = serde_json::to_vec(&record("3")).unwrap().len() as u64 + 1;
+        // SAFETY: a system call without pointers.
+        unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+        for room in 0..=length {
+            limit(Some(text.len() as u64 + room));
+            let written = journal.append(&record("3"));
+            limit(None);
+            assert_eq!(written.is_ok(), room == length, "{room}");
+            if room < length {
+                assert_eq!(std::fs::read(journal.path()).unwrap(), text, "{room}");
+            }
+        }
+        assert_eq!(journal.read().unwrap().unwrap().records, [record("2"), record("3")]);
+        std::fs::write(folder.join("done"), "").unwrap();
+    }
+
+    fn limit(bytes: Option<u64>) {
+        let limit = rustix::process::Rlimit { current: bytes, maximum: None };
+        rustix::process::setrlimit(rustix::process::Resource::Fsize, limit).unwrap();
+    }
+
+    /// A writer was killed within a line: the next one writes none behind it.
+    #[test]
+    fn nothing_is_written_behind_a_half_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j");
+        let mut journal = begun(folder.path());
+        journal.append(&record("2")).unwrap();
+        let first = std::fs::read(&path).unwrap().len();
+        journal.append(&record("3")).unwrap();
+        drop(journal);
+        let text = std::fs::read(&path).unwrap();
+        for length in first..text.len() {
+            std::fs::write(&path, &text[..length]).unwrap();
+            let mut journal = Journal::take(&path).unwrap();
+            journal.append(&record("4")).unwrap();
+            let contents = journal.read().unwrap().unwrap();
+            assert_eq!(contents.records, [record("2"), record("4")], "{length}");
+            assert!(contents.cut.is_empty() && contents.unreadable.is_empty());
+        }
+    }
+
+    /// A pipe is no medium, and refuses to be waited for (fsync(2): EINVAL).
+    #[test]
+    fn no_disk_is_waited_for() {
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        let mut journal = Journal::inherit(Path::new("j"), File::from(writer));
+        journal.append(&record("2")).unwrap();
+        drop(journal);
+        let mut text = String::new();
+        File::from(reader).read_to_string(&mut text).unwrap();
+        assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), record("2"));
     }
 
     #[test]

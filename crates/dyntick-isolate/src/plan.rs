@@ -85,10 +85,11 @@ pub fn plan(facts: &Facts, request: &Request) -> Plan {
         }
     }
     let (online, cpus) = (&facts.online, &request.cpus);
-    let threads = facts.tasks.iter().filter(|task| task.movable && !follows_interrupt(task, cpus));
+    let threads = facts.tasks.iter().filter(|task| task.movable);
     let narrow = threads.clone().filter(|task| task.cpus != *online);
     plan.guarded = narrow.map(|task| affinity(task, online, cpus)).collect();
-    let here = threads.filter(|task| !task.cpus.intersection(cpus).is_empty());
+    let here = |task: &&Task| !task.cpus.intersection(cpus).is_empty() && !follows_interrupt(task, cpus);
+    let here = threads.filter(here);
     plan.moved = here.map(|task| affinity(task, online, cpus)).collect();
     if request.kind == PartitionKind::Isolated && cpus.len() > 1 {
         let text = "the scheduler does not spread threads over isolated CPUs: the program pins its threads \
@@ -106,18 +107,22 @@ impl Plan {
     }
 }
 
-/// A threaded handler goes where its interrupt goes (`kernel/irq/manage.c: irq_thread_check_affinity`).
+/// A threaded handler goes where its interrupt goes (`kernel/irq/manage.c: irq_thread_check_affinity`),
+/// but some only at their next interrupt, until when a partition that goes leaves them on all CPUs.
 fn follows_interrupt(task: &Task, isolated: &CpuList) -> bool {
     task.kernel && task.comm.starts_with("irq/") && !task.cpus.intersection(isolated).is_empty()
 }
 
 fn affinity(task: &Task, online: &CpuList, isolated: &CpuList) -> Step {
+    let follows = follows_interrupt(task, isolated);
+    let new = if follows { task.cpus.clone() } else { without(&task.cpus, online, isolated) };
     let change = Change::Affinity {
         tid: task.id.tid,
         start: task.id.start,
         comm: task.comm.clone(),
         old: task.cpus.clone(),
-        new: without(&task.cpus, online, isolated),
+        new,
+        follows,
     };
     Step { subject: Subject::Threads, change }
 }

@@ -4,14 +4,15 @@
 
 use crate::affinity::{After, Remembered, after, to_adopt};
 use crate::change::PARTITION_FILE;
-use crate::journal::{Header, Journal, JournalError, Record};
+use crate::journal::{Journal, JournalError};
 use crate::places::may_be_changed;
+use crate::record::{Contents, Header, Record};
 use crate::system::{Live, System, TaskId};
 use crate::{Change, Format, Verdict, judge};
 use dyntick_model::CpuList;
 use dyntick_model::text::clean_line;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -30,17 +31,23 @@ pub struct Restored {
     pub failed: Vec<(String, String)>,
     /// Processes of the command that had not ended, and are no longer isolated.
     pub released: u64,
+    /// What went wrong with the journal, and has kept nothing from being put back.
+    pub notes: Vec<String>,
 }
 
-/// Puts back what the journal tells, and removes it. Where something fails it stays as it is, for what
-/// is done later may undo what was done now. None where it tells nothing.
+/// Puts back what the journal tells, and removes it. Where something fails all else is put back, and the
+/// journal stays as it is, for what is done later may undo what was done now. None where it tells nothing.
+///
+/// # Errors
+/// Where the journal cannot be read, or tells nothing and cannot be removed: nothing is put back.
 pub fn restore<S: System>(system: &mut S, mut journal: Journal) -> Result<Option<Restored>, JournalError> {
-    let Some((header, records)) = journal.read()? else {
+    let Some(Contents { header, records, cut, unreadable }) = journal.read()? else {
         journal.remove()?;
         return Ok(None);
     };
     let mut restorer = Restorer::new(system, &header, &records);
-    restorer.adopt(&mut journal)?;
+    restorer.tell_damage(journal.path(), &cut, &unreadable);
+    restorer.adopt(&mut journal);
     for record in records.iter().rev() {
         if let Record::Change { change, .. } = record {
             restorer.undo(change);
@@ -48,9 +55,11 @@ pub fn restore<S: System>(system: &mut S, mut journal: Journal) -> Result<Option
     }
     restorer.settle_adopted();
     restorer.widen_newcomers();
-    let restored = restorer.restored;
+    let mut restored = restorer.restored;
     if restored.failed.is_empty() {
-        journal.remove()?;
+        if let Err(error) = journal.remove() {
+            restored.failed.push(("the journal, which is to be removed".to_owned(), error.to_string()));
+        }
     }
     Ok(Some(restored))
 }
@@ -73,6 +82,8 @@ struct Restorer<'a, S> {
     system: &'a mut S,
     header: &'a Header,
     remembered: Remembered,
+    /// Those of interrupts.
+    followers: BTreeSet<TaskId>,
     /// What others have set, by thread.
     adopted: BTreeMap<TaskId, (String, CpuList)>,
     /// The partition, if it was still there.
@@ -88,6 +99,7 @@ impl<'a, S: System> Restorer<'a, S> {
             system,
             header,
             remembered: Remembered::new(),
+            followers: BTreeSet::new(),
             adopted: Default::default(),
             partition: None,
             moved: false,
@@ -95,9 +107,12 @@ impl<'a, S: System> Restorer<'a, S> {
         };
         for record in records {
             match record {
-                Record::Change { change: Change::Affinity { tid, start, old, new, .. }, .. } => {
+                Record::Change { change: Change::Affinity { tid, start, old, new, follows, .. }, .. } => {
                     let id = TaskId { tid: *tid, start: *start };
                     restorer.remembered.insert(id, (old.clone(), new.clone()));
+                    if *follows {
+                        restorer.followers.insert(id);
+                    }
                     restorer.moved = true;
                 }
                 Record::Change { change, .. } if !may_be_changed(change) => {}
@@ -117,17 +132,37 @@ impl<'a, S: System> Restorer<'a, S> {
         restorer
     }
 
+    fn tell_damage(&mut self, path: &Path, cut: &[usize], unreadable: &[usize]) {
+        let place = |line: &usize| format!("{}:{line}", path.display());
+        let half =
+            |line| format!("{}: half a record, whose change was not made, is passed over", place(line));
+        self.restored.notes.extend(cut.iter().map(half));
+        let why = "this line is damaged, and what it had changed is not known; look at it and delete the \
+                   journal to keep the settings as they are";
+        self.restored.failed.extend(unreadable.iter().map(|line| (place(line), why.to_owned())));
+    }
+
     /// Before the partition goes, and the kernel wipes out what others have set.
-    fn adopt(&mut self, journal: &mut Journal) -> Result<(), JournalError> {
+    ///
+    /// It is written down for who goes on after this process is killed. Where that cannot be, as in a
+    /// full `/run`, this process knows it all the same, and waiting would leave everything isolated.
+    fn adopt(&mut self, journal: &mut Journal) {
         if self.partition.is_none() {
-            return Ok(());
+            return;
         }
-        let tasks = self.system.tasks();
+        let mut tasks = self.system.tasks();
+        tasks.retain(|task| !self.followers.contains(&task.id));
+        let mut unwritten: Vec<JournalError> = Vec::new();
         for task in to_adopt(&tasks, &self.remembered, &self.header.online, &self.header.cpus) {
-            journal.append(&Record::adopt(&task))?;
+            unwritten.extend(journal.append(&Record::adopt(&task)).err());
             self.adopted.insert(task.id, (task.comm, task.cpus));
         }
-        Ok(())
+        if let Some(error) = unwritten.first() {
+            self.restored.notes.push(format!(
+                "the affinities of {} threads, which others have set meanwhile, were kept in memory only: {error}",
+                unwritten.len()
+            ));
+        }
     }
 
     fn undo(&mut self, change: &Change) {
@@ -158,7 +193,12 @@ impl<'a, S: System> Restorer<'a, S> {
             Verdict::Already => self.restored.already += 1,
             Verdict::Theirs(value) => self.restored.theirs.push((path.display().to_string(), value)),
             Verdict::Write(way) => {
-                let written = way.iter().try_for_each(|value| self.system.write(path, value));
+                // The old value is written also where the one before it is refused.
+                let mut written = Ok(());
+                for value in way {
+                    let result = self.system.write(path, &value);
+                    written = written.and(result);
+                }
                 self.done(&path.display().to_string(), written);
             }
         }
@@ -175,6 +215,8 @@ impl<'a, S: System> Restorer<'a, S> {
         let name = format!("{comm} [{}]", id.tid);
         match after(&now, known, &self.header.online, &self.header.cpus) {
             After::Right => self.restored.already += 1,
+            // The kernel has sent it after its interrupt.
+            After::Theirs if self.followers.contains(&id) => self.restored.already += 1,
             After::Theirs => self.restored.theirs.push((name, now.to_string())),
             After::Set(cpus) => {
                 let set = self.system.set_affinity(id, &cpus);
@@ -244,13 +286,15 @@ impl<'a, S: System> Restorer<'a, S> {
             if members.trim().is_empty() {
                 return Ok(());
             }
+            let mut moved = Ok(());
             for member in members.lines() {
                 match self.system.write(&home, member) {
                     Ok(()) => self.restored.released += 1,
                     Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
-                    Err(error) => return Err(error),
+                    Err(error) => moved = Err(error),
                 }
             }
+            moved?;
         }
         Ok(())
     }

@@ -52,9 +52,11 @@ impl Machine {
             file("/sys/fs/cgroup/cgroup.subtree_control", "cpu");
             file("/sys/fs/cgroup/cgroup.procs", "");
         }
+        // One of an interrupt as `irq/9-acpi:3`.
         let thread = |(number, list): (usize, &&str)| {
             let id = TaskId { tid: number as i32 + 2, start: 5 };
-            (id, (format!("thread-{number}"), cpus(list)))
+            let (name, list) = list.split_once(':').unwrap_or(("thread", list));
+            (id, (name.to_owned(), cpus(list)))
         };
         let threads = threads.iter().enumerate().map(thread).collect();
         Self { files, folders: BTreeSet::new(), threads, steps_left: usize::MAX }
@@ -132,7 +134,7 @@ impl System for Machine {
             id: *id,
             comm: comm.clone(),
             cpus: cpus.clone(),
-            kernel: false,
+            kernel: comm.starts_with("irq/"),
             movable: true,
         };
         self.threads.iter().map(task).collect()
@@ -214,6 +216,62 @@ fn what_others_set_meanwhile_stays() {
     assert_eq!(masks, ["0-3", "2", "0"]);
 }
 
+/// The journal is full: what others have set is known in memory, and nothing is left isolated.
+#[test]
+fn a_journal_that_cannot_grow_stops_nothing() {
+    let mut case = isolate(&["0-3", "1", "0"], true, usize::MAX);
+    case.now.set_affinity(TaskId { tid: 3, start: 5 }, &cpus("2")).unwrap();
+    let path = case.folder.path().join("journal");
+    let not_writable = std::fs::File::open(&path).unwrap();
+    let restored = restore(&mut case.now, Journal::inherit(&path, not_writable)).unwrap().unwrap();
+    assert_eq!(restored.failed, []);
+    assert!(restored.notes[0].contains("of 1 threads"), "{:?}", restored.notes);
+    assert!(!path.exists());
+    case.before.set_affinity(TaskId { tid: 3, start: 5 }, &cpus("2")).unwrap();
+    assert_eq!(case.now.threads, case.before.threads);
+    assert_eq!(case.now.files, case.before.files);
+}
+
+/// As earlier versions wrote on behind a half line; and one line that says nothing any more.
+#[test]
+fn a_damaged_journal_puts_back_all_that_it_tells() {
+    let case = isolate(&["0-3", "1", "0"], true, usize::MAX);
+    let path = case.folder.path().join("journal");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let adopt = r#"{"record":"adopt","tid":3,"start":5,"comm":"thread","cpus":"2"}"#;
+    let with = |lines: &str| {
+        let mut now = case.now.clone();
+        // The folder goes with the journal.
+        let journal = Journal::take(&path).unwrap();
+        std::fs::write(&path, text.clone() + lines).unwrap();
+        let restored = restore(&mut now, journal).unwrap().unwrap();
+        let masks: Vec<String> = now.threads.values().map(|(_, cpus)| cpus.to_string()).collect();
+        assert_eq!(now.files, case.before.files);
+        (restored, masks)
+    };
+    let (restored, masks) = with(&format!("{}{adopt}\n", &adopt[..40]));
+    assert_eq!((restored.failed.len(), restored.notes.len(), path.exists()), (0, 1, false));
+    assert_eq!(masks, ["0-3", "2", "0"]);
+    let (restored, masks) = with(&format!("{}\n{adopt}\n", &adopt[..40]));
+    assert!(restored.failed[0].1.contains("damaged"), "it may have been a setting");
+    assert_eq!((restored.failed.len(), path.exists()), (1, true));
+    assert_eq!(masks, ["0-3", "2", "0"]);
+}
+
+/// It goes where its interrupt goes, and some only at the next one.
+#[test]
+fn an_interrupts_thread_is_as_it_was() {
+    for moved in ["0-2", "0"] {
+        let mut case = isolate(&["0-3", "irq/9-acpi:3"], true, usize::MAX);
+        let id = TaskId { tid: 3, start: 5 };
+        assert_eq!(case.now.threads[&id].1, cpus("0-2"), "it is not moved but by the kernel");
+        case.now.set_affinity(id, &cpus(moved)).unwrap();
+        let restored = restore(&mut case.now, Journal::take(&case.folder.path().join("journal")).unwrap());
+        assert_eq!(restored.unwrap().unwrap().theirs, [], "{moved}");
+        assert_eq!(case.now.threads, case.before.threads, "{moved}");
+    }
+}
+
 #[test]
 fn a_second_use_of_the_controller_keeps_it() {
     let mut case = isolate(&["0-3"], true, usize::MAX);
@@ -256,7 +314,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn dies_anywhere_and_all_is_as_before(
-        threads in prop::collection::vec(prop::sample::select(vec!["0-3", "3", "0,3", "1", "0-2"]), 0..6),
+        threads in prop::collection::vec(prop::sample::select(vec!["0-3", "3", "0,3", "1", "0-2", "irq/9-acpi:3"]), 0..6),
         has_cpusets: bool,
         first in 0usize..40,
         deaths in prop::collection::vec(0usize..30, 0..4),

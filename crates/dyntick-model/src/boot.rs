@@ -122,6 +122,25 @@ pub fn beside(line: &CommandLine, parameters: &[String], cpus: Cpus<'_>) -> Vec<
     }
 }
 
+/// Whether a machine that was booted with this line has all of these parameters already, however the line writes them.
+pub fn is_in_force(line: &CommandLine, parameters: &[String], cpus: Cpus<'_>) -> bool {
+    parameters.iter().all(|parameter| says(line, parameter, cpus.possible))
+}
+
+fn says(line: &CommandLine, parameter: &str, possible: u32) -> bool {
+    let alone = CommandLine::parse(parameter);
+    let list = |line: &CommandLine, name: &str| line.cpus(name, possible).and_then(Result::ok);
+    let same = match name_of(parameter).as_str() {
+        "isolcpus" => match (line.isolation(possible), alone.isolation(possible)) {
+            (Ok(own), Ok(asked)) => own == asked,
+            _ => false,
+        },
+        name if is_composed(name) => list(&alone, name).is_some_and(|asked| list(line, name) == Some(asked)),
+        _ => false,
+    };
+    same || line.iter().any(|word| word == parameter)
+}
+
 /// What a CPU still lacks that is newly without its tick (it is load balanced) or out of load balancing (managed
 /// interrupts come, and its RCU callbacks are its own): `dyntick check` would find it afterwards.
 fn what_goes_with(asked: &Wanted, booted: &Wanted) -> Wanted {
@@ -277,6 +296,25 @@ mod tests {
         assert_eq!(beside(line, &["isolcpus=domain,3"]), "nohz_full=2-3 isolcpus=domain,2-3", "as it is");
         assert_eq!(beside(line, &["nosoftlockup"]), "nosoftlockup");
         assert_eq!(beside("", &["nohz_full=0-7"]), "nohz_full=0-7", "refused when it is asked for");
+    }
+
+    #[test]
+    fn what_is_in_force_however_it_is_written() {
+        let present = CpuList::first(POSSIBLE);
+        let at = Cpus { possible: POSSIBLE, present: &present };
+        let line = CommandLine::parse("isolcpus=managed_irq,domain,2-3 quiet nohz_full=3,2");
+        let in_force = |words: &str| {
+            let parameters: Vec<String> = words.split(' ').map(str::to_owned).collect();
+            is_in_force(&line, &parameters, at)
+        };
+        assert!(in_force("nohz_full=2-3 isolcpus=domain,managed_irq,2-3") && in_force("quiet"));
+        assert!(!in_force("nohz_full=2-3 isolcpus=domain,managed_irq,2-4") && !in_force("rcu_nocbs=2"));
+        let there = CommandLine::parse("nohz_full=2-3 irqaffinity=3,2");
+        let said = |parameter: &str| is_in_force(&there, &[parameter.to_owned()], at);
+        assert!(
+            said("irqaffinity=2-3") && !said("irqaffinity=0-1"),
+            "what is wrong is not what would be right"
+        );
     }
 
     #[test]

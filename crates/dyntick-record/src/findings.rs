@@ -267,7 +267,7 @@ pub fn mends(record: &Record, cpu: u32, cause: &CauseId, named: mend::Named) -> 
     rules::get(cause)
         .fixes_for(&machine.kernel)
         .map(|fix| place.mend(fix).beside(&line, &machine.cpus.online))
-        .filter(|mend| !mend.is_in_force(&line))
+        .filter(|mend| !mend.is_in_force(&line, &machine.cpus.online))
         .collect()
 }
 

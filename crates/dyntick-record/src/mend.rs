@@ -24,16 +24,20 @@ impl Mend {
     /// second one that contradicts the first, and one in its place loses what that had asked for.
     pub fn beside(self, line: &CommandLine, online: &CpuList) -> Self {
         let Some(parameter) = self.setting.strip_prefix("boot with ") else { return self };
-        let cpus = boot::Cpus { possible: online.last().map_or(1, |last| last + 1), present: online };
-        let whole = boot::beside(line, &[parameter.to_owned()], cpus).join(" ");
+        let whole = boot::beside(line, &[parameter.to_owned()], cpus(online)).join(" ");
         Self { setting: format!("boot with {whole}"), ..self }
     }
 
     /// Whether the machine was booted with it: what has not helped is no fix.
-    pub fn is_in_force(&self, line: &CommandLine) -> bool {
+    pub fn is_in_force(&self, line: &CommandLine, online: &CpuList) -> bool {
         let Some(whole) = self.setting.strip_prefix("boot with ") else { return false };
-        whole.split(' ').all(|parameter| line.iter().any(|word| word == parameter))
+        let parameters: Vec<String> = whole.split(' ').map(str::to_owned).collect();
+        boot::is_in_force(line, &parameters, cpus(online))
     }
+}
+
+fn cpus(online: &CpuList) -> boot::Cpus<'_> {
+    boot::Cpus { possible: online.last().map_or(1, |last| last + 1), present: online }
 }
 
 /// What the trace names that a fix is about: of several the most frequent.
@@ -158,9 +162,9 @@ mod tests {
     fn what_was_booted_with_is_no_fix() {
         let line = CommandLine::parse("nohz_full=3 isolcpus=domain,3 quiet");
         let is_in_force = |setting: &str| {
-            Mend { setting: setting.into(), effect: "".into() }
-                .beside(&line, &CpuList::first(4))
-                .is_in_force(&line)
+            let online = CpuList::first(4);
+            let mend = Mend { setting: setting.into(), effect: "".into() };
+            mend.beside(&line, &online).is_in_force(&line, &online)
         };
         assert!(is_in_force("boot with isolcpus=domain,3"));
         assert!(!is_in_force("boot with isolcpus=domain,2-3"));

@@ -56,6 +56,6 @@ impl Machine<'_> {
         let counts =
             line.unwrap_or_default().split_ascii_whitespace().map_while(|count| count.parse::<u64>().ok());
         let on = columns.into_iter().zip(counts).filter(|(cpu, _)| cpu.is_some_and(|cpu| cpus.contains(cpu)));
-        on.map(|(_, count)| count).sum()
+        on.map(|(_, count)| count).fold(0, u64::saturating_add)
     }
 }

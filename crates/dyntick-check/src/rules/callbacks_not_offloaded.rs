@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "callbacks-not-offloaded",
     title: "RCU callbacks of an isolated CPU run on it",
     severity: Severity::Warning,
-    reads: &[CMDLINE, NOHZ_FULL, CONFIG_GZ, BOOT_CONFIG],
+    reads: &[CMDLINE, NOHZ_FULL, CONFIG_GZ, BOOT_CONFIG, MODULES_CONFIG],
     source: "kernel/rcu/tree_nocb.h: rcu_init_nohz (nohz_full is always among the offloaded)",
     find,
 };

@@ -21,7 +21,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     }
     let hit = here.iter().fold(CpuList::default(), |sum, irq| sum.union(&machine.of_target(&irq.effective)));
     let count = |number: u32| machine.interrupts(&number.to_string(), &machine.target);
-    let total: u64 = here.iter().map(|irq| count(irq.number)).sum();
+    let total: u64 = here.iter().map(|irq| count(irq.number)).fold(0, u64::saturating_add);
     // Where none came so far, one still may.
     let severity = if total > 0 { Severity::Warning } else { Severity::Note };
     let who: Vec<String> = here.iter().map(|irq| format!("{} {}", irq.number, irq.actions)).collect();
@@ -37,12 +37,19 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     };
     let finding = moved(finding, machine, command);
     let refusal = if machine.since(6, 12) { "Operation not permitted" } else { "Input/output error" };
-    let managed = machine.composed(&managed_irq(&machine.target));
-    let boot = managed.map_or(String::new(), |composed| format!(": boot with {composed}"));
+    let managed = match machine.target.is_subset(&machine.wanted().managed_irq) {
+        true => String::new(),
+        false => {
+            let composed = machine.composed(&managed_irq(&machine.target));
+            let boot = composed.map_or(String::new(), |composed| format!(": boot with {composed}"));
+            format!(
+                "One that is managed (IRQD_AFFINITY_MANAGED in /sys/kernel/debug/irq/irqs/N) goes with managed_irq{boot}. "
+            )
+        }
+    };
     vec![finding.advice(format!(
-        "where that is refused ({refusal}) the kernel keeps the interrupt where it is. One that is managed \
-         (IRQD_AFFINITY_MANAGED in /sys/kernel/debug/irq/irqs/N) goes with managed_irq{boot}. Others nothing moves: \
-         those of one CPU, those marked IRQF_NOBALANCING, those whose chip has no affinity"
+        "where that is refused ({refusal}) the kernel keeps the interrupt where it is. {managed}Nothing moves those of \
+         one CPU, those marked IRQF_NOBALANCING, and those whose chip has no affinity"
     ))]
 }
 

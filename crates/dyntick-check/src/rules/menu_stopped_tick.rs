@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "menu-stopped-tick",
     title: "The menu governor sleeps too deeply on a CPU whose tick is stopped",
     severity: Severity::Note,
-    reads: &[IDLE_GOVERNOR, IDLE_LATENCY, IDLE_DISABLE, NOHZ_FULL, CONFIG_GZ, BOOT_CONFIG],
+    reads: &[IDLE_GOVERNOR, IDLE_LATENCY, IDLE_DISABLE, NOHZ_FULL, CONFIG_GZ, BOOT_CONFIG, MODULES_CONFIG],
     source: "drivers/cpuidle/governors/menu.c: menu_select",
     find,
 };

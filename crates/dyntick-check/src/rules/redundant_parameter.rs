@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "redundant-parameter",
     title: "A parameter that changes nothing",
     severity: Severity::Note,
-    reads: &[CMDLINE, CONFIG_GZ, BOOT_CONFIG],
+    reads: &[CMDLINE, CONFIG_GZ, BOOT_CONFIG, MODULES_CONFIG],
     source: "kernel/rcu/tree_nocb.h: rcu_init_nohz; kernel/irq/manage.c: setup_forced_irqthreads",
     find,
 };

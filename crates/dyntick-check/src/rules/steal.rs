@@ -16,7 +16,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     }
     let stolen: Vec<(u32, u64)> = machine.target.iter().filter_map(|cpu| Some((cpu, steal(machine, cpu)?))).collect();
     let hit: CpuList = stolen.iter().filter(|(_, ticks)| *ticks > 0).map(|(cpu, _)| *cpu).collect();
-    let seconds = stolen.iter().map(|(_, ticks)| ticks).sum::<u64>() as f64 / 100.0;
+    let seconds = stolen.iter().map(|(_, ticks)| *ticks).fold(0, u64::saturating_add) as f64 / 100.0;
     let seen = |cpu: u32, ticks: u64| Evidence { file: STAT.to_owned(), value: format!("cpu{cpu} steal {ticks}") };
     let effect = "This kernel can keep its own work away from a CPU, but not the host: only pinned and isolated vCPU \
                   threads on the host are left alone.";

@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "tick-kept",
     title: "An isolated CPU without nohz_full",
     severity: Severity::Note,
-    reads: &[NOHZ_FULL, ISOLATED, CONFIG_GZ, BOOT_CONFIG],
+    reads: &[NOHZ_FULL, ISOLATED, CONFIG_GZ, BOOT_CONFIG, MODULES_CONFIG],
     source: "kernel/time/tick-sched.c: tick_nohz_full_update_tick",
     find,
 };

@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     id: "unsupported-parameter",
     title: "A parameter for which the kernel was not built",
     severity: Severity::Error,
-    reads: &[CMDLINE, CONFIG_GZ, BOOT_CONFIG],
+    reads: &[CMDLINE, CONFIG_GZ, BOOT_CONFIG, MODULES_CONFIG],
     source: "kernel/time/Kconfig, kernel/rcu/Kconfig, init/Kconfig, kernel/Kconfig.preempt",
     find,
 };

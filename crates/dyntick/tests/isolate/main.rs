@@ -6,6 +6,7 @@
 
 mod kills;
 mod quiet;
+mod room;
 mod snapshot;
 
 use std::process::{Command, Output, Stdio};
@@ -49,6 +50,12 @@ fn an_isolated_cpu_is_quiet() {
 #[test]
 fn an_isolated_cpu_is_quiet_on_preempt_rt() {
     let output = in_guest("debian:6.12-rt", "nohz_full=3", "quiet::only_with_isolate", "");
+    assert!(output.status.success(), "{}", text(&output));
+}
+
+#[test]
+fn a_journal_that_cannot_grow_leaves_nothing_isolated() {
+    let output = in_guest("debian:6.12", "", "room::the_journal_is_full", "");
     assert!(output.status.success(), "{}", text(&output));
 }
 

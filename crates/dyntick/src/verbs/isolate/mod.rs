@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         output::ensure_writable(path)?;
     }
     let own = std::env::current_exe().context("find this program")?;
-    match Isolation::begin(&request, &arguments.command, &own, |text| output::note(text)) {
+    match Isolation::begin(&request, &arguments.command, &own, given_up) {
         Ok(isolation) => isolated(arguments, &request, isolation),
         // Dropping what was begun has put it back.
         Err(IsolateError::Apply(ApplyError::Stopped)) => {
@@ -129,10 +129,26 @@ fn isolated(arguments: &Arguments, request: &Request, mut isolation: Isolation) 
     let (proof, ended) = observed(arguments, request, partition, start)?;
     let held = isolation.partition_holds();
     let applied = std::mem::take(&mut isolation.applied);
-    let restored = isolation.end()?;
+    let restored = isolation.end().context(NOT_PUT_BACK)?;
+    // The text on standard error says it; nobody may ever look into a file.
+    if !restored.failed.is_empty() && (arguments.json || arguments.output.is_some()) {
+        output::note(report::not_whole(&restored));
+    }
     finish(arguments, ended, |status| {
         report::Report::new(request, &arguments.command, status, &applied, held, proof, restored)
     })
+}
+
+const NOT_PUT_BACK: &str =
+    "the machine is not put back as it was; `dyntick isolate --restore` does it once this is mended";
+
+/// What came of putting back where isolating has ended early.
+fn given_up(restored: &Result<Restored, JournalError>) {
+    match restored {
+        Ok(Restored { failed, notes, .. }) if failed.is_empty() && notes.is_empty() => {}
+        Ok(restored) => tell(restored, "put back what was changed until then"),
+        Err(error) => output::note(format_args!("{NOT_PUT_BACK}: {error}")),
+    }
 }
 
 /// Without root: the command on its CPUs, and what can be told of them.
@@ -193,7 +209,7 @@ fn put_back(json: bool) -> Result<ExitCode> {
         format!("look for {}: putting settings back needs root, who alone may look there", path.display())
     })?;
     let restored = match there {
-        true => restore(&mut Live, Journal::take_of_dead(&path)?)?,
+        true => restore(&mut Live, Journal::take_of_dead(&path)?).context(NOT_PUT_BACK)?,
         false => None,
     };
     if json {
@@ -225,8 +241,10 @@ pub fn put_leftover_back() {
 
 /// The guardian of an isolate that was killed.
 pub fn guard(lock: &str) -> Result<ExitCode> {
-    if let Some(restored) = dyntick_isolate::guard(lock.parse()?)? {
-        tell(&restored, "isolate was killed; its guardian has put everything back");
+    if let Some(restored) = dyntick_isolate::guard(lock.parse()?).context(NOT_PUT_BACK)? {
+        let done =
+            if restored.failed.is_empty() { "has put everything back" } else { "has put back what it could" };
+        tell(&restored, &format!("isolate did not come to its end; its guardian {done}"));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -175,14 +175,17 @@ fn boot_parameter(
     })
 }
 
-/// These parameters, those about isolation together with what this machine was booted with.
+/// These parameters, those about isolation together with what this machine was booted with; none where it has them all already:
+/// what has not helped is no fix.
 fn with_this_machines(parameters: &[String]) -> Vec<String> {
     let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let list = |path: &str| text(path).trim().parse::<CpuList>().unwrap_or_default();
     let possible = list("/sys/devices/system/cpu/possible").last().map_or(1, |last| last + 1);
     let present = list("/sys/devices/system/cpu/present");
     let line = CommandLine::parse(&text("/proc/cmdline"));
-    boot::beside(&line, parameters, boot::Cpus { possible, present: &present })
+    let cpus = boot::Cpus { possible, present: &present };
+    let parameters = boot::beside(&line, parameters, cpus);
+    if boot::is_in_force(&line, &parameters, cpus) { Vec::new() } else { parameters }
 }
 
 /// The rows of `/proc/interrupts` in which something came to these CPUs.

@@ -103,7 +103,7 @@ impl Report {
             Some(trace) => traced(trace, seconds, &mut lines),
             None => self.counted(&mut lines),
         }
-        if self.changes > 0 {
+        if self.changes > 0 || !self.restored.failed.is_empty() {
             restored(&self.restored, &mut |line| lines.push(line));
         }
         // A line is a line, whatever the names in it.
@@ -173,9 +173,19 @@ pub fn exceptions(restored: &Restored, say: &mut dyn FnMut(String)) {
     for (what, value) in &restored.theirs {
         say(format!("  left as someone else has set it meanwhile: {what} is {value}"));
     }
+    restored.notes.iter().for_each(|note| say(format!("  {note}")));
     for (what, why) in &restored.failed {
-        say(format!("  not put back: {what}: {why}; try again with `dyntick isolate --restore`"));
+        say(format!("  not put back: {what}: {why}"));
     }
+    if !restored.failed.is_empty() {
+        say(format!("  {}", not_whole(restored)));
+    }
+}
+
+/// What a user must know and do where something could not be put back.
+pub fn not_whole(restored: &Restored) -> String {
+    let count = restored.failed.len();
+    format!("the machine is not put back as it was ({count} failed): `dyntick isolate --restore` tries again")
 }
 
 /// What was refused while isolating.

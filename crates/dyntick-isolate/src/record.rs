@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The lines of a journal, and what they say where some are damaged. Pure, but for the boot's number.
+
+use crate::system::{Task, TaskId};
+use crate::{Change, Subject};
+use dyntick_model::CpuList;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use serde_json::Deserializer;
+
+/// Of the format.
+pub(crate) const VERSION: u32 = 1;
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// Of this format.
+    pub version: u32,
+    /// The boot of which it tells (`/proc/sys/kernel/random/boot_id`).
+    pub boot: String,
+    /// The process that wrote it.
+    pub pid: u32,
+    /// When that started, clock ticks since boot.
+    pub start: u64,
+    /// The CPUs that are isolated.
+    pub cpus: CpuList,
+    /// The CPUs that were online.
+    pub online: CpuList,
+    /// What runs on them.
+    pub command: Vec<String>,
+}
+
+impl Header {
+    pub(crate) fn writer(&self) -> TaskId {
+        TaskId { tid: self.pid as i32, start: self.start }
+    }
+}
+
+/// Any other line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "snake_case")]
+pub enum Record {
+    /// A change that may have been made.
+    Change {
+        /// To what end.
+        subject: Subject,
+        /// Which.
+        #[serde(flatten)]
+        change: Change,
+    },
+    /// What another program had set, or the kernel had given, and a step of the way back wipes out.
+    Adopt {
+        /// The thread's number.
+        tid: i32,
+        /// When it started.
+        start: u64,
+        /// Its name.
+        comm: String,
+        /// Its CPUs.
+        cpus: CpuList,
+    },
+}
+
+impl Record {
+    /// The affinity of this thread is to be kept.
+    pub fn adopt(task: &Task) -> Self {
+        let Task { id, comm, cpus, .. } = task.clone();
+        Record::Adopt { tid: id.tid, start: id.start, comm, cpus }
+    }
+}
+
+/// What a journal holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contents {
+    /// Its first line.
+    pub header: Header,
+    /// The others, in their order.
+    pub records: Vec<Record>,
+    /// The numbers of lines that hold a half record, whose change was not made.
+    pub cut: Vec<usize>,
+    /// The numbers of lines that may stand for a change, but do not say which.
+    pub unreadable: Vec<usize>,
+}
+
+impl Contents {
+    /// Reads the lines; none where there is no whole one, or it is of an earlier boot. An error is a first
+    /// line that is not of this version.
+    ///
+    /// What may be passed over follows from how lines come to be. A change is made after its line is
+    /// written with its end, so a record that was cut stands for no change: the last line without its
+    /// end, and what stands before another record on one line (earlier versions wrote on behind a half
+    /// line). Whole records that lost the ends of their lines are read. Any other line that says nothing was damaged after it was written, and may have been a
+    /// setting. It stops nothing either, but the machine is then not known to be put back.
+    pub(crate) fn parse(text: &[u8]) -> Result<Option<Self>, String> {
+        let Some(end) = text.iter().rposition(|byte| *byte == b'\n') else { return Ok(None) };
+        let mut lines = text[..end].split(|byte| *byte == b'\n');
+        let first = lines.next().unwrap_or_default();
+        let foreign = || String::from_utf8_lossy(first).into_owned();
+        let header: Header = serde_json::from_slice(first).map_err(|_| foreign())?;
+        if header.version != VERSION {
+            return Err(foreign());
+        }
+        if header.boot != boot() {
+            return Ok(None);
+        }
+        let mut contents = Self { header, records: Vec::new(), cut: Vec::new(), unreadable: Vec::new() };
+        for (line, number) in lines.zip(2..) {
+            contents.add(line, number);
+        }
+        Ok(Some(contents))
+    }
+
+    fn add(&mut self, line: &[u8], number: usize) {
+        if let Ok(record) = serde_json::from_slice(line) {
+            return self.records.push(record);
+        }
+        let mut stream = Deserializer::from_slice(line).into_iter::<Record>();
+        self.records.extend(stream.by_ref().map_while(Result::ok));
+        let rest = &line[stream.byte_offset()..];
+        let Some((before, record)) = last_record(rest) else {
+            if line.is_empty() || !rest.is_empty() {
+                self.unreadable.push(number);
+            }
+            return;
+        };
+        self.records.push(record);
+        match is_cut(before) {
+            true => self.cut.push(number),
+            false => self.unreadable.push(number),
+        }
+    }
+}
+
+/// With what each record begins. No text in a record holds it, for quotes in texts are escaped.
+const BEGIN: &[u8] = b"{\"record\":";
+
+/// The record at the end of a line, and what stands before it.
+fn last_record(line: &[u8]) -> Option<(&[u8], Record)> {
+    let last = line.windows(BEGIN.len()).rposition(|bytes| bytes == BEGIN)?;
+    let record = serde_json::from_slice(&line[last..]).ok()?;
+    Some((&line[..last], record))
+}
+
+/// Whether this is a record without its end. What is whole and no known record may be of a later version.
+fn is_cut(before: &[u8]) -> bool {
+    let is_whole =
+        Deserializer::from_slice(before).into_iter::<IgnoredAny>().next().is_some_and(|one| one.is_ok());
+    before.starts_with(b"{") && !is_whole
+}
+
+/// The number of this boot.
+pub(crate) fn boot() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn adopt(tid: i32, comm: &str) -> Record {
+        Record::Adopt { tid, start: 7, comm: comm.into(), cpus: CpuList::first(2) }
+    }
+
+    fn line(value: &impl Serialize) -> String {
+        serde_json::to_string(value).unwrap()
+    }
+
+    fn parse(lines: &[&str]) -> Contents {
+        let header = Header {
+            version: VERSION,
+            boot: boot(),
+            pid: 1,
+            start: 2,
+            cpus: CpuList::from_iter([3]),
+            online: CpuList::first(4),
+            command: vec![],
+        };
+        let text = [&[line(&header).as_str()], lines].concat().join("\n") + "\n";
+        Contents::parse(text.as_bytes()).unwrap().unwrap()
+    }
+
+    /// Names may hold anything, the beginning of a record too.
+    #[test]
+    fn a_record_behind_a_half_one_is_read() {
+        let (one, two) = (adopt(1, "a"), adopt(2, r#"{"record":"adopt"}"#));
+        let (half, whole) = (line(&one), line(&two));
+        for length in 1..half.len() {
+            let mixed = half[..length].to_owned() + &whole;
+            let contents = parse(&[&half, &mixed, &half]);
+            assert_eq!(contents.records, [one.clone(), two.clone(), one.clone()], "{mixed}");
+            assert_eq!((contents.cut, contents.unreadable), (vec![3], vec![]), "{mixed}");
+        }
+        let twice = half[..30].to_owned() + &half[..20] + &whole;
+        assert_eq!(parse(&[&twice]).records, [two]);
+    }
+
+    #[test]
+    fn whole_records_on_one_line_are_all_read() {
+        let (one, two) = (adopt(1, r#"{"record":"#), adopt(2, "b"));
+        let glued = parse(&[&(line(&one) + &line(&two) + &line(&one))]);
+        assert_eq!(glued.records, [one.clone(), two.clone(), one.clone()]);
+        assert_eq!((glued.cut, glued.unreadable), (vec![], vec![]));
+        let with_half = parse(&[&(line(&one) + &line(&two)[..9] + &line(&two))]);
+        assert_eq!((with_half.records, with_half.cut), (vec![one.clone(), two], vec![2]));
+        let unknown = parse(&[&(line(&one) + r#"{"record":"later"}"# + &line(&one))]);
+        assert_eq!((unknown.records.len(), unknown.cut, unknown.unreadable), (2, vec![], vec![2]));
+        let damaged = parse(&[&(line(&one) + "x")]);
+        assert_eq!((damaged.records, damaged.unreadable), (vec![one], vec![2]));
+    }
+
+    #[test]
+    fn a_line_that_says_nothing_hides_no_other() {
+        let whole = line(&adopt(1, "a"));
+        let cut = &whole[..20];
+        let contents = parse(&["", &whole, cut, "\u{fffd}", r#"{"record":"later"}"#, &whole]);
+        assert_eq!(contents.records.len(), 2);
+        assert_eq!((contents.cut, contents.unreadable), (vec![], vec![2, 4, 5, 6]));
+    }
+}
