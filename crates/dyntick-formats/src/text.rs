@@ -8,9 +8,12 @@ pub fn number(word: &str) -> Option<f64> {
     word.parse::<f64>().ok().filter(|number| number.is_finite())
 }
 
+/// The most that an error tells of a text, characters.
+const LONGEST: usize = 120;
+
 /// The beginning, for an error.
 pub fn shortened(text: &str) -> String {
-    text.trim_end().chars().take(120).collect()
+    dyntick_model::text::shortened(text.trim_end(), LONGEST)
 }
 
 /// Without the escape sequences (ECMA-48 CSI) that move a terminal's cursor and colour it.
@@ -39,6 +42,12 @@ mod tests {
         assert_eq!(without_escapes("a\u{1b}[2;37;40mb\u{1b}[3Ac\u{1b}[éd"), "abcéd");
         assert!(matches!(without_escapes("plain"), Cow::Borrowed("plain")));
         assert_eq!(without_escapes("\u{1b}["), "");
+    }
+
+    #[test]
+    fn the_beginning_is_fit_for_a_terminal_and_says_that_it_is_one() {
+        let told = shortened(&format!("\u{1b}[2J{}\n", "x".repeat(200)));
+        assert!(told.starts_with("\u{fffd}[2Jxxx") && told.ends_with("x … (84 characters more)"), "{told}");
     }
 
     #[test]

@@ -63,6 +63,8 @@ fn run() -> String {
         image_sha256: "00".into(),
         command_line: CommandLine::parse("nohz_full=1 isolcpus=domain,1"),
         idle_states: None,
+        perturbation: None,
+        host: None,
         case: Case::new("idle", "debian:6.12"),
     };
     let outcome = Outcome {

@@ -31,7 +31,7 @@ fn the_bundle_has_all_its_files() {
 
 #[test]
 fn studies_and_machines_have_no_problem() {
-    for name in ["study/adaptive-ticks.toml", "study/entry-costs.toml"] {
+    for name in ["study/adaptive-ticks.toml", "study/entry-costs.toml", "study/effects.toml"] {
         let (path, bytes) = seed(name);
         Study::parse(&path, std::str::from_utf8(&bytes).unwrap()).unwrap();
     }

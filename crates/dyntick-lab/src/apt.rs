@@ -45,8 +45,28 @@ pub type Package = (String, String);
 /// The private apt, ready to be asked.
 pub struct Apt {
     folder: PathBuf,
+    suites: Suites,
     /// The release of the machine, as `bookworm`.
     pub release: String,
+}
+
+/// What is asked of the mirror.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Suites {
+    /// This machine's, and those that have the kernels of the studies.
+    OfMachine,
+    /// Debian's unstable alone.
+    Unstable,
+}
+
+impl Suites {
+    /// The folder in the cache, and the name of its lock.
+    fn place(self) -> &'static str {
+        match self {
+            Suites::OfMachine => "apt",
+            Suites::Unstable => "apt-sid",
+        }
+    }
 }
 
 /// One version of a package, and the suite that has it.
@@ -92,12 +112,21 @@ pub enum AptError {
 impl Apt {
     /// Opens the private apt, and asks the mirror for its index if the last one is a day old.
     pub fn open(cache: &Cache, progress: &dyn Fn(&str)) -> Result<Self, AptError> {
+        Self::of(Suites::OfMachine, cache, progress)
+    }
+
+    /// The same for Debian's suite unstable, of which nothing but kernels is to be taken: its other packages need each other.
+    pub fn unstable(cache: &Cache, progress: &dyn Fn(&str)) -> Result<Self, AptError> {
+        Self::of(Suites::Unstable, cache, progress)
+    }
+
+    fn of(suites: Suites, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Self, AptError> {
         let release = release()?;
         if !Path::new(KEYRING).exists() {
             return Err(AptError::NoKeyring);
         }
-        let apt = Self { folder: cache.path("apt"), release };
-        let _lock = cache.lock("apt")?;
+        let apt = Self { folder: cache.path(suites.place()), suites, release };
+        let _lock = cache.lock(suites.place())?;
         if apt.age(FRESH) > INDEX_AGE && (!apt.has_index() || apt.age(ASKED) > RETRY_AGE) {
             progress("asking the Debian mirror for its index");
             apt.refresh(progress)?;
@@ -119,7 +148,10 @@ impl Apt {
     fn refresh(&self, progress: &dyn Fn(&str)) -> Result<(), AptError> {
         let mirrors = sources::mirrors_of_machine(&self.release)
             .ok_or_else(|| AptError::NoMirror(self.release.clone()))?;
-        let list = sources::list(&mirrors, &self.release);
+        let list = match self.suites {
+            Suites::OfMachine => sources::list(&mirrors, &self.release),
+            Suites::Unstable => sources::unstable(&mirrors),
+        };
         write_whole(&self.folder.join("sources.list"), list.as_bytes())?;
         write_whole(&self.folder.join(NO_HOOKS), CLEAR_HOOKS.as_bytes())?;
         for folder in ["lists/partial", "cache/archives/partial"] {
@@ -328,7 +360,7 @@ mod tests {
 
     #[test]
     fn what_nobody_signed_is_refused_whatever_the_machine_allows() {
-        let apt = Apt { folder: "/none".into(), release: "bookworm".into() };
+        let apt = Apt { folder: "/none".into(), suites: Suites::OfMachine, release: "bookworm".into() };
         let command = apt.command("apt-config");
         let arguments: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
         for setting in SIGNED_ONLY {
@@ -340,7 +372,8 @@ mod tests {
     #[test]
     fn an_index_is_old_when_nothing_tells_its_age() {
         let folder = tempfile::tempdir().unwrap();
-        let apt = Apt { folder: folder.path().to_owned(), release: "bookworm".into() };
+        let apt =
+            Apt { folder: folder.path().to_owned(), suites: Suites::OfMachine, release: "bookworm".into() };
         assert!(apt.age(FRESH) > INDEX_AGE && !apt.has_index());
         write_whole(&folder.path().join(FRESH), b"").unwrap();
         assert!(apt.age(FRESH) < RETRY_AGE);

@@ -4,7 +4,8 @@
 mod owner;
 
 use crate::hash::Contents;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use rustix::io::Errno;
 use std::fs::File;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -187,15 +188,26 @@ impl Cache {
         }
     }
 
-    /// Holds an entry for this process until the result is dropped.
+    /// Holds an entry for this process until the result is dropped, waiting as long as another has it.
     pub fn lock(&self, entry: &str) -> Result<File, CacheError> {
+        self.lock_after(entry, &|| ())
+    }
+
+    /// The same; `waiting` is told where another has it.
+    pub fn lock_after(&self, entry: &str, waiting: &dyn Fn()) -> Result<File, CacheError> {
         let path = self.root.join(format!("{entry}.lock"));
         let held = || {
             make_folders(path.parent().unwrap_or(&self.root))?;
             // Not emptied and not through a link: the name may be somebody else's by now.
             let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let file = File::from(rustix::fs::open(&path, flags, Mode::from_raw_mode(0o600))?);
-            rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)?;
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Err(Errno::WOULDBLOCK) => {
+                    waiting();
+                    flock(&file, FlockOperation::LockExclusive)?;
+                }
+                tried => tried?,
+            }
             Ok(file)
         };
         held().map_err(|error: std::io::Error| CacheError::from_io(&path, error))
@@ -239,6 +251,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), CacheError> {
 mod tests {
     use super::*;
     use sha2::{Digest, Sha256};
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     #[test]
     fn an_entry_is_made_once_and_never_half() {
@@ -275,9 +288,9 @@ mod tests {
     fn two_at_once_make_an_entry_once() {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::at(dir.path());
-        let made = std::sync::atomic::AtomicU32::new(0);
+        let made = AtomicU32::new(0);
         let make = |fresh: &Path| {
-            made.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            made.fetch_add(1, Ordering::SeqCst);
             std::thread::sleep(std::time::Duration::from_millis(50));
             std::fs::write(fresh.join("whole"), "x").map_err(|e| CacheError::from_io(fresh, e))
         };
@@ -287,6 +300,24 @@ mod tests {
             }
         });
         assert_eq!(made.into_inner(), 1);
+    }
+
+    #[test]
+    fn who_waits_for_a_lock_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path());
+        let held = std::sync::Mutex::new(Some(cache.lock("a").unwrap()));
+        let waited = AtomicU32::new(0);
+        // The other lets go once it is said that somebody waits.
+        let waiting = || {
+            waited.fetch_add(1, Ordering::Relaxed);
+            drop(held.lock().unwrap().take());
+        };
+        let lock = cache.lock_after("a", &waiting).unwrap();
+        assert_eq!(waited.load(Ordering::Relaxed), 1);
+        drop(lock);
+        drop(cache.lock_after("a", &waiting).unwrap());
+        assert_eq!(waited.load(Ordering::Relaxed), 1, "nobody has it any more");
     }
 
     #[test]

@@ -36,11 +36,12 @@ pub enum State {
 }
 
 /// Tools that studies use, with their packages.
-const TOOLS: [(&str, &str); 4] = [
+const TOOLS: [(&str, &str); 5] = [
     ("sqlite3", "sqlite3"),
     ("cyclictest", "rt-tests"),
     ("stress-ng", "stress-ng"),
     ("busybox", "busybox-static"),
+    ("mke2fs", "e2fsprogs"),
 ];
 
 /// A kernel is unpacked in this much (Debian's, with its modules), QEMU in half of it.

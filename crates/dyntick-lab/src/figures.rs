@@ -6,6 +6,7 @@ use crate::guest::{Outcome, name_of_file};
 use crate::idle::RunIdle;
 use crate::lab::CaseResult;
 use crate::latency::{Latency, QUANTILES};
+use crate::observations::Observations;
 use crate::printed::TOOL;
 use crate::profiles::{RunProfile, kinds_on};
 use crate::qemu::Stolen;
@@ -275,13 +276,27 @@ pub struct RunFigures<'a>(pub &'a [CaseResult]);
 
 impl Figures for RunFigures<'_> {
     fn get(&self, case: &Case, figure: &str, cpu: Option<u32>) -> Option<Vec<f64>> {
-        let of_case = self.0.iter().filter(|result| result.case.id == case.id);
-        of_case.map(|result| figure_of(result.run.as_ref().ok()?, figure, cpu)).collect()
+        self.of_case(case).map(|result| figure_of(result.run.as_ref().ok()?, figure, cpu)).collect()
     }
 
     fn doubt(&self, case: &Case, figure: &str, cpu: Option<u32>) -> Option<String> {
-        let of_case = self.0.iter().filter(|result| result.case.id == case.id);
-        of_case.filter_map(|result| doubt(result.run.as_ref().ok()?, figure, cpu)).next()
+        self.of_case(case).find_map(|result| doubt(result.run.as_ref().ok()?, figure, cpu))
+    }
+
+    fn perturbed(&self, case: &Case, figure: &str, cpu: Option<u32>) -> BTreeMap<u32, Option<f64>> {
+        let perturbed = self.0.iter().filter(|result| result.case.id == case.id && result.is_perturbed());
+        let value = |result: &CaseResult| {
+            let run = result.run.as_ref().ok().filter(|run| doubt(run, figure, cpu).is_none())?;
+            figure_of(run, figure, cpu)
+        };
+        perturbed.map(|result| (result.repetition, value(result))).collect()
+    }
+}
+
+impl RunFigures<'_> {
+    /// The case's own runs.
+    fn of_case<'f>(&'f self, case: &'f Case) -> impl Iterator<Item = &'f CaseResult> {
+        self.0.iter().filter(|result| result.case.id == case.id && !result.is_perturbed())
     }
 }
 
@@ -297,9 +312,9 @@ fn doubt(run: &Run, figure: &str, cpu: Option<u32>) -> Option<String> {
 }
 
 /// The CPU from which the host took most, where that is too much.
-fn taken(observations: &[Observation], (begin, end): (u64, u64), cpus: &CpuList) -> Option<String> {
+fn taken(observations: &Observations, (begin, end): (u64, u64), cpus: &CpuList) -> Option<String> {
     let share = |row: &Observation| Some((row.cpu?, row.value / (end - begin).max(1) as f64));
-    let stolen = observations.iter().filter(|row| row.figure == STOLEN_NS).filter_map(share);
+    let stolen = observations.named(STOLEN_NS).filter_map(share);
     let of_cpus = stolen.filter(|(cpu, share)| cpus.contains(*cpu) && *share > MOST_STOLEN);
     let (cpu, share) = of_cpus.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let percent = share * 100.0;
@@ -327,13 +342,11 @@ pub fn figure_of(run: &Run, figure: &str, cpu: Option<u32>) -> Option<f64> {
     on_cpus(&run.observations, one.as_ref().unwrap_or(&run.asked.case.measured_cpus), figure)
 }
 
-fn on_cpus(observations: &[Observation], cpus: &CpuList, figure: &str) -> Option<f64> {
+fn on_cpus(observations: &Observations, cpus: &CpuList, figure: &str) -> Option<f64> {
     let (name, key) = figure.split_once(':').unwrap_or((figure, ""));
     let values = |name: &str| -> Vec<f64> {
-        let wanted = observations.iter().filter(|row| {
-            row.figure == name && row.key == key && row.cpu.is_none_or(|cpu| cpus.contains(cpu))
-        });
-        wanted.map(|row| row.value).collect()
+        let wanted = observations.of(name, key);
+        wanted.filter(|row| row.cpu.is_none_or(|cpu| cpus.contains(cpu))).map(|row| row.value).collect()
     };
     let of_each = values(name);
     match of_each[..] {
@@ -399,7 +412,7 @@ mod tests {
             measured_cpus: CpuList::from_iter([1, 2, 3]),
             phases: vec![("window", phase)],
         };
-        let rows = of_profile(&profile);
+        let rows = Observations::from(of_profile(&profile));
         let on = |cpus: &[u32], figure| on_cpus(&rows, &cpus.iter().copied().collect(), figure);
         assert_eq!(on(&[1], "span:tick"), Some(400.0));
         assert_eq!(on(&[1, 2], "spans:tick"), Some(4.0));
@@ -411,7 +424,7 @@ mod tests {
 
     #[test]
     fn a_host_that_takes_much_is_named_with_the_cpu() {
-        let rows = of_stolen(&[(0, 900), (1, 5), (2, 30)].into());
+        let rows = Observations::from(of_stolen(&[(0, 900), (1, 5), (2, 30)].into()));
         let taken = |cpus: &[u32]| taken(&rows, (1000, 2000), &cpus.iter().copied().collect());
         assert!(taken(&[1, 2]).unwrap().contains("3.0 % of the window while CPU 2"));
         assert_eq!(taken(&[1]), None, "half a percent");
@@ -426,8 +439,12 @@ mod tests {
             value,
             unit: "1".into(),
         };
-        let rows =
-            [row(1, "ticks", 3.0), row(2, "ticks", 4.0), row(1, "x_share", 0.5), row(2, "x_share", 1.0)];
+        let rows = Observations::from(vec![
+            row(1, "ticks", 3.0),
+            row(2, "ticks", 4.0),
+            row(1, "x_share", 0.5),
+            row(2, "x_share", 1.0),
+        ]);
         let on = |figure| on_cpus(&rows, &CpuList::from_iter([1, 2]), figure);
         assert_eq!((on("ticks"), on("x_share")), (Some(7.0), Some(0.75)));
         assert_eq!((on("cause:tick"), on("script_s"), on("event:a:b")), (Some(0.0), None, None));

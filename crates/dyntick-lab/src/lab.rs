@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Running studies: every case that is not yet whole, several at a time.
 
+use crate::budget::{self, Budget};
 use crate::build::{Accept, BuildError, Recipe};
-use crate::cache::{Cache, CacheError, is_intact, write_whole};
+use crate::cache::{Cache, CacheError, free_bytes, write_whole};
 use crate::emulator::{self, EmulatorError};
 use crate::guest::{Job, SHELL_STATUS, Stage, console};
 use crate::image::{self, Image, ImageError, Module};
-use crate::kernels::{self, Kernel, KernelError};
+use crate::kernels::{self, Kernel, KernelError, unused};
 use crate::order;
+use crate::perturb;
 use crate::qemu::probe::{self, KvmProbe};
-use crate::qemu::{self, Accelerator, Machine, Profile, Qemu, QemuError, RunError, provide, run};
+use crate::qemu::{self, Accelerator, Disk, Host, Machine, Profile, Qemu, QemuError, RunError, provide, run};
 use crate::room::Room;
 use crate::running::{RunningFolder, remove_abandoned};
 use crate::seal::Sealer;
@@ -19,11 +21,12 @@ use dyntick_model::{Clock, CommandLine, KernelConfig};
 use dyntick_stats::interleaved;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// Why a case did not run.
 #[derive(Debug, thiserror::Error)]
@@ -104,8 +107,10 @@ pub struct Lab<'a> {
     init: PathBuf,
     watch: Watch<'a>,
     sealer: Sealer,
-    /// The memory of this machine, for guests that run at the same time.
+    /// The memory of this machine, for guests that run, and for runs that are read, at the same time.
     memory: Room,
+    /// The space for the disks of such guests.
+    disks: Room,
     /// Kernels found so far: asking apt for one takes longer than all else in preparing a case.
     kernels: Mutex<BTreeMap<(String, Option<Recipe>), Kernel>>,
 }
@@ -116,18 +121,33 @@ pub struct Prepared {
     pub asked: Asked,
     kernel: Kernel,
     initramfs: PathBuf,
+    /// Where the initramfs is. It is not kept: making it again takes no longer than reading it, and a study of many cases with
+    /// an image each would fill the disk.
+    _folder: RunningFolder,
 }
 
 /// What became of one run of one case.
 pub struct CaseResult {
-    /// The case.
-    pub case: Case,
+    /// The case, which all its runs share.
+    pub case: Arc<Case>,
     /// Which repetition.
     pub repetition: u32,
     /// The run, or why there is none.
     pub run: Result<Run, LabError>,
     /// The last lines of the guest's console, where it failed.
     pub console_tail: Vec<String>,
+}
+
+impl CaseResult {
+    /// Whether it is a run with an irrelevant change, which stands beside the case's own.
+    pub fn is_perturbed(&self) -> bool {
+        perturb::of(self.case.clock, self.repetition).is_some()
+    }
+
+    /// The same, with its run held beside others.
+    fn within(self, budget: &Budget) -> Self {
+        Self { run: self.run.and_then(|run| Ok(run.within(budget)?)), ..self }
+    }
 }
 
 impl<'a> Lab<'a> {
@@ -137,11 +157,12 @@ impl<'a> Lab<'a> {
         let steady = qemu::unpacked(&cache, dyntick_plugin::STEADY)?;
         qemu::confinement(&qemu).note().inspect(|note| watch(Progress::Preparing(note.clone())));
         remove_abandoned(&cache.path(SCRATCH));
-        remove_unused(&cache.path(IMAGES));
-        remove_unused(&cache.path(kernels::UNCOMPRESSED));
+        unused::remove_old(&cache.path(kernels::UNCOMPRESSED));
         let memory = Room::new(dyntick_system::memory());
+        // The other half is for runs, builds and images.
+        let disks = Room::new(free_bytes(cache.root()) / 2);
         let sealer = Sealer::of(&cache)?;
-        Ok(Self { cache, qemu, steady, init, watch, sealer, memory, kernels: Mutex::default() })
+        Ok(Self { cache, qemu, steady, init, watch, sealer, memory, disks, kernels: Mutex::default() })
     }
 
     /// The QEMU that it uses.
@@ -158,7 +179,8 @@ impl<'a> Lab<'a> {
         (self.watch)(Progress::Preparing(text.to_owned()));
     }
 
-    /// Finds the kernel, checks the case against it, builds the image.
+    /// Finds the kernel, checks the case against it, builds the image. What is changed in a perturbed run follows from the
+    /// repetition ([`perturb::of`]).
     pub fn prepare(&self, case: &Case, repetition: u32) -> Result<Prepared, LabError> {
         let accept = |config: &KernelConfig| check::against_kernel(case, config);
         let kernel = match self.kernel(&case.kernel, case.recipe.as_ref(), &accept) {
@@ -172,10 +194,14 @@ impl<'a> Lab<'a> {
             return Err(LabError::Impossible { case: case.id.clone(), problems });
         }
         let emulator = case.machine.as_ref().map(|_| self.emulator(case, &kernel)).transpose()?;
-        let image = image::build(&self.init, &case.tools, &kernel, &case.modules, emulator, &case.files)?;
+        let modules = order::modules(case, &kernel);
+        let perturbation = perturb::of(case.clock, repetition);
+        let padding = perturbation.map_or(0, |perturbation| perturbation.padding);
+        let image = image::build(&self.init, &case.tools, &kernel, &modules, emulator, &case.files, padding)?;
         // One that no guest of this case has room for is not kept either.
         qemu::ensure_room(image.bytes.len() as u64, case.memory)?;
-        let initramfs = self.keep_image(&image)?;
+        let folder = self.scratch()?;
+        let initramfs = keep_image(&folder, &image)?;
         let accelerator = self.accelerator(case.clock, &kernel)?;
         let asked = Asked {
             repetition,
@@ -190,9 +216,11 @@ impl<'a> Lab<'a> {
             image_sha256: image.sha256,
             command_line: CommandLine::default(),
             idle_states: order::idle_states(case),
+            perturbation,
+            host: (case.clock == Clock::Wall).then(Host::of_this_machine),
             case: case.clone(),
         };
-        let mut prepared = Prepared { asked, kernel, initramfs };
+        let mut prepared = Prepared { asked, kernel, initramfs, _folder: folder };
         prepared.asked.command_line = self.machine(&prepared, Path::new("")).command_line();
         Ok(prepared)
     }
@@ -208,6 +236,11 @@ impl<'a> Lab<'a> {
             Some(recipe) => kernels::made_to_order(name, recipe, &self.cache, &say, accept)?,
             None => kernels::resolve(name, &self.cache, &say)?,
         };
+        // A study may call one kernel by a thousand names.
+        const MOST_KERNELS: usize = 64;
+        if known.len() >= MOST_KERNELS {
+            known.clear();
+        }
         known.insert(question, kernel.clone());
         Ok(kernel)
     }
@@ -224,16 +257,6 @@ impl<'a> Lab<'a> {
         Ok(Some(hex::encode(Sha256::digest(bytes))))
     }
 
-    fn keep_image(&self, image: &Image) -> Result<PathBuf, CacheError> {
-        let path = self.cache.path(&format!("{IMAGES}/{}.cpio", image.sha256));
-        match is_intact(&path, &image.sha256) {
-            // Its time says when it was used last; where that cannot be set it is only removed early.
-            true => drop(File::open(&path).and_then(|file| file.set_modified(SystemTime::now()))),
-            false => write_whole(&path, &image.bytes)?,
-        }
-        Ok(path)
-    }
-
     fn machine<'m>(&'m self, prepared: &'m Prepared, console: &'m Path) -> Machine<'m> {
         Machine {
             qemu: &self.qemu,
@@ -246,6 +269,7 @@ impl<'a> Lab<'a> {
             append: &prepared.asked.case.append,
             console,
             profile: None,
+            disk: prepared.asked.case.disk.map(|bytes| Disk { bytes, place: self.cache.path(SCRATCH) }),
         }
     }
 
@@ -263,22 +287,25 @@ impl<'a> Lab<'a> {
     fn kvm(&self, kernel: &Kernel) -> Result<KvmProbe, LabError> {
         let host = rustix::system::uname();
         let (release, version) = (host.release().to_string_lossy(), host.version());
-        let question = format!("{release} {} {version:?} {}", self.qemu.version, kernel.sha256);
+        let limit = probe::LIMIT.as_secs();
+        // What was too slow within one limit may not be within another.
+        let question = format!("{release} {} {version:?} {} {limit} s", self.qemu.version, kernel.sha256);
         let entry = format!("kvm-{}.json", hex::encode(&Sha256::digest(question)[..6]));
         let path = self.cache.path(&entry);
         let _lock = self.cache.lock(&entry)?;
         if let Some(probe) = remembered(&path) {
             return Ok(probe);
         }
-        self.say("booting a probe to learn whether KVM works here");
-        let image = image::build(&self.init, &[], kernel, &[], None, &BTreeMap::new())?;
-        let (initramfs, folder) = (self.keep_image(&image)?, self.scratch()?);
+        self.say(&format!("booting a probe to learn whether KVM works here ({limit} s at most)"));
+        let image = image::build(&self.init, &[], kernel, &[], None, &BTreeMap::new(), 0)?;
+        let folder = self.scratch()?;
+        let initramfs = keep_image(&folder, &image)?;
         match probe::kvm(&self.qemu, &kernel.image, &initramfs, &folder.path().join(CONSOLE)) {
             Ok(probe) => {
                 write_whole(&path, &serde_json::to_vec(&probe).unwrap_or_default())?;
                 Ok(probe)
             }
-            Err(detail) => Ok(KvmProbe { works: false, detail }),
+            Err(untried) => Ok(untried),
         }
     }
 
@@ -294,13 +321,18 @@ impl<'a> Lab<'a> {
         let ended = |failure: Option<String>, kept| {
             (self.watch)(Progress::Ended { case: case.id.clone(), failure, kept });
         };
-        if let Some(run) = store::find(runs, &prepared.asked, &self.sealer) {
+        if let Some(run) = self.find(prepared, runs) {
             ended(None, true);
             return Ok(run);
         }
         let result = self.run_anew(prepared, runs);
         ended(result.as_ref().err().map(|(error, _)| error.to_string()), false);
         result
+    }
+
+    fn find(&self, prepared: &Prepared, runs: &Path) -> Option<Run> {
+        let _memory = self.memory.take(budget::to_read(&runs.join(prepared.asked.folder_name())));
+        store::find(runs, &prepared.asked, &self.sealer)
     }
 
     fn run_anew(&self, prepared: &Prepared, runs: &Path) -> Result<Run, (LabError, Vec<String>)> {
@@ -310,38 +342,49 @@ impl<'a> Lab<'a> {
         let profile = case.profile.then(|| Profile::new(&self.cache, folder.path())).transpose();
         let profile = profile.map_err(|error| (error.into(), Vec::new()))?;
         let machine = Machine { profile: profile.as_ref(), ..self.machine(prepared, &console) };
-        let job = order::job(case).map_err(|error| (error.into(), Vec::new()))?;
+        let job =
+            order::job(case, prepared.asked.perturbation).map_err(|error| (error.into(), Vec::new()))?;
         let job = serde_json::to_vec(&job).unwrap_or_default();
         let watch = |stage| (self.watch)(Progress::Stage { case: case.id.clone(), stage });
-        let _memory = self.memory.take(case.memory);
+        // Always in this order: who waits for memory has its space already, and nobody waits for that one in turn.
+        let space = case.disk.map(|bytes| self.disks.take(bytes));
+        let guest = self.memory.take(case.memory);
         let result = run(&machine, &job, Duration::from_nanos(case.timeout_ns), &watch);
+        drop((guest, space));
         let ended = result.map_err(|error| (error.into(), console::tail(&console)))?;
+        store::receive(folder.path(), &ended, case).map_err(|error| (error.into(), Vec::new()))?;
+        let _memory = self.memory.take(budget::to_read(folder.path()));
         let kept = store::keep(runs, folder, &prepared.asked, &ended, &self.sealer);
         kept.map_err(|error| (error.into(), Vec::new()))
     }
 
-    /// Runs cases, `jobs` at a time, in the order of [`schedule`].
+    /// Runs cases, `jobs` at a time, in the order of [`schedule`]. A run for which there is no memory beside the others is kept,
+    /// but its result is an error.
     pub fn run_all(&self, cases: &[Case], runs: &Path, jobs: usize) -> Vec<CaseResult> {
         remove_abandoned(runs);
-        let tasks = schedule(cases);
+        let cases: Vec<Arc<Case>> = cases.iter().cloned().map(Arc::new).collect();
+        let tasks = schedule(&cases);
         let next = AtomicUsize::new(0);
-        let results = Mutex::new(BTreeMap::new());
+        let results = Mutex::new((BTreeMap::new(), Budget::of_many()));
         std::thread::scope(|scope| {
             for _ in 0..jobs.clamp(1, tasks.len().max(1)) {
                 scope.spawn(|| {
                     while let Some((case, repetition)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
                         let result = self.run_case(case, *repetition, runs);
-                        let mut results = results.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                        let mut held = results.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                        let (results, budget) = &mut *held;
                         let number = results.len();
-                        results.insert((position(cases, case), *repetition, number), result);
+                        let place = (position(&cases, case), *repetition, number);
+                        results.insert(place, result.within(budget));
                     }
                 });
             }
         });
-        results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).into_values().collect()
+        let (results, _) = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        results.into_values().collect()
     }
 
-    fn run_case(&self, case: &Case, repetition: u32, runs: &Path) -> CaseResult {
+    fn run_case(&self, case: &Arc<Case>, repetition: u32, runs: &Path) -> CaseResult {
         let run = match self.prepare(case, repetition) {
             Ok(prepared) => self.run(&prepared, runs),
             Err(error) => {
@@ -369,7 +412,7 @@ impl<'a> Lab<'a> {
         let folder = self.scratch()?;
         let console = folder.path().join(CONSOLE);
         let machine = self.machine(&prepared, &console);
-        let job = Job { shell: Some(command), ..order::job(case)? };
+        let job = Job { shell: Some(command), ..order::job(case, None)? };
         let job = serde_json::to_vec(&job).unwrap_or_default();
         let archive = match interactive {
             true => qemu::interactive(&machine, &job)?,
@@ -380,6 +423,17 @@ impl<'a> Lab<'a> {
     }
 }
 
+fn keep_image(folder: &RunningFolder, image: &Image) -> Result<PathBuf, CacheError> {
+    let path = folder.path().join(INITRAMFS);
+    let write = || {
+        std::fs::write(&path, &image.bytes)?;
+        // QEMU reads it as nobody.
+        std::fs::set_permissions(&path, Permissions::from_mode(0o644))
+    };
+    write().map_err(|error| CacheError::from_io(&path, error))?;
+    Ok(path)
+}
+
 /// What an earlier probe found. That a guest failed may have been for lack of memory or time.
 fn remembered(path: &Path) -> Option<KvmProbe> {
     const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -388,40 +442,30 @@ fn remembered(path: &Path) -> Option<KvmProbe> {
     (probe.works || age < DAY).then_some(probe)
 }
 
-/// In which order cases and their repetitions run: as given where each runs once. Else every case runs once before one runs again,
-/// in an order that is random and always the same: whatever changes slowly, as the host's heat, meets all cases alike.
-fn schedule(cases: &[Case]) -> Vec<(&Case, u32)> {
+/// In which order cases and their repetitions run: as given where none is repeated, and then their perturbed runs. Else every
+/// case runs once before one runs again, in an order that is random and always the same: whatever changes slowly, as the
+/// host's heat, meets all cases alike.
+fn schedule(cases: &[Arc<Case>]) -> Vec<(&Arc<Case>, u32)> {
     const SEED: u64 = 1;
-    let most = cases.iter().map(|case| case.repeat).max().unwrap_or(0);
-    if most <= 1 {
-        return cases.iter().filter(|case| case.repeat > 0).map(|case| (case, 0)).collect();
+    let most = cases.iter().map(|case| case.runs()).max().unwrap_or(0);
+    if cases.iter().all(|case| case.repeat <= 1) {
+        let of_round =
+            |round| cases.iter().filter(move |case| round < case.runs()).map(move |case| (case, round));
+        return (0..most).flat_map(of_round).collect();
     }
     let slots = interleaved(cases.len(), most as usize, SEED);
     let runs = slots.iter().map(|slot| (&cases[slot.case], slot.repetition as u32));
-    runs.filter(|(case, repetition)| *repetition < case.repeat).collect()
+    runs.filter(|(case, repetition)| *repetition < case.runs()).collect()
 }
 
-fn position(cases: &[Case], case: &Case) -> usize {
+fn position(cases: &[Arc<Case>], case: &Case) -> usize {
     cases.iter().position(|other| other.id == case.id).unwrap_or(usize::MAX)
 }
 
-/// Where runs go that are not kept, and guest images, in the cache.
+/// Where runs that are not kept and guest images are, in the cache.
 const SCRATCH: &str = "scratch";
-const IMAGES: &str = "images";
-
-/// Removes the guest images and uncompressed kernels that no run has used for a week: each change of this program or
-/// of a tool makes another image, and each kernel that somebody builds or sends is another.
-fn remove_unused(folder: &Path) {
-    const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let used = entry.metadata().and_then(|metadata| metadata.modified());
-        let is_lock = entry.path().extension().is_some_and(|ending| ending == "lock");
-        if !is_lock && used.is_ok_and(|time| time.elapsed().is_ok_and(|unused| unused > WEEK)) {
-            let removed = std::fs::remove_file(entry.path());
-            let _ = removed.or_else(|_| std::fs::remove_dir_all(entry.path()));
-        }
-    }
-}
+/// A guest image, in a folder of its own.
+const INITRAMFS: &str = "initramfs.cpio";
 
 #[cfg(test)]
 mod tests {
@@ -429,12 +473,15 @@ mod tests {
 
     #[test]
     fn repetitions_take_turns() {
-        let case = |name: &str, repeat| Case { repeat, ..Case::new(name, "debian:6.12") };
-        let names = |cases: &[Case]| -> Vec<(String, u32)> {
+        let case = |name: &str, repeat| Arc::new(Case { repeat, ..Case::new(name, "debian:6.12") });
+        let names = |cases: &[Arc<Case>]| -> Vec<(String, u32)> {
             schedule(cases).into_iter().map(|(case, repetition)| (case.id.clone(), repetition)).collect()
         };
         let once = [case("a", 1), case("b", 1), case("c", 1)];
         assert_eq!(names(&once), [("a".into(), 0), ("b".into(), 0), ("c".into(), 0)], "as given");
+        let perturbed = [case("a", 1), Arc::new(Case { perturb: 2, ..Case::new("b", "debian:6.12") })];
+        let wanted = [("a", 0), ("b", 0), ("b", 1), ("b", 2)].map(|(name, run)| (name.to_owned(), run));
+        assert_eq!(names(&perturbed), wanted);
         let often = [case("a", 20), case("b", 20), case("c", 2)];
         let order = names(&often);
         assert_eq!(order.len(), 42);

@@ -3,10 +3,13 @@
 
 pub mod agent;
 pub mod apt;
+pub mod budget;
 pub mod build;
 pub mod cache;
 pub mod compare;
 pub mod doctor;
+pub mod effects;
+mod elf_tables;
 pub mod emulator;
 pub mod figures;
 pub mod guest;
@@ -18,8 +21,10 @@ pub mod lab;
 pub mod latency;
 pub mod machine;
 pub mod metrics;
+pub mod observations;
 mod opened;
 mod order;
+pub mod perturb;
 pub mod printed;
 pub mod profiles;
 mod programs;

@@ -52,8 +52,7 @@ fn of_run(run: &Run, wanted: &[String]) -> Vec<(String, Metric)> {
         let value = figure_of(run, figure, None)?;
         Some((figure.to_owned(), metric(unit, better, Values::Runs(vec![value]))))
     };
-    let known =
-        |figure: &str| run.observations.iter().any(|row| named(row.figure.as_str(), &row.key, figure));
+    let known = |figure: &str| run.observations.named(figure).next().is_some();
     let usual = USUAL.iter().filter(|(figure, ..)| known(figure));
     let mut metrics: Vec<(String, Metric)> =
         usual.filter_map(|(figure, unit, better)| value(figure, unit, *better)).collect();
@@ -73,13 +72,7 @@ fn of_run(run: &Run, wanted: &[String]) -> Vec<(String, Metric)> {
     metrics
 }
 
-/// Whether `figure:key`, or the figure alone where it has no key, is this name.
-fn named(figure: &str, key: &str, name: &str) -> bool {
-    let (wanted, of) = name.split_once(':').unwrap_or((name, ""));
-    figure == wanted && key == of
-}
-
-fn unit_of<'r>(run: &'r Run, figure: &str) -> &'r str {
-    let row = run.observations.iter().find(|row| named(&row.figure, &row.key, figure));
-    row.map_or("", |row| row.unit.as_str())
+/// The unit of a figure, as the run has it; empty where it has none.
+pub(crate) fn unit_of<'r>(run: &'r Run, figure: &str) -> &'r str {
+    run.observations.named(figure).next().map_or("", |row| row.unit.as_str())
 }

@@ -5,6 +5,8 @@ use crate::emulator;
 use crate::guest::{Job, Script, Task, Work};
 use crate::idle;
 use crate::image::{self, ImageError};
+use crate::kernels::Kernel;
+use crate::perturb::Perturbation;
 use crate::study::Case;
 
 /// The events that every window records.
@@ -64,8 +66,14 @@ fn events(case: &Case) -> Vec<String> {
     known().chain(own.cloned()).collect()
 }
 
+/// The modules that its guest loads: those of its disk, and its own.
+pub fn modules(case: &Case, kernel: &Kernel) -> Vec<String> {
+    let of_disk = case.disk.map(|_| image::disk_modules(kernel)).unwrap_or_default();
+    of_disk.into_iter().chain(case.modules.iter().cloned()).collect()
+}
+
 /// The case as the agent is told it, with the paths at which the tools stand in the guest.
-pub fn job(case: &Case) -> Result<Job, ImageError> {
+pub fn job(case: &Case, perturbation: Option<Perturbation>) -> Result<Job, ImageError> {
     let placed = |words: &[String]| -> Result<Vec<String>, ImageError> {
         let Some((program, arguments)) = words.split_first() else { return Ok(Vec::new()) };
         let path = match program == OWN_NAME {
@@ -94,9 +102,11 @@ pub fn job(case: &Case) -> Result<Job, ImageError> {
         idle_driver: case.machine.as_ref().map(|_| emulator::NAME.to_owned()),
         governor: case.governor.clone(),
         write: case.write.clone(),
+        disk: case.disk.is_some(),
         read: case.read.clone(),
         settle_ns: case.settle_ns,
         settle_limit_ns: case.settle_limit_ns,
+        shift_ns: perturbation.map_or(0, |perturbation| perturbation.shift_ns),
         measure_ns: case.measure_ns,
         profile: case.profile,
         events: events(case),

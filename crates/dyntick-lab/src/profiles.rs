@@ -6,9 +6,9 @@ use crate::qemu::STREAM;
 use crate::store::{Asked, RAW};
 use dyntick_model::CpuList;
 use dyntick_profile::symbols::Symbols;
-use dyntick_profile::{Kind, Phase, phases_with_calls, stream};
+use dyntick_profile::{Kind, MOST_HELD, Phase, Profile, phases_with_calls, stream};
 use dyntick_system::{InputError, open_beneath, read_beneath};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -49,6 +49,15 @@ pub struct RunProfile {
 }
 
 impl RunProfile {
+    /// Roughly its memory, bytes.
+    pub(crate) fn held(&self) -> u64 {
+        let profiles = || self.phases.iter().map(|(_, phase)| &phase.profile);
+        // A function's name is held once.
+        let names = profiles().flat_map(Profile::functions);
+        let names: HashMap<*const u8, usize> = names.map(|name| (name.as_ptr(), name.len())).collect();
+        (profiles().map(Profile::held).sum::<usize>() + names.into_values().sum::<usize>()) as u64
+    }
+
     /// The phase that figures are of: the script where there is one, else the window.
     pub fn last_phase(&self) -> Option<&Phase> {
         self.phases.last().map(|(_, phase)| phase)
@@ -65,6 +74,11 @@ const LARGEST: u64 = (1 << 30) + (64 << 20);
 
 /// Reads and cuts the profile of the run in this folder.
 pub fn load(folder: &Path, asked: &Asked) -> Result<RunProfile, ProfileError> {
+    load_within(folder, asked, MOST_HELD)
+}
+
+/// The same of a profile that takes so many bytes of memory at most.
+pub(crate) fn load_within(folder: &Path, asked: &Asked, most: usize) -> Result<RunProfile, ProfileError> {
     if !asked.case.profile {
         return Err(ProfileError::NotRecorded(folder.to_owned()));
     }
@@ -74,7 +88,7 @@ pub fn load(folder: &Path, asked: &Asked) -> Result<RunProfile, ProfileError> {
     let stream = open_beneath(folder, Path::new(STREAM));
     let stream = stream.map_err(|source| InputError::Io { path: path.clone(), source })?;
     let stream = BufReader::with_capacity(1 << 20, stream.take(LARGEST));
-    let cut = phases_with_calls(stream, &symbols, &asked.case.calls)
+    let cut = phases_with_calls(stream, &symbols, &asked.case.calls, most.min(MOST_HELD))
         .map_err(|source| ProfileError::Stream { path, source })?;
     // A script that makes the window has no phase of its own.
     let names: &[_] = match asked.case.script.as_ref().is_some_and(|script| !script.in_window) {

@@ -39,6 +39,18 @@ pub fn limit(command: &mut Command, resource: Resource, bytes: u64) {
     }
 }
 
+/// Has the kernel end the program by SIGALRM after so many seconds (alarm(2) outlives execve). For programs that read
+/// what a stranger made: in place of a file there may be something that is waited for without end.
+pub fn end_after(command: &mut Command, seconds: u32) {
+    // SAFETY: a single async-signal-safe system call between fork and exec.
+    unsafe {
+        command.pre_exec(move || {
+            libc::alarm(seconds);
+            Ok(())
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,5 +82,13 @@ mod tests {
             dd.stderr(std::process::Stdio::null()).status().unwrap().success()
         };
         assert!(take("bs=16M") && !take("bs=80M"));
+    }
+
+    #[test]
+    fn what_waits_without_end_is_ended() {
+        use std::os::unix::process::ExitStatusExt;
+        let mut sleep = Command::new("sleep");
+        end_after(sleep.arg("60"), 1);
+        assert_eq!(sleep.status().unwrap().signal(), Some(libc::SIGALRM));
     }
 }

@@ -3,12 +3,14 @@
 
 use crate::profile::Kind;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// One function in both.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Row {
     /// Its name.
-    pub function: String,
+    #[serde(serialize_with = "as_text")]
+    pub function: Arc<str>,
     /// Mean instructions a span in the first.
     pub a: f64,
     /// Mean instructions a span in the second.
@@ -60,16 +62,21 @@ impl Difference {
 
 /// Compares two kinds of spans function by function.
 pub fn compare(a: &Kind, b: &Kind) -> Difference {
-    let names: BTreeSet<&String> = a.functions.keys().chain(b.functions.keys()).collect();
+    let names: BTreeSet<&Arc<str>> = a.functions.keys().chain(b.functions.keys()).collect();
     let of =
-        |kind: &Kind, name: &String| kind.per_span(kind.functions.get(name).copied().unwrap_or_default());
-    let row = |name: &String| {
+        |kind: &Kind, name: &Arc<str>| kind.per_span(kind.functions.get(name).copied().unwrap_or_default());
+    let row = |name: &Arc<str>| {
         let (a, b) = (of(a, name), of(b, name));
-        Row { function: name.clone(), a, b, more: b - a }
+        Row { function: Arc::clone(name), a, b, more: b - a }
     };
     let mut rows: Vec<Row> = names.into_iter().map(row).collect();
     rows.sort_by(|x, y| y.more.abs().total_cmp(&x.more.abs()).then(x.function.cmp(&y.function)));
     Difference { a: a.per_span(a.instructions()), b: b.per_span(b.instructions()), rows }
+}
+
+/// Serde takes no shared texts.
+fn as_text<S: serde::Serializer>(name: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(name)
 }
 
 #[cfg(test)]
@@ -80,14 +87,14 @@ mod tests {
     fn the_largest_are_told_and_the_others_that_differ_summed_up() {
         let kind = |functions: &[(&str, u64)]| Kind {
             spans: vec![functions.iter().map(|(_, instructions)| instructions).sum()],
-            functions: functions.iter().map(|(name, sum)| ((*name).to_owned(), *sum)).collect(),
+            functions: functions.iter().map(|(name, sum)| ((*name).into(), *sum)).collect(),
         };
         let a = kind(&[("gone", 7), ("same", 5), ("less", 4), ("more", 1)]);
         let b = kind(&[("same", 5), ("less", 1), ("more", 21)]);
         let difference = compare(&a, &b);
         let told = |most| {
             let (told, rest) = difference.largest(most);
-            (told.iter().map(|row| row.function.as_str()).collect::<Vec<_>>(), rest)
+            (told.iter().map(|row| &*row.function).collect::<Vec<_>>(), rest)
         };
         let rest = Rest { functions: 2, a: 11.0, b: 1.0, more: -10.0 };
         assert_eq!(told(1), (vec!["more"], Some(rest)));

@@ -5,6 +5,7 @@ use crate::count::Counts;
 use crate::symbols::Symbols;
 use crate::walk::Key;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// All spans of one phase. Kernel entries, the kernel's own work and user mode together are every
 /// instruction that was executed; wake-ups run across them and calls are parts of them, and are counted beside.
@@ -29,7 +30,8 @@ pub struct Kind {
     /// The instructions of each span, in the order in which they ended.
     pub spans: Vec<u64>,
     /// The instructions in each kernel function itself, all spans together.
-    pub functions: BTreeMap<String, u64>,
+    #[serde(serialize_with = "by_name")]
+    pub functions: BTreeMap<Arc<str>, u64>,
 }
 
 /// Instructions of the spans of one kind.
@@ -60,12 +62,19 @@ impl Profile {
         self.calls.entry(key).or_default().add(counts, symbols);
     }
 
-    /// Roughly its memory, bytes.
-    pub(crate) fn held(&self) -> usize {
+    /// Roughly its memory, bytes; the names of functions are the symbols'.
+    pub fn held(&self) -> usize {
         const ROW: usize = 128;
-        let kinds = self.entries.values().chain(self.wake_ups.values()).chain(self.calls.values());
+        let kinds = self.entries.iter().chain(&self.wake_ups).chain(&self.calls);
         let spans = |kind: &Kind| kind.spans.capacity() * size_of::<u64>();
-        kinds.map(|kind| ROW + size_of::<Kind>() + spans(kind) + kind.functions.len() * ROW).sum()
+        let rows = |kind: &Kind| ROW + size_of::<Kind>() + kind.functions.len() * ROW;
+        kinds.map(|(key, kind)| key.kind.capacity() + spans(kind) + rows(kind)).sum()
+    }
+
+    /// The names of all functions, once for each kind that has them; those of one kernel share their text.
+    pub fn functions(&self) -> impl Iterator<Item = &Arc<str>> {
+        let kinds = self.entries.values().chain(self.wake_ups.values()).chain(self.calls.values());
+        kinds.flat_map(|kind| kind.functions.keys())
     }
 
     /// Every instruction of the phase.
@@ -91,7 +100,7 @@ impl Kind {
             let name = symbols.name(function);
             match self.functions.get_mut(name) {
                 Some(sum) => *sum += instructions,
-                None => _ = self.functions.insert(name.to_owned(), instructions),
+                None => _ = self.functions.insert(symbols.shared_name(function), instructions),
             }
         }
     }
@@ -99,7 +108,7 @@ impl Kind {
     fn merge(&mut self, other: &Kind) {
         self.spans.extend(&other.spans);
         for (name, instructions) in &other.functions {
-            *self.functions.entry(name.clone()).or_default() += instructions;
+            *self.functions.entry(Arc::clone(name)).or_default() += instructions;
         }
     }
 
@@ -129,10 +138,18 @@ impl Kind {
     /// The functions with their mean instructions a span, the largest first.
     pub fn largest_functions(&self) -> Vec<(&str, f64)> {
         let mut rows: Vec<_> =
-            self.functions.iter().map(|(name, sum)| (name.as_str(), self.per_span(*sum))).collect();
+            self.functions.iter().map(|(name, sum)| (&**name, self.per_span(*sum))).collect();
         rows.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
         rows
     }
+}
+
+/// The names as texts, which the serializer cannot take shared.
+fn by_name<S: serde::Serializer>(
+    functions: &BTreeMap<Arc<str>, u64>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(functions.iter().map(|(name, instructions)| (&**name, instructions)))
 }
 
 /// A map whose keys are no texts, as a list.
@@ -146,4 +163,29 @@ fn as_list<S: serde::Serializer>(kinds: &BTreeMap<Key, Kind>, serializer: S) -> 
         kind: &'a Kind,
     }
     serializer.collect_seq(kinds.iter().map(|(key, kind)| Item { key, summary: kind.summary(), kind }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_of_many_kinds_has_one_name_in_memory() {
+        let symbols = Symbols::parse("ffffffff81000000 T function\n");
+        let mut counts = Counts::default();
+        counts.add(Some(0), 3);
+        let mut profile = Profile::default();
+        for cpu in 0..9 {
+            profile.add(Key { cpu, kind: "kind".to_owned() }, &counts, &symbols);
+        }
+        let places = |kind: &Kind| kind.functions.keys().map(|name| name.as_ptr()).collect::<Vec<_>>();
+        let first = places(profile.entries.values().next().unwrap());
+        assert_eq!(first.len(), 1);
+        assert!(profile.entries.values().all(|kind| places(kind) == first));
+        let of_name = |length| {
+            let kind = "k".repeat(length);
+            Profile { entries: [(Key { cpu: 0, kind }, Kind::default())].into(), ..Profile::default() }.held()
+        };
+        assert_eq!(of_name(500) - of_name(100), 400, "names of kinds count");
+    }
 }

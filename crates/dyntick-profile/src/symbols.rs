@@ -2,13 +2,18 @@
 //! Which function an address belongs to.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
 
 /// The kernel's functions, from the text of `/proc/kallsyms` or `System.map`.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
     /// By address, each address once.
-    functions: Vec<(u64, String)>,
+    functions: Vec<(u64, Arc<str>)>,
 }
+
+/// The name of what belongs to no function.
+const UNKNOWN: &str = "(unknown)";
 
 /// What the names of all system calls begin with.
 pub const SYSTEM_CALL: &str = "__x64_sys_";
@@ -19,6 +24,15 @@ pub const INTERRUPT_RETURN: &str = "native_irq_return_iret";
 /// What comes before it where the interrupted code was the kernel's.
 const BEFORE_INTERRUPT_RETURN: &str = "restore_regs_and_return_to_kernel";
 
+/// The kernel has no longer names (`include/linux/kallsyms.h`: KSYM_NAME_LEN, with the NUL, since 6.1).
+const LONGEST_NAME: usize = 511;
+
+/// Functions that are known. A kernel with all its options has a third of them.
+const MOST_FUNCTIONS: usize = 1 << 20;
+
+/// Bytes of all their names.
+const MOST_NAMES: usize = 64 << 20;
+
 /// The upper half of the address space is the kernel's.
 const KERNEL: u64 = 1 << 63;
 
@@ -28,16 +42,29 @@ pub fn is_kernel(address: u64) -> bool {
 }
 
 impl Symbols {
-    /// Reads lines `ADDRESS TYPE NAME [MODULE]`; what is no such line, or no code, is passed over.
+    /// Reads lines `ADDRESS TYPE NAME [MODULE]`; what is no such line, or no code, is passed over, and so is
+    /// what no kernel has: a name of more than 511 bytes, and more functions than any kernel's.
     pub fn parse(text: &str) -> Self {
-        let mut functions: BTreeMap<u64, String> = BTreeMap::new();
+        Self::within(text, MOST_FUNCTIONS, MOST_NAMES)
+    }
+
+    fn within(text: &str, most: usize, most_names: usize) -> Self {
+        let mut functions: BTreeMap<u64, &str> = BTreeMap::new();
+        let mut names = 0;
         for (address, name) in text.lines().filter_map(line) {
-            let known = functions.entry(address).or_insert_with(|| name.to_owned());
-            if rank(name) < rank(known) {
-                *known = name.to_owned();
+            let has_room = functions.len() < most;
+            match functions.entry(address) {
+                Entry::Occupied(mut known) if rank(name) < rank(known.get()) => _ = known.insert(name),
+                Entry::Vacant(place) if has_room => _ = place.insert(name),
+                _ => {}
             }
         }
-        Self { functions: functions.into_iter().collect() }
+        let fits = |(_, name): &(u64, &str)| {
+            names += name.len();
+            names <= most_names
+        };
+        let held = |(address, name): (u64, &str)| (address, Arc::from(name));
+        Self { functions: functions.into_iter().take_while(fits).map(held).collect() }
     }
 
     /// The number of the function that an address belongs to: the last that begins at or before it.
@@ -48,8 +75,13 @@ impl Symbols {
 
     /// A function's name.
     pub fn name(&self, number: Option<u32>) -> &str {
+        number.and_then(|number| self.functions.get(number as usize)).map_or(UNKNOWN, |(_, name)| name)
+    }
+
+    /// The same, to be kept: many spans share one text.
+    pub(crate) fn shared_name(&self, number: Option<u32>) -> Arc<str> {
         let function = number.and_then(|number| self.functions.get(number as usize));
-        function.map_or("(unknown)", |(_, name)| name)
+        function.map_or_else(|| Arc::from(UNKNOWN), |(_, name)| Arc::clone(name))
     }
 
     /// Whether a block that begins in this function ends by returning from an interrupt: it is that
@@ -62,7 +94,7 @@ impl Symbols {
 
     /// The number of the function of this name; of several the first.
     pub fn find(&self, name: &str) -> Option<u32> {
-        self.functions.iter().position(|(_, other)| other == name).map(|number| number as u32)
+        self.functions.iter().position(|(_, other)| **other == *name).map(|number| number as u32)
     }
 
     /// Whether a function only leads to another, by an indirect jump (`arch/x86/lib/retpoline.S`).
@@ -80,7 +112,7 @@ fn line(line: &str) -> Option<(u64, &str)> {
     let mut words = line.split_ascii_whitespace();
     let address = u64::from_str_radix(words.next()?, 16).ok()?;
     let is_code = matches!(words.next()?, "t" | "T" | "w" | "W");
-    words.next().filter(|_| is_code).map(|name| (address, name))
+    words.next().filter(|name| is_code && name.len() <= LONGEST_NAME).map(|name| (address, name))
 }
 
 /// Of several names for one address the plainest is taken, then the first in the alphabet; but a
@@ -112,6 +144,21 @@ mod tests {
         assert_eq!(name(0xffff_ffff_8100_0019), "helper", "data is no function");
         assert_eq!(name(0xffff_ffff_c000_0004), "of_module");
         assert_eq!(name(0x40_0000), "(unknown)", "a user's address");
+    }
+
+    #[test]
+    fn what_no_kernel_has_is_passed_over() {
+        let line = |address: u64, name: &str| format!("{address:x} T {name}\n");
+        let names = |text: &str, most, bytes| {
+            let symbols = Symbols::within(text, most, bytes);
+            symbols.functions.iter().map(|(_, name)| name.len()).collect::<Vec<_>>()
+        };
+        let long = [511, 512, 4 << 20, 3].map(|length| "a".repeat(length));
+        let text: String = (KERNEL..).zip(&long).map(|(address, name)| line(address, name)).collect();
+        assert_eq!(names(&text, MOST_FUNCTIONS, MOST_NAMES), [511, 3]);
+        let text: String = (KERNEL..).take(9).map(|address| line(address, "four")).collect();
+        assert_eq!(names(&text, 5, MOST_NAMES).len(), 5);
+        assert_eq!(names(&text, 5, 12).len(), 3);
     }
 
     #[test]

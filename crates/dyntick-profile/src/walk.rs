@@ -37,22 +37,23 @@ const PARTIAL: &str = "(not whole)";
 /// # Errors
 /// Where the stream is damaged, ends early, or makes more spans than any recording has.
 pub fn phases(stream: impl BufRead, symbols: &Symbols) -> Result<Vec<Phase>, Error> {
-    phases_with_calls(stream, symbols, &[])
+    phases_with_calls(stream, symbols, &[], MOST_HELD)
 }
 
 /// The same, with each call of these functions of the kernel within a kernel entry: all that is executed from its first instruction
 /// until its caller goes on, without interrupts that come meanwhile. A name that the kernel does not have has no calls.
 ///
 /// # Errors
-/// As [`phases`].
+/// As [`phases`], where the spans take more memory than `most_held` bytes.
 pub fn phases_with_calls(
     stream: impl BufRead,
     symbols: &Symbols,
     calls: &[String],
+    most_held: usize,
 ) -> Result<Vec<Phase>, Error> {
     let walk =
         Walk { called: calls.iter().filter_map(|name| symbols.find(name)).collect(), ..Walk::new(symbols) };
-    phases_within(stream, walk, MOST_HELD)
+    phases_within(stream, walk, most_held)
 }
 
 fn phases_within(stream: impl BufRead, mut walk: Walk<'_>, most_held: usize) -> Result<Vec<Phase>, Error> {
@@ -74,9 +75,9 @@ fn phases_within(stream: impl BufRead, mut walk: Walk<'_>, most_held: usize) -> 
     Ok(walk.phases)
 }
 
-/// What a walk may hold, as [`Walk::held`] estimates it: bytes. The longest recording, 1 GiB of system calls,
+/// What a recording may hold, as far as it is estimated: bytes. The longest recording, 1 GiB of system calls,
 /// makes some 20 million spans.
-const MOST_HELD: usize = 1 << 30;
+pub const MOST_HELD: usize = 1 << 30;
 
 /// How often what is held is looked at, in bytes of the stream.
 const LOOK_EVERY: u64 = 1 << 20;

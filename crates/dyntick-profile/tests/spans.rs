@@ -3,7 +3,7 @@
 
 use dyntick_profile::stream::{Reader, Writer};
 use dyntick_profile::symbols::Symbols;
-use dyntick_profile::{Key, Kind, Phase, compare, phases, phases_with_calls};
+use dyntick_profile::{Key, Kind, MOST_HELD, Phase, compare, phases, phases_with_calls};
 use proptest::prelude::*;
 
 const USER: u64 = 0x40_0000;
@@ -48,7 +48,8 @@ fn calls_of(name: &str, written: &[(&str, u64)]) -> Vec<u64> {
     blocks(&mut writer, 1, &[("user", 1)]);
     blocks(&mut writer, 1, written);
     writer.off(0);
-    let phases = phases_with_calls(writer.take().as_slice(), &symbols(), &[name.to_owned()]).unwrap();
+    let phases =
+        phases_with_calls(writer.take().as_slice(), &symbols(), &[name.to_owned()], MOST_HELD).unwrap();
     let key = Key { cpu: 1, kind: format!("{name}()") };
     phases[0].profile.calls.get(&key).map_or(Vec::new(), |kind| kind.spans.clone())
 }
@@ -88,7 +89,8 @@ fn an_interrupt_is_no_part_of_a_call() {
     writer.block(1, at("schedule") + 8, 13);
     blocks(&mut writer, 1, &[("__x64_sys_getppid", 17), ("user", 1)]);
     writer.off(0);
-    let phases = phases_with_calls(writer.take().as_slice(), &symbols(), &["schedule".to_owned()]).unwrap();
+    let phases =
+        phases_with_calls(writer.take().as_slice(), &symbols(), &["schedule".to_owned()], MOST_HELD).unwrap();
     let spans: Vec<u64> = phases[0].profile.calls.values().flat_map(|kind| kind.spans.clone()).collect();
     assert_eq!(spans, [20]);
 }
@@ -243,7 +245,7 @@ proptest! {
     ) {
         let kind = |functions: &std::collections::BTreeMap<String, u64>| Kind {
             spans: vec![functions.values().sum()],
-            functions: functions.clone(),
+            functions: functions.iter().map(|(name, sum)| (name.as_str().into(), *sum)).collect(),
         };
         let difference = compare(&kind(&a), &kind(&b));
         let sum: f64 = difference.rows.iter().map(|row| row.more).sum();

@@ -98,6 +98,8 @@ pub enum Ruling {
     Reproduced,
     /// It is not so here.
     NotReproduced,
+    /// It hangs on what is irrelevant.
+    Inconclusive,
     /// This laboratory cannot say.
     CannotTell,
 }
@@ -108,6 +110,7 @@ impl Ruling {
         match self {
             Ruling::Reproduced => "reproduced",
             Ruling::NotReproduced => "not reproduced",
+            Ruling::Inconclusive => "inconclusive",
             Ruling::CannotTell => "cannot be told here",
         }
     }
@@ -117,6 +120,7 @@ impl Ruling {
         match self {
             Ruling::Reproduced => "✓",
             Ruling::NotReproduced => "✗",
+            Ruling::Inconclusive => "~",
             Ruling::CannotTell => "?",
         }
     }

@@ -119,7 +119,7 @@ fn class(ruling: Ruling) -> &'static str {
     match ruling {
         Ruling::Reproduced => "yes",
         Ruling::NotReproduced => "no",
-        Ruling::CannotTell => "unknown",
+        Ruling::Inconclusive | Ruling::CannotTell => "unknown",
     }
 }
 

@@ -259,7 +259,7 @@ impl Page {
         let code = match ruling {
             Ruling::Reproduced => "32",
             Ruling::NotReproduced => "31",
-            Ruling::CannotTell => "33",
+            Ruling::Inconclusive | Ruling::CannotTell => "33",
         };
         self.painted(code, text)
     }

@@ -38,7 +38,6 @@ fn the_kernels_accounts_are_dynticks() {
         Command::new(binary).args(["lab", "run"]).arg(&study).arg("--out").arg(&out).output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{told}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(told.contains("say the same"), "{told}");
     assert!(told.contains("Modelled, not measured"), "{told}");
 
     let runs = std::fs::read_dir(out.join("runs")).unwrap().next().unwrap().unwrap().path();
@@ -46,6 +45,8 @@ fn the_kernels_accounts_are_dynticks() {
     let idle = run.idle.expect("has idle states");
     counts_agree(&idle);
     times_agree(&idle);
+    let all = idle.comparisons.iter().filter(|one| one.counter != "time").all(|one| one.agrees());
+    assert!(told.contains(if all { "say the same" } else { "the kernel counts" }), "{told}");
 
     let sum = |of: fn(&Account) -> u64| idle.accounts[&1].iter().map(of).collect::<Vec<u64>>();
     let (usage, above, below) = (sum(|one| one.usage), sum(|one| one.above), sum(|one| one.below));
@@ -60,10 +61,15 @@ fn the_kernels_accounts_are_dynticks() {
     assert!(energy.low < energy.value && energy.value < energy.high);
 }
 
-/// Each sleep is in both or in neither; one may have been counted while the kernel's number was read.
+/// Each sleep is in both or in neither; one may have been counted while the kernel's number was read. Whether it was too short for
+/// its state is not always known: where the other CPU gets its turn between a trace point and the kernel's reading of the
+/// clock, a sleep that is as long as the state wants by the trace is shorter by the kernel (see [`times_agree`]).
 fn counts_agree(idle: &RunIdle) {
     for one in idle.comparisons.iter().filter(|one| one.counter != "time") {
-        assert!(one.agrees() && one.trace.1 - one.trace.0 <= 2, "{one:?}");
+        let (least, most) = one.trace;
+        let apart = least.saturating_sub(one.kernel) + one.kernel.saturating_sub(most);
+        let allowed = u64::from(["above", "below"].contains(&one.counter.as_str()));
+        assert!(apart <= allowed && most - least <= 2, "{one:?}");
     }
 }
 

@@ -2,8 +2,9 @@
 //! A kernel made to order, from its source to a study that runs on it. It takes minutes the first
 //! time, so it is not part of `make test`: run it by `make test-kernels`.
 
-use std::path::Path;
-use std::process::{Command, Output};
+mod in_folder;
+
+use in_folder::{dyntick, text};
 
 const STUDY: &str = r#"
 title    = "A kernel of its own"
@@ -22,6 +23,10 @@ patches = ["tick-stop-fast-path", "tick-stop-fast-path-busy", "tick-stop-fast-pa
 [kernels.lab]
 source = "debian:6.12"
 config = "lab"
+
+[kernels.disk]
+source = "debian:6.12"
+config = ["lab", "virtio-disk"]
 
 [defaults]
 kernel  = "full"
@@ -48,19 +53,19 @@ task   = [
 ]
 
 [[case]]
+name    = "disk"
+kernel  = "disk"
+clock   = "wall"
+disk    = "64M"
+memory  = "1G"
+measure = "100ms"
+script  = { cpu = 0, run = ["dd", "if=/dev/zero", "of=/mnt/disk/file", "bs=1M", "count=8", "oflag=direct"] }
+
+[[case]]
 name   = "impossible"
 kernel = "lab"
 append = "nohz_full=1"
 "#;
-
-fn dyntick(folder: &Path, arguments: &[&str]) -> Output {
-    let binary = std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into());
-    Command::new(binary).args(arguments).current_dir(folder).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
 
 /// Local timer interrupts a second on the measured CPU.
 fn timers(json: &serde_json::Value, case: &str) -> f64 {
@@ -115,6 +120,16 @@ fn the_fast_path_and_the_four_checks_never_disagree() {
     assert!(count("hits") > 0.0);
     assert_eq!(count("decisions"), count("hits") + count("misses"));
     assert_eq!(count("disagreements"), 0.0);
+}
+
+#[test]
+#[ignore = "builds a kernel: make test-kernels"]
+fn a_kernel_with_all_that_a_disk_needs_has_one() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("study.toml"), STUDY).unwrap();
+    let run = dyntick(folder.path(), &["lab", "run", "study.toml", "--case", "disk"]);
+    assert!(run.status.success(), "{}", text(&run.stderr));
+    assert!(text(&run.stdout).contains("64 MiB, virtio-blk with ext4"), "{}", text(&run.stdout));
 }
 
 #[test]

@@ -398,6 +398,54 @@ fn refused(arguments: &[&str], words: &[&str]) {
     }
 }
 
+/// What is irrelevant changes the image and when the work begins, each time the same, and stands beside the case's own run.
+#[test]
+fn perturbed_runs_differ_and_repeat_to_the_bit() {
+    let study = Study::new(
+        "perturb = 2\n[[case]]\nname = 'c'\n[[claim]]\ntext = 'a window has a length'\n\
+         check = [{ case = 'c', figure = 'window_ns', is = '> 0' }, { case = 'c', figure = 'window_ns', is = '< 0' }]\n",
+    );
+    let output = study.run(&["--json", "--jobs", "2"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let runs = json["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 3);
+    assert!(runs[0]["asked"].get("perturbation").is_none(), "the first is the case's own");
+    let different = |what: &dyn Fn(&serde_json::Value) -> String| {
+        runs.iter().map(what).collect::<std::collections::BTreeSet<_>>().len()
+    };
+    assert_eq!(different(&|run| run["asked"]["image_sha256"].to_string()), 3);
+    assert_eq!(different(&|run| run["outcome"]["window_ns"].to_string()), 3);
+    assert_eq!(different(&|run| run["asked"]["perturbation"].to_string()), 3);
+    // At HZ=250 a tick is 4 ms. What comes before the window waits for ticks, which must not swallow the shift.
+    let phase = |run: &serde_json::Value| run["outcome"]["window_ns"][0].as_i64().unwrap() % 4_000_000;
+    let shift = |run: &serde_json::Value| run["asked"]["perturbation"]["shift_ns"].as_i64().unwrap_or(0);
+    for run in runs {
+        let moved = (phase(run) - phase(&runs[0]) - shift(run)).rem_euclid(4_000_000);
+        assert!(moved.min(4_000_000 - moved) < 300_000, "{} ns, not {}", phase(run), shift(run));
+    }
+    let evidence = json["verdicts"][0]["evidence"].to_string();
+    assert_eq!(evidence.matches(" (2 perturbed runs: from ").count(), 2, "{evidence}");
+    assert_eq!(json["verdicts"][0]["rulings"][0][1], "not-reproduced", "all agree on the second check");
+
+    // The same run twice, each perturbed one.
+    let perturbed: Vec<PathBuf> = study.runs().into_iter().skip(1).collect();
+    assert_eq!(perturbed.len(), 2);
+    let verify = dyntick().args(["lab", "verify"]).args(perturbed).output().unwrap();
+    assert!(verify.status.success(), "{}{}", text(&verify.stdout), text(&verify.stderr));
+    let told = text(&verify.stdout);
+    assert_eq!((told.matches("identical").count(), told.lines().count()), (2, 2), "{told}");
+
+    // With one fewer nothing is run again, and with none only the case's own run is told.
+    let fewer = study.run(&["--json", "--perturb", "1"]);
+    let json: serde_json::Value = serde_json::from_slice(&fewer.stdout).unwrap();
+    assert_eq!(json["runs"].as_array().unwrap().len(), 2);
+    assert_eq!(study.runs().len(), 3);
+    let wall = study.run(&["--clock", "wall"]);
+    assert_eq!(wall.status.code(), Some(2));
+    assert!(text(&wall.stderr).contains("--perturb 0"), "{}", text(&wall.stderr));
+}
+
 #[test]
 fn wrong_input_is_refused_by_name() {
     let study = Study::new("[[case]]\nname = 'c'\nisolcpu = '1'\n");
@@ -409,6 +457,10 @@ fn wrong_input_is_refused_by_name() {
     let path = whole.path("study.toml");
     refused(&["lab", "run", path.to_str().unwrap(), "--case", "d"], &["no case 'd'", "it has c"]);
     refused(&["lab", "run", path.to_str().unwrap(), "--repeat", "3"], &["--clock wall"]);
+    let often = "[[case]]\nname = 'c'\nclock = 'wall'\nrepeat = 6000\n[case.matrix]\ncpus = [2, 3]\n";
+    let study = Study::new(often);
+    let path = study.path("study.toml");
+    refused(&["lab", "run", path.to_str().unwrap()], &["12000 runs", "at most 10000", "--case"]);
 }
 
 #[test]

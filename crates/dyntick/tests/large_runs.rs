@@ -138,3 +138,51 @@ fn no_more_repetitions_are_read_than_the_case_has() {
     assert_eq!((runs.len(), &runs[0]["repetition"]), (1, &serde_json::json!(0)));
     assert_eq!(runs[0]["cpus"][1]["local_timer"], 10);
 }
+
+/// A run that is there and cannot be read is no run that was not made yet.
+#[test]
+fn a_run_that_cannot_be_read_says_why() {
+    let folder = study(1, &timer_interrupts(10));
+    std::fs::write(folder.path().join("runs/c.0/timing.json"), " ".repeat(1 << 20)).unwrap();
+    let mut dyntick = Command::new(env!("CARGO_BIN_EXE_dyntick"));
+    dyntick.args(["lab", "report", "--out"]).arg(folder.path()).arg(folder.path().join("study.toml"));
+    let output = dyntick.env("DYNTICK_CACHE", folder.path().join("cache")).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    let why = "timing.json: it has more than 64 KiB";
+    assert!(!output.status.success() && told.contains(why), "{told}");
+}
+
+/// JSON is what programs read: who made the runs stands in it, not only beside it.
+#[test]
+fn whose_runs_were_compared_or_profiled_is_said_in_json_and_text() {
+    let folder = study(2, &timer_interrupts(10));
+    let runs = ["c.0", "c.1"].map(|name| folder.path().join("runs").join(name));
+    let printed = |words: &[&str], runs: &[std::path::PathBuf]| {
+        let mut dyntick = Command::new(env!("CARGO_BIN_EXE_dyntick"));
+        dyntick.args(words).args(runs).env("DYNTICK_CACHE", folder.path().join("cache"));
+        let output = dyntick.output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        (String::from_utf8(output.stdout).unwrap(), told)
+    };
+    let json = |(text, told): (String, String)| {
+        serde_json::from_str::<serde_json::Value>(&text).unwrap_or_else(|error| panic!("{error}: {told}"))
+    };
+    let compared = json(printed(&["compare", "--json", "-m", "tick"], &runs));
+    assert_eq!(compared["made_here"], serde_json::json!([false, false]));
+
+    let toml = runs[0].join("run.toml");
+    let asked = std::fs::read_to_string(&toml).unwrap();
+    let (_, told) = printed(&["lab", "profile"], &runs[..1]);
+    assert!(told.contains("was run without a profile"), "{told}");
+    std::fs::write(&toml, asked.replace("tools = []", "tools = []\nprofile = true")).unwrap();
+    std::fs::write(runs[0].join("raw/kallsyms"), "ffffffff81000000 T entry_SYSCALL_64\n").unwrap();
+    let mut writer = dyntick_profile::stream::Writer::default();
+    writer.on(0);
+    writer.block(1, 0x40_0000, 1);
+    writer.off(0);
+    std::fs::write(runs[0].join("profile.bin"), writer.take()).unwrap();
+    let profile = json(printed(&["lab", "profile", "--json"], &runs[..1]));
+    assert_eq!((&profile["case"], &profile["made_here"]), (&"c".into(), &false.into()));
+    let (text, told) = printed(&["lab", "profile"], &runs[..1]);
+    assert!(text.contains("was not made by this user's laboratory"), "{text}{told}");
+}

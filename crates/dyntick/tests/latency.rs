@@ -212,7 +212,8 @@ fn a_late_wake_up_is_explained() {
 fn in_a_guest_it_repeats_and_measures_what_cyclictest_does() {
     const SCRIPT: &str = "
         L='-q -t 1 -a 1 -p 95 -i 1000 -l 1000 -N'
-        dyntick latency $L -h 100; dyntick latency $L; cyclictest $L -m --mainaffinity 0
+        dyntick latency $L -h 100
+        for round in 1 2 3; do dyntick latency $L; cyclictest $L -m --mainaffinity 0; done
         chrt -f 99 taskset -c 1 busybox sh -c \"i=0; while :; do i=\\$((i+1)); [ \\$((i % 2000)) = 0 ] && busybox usleep 7300; done\" &
         busybox sleep 0.3
         dyntick latency -q -a 1 -p 95 -l 30 --why 100 --why-max 1";
@@ -230,8 +231,10 @@ fn in_a_guest_it_repeats_and_measures_what_cyclictest_does() {
         .lines()
         .filter_map(|line| line.split_once("Avg:")?.1.split_ascii_whitespace().next()?.parse().ok())
         .collect();
-    eprintln!("average in instructions: dyntick {}, cyclictest {}", averages[0], averages[1]);
-    assert!((averages[0] - averages[1]).abs() < 300, "{printed}");
+    // By turns: what the guest does beside in one second, it need not do in the next.
+    let least = |first: usize| averages[first..6].iter().step_by(2).min().unwrap();
+    eprintln!("least average in instructions: dyntick {}, cyclictest {}", least(0), least(1));
+    assert!((least(0) - least(1)).abs() < 300, "{printed}");
     let why = printed.split("By cause:").nth(1).unwrap_or_else(|| panic!("{printed}"));
     let first = why.lines().nth(1).unwrap();
     assert!(first.contains("Another task took the CPU for a while: busybox"), "{printed}");

@@ -40,6 +40,7 @@ pub fn window(
     drop(shallow);
     let mut running = Running::start(&job.tasks)?;
     std::thread::sleep(WARM_UP);
+    shift(job.shift_ns);
 
     mailbox.set_stage(Stage::Measure);
     let cpu_times = running.cpu_times()?;
@@ -75,6 +76,16 @@ pub fn window(
     let _shallow = idle::keep_shallow(job);
     drop(session);
     Ok(Window { bounds: (begin, end), task_cpu_ns, script })
+}
+
+/// Waits so long, in a perturbed run, that the window begins at another phase of the tick. It comes as late as it can:
+/// enabling events and starting tasks wait for RCU, which ends with a tick whenever it began. It does not sleep: where
+/// another CPU is busy, emulated CPUs take turns, and a sleep ends with the other's turn.
+fn shift(shift_ns: u64) {
+    let end = now_ns() + shift_ns;
+    while shift_ns > 0 && now_ns() < end {
+        std::hint::spin_loop();
+    }
 }
 
 fn store(session: &TraceSession, archive: &mut Archive, tasks: usize) -> Result<()> {

@@ -7,6 +7,7 @@
 
 mod cgroup;
 mod deadline;
+mod disk;
 pub mod disturb;
 mod exit;
 mod files;
@@ -68,6 +69,7 @@ fn perform(mailbox: &Mailbox) -> Result<Archive> {
     let job: &Job = &serde_json::from_slice(mailbox.job()?).context("read the job")?;
     mounts::load_modules(&job.module_parameters, &mounts::command_line()?)?;
     loopback::up()?;
+    disk::mount(job)?;
     idle::prepare(job)?;
     mounts::mount_debugfs(job);
     mounts::apply_settings(&job.sysctl, &job.write)?;

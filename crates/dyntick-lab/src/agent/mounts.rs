@@ -44,9 +44,8 @@ pub fn load_modules(parameters: &BTreeMap<String, String>, line: &CommandLine) -
         let own = parameters.get(&module).map(String::as_str);
         let told: Vec<&str> = own.into_iter().chain(of_module(line, &module)).collect();
         let told = CString::new(told.join(" "))?;
-        rustix::system::finit_module(&file, &told, 0).with_context(|| {
-            format!("load {name}; the kernel says: {}", last_words(&String::from_utf8_lossy(&kernel_log())))
-        })?;
+        rustix::system::finit_module(&file, &told, 0)
+            .with_context(|| format!("load {name}; the kernel says: {}", last_words()))?;
     }
     Ok(())
 }
@@ -68,7 +67,9 @@ fn module_name(path: &Path) -> String {
 }
 
 /// The last line of the kernel's log without its time.
-fn last_words(log: &str) -> String {
+pub fn last_words() -> String {
+    let log = kernel_log();
+    let log = String::from_utf8_lossy(&log);
     let line = log.lines().last().unwrap_or_default();
     line.split_once("] ").map_or(line, |(_, words)| words).to_owned()
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which Debian mirror a machine uses, and what is asked of it. See sources.list(5).
 
+use crate::kernels::spec::UNSTABLE;
 use std::path::{Path, PathBuf};
 
 /// What Debian signs its releases with.
@@ -36,20 +37,25 @@ pub(super) fn mirrors_of_machine(release: &str) -> Option<Mirrors> {
 /// What our own sources.list says: the machine's release with its backports, and bookworm, so
 /// that both 6.1 and 6.12 are on offer whatever the release.
 pub(super) fn list(mirrors: &Mirrors, release: &str) -> String {
-    let mut lines = String::new();
-    let mut line = |uri: &str, suite: &str| {
-        lines += &format!("deb [arch=amd64 signed-by={KEYRING}] {uri} {suite} main\n");
-    };
-    line(&mirrors.main, release);
+    let mut lines = line(&mirrors.main, release);
     if STABLE.contains(&release) {
-        line(&mirrors.main, &format!("{release}-backports"));
-        line(&mirrors.security, &format!("{release}-security"));
+        lines += &line(&mirrors.main, &format!("{release}-backports"));
+        lines += &line(&mirrors.security, &format!("{release}-security"));
     }
     if release != OF_ALL_KERNELS {
-        line(&mirrors.main, OF_ALL_KERNELS);
-        line(&mirrors.security, &format!("{OF_ALL_KERNELS}-security"));
+        lines += &line(&mirrors.main, OF_ALL_KERNELS);
+        lines += &line(&mirrors.security, &format!("{OF_ALL_KERNELS}-security"));
     }
     lines
+}
+
+/// The same for the suite unstable alone: beside the others its packages would be the newest of all.
+pub(super) fn unstable(mirrors: &Mirrors) -> String {
+    line(&mirrors.main, UNSTABLE)
+}
+
+fn line(uri: &str, suite: &str) -> String {
+    format!("deb [arch=amd64 signed-by={KEYRING}] {uri} {suite} main\n")
 }
 
 /// The files that apt reads itself: by their ending, in the order of their names.
@@ -222,6 +228,10 @@ mod tests {
         let newer = ["trixie", "trixie-backports", "trixie-security", "bookworm", "bookworm-security"];
         assert_eq!(suites("trixie"), newer);
         assert_eq!(suites("forky"), ["forky", "bookworm", "bookworm-security"]);
+        assert_eq!(
+            unstable(&mirrors).lines().filter_map(one_line).next().map(|source| source.suites),
+            Some(vec!["sid".to_owned()])
+        );
     }
 
     proptest! {

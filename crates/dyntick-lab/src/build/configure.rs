@@ -10,6 +10,7 @@ use super::recipe::{Part, Parts};
 use crate::cache::write_whole;
 use crate::study::nearest;
 use dyntick_model::KernelConfig;
+use dyntick_model::text::shortened;
 
 /// Where kbuild keeps the configuration, in the folder of the objects.
 pub const CONFIG: &str = ".config";
@@ -67,6 +68,9 @@ fn different<'a>(wanted: &'a Options, config: &KernelConfig) -> Vec<(&'a str, &'
     wanted.iter().filter(differs).map(|(option, wanted)| (option.as_str(), wanted)).collect()
 }
 
+/// What is told of an option's value, characters.
+const LONGEST_VALUE: usize = 300;
+
 /// Each of these options with what it became and what it depends on, leaving out those that the
 /// source need not know or take.
 fn explain(different: &[(&str, &Wanted)], config: &KernelConfig, definitions: &[Definition]) -> Vec<String> {
@@ -79,7 +83,8 @@ fn explain(different: &[(&str, &Wanted)], config: &KernelConfig, definitions: &[
             _ => {}
         }
         let became = config.get(option).unwrap_or("n (not set)");
-        told.push(format!("  {}: CONFIG_{option}={} became {became}", wanted.place, wanted.value));
+        let (value, became) = (shortened(&wanted.value, LONGEST_VALUE), shortened(became, LONGEST_VALUE));
+        told.push(format!("  {}: CONFIG_{option}={value} became {became}", wanted.place));
         if here.is_empty() {
             told.push(format!("    this source has no such option{}", hint(option, definitions)));
         }
@@ -144,6 +149,8 @@ mod tests {
         assert_eq!(selected[2], "    it is selected by NO_HZ_FULL");
         let unknown = told("CONFIG_PREMPT_RT=y\n", "");
         assert_eq!(unknown[1], "    this source has no such option; did you mean CONFIG_PREEMPT_RT?");
+        let long = told(&format!("CONFIG_LSM=\"{}\"\n", "a".repeat(5 << 20)), "");
+        assert!(long[0].starts_with("  f.config:1: CONFIG_LSM=\"aaa") && long[0].len() < 500);
     }
 
     #[test]

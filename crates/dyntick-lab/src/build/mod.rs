@@ -171,7 +171,7 @@ fn make(
     let begin = std::time::Instant::now();
     let place = walls::Place::of(source, parts, toolchain, cache)?;
     let pristine = source.fetch(cache, progress)?;
-    let space = Workspace::open(cache, &source.key, &pristine)?;
+    let space = Workspace::open(cache, &source.key, &pristine, progress)?;
     place.give(&space.objects())?;
     patches::apply(&parts.patches, &space, &place, progress)?;
     let builder = program::Builder { space: &space, toolchain, cache, place: &place };

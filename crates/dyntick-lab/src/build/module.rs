@@ -23,7 +23,7 @@ pub fn module(
     let toolchain = toolchain::find(&parts)?;
     let place = Place::of(&source, &parts, &toolchain, cache)?;
     let pristine = source.fetch(cache, progress)?;
-    let space = Workspace::open(cache, &source.key, &pristine)?;
+    let space = Workspace::open(cache, &source.key, &pristine, progress)?;
     place.give(&space.objects())?;
     patches::apply(&parts.patches, &space, &place, progress)?;
     let builder = Builder { space: &space, toolchain: &toolchain, cache, place: &place };

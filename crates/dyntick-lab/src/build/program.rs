@@ -9,6 +9,7 @@ use crate::cache::Cache;
 use crate::programs::end_with_this_one;
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -113,6 +114,9 @@ pub fn run(what: &str, command: &mut Command) -> Result<Output, BuildError> {
         .map_err(|error| failed(format!("{}: {error}", command.get_program().to_string_lossy())))?;
     match output.status.success() {
         true => Ok(output),
+        false if output.status.signal() == Some(libc::SIGALRM) => {
+            Err(failed("it had not ended after the time that it may take".to_owned()))
+        }
         false => Err(failed(essence(&String::from_utf8_lossy(&output.stderr)))),
     }
 }

@@ -27,9 +27,15 @@ pub struct Workspace {
 impl Workspace {
     /// Takes the place of this source, waiting until no other process has it, and fills it with
     /// hard links to the pristine tree.
-    pub fn open(cache: &Cache, source: &str, pristine: &Path) -> Result<Self, CacheError> {
+    pub fn open(
+        cache: &Cache,
+        source: &str,
+        pristine: &Path,
+        progress: &dyn Fn(&str),
+    ) -> Result<Self, CacheError> {
         remove_abandoned(cache);
-        let lock = cache.lock(&format!("{FOLDER}/{source}"))?;
+        let waiting = || progress("waiting for another dyntick, which builds of the same source");
+        let lock = cache.lock_after(&format!("{FOLDER}/{source}"), &waiting)?;
         let folder = cache.path(FOLDER).join(format!("{PREFIX}{source}"));
         ensure_space(&folder, BYTES)?;
         let space = Self { folder, _lock: lock };
@@ -124,7 +130,7 @@ mod tests {
         let pristine = dir.path().join("pristine");
         std::fs::create_dir_all(pristine.join("kernel")).unwrap();
         std::fs::write(pristine.join("kernel/a.c"), "old").unwrap();
-        let space = Workspace::open(&cache, "s", &pristine).unwrap();
+        let space = Workspace::open(&cache, "s", &pristine, &|_| ()).unwrap();
         let file = space.tree().join("kernel/a.c");
         std::fs::write(dir.path().join("new"), "new").unwrap();
         replace(&file, &mut File::open(dir.path().join("new")).unwrap()).unwrap();
@@ -134,7 +140,7 @@ mod tests {
         std::fs::create_dir_all(left.join("tree")).unwrap();
         drop(space);
         assert!(!file.exists());
-        drop(Workspace::open(&cache, "t", &pristine).unwrap());
+        drop(Workspace::open(&cache, "t", &pristine, &|_| ()).unwrap());
         assert!(!left.exists(), "what a killed process left is gone");
     }
 }

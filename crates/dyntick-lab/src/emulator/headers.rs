@@ -59,7 +59,7 @@ pub fn of_debian(
 fn all_of(apt: &Apt, package: &str, version: &str) -> Result<Vec<Package>, EmulatorError> {
     let offered = apt.offers(package)?.iter().any(|offer| offer.version == version);
     if !offered {
-        let why = format!("Debian no longer offers {package} {version}");
+        let why = format!("the suites of this machine do not offer {package} {version}");
         return Err(EmulatorError::NoHeaders { kernel: package.replacen("linux-headers-", "", 1), why });
     }
     let mut packages = vec![(package.to_owned(), version.to_owned())];

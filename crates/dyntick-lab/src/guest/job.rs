@@ -5,6 +5,9 @@ use dyntick_model::CpuList;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Where a guest has its disk, if it has one.
+pub const DISK_FOLDER: &str = "/mnt/disk";
+
 /// All that the agent in the guest must know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
@@ -23,6 +26,9 @@ pub struct Job {
     pub governor: Option<String>,
     /// Other files of the kernel to write, by path.
     pub write: BTreeMap<String, String>,
+    /// Whether there is a disk, which is mounted on [`DISK_FOLDER`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disk: bool,
     /// Files of the kernel that are read before and after the window.
     #[serde(default)]
     pub read: Vec<String>,
@@ -30,6 +36,9 @@ pub struct Job {
     pub settle_ns: u64,
     /// … for which the agent waits at most so long (ns).
     pub settle_limit_ns: u64,
+    /// How much later than usual the window begins after the tasks were started (ns).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shift_ns: u64,
     /// The length of the observation window (ns).
     pub measure_ns: u64,
     /// Trace events, `system:name`.
@@ -48,6 +57,10 @@ pub struct Job {
     pub script: Option<Script>,
     /// Start a shell on the console instead of measuring.
     pub shell: Option<Vec<String>>,
+}
+
+fn is_zero(ns: &u64) -> bool {
+    *ns == 0
 }
 
 /// Something that runs during the window.

@@ -11,5 +11,7 @@ pub mod received;
 
 pub use archive::{Archive, ArchiveError};
 pub use files::{Moment, name_of_file, piece_of_file};
-pub use job::{Job, Outcome, Partition, Policy, SHELL_STATUS, Script, ScriptResult, Settled, Task, Work};
+pub use job::{
+    DISK_FOLDER, Job, Outcome, Partition, Policy, SHELL_STATUS, Script, ScriptResult, Settled, Task, Work,
+};
 pub use mailbox::{MAILBOX_AT, MAILBOX_BYTES, Mailbox, MailboxError, Stage};

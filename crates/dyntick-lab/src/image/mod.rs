@@ -3,9 +3,11 @@
 //! they need to start, and kernel modules.
 
 mod cpio;
+mod disk;
 mod elf;
 mod modules;
 
+pub use disk::modules as disk_modules;
 pub use elf::ElfError;
 pub use modules::{Module, ModuleError};
 
@@ -27,6 +29,8 @@ pub const MODULE_FOLDER: &str = "/modules";
 
 /// Where the programs of a case start, and find the files of its study.
 pub const STUDY_FOLDER: &str = "/study";
+
+const PADDING: &str = "/padding";
 
 /// A finished initramfs.
 pub struct Image {
@@ -60,7 +64,8 @@ pub enum ImageError {
 
 /// Builds the initramfs: `init` is this program's own static binary, `tools` are names on the
 /// PATH or paths, `modules` are names of kernel modules, `own` is one that does not come with the kernel, and `files`
-/// are texts by their paths from [`STUDY_FOLDER`].
+/// are texts by their paths from [`STUDY_FOLDER`]. A file of `padding` bytes comes before all others and is read by nobody, so
+/// that these lie elsewhere; none where that is 0.
 pub fn build(
     init: &Path,
     tools: &[String],
@@ -68,8 +73,12 @@ pub fn build(
     modules: &[String],
     own: Option<Module>,
     files: &BTreeMap<String, String>,
+    padding: u32,
 ) -> Result<Image, ImageError> {
     let mut cpio = Cpio::default();
+    if padding > 0 {
+        cpio.file(PADDING, &vec![0; padding as usize]);
+    }
     for folder in ["/proc", "/sys", "/dev", "/tmp", "/run", STUDY_FOLDER] {
         cpio.directory(folder);
     }

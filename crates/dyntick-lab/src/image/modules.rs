@@ -4,7 +4,7 @@
 //! A kernel package carries no `modules.dep` (depmod writes it at installation), so the
 //! dependencies are read where depmod reads them: in each module's `.modinfo` section.
 
-use super::elf;
+use crate::elf_tables::ElfTables;
 use crate::kernels::Kernel;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -69,6 +69,13 @@ pub fn with_dependencies(kernel: &Kernel, names: &[String]) -> Result<Vec<Module
         wanted.add(&canonical(name))?;
     }
     Ok(wanted.loaded)
+}
+
+/// Whether there is a module of this name beside the kernel.
+pub fn has(kernel: &Kernel, name: &str) -> bool {
+    let mut files = BTreeMap::new();
+    kernel.modules.iter().for_each(|folder| list(folder, &mut files));
+    files.contains_key(name)
 }
 
 /// Chains of dependencies are short: Debian's kernels have none of more than 20.
@@ -152,9 +159,7 @@ fn decompress(path: &Path) -> std::io::Result<Vec<u8>> {
 
 /// The `depends=` entry of `.modinfo`, a list of NUL-terminated texts.
 fn dependencies(module: &[u8]) -> Result<Vec<String>, goblin::error::Error> {
-    let elf = elf::parse(module)?;
-    let section = elf.section_headers.iter().find(|s| elf.shdr_strtab.get_at(s.sh_name) == Some(".modinfo"));
-    let info = section.and_then(|s| s.file_range()).and_then(|range| module.get(range)).unwrap_or_default();
+    let info = ElfTables::of(module)?.section(".modinfo")?.map_or(&module[..0], |range| &module[range]);
     let entry = info.split(|byte| *byte == 0).find_map(|text| text.strip_prefix(b"depends="));
     let names = String::from_utf8_lossy(entry.unwrap_or_default()).into_owned();
     Ok(names.split(',').filter(|name| !name.is_empty()).map(canonical).collect())
@@ -163,6 +168,7 @@ fn dependencies(module: &[u8]) -> Result<Vec<String>, goblin::error::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::elf_tables::made;
 
     #[test]
     fn links_to_folders_are_not_followed() {
@@ -176,32 +182,9 @@ mod tests {
         assert_eq!(files.keys().collect::<Vec<_>>(), ["x_y"]);
     }
 
-    /// A module that needs others, as an ELF file of one section.
+    /// A module that needs others.
     fn module(needs: &str) -> Vec<u8> {
-        let names = b"\0.modinfo\0.shstrtab\0";
-        let info = [b"depends=", needs.as_bytes(), b"\0"].concat();
-        let (info_at, names_at) = (64, 64 + info.len());
-        let headers_at = names_at + names.len();
-        let mut elf = vec![0; 64];
-        elf[..20].copy_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x01\0\x3e\0");
-        elf[20] = 1;
-        elf[40..48].copy_from_slice(&(headers_at as u64).to_le_bytes());
-        elf[52] = 64;
-        elf[58..64].copy_from_slice(&[64, 0, 3, 0, 2, 0]);
-        elf.extend(&info);
-        elf.extend(names);
-        let section = |name: u32, kind: u32, at: usize, size: usize| {
-            let mut header = [0; 64];
-            header[..4].copy_from_slice(&name.to_le_bytes());
-            header[4..8].copy_from_slice(&kind.to_le_bytes());
-            header[24..32].copy_from_slice(&(at as u64).to_le_bytes());
-            header[32..40].copy_from_slice(&(size as u64).to_le_bytes());
-            header
-        };
-        elf.extend([0; 64]);
-        elf.extend(section(1, 1, info_at, info.len()));
-        elf.extend(section(10, 3, names_at, names.len()));
-        elf
+        made::of_sections(&[(".modinfo", 1, &[b"depends=", needs.as_bytes(), b"\0"].concat())], 0)
     }
 
     fn wanted(modules: &[(String, String)], first: &str) -> Result<Vec<String>, ModuleError> {

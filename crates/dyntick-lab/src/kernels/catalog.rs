@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! All kernels that could be booted here.
 
-use super::{Spec, debian};
+use super::Spec;
+use super::debian::{self, Wanted};
 use crate::apt::Apt;
 use crate::build::{self, Built};
 use crate::cache::Cache;
@@ -120,7 +121,8 @@ fn entries_of(entries: &[Entry], release: &str) -> Option<Entry> {
 
 fn offer(apt: &Apt, spec: &str) -> Option<(String, String)> {
     let Ok(Spec::Series { series, flavour }) = spec.parse() else { return None };
-    Some((spec.to_owned(), debian::newest_offered(apt, &series, &flavour).ok()??))
+    let wanted = Wanted { series: Some(&series), flavour: &flavour };
+    Some((spec.to_owned(), debian::newest_offered(apt, wanted).ok()??))
 }
 
 fn in_folder(folder: &Path, state: State, spec: impl Fn(&str, &str) -> String) -> Vec<Entry> {

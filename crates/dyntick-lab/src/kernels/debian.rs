@@ -1,14 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Debian's kernels: offered by apt, unpacked in the cache.
 
+use super::spec::UNSTABLE;
 use super::{Files, KernelError};
-use crate::apt::{Apt, AptError};
+use crate::apt::{Apt, AptError, Package};
 use crate::cache::Cache;
 use std::path::PathBuf;
 
 /// Where unpacked packages are in the cache, each in a folder RELEASE_VERSION.
 const FOLDER: &str = "kernels";
 const PREFIX: &str = "linux-image-";
+
+/// The kernels of which the newest is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'a> {
+    /// As `6.12`; of all that Debian's suite unstable has where there is none.
+    pub series: Option<&'a str>,
+    /// `rt` or `cloud`; empty for the plain one.
+    pub flavour: &'a str,
+}
+
+impl Wanted<'_> {
+    fn name(self) -> String {
+        let series = self.series.unwrap_or(UNSTABLE);
+        if self.flavour.is_empty() { series.to_owned() } else { format!("{series}-{}", self.flavour) }
+    }
+
+    /// The release with the highest numbers among these.
+    fn newest_of<'r>(self, releases: impl Iterator<Item = &'r str>) -> Option<&'r str> {
+        let fits = |release: &&str| {
+            let Some(release) = release.strip_suffix("-amd64") else { return false };
+            let (numbers, this) = match release.rsplit_once('-') {
+                Some((numbers, this @ ("rt" | "cloud"))) => (numbers, this),
+                _ => (release, ""),
+            };
+            let point = match self.series {
+                Some(series) => numbers.strip_prefix(series).and_then(|rest| rest.strip_prefix('.')),
+                None => Some(numbers),
+            };
+            this == self.flavour && point.is_some_and(|point| point.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        releases.filter(fits).max_by_key(|release| numbers(release))
+    }
+}
 
 /// A package that is unpacked in the cache.
 pub(super) struct Unpacked {
@@ -38,30 +72,32 @@ pub(super) fn unpacked(cache: &Cache) -> Vec<Unpacked> {
     packages
 }
 
-/// The release of the newest kernel of a series and flavour that the mirror has.
-pub(super) fn newest_offered(apt: &Apt, series: &str, flavour: &str) -> Result<Option<String>, AptError> {
-    let packages = apt.packages(&format!("{PREFIX}{series}."))?;
+/// The release of the newest of these kernels that the mirror has.
+pub(super) fn newest_offered(apt: &Apt, wanted: Wanted<'_>) -> Result<Option<String>, AptError> {
+    let series = wanted.series.map(|series| format!("{series}."));
+    let packages = apt.packages(&format!("{PREFIX}{}", series.unwrap_or_default()))?;
     let releases = packages.iter().filter_map(|package| package.strip_prefix(PREFIX));
-    Ok(newest_of(releases, series, flavour).map(str::to_owned))
+    Ok(wanted.newest_of(releases).map(str::to_owned))
 }
 
-/// The newest kernel of a series and flavour. Where the mirror cannot be reached, the newest in the
-/// cache serves, and `progress` is told so.
+/// The newest of these kernels. Where the mirror cannot be reached, the newest in the cache serves, and `progress` is
+/// told so.
 pub(super) fn newest(
-    series: &str,
-    flavour: &str,
+    wanted: Wanted<'_>,
     cache: &Cache,
     progress: &dyn Fn(&str),
 ) -> Result<Files, KernelError> {
     let offered = || {
-        let apt = Apt::open(cache, progress)?;
-        let name = format!("{series}{}{flavour}", if flavour.is_empty() { "" } else { "-" });
-        let release = newest_offered(&apt, series, flavour)?.ok_or(KernelError::NotOffered(name))?;
+        let apt = match wanted.series {
+            Some(_) => Apt::open(cache, progress)?,
+            None => Apt::unstable(cache, progress)?,
+        };
+        let release = newest_offered(&apt, wanted)?.ok_or_else(|| KernelError::NotOffered(wanted.name()))?;
         fetched(&apt, &release, cache, progress)
     };
     offered().or_else(|error| {
         let packages = unpacked(cache);
-        let release = newest_of(packages.iter().map(|package| package.release.as_str()), series, flavour);
+        let release = wanted.newest_of(packages.iter().map(|package| package.release.as_str()));
         match (&error, release.and_then(|release| in_cache(release, cache))) {
             (KernelError::Apt(AptError::Failed { .. }), Some(files)) => {
                 progress(&format!("{error}; going on with {}, which is in the cache", files.source));
@@ -72,11 +108,17 @@ pub(super) fn newest(
     })
 }
 
-/// The kernel of one release: of the cache, where it also outlasts its time at the mirror.
+/// The kernel of one release: of the cache, where it also outlasts its time at the mirror, of this machine's suites, or
+/// of unstable.
 pub(super) fn exact(release: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Files, KernelError> {
-    match in_cache(release, cache) {
-        Some(files) => Ok(files),
-        None => fetched(&Apt::open(cache, progress)?, release, cache, progress),
+    if let Some(files) = in_cache(release, cache) {
+        return Ok(files);
+    }
+    match fetched(&Apt::open(cache, progress)?, release, cache, progress) {
+        Err(KernelError::NotOffered(_)) => {
+            fetched(&Apt::unstable(cache, progress)?, release, cache, progress)
+        }
+        fetched => fetched,
     }
 }
 
@@ -90,7 +132,10 @@ fn fetched(apt: &Apt, release: &str, cache: &Cache, progress: &dyn Fn(&str)) -> 
     let version = apt.newest(&package)?.ok_or_else(|| KernelError::NotOffered(release.to_owned()))?;
     let entry = format!("{FOLDER}/{release}_{}", version.replace([':', '/'], "_"));
     let folder = cache.folder::<KernelError>(&entry, |folder| {
-        let packages = [(package.clone(), version.clone())];
+        // Since 7.2 image and modules are packages of their own, and the package of this name only asks for them.
+        let parts = apt.depends(&package, &version)?.into_iter().filter(|part| part.ends_with(release));
+        let packages: Vec<Package> =
+            [package.clone()].into_iter().chain(parts).map(|name| (name, version.clone())).collect();
         let (download, _) = apt.size(&packages)?;
         progress(&format!("fetching {package} {version} ({} MiB)", download >> 20));
         apt.unpack(&packages, folder)?;
@@ -103,26 +148,12 @@ fn fetched(apt: &Apt, release: &str, cache: &Cache, progress: &dyn Fn(&str)) -> 
 
 fn files(package: &Unpacked) -> Result<Files, KernelError> {
     let name = format!("{PREFIX}{}", package.release);
-    let image = package.folder.join(format!("boot/vmlinuz-{}", package.release));
-    if !image.is_file() {
-        return Err(KernelError::EmptyPackage(name));
-    }
+    let places =
+        [format!("boot/vmlinuz-{}", package.release), format!("usr/lib/modules/{}/vmlinuz", package.release)];
+    let image = places.iter().map(|place| package.folder.join(place)).find(|image| image.is_file());
+    let image = image.ok_or_else(|| KernelError::EmptyPackage(name.clone()))?;
     let source = format!("Debian package {name} {}", package.version);
     Ok(Files { source, package: Some((name, package.version.clone())), ..Files::at(image) })
-}
-
-/// The release with the highest numbers among those of one series and flavour.
-fn newest_of<'a>(releases: impl Iterator<Item = &'a str>, series: &str, flavour: &str) -> Option<&'a str> {
-    let fits = |release: &&str| {
-        let Some(release) = release.strip_suffix("-amd64") else { return false };
-        let (numbers, this) = match release.rsplit_once('-') {
-            Some((numbers, this @ ("rt" | "cloud"))) => (numbers, this),
-            _ => (release, ""),
-        };
-        let point = numbers.strip_prefix(series).and_then(|rest| rest.strip_prefix('.'));
-        this == flavour && point.is_some_and(|point| point.starts_with(|c: char| c.is_ascii_digit()))
-    };
-    releases.filter(fits).max_by_key(|release| numbers(release))
 }
 
 /// "6.12.117+deb12" and "6.1.0-56": all numbers in order decide which is newer.
@@ -145,7 +176,12 @@ mod tests {
             "6.1.0-9-amd64",
             "6.1.0-56-amd64",
         ];
-        let newest = |series, flavour| newest_of(releases.into_iter(), series, flavour);
+        let newest =
+            |series, flavour| Wanted { series: Some(series), flavour }.newest_of(releases.into_iter());
+        let unstable = Wanted { series: None, flavour: "" };
+        assert_eq!(unstable.newest_of(releases.into_iter()), Some("6.12.111+deb12-amd64"));
+        let metapackages = ["amd64", "rt-amd64", "7.2.13+deb14-amd64", "7.2.9+deb14-amd64"];
+        assert_eq!(unstable.newest_of(metapackages.into_iter()), Some("7.2.13+deb14-amd64"));
         assert_eq!(newest("6.12", ""), Some("6.12.111+deb12-amd64"));
         assert_eq!(newest("6.12", "rt"), Some("6.12.117+deb12-rt-amd64"));
         assert_eq!(newest("6.1", ""), Some("6.1.0-56-amd64"));

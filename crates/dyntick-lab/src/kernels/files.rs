@@ -37,9 +37,19 @@ impl Files {
     }
 
     /// An image with what stands beside it: `boot/vmlinuz-RELEASE` has its configuration in
-    /// `boot/config-RELEASE` and its modules in `lib/modules/RELEASE`.
+    /// `boot/config-RELEASE` and its modules in `lib/modules/RELEASE`; `lib/modules/RELEASE/vmlinuz` has all in its folder, as in
+    /// Fedora and, from 7.2 on, in Debian.
     pub fn at(image: PathBuf) -> Self {
         let image = real_path(&image);
+        if let Some(folder) = among_modules(&image) {
+            return Files {
+                config: Some(folder.join("config")).filter(|path| path.is_file()),
+                modules: Some(folder.to_owned()),
+                source: format!("file {}", image.display()),
+                package: None,
+                image,
+            };
+        }
         let name = image.file_name().unwrap_or_default().to_string_lossy();
         let release = name.split_once('-').map(|(_, release)| release);
         let config = release.map(|release| image.with_file_name(format!("config-{release}")));
@@ -51,6 +61,12 @@ impl Files {
             image,
         }
     }
+}
+
+/// The folder of an image that lies among its modules.
+fn among_modules(image: &Path) -> Option<&Path> {
+    let folder = image.parent().filter(|_| image.ends_with("vmlinuz"))?;
+    folder.parent()?.ends_with("lib/modules").then_some(folder)
 }
 
 fn modules(image: &Path, release: &str) -> Option<PathBuf> {
@@ -102,6 +118,12 @@ mod tests {
             assert_eq!(Files::at(root.path().join("boot/vmlinuz-6.12.1-x")).modules, None, "{away}");
             std::fs::remove_file(&modules).unwrap();
         }
+        let folder = root.path().join("usr/lib/modules/7.2.1-x");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("vmlinuz"), "").unwrap();
+        std::fs::write(folder.join("config"), "").unwrap();
+        let files = Files::at(folder.join("vmlinuz"));
+        assert_eq!((files.config, files.modules), (Some(folder.join("config")), Some(folder)));
         let alone = Files::at("bzImage".into());
         assert_eq!((alone.config, alone.modules), (None, None));
     }

@@ -4,9 +4,10 @@
 mod catalog;
 mod debian;
 mod files;
-mod pauses;
-mod spec;
-mod vmlinux;
+pub(crate) mod pauses;
+pub(crate) mod spec;
+pub mod unused;
+pub(crate) mod vmlinux;
 
 pub use catalog::{Entry, State, catalog};
 pub use spec::{Spec, SpecError};
@@ -15,6 +16,7 @@ pub use vmlinux::ImageError;
 use crate::apt::{AptError, Package};
 use crate::build::{self, Accept, BuildError, Built, Recipe};
 use crate::cache::{Cache, CacheError, ensure_space, is_intact, write_whole};
+use debian::Wanted;
 use dyntick_model::{KernelConfig, KernelVersion, KernelVersionError};
 use dyntick_system::InputError;
 use files::Files;
@@ -104,7 +106,7 @@ pub enum KernelError {
         source: KernelVersionError,
     },
     /// A package without a kernel in it.
-    #[error("the package {0} holds no boot/vmlinuz-*")]
+    #[error("the package {0} holds no kernel, neither in boot nor beside its modules")]
     EmptyPackage(String),
 }
 
@@ -112,7 +114,12 @@ pub enum KernelError {
 pub fn resolve(spec: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Kernel, KernelError> {
     let files = match spec.parse()? {
         Spec::Built(key) => return made(spec, find_built(&key, cache)?, cache, progress),
-        Spec::Series { series, flavour } => debian::newest(&series, &flavour, cache, progress)?,
+        Spec::Series { series, flavour } => {
+            debian::newest(Wanted { series: Some(&series), flavour: &flavour }, cache, progress)?
+        }
+        Spec::Unstable { flavour } => {
+            debian::newest(Wanted { series: None, flavour: &flavour }, cache, progress)?
+        }
         Spec::Exact(release) => debian::exact(&release, cache, progress)?,
         Spec::Host => files::of_host()?,
         Spec::Path(path) => Files::at(path),
@@ -195,6 +202,7 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
     let known = known(&folder, &image_hash).ok_or(CacheError::Unsteady(folder.clone()))?;
     // Its time says when it was used last; where that cannot be set it is only removed early.
     drop(File::open(&folder).and_then(|entry| entry.set_modified(SystemTime::now())));
+    unused::remove_most(&cache.path(UNCOMPRESSED));
     let release = parsed_release(&known.release, &files.image)?;
     let config = match &files.config {
         Some(path) => Some(config_text(path)?),
@@ -246,8 +254,8 @@ fn examine(image: &[u8], kernel: &[u8], pauses: usize) -> Known {
     }
 }
 
-/// A configuration has some 300 KB; what unpacks to more is none.
-const LARGEST_CONFIG: u64 = 16 << 20;
+/// A configuration has some 300 KB; what unpacks to more is none, and each of its bytes takes seven of memory.
+const LARGEST_CONFIG: u64 = 1 << 20;
 
 /// The text of a configuration file; /proc/config.gz is compressed.
 fn config_text(path: &Path) -> Result<String, KernelError> {
@@ -257,10 +265,13 @@ fn config_text(path: &Path) -> Result<String, KernelError> {
     }
     let mut text = String::new();
     flate2::read::GzDecoder::new(&bytes[..])
-        .take(LARGEST_CONFIG)
+        .take(LARGEST_CONFIG + 1)
         .read_to_string(&mut text)
         .map_err(|source| KernelError::Read { path: path.to_owned(), source })?;
-    Ok(text)
+    match text.len() as u64 > LARGEST_CONFIG {
+        true => Err(InputError::TooLarge { path: path.to_owned(), limit: LARGEST_CONFIG }.into()),
+        false => Ok(text),
+    }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, KernelError> {
@@ -272,6 +283,20 @@ fn read(path: &Path) -> Result<Vec<u8>, KernelError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_configuration_has_no_megabytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, bytes: &[u8]| {
+            std::fs::write(folder.path().join(name), bytes).unwrap();
+            config_text(&folder.path().join(name))
+        };
+        let text = "CONFIG_A=y\n".repeat(100_000);
+        assert!(file("plain", text.as_bytes()).is_err());
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        std::io::Write::write_all(&mut packed, text.as_bytes()).unwrap();
+        assert!(file("packed", &packed.finish().unwrap()).unwrap_err().to_string().contains("1 MiB"));
+    }
 
     #[test]
     fn a_file_that_names_no_release_is_not_kept() {

@@ -6,7 +6,7 @@
 //! at each PAUSE, which is half of the real time of a boot. A NOP is as many bytes and as many instructions, so virtual
 //! time is the same; and the kernel frees `.init.text` before it starts init, so before anything is measured.
 
-use goblin::elf::Elf;
+use crate::elf_tables::ElfTables;
 use iced_x86::{Code, Decoder, DecoderOptions};
 use std::ops::Range;
 
@@ -25,10 +25,8 @@ pub fn replace(kernel: &mut [u8]) -> usize {
 
 /// Where the file has the section.
 fn init_text(kernel: &[u8]) -> Option<Range<usize>> {
-    let elf = Elf::parse(kernel).ok().filter(|elf| elf.is_64)?;
-    let named = |name| elf.shdr_strtab.get_at(name) == Some(".init.text");
-    let section = elf.section_headers.iter().find(|section| named(section.sh_name))?;
-    section.file_range().filter(|range| kernel.get(range.clone()).is_some())
+    let tables = ElfTables::of(kernel).ok().filter(ElfTables::is_64)?;
+    tables.section(".init.text").ok()?
 }
 
 /// Offsets of PAUSE among these instructions. The two bytes may also stand inside of another one, so all are decoded.
@@ -41,12 +39,23 @@ fn pauses(code: &[u8]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::elf_tables::made;
 
     #[test]
     fn only_whole_instructions() {
         // mov $0x90f3,%eax; pause; mov $0x90f390f3,%ecx; rep nop as pause; int3
         let code = b"\xb8\xf3\x90\0\0\xf3\x90\xb9\xf3\x90\xf3\x90\xf3\x90\xcc";
         assert_eq!(pauses(code), [5, 12]);
+    }
+
+    #[test]
+    fn in_the_section_alone() {
+        let pause = b"\xf3\x90";
+        let mut kernel = made::of_sections(&[(".text", 1, pause), (".init.text", 1, pause)], 0);
+        let before = kernel.clone();
+        assert_eq!(replace(&mut kernel), 1);
+        assert_eq!((&kernel[64..66], &kernel[66..68]), (&pause[..], &NOP[..]));
+        assert_eq!((&kernel[..66], &kernel[68..]), (&before[..66], &before[68..]));
     }
 
     #[test]

@@ -14,6 +14,11 @@ pub enum Spec {
         /// As `rt` or `cloud`; empty for the plain one.
         flavour: String,
     },
+    /// `debian:sid`, `debian:sid-rt`, `debian:sid-cloud`: the newest that Debian has (its suite unstable).
+    Unstable {
+        /// As that of a series.
+        flavour: String,
+    },
     /// `debian:6.12.117+deb12-amd64`: one exact package.
     Exact(String),
     /// `built:KEY`: one that was built here, by its key or how it begins.
@@ -24,10 +29,13 @@ pub enum Spec {
     Path(PathBuf),
 }
 
+/// The name of Debian's suite unstable, which never changes.
+pub(crate) const UNSTABLE: &str = "sid";
+
 /// A text that names no kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' names no kernel: write debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, built:KEY, host, a path, or the name of one of the study's [kernels]"
+    "'{0}' names no kernel: write debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, debian:sid, built:KEY, host, a path, or the name of one of the study's [kernels]"
 )]
 pub struct SpecError(pub String);
 
@@ -58,9 +66,12 @@ fn debian(name: &str) -> Option<Spec> {
         return Some(Spec::Exact(name.to_owned()));
     }
     let (series, flavour) = name.split_once('-').unwrap_or((name, ""));
+    let flavour = ["", "rt", "cloud"].into_iter().find(|known| *known == flavour)?.to_owned();
+    if series == UNSTABLE {
+        return Some(Spec::Unstable { flavour });
+    }
     let numbers: Option<Vec<u32>> = series.split('.').map(|n| n.parse().ok()).collect();
-    (numbers?.len() == 2 && ["", "rt", "cloud"].contains(&flavour))
-        .then(|| Spec::Series { series: series.to_owned(), flavour: flavour.to_owned() })
+    (numbers?.len() == 2).then(|| Spec::Series { series: series.to_owned(), flavour })
 }
 
 #[cfg(test)]
@@ -76,8 +87,18 @@ mod tests {
         assert_eq!("debian:6.12.117+deb12-amd64".parse(), Ok(Spec::Exact("6.12.117+deb12-amd64".into())));
         assert_eq!("built:41591a".parse(), Ok(Spec::Built("41591a".into())));
         assert_eq!("./vmlinuz".parse(), Ok(Spec::Path("./vmlinuz".into())));
-        for wrong in ["debian:6.12-rtt", "debian:six", "6.12", "debian:", "built:", "debian:6/../../x-amd64"]
-        {
+        assert_eq!("debian:sid-rt".parse(), Ok(Spec::Unstable { flavour: "rt".into() }));
+        assert_eq!("debian:sid".parse(), Ok(Spec::Unstable { flavour: String::new() }));
+        for wrong in [
+            "debian:6.12-rtt",
+            "debian:sid-rtt",
+            "debian:sid.1",
+            "debian:six",
+            "6.12",
+            "debian:",
+            "built:",
+            "debian:6/../../x-amd64",
+        ] {
             assert_eq!(wrong.parse::<Spec>(), Err(SpecError(wrong.into())));
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The uncompressed kernel inside a bzImage (`Documentation/arch/x86/boot.rst`).
 
-use goblin::elf::Elf;
+use crate::elf_tables::ElfTables;
 use std::borrow::Cow;
 use std::io::Read;
 
@@ -63,11 +63,10 @@ pub fn release_of_vmlinux(vmlinux: &[u8]) -> Option<String> {
 /// (`XEN_ELFNOTE_PHYS32_ENTRY`, CONFIG_PVH).
 pub fn has_pvh_entry(vmlinux: &[u8]) -> bool {
     const PHYS32_ENTRY: u32 = 18;
-    let Ok(elf) = Elf::parse(vmlinux) else { return false };
     /// A kernel has some ten; thousands of headers may name the same million.
     const MOST: usize = 10_000;
-    let mut notes = elf.iter_note_headers(vmlinux).into_iter().flatten().take(MOST).flatten();
-    notes.any(|note| note.name == "Xen" && note.n_type == PHYS32_ENTRY)
+    let Ok(tables) = ElfTables::of(vmlinux) else { return false };
+    tables.notes().take(MOST).any(|note| note.name == "Xen" && note.n_type == PHYS32_ENTRY)
 }
 
 /// The configuration that a kernel with CONFIG_IKCONFIG carries, if it does.

@@ -3,7 +3,7 @@
 
 use super::stolen::{self, NAMED_THREADS, Stolen};
 use super::walls::{self, Started, Streams};
-use super::{Profile, Qemu};
+use super::{Disk, DiskError, Profile, Qemu};
 use crate::guest::{Archive, MAILBOX_AT, MAILBOX_BYTES, Mailbox, MailboxError, Stage};
 use crate::guest::{console, pieces, received};
 use dyntick_model::CommandLine;
@@ -58,6 +58,8 @@ pub struct Machine<'a> {
     pub console: &'a Path,
     /// How its instructions are recorded, if they are.
     pub profile: Option<&'a Profile>,
+    /// Its disk, if it has one.
+    pub disk: Option<Disk>,
 }
 
 /// Wall time that each stage took, in the order of [`Stage::ALL`] without the last.
@@ -152,6 +154,9 @@ pub enum RunError {
     /// The memory shared with the guest.
     #[error(transparent)]
     Mailbox(#[from] MailboxError),
+    /// The guest's disk.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
 }
 
 /// The agent leaves the machine by writing this to the debug-exit port; QEMU then ends with
@@ -173,6 +178,9 @@ const COMMAND_LINE: &str = "console=ttyS0 quiet loglevel=3 panic=-1 nokaslr rand
     initcall_blacklist=load_system_certificate_list,jent_mod_init cryptomgr.notests=1 lsm= pci=off \
     8250.nr_uarts=1 rodata=off deferred_probe_timeout=0";
 
+/// Left out where the guest has a disk, which is on that bus.
+const NO_BUS: &str = "pci=off";
+
 /// The TSC is emulated and needs no checks. Left out where a case has a `tsc=` of its own: this one would
 /// hold beside it, and a clock that is trusted cannot turn unstable.
 const TRUSTED_CLOCK: &str = "tsc=reliable";
@@ -183,7 +191,10 @@ const VIRTUAL_COMMAND_LINE: &str = "tsc_early_khz=1000000";
 impl Machine<'_> {
     /// The kernel's whole command line.
     pub fn command_line(&self) -> CommandLine {
-        let mut line = CommandLine::parse(COMMAND_LINE);
+        let mut line = match self.disk {
+            None => CommandLine::parse(COMMAND_LINE),
+            Some(_) => CommandLine::parse(&COMMAND_LINE.replace(NO_BUS, "")),
+        };
         if self.append.get("tsc").is_none() {
             line.extend(&CommandLine::parse(TRUSTED_CLOCK));
         }

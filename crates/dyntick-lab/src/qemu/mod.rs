@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The virtual machine: which QEMU, how it is started, how a guest ends.
+//! The virtual machine: which QEMU, on which machine, how it is started, how a guest ends.
 
+mod disk;
+mod host;
 mod machine;
 pub mod probe;
 mod profile;
@@ -9,6 +11,8 @@ mod shell;
 mod stolen;
 mod walls;
 
+pub use disk::{Disk, DiskError};
+pub use host::Host;
 pub use machine::{Accelerator, Ended, Failure, Machine, RunError, StageTimes, ensure_room, run};
 pub(crate) use machine::{EXIT_PORT, EXIT_VALUE};
 pub use profile::{Profile, STREAM};

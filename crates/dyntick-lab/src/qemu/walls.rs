@@ -4,7 +4,7 @@
 //! that QEMU refuses itself system calls.
 
 use super::machine::{Accelerator, Machine, RunError};
-use super::{Profile, Qemu};
+use super::{Disk, Profile, Qemu, disk};
 use crate::programs::end_with_this_one;
 use dyntick_system::confine::{self, NoWalls, Walls};
 use std::fs::File;
@@ -91,8 +91,10 @@ pub(super) fn spawn(
         Accelerator::Kvm => Some(kvm(&mut command).map_err(host("open /dev/kvm".to_owned()))?),
         _ => None,
     };
-    let descriptors: Vec<_> =
-        [Some(memory), device.as_ref()].into_iter().flatten().map(|f| f.as_raw_fd()).collect();
+    let disk = machine.disk.as_ref().map(Disk::make).transpose()?;
+    command.args(disk.as_ref().map(disk::arguments).into_iter().flatten());
+    let given = [Some(memory), device.as_ref(), disk.as_ref()];
+    let descriptors: Vec<_> = given.into_iter().flatten().map(|file| file.as_raw_fd()).collect();
     let mut written = written.to_vec();
     written.extend(machine.profile.map(|profile| profile.files()[1]));
     let (mut command, given) = match Walls::new() {

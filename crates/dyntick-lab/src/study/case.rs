@@ -18,11 +18,12 @@ use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
 /// What a case, `[defaults]` and a matrix may set.
-pub const CASE_KEYS: [&str; 30] = [
+pub const CASE_KEYS: [&str; 32] = [
     "kernel",
     "clock",
     "cpus",
     "memory",
+    "disk",
     "append",
     "sysctl",
     "write",
@@ -34,6 +35,7 @@ pub const CASE_KEYS: [&str; 30] = [
     "calls",
     "measured-cpus",
     "repeat",
+    "perturb",
     "timeout",
     "events",
     "trace-cpus",
@@ -93,6 +95,7 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
             clock: self.clock().unwrap_or(standard.clock),
             cpus: self.number("cpus").unwrap_or(standard.cpus),
             memory: self.parsed("memory").map_or(standard.memory, |Bytes(bytes)| bytes),
+            disk: self.parsed("disk").map(|Bytes(bytes)| bytes),
             append: self.append(),
             sysctl: self.settings("sysctl"),
             write: self.settings("write"),
@@ -104,6 +107,7 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
             calls: self.texts("calls"),
             measured_cpus: self.cpus("measured-cpus").unwrap_or(standard.measured_cpus),
             repeat: self.number("repeat").unwrap_or(standard.repeat),
+            perturb: self.perturb().unwrap_or(standard.perturb),
             timeout_ns: self.duration("timeout").unwrap_or(standard.timeout_ns),
             events: self.texts("events"),
             trace_cpus: self.cpus("trace-cpus"),
@@ -251,6 +255,10 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
 
     fn number(&self, key: &str) -> Option<u32> {
         self.source().number(key, self.get(key)?, 1..=Case::MOST_CPUS)
+    }
+
+    fn perturb(&self) -> Option<u32> {
+        self.source().number("perturb", self.get("perturb")?, 0..=Case::MOST_PERTURBED)
     }
 
     fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(&self, key: &str) -> Option<T> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Whether a kernel can do what a case asks of it, told before anything boots.
 
-use super::Case;
+use super::{Case, disk};
 use dyntick_model::{CpuList, KernelConfig, PARAMETER_OPTIONS};
 
 /// What a case may ask for, the option that must be there for it, and a kernel that has it.
@@ -39,6 +39,17 @@ const MACHINE: [Need; 3] = [
     need("", "X86_LOCAL_APIC", "debian:6.12"),
 ];
 
+/// What a disk with ext4 cannot do without.
+const DISK: [Need; 4] = [
+    need("", "PCI", "debian:6.12"),
+    need("", "VIRTIO_PCI", "debian:6.12"),
+    need("", "VIRTIO_BLK", "debian:6.12"),
+    need("", "EXT4_FS", "debian:6.12"),
+];
+
+/// The configuration fragment that has all of it.
+const DISK_FRAGMENT: &str = "virtio-disk";
+
 /// Idle governors; no kernel of Debian has the last.
 const GOVERNORS: [Need; 4] = [
     need("menu", "CPU_IDLE_GOV_MENU", "debian:6.12"),
@@ -64,6 +75,7 @@ pub fn against_kernel(case: &Case, config: &KernelConfig) -> Vec<String> {
     problems.extend(partitions(case, config));
     problems.extend(cpus(case, config));
     problems.extend(idle(case, config));
+    problems.extend(of_disk(case, config));
     problems.extend(AGENT_NEEDS.iter().filter(|option| !config.is_enabled(option)).map(|option| {
         format!(
             "{} was built without CONFIG_{option}, which every guest of the laboratory needs: choose another \
@@ -147,6 +159,19 @@ fn idle(case: &Case, config: &KernelConfig) -> Vec<String> {
     lacking.map(|(what, need)| lack(case, &what, need)).collect()
 }
 
+fn of_disk(case: &Case, config: &KernelConfig) -> Vec<String> {
+    let lacking = DISK.iter().filter(|need| case.disk.is_some() && !config.is_enabled(need.option));
+    let told = |need: &Need| match &case.recipe {
+        // One fragment has all that it needs.
+        Some(_) => format!(
+            "there is no disk on {}, which was built without CONFIG_{}: add {DISK_FRAGMENT} to the config of [kernels.{}]",
+            case.kernel, need.option, case.kernel
+        ),
+        None => lack(case, "there is no disk", need),
+    };
+    lacking.map(told).collect()
+}
+
 fn cpus(case: &Case, config: &KernelConfig) -> Option<String> {
     let limit = match config.get("NR_CPUS").and_then(|limit| limit.parse::<u32>().ok()) {
         _ if !config.is_enabled("SMP") => 1,
@@ -169,7 +194,8 @@ fn against_itself(case: &Case) -> Vec<String> {
     let isolation = line
         .isolation(case.cpus)
         .map(|isolation| isolation.domain.union(&isolation.tick).union(&isolation.managed_irq));
-    let mut problems: Vec<String> = RESERVED.iter().filter_map(|reserved| refused(case, reserved)).collect();
+    let mut problems: Vec<String> = disk::problems(case);
+    problems.extend(RESERVED.iter().filter_map(|reserved| refused(case, reserved)));
     for (name, cpus) in lists.into_iter().chain([("isolcpus", Some(isolation))]) {
         let value = line.get(name).unwrap_or_default();
         match cpus {
@@ -295,6 +321,25 @@ mod tests {
         case.events.clear();
         case.write.insert("/sys/kernel/debug/sched/fair_server/cpu1/runtime".into(), "0".into());
         assert!(only_problem(&case, &["DEBUG_FS"]).contains("CONFIG_SCHED_DEBUG"));
+    }
+
+    #[test]
+    fn a_disk_needs_a_bus_a_driver_and_a_file_system() {
+        let disk = |disk| Case { disk, clock: dyntick_model::Clock::Wall, ..case("") };
+        assert_eq!(against_kernel(&disk(None), &config(&[])), [] as [String; 0]);
+        let all: Vec<&str> = DISK.iter().map(|need| need.option).collect();
+        let with = disk(Some(64 << 20));
+        assert_eq!(against_kernel(&with, &config(&all)), [] as [String; 0]);
+        for (position, lacking) in all.iter().enumerate() {
+            let others = [&all[..position], &all[position + 1..]].concat();
+            assert!(only_problem(&with, &others).contains(&format!("CONFIG_{lacking}: choose debian:6.12")));
+        }
+        let own = Case { kernel: "mine".into(), recipe: Some(Default::default()), ..with.clone() };
+        let told = only_problem(&own, &all[1..]);
+        assert!(told.ends_with("add virtio-disk to the config of [kernels.mine]"), "{told}");
+        // A run's folder may say what no study can.
+        let virtual_time = Case { clock: dyntick_model::Clock::Virtual, ..with };
+        assert!(only_problem(&virtual_time, &all).contains("null_blk"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use super::Case;
 use super::case::CaseReader;
+use super::disk;
 use crate::guest::{MAILBOX_BYTES, Moment, name_of_file, piece_of_file};
 use dyntick_model::text::clean_line;
 use dyntick_model::{Clock, CpuList};
@@ -27,9 +28,13 @@ pub fn refuse_nonsense(reader: &CaseReader<'_, '_, '_>, case: &Case) {
     exits(reader, case);
     times(reader, case);
     memory(reader, case);
+    disk::problems(case).into_iter().for_each(|problem| note(reader, "disk", problem));
     files(reader, case);
     if case.repeat > 1 && case.clock == Clock::Virtual {
         note(reader, "repeat", "repeat: virtual time repeats to the bit; repeat on clock = \"wall\"");
+    }
+    if case.perturb > 0 && case.clock != Clock::Virtual {
+        note(reader, "perturb", "perturb: on the wall clock runs differ by themselves; use repeat");
     }
     if case.profile && case.clock != Clock::Virtual {
         note(reader, "profile", PROFILE_ON_WALL);

@@ -3,6 +3,7 @@
 
 use super::reader::{Section, Source, Value, integer, nearest, sections};
 use dyntick_model::text::clean_line;
+use dyntick_stats::Factor;
 use std::collections::HashSet;
 use toml::de::DeValue;
 
@@ -37,13 +38,21 @@ pub struct Cell<'v, 't> {
     pub settings: Settings<'v, 't>,
 }
 
-/// All cells of the study's matrix and the case's own taken together; one cell without settings
-/// if there is neither. Where both have the same axis, the case's replaces the study's.
-pub fn cells<'v, 't>(
+/// A case's matrix: its axes, and all their combinations.
+pub struct Grid<'v, 't> {
+    /// The axes with the labels of their values, in the order in which a cell's variant has them.
+    pub axes: Vec<Factor>,
+    /// The cells, the values of the last axis next to one another.
+    pub cells: Vec<Cell<'v, 't>>,
+}
+
+/// The study's matrix and the case's own taken together; one cell without settings if there is neither. Where
+/// both have the same axis, the case's replaces the study's.
+pub fn grid<'v, 't>(
     shared: Option<Section<'_, 'v, 't>>,
     own: Option<Section<'_, 'v, 't>>,
     case_keys: &[&str],
-) -> Vec<Cell<'v, 't>> {
+) -> Grid<'v, 't> {
     let mut axes: Vec<Axis<'v, 't>> = Vec::new();
     for matrix in shared.iter().chain(&own) {
         for axis in axes_of(matrix, case_keys) {
@@ -65,12 +74,22 @@ pub fn cells<'v, 't>(
 }
 
 /// An axis without any choice has been refused, and is passed over so that the rest is read.
-fn expand<'v, 't>(axes: &[Axis<'v, 't>]) -> Vec<Cell<'v, 't>> {
+fn expand<'v, 't>(axes: &[Axis<'v, 't>]) -> Grid<'v, 't> {
     let mut cells = vec![Cell { variant: String::new(), settings: Vec::new() }];
-    for axis in axes.iter().filter(|axis| !axis.choices.is_empty()) {
+    let axes: Vec<&Axis<'v, 't>> = axes.iter().filter(|axis| !axis.choices.is_empty()).collect();
+    for axis in &axes {
         cells = cells.iter().flat_map(|cell| axis.choices.iter().map(|choice| cell.with(choice))).collect();
     }
-    cells
+    Grid { axes: axes.into_iter().map(Axis::factor).collect(), cells }
+}
+
+impl Axis<'_, '_> {
+    fn factor(&self) -> Factor {
+        Factor {
+            name: self.key.to_owned(),
+            levels: self.choices.iter().map(|choice| choice.label.clone()).collect(),
+        }
+    }
 }
 
 impl<'v, 't> Cell<'v, 't> {

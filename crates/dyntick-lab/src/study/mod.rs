@@ -5,6 +5,8 @@
 mod case;
 pub mod check;
 pub mod claims;
+mod disk;
+mod effects;
 mod figure;
 mod files;
 mod kernels;
@@ -18,6 +20,7 @@ pub(crate) mod units;
 #[cfg(test)]
 mod tests;
 
+pub use effects::Effects;
 pub use figure::{FILE, QPERF, is_of_idle, is_of_trace};
 pub(crate) use limits::is_id;
 pub use picks::{Pick, Place};
@@ -54,6 +57,8 @@ pub struct Study {
     pub claims: Vec<Claim>,
     /// The pairs of cases that are set side by side in detail.
     pub comparisons: Vec<Comparison>,
+    /// The matrices whose axes are judged by what they do.
+    pub effects: Vec<Effects>,
 }
 
 /// Published figures.
@@ -66,7 +71,7 @@ pub struct Published {
 }
 
 /// One published figure, set beside ours.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PublishedFigure {
     /// What it is, in words.
     pub label: String,
@@ -78,8 +83,20 @@ pub struct PublishedFigure {
     pub figure: String,
     /// The unit of both.
     pub unit: String,
+    /// The unit of ours where it is another one.
+    pub our_unit: Option<String>,
+    /// The case whose figure both are divided by, as it was published and as it is here.
+    pub ratio_to: Option<String>,
     /// What must be said with it; often empty.
     pub note: String,
+}
+
+impl Published {
+    /// What a figure is divided by: the same figure, published beside the case that it names.
+    pub fn base_of(&self, figure: &PublishedFigure) -> Option<&PublishedFigure> {
+        let base = figure.ratio_to.as_ref()?;
+        self.figures.iter().find(|other| other.figure == figure.figure && other.case == *base)
+    }
 }
 
 /// Two cases that are set side by side: latencies quantile by quantile, profiles function by function.
@@ -126,6 +143,9 @@ pub struct Case {
     pub cpus: u32,
     /// Memory, bytes.
     pub memory: u64,
+    /// Size of its disk, bytes; it has none where that is none. On the wall clock only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<u64>,
     /// What is added to the kernel command line.
     pub append: CommandLine,
     /// Settings by sysctl name.
@@ -151,6 +171,9 @@ pub struct Case {
     pub measured_cpus: CpuList,
     /// How often it is run (wall clock only).
     pub repeat: u32,
+    /// How many further runs it has, each with an irrelevant change (virtual clock only).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub perturb: u32,
     /// Wall time after which the guest counts as hung, ns.
     pub timeout_ns: u64,
     /// Trace events beyond the usual ones.
@@ -195,6 +218,9 @@ impl Case {
     /// Files of the study that a case may bring into its guest.
     pub const MOST_FILES: usize = 16;
 
+    /// Perturbed runs that a case may have.
+    pub const MOST_PERTURBED: u32 = 100;
+
     /// Functions whose calls may be told.
     pub const MOST_CALLS: usize = 8;
 
@@ -218,6 +244,7 @@ impl Case {
             clock: Clock::Virtual,
             cpus: 2,
             memory: 512 << 20,
+            disk: None,
             append: CommandLine::default(),
             sysctl: BTreeMap::new(),
             write: BTreeMap::new(),
@@ -229,6 +256,7 @@ impl Case {
             calls: Vec::new(),
             measured_cpus: [1].into_iter().collect(),
             repeat: 1,
+            perturb: 0,
             timeout_ns: 300 * SECOND,
             events: Vec::new(),
             trace_cpus: None,
@@ -243,6 +271,11 @@ impl Case {
             tasks: Vec::new(),
             script: None,
         }
+    }
+
+    /// How many runs it has: repetitions, and on the virtual clock perturbed ones after the first.
+    pub fn runs(&self) -> u32 {
+        self.repeat.saturating_add(self.perturb)
     }
 
     /// Whether a figure that is counted from the trace can be told of this CPU.
@@ -273,6 +306,10 @@ impl Case {
     pub fn covers(&self, other: &Case) -> bool {
         other.labels().all(|label| self.labels().any(|own| own == label))
     }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Why a study could not be read.

@@ -2,15 +2,16 @@
 //! From the text of a study file to a [`Study`].
 
 use super::case::{CASE_KEYS, CaseReader};
-use super::matrix::{MOST_CASES, cells};
+use super::matrix::{MOST_CASES, grid};
 use super::reader::{self, Problems, Section};
-use super::{Case, Comparison, Published, PublishedFigure, Size, Study, claims, kernels, limits};
+use super::{Case, Comparison, Published, PublishedFigure, Size, Study, claims, effects, kernels, limits};
 use crate::build::Recipe;
+use dyntick_stats::Factor;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use toml::de::DeTable;
 
-const STUDY_KEYS: [&str; 11] = [
+const STUDY_KEYS: [&str; 12] = [
     "title",
     "question",
     "description",
@@ -22,6 +23,7 @@ const STUDY_KEYS: [&str; 11] = [
     "case",
     "claim",
     "compare",
+    "effects",
 ];
 const MACHINE_KEYS: [&str; 3] = ["profile", "exit", "pre-wake"];
 const OWN_CASE_KEYS: [&str; 4] = ["name", "title", "matrix", FULL_SIZE];
@@ -44,7 +46,7 @@ fn name_of(path: &Path) -> String {
 fn read(root: Section<'_, '_, '_>, path: &Path, size: Size) -> Study {
     root.only(&STUDY_KEYS);
     let kernels = kernels::read(root, path);
-    let cases = cases(root, &kernels, size);
+    let (cases, matrices) = cases(root, &kernels, size);
     let claims = root.sections("claim", "[[claim]]");
     let comparisons = root.sections("compare", "[[compare]]");
     Study {
@@ -55,6 +57,7 @@ fn read(root: Section<'_, '_, '_>, path: &Path, size: Size) -> Study {
         published: root.section("published", "[published]").map(|table| published(table, &cases)),
         claims: claims.into_iter().map(|table| claims::read(table, &cases)).collect(),
         comparisons: comparisons.into_iter().map(|table| comparison(table, &cases)).collect(),
+        effects: effects::read(root, &cases, &matrices),
         kernels,
         cases,
     }
@@ -75,14 +78,23 @@ fn comparison(table: Section<'_, '_, '_>, cases: &[Case]) -> Comparison {
 fn published(table: Section<'_, '_, '_>, cases: &[Case]) -> Published {
     table.only(&["source", "figures"]);
     let figures = table.sections("figures", "[[published.figures]]");
-    Published {
+    let published = Published {
         source: table.required_text("source").unwrap_or_default(),
-        figures: figures.into_iter().map(|figure| published_figure(figure, cases)).collect(),
+        figures: figures.iter().map(|figure| published_figure(*figure, cases)).collect(),
+    };
+    for (table, figure) in figures.iter().zip(&published.figures) {
+        // One that names no case was refused as such.
+        let base = figure.ratio_to.as_ref().filter(|base| cases.iter().any(|case| case.answers_to(base)));
+        if let (Some(base), None) = (base, published.base_of(figure)) {
+            let message = format!("ratio-to: no published figure '{}' stands beside '{base}'", figure.figure);
+            table.source.problem(table.get("ratio-to").map_or(table.at, |value| value.span().start), message);
+        }
     }
+    published
 }
 
 fn published_figure(table: Section<'_, '_, '_>, cases: &[Case]) -> PublishedFigure {
-    table.only(&["label", "value", "unit", "case", "figure", "note"]);
+    table.only(&["label", "value", "unit", "our-unit", "case", "figure", "ratio-to", "note"]);
     let text = |key: &str| table.required_text(key).unwrap_or_default();
     PublishedFigure {
         label: text("label"),
@@ -93,11 +105,18 @@ fn published_figure(table: Section<'_, '_, '_>, cases: &[Case]) -> PublishedFigu
         unit: text("unit"),
         case: claims::case_reference(table, "case", cases),
         figure: claims::figure_reference(table, cases),
+        our_unit: table.text("our-unit"),
+        ratio_to: table.text("ratio-to").map(|_| claims::case_reference(table, "ratio-to", cases)),
         note: table.text("note").unwrap_or_default(),
     }
 }
 
-fn cases(root: Section<'_, '_, '_>, recipes: &BTreeMap<String, Recipe>, size: Size) -> Vec<Case> {
+/// The cases, and the axes of each `[[case]]`'s matrix with its name.
+fn cases(
+    root: Section<'_, '_, '_>,
+    recipes: &BTreeMap<String, Recipe>,
+    size: Size,
+) -> (Vec<Case>, Vec<(String, Vec<Factor>)>) {
     let no_table = DeTable::new();
     let defaults = root.section("defaults", "[defaults]").map(|section| section.only(&CASE_KEYS));
     let defaults = defaults.map_or(&no_table, |section| section.table);
@@ -112,19 +131,22 @@ fn cases(root: Section<'_, '_, '_>, recipes: &BTreeMap<String, Recipe>, size: Si
     }
     let known = [&OWN_CASE_KEYS[..], &CASE_KEYS].concat();
     let mut cases: Vec<Case> = Vec::new();
+    let mut matrices = Vec::new();
     let mut places = HashMap::new();
     for section in sections {
         section.only(&known);
         let own = section.section("matrix", "[case.matrix]");
         let full = section.section(FULL_SIZE, "[case.full-size]").map(|table| table.only(&CASE_KEYS).table);
-        let cells = cells(shared, own, &CASE_KEYS);
-        if !fits(root.source.size(), cases.len() + cells.len()) {
+        let grid = grid(shared, own, &CASE_KEYS);
+        if !fits(root.source.size(), cases.len() + grid.cells.len()) {
             let message =
                 format!("the study has more than {MOST_CASES} cases, or many of many words: shorten it");
             root.source.problem(section.at, message);
             break;
         }
-        for cell in cells {
+        let name = section.get("name").and_then(|name| name.get_ref().as_str());
+        matrices.extend(name.map(|name| (name.to_owned(), grid.axes)));
+        for cell in grid.cells {
             let read = |full_size| {
                 let machine = machine.map(|section| section.table);
                 let reader = CaseReader { section, cell: &cell, defaults, full_size, machine, recipes };
@@ -141,7 +163,7 @@ fn cases(root: Section<'_, '_, '_>, recipes: &BTreeMap<String, Recipe>, size: Si
             });
         }
     }
-    cases
+    (cases, matrices)
 }
 
 /// Whether so many cases of a study of so many bytes may be read: each may hold all the words of [defaults].

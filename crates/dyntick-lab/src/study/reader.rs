@@ -72,6 +72,9 @@ const MOST_BROUGHT: usize = 8 << 20;
 /// A file with more problems is of another kind, or a stranger's joke.
 const MOST_PROBLEMS: usize = 100;
 
+/// A list of tables, as of cases, claims and published figures, has no more: each of them is asked of each run.
+const MOST_SECTIONS: usize = 1000;
+
 /// A message quotes keys and values, which may have any length.
 const LONGEST_MESSAGE: usize = 1000;
 
@@ -308,14 +311,19 @@ impl<'s, 'v, 't> Section<'s, 'v, 't> {
     }
 }
 
-/// A list of tables.
+/// A list of tables; nothing that a person writes has more than [`MOST_SECTIONS`].
 pub fn sections<'s, 'v, 't>(
     source: &'s Source<'s>,
     name: &'static str,
     key: &str,
     value: &'v Value<'t>,
 ) -> Vec<Section<'s, 'v, 't>> {
-    let list = source.list(key, value).unwrap_or_default();
+    let mut list = source.list(key, value).unwrap_or_default();
+    if list.len() > MOST_SECTIONS {
+        let message = format!("{key}: {} tables, and a list has at most {MOST_SECTIONS}", list.len());
+        source.problem(value.span().start, message);
+        list.truncate(MOST_SECTIONS);
+    }
     list.into_iter().filter_map(|item| Section::of(source, name, key, item)).collect()
 }
 

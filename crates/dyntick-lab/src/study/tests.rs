@@ -258,6 +258,18 @@ fn many_cases_of_many_words_are_refused_before_they_are_made() {
 }
 
 #[test]
+fn a_list_of_thousands_of_tables_is_refused() {
+    let study = |claims: usize| {
+        // Each is a problem, that it lacks a check.
+        let claim = "[[claim]]\ntext='c'\n".repeat(claims);
+        problems(&format!("title='t'\nquestion='q'\n[[case]]\nname='a'\nkernel='host'\n{claim}"))
+    };
+    let told = "claim: 1001 tables, and a list has at most 1000";
+    assert!(study(1001).contains(told), "{}", study(1001));
+    assert!(!study(1000).contains(told));
+}
+
+#[test]
 fn the_first_hundred_problems_are_told_and_the_rest_counted() {
     let claims = "[[claim]]\ntext='c'\n".repeat(5000);
     let message = problems(&format!("title='t'\nquestion='q'\n[[case]]\nname='a'\nkernel='host'\n{claims}"));
@@ -300,6 +312,29 @@ fn figures_of_two_clocks_are_never_compared() {
 }
 
 #[test]
+fn published_figures_are_divided_by_one_of_them() {
+    let text = |base: &str| {
+        format!(
+            "title = 't'\nquestion = 'q'\n[defaults]\nkernel = 'debian:6.12'\n[[case]]\nname = 'a'\n[[case]]\nname = 'b'\n\
+             [[case]]\nname = 'c'\n[published]\nsource = 's'\nfigures = [\n\
+             {{ label = 'one', value = 2.5, unit = 's', case = 'a', figure = 'ticks' }},\n\
+             {{ label = 'two', value = 5, unit = 's', our-unit = 'ns', case = 'b', figure = 'ticks', ratio-to = '{base}' }},\n]\n"
+        )
+    };
+    let study = parse::study(Path::new("x.toml"), &text("a"), Size::Scaled).unwrap();
+    let published = study.published.unwrap();
+    let bases =
+        published.figures.iter().map(|figure| published.base_of(figure).map(|base| base.label.as_str()));
+    assert_eq!(bases.collect::<Vec<_>>(), [None, Some("one")]);
+    assert_eq!(
+        problems(&text("c")),
+        "studies/x.toml:15:99: ratio-to: no published figure 'ticks' stands beside 'c'"
+    );
+    let told = problems(&text("d"));
+    assert!(told.contains("ratio-to: there is no case 'd'") && told.lines().count() == 1, "{told}");
+}
+
+#[test]
 fn a_case_survives_json_and_toml() {
     for case in parse::study(Path::new("adaptive-ticks.toml"), ADAPTIVE_TICKS, Size::Scaled).unwrap().cases {
         let json = serde_json::to_string(&case).unwrap();
@@ -325,6 +360,29 @@ fn the_other_studies_that_come_with_dyntick() {
     for (name, text) in others {
         parse::study(Path::new(name), text, Size::Scaled).unwrap_or_else(|problems| panic!("{problems}"));
     }
+}
+
+#[test]
+fn a_disk_is_of_a_size_and_of_the_wall_clock() {
+    let head = "title = 't'\nquestion = 'q'\n[defaults]\nkernel = 'debian:6.12'\nclock = 'wall'\n";
+    let right = cases(
+        "[defaults]\nkernel = 'debian:6.12'\nclock = 'wall'\n[[case]]\nname = 'a'\ndisk = '256M'\n[[case]]\nname = 'b'",
+    );
+    assert_eq!(right.iter().map(|case| case.disk).collect::<Vec<_>>(), [Some(256 << 20), None]);
+    let told = |keys: &str| problems(&format!("{head}[[case]]\nname = 'a'\n{keys}\n"));
+    insta::assert_snapshot!(
+        [
+            "disk = '8M'",
+            "disk = '1025G'",
+            "disk = '100.3M'",
+            "disk = '256 MB'",
+            "disk = 256",
+            "disk = '1G'\nclock = 'virtual'",
+            "disk = '1G'\nappend = 'pci=off'",
+        ]
+        .map(told)
+        .join("\n")
+    );
 }
 
 #[test]
@@ -403,4 +461,60 @@ fn full_size_replaces_what_a_small_machine_runs() {
     assert_eq!((full.cpus, full.append.to_string().as_str()), (32, "nohz_full=1-30"));
     let wrong = text.replace("cpus=32", "cpu=32");
     assert!(problems(&wrong).contains("unknown key 'cpu' in [case.full-size]"));
+}
+
+#[test]
+fn effects_are_of_a_matrix_and_of_figures_that_there_are() {
+    let head = "title='t'\nquestion='q'\n[defaults]\nkernel='debian:6.12'\n[[case]]\nname='idle'\n\
+                [case.matrix]\nhz=[{label='a'},{label='b',append='x'}]\ncpus=[2,4,8]\nmemory=['1G']\n\
+                [[case]]\nname='plain'\n";
+    let right = format!("{head}[[effects]]\ncase='idle'\nfigures=['ticks_per_s','softirq:RCU']\n");
+    let study = parse::study(Path::new("x.toml"), &right, Size::Scaled).unwrap();
+    let [effects] = &study.effects[..] else { panic!("{:?}", study.effects) };
+    let axes: Vec<(&str, usize)> =
+        effects.axes.iter().map(|axis| (axis.name.as_str(), axis.levels.len())).collect();
+    assert_eq!(axes, [("hz", 2), ("cpus", 3), ("memory", 1)]);
+    assert_eq!(effects.figures, ["ticks_per_s", "softirq:RCU"]);
+    let told = |effects: &str, place: &str, words: &str| {
+        let message = problems(&format!("{head}[[effects]]\n{effects}\n"));
+        assert_eq!(message.lines().count(), 1, "{message}");
+        assert!(message.starts_with(&format!("studies/x.toml:{place}: ")), "{message}");
+        assert!(message.contains(words), "{message}");
+    };
+    told("case='plain'\nfigures=['ticks']", "14:6", "'plain' has no matrix with two values");
+    told("case='idel'\nfigures=['ticks']", "14:6", "there is no case 'idel'; did you mean 'idle'?");
+    told("case='idle/a'\nfigures=['ticks']", "14:6", "write 'idle', which means all of its matrix");
+    told(
+        "case='idle'\nfigures=['ticks','tiks']",
+        "15:18",
+        "there is no figure 'tiks'; did you mean 'ticks'?",
+    );
+    told("case='idle'\nfigures=['power:total']", "15:10", "the case 'idle/a/2/1G' has no machine");
+    told("case='idle'\nfigures=['script_s']", "15:10", "needs a script");
+    told("case='idle'\nfigures=[]", "15:9", "at least one");
+    told("case='idle'", "13:1", "[[effects]] has no 'figures'");
+    told("case='idle'\nfigure=['ticks']\nfigures=['ticks']", "15:1", "did you mean 'figures'?");
+    let many = "'ticks',".repeat(17);
+    told(&format!("case='idle'\nfigures=[{many}]"), "15:9", "at most 16");
+    let both = "[case.matrix]\nclock=['wall','virtual']\n[[effects]]\ncase='plain'\nfigures=['ticks']\n";
+    assert!(problems(&format!("{head}{both}")).contains("'plain' is run on both clocks"));
+    let twice = "[[case]]\nname='idle'\n[[effects]]\ncase='idle'\nfigures=['ticks']\n";
+    assert!(problems(&format!("{head}{twice}")).contains("two [[case]] are called 'idle'"));
+    let often = "[[effects]]\ncase='idle'\nfigures=['ticks']\n".repeat(17);
+    assert!(problems(&format!("{head}{often}")).contains("at most 16 [[effects]]"));
+}
+
+#[test]
+fn perturbed_runs_are_of_virtual_time() {
+    let head = "[defaults]\nkernel='host'\nperturb=3\n";
+    let cases = cases(&format!("{head}[[case]]\nname='a'\n[[case]]\nname='b'\nperturb=0\n"));
+    assert_eq!(cases.iter().map(|case| (case.perturb, case.runs())).collect::<Vec<_>>(), [(3, 4), (0, 1)]);
+    let told = |text: &str, words: &str| {
+        let message =
+            problems(&format!("title='t'\nquestion='q'\n[[case]]\nname='a'\nkernel='host'\n{text}\n"));
+        assert!(message.lines().count() == 1 && message.contains(words), "{message}");
+    };
+    told("perturb=2\nclock='wall'", "x.toml:6:9: perturb: on the wall clock runs differ by themselves");
+    told("perturb=101", "perturb: 101 is not from 0 to 100");
+    told("perturb='2'", "'perturb' must be a whole number");
 }

@@ -4,14 +4,14 @@
 use super::{BuildError, unpack};
 use crate::build::program::run;
 use crate::cache::Cache;
-use crate::programs::{end_with_this_one, limit};
+use crate::programs::{end_after, end_with_this_one, limit};
 use crate::remove::remove_tree;
 use dyntick_system::private_folder;
 use rustix::process::{Resource, Signal};
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
 use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use tempfile::TempDir;
@@ -50,6 +50,11 @@ const SETTINGS: [&str; 11] = [
 
 /// The memory of git itself, bytes.
 const MEMORY: u64 = 2 << 30;
+
+/// What git looks up in a repository on this machine is there at once; on a slow disk it takes seconds.
+const LOOK_UP: u32 = 60;
+/// The files of a kernel are looked through or copied in a minute, a whole history's packs behind them in some.
+const LOOK_THROUGH: u32 = 30 * 60;
 
 /// Finds `REPOSITORY#REVISION`; without a revision, what is checked out. A repository elsewhere is
 /// asked for that one commit only.
@@ -90,14 +95,38 @@ fn prepare(place: &Path) -> Result<(), BuildError> {
 }
 
 fn here(repository: &Path, revision: &str) -> Result<Commit, BuildError> {
+    refuse_special_files(repository)?;
     let ask = |what: &str, words: &[&str]| -> Result<String, BuildError> {
-        let output = run(what, git(repository).arg("rev-parse").args(words))?;
+        let mut git = git(repository);
+        end_after(&mut git, LOOK_UP);
+        let output = run(what, git.arg("rev-parse").args(words))?;
         Ok(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned())
     };
     let what = format!("find the revision '{revision}' in {}", repository.display());
     let hash = ask(&what, &["--verify", "--end-of-options", &format!("{revision}^{{commit}}")])?;
     let objects = ask(&what, &["--git-path", "objects"])?;
     Ok(Commit { hash, objects: repository.join(objects) })
+}
+
+/// Refuses FIFOs and devices among what git reads in a repository: it would wait for them without end. What a
+/// repository elsewhere has, which it may name, is met by git's time.
+pub fn refuse_special_files(repository: &Path) -> Result<(), BuildError> {
+    let inner = repository.join(".git");
+    let folder = if inner.is_dir() { &inner } else { repository };
+    for entry in walkdir::WalkDir::new(folder).into_iter().flatten() {
+        // Of a link it is what the link leads to.
+        let Ok(kind) = entry.path().metadata().map(|found| found.file_type()) else { continue };
+        if kind.is_fifo() || kind.is_char_device() || kind.is_block_device() {
+            dyntick_system::open_regular(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives git the time that it takes to look through a whole repository.
+pub fn in_time(mut git: Command) -> Command {
+    end_after(&mut git, LOOK_THROUGH);
+    git
 }
 
 /// Unpacks the files of a commit. git reads its objects out of a repository without any settings: filters
@@ -107,7 +136,7 @@ pub fn unpack(commit: &Commit, folder: &Path) -> Result<(), BuildError> {
     let failed = |message: String| BuildError::Failed { what: what.clone(), message };
     let copy = folder_beside(folder).map_err(|error| failed(error.to_string()))?;
     copy_objects(commit, copy.path())?;
-    let mut archive = git(copy.path());
+    let mut archive = in_time(git(copy.path()));
     archive.args(["archive", "--format=tar", "--prefix=linux/", &commit.hash]).stdout(Stdio::piped());
     // git quotes the tree's own attributes as they are, and a terminal would take them.
     archive.stdin(Stdio::null()).stderr(Stdio::null());
@@ -144,11 +173,11 @@ fn copy_objects(commit: &Commit, copy: &Path) -> Result<(), BuildError> {
     prepare(theirs.path())?;
     prepare(copy)?;
     let read = |words: &[&str]| {
-        let mut command = git(theirs.path());
+        let mut command = in_time(git(theirs.path()));
         command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&objects)).args(words);
         command
     };
-    let mut index = git(copy);
+    let mut index = in_time(git(copy));
     index.args(["index-pack", "--stdin"]);
     let steps = [
         read(&["rev-list", "--objects", "--no-walk", "--no-object-names", &commit.hash]),
@@ -312,6 +341,32 @@ mod tests {
             assert!(told.contains("not the text of a message"), "{searched}: {told}");
         }
         assert!(!mark.exists());
+    }
+
+    #[test]
+    fn a_repository_with_what_is_waited_for_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        hostile(folder.path(), folder.path());
+        let cache = tempfile::tempdir().unwrap();
+        for name in ["config", "HEAD", "packed-refs", "shallow", "objects/info/alternates"] {
+            let (place, aside) = (folder.path().join(".git").join(name), folder.path().join("aside"));
+            let was_there = std::fs::rename(&place, &aside).is_ok();
+            let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+            rustix::fs::mknodat(rustix::fs::CWD, &place, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+            let found = find(&folder.path().to_string_lossy(), &Cache::at(cache.path()), &|_| ());
+            let told = found.map(|commit| commit.hash).unwrap_err().to_string();
+            assert!(told.contains(name) && told.contains("it is a FIFO"), "{name}: {told}");
+            let told = super::super::tree::look(folder.path()).err().unwrap().to_string();
+            assert!(told.contains(name) && told.contains("it is a FIFO"), "{name}: {told}");
+            std::fs::remove_file(&place).unwrap();
+            if was_there {
+                std::fs::rename(&aside, &place).unwrap();
+            }
+        }
+        // A link to one, too.
+        std::os::unix::fs::symlink("/dev/zero", folder.path().join(".git/packed-refs")).unwrap();
+        let found = find(&folder.path().to_string_lossy(), &Cache::at(cache.path()), &|_| ());
+        assert!(found.err().unwrap().to_string().contains("a device"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From figures to verdicts.
 
+use super::perturbed::Perturbed;
 use super::read::references;
 use super::{Against, Check, Claim, Condition, Figures, How, Ruling, Verdict};
 use crate::machine::exits;
@@ -117,13 +118,17 @@ fn weigh(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> (R
         ),
         _ => shown(mean, check.is),
     };
+    let perturbed = Perturbed::of(study, check, case, figures);
+    let shown = shown + &perturbed.spread();
     let Some(condition) = &check.is else {
         return (Ruling::Reproduced, format!("{}: {what} = {shown}", case.id));
     };
     // What falls from nothing has not fallen: no condition holds for what is not defined.
-    let (ruling, answer) = match mean.is_finite() && condition.holds(mean) {
-        true => (Ruling::Reproduced, "yes"),
-        false => (Ruling::NotReproduced, "no"),
+    let holds = mean.is_finite() && condition.holds(mean);
+    let (ruling, answer) = match (perturbed.dissent(*condition, holds), holds) {
+        (Some(dissent), _) => (Ruling::Inconclusive, format!("inconclusive, {dissent}")),
+        (None, true) => (Ruling::Reproduced, "yes".to_owned()),
+        (None, false) => (Ruling::NotReproduced, "no".to_owned()),
     };
     (ruling, format!("{}: {what} = {shown}, wanted {condition}: {answer}", case.id))
 }
@@ -147,7 +152,7 @@ fn described(check: &Check) -> String {
 
 /// The figure in each run of the case, or why it is not known.
 fn values(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> Result<Vec<f64>, String> {
-    let values = of_case(check, case, figures)?;
+    let values = known(case, &check.figure, check.cpu, figures)?;
     let Some(Against { case: other, how }) = &check.against else { return Ok(values) };
     let [reference] = references(case, other, &study.cases)[..] else {
         return Err(format!("{other} was not run"));
@@ -155,16 +160,22 @@ fn values(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> R
     if reference.clock != case.clock {
         return Err(format!("{} is on the {} clock, not the {}", reference.id, reference.clock, case.clock));
     }
-    let reference = mean(&of_case(check, reference, figures)?);
+    let reference = mean(&known(reference, &check.figure, check.cpu, figures)?);
     Ok(values.iter().map(|value| how.of(*value, reference)).collect())
 }
 
-fn of_case(check: &Check, case: &Case, figures: &dyn Figures) -> Result<Vec<f64>, String> {
-    let values = figures.get(case, &check.figure, check.cpu).unwrap_or_default();
+/// A figure in each run of a case, or why it is not known.
+pub(crate) fn known(
+    case: &Case,
+    figure: &str,
+    cpu: Option<u32>,
+    figures: &dyn Figures,
+) -> Result<Vec<f64>, String> {
+    let values = figures.get(case, figure, cpu).unwrap_or_default();
     if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
         return Err(format!("{} has no whole run with it", case.id));
     }
-    if let Some(doubt) = figures.doubt(case, &check.figure, check.cpu) {
+    if let Some(doubt) = figures.doubt(case, figure, cpu) {
         return Err(doubt);
     }
     Ok(values)
@@ -176,10 +187,18 @@ fn mean(values: &[f64]) -> f64 {
 
 /// A number with six digits that tell something.
 pub fn number(value: f64) -> String {
+    rounded(value, 6)
+}
+
+/// A number with so many digits that tell something, and all that are before its point; "–" for what is none.
+pub fn rounded(value: f64, digits: i32) -> String {
     if value == 0.0 {
         return "0".to_owned(); // also for -0, the sum of no numbers
     }
-    let decimals = (5 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
+    if !value.is_finite() {
+        return "–".to_owned();
+    }
+    let decimals = (digits - 1 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
     let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
@@ -378,6 +397,10 @@ mod tests {
 
     #[test]
     fn numbers_that_tell() {
+        assert_eq!(
+            [0.0, 1.0, 0.998054, 123456.7, -4.76728, 2e-7, f64::NAN].map(|value| rounded(value, 4)),
+            ["0", "1", "0.9981", "123457", "-4.767", "0.0000002", "–"]
+        );
         assert_eq!(
             [-0.0, 250.0, 0.99271, 1.00004, 1234.567, 12.3, 0.000_001, 2e9].map(number),
             ["0", "250", "0.99271", "1.00004", "1234.57", "12.3", "0.000001", "2000000000"]

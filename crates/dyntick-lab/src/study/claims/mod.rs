@@ -3,15 +3,18 @@
 
 mod condition;
 mod judge;
+mod perturbed;
 mod read;
 
 pub use condition::{Condition, ConditionError, Relation};
-pub use judge::{judge, number};
+pub(crate) use judge::known;
+pub use judge::{judge, number, rounded};
 pub use read::references;
-pub(super) use read::{case_reference, figure_reference, read};
+pub(super) use read::{case_reference, figure_reference, read, refuse_figure};
 
 use super::Case;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A claim: reproduced for a variant if all its checks hold there.
@@ -98,6 +101,12 @@ pub trait Figures {
 
     /// Why a figure of this case must not be relied on, if so.
     fn doubt(&self, case: &Case, figure: &str, cpu: Option<u32>) -> Option<String>;
+
+    /// The figure in the perturbed runs of a case, by their numbers: none where the run failed, has no such figure, or
+    /// one that must not be relied on. Empty where the case has no such runs.
+    fn perturbed(&self, _case: &Case, _figure: &str, _cpu: Option<u32>) -> BTreeMap<u32, Option<f64>> {
+        BTreeMap::new()
+    }
 }
 
 /// What became of a claim.
@@ -106,6 +115,8 @@ pub trait Figures {
 pub enum Ruling {
     /// Every check holds.
     Reproduced,
+    /// Every check holds or does not, but one not in all perturbed runs: it hangs on what is irrelevant.
+    Inconclusive,
     /// One does not.
     NotReproduced,
     /// A run is missing or failed, or it is a question that this laboratory cannot answer.
@@ -116,6 +127,7 @@ impl fmt::Display for Ruling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Ruling::Reproduced => "reproduced",
+            Ruling::Inconclusive => "inconclusive",
             Ruling::NotReproduced => "not reproduced",
             Ruling::CannotTell => "cannot be told here",
         })

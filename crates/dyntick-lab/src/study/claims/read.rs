@@ -3,7 +3,7 @@
 
 use super::{Against, Check, Claim, How};
 use crate::guest::name_of_file;
-use crate::study::reader::{Section, Value, nearest};
+use crate::study::reader::{Section, Source, Value, nearest};
 use crate::study::{Case, figure};
 
 /// Reads a claim.
@@ -108,29 +108,34 @@ pub fn case_reference(section: Section<'_, '_, '_>, key: &'static str, cases: &[
 pub fn figure_reference(section: Section<'_, '_, '_>, cases: &[Case]) -> String {
     let figure = section.required_text("figure").unwrap_or_default();
     let Some(value) = section.get("figure").filter(|value| value.get_ref().is_str()) else { return figure };
-    if let Err(message) = figure::refuse(&figure) {
-        section.source.problem(start(value), format!("figure: {message}"));
-    }
     let reference = section.get("case").and_then(|value| value.get_ref().as_str()).unwrap_or_default();
+    refuse_figure(section.source, value, &figure, reference, cases);
+    figure
+}
+
+/// Refuses a figure that does not exist, or not for the cases that `reference` means; `value` is where it is named.
+pub fn refuse_figure(source: &Source<'_>, value: &Value<'_>, figure: &str, reference: &str, cases: &[Case]) {
+    if let Err(message) = figure::refuse(figure) {
+        source.problem(start(value), format!("figure: {message}"));
+    }
     let without_script = cases.iter().find(|case| case.answers_to(reference) && case.script.is_none());
-    if let Some(case) = without_script.filter(|_| figure::is_of_script(&figure)) {
+    if let Some(case) = without_script.filter(|_| figure::is_of_script(figure)) {
         let message = format!("figure: '{figure}' needs a script, which the case '{}' has not", case.id);
-        section.source.problem(start(value), message);
+        source.problem(start(value), message);
     }
     let without_machine = cases.iter().find(|case| case.answers_to(reference) && case.machine.is_none());
-    if let Some(case) = without_machine.filter(|_| figure::is_of_idle(&figure)) {
+    if let Some(case) = without_machine.filter(|_| figure::is_of_idle(figure)) {
         let message = format!(
             "figure: '{figure}' needs idle states, and the case '{}' has no machine: add [machine] profile = \"…\"",
             case.id
         );
-        section.source.problem(start(value), message);
+        source.problem(start(value), message);
     }
-    refuse_unread(section, value, &figure, reference, cases);
-    figure
+    refuse_unread(source, value, figure, reference, cases);
 }
 
 /// A number in a file can be told only where the case reads that file.
-fn refuse_unread(section: Section<'_, '_, '_>, value: &Value<'_>, figure: &str, of: &str, cases: &[Case]) {
+fn refuse_unread(source: &Source<'_>, value: &Value<'_>, figure: &str, of: &str, cases: &[Case]) {
     let Some(file) = figure::file_of(figure).filter(|file| !file.is_empty()) else { return };
     let reads = |case: &Case| case.read.iter().any(|path| name_of_file(path) == file);
     if let Some(case) = cases.iter().find(|case| case.answers_to(of) && !reads(case)) {
@@ -138,7 +143,7 @@ fn refuse_unread(section: Section<'_, '_, '_>, value: &Value<'_>, figure: &str, 
             "figure: the case '{}' reads no file of the name '{file}': add its whole path to read = […]",
             case.id
         );
-        section.source.problem(start(value), message);
+        source.problem(start(value), message);
     }
 }
 

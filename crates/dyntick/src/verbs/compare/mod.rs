@@ -61,19 +61,24 @@ struct Printed<'a> {
     version: u32,
     #[serde(flatten)]
     comparison: &'a Comparison,
+    /// Of each side, whether this user's laboratory made its runs; null of what tools printed.
+    made_here: &'a [Option<bool>],
 }
 
 /// Compares; the status is 1 where the comparison failed.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     dyntick_system::leave_half_of_memory();
-    let sides = sides::read(&arguments.sides, &arguments.metrics)?;
+    let known = sides::read(&arguments.sides, &arguments.metrics)?;
+    let (sides, made_here): (Vec<_>, Vec<_>) =
+        known.into_iter().map(|known| (known.side, known.made_here)).unzip();
     let question = Question { same_within: arguments.same_within, limits: arguments.above.clone() };
     let comparison = Comparison::of(&sides, question);
     if comparison.rows.is_empty() {
         bail!("{}", nothing_in_common(&comparison, &arguments.metrics));
     }
     if arguments.json {
-        output::json(&Printed { format: "dyntick-compare", version: 1, comparison: &comparison })?;
+        let (format, version) = ("dyntick-compare", 1);
+        output::json(&Printed { format, version, comparison: &comparison, made_here: &made_here })?;
     } else {
         let document = table::document(&comparison);
         output::rendered(dyntick_report::terminal(&document, output::columns(), output::is_terminal()))?;

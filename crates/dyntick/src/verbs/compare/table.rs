@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A comparison as a document.
 
+use dyntick_lab::study::claims::rounded;
 use dyntick_report::{Block, Column, Document, Table};
 use dyntick_stats::compare::{Basis, Change, Comparison, Figure, Flag, Outcome, Refusal, Row, Verdict};
 use dyntick_stats::{Better, Bounds, Estimate, NoInterval, Ratio, Tail};
@@ -249,21 +250,5 @@ fn signed(percent: f64) -> String {
 
 /// A number with four digits that tell something.
 fn number(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return if value == 0.0 { "0".to_owned() } else { "–".to_owned() };
-    }
-    let decimals = (3 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_four_digits() {
-        let texts = [0.0, 1.0, 0.998054, 123456.7, -4.76728, 2e-7, f64::NAN].map(number);
-        assert_eq!(texts, ["0", "1", "0.9981", "123457", "-4.767", "0.0000002", "–"]);
-    }
+    rounded(value, 4)
 }

@@ -7,11 +7,12 @@ use clap::Args;
 use dyntick_lab::cache::Cache;
 use dyntick_lab::lab::{CaseResult, LabError};
 use dyntick_lab::seal::Sealer;
-use dyntick_lab::store::{self, Run};
-use dyntick_lab::study::{Size, Study};
+use dyntick_lab::store::{self, Kept};
+use dyntick_lab::study::{Case, Size, Study};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// What may be said to `lab report`.
 #[derive(Args)]
@@ -36,13 +37,27 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let results = kept(&study, &out.join("runs"));
     if results.iter().all(|result| result.run.is_err()) {
         bail!(
-            "{} holds no run of this study's cases as they are now: dyntick lab run {}",
+            "{} holds no run of this study's cases as they are now: dyntick lab run {}{}",
             out.display(),
-            arguments.study.display()
+            arguments.study.display(),
+            reasons(&results)
         );
     }
     Told::of(&study, &results).print(arguments.wanted.format())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why runs that are there could not be read, a line for each of the first.
+fn reasons(results: &[CaseResult]) -> String {
+    const SHOWN: usize = 3;
+    let why = |result: &CaseResult| {
+        let error = result.run.as_ref().err().filter(|error| !matches!(error, LabError::NotRun))?;
+        Some(format!("\n  {}: {error}", result.case.id))
+    };
+    let all: Vec<String> = results.iter().filter_map(why).collect();
+    let more = all.len().saturating_sub(SHOWN);
+    let rest = if more > 0 { format!("\n  and {more} more that cannot be read") } else { String::new() };
+    all.into_iter().take(SHOWN).chain([rest]).collect()
 }
 
 /// The newest kept run of each case, and all its repetitions.
@@ -50,21 +65,23 @@ fn kept(study: &Study, runs: &Path) -> Vec<CaseResult> {
     // Looking at what is there needs no cache.
     let sealer = Cache::of_user().ok().and_then(|cache| Sealer::known(&cache));
     let found = store::newest(runs, &study.cases, sealer.as_ref());
-    let result = |case: &dyntick_lab::study::Case, repetition, run| CaseResult {
+    let result = |case: &Arc<Case>, repetition, run| CaseResult {
         case: case.clone(),
         repetition,
         run,
         console_tail: Vec::new(),
     };
-    let mut of_cases: BTreeMap<String, Vec<Run>> = BTreeMap::new();
-    for run in found {
-        of_cases.entry(run.asked.case.id.clone()).or_default().push(run);
+    let mut of_cases: BTreeMap<usize, Vec<Kept>> = BTreeMap::new();
+    for kept in found {
+        of_cases.entry(kept.case).or_default().push(kept);
     }
-    let mut of_case = |case: &dyntick_lab::study::Case| -> Vec<CaseResult> {
+    let mut of_case = |(number, case): (usize, &Case)| -> Vec<CaseResult> {
+        let case = &Arc::new(case.clone());
         // Moved, not copied: a run may take much of the memory.
-        let runs = of_cases.remove(&case.id).unwrap_or_default().into_iter();
-        let runs: Vec<CaseResult> = runs.map(|run| result(case, run.asked.repetition, Ok(run))).collect();
+        let kept = of_cases.remove(&number).unwrap_or_default().into_iter();
+        let runs: Vec<CaseResult> =
+            kept.map(|kept| result(case, kept.repetition, kept.run.map_err(LabError::from))).collect();
         if runs.is_empty() { vec![result(case, 0, Err(LabError::NotRun))] } else { runs }
     };
-    study.cases.iter().flat_map(&mut of_case).collect()
+    study.cases.iter().enumerate().flat_map(&mut of_case).collect()
 }

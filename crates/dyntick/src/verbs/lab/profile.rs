@@ -4,6 +4,8 @@
 use crate::output;
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use dyntick_lab::cache::Cache;
+use dyntick_lab::seal::Sealer;
 use dyntick_lab::{profiles, store};
 use dyntick_model::CpuList;
 use dyntick_profile::{Difference, Kind, compare};
@@ -35,6 +37,7 @@ pub struct Arguments {
 /// The spans of one run, in the order window, script.
 struct Spans {
     name: String,
+    made_here: bool,
     cpus: CpuList,
     phases: Vec<(&'static str, BTreeMap<String, Kind>)>,
     instructions: Vec<u64>,
@@ -59,10 +62,21 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         }
         [] => Vec::new(),
     };
-    let document =
-        Document { title: "Instructions by way into the kernel".into(), blocks, ..Document::default() };
+    let title = "Instructions by way into the kernel".into();
+    let lead = spans.iter().filter_map(of_others).collect();
+    let document = Document { title, lead, blocks, ..Document::default() };
     output::text(dyntick_report::terminal(&document, 100, false))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says so where the figures came from elsewhere.
+fn of_others(spans: &Spans) -> Option<String> {
+    (!spans.made_here).then(|| {
+        format!(
+            "The run of {} was not made by this user's laboratory: its figures are what its folder says.",
+            spans.name
+        )
+    })
 }
 
 fn print(value: &serde_json::Value) -> Result<ExitCode> {
@@ -71,8 +85,10 @@ fn print(value: &serde_json::Value) -> Result<ExitCode> {
 }
 
 fn load(folder: &Path, cpus: Option<&CpuList>, wanted: &str) -> Result<Spans> {
-    let asked = store::asked(folder).with_context(|| format!("{} is not a whole run", folder.display()))?;
-    let profile = profiles::load(folder, &asked)?;
+    let sealer = Cache::of_user().ok().and_then(|cache| Sealer::known(&cache));
+    let (profile, made_here) = store::profile_judged(folder, sealer.as_ref())
+        .with_context(|| format!("{} is not a whole run", folder.display()))?;
+    let profile = profile.ok_or_else(|| profiles::ProfileError::NotRecorded(folder.to_owned()))?;
     let cpus = cpus.cloned().unwrap_or(profile.measured_cpus);
     let of_phase = |phase: &dyntick_profile::Phase| {
         let mut kinds = profiles::kinds_on(phase, &cpus);
@@ -81,6 +97,7 @@ fn load(folder: &Path, cpus: Option<&CpuList>, wanted: &str) -> Result<Spans> {
     };
     Ok(Spans {
         name: profile.case,
+        made_here,
         phases: profile.phases.iter().map(|(name, phase)| (*name, of_phase(phase))).collect(),
         instructions: profile.phases.iter().map(|(_, phase)| phase.profile.instructions()).collect(),
         cpus,
@@ -100,7 +117,7 @@ fn json(spans: &Spans) -> serde_json::Value {
         serde_json::json!({ "phase": name, "instructions_of_all_cpus": instructions, "kinds": kinds })
     };
     let phases: Vec<_> = spans.phases.iter().zip(&spans.instructions).map(phase).collect();
-    serde_json::json!({ "case": spans.name, "cpus": spans.cpus, "phases": phases })
+    serde_json::json!({ "case": spans.name, "made_here": spans.made_here, "cpus": spans.cpus, "phases": phases })
 }
 
 /// The kinds, those with the most instructions first.

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From a study's runs to the document that is printed.
 
+mod beside;
 mod calls;
 mod compare;
+mod disks;
+mod effects;
 mod idle;
 mod latency;
 mod qperf;
@@ -13,11 +16,13 @@ use crate::few::few;
 use dyntick_explain::{Summary, rules};
 use dyntick_formats::Observation;
 use dyntick_lab::compare::Compared;
+use dyntick_lab::effects::Found;
 use dyntick_lab::figures::{STOLEN_NS, figure_of};
 use dyntick_lab::lab::CaseResult;
+use dyntick_lab::perturb::Perturbation;
 use dyntick_lab::store::Run;
-use dyntick_lab::study::claims::{self, number};
-use dyntick_lab::study::{Published, PublishedFigure, Study};
+use dyntick_lab::study::Study;
+use dyntick_lab::study::claims;
 use dyntick_model::Clock;
 use dyntick_report::{Block, Column, Document, Failure, Ruling, Table, Verdict, numbers};
 use std::collections::BTreeSet;
@@ -35,8 +40,11 @@ pub fn document(
     results: &[CaseResult],
     verdicts: &[claims::Verdict],
     comparisons: &[Compared],
+    effects: &[Found],
 ) -> Document {
-    let runs: Vec<&Run> = results.iter().filter_map(|result| result.run.as_ref().ok()).collect();
+    let all: Vec<&Run> = results.iter().filter_map(|result| result.run.as_ref().ok()).collect();
+    let own = |run: &&Run| run.asked.perturbation.is_none();
+    let runs: Vec<&Run> = all.iter().copied().filter(own).collect();
     let windows: Vec<&Run> = runs.iter().filter(|run| window_ns(run) >= LEAST_WINDOW_NS).copied().collect();
     let mut blocks = Vec::new();
     if !verdicts.is_empty() {
@@ -50,7 +58,7 @@ pub fn document(
         }
     };
     let published = study.published.iter().filter(|_| !runs.is_empty());
-    let beside = published.map(|published| Block::Table(beside(published, study, &runs)));
+    let beside = published.map(|published| Block::Table(beside::table(published, study, &runs)));
     let mut latencies = qperf::blocks(&runs);
     latencies.extend(latency::blocks(&runs));
     // A study of latencies is answered by them, another one by what interrupted the CPUs.
@@ -58,6 +66,7 @@ pub fn document(
         true => blocks.extend(overview.into_iter().chain(beside)),
         false => blocks.extend(beside.chain(latencies).chain(overview)),
     }
+    blocks.extend(effects::blocks(effects));
     blocks.extend(calls::blocks(&runs));
     blocks.extend(idle::blocks(&runs));
     blocks.extend(compare::blocks(comparisons));
@@ -78,13 +87,14 @@ pub fn document(
     }
     if !runs.is_empty() {
         blocks.push(Block::Heading("How it was measured".into()));
-        blocks.push(Block::Pairs(provenance(&runs)));
+        let perturbed = perturbed(all.iter().filter(|run| !own(run)).copied()).into_iter();
+        blocks.push(Block::Pairs(provenance(&runs).into_iter().chain(perturbed).collect()));
     }
     let description = Some(study.description.clone()).filter(|text| !text.is_empty());
     Document {
         title: study.title.clone(),
         question: study.question.clone(),
-        lead: of_others(&runs).into_iter().chain(description).collect(),
+        lead: of_others(&all).into_iter().chain(description).collect(),
         blocks,
     }
 }
@@ -186,50 +196,6 @@ fn main_cause(run: &Run) -> String {
     most.map_or("nothing: not interrupted at all".to_owned(), |cause| rules::title(&cause.cause))
 }
 
-fn beside(published: &Published, study: &Study, runs: &[&Run]) -> Table {
-    // The variants of other cases stand beside nothing that was published.
-    let meant = || published.figures.iter().map(|figure| study.select(&figure.case).collect::<Vec<_>>());
-    let mut variants: Vec<&str> = meant().flatten().map(|case| case.variant.as_str()).collect();
-    variants.sort_unstable();
-    variants.dedup();
-    // Where each figure is of one variant only, its label says which.
-    if meant().all(|cases| cases.len() <= 1) {
-        variants = vec![""];
-    }
-    let ours = |figure: &PublishedFigure, variant: &str| {
-        let of_variant = |run: &&&Run| variant.is_empty() || run.asked.case.variant == variant;
-        let run = runs.iter().filter(of_variant).find(|run| run.asked.case.answers_to(&figure.case))?;
-        of_threads(run, &figure.figure).or_else(|| figure_of(run, &figure.figure, None).map(number))
-    };
-    let row = |figure: &PublishedFigure| {
-        let ours = variants.iter().map(|variant| ours(figure, variant).unwrap_or("–".into()));
-        let unit = figure.unit.clone();
-        [figure.label.clone(), unit, figure.value.clone()].into_iter().chain(ours).collect()
-    };
-    let mut columns =
-        vec![Column::text("published figure"), Column::text("unit"), Column::figure("theirs", "")];
-    columns.extend(
-        variants.iter().map(|variant| Column::figure(if variant.is_empty() { "ours" } else { variant }, "")),
-    );
-    Table {
-        caption: format!("Beside the published figures ({}).", published.source),
-        columns,
-        rows: published.figures.iter().map(row).collect(),
-        notes: Vec::new(),
-    }
-}
-
-/// cyclictest's figures as they are published: from the least to the most of all threads.
-fn of_threads(run: &Run, figure: &str) -> Option<String> {
-    let latency = run.latency.as_ref()?;
-    match figure {
-        "latency_min_ns" => Some(latency::range(latency, |thread| thread.min)),
-        "latency_avg_ns" => Some(latency::range(latency, |thread| thread.average)),
-        "latency_max_ns" => Some(latency::range(latency, |thread| thread.max)),
-        _ => None,
-    }
-}
-
 /// The case's title with what tells the run from others of it, and the kernel's series.
 fn title_of_run(run: &Run) -> String {
     let version = &run.asked.release;
@@ -239,6 +205,7 @@ fn title_of_run(run: &Run) -> String {
 fn verdict(verdict: &claims::Verdict) -> Verdict {
     let ruling = |ruling: claims::Ruling| match ruling {
         claims::Ruling::Reproduced => Ruling::Reproduced,
+        claims::Ruling::Inconclusive => Ruling::Inconclusive,
         claims::Ruling::NotReproduced => Ruling::NotReproduced,
         claims::Ruling::CannotTell => Ruling::CannotTell,
     };
@@ -254,7 +221,10 @@ fn verdict(verdict: &claims::Verdict) -> Verdict {
 fn failure(result: &CaseResult) -> Option<Failure> {
     let error = result.run.as_ref().err()?;
     Some(Failure {
-        name: result.case.id.clone(),
+        name: match result.is_perturbed() {
+            true => format!("{}, perturbed run {}", result.case.id, result.repetition),
+            false => result.case.id.clone(),
+        },
         reason: error.to_string(),
         console: result.console_tail.clone(),
     })
@@ -274,8 +244,15 @@ fn provenance(runs: &[&Run]) -> Vec<(String, String)> {
         ("trace events".to_owned(), all(trace_state)),
         ("events that a kernel lacks".to_owned(), all(missing_events)),
     ];
+    let disks = runs.iter().map(|run| (run.asked.case.id.as_str(), run.asked.case.disk));
+    pairs.extend(disks::told(disks).map(|told| ("disk".to_owned(), told)));
     let tools: BTreeSet<&str> =
         runs.iter().flat_map(|run| &run.asked.case.tools).map(String::as_str).collect();
+    let hosts: Vec<String> =
+        runs.iter().filter_map(|run| Some(run.asked.host.as_ref()?.to_string())).collect();
+    if !hosts.is_empty() {
+        pairs.insert(2, ("on the machine".to_owned(), distinct(hosts)));
+    }
     if !tools.is_empty() {
         let tools: Vec<&str> = tools.into_iter().collect();
         pairs.push(("copied from this machine into the guest".to_owned(), tools.join(", ")));
@@ -291,6 +268,20 @@ fn provenance(runs: &[&Run]) -> Vec<(String, String)> {
     pairs
 }
 
+/// How many further runs stand beside those of the tables.
+fn perturbed<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<(String, String)> {
+    let changes: Vec<Perturbation> = runs.filter_map(|run| run.asked.perturbation).collect();
+    let most = |of: fn(&Perturbation) -> u64| changes.iter().map(of).max();
+    let (padding, shift_ns) = (most(|change| change.padding.into())?, most(|change| change.shift_ns)?);
+    let told = format!(
+        "{} more, in no table: up to {} bytes before all else in the guest's image, the window up to {} later; their figures stand with the claims",
+        changes.len(),
+        numbers::count(padding),
+        numbers::duration(shift_ns as f64)
+    );
+    Some(("perturbed runs".to_owned(), told))
+}
+
 /// How much of the window the host ran something else while a CPU of the guest was ready, by CPU.
 fn taken_by_host(run: &Run) -> Option<String> {
     let (begin, end) = run.outcome.window_ns;
@@ -298,7 +289,7 @@ fn taken_by_host(run: &Run) -> Option<String> {
         let percent = 100.0 * row.value / (end - begin).max(1) as f64;
         Some(format!("{percent:.1} % from CPU {}", row.cpu?))
     };
-    let rows = run.observations.iter().filter(|row| row.figure == STOLEN_NS);
+    let rows = run.observations.named(STOLEN_NS);
     let shares: Vec<String> = rows.filter_map(share).collect();
     (!shares.is_empty()).then(|| shares.join(", "))
 }

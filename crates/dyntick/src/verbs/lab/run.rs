@@ -37,6 +37,9 @@ pub struct Arguments {
     /// Run each case so often (wall clock only)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
+    /// Run each case so often again with an irrelevant change each time (virtual clock only)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(Case::MOST_PERTURBED)))]
+    perturb: Option<u32>,
     /// Run so many guests at a time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,
@@ -58,6 +61,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let size = if arguments.full_size { Size::Full } else { Size::Scaled };
     let mut study = Study::load_sized(&arguments.study, size)?;
     study.cases = chosen(&study, &arguments)?;
+    ensure_few(&study.cases)?;
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_OUT).join(&study.name));
     let runs = place_of_runs(arguments.out.as_deref(), &out)?;
     let display = Display::new();
@@ -177,6 +181,18 @@ fn status(results: &[CaseResult]) -> ExitCode {
     }
 }
 
+/// What became of each run is held until the report is made.
+fn ensure_few(cases: &[Case]) -> Result<()> {
+    const MOST_RUNS: u64 = 10_000;
+    let runs: u64 = cases.iter().map(|case| u64::from(case.runs())).sum();
+    if runs > MOST_RUNS {
+        bail!(
+            "these are {runs} runs, and at most {MOST_RUNS} are made at once: name fewer cases (--case), or repeat them less (--repeat)"
+        );
+    }
+    Ok(())
+}
+
 fn chosen(study: &Study, arguments: &Arguments) -> Result<Vec<Case>> {
     let wanted = |case: &Case| arguments.cases.iter().any(|name| *name == case.name || *name == case.id);
     let all = arguments.cases.is_empty();
@@ -204,6 +220,13 @@ fn chosen(study: &Study, arguments: &Arguments) -> Result<Vec<Case>> {
             bail!(
                 "--repeat {}: virtual time repeats to the bit; repeat on the wall clock (--clock wall)",
                 case.repeat
+            );
+        }
+        case.perturb = arguments.perturb.unwrap_or(case.perturb);
+        if case.perturb > 0 && case.clock != Clock::Virtual {
+            bail!(
+                "{}: --perturb is for virtual time; on the wall clock runs differ by themselves: --perturb 0, and --repeat",
+                case.id
             );
         }
     }

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 /// What may be said to `lab shell`.
 #[derive(Args)]
 pub struct Arguments {
-    /// Kernel: debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, built:KEY, STUDY.toml:NAME, host, or a path
+    /// Kernel: debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, debian:sid, built:KEY, STUDY.toml:NAME, host, or a path
     #[arg(long, default_value = "debian:6.12")]
     kernel: String,
     /// Number of virtual CPUs
@@ -24,6 +24,9 @@ pub struct Arguments {
     /// Memory, as 512M
     #[arg(long, default_value = "512M")]
     memory: String,
+    /// A disk of this size with an ext4 on /mnt/disk, as 256M; on the wall clock only
+    #[arg(long, value_name = "SIZE")]
+    disk: Option<String>,
     /// Kernel command line, added to what the guest needs
     #[arg(long, default_value = "")]
     append: String,
@@ -97,7 +100,7 @@ fn case(arguments: &Arguments) -> Result<Case> {
     };
     let text = format!(
         "title = 'shell'\nquestion = 'shell'\n[[case]]\nname = 'shell'\nkernel = {}\nclock = '{}'\ncpus = {}\n\
-         memory = {}\nappend = {}\ntools = {}\nmodules = {}\n{}{}",
+         memory = {}\nappend = {}\ntools = {}\nmodules = {}\n{}{}{}",
         quoted(kernel),
         if arguments.in_virtual_time { "virtual" } else { "wall" },
         arguments.cpus,
@@ -105,6 +108,7 @@ fn case(arguments: &Arguments) -> Result<Case> {
         quoted(&arguments.append),
         serde_json::to_string(&tools)?,
         serde_json::to_string(&arguments.modules)?,
+        optional("disk", &arguments.disk),
         optional("machine", &arguments.machine),
         optional("governor", &arguments.governor),
     );

@@ -5,6 +5,7 @@ use super::report;
 use crate::output;
 use anyhow::Result;
 use dyntick_lab::compare::{Compared, compare_all};
+use dyntick_lab::effects::{self, Found};
 use dyntick_lab::figures::RunFigures;
 use dyntick_lab::lab::CaseResult;
 use dyntick_lab::study::{Study, claims};
@@ -50,6 +51,7 @@ pub struct Told<'a> {
     results: &'a [CaseResult],
     verdicts: Vec<claims::Verdict>,
     comparisons: Vec<Compared>,
+    effects: Vec<Found>,
     /// The report.
     pub document: Document,
 }
@@ -59,8 +61,9 @@ impl<'a> Told<'a> {
     pub fn of(study: &'a Study, results: &'a [CaseResult]) -> Self {
         let verdicts = claims::judge(study, &RunFigures(results));
         let comparisons = compare_all(study, results);
-        let document = report::document(study, results, &verdicts, &comparisons);
-        Self { study, results, verdicts, comparisons, document }
+        let effects = effects::all(study, results);
+        let document = report::document(study, results, &verdicts, &comparisons, &effects);
+        Self { study, results, verdicts, comparisons, effects, document }
     }
 
     /// Prints it.
@@ -79,7 +82,7 @@ impl<'a> Told<'a> {
         let case = |result: &CaseResult| match &result.run {
             Ok(run) => serde_json::json!({
                 "case": result.case.id, "repetition": result.repetition, "folder": run.folder, "made_here": run.made_here, "asked": run.asked,
-                "outcome": run.outcome, "observations": run.observations, "cpus": run.explanation.per_cpu,
+                "outcome": run.outcome, "observations": *run.observations, "cpus": run.explanation.per_cpu,
                 "lost_events": run.lost_events.values().sum::<u64>(), "lost_events_by_cpu": run.lost_events, "undecoded": run.undecoded, "missing_events": run.missing_events,
             }),
             Err(error) => serde_json::json!({
@@ -89,7 +92,8 @@ impl<'a> Told<'a> {
         };
         let runs: Vec<_> = self.results.iter().map(case).collect();
         serde_json::json!({
-            "study": self.study, "runs": runs, "verdicts": self.verdicts, "comparisons": self.comparisons
+            "study": self.study, "runs": runs, "verdicts": self.verdicts, "comparisons": self.comparisons,
+            "effects": self.effects,
         })
     }
 }

@@ -89,6 +89,11 @@ fn differences(first: &Asked, second: &Asked) -> Vec<String> {
     if first.program_sha256 == second.program_sha256 {
         compare("guest image (a tool or a module)", &first.image_sha256, &second.image_sha256);
     }
+    let of_change = |asked: &Asked| match asked.perturbation {
+        Some(change) => format!("{} bytes of padding and {} ns later", change.padding, change.shift_ns),
+        None => "none".to_owned(),
+    };
+    compare("perturbation", &of_change(first), &of_change(second));
     compare("command line", &first.command_line.to_string(), &second.command_line.to_string());
     differences
 }

@@ -19,13 +19,13 @@ pub fn blocks(runs: &[&Run]) -> Vec<Block> {
 
 fn table(runs: &[&Run]) -> Table {
     let mut tests: Vec<(&str, &str)> = Vec::new();
-    for row in runs.iter().flat_map(|run| &run.observations).filter(|row| row.figure == QPERF) {
+    for row in runs.iter().flat_map(|run| run.observations.iter()).filter(|row| row.figure == QPERF) {
         if !tests.contains(&(&row.key, &row.unit)) {
             tests.push((&row.key, &row.unit));
         }
     }
     let row = |run: &&Run| {
-        let value = |test: &str| run.observations.iter().find(|row| row.figure == QPERF && row.key == test);
+        let value = |test: &str| run.observations.of(QPERF, test).next();
         let values = tests.iter().map(|(test, _)| value(test).map_or("–".into(), |row| number(row.value)));
         [title_of_run(run)].into_iter().chain(values).collect()
     };

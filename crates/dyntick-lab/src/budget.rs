@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the runs that one verb holds at once may take together: a hundred links to one large run are a small archive, and so is
+//! a study of a thousand cases.
+
+use crate::guest::MAILBOX_BYTES;
+use crate::store::RAW;
+use dyntick_observe::trace::room_for_events;
+use std::cell::Cell;
+use std::path::Path;
+
+/// How many times as many events all runs of a report may have as one: of an event that is explained, a tenth of what
+/// explaining took is held.
+const RUNS: u64 = 4;
+
+/// The share of the machine's memory that other files of runs may have; JSON takes nine times what its text has.
+const SHARE: u64 = 64;
+
+/// The share of the machine's memory that profiles and the numbers of files may have; figures of them are made, which
+/// take as much again.
+const SHARE_OF_HELD: u64 = 8;
+
+/// How often a run's reading asks for the bytes of a file, at most: each fits into the guest's mailbox with all others.
+const READINGS: u64 = 3;
+
+/// What may still be read.
+#[derive(Debug)]
+pub struct Budget {
+    left: Cell<Amounts>,
+}
+
+/// What runs take, or what is left for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amounts {
+    /// Events of their traces.
+    events: u64,
+    /// Bytes of their other files.
+    bytes: u64,
+    /// Memory of their profiles, and of numbers in their files, bytes.
+    held: u64,
+}
+
+impl Amounts {
+    /// What was taken of these, where this much is left.
+    pub(crate) fn without(self, left: Self) -> Self {
+        let Self { events, bytes, held } = self;
+        Self { events: events - left.events, bytes: bytes - left.bytes, held: held - left.held }
+    }
+}
+
+/// What is more than was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Spent {
+    /// Events of the traces.
+    #[error("its trace has {events} events, and for {left} there is memory left")]
+    Events {
+        /// How many there are.
+        events: u64,
+        /// How many were left.
+        left: u64,
+    },
+    /// Bytes of other files.
+    #[error("a file of it has {bytes} bytes, and for {left} there is memory left")]
+    Bytes {
+        /// How many there are.
+        bytes: u64,
+        /// How many were left.
+        left: u64,
+    },
+    /// Memory of profiles, and of numbers in files.
+    #[error("its profile and the numbers in its files take {bytes} bytes of memory, and {left} are left")]
+    Held {
+        /// How many they take.
+        bytes: u64,
+        /// How many were left.
+        left: u64,
+    },
+}
+
+impl Budget {
+    /// For a run that is held alone.
+    pub fn of_one() -> Self {
+        Self::new(room_for_events(), READINGS * MAILBOX_BYTES, dyntick_system::memory() / SHARE_OF_HELD)
+    }
+
+    /// For all runs of a report.
+    pub fn of_many() -> Self {
+        let memory = dyntick_system::memory();
+        Self::new(room_for_events().saturating_mul(RUNS), memory / SHARE, memory / SHARE_OF_HELD)
+    }
+
+    /// For so many events, bytes of other files, and bytes of memory for profiles and numbers.
+    pub(crate) fn new(events: u64, bytes: u64, held: u64) -> Self {
+        Self { left: Cell::new(Amounts { events, bytes, held }) }
+    }
+
+    /// What is left.
+    pub(crate) fn left(&self) -> Amounts {
+        self.left.get()
+    }
+
+    /// Takes what a run takes that was read by another budget.
+    pub(crate) fn take(&self, run: Amounts) -> Result<(), Spent> {
+        self.spend(|budget| {
+            budget.take_events(run.events)?;
+            budget.take_bytes(run.bytes)?;
+            budget.take_held(run.held)
+        })
+    }
+
+    /// How many events the next run may have.
+    pub(crate) fn events(&self) -> u64 {
+        self.left.get().events
+    }
+
+    pub(crate) fn take_events(&self, events: u64) -> Result<(), Spent> {
+        let left = self.left.get();
+        let rest = left.events.checked_sub(events).ok_or(Spent::Events { events, left: left.events })?;
+        self.left.set(Amounts { events: rest, ..left });
+        Ok(())
+    }
+
+    pub(crate) fn take_bytes(&self, bytes: u64) -> Result<(), Spent> {
+        let left = self.left.get();
+        let rest = left.bytes.checked_sub(bytes).ok_or(Spent::Bytes { bytes, left: left.bytes })?;
+        self.left.set(Amounts { bytes: rest, ..left });
+        Ok(())
+    }
+
+    /// How much memory the next profile may take.
+    pub(crate) fn held(&self) -> u64 {
+        self.left.get().held
+    }
+
+    pub(crate) fn take_held(&self, bytes: u64) -> Result<(), Spent> {
+        let left = self.left.get();
+        let rest = left.held.checked_sub(bytes).ok_or(Spent::Held { bytes, left: left.held })?;
+        self.left.set(Amounts { held: rest, ..left });
+        Ok(())
+    }
+
+    /// Does something that holds nothing where it fails; it has then taken nothing.
+    pub(crate) fn spend<T, E>(&self, act: impl FnOnce(&Self) -> Result<T, E>) -> Result<T, E> {
+        let before = self.left.get();
+        act(self).inspect_err(|_| self.left.set(before))
+    }
+}
+
+/// The memory that reading the run in this folder takes, bytes: dense traces were measured to take twenty times what they have.
+pub(crate) fn to_read(folder: &Path) -> u64 {
+    const TIMES: u64 = 32;
+    let files = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let all = files(folder).chain(files(&folder.join(RAW)));
+    let bytes: u64 = all.filter_map(|entry| entry.metadata().ok()).map(|found| found.len()).sum();
+    bytes.saturating_mul(TIMES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fails_has_taken_nothing() {
+        let budget = Budget::new(10, 10, 10);
+        budget.spend(|budget| budget.take_events(4).and_then(|()| budget.take_bytes(3))).unwrap();
+        let failed = budget.spend(|budget| budget.take_events(5).and_then(|()| budget.take_bytes(8)));
+        assert_eq!(failed, Err(Spent::Bytes { bytes: 8, left: 7 }));
+        assert_eq!(budget.take_events(7), Err(Spent::Events { events: 7, left: 6 }));
+        budget.take_events(6).unwrap();
+        budget.take_bytes(7).unwrap();
+    }
+
+    #[test]
+    fn a_run_that_was_read_by_another_budget() {
+        let (all, one) = (Budget::new(10, 10, 10), Budget::new(8, 8, 8));
+        let before = one.left();
+        one.take_events(6).and_then(|()| one.take_held(1)).unwrap();
+        let run = before.without(one.left());
+        assert_eq!(run, Amounts { events: 6, bytes: 0, held: 1 });
+        all.take(run).unwrap();
+        assert_eq!(all.take(run), Err(Spent::Events { events: 6, left: 4 }));
+        assert_eq!(all.left(), Amounts { events: 4, bytes: 10, held: 9 });
+    }
+}

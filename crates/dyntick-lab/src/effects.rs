@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What each axis of a matrix does to a figure, from the runs of all its cells (`[[effects]]`).
+
+use crate::figures::RunFigures;
+use crate::lab::CaseResult;
+use crate::metrics::unit_of;
+use crate::study::claims::{Figures, known};
+use crate::study::{Effects, Study};
+use dyntick_stats::{Factor, Factorial, Summary, factorial};
+use serde::Serialize;
+
+/// The effects that a study asks for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Found {
+    /// What it shows.
+    pub title: String,
+    /// The case's name.
+    pub case: String,
+    /// The axes with two values or more.
+    pub factors: Vec<Factor>,
+    /// Each figure.
+    pub figures: Vec<FigureEffects>,
+}
+
+/// What was found of one figure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FigureEffects {
+    /// The figure.
+    pub figure: String,
+    /// Its unit; empty where no run says it, and of counts.
+    pub unit: String,
+    /// The experiment taken apart; none where the figure of a cell is not known.
+    pub factorial: Option<Factorial>,
+    /// Where cells were run several times, how far their runs are apart.
+    pub repeats: Option<Repeats>,
+    /// Cells without a value, or why there is nothing to tell; the first few.
+    pub lacking: Vec<String>,
+    /// How many such cells there are beyond those.
+    pub more_lacking: usize,
+}
+
+/// The spread of the runs of a cell, of which the mean is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Repeats {
+    /// The fewest and the most runs of a cell.
+    pub runs: (usize, usize),
+    /// Standard deviation of the runs of a cell, of all cells together (the root of the pooled variance).
+    pub deviation: f64,
+}
+
+/// So many cells without a value are named.
+const MOST_LACKING: usize = 8;
+
+/// All effects that a study asks for.
+pub fn all(study: &Study, results: &[CaseResult]) -> Vec<Found> {
+    let unit = |case: &str, figure: &str| {
+        let runs = results.iter().filter(|result| result.case.name == case);
+        let mut units = runs.filter_map(|result| Some(unit_of(result.run.as_ref().ok()?, figure)));
+        units.find(|unit| !unit.is_empty() && *unit != "1").unwrap_or_default().to_owned()
+    };
+    study.effects.iter().map(|effects| found(study, effects, &RunFigures(results), &unit)).collect()
+}
+
+fn found(
+    study: &Study,
+    effects: &Effects,
+    figures: &dyn Figures,
+    unit: &dyn Fn(&str, &str) -> String,
+) -> Found {
+    let factors: Vec<Factor> = effects.axes.iter().filter(|axis| axis.levels.len() > 1).cloned().collect();
+    let ids = ids(effects);
+    let of_figure = |figure: &String| {
+        let found = of_figure(study, figure, &factors, &ids, figures);
+        FigureEffects { unit: unit(&effects.case, figure), ..found }
+    };
+    let figures = effects.figures.iter().map(of_figure).collect();
+    Found { title: effects.title.clone(), case: effects.case.clone(), factors, figures }
+}
+
+/// The ids of all cells, the values of the last axis next to one another.
+fn ids(effects: &Effects) -> Vec<String> {
+    effects.axes.iter().fold(vec![effects.case.clone()], |ids, axis| {
+        let of_id = |id: &String| axis.levels.iter().map(|level| format!("{id}/{level}")).collect::<Vec<_>>();
+        ids.iter().flat_map(of_id).collect()
+    })
+}
+
+fn of_figure(
+    study: &Study,
+    figure: &str,
+    factors: &[Factor],
+    ids: &[String],
+    figures: &dyn Figures,
+) -> FigureEffects {
+    let of_cell = |id: &String| match study.case(id) {
+        Some(case) => known(case, figure, None, figures).map_err(|why| match why.contains(id.as_str()) {
+            true => why,
+            false => format!("{id}: {why}"),
+        }),
+        None => Err(format!("{id} was not run")),
+    };
+    let (known, lacking): (Vec<_>, Vec<_>) = ids.iter().map(of_cell).partition(Result::is_ok);
+    let cells: Vec<Summary> = known.into_iter().flatten().filter_map(|runs| Summary::of(&runs)).collect();
+    let mut lacking: Vec<String> = lacking.into_iter().filter_map(Result::err).collect();
+    let more_lacking = lacking.len().saturating_sub(MOST_LACKING);
+    lacking.truncate(MOST_LACKING);
+    let means: Vec<f64> = cells.iter().map(|cell| cell.mean).collect();
+    let taken_apart = lacking.is_empty().then(|| factorial(factors, &means));
+    let factorial = match taken_apart {
+        Some(Err(why)) => {
+            lacking.push(why.to_string());
+            None
+        }
+        found => found.and_then(Result::ok),
+    };
+    FigureEffects {
+        figure: figure.to_owned(),
+        unit: String::new(),
+        repeats: factorial.as_ref().and_then(|_| repeats(&cells)),
+        factorial,
+        lacking,
+        more_lacking,
+    }
+}
+
+/// The spread within cells, where any was run more than once.
+fn repeats(cells: &[Summary]) -> Option<Repeats> {
+    let runs = (cells.iter().map(|cell| cell.count).min()?, cells.iter().map(|cell| cell.count).max()?);
+    let freedom: usize = cells.iter().map(|cell| cell.count - 1).sum();
+    let squares: f64 = cells.iter().map(|cell| cell.deviation.powi(2) * (cell.count - 1) as f64).sum();
+    (freedom > 0).then(|| Repeats { runs, deviation: (squares / freedom as f64).sqrt() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::Case;
+    use std::path::Path;
+
+    const STUDY: &str = "title='t'\nquestion='q'\n[defaults]\nclock='wall'\n\
+        [matrix]\nkernel=['debian:6.1','debian:6.12']\n[[case]]\nname='a'\n[case.matrix]\ncpus=[2]\n\
+        mode=[{label='calm'},{label='loud', append='x'},{label='mute', append='y'}]\n\
+        [[effects]]\ncase='a'\nfigures=['ticks_per_s','ticks']\n";
+
+    /// The runs of each cell by its id.
+    struct Cells(Vec<(&'static str, Vec<f64>)>);
+
+    impl Figures for Cells {
+        fn get(&self, case: &Case, figure: &str, _cpu: Option<u32>) -> Option<Vec<f64>> {
+            let of_case = self.0.iter().find(|(id, _)| *id == case.id)?;
+            Some(of_case.1.clone()).filter(|_| figure == "ticks_per_s")
+        }
+
+        fn doubt(&self, case: &Case, _figure: &str, _cpu: Option<u32>) -> Option<String> {
+            (case.id == "a/debian:6.12/2/mute" && self.0.len() == 5).then(|| "3 events were lost".to_owned())
+        }
+    }
+
+    fn cells() -> Cells {
+        Cells(vec![
+            ("a/debian:6.12/2/calm", vec![20.0]),
+            ("a/debian:6.1/2/calm", vec![9.0, 11.0]),
+            ("a/debian:6.1/2/loud", vec![11.0, 13.0]),
+            ("a/debian:6.1/2/mute", vec![10.0, 10.0]),
+            ("a/debian:6.12/2/loud", vec![22.0]),
+            ("a/debian:6.12/2/mute", vec![26.0]),
+        ])
+    }
+
+    fn told(study: &Study, cells: &Cells) -> Found {
+        found(study, &study.effects[0], cells, &|_, _| "1/s".to_owned())
+    }
+
+    fn study() -> Study {
+        Study::parse(Path::new("s.toml"), STUDY).unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    #[test]
+    fn an_axis_of_one_value_is_no_factor() {
+        let found = told(&study(), &cells());
+        let names: Vec<&str> = found.factors.iter().map(|factor| factor.name.as_str()).collect();
+        assert_eq!(names, ["kernel", "mode"]);
+        let rates = &found.figures[0];
+        let factorial = rates.factorial.as_ref().unwrap();
+        assert_eq!((factorial.cells, rates.unit.as_str()), (6, "1/s"));
+        let wanted =
+            [("debian:6.1", 0.0), ("debian:6.12", 12.0), ("calm", 0.0), ("loud", 2.0), ("mute", 3.0)];
+        assert_eq!(factorial.levels.len(), wanted.len());
+        for (level, (name, difference)) in factorial.levels.iter().zip(wanted) {
+            assert_eq!(level.level, name);
+            assert!((level.difference - difference).abs() < 1e-9, "{level:?}");
+        }
+        // Variances of 2, 2 and 0 in the cells with two runs.
+        let repeats = rates.repeats.unwrap();
+        assert_eq!(repeats.runs, (1, 2));
+        assert!((repeats.deviation - (4.0f64 / 3.0).sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_cell_that_is_not_known_is_named_and_nothing_told() {
+        let found = told(&study(), &cells());
+        let ticks = &found.figures[1];
+        assert_eq!((ticks.factorial.is_none(), ticks.lacking.len()), (true, 6));
+        assert_eq!(ticks.lacking[0], "a/debian:6.1/2/calm has no whole run with it");
+
+        let mut study = study();
+        study.cases.retain(|case| case.id != "a/debian:6.1/2/loud");
+        let lacking = |cells: &Cells| told(&study, cells).figures[0].lacking.clone();
+        assert_eq!(lacking(&cells()), ["a/debian:6.1/2/loud was not run"]);
+        let mut doubtful = cells();
+        doubtful.0.remove(0);
+        assert_eq!(
+            lacking(&doubtful),
+            [
+                "a/debian:6.1/2/loud was not run",
+                "a/debian:6.12/2/calm has no whole run with it",
+                "a/debian:6.12/2/mute: 3 events were lost"
+            ]
+        );
+    }
+}

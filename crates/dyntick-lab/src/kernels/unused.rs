@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Which uncompressed kernels leave the cache: each that somebody builds or sends is another, of some hundred MiB.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// One that no run has used for so long is removed.
+const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// All of them together have at most so many bytes: a study of a thousand kernels that differ in a byte is a small file.
+const MOST_BYTES: u64 = 8 << 30;
+
+/// Removes those that no run has used for a week.
+pub fn remove_old(folder: &Path) {
+    for (used, entry) in entries(folder) {
+        if used.elapsed().is_ok_and(|unused| unused > WEEK) {
+            remove(&entry);
+        }
+    }
+}
+
+/// Removes those that were used longest ago, until all have at most what they may have together. Who boots one has it open by
+/// then: its time was set when it was asked for.
+pub fn remove_most(folder: &Path) {
+    keep_at_most(folder, MOST_BYTES);
+}
+
+fn keep_at_most(folder: &Path, most: u64) {
+    // What is being made has a hidden name.
+    let is_whole =
+        |entry: &Path| !entry.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    let mut all: Vec<_> = entries(folder).into_iter().filter(|(_, entry)| is_whole(entry)).collect();
+    all.sort();
+    let mut left: u64 = all.iter().map(|(_, entry)| bytes(entry)).sum();
+    // The newest stays, whatever it has: it is about to be booted.
+    all.pop();
+    for (_, entry) in all {
+        if left <= most {
+            break;
+        }
+        left -= bytes(&entry);
+        remove(&entry);
+    }
+}
+
+/// By when they were used last.
+fn entries(folder: &Path) -> Vec<(SystemTime, PathBuf)> {
+    let found = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_lock = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "lock");
+    let used = |path: PathBuf| Some((path.symlink_metadata().ok()?.modified().ok()?, path));
+    found.filter(|path| !is_lock(path)).filter_map(used).collect()
+}
+
+fn bytes(entry: &Path) -> u64 {
+    let files = std::fs::read_dir(entry).into_iter().flatten().flatten();
+    files.filter_map(|file| file.metadata().ok()).map(|found| found.len()).sum()
+}
+
+fn remove(entry: &Path) {
+    let removed = std::fs::remove_file(entry);
+    let _ = removed.or_else(|_| std::fs::remove_dir_all(entry));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    fn entry(folder: &Path, name: &str, age: Duration) -> PathBuf {
+        let entry = folder.join(name);
+        std::fs::create_dir(&entry).unwrap();
+        std::fs::write(entry.join("vmlinux"), vec![0; 1000]).unwrap();
+        File::open(&entry).unwrap().set_modified(SystemTime::now() - age).unwrap();
+        entry
+    }
+
+    #[test]
+    fn what_was_used_longest_ago_leaves_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let hours = |hours: u64| Duration::from_secs(3600 * hours);
+        let [old, newest, middle] =
+            [("a", 5), ("b", 0), ("c", 2)].map(|(name, age)| entry(folder.path(), name, hours(age)));
+        std::fs::write(folder.path().join("a.lock"), "").unwrap();
+        keep_at_most(folder.path(), 3000);
+        assert!(old.exists() && middle.exists());
+        keep_at_most(folder.path(), 2999);
+        assert!(!old.exists() && middle.exists() && newest.exists());
+        keep_at_most(folder.path(), 10);
+        assert!(!middle.exists() && newest.exists() && folder.path().join("a.lock").exists());
+    }
+
+    #[test]
+    fn what_nobody_used_for_a_week_leaves() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = entry(folder.path(), "a", WEEK + Duration::from_secs(60));
+        let newer = entry(folder.path(), "b", WEEK - Duration::from_secs(60));
+        remove_old(folder.path());
+        assert!(!old.exists() && newer.exists());
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From the files of a run to its figures.
+
+use super::files::{Files, OF_NUMBER};
+use super::{Asked, RAW, Run, StoreError};
+use crate::budget::Budget;
+use crate::figures;
+use crate::guest::{Outcome, pieces, received};
+use crate::latency::Latency;
+use crate::opened::Opened;
+use crate::printed::Printed;
+use dyntick_explain::{Context, Explanation, Known, explain};
+use dyntick_model::CpuList;
+use dyntick_observe::interrupts::Interrupts;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Reads the run in a folder that is open, and that users know by this path.
+pub(super) fn read(folder: &Path, opened: &Opened, budget: &Budget) -> Result<Run, StoreError> {
+    let files = Files { folder, place: opened.place(), budget };
+    let before = budget.left();
+    let asked = files.asked()?;
+    let mut outcome = files.said(pieces::OUTCOME, |said| received::outcome(said, &asked.case))?;
+    let recording = files.recording(&asked.case)?;
+    let decoded = files.decoded(&recording)?;
+    let interrupts = |name: &str| files.text(&format!("{RAW}/{name}")).map(|text| Interrupts::parse(&text));
+    let interrupts = interrupts(pieces::INTERRUPTS_AFTER)?.since(&interrupts(pieces::INTERRUPTS_BEFORE)?);
+    files.take_held((interrupts.len() * OF_NUMBER) as u64)?;
+    let read = files.read_by(&asked.case)?;
+    let comms = files.said(pieces::COMMS, received::comms)?;
+    let mut explanation = explain(&decoded.events, &context(&asked, &outcome, &comms));
+    forget_texts(&mut explanation);
+    let idle = files.idle(&asked, &outcome, &decoded.events)?;
+    let too_much = RefCell::new(None);
+    // A program that printed nothing has no file; what is more than may be read is no such.
+    let output = |name: &str| match files.text(&format!("{RAW}/{name}")) {
+        Err(error @ StoreError::Spent { .. }) => {
+            *too_much.borrow_mut() = Some(error);
+            None
+        }
+        text => text.ok(),
+    };
+    let latency = Latency::of(&asked.case, &output).map_err(|error| files.damaged(RAW, error))?;
+    let qperf = files.qperf_of(&asked.case)?;
+    let printed = Printed::of(&asked.case, &output);
+    if let Some(error) = too_much.take() {
+        return Err(error);
+    }
+    outcome.notes.extend(printed.notes.iter().cloned());
+    let profile = files.profile(&asked)?;
+    let mut observations = figures::of_run(&explanation, &decoded.counts, &interrupts, &read, &outcome);
+    observations.extend(idle.iter().flat_map(|idle| figures::of_idle(idle, &asked.case)));
+    observations.extend(latency.iter().flat_map(figures::of_latency));
+    observations.extend(figures::of_qperf(&qperf));
+    observations.extend(printed.observations());
+    observations.extend(profile.iter().flat_map(figures::of_profile));
+    observations.extend(figures::of_stolen(&files.stolen(&asked.case)?));
+    Ok(Run {
+        folder: folder.to_owned(),
+        made_here: false,
+        observations: observations.into(),
+        idle,
+        latency,
+        printed,
+        profile,
+        timing: files.timing()?,
+        takes: before.without(budget.left()),
+        lost_events: decoded.lost,
+        undecoded: decoded.undecoded,
+        missing_events: recording.metadata.missing_events,
+        asked,
+        outcome,
+        explanation,
+    })
+}
+
+/// A report holds all runs of its study at once, and tells of single interruptions only when they came and why;
+/// chains and functions are summed up by cause.
+fn forget_texts(explanation: &mut Explanation) {
+    for one in &mut explanation.interruptions {
+        (one.chain, one.functions, one.evidence) = (Vec::new(), Vec::new(), Vec::new());
+    }
+}
+
+fn context(asked: &Asked, outcome: &Outcome, comms: &BTreeMap<i32, String>) -> Context {
+    // What the kernel would refuse was refused before the boot (study::check).
+    let line = &asked.command_line;
+    let count = asked.case.cpus;
+    let nohz_full = line.adaptive_tick_cpus(count).unwrap_or_default();
+    let offloaded = line.cpus("rcu_nocbs", count).and_then(Result::ok).unwrap_or_default();
+    Context {
+        hz: asked.hz,
+        // The CPUs of nohz_full= are offloaded too (kernel/rcu/tree_nocb.h: rcu_init_nohz).
+        rcu_nocbs: offloaded.union(&nohz_full),
+        isolated: line.isolation(count).unwrap_or_default().domain,
+        nohz_full,
+        cpus: CpuList::first(count),
+        kernel: asked.release.clone(),
+        window: outcome.window_ns,
+        timekeeper: None,
+        comms: comms.iter().map(|(pid, comm)| (*pid, comm.as_str().into())).collect(),
+        known: Known::default(),
+    }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is asked of a run, and by what it is known.
+
+use crate::order;
+use crate::perturb::{self, Perturbation};
+use crate::qemu::{Accelerator, Host};
+use crate::study::Case;
+use dyntick_model::{CommandLine, KernelVersion};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// What was asked of a run. Stored as `run.toml`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Which repetition, from 0.
+    pub repetition: u32,
+    /// What executed it.
+    pub accelerator: Accelerator,
+    /// QEMU's version, with its package's.
+    pub qemu: String,
+    /// SHA-256 of the firmware that is given to it, if one is.
+    pub firmware_sha256: Option<String>,
+    /// The kernel's release.
+    pub release: KernelVersion,
+    /// How the kernel came.
+    pub kernel_source: String,
+    /// SHA-256 of the kernel.
+    pub kernel_sha256: String,
+    /// Ticks per second of the kernel, from its configuration.
+    pub hz: u32,
+    /// SHA-256 of this program, which is the guest's first; unknown of runs before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_sha256: Option<String>,
+    /// SHA-256 of the guest image, and so of this program, the tools and the modules.
+    pub image_sha256: String,
+    /// The whole kernel command line.
+    pub command_line: CommandLine,
+    /// What the emulator of idle states was told, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_states: Option<String>,
+    /// What is changed, where it is a perturbed run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub perturbation: Option<Perturbation>,
+    /// The machine under it, on the wall clock; unknown of runs before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Host>,
+    /// The case.
+    pub case: Case,
+}
+
+impl Asked {
+    /// Names this run: the same for the same question, another for any other. What cannot change
+    /// the observations, as the case's title, has no part in it.
+    pub fn fingerprint(&self) -> String {
+        hex::encode(&Sha256::digest(self.question())[..6])
+    }
+
+    /// All that decides the observations, as a text. Whoever writes two studies can give them one fingerprint.
+    pub(super) fn question(&self) -> String {
+        let case = what_decides(&self.case);
+        serde_json::to_string(&Self { case, ..self.clone() }).unwrap_or_default()
+    }
+
+    /// The run's folder name.
+    pub fn folder_name(&self) -> String {
+        format!("{}.{}.{}", self.case.slug(), self.repetition, self.fingerprint())
+    }
+}
+
+/// The case without what cannot change its observations.
+fn what_decides(case: &Case) -> Case {
+    // Of a machine only the idle states are in the guest, but energy is modelled by its watts.
+    Case { title: String::new(), timeout_ns: 0, repeat: 0, perturb: 0, ..case.clone() }
+}
+
+/// Whether a run was asked what the case asks.
+pub(super) fn is_of(case: &Case, asked: &Asked) -> bool {
+    what_decides(case) == what_decides(&asked.case)
+        && order::idle_states(case) == asked.idle_states
+        && perturb::of(case.clock, asked.repetition) == asked.perturbation
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The files of a run as they are compared with those of another.
+
+use super::{RAW, TIMING};
+use crate::hash::Contents;
+use crate::seal;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// All files of a run together: a profile has up to 1 GiB and what was being written then, all else fits into
+/// the mailbox.
+const LARGEST_RUN: u64 = 2 << 30;
+
+/// The files of a run that must be the same in every repetition in virtual time: all but the timing, and the seal,
+/// which is of who made it.
+pub fn comparable_files(folder: &Path) -> std::io::Result<BTreeMap<String, Contents>> {
+    let mut files = BTreeMap::new();
+    let mut left = LARGEST_RUN;
+    for place in [PathBuf::new(), PathBuf::from(RAW)] {
+        let within = folder.join(&place);
+        if !within.symlink_metadata()?.is_dir() {
+            return Err(std::io::Error::other(format!("{} is no folder", within.display())));
+        }
+        for entry in std::fs::read_dir(within)? {
+            let path = entry?.path();
+            let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
+            // A stranger's run may hold links to what has no end; a run has none.
+            if path.symlink_metadata()?.is_file() && ![TIMING, seal::FILE].contains(&name.as_str()) {
+                let contents = Contents::of(&path, left).map_err(std::io::Error::other)?;
+                left -= contents.bytes;
+                files.insert(name, contents);
+            }
+        }
+    }
+    Ok(files)
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Reading the files of a run's folder, with limits on each and on all.
+
+use super::{Asked, RAW, RUN, STOLEN, StoreError, TIMING};
+use crate::budget::{Budget, Spent};
+use crate::emulator::records;
+use crate::figures::{self, FileCount};
+use crate::guest::{MAILBOX_BYTES, Moment, Outcome, piece_of_file, pieces, received};
+use crate::idle::{self, RunIdle};
+use crate::profiles::{self, ProfileError, RunProfile};
+use crate::qemu::Stolen;
+use crate::study::{Case, is_id};
+use dyntick_formats::qperf;
+use dyntick_model::{Clock, Event};
+use dyntick_observe::counters::Counters;
+use dyntick_observe::trace::{DecodeError, Decoded, Recording, room_for_events};
+use dyntick_profile::{MOST_HELD, stream};
+use dyntick_system::read_beneath;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Files that a case may read; a study names a few.
+const MOST_FILES: u64 = 256;
+
+/// Numbers in all files that a case reads.
+pub(super) const MOST_NUMBERS: usize = 1 << 20;
+
+/// What a number of a file takes as a count and as a figure, beside the two keys, bytes.
+pub(super) const OF_NUMBER: usize = 256;
+
+/// A run's folder, of which only so much is read as the budget allows.
+pub(super) struct Files<'a> {
+    /// The run's folder as users know it.
+    pub(super) folder: &'a Path,
+    /// The path by which its files are opened.
+    pub(super) place: &'a Path,
+    /// What may be read of them.
+    pub(super) budget: &'a Budget,
+}
+
+impl Files<'_> {
+    pub(super) fn damaged(&self, name: &str, reason: impl std::fmt::Display) -> StoreError {
+        StoreError::Damaged { path: self.folder.join(name), reason: reason.to_string() }
+    }
+
+    pub(super) fn spent(&self, spent: Spent) -> StoreError {
+        StoreError::Spent { path: self.folder.to_owned(), spent }
+    }
+
+    /// The events, as far as there is memory for them.
+    pub(super) fn decoded(&self, recording: &Recording) -> Result<Decoded, StoreError> {
+        let (room, left) = (room_for_events(), self.budget.events());
+        let path = || self.folder.to_owned();
+        let decoded = recording.decode_at_most(room.min(left)).map_err(|error| match error {
+            DecodeError::TooMany { events, .. } if left < room => self.spent(Spent::Events { events, left }),
+            DecodeError::TooMany { events, most } => StoreError::TooManyEvents { path: path(), events, most },
+            source => StoreError::Decode { path: path(), source },
+        })?;
+        self.budget.take_events(decoded.events.len() as u64).map_err(|spent| self.spent(spent))?;
+        Ok(decoded)
+    }
+
+    /// A file of which something is kept.
+    pub(super) fn bytes(&self, name: &str) -> Result<Vec<u8>, StoreError> {
+        let bytes = self.whole(name, MAILBOX_BYTES)?;
+        self.budget.take_bytes(bytes.len() as u64).map_err(|spent| self.spent(spent))?;
+        Ok(bytes)
+    }
+
+    pub(super) fn whole(&self, name: &str, limit: u64) -> Result<Vec<u8>, StoreError> {
+        // Many links to one large file would be a small run that takes any memory.
+        read_beneath(self.place, Path::new(name), limit).map_err(|error| self.damaged(name, error.reason()))
+    }
+
+    /// A handful of numbers, and outside of the seal.
+    pub(super) fn timing(&self) -> Result<BTreeMap<String, f64>, StoreError> {
+        const LARGEST: u64 = 64 << 10;
+        serde_json::from_slice(&self.whole(TIMING, LARGEST)?).map_err(|error| self.damaged(TIMING, error))
+    }
+
+    pub(super) fn text(&self, name: &str) -> Result<String, StoreError> {
+        self.bytes(name).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    pub(super) fn json<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, StoreError> {
+        serde_json::from_slice(&self.bytes(name)?).map_err(|error| self.damaged(name, error))
+    }
+
+    pub(super) fn toml<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, StoreError> {
+        /// Each byte of it takes up to a hundred of memory.
+        const LARGEST: u64 = 1 << 20;
+        let bytes = self.whole(name, LARGEST)?;
+        self.budget.take_bytes(bytes.len() as u64).map_err(|spent| self.spent(spent))?;
+        toml::from_str(&String::from_utf8_lossy(&bytes)).map_err(|error| self.damaged(name, error))
+    }
+
+    /// What was asked; a run may be a stranger's, and its case has never been read as a study.
+    pub(super) fn asked(&self) -> Result<Asked, StoreError> {
+        let asked: Asked = self.toml(RUN)?;
+        let within = |key: &str, number: u64, range: std::ops::RangeInclusive<u64>| {
+            let problem = || format!("{key}: {number} is not from {} to {}", range.start(), range.end());
+            if range.contains(&number) { Ok(()) } else { Err(self.damaged(RUN, problem())) }
+        };
+        within("case.cpus", asked.case.cpus.into(), 1..=Case::MOST_CPUS.into())?;
+        // A kernel that does not tell its HZ has 0 here.
+        within("hz", asked.hz.into(), 0..=10_000)?;
+        within("packages of case", asked.case.packages.len() as u64, 0..=Case::MOST_PACKAGES as u64)?;
+        within("tasks of case", asked.case.tasks.len() as u64, 0..=Case::MOST_TASKS as u64)?;
+        within("calls of case", asked.case.calls.len() as u64, 0..=Case::MOST_CALLS as u64)?;
+        within("figures of case", asked.case.figures.len() as u64, 0..=Case::MOST_FIGURES as u64)?;
+        if !is_id(&asked.case.id) || !is_id(&asked.case.name) {
+            return Err(self.damaged(RUN, "case: its id and name must be one line each"));
+        }
+        within("files of case.read", asked.case.read.len() as u64, 0..=MOST_FILES)?;
+        Ok(asked)
+    }
+
+    /// A piece that the guest sent, as far as it can be true.
+    pub(super) fn said<T: serde::de::DeserializeOwned>(
+        &self,
+        piece: &str,
+        accept: impl FnOnce(T) -> Result<T, String>,
+    ) -> Result<T, StoreError> {
+        let name = format!("{RAW}/{piece}");
+        accept(self.json(&name)?).map_err(|reason| self.damaged(&name, reason))
+    }
+
+    /// How the numbers in the files that the case reads grew over the window.
+    pub(super) fn read_by(&self, case: &Case) -> Result<Vec<FileCount>, StoreError> {
+        let mut counts = Vec::new();
+        for path in case.read.iter().filter(|path| !records::is_file(path)) {
+            let at = |moment| self.text(&format!("{RAW}/{}", piece_of_file(path, moment)));
+            let (before, after) = (at(Moment::Before)?, at(Moment::After)?);
+            let grown = Counters::parse(&after).since(&Counters::parse(&before));
+            if counts.len() + grown.len() > MOST_NUMBERS {
+                let why = format!("the files of case.read have more than {MOST_NUMBERS} numbers");
+                return Err(self.damaged(RAW, why));
+            }
+            let held = |(name, _, _): &(String, Option<u32>, i64)| {
+                (OF_NUMBER + 2 * figures::file_key(path, name).len()) as u64
+            };
+            self.take_held(grown.iter().map(held).sum())?;
+            let of_file = |(name, cpu, grown): (String, Option<u32>, i64)| FileCount {
+                key: figures::file_key(path, &name),
+                cpu,
+                grown,
+            };
+            counts.extend(grown.into_iter().map(of_file));
+        }
+        Ok(counts)
+    }
+
+    /// What the case's profile tells, as far as there is memory for it.
+    pub(super) fn profile(&self, asked: &Asked) -> Result<Option<RunProfile>, StoreError> {
+        if !asked.case.profile {
+            return Ok(None);
+        }
+        let left = self.budget.held();
+        let most = usize::try_from(left).unwrap_or(usize::MAX);
+        let profile = profiles::load_within(self.place, asked, most).map_err(|error| match error {
+            ProfileError::Stream { source: stream::Error::TooMuch, .. } if most < MOST_HELD => {
+                self.spent(Spent::Held { bytes: left.saturating_add(1), left })
+            }
+            error => self.damaged(RAW, error),
+        })?;
+        self.take_held(profile.held())?;
+        Ok(Some(profile))
+    }
+
+    /// Memory of what is kept of a file's contents.
+    pub(super) fn take_held(&self, bytes: u64) -> Result<(), StoreError> {
+        self.budget.take_held(bytes).map_err(|spent| self.spent(spent))
+    }
+
+    /// What the host took from the guest's CPUs; nothing is known of runs before that was kept.
+    pub(super) fn stolen(&self, case: &Case) -> Result<Stolen, StoreError> {
+        if case.clock != Clock::Wall || !self.place.join(STOLEN).exists() {
+            return Ok(Stolen::new());
+        }
+        let stolen: Stolen = self.json(STOLEN)?;
+        match stolen.keys().find(|cpu| **cpu >= case.cpus) {
+            Some(cpu) => Err(self.damaged(STOLEN, format!("CPU {cpu}, and the guest has {}", case.cpus))),
+            None => Ok(stolen),
+        }
+    }
+
+    /// The tests of the qperf that is the case's script.
+    pub(super) fn qperf_of(&self, case: &Case) -> Result<BTreeMap<String, qperf::Values>, StoreError> {
+        let program = case.script.as_ref().and_then(|script| script.run.first()?.rsplit('/').next());
+        if program != Some("qperf") {
+            return Ok(BTreeMap::new());
+        }
+        let output = format!("{RAW}/{}", pieces::SCRIPT_OUT);
+        qperf::parse(&self.text(&output)?).map_err(|error| self.damaged(&output, error))
+    }
+
+    /// What the trace and the kernel's accounts tell of idle states, where the run has accounts.
+    pub(super) fn idle(
+        &self,
+        asked: &Asked,
+        outcome: &Outcome,
+        events: &[Event],
+    ) -> Result<Option<RunIdle>, StoreError> {
+        let piece = |name: &str| format!("{RAW}/{name}");
+        if !self.place.join(piece(idle::BEFORE)).exists() {
+            return Ok(None);
+        }
+        let accounts = |name: &str| self.said(name, |said| received::idle(said, &asked.case));
+        let (before, after) = (accounts(idle::BEFORE)?, accounts(idle::AFTER)?);
+        let (case, hz, window) = (&asked.case, asked.hz, outcome.window_ns);
+        Ok(idle::of_run(events, &idle::Setting { case, hz, window, before: &before, after: &after }))
+    }
+
+    pub(super) fn recording(&self, case: &Case) -> Result<Recording, StoreError> {
+        let metadata = self.said(pieces::TRACE, |said| received::trace(said, case))?;
+        let mut recording = Recording { metadata, ..Recording::default() };
+        let mut left = MAILBOX_BYTES;
+        for cpu in recording.metadata.stats.keys() {
+            // What is kept of it are its events.
+            let raw = self.whole(&format!("{RAW}/{}", pieces::trace_of_cpu(*cpu)), MAILBOX_BYTES)?;
+            left = left
+                .checked_sub(raw.len() as u64)
+                .ok_or_else(|| self.damaged(RAW, "the traces are larger than what a guest can send"))?;
+            recording.raw.insert(*cpu, raw);
+        }
+        Ok(recording)
+    }
+}

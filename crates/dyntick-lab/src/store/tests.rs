@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Runs in folders that somebody else made.
+
+use super::files::MOST_NUMBERS;
+use super::newest::{chosen, read_chosen};
+use super::*;
+use crate::guest::{Moment, piece_of_file};
+use crate::perturb;
+use crate::qemu::{Accelerator, Host};
+use crate::study::Case;
+use dyntick_profile::stream;
+use std::os::unix::fs::symlink;
+use std::time::{Duration, SystemTime};
+
+const ASKED: &str = r#"
+accelerator = "icount"
+qemu = "10.0"
+release = "6.12.117"
+kernel_source = "Debian package"
+kernel_sha256 = "00"
+hz = 250
+image_sha256 = "00"
+command_line = "quiet"
+[case]
+id = "c"
+name = "c"
+title = "c"
+variant = ""
+kernel = "debian:6.12"
+clock = "virtual"
+cpus = 2
+memory = 536870912
+append = ""
+settle_ns = 2000000000
+settle_limit_ns = 10000000000
+measure_ns = 10000000000
+measured_cpus = "1"
+repeat = 3
+timeout_ns = 300000000000
+events = []
+trace_buffer = 8388608
+tools = []
+modules = []
+tasks = []
+[case.sysctl]
+[case.write]
+"#;
+
+const BEGIN: u64 = 1_000_000_000;
+
+/// A page of so many timer interrupts of two events each.
+fn page(interrupts: u32) -> Vec<u8> {
+    let record = |id: u32| [2u32 | 10 << 5, id, 0].map(u32::to_le_bytes).concat();
+    let data = [record(1), record(2)].concat().repeat(interrupts as usize);
+    let mut page = [BEGIN.to_le_bytes(), (data.len() as u64).to_le_bytes()].concat();
+    page.extend(data);
+    page.resize(4096, 0);
+    page
+}
+
+#[test]
+fn a_run_of_before_there_were_disks_has_none_and_keeps_its_name() {
+    let read = |text: &str| toml::from_str::<Asked>(&format!("repetition = 0{text}")).unwrap();
+    let before = read(ASKED);
+    assert_eq!(before.case.disk, None);
+    assert!(!toml::to_string(&before).unwrap().contains("disk"), "its fingerprint is of the same text");
+    let with =
+        |disk: &str| read(&ASKED.replace("append = \"\"\n", &format!("append = \"\"\ndisk = {disk}\n")));
+    assert_eq!(with("67108864").case.disk, Some(64 << 20));
+    let names = [&before, &with("67108864"), &with("134217728")].map(Asked::fingerprint);
+    assert!(names[0] != names[1] && names[1] != names[2] && names[0] != names[2], "{names:?}");
+}
+
+/// What is changed in the text of `run.toml`.
+type Change = fn(&str) -> String;
+
+/// What a repetition of virtual time has changed, as `run.toml` says it.
+fn perturbed(repetition: u32) -> String {
+    let table = |perturbation| format!("[perturbation]\n{}", toml::to_string(&perturbation).unwrap());
+    perturb::of(dyntick_model::Clock::Virtual, repetition).map(table).unwrap_or_default()
+}
+
+/// A run of the case in this folder.
+fn run(at: &Path, repetition: u32, change: Change) {
+    std::fs::create_dir_all(at.join("raw")).unwrap();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(at.join(name), bytes).unwrap();
+    let text = format!("repetition = {repetition}{ASKED}{}", perturbed(repetition));
+    write(RUN, change(&text).as_bytes());
+    write(TIMING, b"{}");
+    write(OBSERVATIONS, b"");
+    let window = [BEGIN, BEGIN + 10_000_000_000];
+    let settled = r#"{"waited_ns":1,"restless":""}"#;
+    let outcome = format!(r#"{{"settled":{settled},"window_ns":{window:?},"task_cpu_ns":[],"notes":[]}}"#);
+    write("raw/outcome.json", outcome.as_bytes());
+    write("raw/comms.json", b"{}");
+    write("raw/interrupts.before", b" CPU0 CPU1\n");
+    write("raw/interrupts.after", b" CPU0 CPU1\n");
+    let format = |id: u16| format!("ID: {id}\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n");
+    let metadata = serde_json::json!({
+        "page_size": 4096, "symbols": {}, "missing_events": [],
+        "stats": {"0": {"entries": 0, "lost": 0}, "1": {"entries": 0, "lost": 0}},
+        "formats": {"irq_vectors:local_timer_entry": format(1), "irq_vectors:local_timer_exit": format(2)},
+    });
+    write("raw/trace.json", metadata.to_string().as_bytes());
+    write("raw/trace.cpu0", b"");
+    write("raw/trace.cpu1", &page(50));
+}
+
+fn unchanged(text: &str) -> String {
+    text.to_owned()
+}
+
+/// A folder of three repetitions, and their case.
+fn runs() -> (tempfile::TempDir, Vec<Case>) {
+    let folder = tempfile::tempdir().unwrap();
+    (0..3).for_each(|repetition| run(&folder.path().join(format!("c.{repetition}")), repetition, unchanged));
+    let cases = vec![asked(&folder.path().join("c.0")).unwrap().case];
+    (folder, cases)
+}
+
+fn told(kept: &[Kept]) -> Vec<(u32, Result<usize, String>)> {
+    let of = |kept: &Kept| match &kept.run {
+        Ok(run) => Ok(run.explanation.interruptions.len()),
+        Err(error) => Err(error.to_string()),
+    };
+    kept.iter().map(|kept| (kept.repetition, of(kept))).collect()
+}
+
+#[test]
+fn all_repetitions_are_read() {
+    let (folder, cases) = runs();
+    let all = told(&newest(folder.path(), &cases, None));
+    assert_eq!(all, [(0, Ok(50)), (1, Ok(50)), (2, Ok(50))]);
+}
+
+/// By one run's question it is chosen, and another's folder stands there when it is read: `runs` may hold links, which
+/// whoever owns their targets turns at any moment.
+#[test]
+fn a_run_is_judged_by_what_was_read() {
+    let (folder, cases) = runs();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let changes: [(Change, u32); 2] =
+        [(|text| text.replace("measure_ns = 1", "measure_ns = 2"), 0), (unchanged, 1)];
+    for (number, (change, repetition)) in changes.into_iter().enumerate() {
+        let other = elsewhere.path().join(format!("{number}"));
+        run(&other, repetition, change);
+        let place = folder.path().join("c.0");
+        let found = chosen(folder.path(), &cases);
+        let aside = elsewhere.path().join("aside");
+        std::fs::rename(&place, &aside).unwrap();
+        symlink(&other, &place).unwrap();
+        let kept = read_chosen(&found, &cases, &load);
+        assert_eq!(told(&kept), [(1, Ok(50)), (2, Ok(50))], "{number}");
+        std::fs::remove_file(&place).unwrap();
+        std::fs::rename(&aside, &place).unwrap();
+    }
+    assert_eq!(newest(folder.path(), &cases, None).len(), 3);
+}
+
+#[test]
+fn runs_that_are_held_at_once_have_one_budget() {
+    let (folder, cases) = runs();
+    let found = chosen(folder.path(), &cases);
+    let within = |budget: &Budget| {
+        told(&read_chosen(&found, &cases, &|folder| load_within(folder, None, budget)))
+            .into_iter()
+            .map(|(_, run)| run)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(within(&Budget::new(300, 1 << 20, 1 << 20)), [Ok(50), Ok(50), Ok(50)]);
+    let events = within(&Budget::new(299, 1 << 20, 1 << 20));
+    assert_eq!(events[..2], [Ok(50), Ok(50)]);
+    let why = events[2].as_ref().unwrap_err();
+    assert!(
+        why.contains("c.2: with the runs before it") && why.contains("has 100 events, and for 99"),
+        "{why}"
+    );
+    let bytes = within(&Budget::new(300, 2500, 1 << 20));
+    assert_eq!(bytes[0], Ok(50));
+    let why = bytes[2].as_ref().unwrap_err();
+    assert!(why.contains("there is memory left; run or report fewer cases"), "{why}");
+}
+
+/// What `lab run` holds was read alone, run by run.
+#[test]
+fn runs_that_were_read_alone_are_held_within_one_budget() {
+    let (folder, cases) = runs();
+    let budget = Budget::new(150, 1 << 20, 1 << 20);
+    let held: Vec<Result<u64, String>> = chosen(folder.path(), &cases)
+        .values()
+        .flat_map(|folders| folders.values())
+        .map(|folder| load(folder).unwrap().within(&budget))
+        .map(|run| run.map(|run| run.timing.len() as u64).map_err(|error| error.to_string()))
+        .collect();
+    assert!(held[0].is_ok(), "{held:?}");
+    let why = held[1].as_ref().unwrap_err();
+    assert!(why.contains("has 100 events, and for 50 there is memory left"), "{why}");
+}
+
+/// A number of two letters takes hundreds of bytes once it is a figure.
+#[test]
+fn numbers_of_files_and_profiles_have_one_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("c.0");
+    run(&place, 0, |text| text.replace("tools = []", "tools = []\nread = [\"/proc/a\", \"/proc/b\"]"));
+    let numbers = |lines: usize| {
+        for path in ["/proc/a", "/proc/b"] {
+            for moment in [Moment::Before, Moment::After] {
+                let text: String = (0..lines).map(|line| format!("n{line} 1\n")).collect();
+                std::fs::write(place.join(RAW).join(piece_of_file(path, moment)), text).unwrap();
+            }
+        }
+    };
+    let within = |held| load_within(&place, None, &Budget::new(300, 64 << 20, held));
+    numbers(100);
+    assert_eq!(within(1 << 20).unwrap().observations.iter().filter(|row| row.key.contains("n99")).count(), 2);
+    let why = within(40_000).unwrap_err().to_string();
+    assert!(why.contains("the numbers in its files take") && why.contains("are left"), "{why}");
+    numbers(MOST_NUMBERS / 2 + 1);
+    let why = within(u64::MAX).unwrap_err().to_string();
+    assert!(why.contains("case.read have more than 1048576 numbers"), "{why}");
+}
+
+#[test]
+fn a_profile_counts_in_the_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("c.0");
+    run(&place, 0, |text| text.replace("tools = []", "tools = []\nprofile = true"));
+    std::fs::write(place.join("raw/kallsyms"), "ffffffff81000000 T entry_SYSCALL_64\n").unwrap();
+    let mut writer = stream::Writer::default();
+    writer.on(0);
+    for _ in 0..1000 {
+        writer.block(0, 0x40_0000, 1);
+        writer.block(0, 0xffff_ffff_8100_0000, 1);
+    }
+    writer.off(0);
+    std::fs::write(place.join("profile.bin"), writer.take()).unwrap();
+    let budget = Budget::new(300, 1 << 20, 20_000);
+    let load = || load_within(&place, None, &budget);
+    assert!(load().unwrap().profile.is_some());
+    let left = budget.held();
+    assert!((1..20_000 - 8 * 999).contains(&left), "999 spans of eight bytes: {left}");
+    let second = std::iter::repeat_with(load).find_map(Result::err).unwrap();
+    assert!(matches!(second, StoreError::Spent { spent: Spent::Held { .. }, .. }), "{second}");
+    let alone = Budget::new(300, 1 << 20, 2000);
+    let error = load_within(&place, None, &alone).unwrap_err();
+    assert!(matches!(error, StoreError::Spent { .. }), "{error}");
+    assert_eq!(alone.held(), 2000, "what fails has taken nothing");
+}
+
+/// What a program printed is no file that is missing where it is more than may be read.
+#[test]
+fn outputs_count_in_the_budget_of_one_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("c.0");
+    run(&place, 0, |text| format!("{text}[case.script]\ncpus = \"1\"\nrun = [\"true\"]\nin_window = true\n"));
+    let within = |bytes| load_within(&place, None, &Budget::new(300, bytes, 1 << 20));
+    assert!(within(8 << 10).is_ok());
+    std::fs::write(place.join("raw/script.out"), "x".repeat(16 << 10)).unwrap();
+    let error = within(8 << 10).unwrap_err();
+    assert!(matches!(error, StoreError::Spent { spent: Spent::Bytes { .. }, .. }), "{error}");
+}
+
+/// An older run in place of one for which there is no memory would be told as the newest.
+#[test]
+fn an_older_run_is_read_where_the_newest_is_damaged_and_not_where_it_is_too_large() {
+    let (folder, cases) = runs();
+    let again = folder.path().join("c.0.again");
+    run(&again, 0, unchanged);
+    let later = std::fs::File::options().write(true).open(again.join(OBSERVATIONS)).unwrap();
+    later.set_modified(SystemTime::now() + Duration::from_secs(10)).unwrap();
+    std::fs::write(again.join("raw/trace.cpu1"), [page(100), page(100)].concat()).unwrap();
+    let found = chosen(folder.path(), &cases);
+    let budget = Budget::new(300, 1 << 20, 1 << 20);
+    let first = read_chosen(&found, &cases, &|folder| load_within(folder, None, &budget)).remove(0);
+    assert!(matches!(first.run, Err(StoreError::Spent { .. })), "{:?}", first.run);
+    std::fs::write(again.join("raw/comms.json"), "[").unwrap();
+    assert_eq!(told(&newest(folder.path(), &cases, None))[0], (0, Ok(50)));
+}
+
+#[test]
+fn a_run_that_cannot_be_read_says_why() {
+    let (folder, cases) = runs();
+    std::fs::write(folder.path().join("c.1/raw/comms.json"), "[").unwrap();
+    let kept = told(&newest(folder.path(), &cases, None));
+    assert_eq!((kept.len(), &kept[0].1), (3, &Ok(50)));
+    let why = kept[1].1.as_ref().unwrap_err();
+    assert!(why.contains("c.1/raw/comms.json: invalid type"), "{why}");
+}
+
+/// It is outside of the seal, so that anybody may have put it there.
+#[test]
+fn the_times_of_stages_are_a_handful_of_numbers() {
+    let (folder, cases) = runs();
+    let numbers: Vec<String> = (0..10_000).map(|number| format!(r#""{number}":1.0"#)).collect();
+    std::fs::write(folder.path().join("c.2").join(TIMING), format!("{{{}}}", numbers.join(","))).unwrap();
+    let kept = told(&newest(folder.path(), &cases, None));
+    let why = kept[2].1.as_ref().unwrap_err();
+    assert!(why.contains("timing.json") && why.contains("more than"), "{why}");
+}
+
+#[test]
+fn a_run_on_another_machine_is_another_run() {
+    let asked: Asked = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
+    assert_eq!(asked.host, None, "nothing is known of it where time is virtual");
+    let on = |processor: &str| {
+        let host =
+            Host { processor: processor.to_owned(), cpus: 4, release: "6.12".to_owned(), is_virtual: true };
+        Asked { accelerator: Accelerator::Kvm, host: Some(host), ..asked.clone() }
+    };
+    let kept = toml::to_string_pretty(&on("EPYC")).unwrap();
+    let read: Asked = toml::from_str(&kept).unwrap();
+    assert_eq!(read, on("EPYC"), "{kept}");
+    assert_eq!(read.fingerprint(), on("EPYC").fingerprint());
+    assert_ne!(read.fingerprint(), on("Xeon").fingerprint());
+}
