@@ -6,7 +6,7 @@ BINARY := target/x86_64-unknown-linux-gnu/release/dyntick
 OUT    ?= out
 JOBS   ?= 2
 
-.PHONY: all setup build demo test test-kernels test-fixes reproducible lint room bench deny clean help
+.PHONY: all setup build demo test test-kernels test-fixes test-kvm reproducible lint room bench deny clean help
 
 all: build
 
@@ -27,7 +27,7 @@ demo: build
 	@scripts/setup studies
 	$(BINARY) lab run studies/adaptive-ticks.toml --jobs $(JOBS) --out $(OUT)/adaptive-ticks
 
-## test    every test, those that boot real kernels included; see also test-kernels and test-fixes
+## test    every test, those that boot real kernels included; see also test-kernels, test-fixes and test-kvm
 test: build
 	@scripts/setup studies test
 	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --workspace --locked --no-fail-fast
@@ -41,6 +41,11 @@ test-kernels: build
 test-fixes: build
 	@scripts/setup studies test
 	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --locked -p dyntick --test fixes -- --ignored --nocapture
+
+## test-kvm  the wall clock on KVM, in an emulated machine that has one: some ten minutes
+test-kvm: build
+	@scripts/setup studies test
+	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --locked -p dyntick --test kvm -- --ignored --nocapture
 
 ## reproducible  whether the binary is the same wherever it is built
 reproducible:
@@ -60,9 +65,11 @@ room:
 deny:
 	$(CARGO) deny check
 
-## bench   where the time of one virtual-time case goes, stage by stage
+## bench   where the time of one virtual-time case goes, stage by stage, and virtme-ng beside it
 bench: build
+	@scripts/setup studies
 	$(BINARY) lab bench studies/adaptive-ticks.toml
+	scripts/bench-virtme $(BINARY) || [ $$? -eq 3 ]
 
 ## clean   what was built here; the cache of kernels stays (see `dyntick lab doctor`)
 clean:

@@ -128,28 +128,35 @@ noinstr bool em_timer_restore(struct em_timer *timer)
 	return timer->armed && !left;
 }
 
-/* Whether the timer counts cycles of the TSC, one for one, as in virtual time. */
+/*
+ * Whether the timer counts cycles of the TSC, one for one, as in virtual time. Both are read around
+ * each access of the timer: between any two instructions other CPUs may have their turn.
+ */
 static bool counts_cycles(void)
 {
 	const u64 length = 100000;
+	u64 before_start, started, before_read, read, counted;
 	struct em_timer timer;
 	unsigned long flags;
-	u64 begin, counted;
 
 	local_irq_save(flags);
 	em_timer_save(&timer);
 	em_timer_read(&timer);
 	lapic_write(APIC_LVTT, timer.lvt | APIC_LVT_MASKED);
 	lapic_write(APIC_TDCR, DIVIDE_BY_1);
+	before_start = rdtsc();
 	lapic_write(APIC_TMICT, ~0U);
-	begin = rdtsc();
-	while (rdtsc() - begin < length)
+	started = rdtsc();
+	while (rdtsc() - started < length)
 		cpu_relax();
+	before_read = rdtsc();
 	counted = ~0U - lapic_read(APIC_TMCCT);
+	read = rdtsc();
 	if (em_timer_restore(&timer))
 		em_lapic_send_self(LOCAL_TIMER_VECTOR);
 	local_irq_restore(flags);
-	return counted >= length && counted - length < length / 100;
+	return counted + length / 100 >= before_read - started &&
+	       counted <= read - before_start + length / 100;
 }
 
 int __init em_lapic_init(bool halts)
