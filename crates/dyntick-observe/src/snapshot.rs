@@ -2,30 +2,48 @@
 //! A machine's files for `dyntick check`: from a running Linux, a folder, or a support bundle.
 
 pub mod bundle;
+mod root;
 
 use dyntick_check::sources::{RELEASE, Read, SOURCES};
 use dyntick_check::{Content, Snapshot};
 use dyntick_model::KernelVersion;
-use flate2::read::GzDecoder;
-use rustix::fs::{Mode, OFlags};
-use std::fs::File;
-use std::io::{self, ErrorKind, Read as _};
+use root::Root;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// No file that a rule reads is longer; what is behind it is not read.
-const LONGEST: u64 = 4 << 20;
+/// `include/uapi/linux/utsname.h`: a release has at most 64 bytes.
+const LONGEST_RELEASE: usize = 64;
+
+/// Why there is no snapshot.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// The file system refused the root itself.
+    #[error("cannot read {0}: {1}")]
+    Io(PathBuf, io::Error),
+    /// No machine has so many files or such long ones.
+    #[error("{0} holds more than the files of any machine: it is no copy of a machine's root")]
+    TooLarge(PathBuf),
+}
 
 /// Reads all sources behind a root folder, `/` for the running machine. What does not exist is left
 /// out; what may not be read is noted as such.
-pub fn read(root: &Path) -> Snapshot {
+///
+/// # Errors
+/// Where the folder cannot be opened, or holds more than any machine.
+pub fn read(folder: &Path) -> Result<Snapshot, SnapshotError> {
+    let root = Root::open(folder).map_err(|error| SnapshotError::Io(folder.to_owned(), error))?;
     let mut files = Snapshot::default();
-    let release = text(&root.join(RELEASE.trim_start_matches('/'))).unwrap_or_default();
+    let release = root.text(Path::new(RELEASE)).unwrap_or_default().trim().to_owned();
+    let release = if release.len() > LONGEST_RELEASE { String::new() } else { release };
     let kernel = release.parse::<KernelVersion>().map_or((0, 0), |kernel| (kernel.major, kernel.minor));
     for source in SOURCES.iter().filter(|source| source.before.is_none_or(|before| kernel < before)) {
-        for path in expand(root, source.pattern, &mut files) {
-            let name = name_in(root, &path);
-            match one(root, &path, source.read) {
-                Ok(Some(text)) => files.insert(name, Content::Text(text)),
+        let found = root.paths(source.pattern);
+        if found.denied {
+            files.insert(source.pattern, Content::Denied);
+        }
+        for path in found.paths {
+            match one(&root, &path, source.read, &release) {
+                Ok(Some(text)) => files.insert(path.to_string_lossy(), Content::Text(text)),
                 Ok(None) => {}
                 // A task may have ended since its folder was listed.
                 Err(error) if is_gone(&error) => {}
@@ -33,38 +51,14 @@ pub fn read(root: &Path) -> Snapshot {
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                     files.insert(source.pattern, Content::Denied);
                 }
-                Err(error) => files.insert(name, Content::Failed(error.to_string())),
+                Err(error) => files.insert(path.to_string_lossy(), Content::Failed(error.to_string())),
+            }
+            if root.is_too_large() {
+                return Err(SnapshotError::TooLarge(folder.to_owned()));
             }
         }
     }
-    files
-}
-
-/// The existing paths of a pattern. A folder on the way that may not be searched is noted.
-fn expand(root: &Path, pattern: &'static str, files: &mut Snapshot) -> Vec<PathBuf> {
-    if !pattern.contains('*') {
-        return vec![root.join(pattern.trim_start_matches('/'))];
-    }
-    let prefix = glob::Pattern::escape(&root.to_string_lossy());
-    let Ok(paths) = glob::glob(&format!("{}{pattern}", prefix.trim_end_matches('/'))) else {
-        return Vec::new();
-    };
-    let fixed = pattern.split('*').next().and_then(|fixed| Path::new(fixed).parent());
-    let searched = fixed.map(|folder| root.join(folder.to_string_lossy().trim_start_matches('/')));
-    let denied = |error: &io::Error| error.kind() == ErrorKind::PermissionDenied;
-    // The walk is silent about the folder that it begins in.
-    if searched.is_some_and(|folder| std::fs::metadata(folder).is_err_and(|error| denied(&error))) {
-        files.insert(pattern, Content::Denied);
-    }
-    let mut found = Vec::new();
-    for path in paths {
-        match path {
-            Ok(path) => found.push(path),
-            Err(error) if denied(error.error()) => files.insert(pattern, Content::Denied),
-            Err(_) => {}
-        }
-    }
-    found
+    Ok(files)
 }
 
 fn is_gone(error: &io::Error) -> bool {
@@ -74,68 +68,31 @@ fn is_gone(error: &io::Error) -> bool {
         || error.raw_os_error() == Some(ESRCH)
 }
 
-/// The path on the machine of a path behind a root.
-fn name_in(root: &Path, path: &Path) -> String {
-    format!("/{}", path.strip_prefix(root).unwrap_or(path).to_string_lossy().trim_start_matches('/'))
-}
-
 /// Reads one file as its source says; `None` where it holds nothing that any rule needs.
-fn one(root: &Path, path: &Path, how: Read) -> io::Result<Option<String>> {
+fn one(root: &Root, path: &Path, how: Read, release: &str) -> io::Result<Option<String>> {
     Ok(match how {
-        Read::Text => Some(text(path)?),
-        Read::Gzip => Some(unpacked(path)?),
-        Read::Number => Some(number(path)?),
-        Read::CommandLine => Some(before_two_dashes(&text(path)?)),
+        Read::Text => Some(root.text(path)?),
+        Read::Gzip => Some(root.unpacked(path)?),
+        Read::Number => Some(root.number(path)?),
+        Read::CommandLine => Some(before_two_dashes(&root.text(path)?)),
         Read::Lines(words) => {
-            some(lines(&text(path)?, |line| words.iter().any(|word| line.starts_with(word))))
+            some(lines(&root.text(path)?, |line| words.iter().any(|word| line.starts_with(word))))
         }
         Read::Mentions(texts) => {
-            some(lines(&text(path)?, |line| texts.iter().any(|text| line.contains(text))))
+            some(lines(&root.text(path)?, |line| texts.iter().any(|text| line.contains(text))))
         }
-        Read::Links(targets) => some(links(path, targets)?),
-        Read::Partition => partition(path)?,
+        Read::Links(targets) => some(root.links(path, targets)?),
+        Read::Partition => partition(root, path)?,
         Read::OwnConfig => {
-            let release = text(&root.join(RELEASE.trim_start_matches('/')))?;
-            let release = release.trim();
             let own =
                 path.ends_with(format!("config-{release}")) || path.ends_with(format!("{release}/config"));
-            if own { Some(text(path)?) } else { None }
+            if own { Some(root.text(path)?) } else { None }
         }
     })
 }
 
 fn some(text: String) -> Option<String> {
     (!text.is_empty()).then_some(text)
-}
-
-/// A file's text. `/dev/kmsg` gives a record per read and would wait for the next at its end.
-fn text(path: &Path) -> io::Result<String> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mut file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    let (mut bytes, mut chunk) = (Vec::new(), vec![0; 64 << 10]);
-    while (bytes.len() as u64) < LONGEST {
-        match file.read(&mut chunk) {
-            Ok(0) => break,
-            Ok(length) => bytes.extend_from_slice(&chunk[..length]),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-            // A record of the kernel's log was overwritten meanwhile: the next read goes on behind it.
-            Err(error) if [ErrorKind::Interrupted, ErrorKind::BrokenPipe].contains(&error.kind()) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn unpacked(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    GzDecoder::new(File::open(path)?).take(LONGEST).read_to_string(&mut text)?;
-    Ok(text)
-}
-
-fn number(path: &Path) -> io::Result<String> {
-    let mut bytes = [0; 4];
-    File::open(path)?.read_exact(&mut bytes)?;
-    Ok(i32::from_ne_bytes(bytes).to_string())
 }
 
 /// `init/main.c: start_kernel`: what stands behind `--` is for the first program.
@@ -149,21 +106,12 @@ fn lines(text: &str, wanted: impl Fn(&str) -> bool) -> String {
     text.lines().filter(|line| wanted(line) && seen.insert(*line)).map(|line| format!("{line}\n")).collect()
 }
 
-fn links(folder: &Path, targets: &[&str]) -> io::Result<String> {
-    let mut found: Vec<String> = std::fs::read_dir(folder)?
-        .filter_map(|entry| Some(std::fs::read_link(entry.ok()?.path()).ok()?.to_string_lossy().into_owned()))
-        .filter(|target| targets.contains(&target.as_str()))
-        .collect();
-    found.sort();
-    Ok(found.iter().map(|target| format!("{target}\n")).collect())
-}
-
 /// The state of a partition, and in the second line its CPUs.
-fn partition(path: &Path) -> io::Result<Option<String>> {
-    let state = text(path)?;
+fn partition(root: &Root, path: &Path) -> io::Result<Option<String>> {
+    let state = root.text(path)?;
     if state.trim() == "member" {
         return Ok(None);
     }
-    let cpus = text(&path.with_file_name("cpuset.cpus.effective"))?;
+    let cpus = root.text(&path.with_file_name("cpuset.cpus.effective"))?;
     Ok(Some(format!("{}\n{}\n", state.trim(), cpus.trim())))
 }

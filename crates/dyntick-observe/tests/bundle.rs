@@ -3,11 +3,12 @@
 
 use dyntick_check::Content;
 use dyntick_observe::snapshot::{self, bundle};
+use std::fs::File;
 use std::path::Path;
 
 #[test]
 fn this_machine_comes_back_whole_out_of_its_bundle() {
-    let files = snapshot::read(Path::new("/"));
+    let files = snapshot::read(Path::new("/")).unwrap();
     assert!(files.text("/proc/sys/kernel/osrelease").is_some());
     assert!(files.iter().any(|(path, _)| path.ends_with("/status")), "this test's own thread, at least");
     let folder = tempfile::tempdir().unwrap();
@@ -30,12 +31,47 @@ fn nothing_private_is_read() {
     put("proc/7/environ", "SECRET=hush-hush");
     put("proc/7/cmdline", "x\0hush-hush");
     put("dev/kmsg", "6,1,2,-;user hush-hush logged in\n6,2,3,-;Housekeeping: must include one present CPU\n");
-    let files = snapshot::read(root.path());
+    let files = snapshot::read(root.path()).unwrap();
     let all: Vec<(&str, &Content)> = files.iter().collect();
     assert_eq!(all.len(), 3, "{all:?}");
     assert_eq!(files.text("/proc/cmdline"), Some("nohz_full=1 quiet"));
     assert_eq!(files.text("/proc/7/task/7/status"), Some("Cpus_allowed_list:\t0-1\n"));
     assert!(!format!("{all:?}").contains("hush-hush"));
+}
+
+/// Links to the folder itself make as many paths of a pattern as one likes, and a link may name a file of the reader's machine.
+#[test]
+fn a_folder_that_somebody_made() {
+    use std::os::unix::fs::symlink;
+    let root = tempfile::tempdir().unwrap();
+    let cgroup = root.path().join("sys/fs/cgroup");
+    std::fs::create_dir_all(&cgroup).unwrap();
+    std::fs::write(cgroup.join("cpu.max"), "max 100000\n").unwrap();
+    (0..3).for_each(|link| symlink(".", cgroup.join(format!("loop{link}"))).unwrap());
+    let kernel = root.path().join("proc/sys/kernel");
+    std::fs::create_dir_all(&kernel).unwrap();
+    symlink("/proc/sys/kernel/osrelease", kernel.join("osrelease")).unwrap();
+    symlink("/proc/cpuinfo", root.path().join("proc/cmdline")).unwrap();
+    std::fs::write(root.path().join("proc/cpuinfo"), "model name\t: theirs\n").unwrap();
+    let files = snapshot::read(root.path()).unwrap();
+    assert_eq!(files.text("/proc/sys/kernel/osrelease"), None, "a link to itself, and not to ours");
+    assert_eq!(files.text("/proc/cmdline"), Some("model name\t: theirs\n"), "a link within the folder");
+    assert!(files.text("/sys/fs/cgroup/loop2/loop0/loop1/cpu.max").is_some());
+    (3..60).for_each(|link| symlink(".", cgroup.join(format!("loop{link}"))).unwrap());
+    let error = snapshot::read(root.path()).unwrap_err().to_string();
+    assert!(error.contains("more than the files of any machine"), "{error}");
+}
+
+#[test]
+fn files_of_a_folder_have_one_limit_together() {
+    let root = tempfile::tempdir().unwrap();
+    let net = root.path().join("sys/class/net");
+    let queues = net.join("eth0/queues/rx-0");
+    std::fs::create_dir_all(&queues).unwrap();
+    File::create(queues.join("rps_cpus")).unwrap().set_len(4 << 20).unwrap();
+    (1..300).for_each(|link| std::os::unix::fs::symlink("eth0", net.join(format!("eth{link}"))).unwrap());
+    let error = snapshot::read(root.path()).unwrap_err().to_string();
+    assert!(error.contains("more than the files of any machine"), "{error}");
 }
 
 #[test]
@@ -48,7 +84,7 @@ fn other_files_and_damaged_bundles_are_told_apart() {
     };
     assert!(said(b"hello").contains("is not a support bundle"));
     assert!(said(b"").contains("is not a support bundle"));
-    bundle::write(&snapshot::read(Path::new("/")), &path).unwrap();
+    bundle::write(&snapshot::read(Path::new("/")).unwrap(), &path).unwrap();
     let whole = std::fs::read(&path).unwrap();
     let half = said(&whole[..whole.len() / 2]);
     assert!(half.contains("is damaged") && half.contains("make it again"), "{half}");
@@ -56,5 +92,5 @@ fn other_files_and_damaged_bundles_are_told_apart() {
         bundle::read(&folder.path().join("none")).unwrap_err().to_string().contains("none: No such file")
     );
     let nowhere = folder.path().join("no/such/folder/b.tar.gz");
-    assert!(bundle::write(&snapshot::read(Path::new("/")), &nowhere).is_err());
+    assert!(bundle::write(&snapshot::read(Path::new("/")).unwrap(), &nowhere).is_err());
 }

@@ -101,8 +101,8 @@ fn subject(from: Option<&Path>) -> String {
 /// The files of this machine, of a folder that stands for its root, or of a bundle.
 fn read(from: Option<&Path>) -> Result<Snapshot> {
     match from {
-        None => Ok(snapshot::read(Path::new("/"))),
-        Some(path) if path.is_dir() => Ok(snapshot::read(path)),
+        None => Ok(snapshot::read(Path::new("/"))?),
+        Some(path) if path.is_dir() => Ok(snapshot::read(path)?),
         Some(path) => Ok(bundle::read(path)?),
     }
 }
