@@ -27,7 +27,7 @@ mod order;
 pub mod perturb;
 pub mod printed;
 pub mod profiles;
-mod programs;
+pub mod programs;
 pub mod qemu;
 mod remove;
 mod room;

@@ -9,11 +9,27 @@ use std::process::Command;
 /// Debian keeps some programs here, and these folders are not on every user's PATH.
 const SBIN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
+/// PATH where nothing is left of it: an empty one is the folder that one stands in.
+const USUAL: &str = "/usr/bin:/bin";
+
 /// The path of a program by its name.
 pub fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(SBIN.map(PathBuf::from));
-    folders.map(|folder| folder.join(name)).find(|program| program.is_file())
+    folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(name)).find(|file| file.is_file())
+}
+
+/// Takes out of PATH, for this program and all that it starts, what does not begin with a slash. An empty or relative part is the
+/// folder that one stands in, and a stranger's study comes with a folder.
+///
+/// # Safety
+/// No other thread may run yet: others may read the environment.
+pub unsafe fn forget_relative_folders() {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let absolute = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    let absolute = std::env::join_paths(absolute).ok().filter(|path| !path.is_empty());
+    // SAFETY: as the caller promises.
+    unsafe { std::env::set_var("PATH", absolute.unwrap_or_else(|| USUAL.into())) };
 }
 
 /// Has the kernel send `signal` to the program when the thread that starts it ends, also by being
@@ -59,6 +75,32 @@ mod tests {
     fn programs_by_name() {
         assert!(find("sh").is_some_and(|path| path.is_absolute()));
         assert_eq!(find("no-such-program"), None);
+    }
+
+    /// In a process of its own, whose environment no other test reads.
+    #[test]
+    fn no_program_is_of_the_folder_that_one_stands_in() {
+        const PATH: &str = "DYNTICK_TEST_PATH";
+        if let Some(wanted) = std::env::var_os(PATH) {
+            assert_eq!(find("planted"), None);
+            // SAFETY: the other threads of this process wait for this one.
+            unsafe { forget_relative_folders() };
+            assert_eq!(std::env::var_os("PATH"), Some(wanted));
+            assert!(Command::new("planted").status().is_err());
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/bin/true", dir.path().join("planted")).unwrap();
+        let here = std::env::current_exe().unwrap();
+        let absolute =
+            ["/usr/bin:", ".:/usr/bin", ":/usr/bin", "a/b::/usr/bin"].map(|path| (path, "/usr/bin"));
+        for (path, wanted) in absolute.into_iter().chain([("", USUAL), (".:", USUAL)]) {
+            let mut again = Command::new(&here);
+            again.args(["--exact", "programs::tests::no_program_is_of_the_folder_that_one_stands_in"]);
+            again.current_dir(dir.path()).env("PATH", path).env(PATH, wanted);
+            let ended = again.output().unwrap();
+            assert!(ended.status.success(), "{path:?}: {}", String::from_utf8_lossy(&ended.stdout));
+        }
     }
 
     #[test]

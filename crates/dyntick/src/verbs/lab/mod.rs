@@ -18,6 +18,7 @@ mod verify;
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use dyntick_lab::lab::LabError;
+use dyntick_lab::programs;
 use rustix::fs::Mode;
 use rustix::process::umask;
 use std::path::PathBuf;
@@ -55,6 +56,8 @@ impl LabVerb {
         let before = umask(Mode::WGRP | Mode::WOTH);
         umask(before | Mode::WGRP | Mode::WOTH);
         dyntick_system::leave_half_of_memory();
+        // SAFETY: no verb has begun, so this is the only thread.
+        unsafe { programs::forget_relative_folders() };
         match self {
             LabVerb::Run(arguments) => run::run(arguments),
             LabVerb::Report(arguments) => again::run(&arguments),
