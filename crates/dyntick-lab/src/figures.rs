@@ -161,7 +161,7 @@ pub fn of_latency(latency: &Latency) -> Vec<Observation> {
     rows.rows
 }
 
-/// What the host took from each CPU of a guest on the wall clock.
+/// What the host took from each CPU of a guest on the wall clock: an upper bound of what it took in the window.
 pub fn of_stolen(stolen: &Stolen) -> Vec<Observation> {
     let mut rows = Rows::default();
     for (cpu, ns) in stolen {
@@ -311,15 +311,21 @@ fn doubt(run: &Run, figure: &str, cpu: Option<u32>) -> Option<String> {
     taken(&run.observations, run.outcome.window_ns, cpus).or_else(|| lost(run, figure, cpu))
 }
 
+/// Why no figure of this run's measured CPUs proves anything: the host took too much time from one of them.
+pub fn taken_by_host(run: &Run) -> Option<String> {
+    taken(&run.observations, run.outcome.window_ns, &run.asked.case.measured_cpus)
+}
+
 /// The CPU from which the host took most, where that is too much.
 fn taken(observations: &Observations, (begin, end): (u64, u64), cpus: &CpuList) -> Option<String> {
     let share = |row: &Observation| Some((row.cpu?, row.value / (end - begin).max(1) as f64));
     let stolen = observations.named(STOLEN_NS).filter_map(share);
     let of_cpus = stolen.filter(|(cpu, share)| cpus.contains(*cpu) && *share > MOST_STOLEN);
     let (cpu, share) = of_cpus.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let percent = share * 100.0;
+    // It is counted from before the window to after it.
+    let percent = share.min(1.0) * 100.0;
     Some(format!(
-        "the host ran something else for {percent:.1} % of the window while CPU {cpu} of the guest was ready to run"
+        "the host ran something else for up to {percent:.1} % of the window while CPU {cpu} of the guest was ready to run"
     ))
 }
 

@@ -63,12 +63,15 @@ struct Printed<'a> {
     comparison: &'a Comparison,
     /// Of each side, whether this user's laboratory made its runs; null of what tools printed.
     made_here: &'a [Option<bool>],
+    /// In how many runs of each side the host took too much time from a CPU that was measured.
+    disturbed_runs: &'a [usize],
 }
 
 /// Compares; the status is 1 where the comparison failed.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     dyntick_system::leave_half_of_memory();
     let known = sides::read(&arguments.sides, &arguments.metrics)?;
+    let disturbed_runs: Vec<usize> = known.iter().map(|known| known.disturbed_runs).collect();
     let (sides, made_here): (Vec<_>, Vec<_>) =
         known.into_iter().map(|known| (known.side, known.made_here)).unzip();
     let question = Question { same_within: arguments.same_within, limits: arguments.above.clone() };
@@ -78,7 +81,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     if arguments.json {
         let (format, version) = ("dyntick-compare", 1);
-        output::json(&Printed { format, version, comparison: &comparison, made_here: &made_here })?;
+        let (made_here, disturbed_runs) = (&made_here[..], &disturbed_runs[..]);
+        output::json(&Printed { format, version, comparison: &comparison, made_here, disturbed_runs })?;
     } else {
         let document = table::document(&comparison);
         output::rendered(dyntick_report::terminal(&document, output::columns(), output::is_terminal()))?;

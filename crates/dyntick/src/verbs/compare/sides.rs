@@ -5,11 +5,14 @@ use crate::output;
 use anyhow::{Context, Result, bail};
 use dyntick_formats::metrics;
 use dyntick_lab::cache::Cache;
+use dyntick_lab::figures::taken_by_host;
 use dyntick_lab::metrics::{Metrics, add, add_run};
 use dyntick_lab::seal::Sealer;
 use dyntick_lab::store;
 use dyntick_model::Clock;
 use dyntick_stats::compare::Side;
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// More files are no repetitions of a measurement.
@@ -24,6 +27,8 @@ pub struct Known {
     pub side: Side,
     /// Whether this user's laboratory made all runs of it; nothing is known of what tools printed.
     pub made_here: Option<bool>,
+    /// In how many of its runs the host took too much time from a CPU that was measured.
+    pub disturbed_runs: usize,
 }
 
 /// Reads all sides, of which only metrics with one of these words in their names are kept; all where there is none.
@@ -37,17 +42,31 @@ fn one(named: &str, wanted: &[String]) -> Result<Known> {
         _ => (named, named),
     };
     let path = Path::new(path);
-    let (mut metrics, made_here) =
+    let Found { mut metrics, made_here, disturbed_runs } =
         of_path(label, path, wanted).with_context(|| format!("compare {}", path.display()))?;
     metrics.retain(|name, _| {
         wanted.is_empty() || wanted.iter().any(|word| name.as_str().contains(word.as_str()))
     });
-    Ok(Known { side: Side { label: label.to_owned(), metrics }, made_here })
+    Ok(Known { side: Side { label: label.to_owned(), metrics }, made_here, disturbed_runs })
 }
 
-fn of_path(label: &str, path: &Path, wanted: &[String]) -> Result<(Metrics, Option<bool>)> {
+/// What stands behind a path.
+struct Found {
+    metrics: Metrics,
+    made_here: Option<bool>,
+    disturbed_runs: usize,
+}
+
+impl Found {
+    /// Nothing is known of who ran a tool, and where.
+    fn of_tools(metrics: Metrics) -> Self {
+        Self { metrics, made_here: None, disturbed_runs: 0 }
+    }
+}
+
+fn of_path(label: &str, path: &Path, wanted: &[String]) -> Result<Found> {
     if !path.is_dir() {
-        return Ok((of_file(path)?, None));
+        return Ok(Found::of_tools(of_file(path)?));
     }
     if path.join("run.toml").exists() {
         return of_runs(label, vec![path.to_owned()], wanted, false);
@@ -74,36 +93,60 @@ fn of_path(label: &str, path: &Path, wanted: &[String]) -> Result<(Metrics, Opti
     if all.is_empty() {
         bail!("there is nothing in it that a tool printed, and no run");
     }
-    Ok((all, None))
+    Ok(Found::of_tools(all))
 }
 
 /// One run after the other, in the order in which the repetitions of a case happened.
-fn of_runs(
-    label: &str,
-    mut folders: Vec<PathBuf>,
-    wanted: &[String],
-    by_case: bool,
-) -> Result<(Metrics, Option<bool>)> {
+fn of_runs(label: &str, mut folders: Vec<PathBuf>, wanted: &[String], by_case: bool) -> Result<Found> {
     folders.sort_by_cached_key(|folder| store::asked(folder).map_or(0, |asked| asked.repetition));
     let mut all = Metrics::new();
     let sealer = Cache::of_user().ok().and_then(|cache| Sealer::known(&cache));
-    let mut others = 0;
+    let (mut others, mut disturbed_runs) = (0, 0);
+    let mut disturbed = None;
+    let mut raw = BTreeMap::new();
     for folder in folders {
+        ensure_other(&mut raw, &folder)?;
         let run = store::load_judged(&folder, sealer.as_ref())?;
         others += usize::from(!run.made_here);
         add_run(&mut all, &run, wanted, by_case);
         ensure_few(&all)?;
+        if let Some(taken) = taken_by_host(&run) {
+            disturbed_runs += 1;
+            disturbed = Some(taken);
+        }
+    }
+    if let Some(taken) = disturbed {
+        output::note(format_args!(
+            "{label}: a difference may be the host's: in {disturbed_runs} of its runs it took too much time, in the last of these {taken}"
+        ));
     }
     if others > 0 {
         output::note(format_args!(
             "{label}: {others} of its runs were not made by this user's laboratory: their figures are others' word"
         ));
     }
-    Ok((all, Some(others == 0)))
+    Ok(Found { metrics: all, made_here: Some(others == 0), disturbed_runs })
+}
+
+/// Refuses a run that has what a guest sent in common with another, by links: it is no other run, and many links to a large one are
+/// a small archive that takes hours. `known` has the file of each inode.
+fn ensure_other(known: &mut BTreeMap<(u64, u64), PathBuf>, run: &Path) -> Result<()> {
+    // What cannot be listed cannot be read either, and is told then.
+    for file in entries(&run.join("raw")).unwrap_or_default() {
+        let Ok(found) = file.metadata() else { continue };
+        if let Some(other) = known.insert((found.dev(), found.ino()), file.clone()) {
+            bail!("{} and {} are one file: the same run is no repetition", other.display(), file.display());
+        }
+    }
+    Ok(())
 }
 
 /// Many links to one large run are a small archive, and each number is sorted and drawn from again and again.
 fn ensure_few(metrics: &Metrics) -> Result<()> {
+    const MOST_METRICS: usize = 10_000;
+    if metrics.len() > MOST_METRICS {
+        bail!("it has more than {MOST_METRICS} metrics; compare fewer cases or files of it");
+    }
     const MOST_NUMBERS: usize = 4 << 20;
     match metrics.values().map(|metric| metric.values.numbers()).sum::<usize>() > MOST_NUMBERS {
         true => bail!("it has more than {MOST_NUMBERS} numbers; compare fewer runs of it"),
@@ -137,6 +180,39 @@ fn of_file(path: &Path) -> Result<Metrics> {
 mod tests {
     use super::*;
     use dyntick_stats::{Better, Metric, MetricName, Values};
+
+    #[test]
+    fn the_same_run_is_no_repetition() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = |name: &str| {
+            std::fs::create_dir_all(folder.path().join(name).join("raw")).unwrap();
+            folder.path().join(name)
+        };
+        let (one, other, linked) = (run("one"), run("other"), run("linked"));
+        [&one, &other].iter().for_each(|run| std::fs::write(run.join("raw/trace"), "events").unwrap());
+        std::fs::hard_link(one.join("raw/trace"), linked.join("raw/trace")).unwrap();
+        let mut known = BTreeMap::new();
+        ensure_other(&mut known, &one).unwrap();
+        ensure_other(&mut known, &other).unwrap();
+        let error = ensure_other(&mut known, &linked).unwrap_err().to_string();
+        assert!(error.contains("one/raw/trace and") && error.contains("no repetition"), "{error}");
+    }
+
+    #[test]
+    fn a_side_has_some_thousands_of_metrics() {
+        let metric = Metric {
+            unit: "s".into(),
+            better: Better::Lower,
+            clock: Clock::Wall,
+            values: Values::Runs(vec![1.0]),
+        };
+        let of = |metrics: usize| -> Metrics {
+            let names = (0..metrics).map(|number| MetricName::new(&format!("a{number}")).unwrap());
+            names.map(|name| (name, metric.clone())).collect()
+        };
+        assert!(ensure_few(&of(10_000)).is_ok());
+        assert!(ensure_few(&of(10_001)).unwrap_err().to_string().contains("10000 metrics"));
+    }
 
     #[test]
     fn a_side_has_some_millions_of_numbers() {
