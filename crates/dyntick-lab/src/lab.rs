@@ -7,12 +7,13 @@ use crate::cache::{Cache, CacheError, free_bytes, write_whole};
 use crate::emulator::{self, EmulatorError};
 use crate::guest::{Job, SHELL_STATUS, Stage, console};
 use crate::image::{self, Image, ImageError, Module};
-use crate::kernels::{self, Kernel, KernelError, unused};
+use crate::kernels::unused::{self, InUse};
+use crate::kernels::{self, Kernel, KernelError};
 use crate::order;
 use crate::perturb;
 use crate::qemu::probe::{self, KvmProbe};
 use crate::qemu::{self, Accelerator, Disk, Host, Machine, Profile, Qemu, QemuError, RunError, provide, run};
-use crate::room::Room;
+use crate::room::{Part, Room};
 use crate::running::{RunningFolder, remove_abandoned};
 use crate::seal::Sealer;
 use crate::store::{self, Asked, CONSOLE, Run, StoreError};
@@ -24,8 +25,8 @@ use std::collections::BTreeMap;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// Why a case did not run.
@@ -63,12 +64,33 @@ pub enum LabError {
     /// The cache.
     #[error(transparent)]
     Cache(#[from] CacheError),
+    /// Another run of the same case could not be prepared, for a reason that holds for all.
+    #[error("not tried: the case could not be prepared, as its first run says")]
+    NotTried,
+    /// One of the others, with more words than are held.
+    #[error("{words}")]
+    Shortened {
+        /// The first of them.
+        words: String,
+        /// Whether a guest failed.
+        of_guest: bool,
+    },
 }
 
 impl LabError {
     /// Whether a guest failed, and not the input or this machine.
     pub fn is_guest_failure(&self) -> bool {
-        matches!(self, LabError::Run(RunError::Guest(_)))
+        matches!(self, LabError::Run(RunError::Guest(_)) | LabError::Shortened { of_guest: true, .. })
+    }
+
+    /// As it is held beside thousands of others.
+    fn in_few_words(self) -> Self {
+        const MOST: usize = 4096;
+        let words = self.to_string();
+        match words.len() > MOST {
+            true => Self::Shortened { words: beginning(&words, MOST), of_guest: self.is_guest_failure() },
+            false => self,
+        }
     }
 }
 
@@ -109,17 +131,23 @@ pub struct Lab<'a> {
     sealer: Sealer,
     /// The memory of this machine, for guests that run, and for runs that are read, at the same time.
     memory: Room,
+    /// The part of it that this program may have itself (`dyntick_system::leave_half_of_memory`).
+    own_memory: Room,
     /// The space for the disks of such guests.
     disks: Room,
     /// Kernels found so far: asking apt for one takes longer than all else in preparing a case.
-    kernels: Mutex<BTreeMap<(String, Option<Recipe>), Kernel>>,
+    kernels: Mutex<KnownKernels>,
 }
+
+/// By what a study calls them.
+type KnownKernels = BTreeMap<(String, Option<Recipe>), Kernel>;
 
 /// A case, ready to run.
 pub struct Prepared {
     /// What is asked.
     pub asked: Asked,
     kernel: Kernel,
+    _in_use: InUse,
     initramfs: PathBuf,
     /// Where the initramfs is. It is not kept: making it again takes no longer than reading it, and a study of many cases with
     /// an image each would fill the disk.
@@ -158,11 +186,23 @@ impl<'a> Lab<'a> {
         qemu::confinement(&qemu).note().inspect(|note| watch(Progress::Preparing(note.clone())));
         remove_abandoned(&cache.path(SCRATCH));
         unused::remove_old(&cache.path(kernels::UNCOMPRESSED));
-        let memory = Room::new(dyntick_system::memory());
+        let (memory, own_memory) =
+            (Room::new(dyntick_system::memory()), Room::new(dyntick_system::memory() / 2));
         // The other half is for runs, builds and images.
         let disks = Room::new(free_bytes(cache.root()) / 2);
         let sealer = Sealer::of(&cache)?;
-        Ok(Self { cache, qemu, steady, init, watch, sealer, memory, disks, kernels: Mutex::default() })
+        Ok(Self {
+            cache,
+            qemu,
+            steady,
+            init,
+            watch,
+            sealer,
+            memory,
+            own_memory,
+            disks,
+            kernels: Mutex::default(),
+        })
     }
 
     /// The QEMU that it uses.
@@ -183,11 +223,11 @@ impl<'a> Lab<'a> {
     /// repetition ([`perturb::of`]).
     pub fn prepare(&self, case: &Case, repetition: u32) -> Result<Prepared, LabError> {
         let accept = |config: &KernelConfig| check::against_kernel(case, config);
-        let kernel = match self.kernel(&case.kernel, case.recipe.as_ref(), &accept) {
+        let (kernel, in_use) = match self.kernel_in_use(&case.kernel, case.recipe.as_ref(), &accept) {
             Err(KernelError::Build(BuildError::Unfit(problems))) => {
                 return Err(LabError::Impossible { case: case.id.clone(), problems });
             }
-            kernel => kernel?,
+            found => found?,
         };
         let problems = check::against_kernel(case, &kernel.config);
         if !problems.is_empty() {
@@ -220,13 +260,35 @@ impl<'a> Lab<'a> {
             host: (case.clock == Clock::Wall).then(Host::of_this_machine),
             case: case.clone(),
         };
-        let mut prepared = Prepared { asked, kernel, initramfs, _folder: folder };
+        let mut prepared = Prepared { asked, kernel, _in_use: in_use, initramfs, _folder: folder };
         prepared.asked.command_line = self.machine(&prepared, Path::new("")).command_line();
         Ok(prepared)
     }
 
+    fn known_kernels(&self) -> MutexGuard<'_, KnownKernels> {
+        self.kernels.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// A kernel that stays in the cache for as long as it is needed.
+    fn kernel_in_use(
+        &self,
+        name: &str,
+        recipe: Option<&Recipe>,
+        accept: Accept<'_>,
+    ) -> Result<(Kernel, InUse), KernelError> {
+        let kernel = self.kernel(name, recipe, accept)?;
+        if let Some(in_use) = InUse::hold(&kernel.image) {
+            return Ok((kernel, in_use));
+        }
+        // Other kernels have needed its space since it was found.
+        self.known_kernels().remove(&(name.to_owned(), recipe.cloned()));
+        let kernel = self.kernel(name, recipe, accept)?;
+        let in_use = InUse::hold(&kernel.image).ok_or(CacheError::Unsteady(kernel.image.clone()))?;
+        Ok((kernel, in_use))
+    }
+
     fn kernel(&self, name: &str, recipe: Option<&Recipe>, accept: Accept<'_>) -> Result<Kernel, KernelError> {
-        let mut known = self.kernels.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut known = self.known_kernels();
         let question = (name.to_owned(), recipe.cloned());
         if let Some(kernel) = known.get(&question) {
             return Ok(kernel.clone());
@@ -331,8 +393,14 @@ impl<'a> Lab<'a> {
     }
 
     fn find(&self, prepared: &Prepared, runs: &Path) -> Option<Run> {
-        let _memory = self.memory.take(budget::to_read(&runs.join(prepared.asked.folder_name())));
+        let _memory = self.memory_to_read(&runs.join(prepared.asked.folder_name()));
         store::find(runs, &prepared.asked, &self.sealer)
+    }
+
+    /// Always in this order, so that nobody who has one waits for one who waits for the other.
+    fn memory_to_read(&self, folder: &Path) -> [Part<'_>; 2] {
+        let bytes = budget::to_read(folder);
+        [self.own_memory.take(bytes), self.memory.take(bytes)]
     }
 
     fn run_anew(&self, prepared: &Prepared, runs: &Path) -> Result<Run, (LabError, Vec<String>)> {
@@ -353,7 +421,7 @@ impl<'a> Lab<'a> {
         drop((guest, space));
         let ended = result.map_err(|error| (error.into(), console::tail(&console)))?;
         store::receive(folder.path(), &ended, case).map_err(|error| (error.into(), Vec::new()))?;
-        let _memory = self.memory.take(budget::to_read(folder.path()));
+        let _memory = self.memory_to_read(folder.path());
         let kept = store::keep(runs, folder, &prepared.asked, &ended, &self.sealer);
         kept.map_err(|error| (error.into(), Vec::new()))
     }
@@ -365,16 +433,18 @@ impl<'a> Lab<'a> {
         let cases: Vec<Arc<Case>> = cases.iter().cloned().map(Arc::new).collect();
         let tasks = schedule(&cases);
         let next = AtomicUsize::new(0);
+        let hopeless: Vec<AtomicBool> = cases.iter().map(|_| AtomicBool::new(false)).collect();
         let results = Mutex::new((BTreeMap::new(), Budget::of_many()));
         std::thread::scope(|scope| {
             for _ in 0..jobs.clamp(1, tasks.len().max(1)) {
                 scope.spawn(|| {
                     while let Some((case, repetition)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let result = self.run_case(case, *repetition, runs);
+                        let position = position(&cases, case);
+                        let result = self.run_case(case, *repetition, runs, &hopeless[position]);
                         let mut held = results.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                         let (results, budget) = &mut *held;
                         let number = results.len();
-                        let place = (position(&cases, case), *repetition, number);
+                        let place = (position, *repetition, number);
                         results.insert(place, result.within(budget));
                     }
                 });
@@ -384,10 +454,16 @@ impl<'a> Lab<'a> {
         results.into_values().collect()
     }
 
-    fn run_case(&self, case: &Arc<Case>, repetition: u32, runs: &Path) -> CaseResult {
-        let run = match self.prepare(case, repetition) {
+    /// `hopeless` says whether an earlier run of the case could not be prepared.
+    fn run_case(&self, case: &Arc<Case>, repetition: u32, runs: &Path, hopeless: &AtomicBool) -> CaseResult {
+        let run = match hopeless.load(Ordering::Relaxed) {
+            true => Err(LabError::NotTried),
+            false => self.prepare(case, repetition),
+        };
+        let run = match run {
             Ok(prepared) => self.run(&prepared, runs),
             Err(error) => {
+                hopeless.store(true, Ordering::Relaxed);
                 let failure = Some(error.to_string());
                 (self.watch)(Progress::Ended { case: case.id.clone(), failure, kept: false });
                 Err((error, Vec::new()))
@@ -395,7 +471,7 @@ impl<'a> Lab<'a> {
         };
         let (run, console_tail) = match run {
             Ok(run) => (Ok(run), Vec::new()),
-            Err((error, tail)) => (Err(error), tail),
+            Err((error, tail)) => (Err(error.in_few_words()), tail),
         };
         CaseResult { case: case.clone(), repetition, run, console_tail }
     }
@@ -458,8 +534,14 @@ fn schedule(cases: &[Arc<Case>]) -> Vec<(&Arc<Case>, u32)> {
     runs.filter(|(case, repetition)| *repetition < case.runs()).collect()
 }
 
-fn position(cases: &[Arc<Case>], case: &Case) -> usize {
-    cases.iter().position(|other| other.id == case.id).unwrap_or(usize::MAX)
+fn position(cases: &[Arc<Case>], case: &Arc<Case>) -> usize {
+    cases.iter().position(|other| Arc::ptr_eq(other, case)).unwrap_or_default()
+}
+
+/// The beginning of a long text.
+fn beginning(text: &str, characters: usize) -> String {
+    let shown: String = text.chars().take(characters).collect();
+    format!("{shown}\n… ({} bytes in all)", text.len())
 }
 
 /// Where runs that are not kept and guest images are, in the cache.
@@ -470,6 +552,17 @@ const INITRAMFS: &str = "initramfs.cpio";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_failed_is_held_in_few_words() {
+        let guest = |words: String| LabError::from(RunError::from(qemu::Failure::Agent(words)));
+        let short = guest("no".into()).in_few_words();
+        assert!(matches!(short, LabError::Run(_)));
+        let long = guest("é".repeat(10_000)).in_few_words();
+        let told = long.to_string();
+        assert!(long.is_guest_failure() && told.len() < 9000, "{} bytes", told.len());
+        assert!(told.ends_with("bytes in all)"), "{told}");
+    }
 
     #[test]
     fn repetitions_take_turns() {

@@ -197,7 +197,13 @@ check = [{ case = 'busy', figure = 'ticks_share_of_hz', is = '> 0' }]
     });
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(figure(&json, "busy", "stolen_ns", 1) > 2e7, "more than 1 % of two seconds");
-    assert!(json.to_string().contains("the host ran something else for"), "{json}");
+    assert!(json.to_string().contains("the host ran something else for up to"), "{json}");
+    let run = study.runs()[0].display().to_string();
+    let compared = dyntick().args(["compare", "--json", &run, &format!("again={run}")]).output().unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&compared.stdout).unwrap();
+    assert_eq!(json["disturbed_runs"], serde_json::json!([1, 1]));
+    let told = text(&compared.stderr);
+    assert!(told.contains("again: a difference may be the host's: in 1 of its runs"), "{told}");
 }
 
 #[test]
@@ -475,6 +481,12 @@ fn what_a_kernel_cannot_do_is_told_before_it_boots() {
     let shown = text(&output.stdout);
     assert!(shown.contains("NO_HZ_FULL"), "{shown}");
     assert!(study.runs().is_empty());
+    // One run of the case says it for all.
+    let often = study.run(&["--clock", "wall", "--repeat", "3", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&often.stdout).unwrap();
+    let failures = json["runs"].as_array().unwrap().iter().map(|run| run["failure"].as_str().unwrap());
+    let tried: Vec<bool> = failures.map(|failure| !failure.starts_with("not tried")).collect();
+    assert_eq!(tried, [true, false, false], "{json}");
 }
 
 /// A real kernel image beside a configuration that says it was built without NO_HZ_FULL.

@@ -152,6 +152,22 @@ fn a_run_that_cannot_be_read_says_why() {
     assert!(!output.status.success() && told.contains(why), "{told}");
 }
 
+/// What is shown as it stands has the length that it has on any machine.
+#[test]
+fn a_processor_with_a_long_name_is_refused() {
+    let folder = study(1, &timer_interrupts(10));
+    let toml = folder.path().join("runs/c.0/run.toml");
+    let asked = std::fs::read_to_string(&toml).unwrap();
+    let host =
+        format!("[host]\nprocessor = '{}'\ncpus = 1\nrelease = '6'\nis_virtual = false\n", "x".repeat(300));
+    std::fs::write(&toml, asked + &host).unwrap();
+    let mut dyntick = Command::new(env!("CARGO_BIN_EXE_dyntick"));
+    dyntick.args(["lab", "profile"]).arg(folder.path().join("runs/c.0"));
+    let output = dyntick.env("DYNTICK_CACHE", folder.path().join("cache")).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("host.processor: 300 is not from 0 to 256"), "{told}");
+}
+
 /// JSON is what programs read: who made the runs stands in it, not only beside it.
 #[test]
 fn whose_runs_were_compared_or_profiled_is_said_in_json_and_text() {

@@ -123,9 +123,12 @@ fn list(folder: &Path, files: &mut BTreeMap<String, PathBuf>) {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries {
         let path = entry.path();
-        // A link to a folder, which may be one above, is not followed.
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        // No link is followed: one may lead to a folder above, or to any file of this machine.
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() {
             list(&path, files);
+        } else if !kind.is_file() {
+            continue;
         } else if let Some((name, _)) =
             path.file_name().and_then(|n| n.to_str()).and_then(|n| n.split_once(".ko"))
         {

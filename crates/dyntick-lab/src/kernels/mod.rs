@@ -22,10 +22,8 @@ use dyntick_system::InputError;
 use files::Files;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 /// A kernel, ready to boot.
 #[derive(Clone, Debug)]
@@ -191,7 +189,10 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
             write_whole(&folder.join(IMAGE), &bytes)?;
         }
         let known = serde_json::to_vec(&known).unwrap_or_default();
-        Ok::<_, KernelError>(write_whole(&folder.join(KNOWN), &known)?)
+        write_whole(&folder.join(KNOWN), &known)?;
+        // For it to have room among the others.
+        unused::remove_most(&cache.path(UNCOMPRESSED));
+        Ok::<_, KernelError>(())
     };
     let mut folder = cache.folder(&entry, uncompress)?;
     if known(&folder, &image_hash).is_none() {
@@ -200,9 +201,6 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
         folder = cache.folder(&entry, uncompress)?;
     }
     let known = known(&folder, &image_hash).ok_or(CacheError::Unsteady(folder.clone()))?;
-    // Its time says when it was used last; where that cannot be set it is only removed early.
-    drop(File::open(&folder).and_then(|entry| entry.set_modified(SystemTime::now())));
-    unused::remove_most(&cache.path(UNCOMPRESSED));
     let release = parsed_release(&known.release, &files.image)?;
     let config = match &files.config {
         Some(path) => Some(config_text(path)?),
@@ -303,7 +301,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (cache, path) = (Cache::at(dir.path().join("cache")), dir.path().join("vm"));
         std::fs::write(&path, b"\x7fELF").unwrap();
-        File::options().write(true).open(&path).unwrap().set_len(64 << 20).unwrap();
+        std::fs::File::options().write(true).open(&path).unwrap().set_len(64 << 20).unwrap();
         let refused = || resolve(path.to_str().unwrap(), &cache, &|_| ()).err().unwrap();
         assert!(matches!(refused(), KernelError::Input(InputError::Hole { .. })), "{}", refused());
         std::fs::write(&path, [b"\x7fELF".as_slice(), &[0; 1 << 20]].concat()).unwrap();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which uncompressed kernels leave the cache: each that somebody builds or sends is another, of some hundred MiB.
 
+use rustix::fs::{FlockOperation, flock};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -19,8 +21,24 @@ pub fn remove_old(folder: &Path) {
     }
 }
 
-/// Removes those that were used longest ago, until all have at most what they may have together. Who boots one has it open by
-/// then: its time was set when it was asked for.
+/// A kernel that is about to be booted, or runs: it stays in the cache as long as this is held.
+pub struct InUse {
+    _locked: File,
+}
+
+impl InUse {
+    /// Holds the kernel of this image; nothing where it was removed meanwhile.
+    pub fn hold(image: &Path) -> Option<Self> {
+        let folder = File::open(image.parent()?).ok()?;
+        flock(&folder, FlockOperation::LockShared).ok()?;
+        // Its time says when it was used last; where that cannot be set it is only removed early.
+        let _ = folder.set_modified(SystemTime::now());
+        // Who removes it locks it before, so from here on it stays.
+        image.exists().then_some(Self { _locked: folder })
+    }
+}
+
+/// Removes those that were used longest ago, until all have at most what they may have together. One in use stays.
 pub fn remove_most(folder: &Path) {
     keep_at_most(folder, MOST_BYTES);
 }
@@ -32,14 +50,16 @@ fn keep_at_most(folder: &Path, most: u64) {
     let mut all: Vec<_> = entries(folder).into_iter().filter(|(_, entry)| is_whole(entry)).collect();
     all.sort();
     let mut left: u64 = all.iter().map(|(_, entry)| bytes(entry)).sum();
-    // The newest stays, whatever it has: it is about to be booted.
+    // The newest stays, whatever it has: it was just made.
     all.pop();
     for (_, entry) in all {
         if left <= most {
             break;
         }
-        left -= bytes(&entry);
-        remove(&entry);
+        let size = bytes(&entry);
+        if remove(&entry) {
+            left -= size;
+        }
     }
 }
 
@@ -56,15 +76,19 @@ fn bytes(entry: &Path) -> u64 {
     files.filter_map(|file| file.metadata().ok()).map(|found| found.len()).sum()
 }
 
-fn remove(entry: &Path) {
+/// Removes one that nobody uses.
+fn remove(entry: &Path) -> bool {
+    let Ok(locked) = File::open(entry) else { return false };
+    if flock(&locked, FlockOperation::NonBlockingLockExclusive).is_err() {
+        return false;
+    }
     let removed = std::fs::remove_file(entry);
-    let _ = removed.or_else(|_| std::fs::remove_dir_all(entry));
+    removed.or_else(|_| std::fs::remove_dir_all(entry)).is_ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::File;
 
     fn entry(folder: &Path, name: &str, age: Duration) -> PathBuf {
         let entry = folder.join(name);
@@ -87,6 +111,27 @@ mod tests {
         assert!(!old.exists() && middle.exists() && newest.exists());
         keep_at_most(folder.path(), 10);
         assert!(!middle.exists() && newest.exists() && folder.path().join("a.lock").exists());
+    }
+
+    #[test]
+    fn what_is_in_use_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let [used, newest] =
+            [("a", 9), ("b", 0)].map(|(name, days)| entry(folder.path(), name, WEEK.mul_f64(days.into())));
+        let image = used.join("vmlinux");
+        let held = InUse::hold(&image).unwrap();
+        assert!(
+            used.metadata().unwrap().modified().unwrap().elapsed().unwrap() < WEEK,
+            "it was used just now"
+        );
+        File::open(&used).unwrap().set_modified(SystemTime::now() - 2 * WEEK).unwrap();
+        keep_at_most(folder.path(), 10);
+        remove_old(folder.path());
+        assert!(used.exists() && newest.exists());
+        drop(held);
+        keep_at_most(folder.path(), 10);
+        assert!(!used.exists() && newest.exists());
+        assert!(InUse::hold(&image).is_none(), "it must be made again");
     }
 
     #[test]

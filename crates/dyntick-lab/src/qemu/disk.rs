@@ -10,6 +10,7 @@ use crate::running::RunningFolder;
 use rustix::process::Signal;
 use std::fs::File;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -81,7 +82,9 @@ impl Disk {
         let (image, configuration) = (folder.path().join("disk"), folder.path().join("mke2fs.conf"));
         let host = |error| CacheError::from_io(&image, error);
         std::fs::write(&configuration, CONFIGURATION).map_err(host)?;
-        let file = File::options().read(true).write(true).create_new(true).open(&image).map_err(host)?;
+        // Nobody else opens it while it has a name.
+        let mut private = File::options();
+        let file = private.read(true).write(true).create_new(true).mode(0o600).open(&image).map_err(host)?;
         file.set_len(self.bytes).map_err(host)?;
         self.format(&image, &configuration)?;
         Ok(file)
@@ -138,7 +141,7 @@ mod tests {
         // The superblock begins at 1024 and has its magic at 0x38 (fs/ext4/ext4.h: struct ext4_super_block).
         file.read_exact_at(&mut magic, 1024 + 0x38).unwrap();
         assert_eq!(u16::from_le_bytes(magic), 0xef53);
-        assert_eq!((found.len(), found.nlink()), (bytes, 0));
+        assert_eq!((found.len(), found.nlink(), found.mode() & 0o777), (bytes, 0, 0o600));
         assert!(found.blocks() * 512 < bytes / 4, "{} blocks of a sparse file", found.blocks());
         assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
     }

@@ -61,6 +61,26 @@ impl Asked {
         serde_json::to_string(&Self { case, ..self.clone() }).unwrap_or_default()
     }
 
+    /// Texts that are shown as they are: their keys, and how many bytes each may have. A path has 4096 at most
+    /// (`include/uapi/linux/limits.h`: PATH_MAX), a name of a processor or a release 64.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (&'static str, &str, u64)> {
+        const NAME: u64 = 256;
+        const SOURCE: u64 = 8192;
+        let hashes = [("firmware_sha256", &self.firmware_sha256), ("program_sha256", &self.program_sha256)];
+        let hashes = hashes.into_iter().filter_map(|(key, hash)| Some((key, hash.as_deref()?, NAME)));
+        let all = [
+            ("qemu", &*self.qemu, NAME),
+            ("kernel_sha256", &*self.kernel_sha256, NAME),
+            ("image_sha256", &*self.image_sha256, NAME),
+            ("kernel_source", &*self.kernel_source, SOURCE),
+        ];
+        let host = self.host.iter();
+        let of_host = host.flat_map(|host| {
+            [("host.processor", &*host.processor, NAME), ("host.release", &*host.release, NAME)]
+        });
+        all.into_iter().chain(hashes).chain(of_host)
+    }
+
     /// The run's folder name.
     pub fn folder_name(&self) -> String {
         format!("{}.{}.{}", self.case.slug(), self.repetition, self.fingerprint())

@@ -111,6 +111,9 @@ impl Files<'_> {
         if !is_id(&asked.case.id) || !is_id(&asked.case.name) {
             return Err(self.damaged(RUN, "case: its id and name must be one line each"));
         }
+        for (key, text, most) in asked.texts() {
+            within(&format!("bytes of {key}"), text.len() as u64, 0..=most)?;
+        }
         within("files of case.read", asked.case.read.len() as u64, 0..=MOST_FILES)?;
         Ok(asked)
     }

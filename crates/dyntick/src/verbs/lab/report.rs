@@ -287,7 +287,7 @@ fn taken_by_host(run: &Run) -> Option<String> {
     let (begin, end) = run.outcome.window_ns;
     let share = |row: &Observation| {
         let percent = 100.0 * row.value / (end - begin).max(1) as f64;
-        Some(format!("{percent:.1} % from CPU {}", row.cpu?))
+        Some(format!("at most {:.1} % from CPU {}", percent.min(100.0), row.cpu?))
     };
     let rows = run.observations.named(STOLEN_NS);
     let shares: Vec<String> = rows.filter_map(share).collect();
