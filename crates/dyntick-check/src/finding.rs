@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a rule found.
 
+use crate::tried::is_tried;
 use dyntick_model::CpuList;
 use dyntick_model::boot::Composed;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// How much a finding counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -62,7 +63,7 @@ impl std::fmt::Display for Mend {
 }
 
 /// What a rule found on one machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The rule's id.
     pub rule: &'static str,
@@ -78,11 +79,42 @@ pub struct Finding {
     pub effect: String,
     /// How to mend it, the best way first.
     pub mends: Vec<Mend>,
-    /// Whether a guest has shown that they do.
+}
+
+/// A mend as it is shown.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Offered<'a> {
+    /// What to do.
+    #[serde(flatten)]
+    pub mend: &'a Mend,
+    /// Whether a guest has shown that it mends what the rule found.
     pub tried: bool,
 }
 
+impl Serialize for Finding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shown<'a> {
+            rule: &'static str,
+            severity: Severity,
+            message: &'a str,
+            cpus: &'a CpuList,
+            evidence: &'a [Evidence],
+            effect: &'a str,
+            mends: Vec<Offered<'a>>,
+        }
+        let Self { rule, severity, message, cpus, evidence, effect, mends: _ } = self;
+        let mends = self.offered().collect();
+        Shown { rule, severity: *severity, message, cpus, evidence, effect, mends }.serialize(serializer)
+    }
+}
+
 impl Finding {
+    /// Its mends, the best first.
+    pub fn offered(&self) -> impl Iterator<Item = Offered<'_>> {
+        self.mends.iter().map(|mend| Offered { mend, tried: is_tried(self.rule, mend) })
+    }
+
     /// Adds the CPUs that suffer.
     pub(crate) fn on(mut self, cpus: &CpuList) -> Self {
         self.cpus = cpus.clone();

@@ -14,8 +14,9 @@ mod script;
 pub mod shell;
 mod snapshot;
 pub mod sources;
+pub mod tried;
 
-pub use finding::{Evidence, Finding, Mend, Severity};
+pub use finding::{Evidence, Finding, Mend, Offered, Severity};
 pub use isolation::{Bounds, Isolation, Outcome};
 pub use machine::{IdleState, Irq, Machine, MachineError, Task};
 pub use reboot::Reboot;

@@ -38,7 +38,6 @@ impl Rule {
             evidence: Vec::new(),
             effect: String::new(),
             mends: Vec::new(),
-            tried: !UNTRIED.contains(&self.id),
         }
     }
 
@@ -232,50 +231,6 @@ rules! {
 
 /// The rule whose parameters isolate other CPUs than the line does.
 pub(crate) const IN_PLACE: &str = "smt-sibling";
-
-/// The rules whose mends no guest has shown; all others stand in the book's table of fixes.
-pub const UNTRIED: &[&str] = &[
-    "conflicting-isolation",
-    "not-in-effect",
-    "unsupported-parameter",
-    "bad-cpu-list",
-    "isolated-cpu-offline",
-    "partition-invalid",
-    "perf-events",
-    "cpu-quota",
-    "deadline-task",
-    "shared-cpu",
-    "starved-threads",
-    "trace-instance",
-    "smt-sibling",
-    "nmi-watchdog",
-    "clocksource-watchdog",
-    "slow-clocksource",
-    "rt-throttling",
-    "irqbalance",
-    "max-cstate",
-    "deep-idle",
-    "menu-stopped-tick",
-    "latency-held",
-    "frequency-governor",
-    "steal",
-    "housekeeping-few",
-    "node-without-housekeeping",
-    "rcu-nocb-poll",
-    "cpu-time-limit",
-    "sched-ext",
-    "tracing",
-    "package-counters",
-    "uncore-frequency",
-    "skew-tick",
-    "numa-balancing",
-    "thp",
-    "swap",
-    "turbo",
-    "tuned",
-    "kernel-config",
-    "flow-steering",
-];
 
 /// All rules.
 pub fn all() -> &'static [&'static Rule] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The fixes of a report as a shell script for root.
 
-use crate::finding::{Finding, Mend, Severity};
+use crate::finding::{Finding, Mend, Offered, Severity};
 use crate::report::Report;
 use crate::shell::{comment, quoted};
 
@@ -20,24 +20,31 @@ pub fn script(report: &Report) -> String {
 
 fn of_finding(finding: &Finding) -> String {
     let head = comment(&format!("{}: {}", finding.severity.word(), finding.message));
-    let first = finding.mends.first();
-    let command = finding.mends.iter().find(|mend| matches!(mend, Mend::Command(_)));
+    let first = finding.offered().next();
+    let command = finding.offered().find(|offered| matches!(offered.mend, Mend::Command(_)));
     let body = match (command, first) {
-        (Some(Mend::Command(command)), first) if !by_boot(first) && runs(finding, command) => {
-            format!("{command}\n")
+        (Some(command), Some(first)) if by_boot(first.mend) => {
+            commented("", first) + &commented("or, until then: ", command)
         }
-        (Some(command), Some(first)) if by_boot(Some(first)) => {
-            comment(&first.to_string()) + &comment(&format!("or, until then: {command}"))
+        (Some(Offered { mend: Mend::Command(command), tried }), _) if runs(finding, command) => {
+            format!("{}{command}\n", mark(tried))
         }
-        (Some(other), _) | (None, Some(other)) => comment(&other.to_string()),
+        (Some(other), _) | (None, Some(other)) => commented("", other),
         (None, None) => String::new(),
     };
-    let mark = if finding.tried || finding.mends.is_empty() { "" } else { "# Not tried here.\n" };
-    format!("\n{head}{mark}{body}")
+    format!("\n{head}{body}")
 }
 
-fn by_boot(first: Option<&Mend>) -> bool {
-    matches!(first, Some(Mend::Boot(_) | Mend::Unboot(_)))
+fn mark(tried: bool) -> &'static str {
+    if tried { "" } else { "# Not tried here:\n" }
+}
+
+fn commented(before: &str, offered: Offered<'_>) -> String {
+    format!("{}{}", mark(offered.tried), comment(&format!("{before}{}", offered.mend)))
+}
+
+fn by_boot(first: &Mend) -> bool {
+    matches!(first, Mend::Boot(_) | Mend::Unboot(_))
 }
 
 /// Rules make commands of one line; one that is not is shown and not run.

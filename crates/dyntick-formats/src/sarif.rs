@@ -61,7 +61,7 @@ fn result(finding: &Finding) -> Value {
         "level": finding.severity.word(),
         "message": { "text": message(finding) },
         "locations": locations,
-        "properties": { "cpus": finding.cpus, "mends": finding.mends },
+        "properties": { "cpus": finding.cpus, "mends": finding.offered().collect::<Vec<_>>() },
     })
 }
 

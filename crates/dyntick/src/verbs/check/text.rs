@@ -2,7 +2,7 @@
 //! Findings for a terminal: the worst first, with as much of each as fits on the screen.
 
 use dyntick_check::rules;
-use dyntick_check::{Finding, Report, Severity, Unread};
+use dyntick_check::{Finding, Offered, Report, Severity, Unread};
 use dyntick_model::text::clean_line;
 use std::fmt::Write;
 
@@ -94,12 +94,12 @@ fn one(finding: &Finding, detail: Detail, page: &Page) -> String {
     if detail >= Detail::Full {
         text += &page.wrapped(&finding.effect, &format!("{INDENT}effect "));
     }
-    for mend in finding.mends.iter().take(mends) {
+    for Offered { mend, tried } in finding.offered().take(mends) {
         // A command stays on one line, to be copied.
         let _ = writeln!(text, "{INDENT}mend   {}", clean_line(&mend.to_string()));
-    }
-    if mends > 0 && !finding.tried && !finding.mends.is_empty() {
-        let _ = writeln!(text, "{INDENT}       (not tried here)");
+        if !tried {
+            let _ = writeln!(text, "{INDENT}       (not tried here)");
+        }
     }
     if detail == Detail::Everything {
         let rule = rules::all().iter().find(|rule| rule.id == finding.rule);
