@@ -62,6 +62,21 @@ fn a_folder_that_somebody_made() {
     assert!(error.contains("more than the files of any machine"), "{error}");
 }
 
+/// An archive that root unpacks may have devices in it, and opening alone starts a watchdog.
+#[test]
+fn nothing_but_files_is_opened_in_a_folder() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir(root.path().join("proc")).unwrap();
+    let fifo = root.path().join("proc/cmdline");
+    mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    std::os::unix::fs::symlink("/proc/cmdline", root.path().join("proc/config.gz")).unwrap();
+    let files = snapshot::read(root.path()).unwrap();
+    let why = Content::Failed("it is no regular file".to_owned());
+    let unread: Vec<_> = files.unread().collect();
+    assert_eq!(unread, [("/proc/cmdline", &why), ("/proc/config.gz", &why)]);
+}
+
 #[test]
 fn files_of_a_folder_have_one_limit_together() {
     let root = tempfile::tempdir().unwrap();

@@ -3,12 +3,12 @@
 
 use flate2::read::GzDecoder;
 use glob::Pattern;
-use rustix::fs::{CWD, Dir, Mode, OFlags, ResolveFlags, openat2, readlinkat};
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, readlinkat};
 use rustix::io::Errno;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// No file that a rule reads is longer; what is behind it is not read.
@@ -21,6 +21,7 @@ const MOST_BYTES: u64 = 1 << 30;
 /// A folder that stands for `/`: symbolic links in it lead to what is in it (`RESOLVE_IN_ROOT` of openat2(2)).
 pub struct Root {
     folder: File,
+    is_this_machine: bool,
     entries: Cell<u64>,
     bytes: Cell<u64>,
 }
@@ -37,7 +38,8 @@ pub struct Found {
 impl Root {
     pub fn open(folder: &Path) -> io::Result<Self> {
         // What a running machine has is the kernel's to limit.
-        let (entries, bytes) = match folder == Path::new("/") {
+        let is_this_machine = folder == Path::new("/");
+        let (entries, bytes) = match is_this_machine {
             true => (u64::MAX, u64::MAX),
             false => (MOST_ENTRIES, MOST_BYTES),
         };
@@ -47,7 +49,7 @@ impl Root {
             OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
             Mode::empty(),
         )?);
-        Ok(Self { folder, entries: Cell::new(entries), bytes: Cell::new(bytes) })
+        Ok(Self { folder, is_this_machine, entries: Cell::new(entries), bytes: Cell::new(bytes) })
     }
 
     /// Whether it has more than any machine.
@@ -57,6 +59,19 @@ impl Root {
 
     fn at(&self, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
         let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        if self.is_this_machine {
+            return self.opened(path, flags);
+        }
+        // Opening alone starts a watchdog and rewinds a tape, so what is in a stranger's archive is looked at before.
+        let place = self.opened(path, OFlags::PATH | OFlags::CLOEXEC)?;
+        let kind = FileType::from_raw_mode(fstat(&place)?.st_mode);
+        if ![FileType::RegularFile, FileType::Directory].contains(&kind) {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
+        }
+        Ok(open(format!("/proc/self/fd/{}", place.as_raw_fd()), flags, Mode::empty())?)
+    }
+
+    fn opened(&self, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
         let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
         loop {
             match openat2(&self.folder, path, flags, Mode::empty(), resolve) {
