@@ -2,6 +2,8 @@
 //! Programs of this machine: where they are, and that they do not outlive this one.
 
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -19,17 +21,30 @@ pub fn find(name: &str) -> Option<PathBuf> {
     folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// Takes out of PATH, for this program and all that it starts, what does not begin with a slash. An empty or relative part is the
-/// folder that one stands in, and a stranger's study comes with a folder.
+/// Takes relative folders out of what says where programs and their libraries are (PATH, and the variables of ld.so(8)), for this
+/// program and all that it starts. An empty or relative part is the folder that one stands in, and a stranger's study comes with a folder.
 ///
 /// # Safety
 /// No other thread may run yet: others may read the environment.
 pub unsafe fn forget_relative_folders() {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let absolute = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
-    let absolute = std::env::join_paths(absolute).ok().filter(|path| !path.is_empty());
-    // SAFETY: as the caller promises.
-    unsafe { std::env::set_var("PATH", absolute.unwrap_or_else(|| USUAL.into())) };
+    let absolute = only_absolute(&path, b":");
+    // SAFETY: as the caller promises, here and below.
+    unsafe { std::env::set_var("PATH", if absolute.is_empty() { USUAL.into() } else { absolute }) };
+    for (name, separators) in [("LD_LIBRARY_PATH", &b":;"[..]), ("LD_PRELOAD", b": "), ("LD_AUDIT", b":")] {
+        let Some(value) = std::env::var_os(name) else { continue };
+        match only_absolute(&value, separators) {
+            none if none.is_empty() => unsafe { std::env::remove_var(name) },
+            some => unsafe { std::env::set_var(name, some) },
+        }
+    }
+}
+
+/// The parts of a list that begin with a slash.
+fn only_absolute(list: &OsStr, separators: &[u8]) -> OsString {
+    let parts = list.as_bytes().split(|byte| separators.contains(byte));
+    let absolute: Vec<&[u8]> = parts.filter(|part| part.starts_with(b"/")).collect();
+    OsString::from_vec(absolute.join(&b':'))
 }
 
 /// Has the kernel send `signal` to the program when the thread that starts it ends, also by being
@@ -86,6 +101,8 @@ mod tests {
             // SAFETY: the other threads of this process wait for this one.
             unsafe { forget_relative_folders() };
             assert_eq!(std::env::var_os("PATH"), Some(wanted));
+            assert_eq!(std::env::var("LD_LIBRARY_PATH").as_deref(), Ok("/usr/lib"));
+            assert_eq!(std::env::var_os("LD_PRELOAD"), None);
             assert!(Command::new("planted").status().is_err());
             return;
         }
@@ -98,6 +115,7 @@ mod tests {
             let mut again = Command::new(&here);
             again.args(["--exact", "programs::tests::no_program_is_of_the_folder_that_one_stands_in"]);
             again.current_dir(dir.path()).env("PATH", path).env(PATH, wanted);
+            again.envs([("LD_LIBRARY_PATH", "lib;/usr/lib:"), ("LD_PRELOAD", "./planted.so planted.so")]);
             let ended = again.output().unwrap();
             assert!(ended.status.success(), "{path:?}: {}", String::from_utf8_lossy(&ended.stdout));
         }
