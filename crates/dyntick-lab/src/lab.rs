@@ -97,6 +97,8 @@ impl LabError {
 /// What is happening, for a progress display.
 #[derive(Clone, Debug)]
 pub enum Progress {
+    /// So many runs are to be made, or found.
+    Runs(usize),
     /// Something is fetched or prepared.
     Preparing(String),
     /// A case reached a stage.
@@ -432,6 +434,7 @@ impl<'a> Lab<'a> {
         remove_abandoned(runs);
         let cases: Vec<Arc<Case>> = cases.iter().cloned().map(Arc::new).collect();
         let tasks = schedule(&cases);
+        (self.watch)(Progress::Runs(tasks.len()));
         let next = AtomicUsize::new(0);
         let hopeless: Vec<AtomicBool> = cases.iter().map(|_| AtomicBool::new(false)).collect();
         let results = Mutex::new((BTreeMap::new(), Budget::of_many()));

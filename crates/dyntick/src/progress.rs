@@ -1,43 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a long command is doing: a line per case on a terminal, plain lines elsewhere.
 
+mod ahead;
+
 use crate::output;
+use ahead::Ahead;
 use dyntick_lab::guest::Stage;
 use dyntick_lab::lab::Progress;
 use dyntick_model::text::{clean, clean_line};
 use dyntick_report::message;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 /// Shows progress on standard error.
 pub struct Display {
     terminal: bool,
     bars: MultiProgress,
     running: Mutex<BTreeMap<String, ProgressBar>>,
+    ahead: Mutex<Ahead>,
 }
 
 impl Display {
     /// For whatever standard error is.
     pub fn new() -> Self {
-        Self { terminal: output::asides_on_terminal(), bars: MultiProgress::new(), running: Mutex::default() }
+        let terminal = output::asides_on_terminal();
+        let ahead = Mutex::new(Ahead::new(Instant::now()));
+        Self { terminal, bars: MultiProgress::new(), running: Mutex::default(), ahead }
     }
 
     /// Takes one step of progress, from any thread.
     pub fn show(&self, progress: Progress) {
         match progress {
+            Progress::Runs(runs) => self.ahead().expect(runs),
             Progress::Preparing(text) => self.line(&format!("  {text}")),
             Progress::Stage { case, stage } => self.stage(case, stage),
             Progress::Ended { case, failure, kept } => {
                 self.remove(&case);
+                let ahead = self.ahead().after(Instant::now(), kept);
                 self.line(&match failure {
-                    Some(reason) => format!("✗ {case}: {}", message(&reason).replace('\n', "\n    ")),
-                    None if kept => format!("✓ {case} (whole from an earlier run)"),
-                    None => format!("✓ {case}"),
+                    Some(reason) => format!("✗ {case}: {}{ahead}", message(&reason).replace('\n', "\n    ")),
+                    None if kept => format!("✓ {case} (whole from an earlier run){ahead}"),
+                    None => format!("✓ {case}{ahead}"),
                 });
             }
         }
+    }
+
+    fn ahead(&self) -> MutexGuard<'_, Ahead> {
+        self.ahead.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn stage(&self, case: String, stage: Stage) {

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How many runs are done, and how long the others will take.
+
+use std::time::{Duration, Instant};
+
+/// The runs of a study.
+pub struct Ahead {
+    /// How many there are, where there are several.
+    all: usize,
+    done: usize,
+    /// Of these, the ones that were run now and not before.
+    run: u32,
+    /// When the runs before the first of those were over: to find them takes no time.
+    begun: Instant,
+}
+
+impl Ahead {
+    pub fn new(now: Instant) -> Self {
+        Self { all: 0, done: 0, run: 0, begun: now }
+    }
+
+    /// So many runs will be made.
+    pub fn expect(&mut self, runs: usize) {
+        self.all = runs;
+    }
+
+    /// A run has ended: `, 3 of 96, about 12 min left`, in brackets; nothing of a single run.
+    pub fn after(&mut self, now: Instant, kept: bool) -> String {
+        self.done += 1;
+        match (kept, self.run) {
+            (false, _) => self.run += 1,
+            (true, 0) => self.begun = now,
+            (true, _) => {}
+        }
+        if self.all < 2 {
+            return String::new();
+        }
+        let left = self.all.saturating_sub(self.done) as u32;
+        let each = (self.run > 0).then(|| now.saturating_duration_since(self.begun) / self.run);
+        let time = each.filter(|_| left > 0).map(|each| format!(", about {} left", rounded(each * left)));
+        format!(" ({} of {}{})", self.done, self.all, time.unwrap_or_default())
+    }
+}
+
+/// As exact as an estimate is.
+fn rounded(time: Duration) -> String {
+    match time.as_secs() {
+        s @ ..100 => format!("{s} s"),
+        s @ 100..5700 => format!("{} min", (s + 30) / 60),
+        s => format!("{:.1} h", s as f64 / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_told_by_what_was_run() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut ahead = Ahead::new(start);
+        ahead.expect(5);
+        assert_eq!(ahead.after(at(2), true), " (1 of 5)", "nothing is known yet");
+        assert_eq!(ahead.after(at(12), false), " (2 of 5, about 30 s left)");
+        assert_eq!(ahead.after(at(12), true), " (3 of 5, about 20 s left)");
+        assert_eq!(ahead.after(at(222), false), " (4 of 5, about 2 min left)");
+        assert_eq!(ahead.after(at(223), false), " (5 of 5)");
+        let mut one = Ahead::new(start);
+        one.expect(1);
+        assert_eq!(one.after(at(5), false), "");
+    }
+
+    #[test]
+    fn hours_have_one_decimal() {
+        assert_eq!(rounded(Duration::from_secs(5699)), "95 min");
+        assert_eq!(rounded(Duration::from_secs(5700)), "1.6 h");
+    }
+}
