@@ -12,6 +12,7 @@ mod profile;
 mod report;
 mod run;
 mod shell;
+mod stopped;
 mod tell;
 mod verify;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab run`: a study from its file to its report.
 
-use super::own_binary;
 use super::tell::{Format, Told, Wanted};
+use super::{own_binary, stopped};
 use crate::output;
 use crate::progress::Display;
 use anyhow::{Context, Result, anyhow, bail};
@@ -64,6 +64,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     ensure_few(&study.cases)?;
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_OUT).join(&study.name));
     let runs = place_of_runs(arguments.out.as_deref(), &out)?;
+    stopped::say_what_is_kept(&runs)?;
     let display = Display::new();
     let watch = |progress| display.show(progress);
     let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
