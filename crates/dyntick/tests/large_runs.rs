@@ -166,6 +166,11 @@ fn a_processor_with_a_long_name_is_refused() {
     let output = dyntick.env("DYNTICK_CACHE", folder.path().join("cache")).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("host.processor: 300 is not from 0 to 256"), "{told}");
+    // And what is wrong with a file is not the file.
+    std::fs::write(&toml, format!("repetition = 0\nrelease = '{}'", "x".repeat(100_000))).unwrap();
+    let output = dyntick.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("run.toml") && told.contains("line 2: ") && told.len() < 2000, "{told}");
 }
 
 /// JSON is what programs read: who made the runs stands in it, not only beside it.

@@ -70,6 +70,7 @@ impl Asked {
         let hashes = hashes.into_iter().filter_map(|(key, hash)| Some((key, hash.as_deref()?, NAME)));
         let all = [
             ("qemu", &*self.qemu, NAME),
+            ("release", &*self.release.release, NAME),
             ("kernel_sha256", &*self.kernel_sha256, NAME),
             ("image_sha256", &*self.image_sha256, NAME),
             ("kernel_source", &*self.kernel_source, SOURCE),

@@ -11,6 +11,7 @@ use crate::profiles::{self, ProfileError, RunProfile};
 use crate::qemu::Stolen;
 use crate::study::{Case, is_id};
 use dyntick_formats::qperf;
+use dyntick_model::text::shortened;
 use dyntick_model::{Clock, Event};
 use dyntick_observe::counters::Counters;
 use dyntick_observe::trace::{DecodeError, Decoded, Recording, room_for_events};
@@ -39,8 +40,13 @@ pub(super) struct Files<'a> {
 }
 
 impl Files<'_> {
+    /// Whose reason may quote the file.
     pub(super) fn damaged(&self, name: &str, reason: impl std::fmt::Display) -> StoreError {
-        StoreError::Damaged { path: self.folder.join(name), reason: reason.to_string() }
+        const LONGEST_REASON: usize = 500;
+        StoreError::Damaged {
+            path: self.folder.join(name),
+            reason: shortened(&reason.to_string(), LONGEST_REASON),
+        }
     }
 
     pub(super) fn spent(&self, spent: Spent) -> StoreError {
@@ -91,7 +97,12 @@ impl Files<'_> {
         const LARGEST: u64 = 1 << 20;
         let bytes = self.whole(name, LARGEST)?;
         self.budget.take_bytes(bytes.len() as u64).map_err(|spent| self.spent(spent))?;
-        toml::from_str(&String::from_utf8_lossy(&bytes)).map_err(|error| self.damaged(name, error))
+        let text = String::from_utf8_lossy(&bytes);
+        toml::from_str(&text).map_err(|error: toml::de::Error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let line = 1 + before.matches('\n').count();
+            self.damaged(name, format_args!("line {line}: {}", error.message()))
+        })
     }
 
     /// What was asked; a run may be a stranger's, and its case has never been read as a study.
