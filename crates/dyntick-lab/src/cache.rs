@@ -180,7 +180,11 @@ impl Cache {
     pub fn discard(&self, entry: &str) -> Result<(), CacheError> {
         let _lock = self.lock(entry)?;
         let place = self.path(entry);
-        match std::fs::remove_dir_all(&place) {
+        let removed = match std::fs::remove_dir_all(&place) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => std::fs::remove_file(&place),
+            removed => removed,
+        };
+        match removed {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(CacheError::from_io(&place, error))
             }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which uncompressed kernels leave the cache: each that somebody builds or sends is another, of some hundred MiB.
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -76,19 +76,26 @@ fn bytes(entry: &Path) -> u64 {
     files.filter_map(|file| file.metadata().ok()).map(|found| found.len()).sum()
 }
 
-/// Removes one that nobody uses.
+/// Removes one that nobody uses. What is no folder is nobody's kernel.
 fn remove(entry: &Path) -> bool {
-    let Ok(locked) = File::open(entry) else { return false };
-    if flock(&locked, FlockOperation::NonBlockingLockExclusive).is_err() {
-        return false;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match open(entry, flags, Mode::empty()) {
+        Ok(folder) => {
+            flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok()
+                && std::fs::remove_dir_all(entry).is_ok()
+        }
+        Err(_) => std::fs::remove_file(entry).is_ok(),
     }
-    let removed = std::fs::remove_file(entry);
-    removed.or_else(|_| std::fs::remove_dir_all(entry)).is_ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const LONG_AGO: rustix::fs::Timestamps = {
+        let zero = rustix::fs::Timespec { tv_sec: 0, tv_nsec: 0 };
+        rustix::fs::Timestamps { last_access: zero, last_modification: zero }
+    };
 
     fn entry(folder: &Path, name: &str, age: Duration) -> PathBuf {
         let entry = folder.join(name);
@@ -139,7 +146,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let old = entry(folder.path(), "a", WEEK + Duration::from_secs(60));
         let newer = entry(folder.path(), "b", WEEK - Duration::from_secs(60));
+        let fifo = folder.path().join("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR, 0).unwrap();
+        rustix::fs::utimensat(rustix::fs::CWD, &fifo, &LONG_AGO, rustix::fs::AtFlags::empty()).unwrap();
         remove_old(folder.path());
-        assert!(!old.exists() && newer.exists());
+        assert!(!old.exists() && newer.exists() && !fifo.exists());
     }
 }
