@@ -66,6 +66,12 @@ pub enum Spent {
         /// How many were left.
         left: u64,
     },
+    /// It was not even looked at.
+    #[error("it was not read, since for {refused} runs before it there was no memory left")]
+    Before {
+        /// How many of them there are.
+        refused: usize,
+    },
     /// Memory of profiles, and of numbers in files.
     #[error("its profile and the numbers in its files take {bytes} bytes of memory, and {left} are left")]
     Held {

@@ -2,8 +2,9 @@
 //! The newest runs of the cases of a study.
 
 use super::asked::is_of;
-use super::{OBSERVATIONS, Run, StoreError, asked, load_within};
-use crate::budget::Budget;
+use super::files::Files;
+use super::{OBSERVATIONS, Run, StoreError, load_within};
+use crate::budget::{Budget, Spent};
 use crate::seal::Sealer;
 use crate::study::Case;
 use std::collections::BTreeMap;
@@ -34,6 +35,9 @@ pub(super) type Chosen = BTreeMap<(usize, u32), BTreeMap<SystemTime, PathBuf>>;
 
 /// The folders that say of themselves that they are runs of these cases.
 pub(super) fn chosen(runs: &Path, cases: &[Case]) -> Chosen {
+    // Ten thousand runs have a fourth of it; many links to one are a small archive.
+    let budget = Budget::new(0, 256 << 20, 0);
+    let asked = |folder: &Path| Files { folder, place: folder, budget: &budget }.asked();
     let mut found = Chosen::new();
     for folder in std::fs::read_dir(runs).into_iter().flatten().flatten().map(|entry| entry.path()) {
         let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified());
@@ -46,29 +50,50 @@ pub(super) fn chosen(runs: &Path, cases: &[Case]) -> Chosen {
     found
 }
 
+/// To find out that a run is too large takes as long as to read it; after so many of them no other is tried.
+const MOST_REFUSED: usize = 8;
+
 pub(super) fn read_chosen(
     chosen: &Chosen,
     cases: &[Case],
     load: &dyn Fn(&Path) -> Result<Run, StoreError>,
 ) -> Vec<Kept> {
-    let newest = |(&(case, repetition), folders): (&(usize, u32), &BTreeMap<SystemTime, PathBuf>)| {
-        let mut why = None;
-        // A damaged one does not hide an older that is whole.
-        for folder in folders.values().rev() {
-            match load(folder) {
-                // What stood at the path when it was chosen need not be what was read.
-                Ok(run) if is_of(&cases[case], &run.asked) && run.asked.repetition == repetition => {
-                    return Some(Kept { case, repetition, run: Ok(run) });
-                }
-                Ok(_) => {}
-                // An older one in its place would be told as the newest.
-                Err(error @ StoreError::Spent { .. }) => {
-                    return Some(Kept { case, repetition, run: Err(error) });
-                }
-                Err(error) => why = why.or(Some(error)),
-            }
+    let mut kept = Vec::new();
+    let mut refused = 0;
+    for (&(case, repetition), folders) in chosen {
+        let is_it = |run: &Run| is_of(&cases[case], &run.asked) && run.asked.repetition == repetition;
+        let run = match refused < MOST_REFUSED {
+            true => newest_of(folders, &is_it, load),
+            false => folders.values().next_back().map(|folder| {
+                Err(StoreError::Spent {
+                    path: folder.clone(),
+                    spent: Spent::Before { refused: MOST_REFUSED },
+                })
+            }),
+        };
+        refused += usize::from(matches!(run, Some(Err(StoreError::Spent { .. }))));
+        kept.extend(run.map(|run| Kept { case, repetition, run }));
+    }
+    kept
+}
+
+/// The newest of these that is whole, or why the newest of all is not.
+fn newest_of(
+    folders: &BTreeMap<SystemTime, PathBuf>,
+    is_it: &dyn Fn(&Run) -> bool,
+    load: &dyn Fn(&Path) -> Result<Run, StoreError>,
+) -> Option<Result<Run, StoreError>> {
+    let mut why = None;
+    // A damaged one does not hide an older that is whole.
+    for folder in folders.values().rev() {
+        match load(folder) {
+            // What stood at the path when it was chosen need not be what was read.
+            Ok(run) if is_it(&run) => return Some(Ok(run)),
+            Ok(_) => {}
+            // An older one in its place would be told as the newest.
+            Err(error @ StoreError::Spent { .. }) => return Some(Err(error)),
+            Err(error) => why = why.or(Some(error)),
         }
-        why.map(|error| Kept { case, repetition, run: Err(error) })
-    };
-    chosen.iter().filter_map(newest).collect()
+    }
+    why.map(Err)
 }

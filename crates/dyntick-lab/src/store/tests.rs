@@ -278,6 +278,23 @@ fn an_older_run_is_read_where_the_newest_is_damaged_and_not_where_it_is_too_larg
     assert_eq!(told(&newest(folder.path(), &cases, None))[0], (0, Ok(50)));
 }
 
+/// Each refusal takes as long as reading the run, and a study may have ten thousand.
+#[test]
+fn after_some_refusals_no_other_run_is_read() {
+    let asked: Asked = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
+    let cases = [Case { repeat: 20, ..asked.case }];
+    let one = |repetition| BTreeMap::from([(SystemTime::now(), PathBuf::from(format!("c.{repetition}")))]);
+    let found: newest::Chosen = (0..20).map(|repetition| ((0, repetition), one(repetition))).collect();
+    let read = std::cell::Cell::new(0);
+    let kept = read_chosen(&found, &cases, &|folder| {
+        read.set(read.get() + 1);
+        Err(StoreError::Spent { path: folder.to_owned(), spent: Spent::Events { events: 2, left: 1 } })
+    });
+    assert_eq!((kept.len(), read.get()), (20, 8));
+    let last = kept[19].run.as_ref().unwrap_err().to_string();
+    assert!(last.contains("c.19") && last.contains("8 runs before it"), "{last}");
+}
+
 #[test]
 fn a_run_that_cannot_be_read_says_why() {
     let (folder, cases) = runs();

@@ -128,11 +128,13 @@ fn of_runs(label: &str, mut folders: Vec<PathBuf>, wanted: &[String], by_case: b
     Ok(Found { metrics: all, made_here: Some(others == 0), disturbed_runs })
 }
 
-/// Refuses a run that has what a guest sent in common with another, by links: it is no other run, and many links to a large one are
-/// a small archive that takes hours. `known` has the file of each inode.
+/// Refuses a run that has files in common with another, by links: it is no other run, and many links to a large one are a small
+/// archive that takes hours. `known` has the file of each inode.
 fn ensure_other(known: &mut BTreeMap<(u64, u64), PathBuf>, run: &Path) -> Result<()> {
     // What cannot be listed cannot be read either, and is told then.
-    for file in entries(&run.join("raw")).unwrap_or_default() {
+    let files =
+        [run.to_owned(), run.join("raw")].into_iter().flat_map(|folder| entries(&folder).unwrap_or_default());
+    for file in files {
         let Ok(found) = file.metadata() else { continue };
         if let Some(other) = known.insert((found.dev(), found.ino()), file.clone()) {
             bail!("{} and {} are one file: the same run is no repetition", other.display(), file.display());
@@ -190,7 +192,7 @@ mod tests {
         };
         let (one, other, linked) = (run("one"), run("other"), run("linked"));
         [&one, &other].iter().for_each(|run| std::fs::write(run.join("raw/trace"), "events").unwrap());
-        std::fs::hard_link(one.join("raw/trace"), linked.join("raw/trace")).unwrap();
+        std::fs::hard_link(one.join("raw/trace"), linked.join("profile.bin")).unwrap();
         let mut known = BTreeMap::new();
         ensure_other(&mut known, &one).unwrap();
         ensure_other(&mut known, &other).unwrap();
