@@ -6,6 +6,7 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
 /// Whether a path names something in a folder by plain names: it is neither absolute nor empty, and
@@ -25,21 +26,32 @@ pub fn open_beneath(folder: &Path, inner: &Path) -> Result<File> {
     let root = File::open(folder)?;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    let opened = loop {
-        match openat2(&root, inner, flags, Mode::empty(), resolve) {
-            // Something was renamed meanwhile.
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(Errno::LOOP) => {
-                return Err(Error::new(ErrorKind::InvalidInput, "it is, or is behind, a symbolic link"));
-            }
-            opened => break opened?,
-        }
-    };
-    let file = File::from(opened);
+    let opened = open_in(&root, inner, flags, resolve).map_err(|error| match error {
+        Errno::LOOP => Error::new(ErrorKind::InvalidInput, "it is, or is behind, a symbolic link"),
+        other => other.into(),
+    });
+    let file = File::from(opened?);
     match file.metadata()?.is_file() {
         true => Ok(file),
         false => Err(Error::new(ErrorKind::InvalidInput, "it is no regular file")),
     }
+}
+
+/// Opens what is in a folder by openat2(2), again where something was renamed meanwhile: a few times, for where another user has
+/// leased the file (`F_SETLEASE` of fcntl(2)) the answer is the same for as long as they like.
+///
+/// # Errors
+/// Those of openat2, as EAGAIN where the file is leased and `flags` has `O_NONBLOCK`.
+pub fn open_in(
+    folder: impl AsFd,
+    inner: &Path,
+    flags: OFlags,
+    resolve: ResolveFlags,
+) -> rustix::io::Result<OwnedFd> {
+    const TRIES: u32 = 16;
+    let open = || openat2(&folder, inner, flags, Mode::empty(), resolve);
+    let failed = |opened: &rustix::io::Result<OwnedFd>| matches!(opened, Err(Errno::AGAIN | Errno::INTR));
+    (1..TRIES).map(|_| open()).find(|opened| !failed(opened)).unwrap_or_else(open)
 }
 
 /// Makes the folders above `inner` in `folder`, and returns where it stands.
@@ -99,5 +111,26 @@ mod tests {
             assert!(place_beneath(&inside, Path::new(path)).is_err(), "{path}");
         }
         assert!(!outside.join("sub").exists());
+    }
+
+    /// Another user may lease a file of their own for as long as they like (fcntl(2)).
+    #[test]
+    fn a_leased_file_is_not_waited_for() {
+        use std::os::fd::AsRawFd;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("leased");
+        std::fs::write(&path, "x").unwrap();
+        let holder = File::open(&path).unwrap();
+        // SAFETY: no other test of this process waits for SIGIO, by which the holder is asked to give way.
+        let leased = unsafe {
+            libc::signal(libc::SIGIO, libc::SIG_IGN);
+            libc::fcntl(holder.as_raw_fd(), libc::F_SETLEASE, libc::F_WRLCK)
+        };
+        if leased != 0 {
+            println!("skipped: no lease here: {}", Error::last_os_error());
+            return;
+        }
+        let error = open_beneath(dir.path(), Path::new("leased")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}");
     }
 }

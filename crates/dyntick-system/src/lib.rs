@@ -9,7 +9,7 @@ mod memory;
 mod output;
 mod owner;
 
-pub use beneath::{is_inner, open_beneath, place_beneath};
+pub use beneath::{is_inner, open_beneath, open_in, place_beneath};
 pub use input::{InputError, open_regular, read_beneath, read_lossy, read_named, read_regular, read_solid};
 pub use locked::locked;
 pub use memory::{leave_half_of_memory, memory};

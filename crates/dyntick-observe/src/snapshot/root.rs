@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The root of a machine's files, from which nothing leads out: this machine's own, or a folder that somebody sent.
 
+use dyntick_system::open_in;
 use flate2::read::GzDecoder;
 use glob::Pattern;
-use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, readlinkat};
-use rustix::io::Errno;
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, open, readlinkat};
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -73,13 +73,7 @@ impl Root {
 
     fn opened(&self, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
         let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-        loop {
-            match openat2(&self.folder, path, flags, Mode::empty(), resolve) {
-                // Something was renamed meanwhile.
-                Err(Errno::AGAIN | Errno::INTR) => {}
-                opened => return Ok(opened?),
-            }
-        }
+        Ok(open_in(&self.folder, path, flags, resolve)?)
     }
 
     /// The names in a folder, sorted.
