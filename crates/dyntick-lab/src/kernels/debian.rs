@@ -114,11 +114,17 @@ pub(super) fn exact(release: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Re
     if let Some(files) = in_cache(release, cache) {
         return Ok(files);
     }
-    match fetched(&Apt::open(cache, progress)?, release, cache, progress) {
-        Err(KernelError::NotOffered(_)) => {
-            fetched(&Apt::unstable(cache, progress)?, release, cache, progress)
+    let of_machine = fetched(&Apt::open(cache, progress)?, release, cache, progress);
+    if !matches!(of_machine, Err(KernelError::NotOffered(_))) {
+        return of_machine;
+    }
+    match Apt::unstable(cache, progress) {
+        Ok(unstable) => fetched(&unstable, release, cache, progress),
+        // Who named a release did not ask for that suite.
+        Err(error) => {
+            progress(&format!("Debian's unstable cannot be asked for it: {error}"));
+            of_machine
         }
-        fetched => fetched,
     }
 }
 
