@@ -204,6 +204,17 @@ check = [{ case = 'busy', figure = 'ticks_share_of_hz', is = '> 0' }]
     assert_eq!(json["disturbed_runs"], serde_json::json!([1, 1]));
     let told = text(&compared.stderr);
     assert!(told.contains("again: a difference may be the host's: in 1 of its runs"), "{told}");
+    // A copy, with its seal, is the same run.
+    let runs = study.path("copies/runs");
+    for copy in ["one", "two"] {
+        std::fs::create_dir_all(&runs).unwrap();
+        let copied = Command::new("cp").args(["-a", &run]).arg(runs.join(copy)).status().unwrap();
+        assert!(copied.success());
+    }
+    let copies = study.path("copies").display().to_string();
+    let refused = dyntick().args(["compare", &run, &copies]).output().unwrap();
+    let told = text(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && told.contains("are copies: the same run"), "{told}");
 }
 
 #[test]

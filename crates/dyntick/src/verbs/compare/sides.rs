@@ -103,10 +103,15 @@ fn of_runs(label: &str, mut folders: Vec<PathBuf>, wanted: &[String], by_case: b
     let sealer = Cache::of_user().ok().and_then(|cache| Sealer::known(&cache));
     let (mut others, mut disturbed_runs) = (0, 0);
     let mut disturbed = None;
-    let mut raw = BTreeMap::new();
+    let (mut raw, mut known) = (BTreeMap::new(), BTreeMap::new());
     for folder in folders {
         ensure_other(&mut raw, &folder)?;
         let run = store::load_judged(&folder, sealer.as_ref())?;
+        // No two runs of one question have one window: on the wall clock by chance, and virtual time is repeated by nobody.
+        let identity = (run.asked.fingerprint(), run.asked.repetition, run.outcome.window_ns);
+        if let Some(other) = known.insert(identity, folder.clone()) {
+            bail!("{} and {} are copies: the same run is no repetition", other.display(), folder.display());
+        }
         others += usize::from(!run.made_here);
         add_run(&mut all, &run, wanted, by_case);
         ensure_few(&all)?;
