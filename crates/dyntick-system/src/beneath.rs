@@ -2,6 +2,7 @@
 //! Files in a folder that somebody else filled: a path leads to what is in the folder or to nothing,
 //! whatever symbolic links stand there.
 
+use crate::place::{self, Found};
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 use std::fs::File;
@@ -23,17 +24,15 @@ pub fn open_beneath(folder: &Path, inner: &Path) -> Result<File> {
     if !is_inner(inner) {
         return Err(Error::new(ErrorKind::InvalidInput, "its path leads out of the folder"));
     }
-    let root = File::open(folder)?;
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let root = rustix::fs::open(folder, place::PLACE | OFlags::DIRECTORY, Mode::empty())?;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    let opened = open_in(&root, inner, flags, resolve).map_err(|error| match error {
+    let found = open_in(&root, inner, place::PLACE, resolve).map_err(|error| match error {
         Errno::LOOP => Error::new(ErrorKind::InvalidInput, "it is, or is behind, a symbolic link"),
         other => other.into(),
     });
-    let file = File::from(opened?);
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(Error::new(ErrorKind::InvalidInput, "it is no regular file")),
+    match place::of(found?)? {
+        Found::Regular(file) => Ok(file),
+        Found::Other(_) => Err(Error::new(ErrorKind::InvalidInput, "it is no regular file")),
     }
 }
 
@@ -102,6 +101,9 @@ mod tests {
         )
         .unwrap();
         assert!(open_beneath(&inside, Path::new("a/file")).is_ok());
+        let _listening = std::os::unix::net::UnixListener::bind(inside.join("socket")).unwrap();
+        let error = open_beneath(&inside, Path::new("socket")).unwrap_err().to_string();
+        assert_eq!(error, "it is no regular file", "and not that it cannot be opened: it was not");
         for path in ["folder/file", "link", "fifo", "a", "../out/file", "/etc/passwd", ""] {
             assert!(open_beneath(&inside, Path::new(path)).is_err(), "{path}");
         }

@@ -2,10 +2,11 @@
 //! Reading files that somebody named. A user on a command line may name a pipe; a file that came by
 //! mail may name regular files only, for a FIFO would hang its reader and a device has no end.
 
-use rustix::fs::{Mode, OFlags};
-use std::fs::{File, FileType};
+use crate::place::{self, Found};
+use rustix::fs::{FileType, SeekFrom, seek};
+use rustix::io::Errno;
+use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// Why a named file was not read.
@@ -60,24 +61,22 @@ impl InputError {
             }
             InputError::NotText { .. } => "it is not UTF-8 text".to_owned(),
             InputError::Hole { .. } => {
-                "nearly all of it is a hole, so that it is neither a program nor a kernel".to_owned()
+                "nearly all of it is a hole, as in no program, kernel or profile".to_owned()
             }
         }
     }
 }
 
-/// Opens a regular file that another file names, without waiting for a FIFO's writer.
+/// Opens a regular file that another file names; anything else is not even opened.
 ///
 /// # Errors
 /// Where it cannot be opened or is no regular file.
 pub fn open_regular(path: &Path) -> Result<File, InputError> {
-    let io = |source| InputError::Io { path: path.to_owned(), source };
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(|error| io(error.into()))?);
-    let kind = file.metadata().map_err(io)?.file_type();
-    match kind.is_file() {
-        true => Ok(file),
-        false => Err(InputError::NotRegular { path: path.to_owned(), kind: name_of(kind) }),
+    let path = || path.to_owned();
+    match place::at(&path()) {
+        Ok(Found::Regular(file)) => Ok(file),
+        Ok(Found::Other(kind)) => Err(InputError::NotRegular { path: path(), kind: name_of(kind) }),
+        Err(source) => Err(InputError::Io { path: path(), source }),
     }
 }
 
@@ -89,20 +88,47 @@ pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
     read(open_regular(path)?, path, limit)
 }
 
-/// Reads a program or a kernel that another file names, of at most `limit` bytes. One with all its debug information
-/// shrinks to a fourth where the file system compresses it; a hole would be copied byte by byte.
+/// Reads a program or a kernel that another file names, of at most `limit` bytes. A hole would be copied byte by byte.
 ///
 /// # Errors
-/// As [`read_regular`], and where the file takes far less of its disk than it has bytes.
+/// As [`read_regular`], and where nearly all of it is a hole.
 pub fn read_solid(path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
-    const SHRINKS: u64 = 16;
-    const BLOCK: u64 = 512;
     let file = open_regular(path)?;
-    let found = file.metadata().map_err(|source| InputError::Io { path: path.to_owned(), source })?;
-    if found.len() > 1 << 20 && found.blocks() * BLOCK < found.len() / SHRINKS {
-        return Err(InputError::Hole { path: path.to_owned() });
-    }
+    ensure_solid(&file, path)?;
     read(file, path, limit)
+}
+
+/// Refuses a file that is large in name only: an archive of some bytes can have any number of them. What is written as
+/// zeros is no hole, nor is what the file system compresses.
+///
+/// # Errors
+/// Where less than a sixteenth of it is data.
+pub fn ensure_solid(file: &File, path: &Path) -> Result<(), InputError> {
+    const SHARE: u64 = 16;
+    const SMALL: u64 = 1 << 20;
+    let io = |source| InputError::Io { path: path.to_owned(), source };
+    let length = file.metadata().map_err(io)?.len();
+    let wanted = length / SHARE;
+    match length <= SMALL || has_data(file, wanted).map_err(|error| io(error.into()))? {
+        true => Ok(()),
+        false => Err(InputError::Hole { path: path.to_owned() }),
+    }
+}
+
+/// Whether a file has so many bytes of data, by lseek(2); where it is read from then is the beginning.
+fn has_data(file: &File, wanted: u64) -> Result<bool, Errno> {
+    let (mut found, mut at) = (0, 0);
+    while found < wanted {
+        let from = match seek(file, SeekFrom::Data(at)) {
+            // There is no more.
+            Err(Errno::NXIO) => break,
+            from => from?,
+        };
+        at = seek(file, SeekFrom::Hole(from))?;
+        found += at - from;
+    }
+    seek(file, SeekFrom::Start(0))?;
+    Ok(found >= wanted)
 }
 
 /// Reads a regular file in a folder that somebody else filled, of at most `limit` bytes, through no symbolic link.
@@ -154,10 +180,10 @@ fn size(bytes: u64) -> String {
 
 fn name_of(kind: FileType) -> &'static str {
     match kind {
-        kind if kind.is_dir() => "a folder",
-        kind if kind.is_fifo() => "a FIFO",
-        kind if kind.is_socket() => "a socket",
-        kind if kind.is_char_device() || kind.is_block_device() => "a device",
+        FileType::Directory => "a folder",
+        FileType::Fifo => "a FIFO",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "a device",
         _ => "no regular file",
     }
 }
@@ -165,6 +191,7 @@ fn name_of(kind: FileType) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::Mode;
 
     #[test]
     fn special_files_are_refused_at_once() {
@@ -176,6 +203,27 @@ mod tests {
         assert!(told(&fifo).ends_with("it is a FIFO, and a regular file is wanted"), "{}", told(&fifo));
         assert!(told(Path::new("/dev/zero")).contains("a device"));
         assert!(told(dir.path()).contains("a folder"));
+        // To open it would have failed: what is no regular file is not opened.
+        let socket = dir.path().join("socket");
+        let _listening = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        assert!(told(&socket).contains("it is a socket"), "{}", told(&socket));
+    }
+
+    #[test]
+    fn a_file_that_is_large_in_name_only_is_refused() {
+        use std::io::{Seek, Write};
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sparse");
+        let mut file = File::create(&path).unwrap();
+        file.set_len(32 << 20).unwrap();
+        let refused = read_solid(&path, 1 << 30).unwrap_err();
+        assert!(matches!(refused, InputError::Hole { .. }), "{refused}");
+        // Data in two places, of a sixteenth together.
+        file.write_all(&[1; 1 << 20]).unwrap();
+        file.seek(std::io::SeekFrom::Start(16 << 20)).unwrap();
+        file.write_all(&[1; 1 << 20]).unwrap();
+        let read = read_solid(&path, 1 << 30).unwrap();
+        assert_eq!((read.len(), read[0], read[1 << 20]), (32 << 20, 1, 0));
     }
 
     #[test]

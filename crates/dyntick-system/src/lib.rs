@@ -8,9 +8,12 @@ mod locked;
 mod memory;
 mod output;
 mod owner;
+pub mod place;
 
 pub use beneath::{is_inner, open_beneath, open_in, place_beneath};
-pub use input::{InputError, open_regular, read_beneath, read_lossy, read_named, read_regular, read_solid};
+pub use input::{
+    InputError, ensure_solid, open_regular, read_beneath, read_lossy, read_named, read_regular, read_solid,
+};
 pub use locked::locked;
 pub use memory::{leave_half_of_memory, memory};
 pub use output::{is_standard_output, open_growing, private_folder, write_named, write_unasked};

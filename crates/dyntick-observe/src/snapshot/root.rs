@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The root of a machine's files, from which nothing leads out: this machine's own, or a folder that somebody sent.
 
-use dyntick_system::open_in;
+use dyntick_system::{open_in, place};
 use flate2::read::GzDecoder;
 use glob::Pattern;
-use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, open, readlinkat};
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags, readlinkat};
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// No file that a rule reads is longer; what is behind it is not read.
@@ -57,23 +56,18 @@ impl Root {
         self.entries.get() == 0 || self.bytes.get() == 0
     }
 
-    fn at(&self, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
-        let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    fn at(&self, path: &Path, flags: OFlags) -> io::Result<File> {
+        let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+        let opened = |flags| open_in(&self.folder, path, flags, resolve);
         if self.is_this_machine {
-            return self.opened(path, flags);
+            let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+            return Ok(opened(flags)?.into());
         }
-        // Opening alone starts a watchdog and rewinds a tape, so what is in a stranger's archive is looked at before.
-        let place = self.opened(path, OFlags::PATH | OFlags::CLOEXEC)?;
-        let kind = FileType::from_raw_mode(fstat(&place)?.st_mode);
-        if ![FileType::RegularFile, FileType::Directory].contains(&kind) {
+        let found = opened(place::PLACE)?;
+        if ![FileType::RegularFile, FileType::Directory].contains(&place::kind(&found)?) {
             return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
         }
-        Ok(open(format!("/proc/self/fd/{}", place.as_raw_fd()), flags, Mode::empty())?)
-    }
-
-    fn opened(&self, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
-        let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-        Ok(open_in(&self.folder, path, flags, resolve)?)
+        place::reopened(found, flags)
     }
 
     /// The names in a folder, sorted.
@@ -128,7 +122,7 @@ impl Root {
 
     /// A file's text. `/dev/kmsg` gives a record per read and would wait for the next at its end.
     pub fn text(&self, path: &Path) -> io::Result<String> {
-        let mut file = File::from(self.at(path, OFlags::empty())?);
+        let mut file = self.at(path, OFlags::empty())?;
         let (mut bytes, mut chunk) = (Vec::new(), vec![0; 64 << 10]);
         while (bytes.len() as u64) < LONGEST {
             match file.read(&mut chunk) {
@@ -149,7 +143,7 @@ impl Root {
     /// The text in a file that gzip packed.
     pub fn unpacked(&self, path: &Path) -> io::Result<String> {
         let mut text = String::new();
-        let packed = File::from(self.at(path, OFlags::empty())?);
+        let packed = self.at(path, OFlags::empty())?;
         GzDecoder::new(packed).take(LONGEST.min(self.bytes.get())).read_to_string(&mut text)?;
         self.take(&self.bytes, text.len() as u64);
         Ok(text)
@@ -158,7 +152,7 @@ impl Root {
     /// The 32-bit number that a file is, as text.
     pub fn number(&self, path: &Path) -> io::Result<String> {
         let mut bytes = [0; 4];
-        File::from(self.at(path, OFlags::empty())?).read_exact(&mut bytes)?;
+        self.at(path, OFlags::empty())?.read_exact(&mut bytes)?;
         Ok(i32::from_ne_bytes(bytes).to_string())
     }
 
