@@ -4,7 +4,7 @@
 use super::{BuildError, unpack};
 use crate::build::program::run;
 use crate::cache::Cache;
-use crate::programs::{end_after, end_with_this_one, limit};
+use crate::programs::{end_after, end_with_this_one, limit, without_devices};
 use crate::remove::remove_tree;
 use dyntick_system::private_folder;
 use rustix::process::{Resource, Signal};
@@ -98,6 +98,7 @@ fn here(repository: &Path, revision: &str) -> Result<Commit, BuildError> {
     refuse_special_files(repository)?;
     let ask = |what: &str, words: &[&str]| -> Result<String, BuildError> {
         let mut git = git(repository);
+        without_devices(&mut git);
         end_after(&mut git, LOOK_UP);
         let output = run(what, git.arg("rev-parse").args(words))?;
         Ok(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned())
@@ -123,8 +124,9 @@ pub fn refuse_special_files(repository: &Path) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// Gives git the time that it takes to look through a whole repository.
+/// Gives git, which reads what a stranger made, the time that it takes to look through a whole repository, and no device.
 pub fn in_time(mut git: Command) -> Command {
+    without_devices(&mut git);
     end_after(&mut git, LOOK_THROUGH);
     git
 }
@@ -291,6 +293,22 @@ mod tests {
         super::super::tree::look(folder.path()).unwrap();
         let ran: Vec<_> = std::fs::read_dir(marks.path()).unwrap().flatten().map(|e| e.file_name()).collect();
         assert!(ran.is_empty(), "{ran:?}");
+    }
+
+    /// A repository may have git read any file, and to open a device is to do something to it.
+    #[test]
+    fn git_opens_no_device() {
+        let (folder, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        hostile(folder.path(), folder.path());
+        let repository = folder.path().to_string_lossy().into_owned();
+        let find = || find(&repository, &Cache::at(cache.path()), &|_| ()).map(|commit| commit.hash);
+        plain(folder.path(), &["config", "include.path", "/dev/null"]);
+        assert!(find().is_ok());
+        plain(folder.path(), &["config", "include.path", "/dev/full"]);
+        let said = find().unwrap_err().to_string();
+        if rustix::process::geteuid().is_root() {
+            assert!(said.contains("Permission denied"), "{said}");
+        }
     }
 
     #[test]
