@@ -7,7 +7,7 @@ use crate::store::{Asked, RAW};
 use dyntick_model::CpuList;
 use dyntick_profile::symbols::Symbols;
 use dyntick_profile::{Kind, MOST_HELD, Phase, Profile, phases_with_calls, stream};
-use dyntick_system::{InputError, open_beneath, read_beneath};
+use dyntick_system::{InputError, ensure_solid, open_beneath, read_beneath};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -87,6 +87,8 @@ pub(crate) fn load_within(folder: &Path, asked: &Asked, most: usize) -> Result<R
     let path = folder.join(STREAM);
     let stream = open_beneath(folder, Path::new(STREAM));
     let stream = stream.map_err(|source| InputError::Io { path: path.clone(), source })?;
+    // A zero is a whole block of it.
+    ensure_solid(&stream, &path)?;
     let stream = BufReader::with_capacity(1 << 20, stream.take(LARGEST));
     let cut = phases_with_calls(stream, &symbols, &asked.case.calls, most.min(MOST_HELD))
         .map_err(|source| ProfileError::Stream { path, source })?;

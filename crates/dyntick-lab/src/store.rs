@@ -4,11 +4,13 @@
 mod analysis;
 mod asked;
 mod compared;
+mod distinct;
 mod files;
 mod newest;
 
 pub use asked::Asked;
 pub use compared::comparable_files;
+pub use distinct::Distinct;
 pub use newest::{Kept, newest};
 
 use crate::budget::{Amounts, Budget, Spent};
@@ -95,6 +97,14 @@ pub enum StoreError {
         path: PathBuf,
         /// What is wrong.
         reason: String,
+    },
+    /// A link to a run, or to a file of it.
+    #[error("{path} and {other} are one: a run has files of its own; remove one of the two runs")]
+    Shared {
+        /// The file or folder.
+        path: PathBuf,
+        /// The same one, in another run.
+        other: PathBuf,
     },
     /// The guest sent what it was not asked for.
     #[error(transparent)]
@@ -242,9 +252,16 @@ fn opened(folder: &Path) -> Result<Opened, StoreError> {
     Opened::at(folder).map_err(damaged)
 }
 
-/// What was asked of the run in this folder.
-pub fn asked(folder: &Path) -> Result<Asked, StoreError> {
-    Files { folder, place: folder, budget: &Budget::of_one() }.asked()
+/// What was asked of the runs in these folders, one after the other; what is read for that has a limit for all together.
+pub fn asked(
+    folders: impl IntoIterator<Item = PathBuf>,
+) -> impl Iterator<Item = (PathBuf, Result<Asked, StoreError>)> {
+    // Ten thousand runs have a fourth of it; many links to one are a small archive.
+    let budget = Budget::new(0, 256 << 20, 0);
+    folders.into_iter().map(move |folder| {
+        let asked = Files { folder: &folder, place: &folder, budget: &budget }.asked();
+        (folder, asked)
+    })
 }
 
 /// The run of this question among `runs`, if it is whole and this user's laboratory made it.

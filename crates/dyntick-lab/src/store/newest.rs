@@ -2,11 +2,11 @@
 //! The newest runs of the cases of a study.
 
 use super::asked::is_of;
-use super::files::Files;
-use super::{OBSERVATIONS, Run, StoreError, load_within};
+use super::{Distinct, OBSERVATIONS, Run, StoreError, asked, load_within};
 use crate::budget::{Budget, Spent};
 use crate::seal::Sealer;
 use crate::study::Case;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -27,7 +27,11 @@ pub struct Kept {
 /// known of seals, no run is known to be made here. All of them are held at once, within one budget.
 pub fn newest(runs: &Path, cases: &[Case], sealer: Option<&Sealer>) -> Vec<Kept> {
     let budget = Budget::of_many();
-    read_chosen(&chosen(runs, cases), cases, &|folder| load_within(folder, sealer, &budget))
+    let distinct = RefCell::new(Distinct::default());
+    read_chosen(&chosen(runs, cases), cases, &|folder| {
+        distinct.borrow_mut().add(folder)?;
+        load_within(folder, sealer, &budget)
+    })
 }
 
 /// Folders by case and repetition, and by when they became whole.
@@ -35,13 +39,11 @@ pub(super) type Chosen = BTreeMap<(usize, u32), BTreeMap<SystemTime, PathBuf>>;
 
 /// The folders that say of themselves that they are runs of these cases.
 pub(super) fn chosen(runs: &Path, cases: &[Case]) -> Chosen {
-    // Ten thousand runs have a fourth of it; many links to one are a small archive.
-    let budget = Budget::new(0, 256 << 20, 0);
-    let asked = |folder: &Path| Files { folder, place: folder, budget: &budget }.asked();
+    let folders = std::fs::read_dir(runs).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut found = Chosen::new();
-    for folder in std::fs::read_dir(runs).into_iter().flatten().flatten().map(|entry| entry.path()) {
+    for (folder, asked) in asked(folders) {
         let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified());
-        let (Ok(asked), Ok(time)) = (asked(&folder), modified(&folder.join(OBSERVATIONS))) else { continue };
+        let (Ok(asked), Ok(time)) = (asked, modified(&folder.join(OBSERVATIONS))) else { continue };
         let wanted = |case: &Case| is_of(case, &asked) && asked.repetition < case.runs();
         if let Some(number) = cases.iter().position(wanted) {
             found.entry((number, asked.repetition)).or_default().insert(time, folder);
@@ -77,6 +79,9 @@ pub(super) fn read_chosen(
     kept
 }
 
+/// So many runs of one case are tried where the newest are damaged: each may take as long to read as a whole one.
+const MOST_TRIED: usize = 8;
+
 /// The newest of these that is whole, or why the newest of all is not.
 fn newest_of(
     folders: &BTreeMap<SystemTime, PathBuf>,
@@ -85,7 +90,7 @@ fn newest_of(
 ) -> Option<Result<Run, StoreError>> {
     let mut why = None;
     // A damaged one does not hide an older that is whole.
-    for folder in folders.values().rev() {
+    for folder in folders.values().rev().take(MOST_TRIED) {
         match load(folder) {
             // What stood at the path when it was chosen need not be what was read.
             Ok(run) if is_it(&run) => return Some(Ok(run)),

@@ -114,7 +114,8 @@ fn unchanged(text: &str) -> String {
 fn runs() -> (tempfile::TempDir, Vec<Case>) {
     let folder = tempfile::tempdir().unwrap();
     (0..3).for_each(|repetition| run(&folder.path().join(format!("c.{repetition}")), repetition, unchanged));
-    let cases = vec![asked(&folder.path().join("c.0")).unwrap().case];
+    let (_, asked) = asked([folder.path().join("c.0")]).next().unwrap();
+    let cases = vec![asked.unwrap().case];
     (folder, cases)
 }
 
@@ -238,6 +239,12 @@ fn a_profile_counts_in_the_budget() {
     let budget = Budget::new(300, 1 << 20, 20_000);
     let load = || load_within(&place, None, &budget);
     assert!(load().unwrap().profile.is_some());
+    let grown = std::fs::File::options().append(true).open(place.join("profile.bin")).unwrap();
+    let whole = grown.metadata().unwrap().len();
+    grown.set_len(100 << 20).unwrap();
+    let why = load_within(&place, None, &Budget::of_one()).unwrap_err().to_string();
+    assert!(why.contains("a hole"), "a zero is a block of it: {why}");
+    grown.set_len(whole).unwrap();
     let left = budget.held();
     assert!((1..20_000 - 8 * 999).contains(&left), "999 spans of eight bytes: {left}");
     let second = std::iter::repeat_with(load).find_map(Result::err).unwrap();
@@ -276,6 +283,37 @@ fn an_older_run_is_read_where_the_newest_is_damaged_and_not_where_it_is_too_larg
     assert!(matches!(first.run, Err(StoreError::Spent { .. })), "{:?}", first.run);
     std::fs::write(again.join("raw/comms.json"), "[").unwrap();
     assert_eq!(told(&newest(folder.path(), &cases, None))[0], (0, Ok(50)));
+}
+
+/// Links to one run, or to a large file of it, are a small archive; each would be read as the first.
+#[test]
+fn a_run_with_a_file_of_another_is_not_read() {
+    let (folder, cases) = runs();
+    let large = format!(" CPU0 CPU1\n{}", "0: 1 1 x\n".repeat(10_000));
+    std::fs::write(folder.path().join("c.0/raw/interrupts.after"), large).unwrap();
+    let linked = folder.path().join("c.2/raw/interrupts.after");
+    std::fs::remove_file(&linked).unwrap();
+    std::fs::hard_link(folder.path().join("c.0/raw/interrupts.after"), linked).unwrap();
+    let kept = newest(folder.path(), &cases, None);
+    assert!(kept[..2].iter().all(|kept| !matches!(kept.run, Err(StoreError::Shared { .. }))));
+    assert!(matches!(kept[2].run, Err(StoreError::Shared { .. })), "{:?}", kept[2].run);
+}
+
+/// Where the newest are damaged at their ends, each takes as long to read as a whole one.
+#[test]
+fn of_damaged_runs_only_some_are_tried() {
+    let asked: Asked = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
+    let at = |second| SystemTime::UNIX_EPOCH + Duration::from_secs(second);
+    let folders = (0..20).map(|second| (at(second), PathBuf::from(format!("c.{second}")))).collect();
+    let found = newest::Chosen::from([((0, 0), folders)]);
+    let read = std::cell::Cell::new(0);
+    let kept = read_chosen(&found, &[asked.case], &|folder| {
+        read.set(read.get() + 1);
+        Err(StoreError::Damaged { path: folder.to_owned(), reason: "cut".to_owned() })
+    });
+    assert_eq!((kept.len(), read.get()), (1, 8));
+    let why = kept[0].run.as_ref().unwrap_err().to_string();
+    assert!(why.contains("c.19"), "of the newest: {why}");
 }
 
 /// Each refusal takes as long as reading the run, and a study may have ten thousand.

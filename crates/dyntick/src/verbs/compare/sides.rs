@@ -8,11 +8,10 @@ use dyntick_lab::cache::Cache;
 use dyntick_lab::figures::taken_by_host;
 use dyntick_lab::metrics::{Metrics, add, add_run};
 use dyntick_lab::seal::Sealer;
-use dyntick_lab::store;
+use dyntick_lab::store::{self, Distinct};
 use dyntick_model::Clock;
 use dyntick_stats::compare::Side;
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// More files are no repetitions of a measurement.
@@ -69,15 +68,12 @@ fn of_path(label: &str, path: &Path, wanted: &[String]) -> Result<Found> {
         return Ok(Found::of_tools(of_file(path)?));
     }
     if path.join("run.toml").exists() {
-        return of_runs(label, vec![path.to_owned()], wanted, false);
+        return of_runs(label, &[path.to_owned()], wanted, false);
     }
     let runs = path.join("runs");
     if runs.is_dir() {
-        // Perturbed runs are no sample of anything: they were changed on purpose.
-        let is_own = |folder: &PathBuf| !store::asked(folder).is_ok_and(|asked| asked.perturbation.is_some());
-        let is_run = |folder: &PathBuf| folder.join("run.toml").exists() && is_own(folder);
-        let folders = entries(&runs)?.into_iter().filter(is_run);
-        return of_runs(label, folders.collect(), wanted, true);
+        let folders = entries(&runs)?.into_iter().filter(|folder| folder.join("run.toml").exists());
+        return of_runs(label, &unperturbed(folders)?, wanted, true);
     }
     let mut all = Metrics::new();
     let mut bytes = 0;
@@ -96,20 +92,33 @@ fn of_path(label: &str, path: &Path, wanted: &[String]) -> Result<Found> {
     Ok(Found::of_tools(all))
 }
 
-/// One run after the other, in the order in which the repetitions of a case happened.
-fn of_runs(label: &str, mut folders: Vec<PathBuf>, wanted: &[String], by_case: bool) -> Result<Found> {
-    folders.sort_by_cached_key(|folder| store::asked(folder).map_or(0, |asked| asked.repetition));
+/// In the order in which the repetitions of a case happened. Perturbed runs are no sample of anything: they were changed on
+/// purpose.
+fn unperturbed(folders: impl Iterator<Item = PathBuf>) -> Result<Vec<PathBuf>> {
+    let mut distinct = Distinct::default();
+    let mut found = Vec::new();
+    for (folder, asked) in store::asked(folders) {
+        distinct.add(&folder)?;
+        let asked = asked?;
+        if asked.perturbation.is_none() {
+            found.push((asked.repetition, folder));
+        }
+    }
+    found.sort();
+    Ok(found.into_iter().map(|(_, folder)| folder).collect())
+}
+
+fn of_runs(label: &str, folders: &[PathBuf], wanted: &[String], by_case: bool) -> Result<Found> {
     let mut all = Metrics::new();
     let sealer = Cache::of_user().ok().and_then(|cache| Sealer::known(&cache));
     let (mut others, mut disturbed_runs) = (0, 0);
     let mut disturbed = None;
-    let (mut raw, mut known) = (BTreeMap::new(), BTreeMap::new());
+    let mut known = BTreeMap::new();
     for folder in folders {
-        ensure_other(&mut raw, &folder)?;
-        let run = store::load_judged(&folder, sealer.as_ref())?;
+        let run = store::load_judged(folder, sealer.as_ref())?;
         // No two runs of one question have one window: on the wall clock by chance, and virtual time is repeated by nobody.
         let identity = (run.asked.fingerprint(), run.asked.repetition, run.outcome.window_ns);
-        if let Some(other) = known.insert(identity, folder.clone()) {
+        if let Some(other) = known.insert(identity, folder) {
             bail!("{} and {} are copies: the same run is no repetition", other.display(), folder.display());
         }
         others += usize::from(!run.made_here);
@@ -131,21 +140,6 @@ fn of_runs(label: &str, mut folders: Vec<PathBuf>, wanted: &[String], by_case: b
         ));
     }
     Ok(Found { metrics: all, made_here: Some(others == 0), disturbed_runs })
-}
-
-/// Refuses a run that has files in common with another, by links: it is no other run, and many links to a large one are a small
-/// archive that takes hours. `known` has the file of each inode.
-fn ensure_other(known: &mut BTreeMap<(u64, u64), PathBuf>, run: &Path) -> Result<()> {
-    // What cannot be listed cannot be read either, and is told then.
-    let files =
-        [run.to_owned(), run.join("raw")].into_iter().flat_map(|folder| entries(&folder).unwrap_or_default());
-    for file in files {
-        let Ok(found) = file.metadata() else { continue };
-        if let Some(other) = known.insert((found.dev(), found.ino()), file.clone()) {
-            bail!("{} and {} are one file: the same run is no repetition", other.display(), file.display());
-        }
-    }
-    Ok(())
 }
 
 /// Many links to one large run are a small archive, and each number is sorted and drawn from again and again.
@@ -187,23 +181,6 @@ fn of_file(path: &Path) -> Result<Metrics> {
 mod tests {
     use super::*;
     use dyntick_stats::{Better, Metric, MetricName, Values};
-
-    #[test]
-    fn the_same_run_is_no_repetition() {
-        let folder = tempfile::tempdir().unwrap();
-        let run = |name: &str| {
-            std::fs::create_dir_all(folder.path().join(name).join("raw")).unwrap();
-            folder.path().join(name)
-        };
-        let (one, other, linked) = (run("one"), run("other"), run("linked"));
-        [&one, &other].iter().for_each(|run| std::fs::write(run.join("raw/trace"), "events").unwrap());
-        std::fs::hard_link(one.join("raw/trace"), linked.join("profile.bin")).unwrap();
-        let mut known = BTreeMap::new();
-        ensure_other(&mut known, &one).unwrap();
-        ensure_other(&mut known, &other).unwrap();
-        let error = ensure_other(&mut known, &linked).unwrap_err().to_string();
-        assert!(error.contains("one/raw/trace and") && error.contains("no repetition"), "{error}");
-    }
 
     #[test]
     fn a_side_has_some_thousands_of_metrics() {
