@@ -9,6 +9,7 @@ use crate::snapshot::{Content, Snapshot, matcher};
 use crate::sources::{FAIR_SERVER, SOURCES};
 use dyntick_model::CpuList;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Files that could not be read, and the rules that could not be judged for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -88,20 +89,30 @@ fn unmounted(machine: &Machine<'_>, files: &Snapshot) -> Option<Unread> {
     })
 }
 
+/// So many files of one kind are named; a bundle may name any number.
+const MOST_OF_A_KIND: usize = 20;
+
 fn unread(files: &Snapshot) -> Vec<Unread> {
-    let told = |(path, content): (&str, &Content)| {
-        let source = SOURCES.iter().find(|source| matcher(source.pattern)(path))?;
-        let rules = rules::all().iter().filter(|rule| rule.reads.contains(&source.pattern));
+    let mut kinds: BTreeMap<&str, Vec<Unread>> = BTreeMap::new();
+    for (path, content) in files.unread() {
+        let Some(source) = SOURCES.iter().find(|source| matcher(source.pattern)(path)) else { continue };
+        let kind = kinds.entry(source.pattern).or_default();
         let reason = match content {
-            Content::Failed(reason) => reason.clone(),
-            _ => "permission denied".to_owned(),
+            Content::Failed(reason) => reason.as_str(),
+            _ => "permission denied",
         };
-        Some(Unread {
-            file: path.to_owned(),
-            reason,
+        let (file, reason) = match kind.len() {
+            ..MOST_OF_A_KIND => (path, reason),
+            MOST_OF_A_KIND => (source.pattern, "there are more of them"),
+            _ => continue,
+        };
+        let rules = rules::all().iter().filter(|rule| rule.reads.contains(&source.pattern));
+        kind.push(Unread {
+            file: file.to_owned(),
+            reason: reason.to_owned(),
             needs: source.needs,
             rules: rules.map(|rule| rule.id).collect(),
-        })
-    };
-    files.unread().filter_map(told).collect()
+        });
+    }
+    kinds.into_values().flatten().collect()
 }

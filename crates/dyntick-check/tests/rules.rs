@@ -623,6 +623,17 @@ fn what_may_not_be_read_is_told_with_the_rules_that_need_it() {
     assert!(report.unread[0].needs.contains("CAP_SYS_PTRACE"));
 }
 
+/// A bundle may name any number of them.
+#[test]
+fn of_one_kind_only_some_unread_files_are_named() {
+    let mut files = good(&files());
+    (0..1000).for_each(|task| files.insert(format!("/proc/{task}/fd"), Content::Denied));
+    let report = Report::of(&Machine::new(&files, None).unwrap(), &files);
+    assert_eq!(report.unread.len(), 21);
+    let last = report.unread.last().unwrap();
+    assert_eq!((last.file.as_str(), last.reason.as_str()), ("/proc/*/fd", "there are more of them"));
+}
+
 #[test]
 fn without_the_most_needed_there_is_an_error() {
     let empty = Snapshot::default();

@@ -24,13 +24,13 @@ pub struct CpuList {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CpuListError {
     /// Not of the form `N`, `N-M` or `N-M:USED/GROUP`.
-    #[error("'{0}' is not a CPU, a range such as 1-3, or a pattern such as 0-15:2/4")]
+    #[error("'{}' is not a CPU, a range such as 1-3, or a pattern such as 0-15:2/4", .0.escape_debug())]
     Syntax(String),
     /// A range that runs backwards.
-    #[error("the range '{0}' runs backwards")]
+    #[error("the range '{}' runs backwards", .0.escape_debug())]
     Backwards(String),
     /// Not a mask as the kernel prints one.
-    #[error("'{0}' is not a mask of CPUs such as 0000000c or ff,ffffffff")]
+    #[error("'{}' is not a mask of CPUs such as 0000000c or ff,ffffffff", .0.escape_debug())]
     Mask(String),
     /// A CPU number beyond what any kernel supports.
     #[error("CPU {0} is beyond {MAX_CPU}, the highest that Linux supports")]

@@ -21,7 +21,7 @@ pub struct KernelVersion {
 
 /// A text that does not begin with a kernel version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' does not begin with a kernel version such as 6.12.95")]
+#[error("'{}' does not begin with a kernel version such as 6.12.95", .0.escape_debug())]
 pub struct KernelVersionError(String);
 
 impl FromStr for KernelVersion {

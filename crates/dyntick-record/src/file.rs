@@ -3,7 +3,7 @@
 
 use crate::accept::{Accept, MOST_CPUS, accept_size};
 use crate::{About, Record};
-use dyntick_model::text::shortened;
+use dyntick_model::text::{clean_line, shortened};
 use dyntick_observe::archive::{self, ArchiveError, Limits, Receiver, Wanted};
 use dyntick_observe::trace::{Metadata, Recording};
 use flate2::Compression;
@@ -187,7 +187,7 @@ impl Receiver for Reading {
             VERSION_PIECE => {
                 let version = String::from_utf8_lossy(&bytes);
                 if version != VERSION {
-                    return Err(Trouble::Version(shortened(&version, 20)));
+                    return Err(Trouble::Version(clean_line(&shortened(&version, 20))));
                 }
             }
             ABOUT => {
@@ -304,5 +304,7 @@ mod tests {
     fn another_format_is_told_before_anything_else() {
         let said = read(&[(VERSION_PIECE, b"2"), ("piece-of-tomorrow", b"")]).unwrap_err();
         assert!(said.contains("has format 2"), "{said}");
+        let said = read(&[(VERSION_PIECE, b"2\n|sh")]).unwrap_err();
+        assert!(said.contains("has format 2 |sh"), "one line: {said}");
     }
 }

@@ -4,8 +4,9 @@
 use super::spec::UNSTABLE;
 use super::{Files, KernelError};
 use crate::apt::{Apt, AptError, Package};
-use crate::cache::Cache;
-use std::path::PathBuf;
+use crate::cache::{Cache, is_intact, write_whole};
+use crate::hash::Contents;
+use std::path::{Path, PathBuf};
 
 /// Where unpacked packages are in the cache, each in a folder RELEASE_VERSION.
 const FOLDER: &str = "kernels";
@@ -137,7 +138,7 @@ fn fetched(apt: &Apt, release: &str, cache: &Cache, progress: &dyn Fn(&str)) -> 
     let package = format!("{PREFIX}{release}");
     let version = apt.newest(&package)?.ok_or_else(|| KernelError::NotOffered(release.to_owned()))?;
     let entry = format!("{FOLDER}/{release}_{}", version.replace([':', '/'], "_"));
-    let folder = cache.folder::<KernelError>(&entry, |folder| {
+    let unpack = |folder: &Path| {
         // Since 7.2 image and modules are packages of their own, and the package of this name only asks for them.
         let parts = apt.depends(&package, &version)?.into_iter().filter(|part| part.ends_with(release));
         let packages: Vec<Package> =
@@ -147,17 +148,43 @@ fn fetched(apt: &Apt, release: &str, cache: &Cache, progress: &dyn Fn(&str)) -> 
         apt.unpack(&packages, folder)?;
         // Documentation is all that is left besides the kernel and its modules.
         let _ = std::fs::remove_dir_all(folder.join("usr/share"));
-        Ok(())
-    })?;
-    files(&Unpacked { release: release.to_owned(), version, folder })
+        note_image(folder, release)
+    };
+    let unpacked = |folder| Unpacked { release: release.to_owned(), version: version.clone(), folder };
+    let files = files(&unpacked(cache.folder(&entry, unpack)?));
+    if !matches!(files, Err(KernelError::Damaged(_))) {
+        return files;
+    }
+    progress(&format!("the cache's copy of {package} {version} is damaged"));
+    cache.discard(&entry)?;
+    self::files(&unpacked(cache.folder(&entry, unpack)?))
+}
+
+/// The SHA-256 of the image as it came, in its folder.
+const IMAGE_HASH: &str = "image.sha256";
+
+fn note_image(folder: &Path, release: &str) -> Result<(), KernelError> {
+    // What holds no image is told where it is looked for.
+    let Some(image) = image(folder, release) else { return Ok(()) };
+    let known = Contents::of(&image, u64::MAX)?;
+    Ok(write_whole(&folder.join(IMAGE_HASH), known.sha256.as_bytes())?)
+}
+
+/// Where a package's image is: above its modules since 7.2.
+fn image(folder: &Path, release: &str) -> Option<PathBuf> {
+    let places = [format!("boot/vmlinuz-{release}"), format!("usr/lib/modules/{release}/vmlinuz")];
+    places.iter().map(|place| folder.join(place)).find(|image| image.is_file())
 }
 
 fn files(package: &Unpacked) -> Result<Files, KernelError> {
     let name = format!("{PREFIX}{}", package.release);
-    let places =
-        [format!("boot/vmlinuz-{}", package.release), format!("usr/lib/modules/{}/vmlinuz", package.release)];
-    let image = places.iter().map(|place| package.folder.join(place)).find(|image| image.is_file());
+    let image = image(&package.folder, &package.release);
     let image = image.ok_or_else(|| KernelError::EmptyPackage(name.clone()))?;
+    // Of what was unpacked before this was noted nothing is known.
+    let known = std::fs::read_to_string(package.folder.join(IMAGE_HASH));
+    if known.is_ok_and(|known| !is_intact(&image, known.trim())) {
+        return Err(KernelError::Damaged(image));
+    }
     let source = format!("Debian package {name} {}", package.version);
     Ok(Files { source, package: Some((name, package.version.clone())), ..Files::at(image) })
 }
@@ -209,5 +236,10 @@ mod tests {
         let source = in_cache("6.1.0-56-amd64", &cache).map(|files| files.source);
         assert_eq!(source.as_deref(), Some("Debian package linux-image-6.1.0-56-amd64 6.1.192-2"));
         assert!(in_cache("6.1.0-9-amd64", &cache).is_none(), "it holds no kernel");
+        let folder = cache.path("kernels/6.1.0-56-amd64_6.1.192-2");
+        note_image(&folder, "6.1.0-56-amd64").unwrap();
+        assert!(in_cache("6.1.0-56-amd64", &cache).is_some());
+        std::fs::write(folder.join("boot/vmlinuz-6.1.0-56-amd64"), "damaged").unwrap();
+        assert!(in_cache("6.1.0-56-amd64", &cache).is_none());
     }
 }

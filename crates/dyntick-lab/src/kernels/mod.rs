@@ -103,6 +103,9 @@ pub enum KernelError {
         /// Why.
         source: KernelVersionError,
     },
+    /// The cache's copy is not what was unpacked.
+    #[error("{0} is not what its package had: remove the folder that it is in, and it is fetched again")]
+    Damaged(PathBuf),
     /// A package without a kernel in it.
     #[error("the package {0} holds no kernel, neither in boot nor beside its modules")]
     EmptyPackage(String),
