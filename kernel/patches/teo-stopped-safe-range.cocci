@@ -4,7 +4,7 @@
 // ticks away is the deepest state taken that fits into the time until then: the rule of Linux 7.1 (106a2662e655, the
 // other half of menu-stopped-safe-range), as far as teo of 6.12 has what it changes.
 // Files: drivers/cpuidle/governors/teo.c
-// Needs: teo_deepest_within(drv, prev_intercept_idx&&!tick_nohz_tick_stopped() true;
+// Needs: teo_deepest_within(drv, prev_intercept_idx true;
 
 @@
 identifier i, drv, teo_state_ok;

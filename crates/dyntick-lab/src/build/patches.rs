@@ -320,6 +320,17 @@ mod tests {
         assert_eq!(lacking(rule, "+#include <linux/debugfs.h>\n+\thits++;\n"), None);
     }
 
+    /// What a semantic patch says that it adds it can add: it stands so in its own lines.
+    #[test]
+    fn every_patch_can_add_what_it_needs() {
+        let patches = crate::build::shipped::PATCHES.names();
+        assert!(patches.len() > 5);
+        for name in patches {
+            let (file, text) = crate::build::shipped::PATCHES.find(name).unwrap();
+            assert_eq!(lacking(&text, &text), None, "{file}");
+        }
+    }
+
     const GOOD: &str = "--- a/kernel/x.c\n+++ b/kernel/x.c\n@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n";
 
     fn tree() -> tempfile::TempDir {
