@@ -9,7 +9,6 @@ use dyntick_observe::trace::{Metadata, Recording};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -108,7 +107,7 @@ impl Record {
     /// # Errors
     /// Where it cannot be read, is no record, is damaged, or is of another format.
     pub fn open(path: &Path) -> Result<Self, FileError> {
-        let file = File::open(path).map_err(|source| FileError::Io {
+        let file = dyntick_system::open_named(path).map_err(|source| FileError::Io {
             what: "open",
             path: path.to_owned(),
             source,

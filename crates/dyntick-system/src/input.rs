@@ -6,7 +6,8 @@ use crate::place::{self, Found};
 use rustix::fs::{FileType, SeekFrom, seek};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Error, ErrorKind, Read};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 /// Why a named file was not read.
@@ -20,7 +21,7 @@ pub enum InputError {
         /// Why.
         source: std::io::Error,
     },
-    /// A device, a FIFO, a socket or a folder.
+    /// A device, a FIFO, a socket, a folder, or one of the kernel's own files.
     #[error("cannot read {path}: {}", self.reason())]
     NotRegular {
         /// The file.
@@ -75,7 +76,7 @@ pub fn open_regular(path: &Path) -> Result<File, InputError> {
     let path = || path.to_owned();
     match place::at(&path()) {
         Ok(Found::Regular(file)) => Ok(file),
-        Ok(Found::Other(kind)) => Err(InputError::NotRegular { path: path(), kind: name_of(kind) }),
+        Ok(Found::Other(kind)) => Err(InputError::NotRegular { path: path(), kind }),
         Err(source) => Err(InputError::Io { path: path(), source }),
     }
 }
@@ -141,12 +142,29 @@ pub fn read_beneath(folder: &Path, inner: &Path, limit: u64) -> Result<Vec<u8>, 
     read(opened.map_err(|source| InputError::Io { path: path.clone(), source })?, &path, limit)
 }
 
+/// Opens a file that a user named on the command line, who may mean a pipe; a stranger may have put something else there.
+///
+/// # Errors
+/// Those of open(2), and where it is neither a regular file nor a pipe.
+pub fn open_named(path: &Path) -> std::io::Result<File> {
+    let place = rustix::fs::open(path, place::PLACE, rustix::fs::Mode::empty())?;
+    if place::kind(&place)? == FileType::Fifo {
+        return File::open(format!("/proc/self/fd/{}", place.as_raw_fd()));
+    }
+    match place::of(&place)? {
+        Found::Regular(file) => Ok(file),
+        Found::Other(kind) => {
+            Err(Error::new(ErrorKind::InvalidInput, format!("it is {kind}, and a file is wanted")))
+        }
+    }
+}
+
 /// Reads a text that a user named on the command line, of at most `limit` bytes; it may be a pipe.
 ///
 /// # Errors
 /// Where it cannot be read, is larger, or is not UTF-8.
 pub fn read_named(path: &Path, limit: u64) -> Result<String, InputError> {
-    let file = File::open(path).map_err(|source| InputError::Io { path: path.to_owned(), source })?;
+    let file = open_named(path).map_err(|source| InputError::Io { path: path.to_owned(), source })?;
     String::from_utf8(read(file, path, limit)?).map_err(|_| InputError::NotText { path: path.to_owned() })
 }
 
@@ -175,16 +193,6 @@ fn size(bytes: u64) -> String {
     match bytes >> 20 {
         0 => format!("{} KiB", bytes >> 10),
         mib => format!("{mib} MiB"),
-    }
-}
-
-fn name_of(kind: FileType) -> &'static str {
-    match kind {
-        FileType::Directory => "a folder",
-        FileType::Fifo => "a FIFO",
-        FileType::Socket => "a socket",
-        FileType::CharacterDevice | FileType::BlockDevice => "a device",
-        _ => "no regular file",
     }
 }
 
@@ -232,14 +240,20 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_up_to_its_limit_and_a_device_too() {
+    fn a_file_is_read_up_to_its_limit_and_a_pipe_too() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("text");
         std::fs::write(&path, "0123456789").unwrap();
         assert_eq!(read_regular(&path, 10).unwrap(), b"0123456789");
         assert!(matches!(read_regular(&path, 9), Err(InputError::TooLarge { .. })));
         assert_eq!(read_named(&path, 10).unwrap(), "0123456789");
-        assert!(matches!(read_named(Path::new("/dev/zero"), 1000), Err(InputError::TooLarge { .. })));
+        let device = read_named(Path::new("/dev/zero"), 1000).unwrap_err().to_string();
+        assert!(device.ends_with("it is a device, and a file is wanted"), "{device}");
+        let (read, write) = rustix::pipe::pipe().unwrap();
+        rustix::io::write(&write, b"0123456789").unwrap();
+        drop(write);
+        let pipe = PathBuf::from(format!("/dev/fd/{}", read.as_raw_fd()));
+        assert_eq!(read_named(&pipe, 10).unwrap(), "0123456789");
         std::fs::write(&path, b"\xff").unwrap();
         assert!(matches!(read_named(&path, 10), Err(InputError::NotText { .. })));
     }

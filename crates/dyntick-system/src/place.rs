@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What stands at a path, looked at before it is opened: to open a device is to do something to it. A watchdog starts and
-//! resets the machine, a tape is rewound, whatever the flags are.
+//! resets the machine, a tape is rewound, whatever the flags are. So it is with the kernel's own files, which look regular: to
+//! close tracefs's `free_buffer` throws the trace away, to read `/proc/kmsg` takes from the log.
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::fs::{FileType, Mode, OFlags, StatFs, fstat, fstatfs, open};
 use std::fs::File;
 use std::io::Result;
 use std::os::fd::{AsFd, AsRawFd};
@@ -15,8 +16,8 @@ pub const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 pub enum Found {
     /// A regular file, open for reading.
     Regular(File),
-    /// Anything else, which was not opened.
-    Other(FileType),
+    /// Anything else, which was not opened: what it is.
+    Other(&'static str),
 }
 
 /// What stands at a path; a symbolic link is followed.
@@ -33,9 +34,29 @@ pub fn at(path: &Path) -> Result<Found> {
 /// As [`at`].
 pub fn of(place: impl AsFd) -> Result<Found> {
     Ok(match kind(&place)? {
+        FileType::RegularFile if is_kernels(&fstatfs(&place)?) => {
+            Found::Other("the kernel's, as in /proc and /sys")
+        }
         FileType::RegularFile => Found::Regular(reopened(place, OFlags::empty())?),
-        other => Found::Other(other),
+        FileType::Directory => Found::Other("a folder"),
+        FileType::Fifo => Found::Other("a FIFO"),
+        FileType::Socket => Found::Other("a socket"),
+        FileType::CharacterDevice | FileType::BlockDevice => Found::Other("a device"),
+        _ => Found::Other("no regular file"),
     })
+}
+
+/// Whether a file system's files are made by the kernel as they are read: such a one has no room at all (`simple_statfs` of
+/// fs/libfs.c). So have those that are in memory without a limit, and what FUSE and 9p do not say.
+fn is_kernels(found: &StatFs) -> bool {
+    const EFIVARFS: u32 = 0xde5e_81e4;
+    const TMPFS: u32 = 0x0102_1994;
+    const RAMFS: u32 = 0x8584_58f6;
+    const FUSE: u32 = 0x6573_5546;
+    const V9FS: u32 = 0x0102_1997;
+    // The kernel's magic numbers have 32 bits.
+    let magic = found.f_type as u32;
+    magic == EFIVARFS || (found.f_blocks == 0 && ![TMPFS, RAMFS, FUSE, V9FS].contains(&magic))
 }
 
 /// What kind of file a descriptor stands for.
@@ -54,4 +75,21 @@ pub fn reopened(place: impl AsFd, flags: OFlags) -> Result<File> {
     let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let path = format!("/proc/self/fd/{}", place.as_fd().as_raw_fd());
     Ok(open(path, flags, Mode::empty())?.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_makes_is_not_opened() {
+        for path in ["/proc/self/status", "/proc/sys/kernel/osrelease", "/sys/kernel/notes"] {
+            if !Path::new(path).exists() {
+                continue;
+            }
+            let Found::Other(kind) = at(Path::new(path)).unwrap() else { panic!("{path} was opened") };
+            assert!(kind.starts_with("the kernel's"), "{kind}");
+        }
+        assert!(matches!(at(&std::env::current_exe().unwrap()).unwrap(), Found::Regular(_)));
+    }
 }

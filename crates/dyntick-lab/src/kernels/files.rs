@@ -8,7 +8,7 @@ use dyntick_system::confine::real_path;
 use std::path::{Path, PathBuf};
 
 /// What the running kernel says of itself, where it was built to.
-const CONFIG_OF_HOST: &str = "/proc/config.gz";
+pub(super) const CONFIG_OF_HOST: &str = "/proc/config.gz";
 
 /// The files of a kernel as they came.
 pub(super) struct Files {

@@ -12,7 +12,6 @@ use flate2::write::GzEncoder;
 use glob::{MatchOptions, Pattern};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -95,7 +94,7 @@ fn append(archive: &mut tar::Builder<impl Write>, name: &str, text: &str) -> io:
 /// # Errors
 /// Where it cannot be read, is none, is damaged, or is of a later format.
 pub fn read(path: &Path) -> Result<Snapshot, BundleError> {
-    let file = File::open(path).map_err(|error| BundleError::Io(path.to_owned(), error))?;
+    let file = dyntick_system::open_named(path).map_err(|error| BundleError::Io(path.to_owned(), error))?;
     read_from(file, path)
 }
 

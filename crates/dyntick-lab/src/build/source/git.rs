@@ -305,10 +305,7 @@ mod tests {
         plain(folder.path(), &["config", "include.path", "/dev/null"]);
         assert!(find().is_ok());
         plain(folder.path(), &["config", "include.path", "/dev/full"]);
-        let said = find().unwrap_err().to_string();
-        if rustix::process::geteuid().is_root() {
-            assert!(said.contains("Permission denied"), "{said}");
-        }
+        assert!(find().is_err(), "it is not read without end either");
     }
 
     #[test]
