@@ -2,12 +2,13 @@
 //! The user's cache: kernels, QEMU, images. Entries are whole or absent.
 
 mod owner;
+pub mod unused;
 
 use crate::hash::Contents;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 use std::fs::File;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The cache folder.
@@ -201,7 +202,12 @@ impl Cache {
     pub fn lock_after(&self, entry: &str, waiting: &dyn Fn()) -> Result<File, CacheError> {
         let path = self.root.join(format!("{entry}.lock"));
         let held = || {
-            make_folders(path.parent().unwrap_or(&self.root))?;
+            let parent = path.parent().unwrap_or(&self.root);
+            make_folders(parent)?;
+            if parent != self.root {
+                // Entries have rights that all may read them, and a source may be no other user's business.
+                std::fs::set_permissions(parent, std::fs::Permissions::from_mode(0o700))?;
+            }
             // Not emptied and not through a link: the name may be somebody else's by now.
             let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let file = File::from(rustix::fs::open(&path, flags, Mode::from_raw_mode(0o600))?);
@@ -304,6 +310,16 @@ mod tests {
             }
         });
         assert_eq!(made.into_inner(), 1);
+    }
+
+    /// A source that a study names may be no other user's business.
+    #[test]
+    fn nobody_else_reads_what_is_in_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path());
+        cache.folder::<CacheError>("sources/a", |_| Ok(())).unwrap();
+        let mode = cache.path("sources").metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use goblin::container::Ctx;
 use goblin::elf::dynamic::{DT_NEEDED, DT_RPATH, DT_RUNPATH, Dyn, Dynamic};
+use goblin::elf::header::{EM_X86_64, ET_DYN, ET_EXEC};
 use goblin::elf::note::{Note, NoteDataIterator};
 use goblin::elf::program_header::{PT_DYNAMIC, PT_INTERP, PT_NOTE};
 use goblin::elf::section_header::{SHN_XINDEX, SHT_NOBITS};
@@ -59,6 +60,11 @@ impl<'a> ElfTables<'a> {
         }
         let programs = ProgramHeader::parse(bytes, place(header.e_phoff), count, ctx)?;
         Ok(Self { bytes, header, ctx, programs })
+    }
+
+    /// Whether it is a program or a library for this architecture; a core dump has the memory of whoever crashed.
+    pub fn is_program(&self) -> bool {
+        [ET_EXEC, ET_DYN].contains(&self.header.e_type) && self.header.e_machine == EM_X86_64
     }
 
     /// Whether it is a 64-bit file.

@@ -3,11 +3,11 @@
 
 use crate::budget::{self, Budget};
 use crate::build::{Accept, BuildError, Recipe};
+use crate::cache::unused::InUse;
 use crate::cache::{Cache, CacheError, free_bytes, write_whole};
 use crate::emulator::{self, EmulatorError};
 use crate::guest::{Job, SHELL_STATUS, Stage, console};
 use crate::image::{self, Image, ImageError, Module};
-use crate::kernels::unused::{self, InUse};
 use crate::kernels::{self, Kernel, KernelError};
 use crate::order;
 use crate::perturb;
@@ -187,7 +187,7 @@ impl<'a> Lab<'a> {
         let steady = qemu::unpacked(&cache, dyntick_plugin::STEADY)?;
         qemu::confinement(&qemu).note().inspect(|note| watch(Progress::Preparing(note.clone())));
         remove_abandoned(&cache.path(SCRATCH));
-        unused::remove_old(&cache.path(kernels::UNCOMPRESSED));
+        kernels::remove_old(&cache);
         let (memory, own_memory) =
             (Room::new(dyntick_system::memory()), Room::new(dyntick_system::memory() / 2));
         // The other half is for runs, builds and images.

@@ -10,7 +10,9 @@ use crate::cache::{Cache, CacheError, write_whole};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-const FOLDER: &str = "built";
+pub const FOLDER: &str = "built";
+/// All of them together have at most so many bytes; a kernel for the laboratory has some 30 MiB.
+pub const MOST_BYTES: u64 = 16 << 30;
 const RECORD: &str = "built.json";
 /// In the folder of the objects: the kernel as it is kept, and its modules as they are installed.
 const STRIPPED: &str = "dyntick.vmlinux";

@@ -34,7 +34,7 @@ pub use toolchain::lacks;
 use recipe::is_path;
 
 use crate::apt::AptError;
-use crate::cache::{Cache, CacheError};
+use crate::cache::{Cache, CacheError, unused};
 use dyntick_model::KernelConfig;
 use dyntick_system::InputError;
 use dyntick_system::confine::NoWalls;
@@ -153,6 +153,7 @@ pub fn build(
     let folder = cache.folder(&built::entry(&key), |folder| {
         make(&parts, &source, &toolchain, &key, folder, cache, progress, accept)
     })?;
+    unused::touch(&folder);
     built::read(&folder)
 }
 
@@ -169,6 +170,8 @@ fn make(
     accept: Accept<'_>,
 ) -> Result<(), BuildError> {
     let begin = std::time::Instant::now();
+    // For it to have room among the others.
+    unused::keep_at_most(&cache.path(built::FOLDER), built::MOST_BYTES);
     let place = walls::Place::of(source, parts, toolchain, cache)?;
     let pristine = source.fetch(cache, progress)?;
     let space = Workspace::open(cache, &source.key, &pristine, progress)?;

@@ -4,15 +4,17 @@
 
 use super::BuildError;
 use crate::cache::CacheError;
-use dyntick_system::open_beneath;
+use dyntick_system::{ensure_solid, open_beneath};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 /// The most that is taken of a configuration or another text, bytes.
 pub const TEXT: u64 = 64 << 20;
-/// The most that is taken of a kernel, and of all its modules together, bytes.
-pub const KERNEL: u64 = 4 << 30;
+/// The most that is taken of a kernel, bytes: without debug information one with all its drivers has some 100 MiB.
+pub const KERNEL: u64 = 512 << 20;
+/// The most that is taken of all its modules together, bytes: stripped, Debian's have some 500 MiB.
+const MODULES: u64 = 2 << 30;
 /// Debian's kernels have some 4 000 modules.
 const FILES: usize = 20_000;
 
@@ -47,6 +49,8 @@ fn too_large(limit: u64) -> String {
 /// `limit` bytes.
 pub fn copy(folder: &Path, inner: &Path, to: &Path, limit: u64) -> Result<u64, BuildError> {
     let from = open(folder, inner)?;
+    // A hole is copied byte by byte.
+    ensure_solid(&from, inner).map_err(|error| refused(inner, error.reason()))?;
     let copied =
         File::create_new(to).and_then(|mut file| std::io::copy(&mut from.take(limit + 1), &mut file));
     let size = copied.map_err(|error| CacheError::from_io(to, error))?;
@@ -56,7 +60,7 @@ pub fn copy(folder: &Path, inner: &Path, to: &Path, limit: u64) -> Result<u64, B
 /// Copies all regular files of `folder`/`inner` likewise, with their folders; links, as a kernel's
 /// modules have into the tree that they are built in, are left out.
 pub fn copy_tree(folder: &Path, inner: &Path, to: &Path) -> Result<(), BuildError> {
-    let mut left = KERNEL;
+    let mut left = MODULES;
     let root = folder.join(inner);
     for (number, entry) in walkdir::WalkDir::new(&root).into_iter().enumerate() {
         let entry = entry.map_err(|error| refused(inner, error))?;
@@ -115,6 +119,10 @@ mod tests {
             assert!(matches!(take(inner, 10), Err(BuildError::Product { .. })), "{inner}");
         }
         assert!(text(&objects, "vmlinux").unwrap_err().to_string().contains("symbolic link"));
+        File::create(objects.join("hole")).unwrap().set_len(100 << 20).unwrap();
+        let hole = take("hole", KERNEL).unwrap_err().to_string();
+        assert!(hole.contains("a hole") && !kept.join("x").exists(), "{hole}");
+        std::fs::remove_file(objects.join("hole")).unwrap();
         assert!(take("arch/bzImage", 5).unwrap_err().to_string().contains("more than"));
         std::fs::remove_file(kept.join("x")).unwrap();
         assert_eq!(take("arch/bzImage", 6).unwrap(), 6);

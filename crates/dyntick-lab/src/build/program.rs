@@ -72,7 +72,7 @@ impl Builder<'_> {
         command.envs(REPRODUCIBLE).envs(self.toolchain.environment.iter().cloned());
         let ccache = match self.place {
             Place::Host => self.cache.path("ccache"),
-            Place::Behind { ccache, .. } => ccache.clone(),
+            Place::Behind { ccache, .. } => ccache.folder().to_owned(),
         };
         command.env("CCACHE_DIR", ccache).env("CCACHE_MAXSIZE", CCACHE_SIZE);
         command
@@ -84,7 +84,7 @@ impl Builder<'_> {
         let (tree, objects) = (self.space.tree(), self.space.objects());
         let mut all = vec![objects.as_path()];
         if let Place::Behind { ccache, .. } = self.place {
-            all.push(ccache);
+            all.push(ccache.folder());
         }
         all.extend(write);
         self.place.command(command, &[&tree], &all)

@@ -8,7 +8,7 @@ mod unpack;
 
 use super::BuildError;
 use crate::apt::Package;
-use crate::cache::{Cache, ensure_space};
+use crate::cache::{Cache, ensure_space, unused};
 use crate::hash::Contents;
 use dyntick_system::InputError;
 use sha2::{Digest, Sha256};
@@ -75,6 +75,8 @@ enum Kind {
 
 /// Where sources are in the cache.
 const FOLDER: &str = "sources";
+/// All of them together have at most so many bytes; a kernel's has 1.5 GiB.
+const MOST_BYTES: u64 = 16 << 30;
 
 /// Linux 6.12 unpacked takes 1.5 GiB.
 const BYTES: u64 = 2 << 30;
@@ -140,7 +142,9 @@ impl Source {
 
     /// The pristine tree in the cache; nothing ever writes to it.
     pub fn fetch(&self, cache: &Cache, progress: &dyn Fn(&str)) -> Result<PathBuf, BuildError> {
-        cache.folder::<BuildError>(&format!("{FOLDER}/{}", self.key), |folder| {
+        let fetched = cache.folder::<BuildError>(&format!("{FOLDER}/{}", self.key), |folder| {
+            // For it to have room among the others.
+            unused::keep_at_most(&cache.path(FOLDER), MOST_BYTES);
             ensure_space(folder, BYTES)?;
             match &self.kind {
                 Kind::Debian(package) => debian::fetch(package, folder, cache, progress)?,
@@ -161,6 +165,8 @@ impl Source {
                 true => Ok(()),
                 false => Err(SourceError::NotAKernel(self.description()).into()),
             }
-        })
+        })?;
+        unused::touch(&fetched);
+        Ok(fetched)
     }
 }

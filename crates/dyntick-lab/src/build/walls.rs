@@ -10,8 +10,9 @@ use super::recipe::{Parts, is_path};
 use super::source::Source;
 use super::toolchain::{self, Toolchain};
 use super::workspace::Workspace;
-use crate::cache::{Cache, CacheError};
+use crate::cache::{Cache, CacheError, unused};
 use crate::programs;
+use crate::remove::remove_tree;
 use dyntick_system::confine::{self, Walls};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -21,12 +22,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// ccache folders of sources that are not Debian's own, in the cache.
 const CCACHES: &str = "ccache-of";
 /// One that was not used for so long is removed.
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
+/// What one may have, bytes: twice what ccache keeps.
+const MOST_BYTES_OF_ONE: u64 = 4 << 30;
+/// What all may have, bytes.
+const MOST_BYTES: u64 = 8 << 30;
 
 /// Where a build runs.
 pub enum Place {
@@ -36,8 +41,8 @@ pub enum Place {
     Behind {
         /// What comes with every step.
         walls: Walls,
-        /// The ccache, where there is one.
-        ccache: PathBuf,
+        /// What it compiled before.
+        ccache: Ccache,
     },
 }
 
@@ -68,7 +73,7 @@ impl Place {
         };
         let walls = Walls::new().map_err(|reason| BuildError::NoWalls { what, reason })?;
         inside_usr(toolchain)?;
-        Ok(Place::Behind { walls, ccache: ccache(&company, cache)? })
+        Ok(Place::Behind { walls, ccache: Ccache::open(&company, cache)? })
     }
 
     /// A program with nothing of the user's environment but where programs and temporary files are.
@@ -151,23 +156,53 @@ pub fn company(source: &Source, parts: &Parts) -> Option<String> {
 }
 
 /// The ccache of a company. No other user of the machine gets there: a build may leave a set-user-ID file.
-fn ccache(company: &str, cache: &Cache) -> Result<PathBuf, CacheError> {
-    let all = cache.path(CCACHES);
-    remove_unused(&all);
-    let place = all.join(company);
-    let made = std::fs::create_dir_all(&place)
-        .and_then(|()| std::fs::set_permissions(&all, Permissions::from_mode(0o700)))
-        .and_then(|()| confine::give(&place));
-    made.and_then(|()| std::fs::File::open(&place)?.set_modified(SystemTime::now()))
-        .map_err(|error| CacheError::from_io(&place, error))?;
-    Ok(place)
+pub struct Ccache {
+    folder: PathBuf,
 }
 
-fn remove_unused(all: &Path) {
-    for entry in std::fs::read_dir(all).into_iter().flatten().flatten() {
-        let used = entry.metadata().and_then(|folder| folder.modified());
-        if used.is_ok_and(|time| time.elapsed().is_ok_and(|unused| unused > UNUSED)) {
-            let _ = std::fs::remove_dir_all(entry.path());
+impl Ccache {
+    fn open(company: &str, cache: &Cache) -> Result<Self, CacheError> {
+        let all = cache.path(CCACHES);
+        unused::remove_old(&all, UNUSED);
+        unused::keep_at_most(&all, MOST_BYTES);
+        let folder = all.join(company);
+        let made = std::fs::create_dir_all(&folder)
+            .and_then(|()| std::fs::set_permissions(&all, Permissions::from_mode(0o700)))
+            .and_then(|()| confine::give(&folder));
+        made.map_err(|error| CacheError::from_io(&folder, error))?;
+        unused::touch(&folder);
+        Ok(Self { folder })
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+/// ccache keeps its limit itself, and a stranger's Makefile writes there too.
+impl Drop for Ccache {
+    fn drop(&mut self) {
+        if unused::bytes(&self.folder) > MOST_BYTES_OF_ONE {
+            let _ = remove_tree(&self.folder);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_strangers_build_leaves_in_its_ccache_has_a_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Ccache::open("company", &Cache::at(folder.path())).unwrap();
+        let left = |bytes| {
+            let place = open().folder().join("left");
+            std::fs::File::create(&place).unwrap().set_len(bytes).unwrap();
+            drop(open());
+            place.exists()
+        };
+        assert!(left(1 << 20) && !left(MOST_BYTES_OF_ONE + 1));
     }
 }

@@ -59,9 +59,12 @@ pub fn closure(program: &Path) -> Result<BTreeSet<PathBuf>, ElfError> {
 
 fn needs(path: &Path) -> Result<Vec<PathBuf>, ElfError> {
     let bytes = super::read_file(path)?;
-    let needs = ElfTables::of(&bytes)
-        .and_then(|tables| tables.needs())
-        .map_err(|error| ElfError::NotElf { path: path.to_owned(), reason: error.to_string() })?;
+    let not_elf = |reason: String| ElfError::NotElf { path: path.to_owned(), reason };
+    let tables = ElfTables::of(&bytes).map_err(|error| not_elf(error.to_string()))?;
+    if !tables.is_program() {
+        return Err(not_elf("it is neither a program nor a library for x86-64".to_owned()));
+    }
+    let needs = tables.needs().map_err(|error| not_elf(error.to_string()))?;
     if needs.libraries.len() > MOST_FILES {
         return Err(ElfError::TooMany(path.to_owned()));
     }
@@ -124,6 +127,19 @@ mod tests {
         std::fs::write(dir.path().join("evil"), &bytes).unwrap();
         let error = closure(&dir.path().join("evil")).unwrap_err();
         assert!(matches!(error, ElfError::MissingLibrary { .. }), "{error}");
+    }
+
+    /// It would bring the memory of a program of this machine into the guest.
+    #[test]
+    fn a_core_dump_is_no_program() {
+        const E_TYPE: usize = 16;
+        const ET_CORE: u8 = 4;
+        let mut bytes = with_runpaths(1, 1);
+        bytes[E_TYPE] = ET_CORE;
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("core"), &bytes).unwrap();
+        let error = closure(&dir.path().join("core")).unwrap_err().to_string();
+        assert!(error.contains("neither a program nor a library"), "{error}");
     }
 
     #[test]

@@ -6,7 +6,6 @@ mod debian;
 mod files;
 pub(crate) mod pauses;
 pub(crate) mod spec;
-pub mod unused;
 pub(crate) mod vmlinux;
 
 pub use catalog::{Entry, State, catalog};
@@ -15,7 +14,7 @@ pub use vmlinux::ImageError;
 
 use crate::apt::{AptError, Package};
 use crate::build::{self, Accept, BuildError, Built, Recipe};
-use crate::cache::{Cache, CacheError, ensure_space, is_intact, write_whole};
+use crate::cache::{Cache, CacheError, ensure_space, is_intact, unused, write_whole};
 use debian::Wanted;
 use dyntick_model::{KernelConfig, KernelVersion, KernelVersionError};
 use dyntick_system::InputError;
@@ -24,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A kernel, ready to boot.
 #[derive(Clone, Debug)]
@@ -165,13 +165,22 @@ struct Known {
 }
 
 /// Where uncompressed kernels are in the cache.
-pub(crate) const UNCOMPRESSED: &str = "vmlinux";
+const UNCOMPRESSED: &str = "vmlinux";
+/// All of them together have at most so many bytes: a study of a thousand kernels that differ in a byte is a small file.
+const MOST_BYTES: u64 = 8 << 30;
+/// One that no run has used for so long is removed.
+const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Part of an entry's name; another one where what is kept of a kernel changes.
 const FORM: &str = "nop";
 /// The image as it came, for a kernel that cannot be entered directly: what QEMU boots is what was hashed.
 const IMAGE: &str = "bzImage";
 const VMLINUX: &str = "vmlinux";
 const KNOWN: &str = "known.json";
+
+/// Removes the uncompressed kernels that no run has used for a week.
+pub fn remove_old(cache: &Cache) {
+    unused::remove_old(&cache.path(UNCOMPRESSED), WEEK);
+}
 
 /// Uncompresses the kernel into the cache, by the hash of its image.
 fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Kernel, KernelError> {
@@ -194,7 +203,7 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
         let known = serde_json::to_vec(&known).unwrap_or_default();
         write_whole(&folder.join(KNOWN), &known)?;
         // For it to have room among the others.
-        unused::remove_most(&cache.path(UNCOMPRESSED));
+        unused::keep_at_most(&cache.path(UNCOMPRESSED), MOST_BYTES);
         Ok::<_, KernelError>(())
     };
     let mut folder = cache.folder(&entry, uncompress)?;

@@ -3,7 +3,7 @@
 
 use super::{BuildError, unpack};
 use crate::build::program::run;
-use crate::cache::Cache;
+use crate::cache::{Cache, unused};
 use crate::programs::{end_after, end_with_this_one, limit, without_devices};
 use crate::remove::remove_tree;
 use dyntick_system::private_folder;
@@ -48,6 +48,11 @@ const SETTINGS: [&str; 11] = [
     "safe.directory=*",
 ];
 
+/// Where copies of repositories elsewhere are in the cache.
+const COPIES: &str = "git";
+/// All of them together have at most so many bytes; a commit of a kernel has 250 MiB.
+const MOST_BYTES: u64 = 8 << 30;
+
 /// The memory of git itself, bytes.
 const MEMORY: u64 = 2 << 30;
 
@@ -74,8 +79,9 @@ pub fn find(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Commit
         return Err(BuildError::Failed { what: format!("fetch '{revision}'"), message });
     }
     let name = hex::encode(&Sha256::digest(repository)[..6]);
-    let copy = cache.path(&format!("git/{name}"));
-    let _lock = cache.lock(&format!("git/{name}"))?;
+    let copy = cache.path(&format!("{COPIES}/{name}"));
+    let _lock = cache.lock(&format!("{COPIES}/{name}"))?;
+    unused::keep_at_most(&cache.path(COPIES), MOST_BYTES);
     progress(&format!("fetching {revision} of {repository}"));
     prepare(&copy)?;
     let what = format!("fetch {revision} of {repository}");
@@ -83,6 +89,7 @@ pub fn find(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Commit
     fetch.env("GIT_ALLOW_PROTOCOL", TRANSPORTS).env("GIT_SSH_COMMAND", SSH).env("GIT_TERMINAL_PROMPT", "0");
     fetch.args(["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"]);
     run(&what, fetch.args(["--", repository, revision]))?;
+    unused::touch(&copy);
     here(&copy, "FETCH_HEAD")
 }
 

@@ -24,6 +24,12 @@ pub struct Tree {
 
 /// Looks through a tree.
 pub fn look(root: &Path) -> Result<Tree, BuildError> {
+    // Before anything else is read: a study names any folder, and some of the kernel's do something when they are read.
+    for file in ["Kconfig", "Makefile"] {
+        if root.join(file).symlink_metadata().is_err() {
+            return Err(SourceError::NotAKernel(root.display().to_string()).into());
+        }
+    }
     let mut files = match root.join(".git").exists() {
         true => tracked(root)?,
         false => sources(root)?,
@@ -75,7 +81,7 @@ fn sources(root: &Path) -> Result<Vec<PathBuf>, BuildError> {
                 || generated.iter().any(|folder| inner == Path::new(folder)))
     };
     let mut files = Vec::new();
-    for entry in walkdir::WalkDir::new(root).into_iter().filter_entry(wanted) {
+    for entry in walkdir::WalkDir::new(root).same_file_system(true).into_iter().filter_entry(wanted) {
         let entry =
             entry.map_err(|error| SourceError::Read { path: root.to_owned(), source: error.into() })?;
         if !entry.file_type().is_dir() {
@@ -138,10 +144,14 @@ mod tests {
         std::fs::write(path, text).unwrap();
     }
 
+    fn kernel(root: &Path) {
+        ["Kconfig", "Makefile"].iter().for_each(|file| put(root, file, "k"));
+    }
+
     #[test]
     fn a_tree_is_known_by_its_sources_alone() {
         let dir = tempfile::tempdir().unwrap();
-        put(dir.path(), "Kconfig", "k");
+        kernel(dir.path());
         put(dir.path(), "kernel/fork.c", "f");
         let clean = look(dir.path()).unwrap();
         for product in [".config", "kernel/fork.o", "include/config/auto.conf", "kernel/.fork.o.cmd"] {
@@ -160,7 +170,7 @@ mod tests {
     #[test]
     fn a_tree_that_is_edited_before_it_is_copied_is_refused() {
         let dir = tempfile::tempdir().unwrap();
-        put(dir.path(), "Kconfig", "k");
+        kernel(dir.path());
         put(dir.path(), "kernel/fork.c", "f");
         let tree = look(dir.path()).unwrap();
         let copied = || {
@@ -175,11 +185,22 @@ mod tests {
         std::fs::remove_file(dir.path().join("kernel/fork.c")).unwrap();
         assert!(copied().unwrap_err().starts_with(&told));
     }
+
+    #[test]
+    fn what_is_no_kernel_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        put(dir.path(), "Kconfig", "k");
+        // To read it would be an error of its own.
+        let _listening = std::os::unix::net::UnixListener::bind(dir.path().join("socket")).unwrap();
+        let error = look(dir.path()).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains("is no kernel source"), "{error}");
+    }
+
     #[test]
     fn nothing_outside_a_tree_is_read_by_its_links_and_pipes() {
         let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         put(outside.path(), "secret", "secret");
-        put(dir.path(), "Kconfig", "k");
+        kernel(dir.path());
         std::os::unix::fs::symlink(outside.path(), dir.path().join("way")).unwrap();
         let copied = tempfile::tempdir().unwrap();
         copy(&look(dir.path()).unwrap(), copied.path()).unwrap();

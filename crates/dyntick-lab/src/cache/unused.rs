@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which uncompressed kernels leave the cache: each that somebody builds or sends is another, of some hundred MiB.
+//! What leaves the cache: each kernel, source or tree that somebody builds or sends is another entry, and a study of some
+//! hundred bytes may have any number of them.
 
+use crate::remove::remove_tree;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// One that no run has used for so long is removed.
-const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
-
-/// All of them together have at most so many bytes: a study of a thousand kernels that differ in a byte is a small file.
-const MOST_BYTES: u64 = 8 << 30;
-
-/// Removes those that no run has used for a week.
-pub fn remove_old(folder: &Path) {
+/// Removes the entries of a folder that nothing has used for so long.
+pub fn remove_old(folder: &Path, age: Duration) {
     for (used, entry) in entries(folder) {
-        if used.elapsed().is_ok_and(|unused| unused > WEEK) {
+        if used.elapsed().is_ok_and(|unused| unused > age) {
             remove(&entry);
         }
     }
+}
+
+/// Notes that an entry was used just now; where that cannot be noted it is only removed early.
+pub fn touch(entry: &Path) {
+    let _ = File::open(entry).and_then(|folder| folder.set_modified(SystemTime::now()));
 }
 
 /// A kernel that is about to be booted, or runs: it stays in the cache as long as this is held.
@@ -38,19 +39,15 @@ impl InUse {
     }
 }
 
-/// Removes those that were used longest ago, until all have at most what they may have together. One in use stays.
-pub fn remove_most(folder: &Path) {
-    keep_at_most(folder, MOST_BYTES);
-}
-
-fn keep_at_most(folder: &Path, most: u64) {
+/// Removes the entries of a folder that were used longest ago, until all together have at most so many bytes. One in use
+/// stays, and so does the newest: it was just made.
+pub fn keep_at_most(folder: &Path, most: u64) {
     // What is being made has a hidden name.
     let is_whole =
         |entry: &Path| !entry.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
     let mut all: Vec<_> = entries(folder).into_iter().filter(|(_, entry)| is_whole(entry)).collect();
     all.sort();
     let mut left: u64 = all.iter().map(|(_, entry)| bytes(entry)).sum();
-    // The newest stays, whatever it has: it was just made.
     all.pop();
     for (_, entry) in all {
         if left <= most {
@@ -71,18 +68,22 @@ fn entries(folder: &Path) -> Vec<(SystemTime, PathBuf)> {
     found.filter(|path| !is_lock(path)).filter_map(used).collect()
 }
 
-fn bytes(entry: &Path) -> u64 {
-    let files = std::fs::read_dir(entry).into_iter().flatten().flatten();
-    files.filter_map(|file| file.metadata().ok()).map(|found| found.len()).sum()
+/// What all files of an entry have, bytes; holes and what a file system compresses count in full.
+pub fn bytes(entry: &Path) -> u64 {
+    let files = walkdir::WalkDir::new(entry).into_iter().flatten();
+    files
+        .filter_map(|file| file.metadata().ok())
+        .filter(std::fs::Metadata::is_file)
+        .map(|found| found.len())
+        .sum()
 }
 
-/// Removes one that nobody uses. What is no folder is nobody's kernel.
+/// Removes one that nobody uses. What is no folder is nobody's entry.
 fn remove(entry: &Path) -> bool {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match open(entry, flags, Mode::empty()) {
         Ok(folder) => {
-            flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok()
-                && std::fs::remove_dir_all(entry).is_ok()
+            flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok() && remove_tree(entry).is_ok()
         }
         Err(_) => std::fs::remove_file(entry).is_ok(),
     }
@@ -91,6 +92,8 @@ fn remove(entry: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 
     const LONG_AGO: rustix::fs::Timestamps = {
         let zero = rustix::fs::Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -133,7 +136,7 @@ mod tests {
         );
         File::open(&used).unwrap().set_modified(SystemTime::now() - 2 * WEEK).unwrap();
         keep_at_most(folder.path(), 10);
-        remove_old(folder.path());
+        remove_old(folder.path(), WEEK);
         assert!(used.exists() && newest.exists());
         drop(held);
         keep_at_most(folder.path(), 10);
@@ -149,7 +152,7 @@ mod tests {
         let fifo = folder.path().join("fifo");
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR, 0).unwrap();
         rustix::fs::utimensat(rustix::fs::CWD, &fifo, &LONG_AGO, rustix::fs::AtFlags::empty()).unwrap();
-        remove_old(folder.path());
+        remove_old(folder.path(), WEEK);
         assert!(!old.exists() && newer.exists() && !fifo.exists());
     }
 }
