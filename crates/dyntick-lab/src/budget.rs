@@ -67,10 +67,10 @@ pub enum Spent {
         left: u64,
     },
     /// It was not even looked at.
-    #[error("it was not read, since for {refused} runs before it there was no memory left")]
+    #[error("it was not read, since {failed} runs before it are damaged or had no memory left")]
     Before {
         /// How many of them there are.
-        refused: usize,
+        failed: usize,
     },
     /// Memory of profiles, and of numbers in files.
     #[error("its profile and the numbers in its files take {bytes} bytes of memory, and {left} are left")]

@@ -5,6 +5,7 @@ mod owner;
 pub mod unused;
 
 use crate::hash::Contents;
+use crate::remove::remove_tree;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 use std::fs::File;
@@ -23,6 +24,9 @@ pub enum CacheError {
     /// No folder can be derived.
     #[error("there is no folder for the cache: set DYNTICK_CACHE, XDG_CACHE_HOME or HOME")]
     NoFolder,
+    /// It would be of the folder that one stands in, which may be a stranger's.
+    #[error("DYNTICK_CACHE is {0}, and what is in a cache is executed: give its whole path")]
+    Relative(PathBuf),
     /// The disk is full.
     #[error("the disk that holds {path} is full ({free_mib} MiB free): make room, or {}", elsewhere(path))]
     DiskFull {
@@ -81,9 +85,11 @@ impl CacheError {
 /// The folder that the environment names; nothing is made or looked at.
 fn named_by_user() -> Option<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    // A relative path of XDG's is invalid, and to be ignored.
+    let absolute = |name: &str| variable(name).filter(|path| path.is_absolute());
     variable("DYNTICK_CACHE")
-        .or_else(|| variable("XDG_CACHE_HOME").map(|dir| dir.join("dyntick")))
-        .or_else(|| variable("HOME").map(|dir| dir.join(".cache/dyntick")))
+        .or_else(|| absolute("XDG_CACHE_HOME").map(|dir| dir.join("dyntick")))
+        .or_else(|| absolute("HOME").map(|dir| dir.join(".cache/dyntick")))
 }
 
 /// How one gets what stands at `path` to another disk: what is not in the cache is a result.
@@ -122,6 +128,9 @@ impl Cache {
     /// Where there is no folder, or one that somebody else may write: what is in it is executed.
     pub fn of_user() -> Result<Self, CacheError> {
         let root = named_by_user().ok_or(CacheError::NoFolder)?;
+        if root.is_relative() {
+            return Err(CacheError::Relative(root));
+        }
         Ok(Self::at(owner::settled(&root)?))
     }
 
@@ -157,7 +166,7 @@ impl Cache {
             let made = make(&fresh)
                 .and_then(|()| into_place(&fresh, &place).map_err(|e| CacheError::from_io(&place, e).into()));
             if made.is_err() {
-                let _ = std::fs::remove_dir_all(&fresh);
+                let _ = remove_tree(&fresh);
             }
             made?;
         }
@@ -169,10 +178,7 @@ impl Cache {
     fn fresh_folder(&self, place: &Path) -> Result<PathBuf, CacheError> {
         let name = place.file_name().unwrap_or_default().to_string_lossy();
         let fresh = place.with_file_name(format!(".new-{name}"));
-        let cleared = match std::fs::remove_dir_all(&fresh) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-            _ => make_folders(&fresh),
-        };
+        let cleared = remove_tree(&fresh).and_then(|()| make_folders(&fresh));
         cleared.map_err(|error| CacheError::from_io(&fresh, error))?;
         Ok(fresh)
     }
@@ -181,16 +187,7 @@ impl Cache {
     pub fn discard(&self, entry: &str) -> Result<(), CacheError> {
         let _lock = self.lock(entry)?;
         let place = self.path(entry);
-        let removed = match std::fs::remove_dir_all(&place) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => std::fs::remove_file(&place),
-            removed => removed,
-        };
-        match removed {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(CacheError::from_io(&place, error))
-            }
-            _ => Ok(()),
-        }
+        remove_tree(&place).map_err(|error| CacheError::from_io(&place, error))
     }
 
     /// Holds an entry for this process until the result is dropped, waiting as long as another has it.

@@ -61,9 +61,7 @@ impl InputError {
                 format!("it has more than {}, the most that is read of such a file", size(*limit))
             }
             InputError::NotText { .. } => "it is not UTF-8 text".to_owned(),
-            InputError::Hole { .. } => {
-                "nearly all of it is a hole, as in no program, kernel or profile".to_owned()
-            }
+            InputError::Hole { .. } => "most of it is a hole, as in no program, kernel or profile".to_owned(),
         }
     }
 }
@@ -92,7 +90,7 @@ pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
 /// Reads a program or a kernel that another file names, of at most `limit` bytes. A hole would be copied byte by byte.
 ///
 /// # Errors
-/// As [`read_regular`], and where nearly all of it is a hole.
+/// As [`read_regular`], and where most of it is a hole.
 pub fn read_solid(path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
     let file = open_regular(path)?;
     ensure_solid(&file, path)?;
@@ -103,9 +101,9 @@ pub fn read_solid(path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
 /// zeros is no hole, nor is what the file system compresses.
 ///
 /// # Errors
-/// Where less than a sixteenth of it is data.
+/// Where less than half of it is data.
 pub fn ensure_solid(file: &File, path: &Path) -> Result<(), InputError> {
-    const SHARE: u64 = 16;
+    const SHARE: u64 = 2;
     const SMALL: u64 = 1 << 20;
     let io = |source| InputError::Io { path: path.to_owned(), source };
     let length = file.metadata().map_err(io)?.len();
@@ -223,15 +221,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sparse");
         let mut file = File::create(&path).unwrap();
-        file.set_len(32 << 20).unwrap();
+        file.set_len(4 << 20).unwrap();
         let refused = read_solid(&path, 1 << 30).unwrap_err();
         assert!(matches!(refused, InputError::Hole { .. }), "{refused}");
-        // Data in two places, of a sixteenth together.
+        // Data in two places, half of it together.
         file.write_all(&[1; 1 << 20]).unwrap();
-        file.seek(std::io::SeekFrom::Start(16 << 20)).unwrap();
+        file.seek(std::io::SeekFrom::Start(2 << 20)).unwrap();
         file.write_all(&[1; 1 << 20]).unwrap();
         let read = read_solid(&path, 1 << 30).unwrap();
-        assert_eq!((read.len(), read[0], read[1 << 20]), (32 << 20, 1, 0));
+        assert_eq!((read.len(), read[0], read[1 << 20]), (4 << 20, 1, 0));
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub fn module(
         }
         compile(kernel, recipe, &place, cache, progress)?;
         build::take_module(&place, &file_name(), &folder.join(file_name()))?;
-        std::fs::remove_dir_all(&place).map_err(|error| CacheError::from_io(&place, error).into())
+        crate::remove::remove_tree(&place).map_err(|error| CacheError::from_io(&place, error).into())
     })?;
     let path = folder.join(file_name());
     std::fs::read(&path).map_err(|source| BuildError::Read { path, source }.into())

@@ -122,7 +122,7 @@ fn tool_files(tools: &[String]) -> Result<BTreeSet<PathBuf>, ImageError> {
 }
 
 /// More than any program that a guest has room for.
-const LARGEST: u64 = 1 << 30;
+const LARGEST: u64 = 512 << 20;
 
 fn read_file(path: &Path) -> Result<Vec<u8>, InputError> {
     dyntick_system::read_solid(path, LARGEST)

@@ -75,8 +75,11 @@ fn has_own_mounts() -> Result<bool> {
     // SAFETY: the process has one thread, and its mounts become a copy.
     let own = of(unsafe { libc::unshare(libc::CLONE_NEWNS) }.into());
     match own.and_then(|()| set(c"/", libc::AT_RECURSIVE, &private)) {
-        // Behind chroot(2) the root is no mount.
-        Err(error) if [ErrorKind::PermissionDenied, ErrorKind::InvalidInput].contains(&error.kind()) => {
+        // Behind chroot(2) the root is no mount, and before Linux 5.12 there is no such call.
+        Err(error)
+            if [ErrorKind::PermissionDenied, ErrorKind::InvalidInput, ErrorKind::Unsupported]
+                .contains(&error.kind()) =>
+        {
             Ok(false)
         }
         own => own.map(|()| true),

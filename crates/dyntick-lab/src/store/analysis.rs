@@ -21,6 +21,8 @@ pub(super) fn read(folder: &Path, opened: &Opened, budget: &Budget) -> Result<Ru
     let files = Files { folder, place: opened.place(), budget };
     let before = budget.left();
     let asked = files.asked()?;
+    // What is small first: a run that is damaged there costs no time.
+    let (timing, stolen) = (files.timing()?, files.stolen(&asked.case)?);
     let mut outcome = files.said(pieces::OUTCOME, |said| received::outcome(said, &asked.case))?;
     let recording = files.recording(&asked.case)?;
     let decoded = files.decoded(&recording)?;
@@ -55,7 +57,7 @@ pub(super) fn read(folder: &Path, opened: &Opened, budget: &Budget) -> Result<Ru
     observations.extend(figures::of_qperf(&qperf));
     observations.extend(printed.observations());
     observations.extend(profile.iter().flat_map(figures::of_profile));
-    observations.extend(figures::of_stolen(&files.stolen(&asked.case)?));
+    observations.extend(figures::of_stolen(&stolen));
     Ok(Run {
         folder: folder.to_owned(),
         made_here: false,
@@ -64,7 +66,7 @@ pub(super) fn read(folder: &Path, opened: &Opened, budget: &Budget) -> Result<Ru
         latency,
         printed,
         profile,
-        timing: files.timing()?,
+        timing,
         takes: before.without(budget.left()),
         lost_events: decoded.lost,
         undecoded: decoded.undecoded,

@@ -6,7 +6,7 @@ use super::{Distinct, OBSERVATIONS, Run, StoreError, asked, load_within};
 use crate::budget::{Budget, Spent};
 use crate::seal::Sealer;
 use crate::study::Case;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -52,8 +52,9 @@ pub(super) fn chosen(runs: &Path, cases: &[Case]) -> Chosen {
     found
 }
 
-/// To find out that a run is too large takes as long as to read it; after so many of them no other is tried.
+/// To find out that a run is too large, or damaged at its end, takes as long as to read it; after so many no other is tried.
 const MOST_REFUSED: usize = 8;
+const MOST_DAMAGED: usize = 64;
 
 pub(super) fn read_chosen(
     chosen: &Chosen,
@@ -61,19 +62,22 @@ pub(super) fn read_chosen(
     load: &dyn Fn(&Path) -> Result<Run, StoreError>,
 ) -> Vec<Kept> {
     let mut kept = Vec::new();
-    let mut refused = 0;
+    let (refused, damaged) = (Cell::new(0), Cell::new(0));
+    let load = |folder: &Path| {
+        load(folder).inspect_err(|error| {
+            let count = if matches!(error, StoreError::Spent { .. }) { &refused } else { &damaged };
+            count.set(count.get() + 1);
+        })
+    };
     for (&(case, repetition), folders) in chosen {
         let is_it = |run: &Run| is_of(&cases[case], &run.asked) && run.asked.repetition == repetition;
-        let run = match refused < MOST_REFUSED {
-            true => newest_of(folders, &is_it, load),
+        let run = match refused.get() < MOST_REFUSED && damaged.get() < MOST_DAMAGED {
+            true => newest_of(folders, &is_it, &load),
             false => folders.values().next_back().map(|folder| {
-                Err(StoreError::Spent {
-                    path: folder.clone(),
-                    spent: Spent::Before { refused: MOST_REFUSED },
-                })
+                let spent = Spent::Before { failed: refused.get() + damaged.get() };
+                Err(StoreError::Spent { path: folder.clone(), spent })
             }),
         };
-        refused += usize::from(matches!(run, Some(Err(StoreError::Spent { .. }))));
         kept.extend(run.map(|run| Kept { case, repetition, run }));
     }
     kept

@@ -314,6 +314,17 @@ fn of_damaged_runs_only_some_are_tried() {
     assert_eq!((kept.len(), read.get()), (1, 8));
     let why = kept[0].run.as_ref().unwrap_err().to_string();
     assert!(why.contains("c.19"), "of the newest: {why}");
+    let asked: Asked = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
+    let cases = [Case { repeat: 100, ..asked.case }];
+    let one =
+        |repetition: u32| BTreeMap::from([(at(repetition.into()), PathBuf::from(format!("c.{repetition}")))]);
+    let found: newest::Chosen = (0..100).map(|repetition| ((0, repetition), one(repetition))).collect();
+    read.set(0);
+    let kept = read_chosen(&found, &cases, &|folder| {
+        read.set(read.get() + 1);
+        Err(StoreError::Damaged { path: folder.to_owned(), reason: "cut".to_owned() })
+    });
+    assert_eq!((kept.len(), read.get()), (100, 64));
 }
 
 /// Each refusal takes as long as reading the run, and a study may have ten thousand.
@@ -330,7 +341,7 @@ fn after_some_refusals_no_other_run_is_read() {
     });
     assert_eq!((kept.len(), read.get()), (20, 8));
     let last = kept[19].run.as_ref().unwrap_err().to_string();
-    assert!(last.contains("c.19") && last.contains("8 runs before it"), "{last}");
+    assert!(last.contains("c.19") && last.contains("8 runs before it are damaged"), "{last}");
 }
 
 #[test]

@@ -61,6 +61,9 @@ const LOOK_UP: u32 = 60;
 /// The files of a kernel are looked through or copied in a minute, a whole history's packs behind them in some.
 const LOOK_THROUGH: u32 = 30 * 60;
 
+/// One commit of a kernel has 250 MiB; a server that says nothing is not waited for without end.
+const FETCH: u32 = 3 * 3600;
+
 /// Finds `REPOSITORY#REVISION`; without a revision, what is checked out. A repository elsewhere is
 /// asked for that one commit only.
 pub fn find(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Commit, BuildError> {
@@ -84,13 +87,24 @@ pub fn find(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Commit
     unused::keep_at_most(&cache.path(COPIES), MOST_BYTES);
     progress(&format!("fetching {revision} of {repository}"));
     prepare(&copy)?;
+    remove_unfinished(&copy.join("objects/pack"));
     let what = format!("fetch {revision} of {repository}");
     let mut fetch = git(&copy);
     fetch.env("GIT_ALLOW_PROTOCOL", TRANSPORTS).env("GIT_SSH_COMMAND", SSH).env("GIT_TERMINAL_PROMPT", "0");
     fetch.args(["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"]);
+    end_after(&mut fetch, FETCH);
     run(&what, fetch.args(["--", repository, revision]))?;
     unused::touch(&copy);
     here(&copy, "FETCH_HEAD")
+}
+
+/// Removes what a fetch that was ended has left, which nothing reads.
+fn remove_unfinished(packs: &Path) {
+    for entry in std::fs::read_dir(packs).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with("tmp_") {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// An empty repository, with neither hooks nor settings of the user's template.

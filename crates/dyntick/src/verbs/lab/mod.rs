@@ -58,7 +58,7 @@ impl LabVerb {
         umask(before | Mode::WGRP | Mode::WOTH);
         dyntick_system::leave_half_of_memory();
         // SAFETY: no verb has begun, so this is the only thread.
-        unsafe { programs::forget_relative_folders() };
+        unsafe { programs::environment::keep_known() };
         match self {
             LabVerb::Run(arguments) => run::run(arguments),
             LabVerb::Report(arguments) => again::run(&arguments),
