@@ -265,6 +265,8 @@ impl Apt {
             "Dir::Etc::preferences=/dev/null".to_owned(),
             option("Dir::State::lists", "lists"),
             option("Dir::Cache", "cache"),
+            // Images of containers leave it out, and each look-up then reads all lists anew.
+            "Dir::Cache::pkgcache=pkgcache.bin".to_owned(),
             format!("APT::Sandbox::User={}", user::downloader(&self.folder).map_or("root", |_| user::APT)),
             "Debug::NoLocking=1".to_owned(),
         ] {
