@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Removing folders that a stranger's build has filled.
 
+use dyntick_model::text::shortened;
 use std::io::{Error, Result};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,11 +12,20 @@ pub fn remove_tree(folder: &Path) -> Result<()> {
     if folder.symlink_metadata().is_err() {
         return Ok(());
     }
-    let rm = Command::new("rm").args(["-rf", "--"]).arg(folder).stdin(Stdio::null()).output()?;
-    match rm.status.success() {
-        true => Ok(()),
-        false => Err(Error::other(String::from_utf8_lossy(&rm.stderr).trim_end().to_owned())),
-    }
+    run("rm", &["-rf"], folder).or_else(|_| {
+        // A build may have shut a folder, which keeps all but root out.
+        run("chmod", &["-R", "u+rwX"], folder)?;
+        run("rm", &["-rf"], folder)
+    })
+}
+
+/// What either says of a folder that another user filled has no end.
+const LONGEST: usize = 500;
+
+fn run(program: &str, arguments: &[&str], folder: &Path) -> Result<()> {
+    let output = Command::new(program).args(arguments).arg("--").arg(folder).stdin(Stdio::null()).output()?;
+    let said = || shortened(String::from_utf8_lossy(&output.stderr).trim_end(), LONGEST);
+    if output.status.success() { Ok(()) } else { Err(Error::other(said())) }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 use crate::remove::remove_tree;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -47,15 +48,14 @@ pub fn keep_at_most(folder: &Path, most: u64) {
         |entry: &Path| !entry.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
     let mut all: Vec<_> = entries(folder).into_iter().filter(|(_, entry)| is_whole(entry)).collect();
     all.sort();
-    let mut left: u64 = all.iter().map(|(_, entry)| bytes(entry)).sum();
+    let mut sizes: Vec<u64> = all.iter().map(|(_, entry)| bytes(entry)).collect();
     all.pop();
-    for (_, entry) in all {
-        if left <= most {
+    for (number, (_, entry)) in all.iter().enumerate() {
+        if sizes.iter().copied().fold(0, u64::saturating_add) <= most {
             break;
         }
-        let size = bytes(&entry);
-        if remove(&entry) {
-            left -= size;
+        if remove(entry) {
+            sizes[number] = 0;
         }
     }
 }
@@ -68,14 +68,25 @@ fn entries(folder: &Path) -> Vec<(SystemTime, PathBuf)> {
     found.filter(|path| !is_lock(path)).filter_map(used).collect()
 }
 
-/// What all files of an entry have, bytes; holes and what a file system compresses count in full.
+/// What an entry takes of the disk, bytes: holes and what a file system compresses count in full, and each file and folder
+/// is counted with a block for itself. One that cannot be looked through counts as all there is: a build can make folders
+/// that are deeper than a path is long.
 pub fn bytes(entry: &Path) -> u64 {
-    let files = walkdir::WalkDir::new(entry).into_iter().flatten();
-    files
-        .filter_map(|file| file.metadata().ok())
-        .filter(std::fs::Metadata::is_file)
-        .map(|found| found.len())
-        .sum()
+    const OF_ITSELF: u64 = 4096;
+    let mut all: u64 = 0;
+    for found in walkdir::WalkDir::new(entry) {
+        match found.and_then(|found| found.metadata()) {
+            Ok(found) => all = all.saturating_add(OF_ITSELF + found.len().max(512 * found.blocks())),
+            Err(error) if is_gone(&error) => {}
+            Err(_) => return u64::MAX,
+        }
+    }
+    all
+}
+
+/// Whoever uses an entry removes files of it meanwhile.
+fn is_gone(error: &walkdir::Error) -> bool {
+    error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
 /// Removes one that nobody uses. What is no folder is nobody's entry.
@@ -115,12 +126,35 @@ mod tests {
         let [old, newest, middle] =
             [("a", 5), ("b", 0), ("c", 2)].map(|(name, age)| entry(folder.path(), name, hours(age)));
         std::fs::write(folder.path().join("a.lock"), "").unwrap();
-        keep_at_most(folder.path(), 3000);
+        let all = bytes(&old) + bytes(&newest) + bytes(&middle);
+        keep_at_most(folder.path(), all);
         assert!(old.exists() && middle.exists());
-        keep_at_most(folder.path(), 2999);
+        keep_at_most(folder.path(), all - 1);
         assert!(!old.exists() && middle.exists() && newest.exists());
         keep_at_most(folder.path(), 10);
         assert!(!middle.exists() && newest.exists() && folder.path().join("a.lock").exists());
+    }
+
+    #[test]
+    fn folders_take_room_and_what_is_too_deep_takes_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let [empty, deep, newest] = [("a", 3), ("b", 2), ("c", 0)]
+            .map(|(name, days)| entry(folder.path(), name, WEEK.mul_f64(days.into())));
+        (0..100).for_each(|number| std::fs::create_dir(empty.join(number.to_string())).unwrap());
+        assert!((100 * 4096..1 << 20).contains(&bytes(&empty)));
+        // A path of all its folders is longer than any call takes.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let mut level = open(&deep, flags, Mode::empty()).unwrap();
+        for _ in 0..20 {
+            let name = "d".repeat(240);
+            rustix::fs::mkdirat(&level, &name, Mode::RWXU).unwrap();
+            level = rustix::fs::openat(&level, &name, flags, Mode::empty()).unwrap();
+        }
+        assert_eq!(bytes(&deep), u64::MAX);
+        File::open(&deep).unwrap().set_modified(SystemTime::now() - WEEK).unwrap();
+        File::open(&empty).unwrap().set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
+        keep_at_most(folder.path(), 1 << 20);
+        assert!(!deep.exists() && empty.exists() && newest.exists());
     }
 
     #[test]

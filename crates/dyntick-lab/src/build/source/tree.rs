@@ -2,7 +2,7 @@
 //! A source tree on this machine, with whatever is being changed in it. It is read and never written.
 
 use super::git::{git, in_time, refuse_special_files};
-use super::unpack::BYTES;
+use super::unpack::{BYTES, of_itself};
 use super::{BuildError, SourceError};
 use crate::build::program::run;
 use crate::cache::CacheError;
@@ -35,7 +35,11 @@ pub fn look(root: &Path) -> Result<Tree, BuildError> {
         false => sources(root)?,
     };
     files.sort();
-    let size = |file: &PathBuf| root.join(file).symlink_metadata().map_or(0, |found| found.len());
+    let size = |file: &PathBuf| {
+        let contents = root.join(file).symlink_metadata().map_or(0, |found| found.len());
+        // A copy of what is too deep takes what no limit allows.
+        of_itself(file).map_or(u64::MAX, |own| own.saturating_add(contents))
+    };
     if files.iter().map(size).fold(0, u64::saturating_add) > BYTES {
         let message = format!("its files have more than {} GiB, and a kernel has 1.5 GiB", BYTES >> 30);
         return Err(BuildError::Failed { what: format!("read the source tree {}", root.display()), message });
@@ -110,7 +114,8 @@ fn digest(root: &Path, file: &Path) -> Result<Vec<u8>, SourceError> {
     Ok(hash.finalize().to_vec())
 }
 
-/// Copies a tree; where the file system can, the copy shares its blocks. A copy of something else than what was looked through is refused: it would be kept under a hash that is not its own.
+/// Copies a tree; where the file system can, the copy shares its blocks. A copy of something else than what was looked
+/// through is refused: it would be kept under a hash that is not its own.
 pub fn copy(tree: &Tree, folder: &Path) -> Result<(), BuildError> {
     let edited = || SourceError::Edited(tree.root.clone());
     for file in &tree.files {

@@ -102,11 +102,31 @@ fn unpack(reader: impl Read, folder: &Path) -> Result<()> {
         let at = |error: Error| {
             refused(format!("{}: {error}", dyntick_model::text::clean_line(&path.to_string_lossy())))
         };
-        left -= put(&mut entry, folder, &inner, left).map_err(at)?;
+        let own = of_itself(&inner).map_err(at)?;
+        let room = left.checked_sub(own).ok_or_else(too_much).map_err(at)?;
+        left = room - put(&mut entry, folder, &inner, room).map_err(at)?;
         // What an entry has beside its contents is not read as the next one's header.
         std::io::copy(&mut entry, &mut std::io::sink())?;
     }
     Ok(())
+}
+
+/// What a file takes of the disk beside its contents, bytes: a block for itself and one for each folder above it, which may be
+/// its own.
+///
+/// # Errors
+/// Where it lies deeper than any file of a kernel: some bytes of an archive can name any number of folders.
+pub fn of_itself(inner: &Path) -> Result<u64> {
+    const BLOCK: u64 = 4096;
+    const DEEPEST: usize = 64;
+    match inner.components().count() {
+        levels if levels > DEEPEST => Err(refused(format!("it lies more than {DEEPEST} folders deep"))),
+        levels => Ok(BLOCK * levels as u64),
+    }
+}
+
+fn too_much() -> Error {
+    refused(format!("the archive holds more than {} GiB", BYTES >> 30))
 }
 
 fn refused(reason: String) -> Error {
@@ -165,7 +185,7 @@ fn write(from: &mut impl Read, place: &Path, mode: u32, limit: u64) -> Result<u6
     let mut file = File::options().write(true).create_new(true).open(place)?;
     let size = std::io::copy(&mut from.take(limit.saturating_add(1)), &mut file)?;
     if size > limit {
-        return Err(refused(format!("the archive holds more than {} GiB", BYTES >> 30)));
+        return Err(too_much());
     }
     file.set_permissions(std::fs::Permissions::from_mode(rights))?;
     Ok(size)
@@ -268,6 +288,23 @@ mod tests {
             tar.append(&header, text).unwrap();
         }
         tar.into_inner().unwrap()
+    }
+
+    #[test]
+    fn folders_that_an_archive_only_names_have_a_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = |levels: usize| {
+            let (mut tar, mut header) = (tar::Builder::new(Vec::new()), tar::Header::new_gnu());
+            header.set_size(0);
+            header.set_mode(0o644);
+            tar.append_data(&mut header, format!("l/{}f", "a/".repeat(levels)), &b""[..]).unwrap();
+            tar.into_inner().unwrap()
+        };
+        let unpacked = |levels| stream(&archive(levels)[..], folder.path(), "x.tar");
+        unpacked(40).unwrap();
+        let error = unpacked(64).unwrap_err().to_string();
+        assert!(error.contains("folders deep"), "{error}");
+        assert_eq!(of_itself(Path::new("kernel/sched/core.c")).unwrap(), 3 * 4096);
     }
 
     #[test]
