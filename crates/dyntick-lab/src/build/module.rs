@@ -52,7 +52,7 @@ fn give_all(place: &Place, folder: &Path) -> Result<(), CacheError> {
 /// Takes the module that was compiled in `folder`; what a stranger's Makefile left there may be something
 /// else than a module.
 pub fn take_module(folder: &Path, file: &str, to: &Path) -> Result<(), BuildError> {
-    products::copy(folder, Path::new(file), to, products::KERNEL).map(|_| ())
+    products::copy(folder, Path::new(file), to, products::MODULE).map(|_| ())
 }
 
 const WHAT: &str = "compile the module";

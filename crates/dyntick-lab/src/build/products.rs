@@ -13,6 +13,8 @@ use std::path::Path;
 pub const TEXT: u64 = 64 << 20;
 /// The most that is taken of a kernel, bytes: without debug information one with all its drivers has some 100 MiB.
 pub const KERNEL: u64 = 512 << 20;
+/// The most that is taken of one module that is compiled for it, bytes: the emulator of idle states has some 100 KiB.
+pub const MODULE: u64 = 16 << 20;
 /// The most that is taken of all its modules together, bytes: stripped, Debian's have some 500 MiB.
 const MODULES: u64 = 2 << 30;
 /// Debian's kernels have some 4 000 modules.

@@ -9,6 +9,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+/// How the name of an entry begins that is being made.
+pub const UNFINISHED: &str = ".new-";
+
 /// Removes the entries of a folder that nothing has used for so long.
 pub fn remove_old(folder: &Path, age: Duration) {
     for (used, entry) in entries(folder) {
@@ -43,6 +46,7 @@ impl InUse {
 /// Removes the entries of a folder that were used longest ago, until all together have at most so many bytes. One in use
 /// stays, and so does the newest: it was just made.
 pub fn keep_at_most(folder: &Path, most: u64) {
+    remove_unfinished(folder);
     // What is being made has a hidden name.
     let is_whole =
         |entry: &Path| !entry.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
@@ -56,6 +60,19 @@ pub fn keep_at_most(folder: &Path, most: u64) {
         }
         if remove(entry) {
             sizes[number] = 0;
+        }
+    }
+}
+
+/// Removes what a process that was killed was making; one that lives holds the entry's lock.
+fn remove_unfinished(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str().and_then(|name| name.strip_prefix(UNFINISHED)) else { continue };
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let Ok(lock) = open(folder.join(format!("{name}.lock")), flags, Mode::empty()) else { continue };
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            let _ = remove_tree(&entry.path());
         }
     }
 }
@@ -155,6 +172,19 @@ mod tests {
         File::open(&empty).unwrap().set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
         keep_at_most(folder.path(), 1 << 20);
         assert!(!deep.exists() && empty.exists() && newest.exists());
+    }
+
+    #[test]
+    fn what_was_left_half_made_goes_and_what_is_being_made_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let [left, making] = ["a", "b"].map(|name| {
+            std::fs::write(folder.path().join(format!("{name}.lock")), "").unwrap();
+            entry(folder.path(), &format!("{UNFINISHED}{name}"), Duration::ZERO)
+        });
+        let lock = File::open(folder.path().join("b.lock")).unwrap();
+        flock(&lock, FlockOperation::LockExclusive).unwrap();
+        keep_at_most(folder.path(), u64::MAX);
+        assert!(!left.exists() && making.exists());
     }
 
     #[test]

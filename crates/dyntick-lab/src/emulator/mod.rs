@@ -11,7 +11,7 @@ pub use parameters::{FOLDER, parameters};
 
 use crate::apt::AptError;
 use crate::build::{self, BuildError, Recipe};
-use crate::cache::{Cache, CacheError, write_whole};
+use crate::cache::{Cache, CacheError, unused, write_whole};
 use crate::kernels::Kernel;
 use crate::programs::{self, end_with_this_one};
 use headers::Headers;
@@ -25,6 +25,10 @@ use std::process::Command;
 pub const NAME: &str = "cstate_emulator";
 
 static SOURCE: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../kernel/cstate-emulator");
+
+/// The modules in the cache, and what all of them may have, bytes.
+const MODULES: &str = "modules";
+const MOST_BYTES: u64 = 1 << 30;
 
 /// Why there is no module for a kernel.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +64,8 @@ pub fn module(
 ) -> Result<Vec<u8>, EmulatorError> {
     let folder = cache.folder::<EmulatorError>(&entry(kernel), |folder| {
         progress(&format!("compiling the emulator of idle states for {}", kernel.release));
+        // For it to have room among the others.
+        unused::keep_at_most(&cache.path(MODULES), MOST_BYTES);
         let place = folder.join("source");
         for file in SOURCE.files().filter(|file| file.path() != Path::new("Makefile")) {
             write_whole(&place.join(file.path()), file.contents())?;
@@ -68,6 +74,7 @@ pub fn module(
         build::take_module(&place, &file_name(), &folder.join(file_name()))?;
         crate::remove::remove_tree(&place).map_err(|error| CacheError::from_io(&place, error).into())
     })?;
+    unused::touch(&folder);
     let path = folder.join(file_name());
     std::fs::read(&path).map_err(|source| BuildError::Read { path, source }.into())
 }
@@ -87,7 +94,7 @@ fn entry(kernel: &Kernel) -> String {
     }
     hash.update(&kernel.sha256);
     hash.update(compiled_by(kernel));
-    format!("modules/{NAME}-{}", hex::encode(&hash.finalize()[..16]))
+    format!("{MODULES}/{NAME}-{}", hex::encode(&hash.finalize()[..16]))
 }
 
 fn compiled_by(kernel: &Kernel) -> String {
