@@ -7,7 +7,7 @@ use crate::cache::unused::InUse;
 use crate::cache::{Cache, CacheError, free_bytes, write_whole};
 use crate::emulator::{self, EmulatorError};
 use crate::guest::{Job, SHELL_STATUS, Stage, console};
-use crate::image::{self, Image, ImageError, Module};
+use crate::image::{self, Image, ImageError, Module, Programs};
 use crate::kernels::{self, Kernel, KernelError};
 use crate::order;
 use crate::perturb;
@@ -239,8 +239,11 @@ impl<'a> Lab<'a> {
         let modules = order::modules(case, &kernel);
         let perturbation = perturb::of(case.clock, repetition);
         let padding = perturbation.map_or(0, |perturbation| perturbation.padding);
-        let image = image::build(&self.init, &case.tools, &kernel, &modules, emulator, &case.files, padding)?;
-        // One that no guest of this case has room for is not kept either.
+        let tools = image::programs(&case.tools)?;
+        // What no guest of this case has room for is not read, and no image of it kept.
+        qemu::ensure_room(tools.bytes, case.memory)?;
+        let _memory = self.own_memory.take(image::TIMES * tools.bytes);
+        let image = image::build(&self.init, &tools, &kernel, &modules, emulator, &case.files, padding)?;
         qemu::ensure_room(image.bytes.len() as u64, case.memory)?;
         let folder = self.scratch()?;
         let initramfs = keep_image(&folder, &image)?;
@@ -361,7 +364,7 @@ impl<'a> Lab<'a> {
             return Ok(probe);
         }
         self.say(&format!("booting a probe to learn whether KVM works here ({limit} s at most)"));
-        let image = image::build(&self.init, &[], kernel, &[], None, &BTreeMap::new(), 0)?;
+        let image = image::build(&self.init, &Programs::default(), kernel, &[], None, &BTreeMap::new(), 0)?;
         let folder = self.scratch()?;
         let initramfs = keep_image(&folder, &image)?;
         match probe::kvm(&self.qemu, &kernel.image, &initramfs, &folder.path().join(CONSOLE)) {

@@ -47,11 +47,6 @@ impl Cpio {
         self.entry(path, SYMBOLIC_LINK, target.as_bytes(), (0, 0));
     }
 
-    /// How long it is so far, bytes.
-    pub fn length(&self) -> usize {
-        self.bytes.len()
-    }
-
     /// The finished archive.
     pub fn finish(mut self) -> Vec<u8> {
         self.inode = 0;

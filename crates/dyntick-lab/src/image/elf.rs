@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The files that a program needs in order to start: its interpreter and its shared libraries.
 
+use super::LARGEST;
 use crate::elf_tables::{ElfTables, Needs};
 use dyntick_system::InputError;
 use std::collections::{BTreeSet, VecDeque};
@@ -34,6 +35,9 @@ pub enum ElfError {
         /// Who needs it.
         needed_by: PathBuf,
     },
+    /// More than any guest has room for.
+    #[error("the tools with their libraries have more than {} MiB: name fewer", LARGEST >> 20)]
+    TooLarge,
     /// A list without an end.
     #[error("{0} needs more than {MOST_FILES} files, and no program does")]
     TooMany(PathBuf),
@@ -42,19 +46,34 @@ pub enum ElfError {
 /// A desktop's program needs some 200 libraries.
 const MOST_FILES: usize = 1000;
 
-/// The program and all files it needs, each under the path at which it must stand in the guest.
-pub fn closure(program: &Path) -> Result<BTreeSet<PathBuf>, ElfError> {
-    let mut found = BTreeSet::new();
-    let mut queue = VecDeque::from([program.to_owned()]);
-    while let Some(path) = queue.pop_front() {
-        if found.len() > MOST_FILES {
-            return Err(ElfError::TooMany(program.to_owned()));
+/// Programs and all files that they need.
+#[derive(Debug, Default)]
+pub struct Programs {
+    /// Each under the path at which it must stand in the guest.
+    pub paths: BTreeSet<PathBuf>,
+    /// What all of them have together.
+    pub bytes: u64,
+}
+
+impl Programs {
+    /// Takes in a program and what it needs. A file is not read before it is known that it fits beside the others: each link
+    /// to a large one is another file.
+    pub fn add(&mut self, program: &Path) -> Result<(), ElfError> {
+        let mut queue = VecDeque::from([program.to_owned()]);
+        while let Some(path) = queue.pop_front() {
+            if self.paths.len() > MOST_FILES {
+                return Err(ElfError::TooMany(program.to_owned()));
+            }
+            if self.paths.insert(path.clone()) {
+                self.bytes += path.metadata().map_or(0, |found| found.len());
+                if self.bytes > LARGEST {
+                    return Err(ElfError::TooLarge);
+                }
+                queue.extend(needs(&path)?);
+            }
         }
-        if found.insert(path.clone()) {
-            queue.extend(needs(&path)?);
-        }
+        Ok(())
     }
-    Ok(found)
 }
 
 fn needs(path: &Path) -> Result<Vec<PathBuf>, ElfError> {
@@ -99,6 +118,22 @@ fn find_library(name: &str, own_paths: &[PathBuf]) -> Option<PathBuf> {
 mod tests {
     use super::*;
     use crate::elf_tables::made;
+
+    fn closure(program: &Path) -> Result<BTreeSet<PathBuf>, ElfError> {
+        let mut programs = Programs::default();
+        programs.add(program).map(|()| programs.paths)
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let large = dir.path().join("large");
+        // To read it would tell that it is no program.
+        std::fs::File::create(&large).unwrap().set_len(LARGEST + 1).unwrap();
+        assert!(matches!(closure(&large), Err(ElfError::TooLarge)));
+        std::fs::File::create(&large).unwrap().set_len(LARGEST).unwrap();
+        assert!(matches!(closure(&large), Err(ElfError::Read(_))));
+    }
 
     #[test]
     fn a_shell_needs_its_loader_and_libc() {

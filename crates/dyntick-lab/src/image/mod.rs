@@ -8,7 +8,7 @@ mod elf;
 mod modules;
 
 pub use disk::modules as disk_modules;
-pub use elf::ElfError;
+pub use elf::{ElfError, Programs};
 pub use modules::{Module, ModuleError};
 
 use crate::kernels::Kernel;
@@ -16,7 +16,7 @@ use crate::programs;
 use cpio::Cpio;
 use dyntick_system::InputError;
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// This binary, which the kernel starts first.
@@ -54,21 +54,20 @@ pub enum ImageError {
     /// A module cannot be brought into the guest.
     #[error(transparent)]
     Module(#[from] ModuleError),
-    /// More than any guest has room for.
-    #[error("the tools with their libraries have more than {} MiB: name fewer", LARGEST >> 20)]
-    TooLarge,
     /// A file could not be read.
     #[error(transparent)]
     Read(#[from] InputError),
 }
 
-/// Builds the initramfs: `init` is this program's own static binary, `tools` are names on the
-/// PATH or paths, `modules` are names of kernel modules, `own` is one that does not come with the kernel, and `files`
+/// What making an image takes of memory for each byte of its programs: the archive as it grows, and a file.
+pub const TIMES: u64 = 3;
+
+/// Builds the initramfs: `init` is this program's own static binary, `tools` are [`programs`], `modules` are names of kernel modules, `own` is one that does not come with the kernel, and `files`
 /// are texts by their paths from [`STUDY_FOLDER`]. A file of `padding` bytes comes before all others and is read by nobody, so
 /// that these lie elsewhere; none where that is 0.
 pub fn build(
     init: &Path,
-    tools: &[String],
+    tools: &Programs,
     kernel: &Kernel,
     modules: &[String],
     own: Option<Module>,
@@ -86,11 +85,8 @@ pub fn build(
     let init = read_file(init)?;
     cpio.file(INIT, &init);
     cpio.link(COMMAND, INIT);
-    for path in tool_files(tools)? {
-        cpio.file(&path.to_string_lossy(), &read_file(&path)?);
-        if cpio.length() as u64 > LARGEST {
-            return Err(ImageError::TooLarge);
-        }
+    for path in &tools.paths {
+        cpio.file(&path.to_string_lossy(), &read_file(path)?);
     }
     let modules = modules::with_dependencies(kernel, modules)?.into_iter().chain(own);
     for (position, module) in modules.enumerate() {
@@ -113,12 +109,13 @@ pub fn find_tool(name: &str) -> Result<PathBuf, ImageError> {
     programs::find(name).ok_or_else(missing)
 }
 
-fn tool_files(tools: &[String]) -> Result<BTreeSet<PathBuf>, ImageError> {
-    let mut files = BTreeSet::new();
+/// Tools, which are names on the PATH or paths, with what they need.
+pub fn programs(tools: &[String]) -> Result<Programs, ImageError> {
+    let mut all = Programs::default();
     for tool in tools {
-        files.extend(elf::closure(&find_tool(tool)?)?);
+        all.add(&find_tool(tool)?)?;
     }
-    Ok(files)
+    Ok(all)
 }
 
 /// More than any program that a guest has room for.

@@ -101,7 +101,9 @@ fn initramfs(kernel: &Kernel, folder: &Path) -> PathBuf {
     std::fs::write(&init, format!("#!{busybox} sh\n{script}")).unwrap();
     let tools = [busybox.to_owned()];
     let modules = MODULES.map(str::to_owned);
-    let image = image::build(&init, &tools, kernel, &modules, None, &BTreeMap::new(), 0).unwrap();
+    let image =
+        image::build(&init, &image::programs(&tools).unwrap(), kernel, &modules, None, &BTreeMap::new(), 0)
+            .unwrap();
     let initramfs = folder.join("initramfs");
     std::fs::write(&initramfs, image.bytes).unwrap();
     initramfs
