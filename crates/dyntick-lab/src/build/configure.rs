@@ -71,17 +71,25 @@ fn different<'a>(wanted: &'a Options, config: &KernelConfig) -> Vec<(&'a str, &'
 /// What is told of an option's value, characters.
 const LONGEST_VALUE: usize = 300;
 
+/// How many options are told, and how many definitions of each with how many conditions: a stranger's tree has any number.
+const MOST_OPTIONS: usize = 50;
+const MOST_DEFINITIONS: usize = 10;
+const MOST_CONDITIONS: usize = 20;
+
 /// Each of these options with what it became and what it depends on, leaving out those that the
 /// source need not know or take.
 fn explain(different: &[(&str, &Wanted)], config: &KernelConfig, definitions: &[Definition]) -> Vec<String> {
+    let is_known = |option: &str| definitions.iter().any(|definition| definition.option == option);
+    let needed = |(option, wanted): &&(&str, &Wanted)| match wanted.need {
+        Need::WherePossible => false,
+        Need::WhereKnown => is_known(option),
+        Need::Always => true,
+    };
+    let needed: Vec<_> = different.iter().filter(needed).collect();
     let mut told = Vec::new();
-    for (option, wanted) in different {
-        let here: Vec<&Definition> = definitions.iter().filter(|d| d.option == *option).collect();
-        match wanted.need {
-            Need::WherePossible => continue,
-            Need::WhereKnown if here.is_empty() => continue,
-            _ => {}
-        }
+    for (option, wanted) in needed.iter().take(MOST_OPTIONS) {
+        let here: Vec<&Definition> =
+            definitions.iter().filter(|d| d.option == *option).take(MOST_DEFINITIONS).collect();
         let became = config.get(option).unwrap_or("n (not set)");
         let (value, became) = (shortened(&wanted.value, LONGEST_VALUE), shortened(became, LONGEST_VALUE));
         told.push(format!("  {}: CONFIG_{option}={value} became {became}", wanted.place));
@@ -89,8 +97,8 @@ fn explain(different: &[(&str, &Wanted)], config: &KernelConfig, definitions: &[
             told.push(format!("    this source has no such option{}", hint(option, definitions)));
         }
         for definition in here {
-            let conditions =
-                definition.depends.iter().map(|condition| kconfig::with_values(condition, config));
+            let conditions = definition.depends.iter().take(MOST_CONDITIONS);
+            let conditions = conditions.map(|condition| kconfig::with_values(condition, config));
             let conditions = conditions.collect::<Vec<_>>().join(" && ");
             told.push(match conditions.is_empty() {
                 true => format!("    {}: depends on nothing; a choice may exclude it", definition.place),
@@ -98,6 +106,9 @@ fn explain(different: &[(&str, &Wanted)], config: &KernelConfig, definitions: &[
             });
         }
         told.extend(selectors(option, wanted, config, definitions));
+    }
+    if let Some(more) = needed.len().checked_sub(MOST_OPTIONS).filter(|more| *more > 0) {
+        told.push(format!("  and {more} options more"));
     }
     told
 }
@@ -119,6 +130,7 @@ fn selectors(
         .filter(|d| config.is_enabled(&d.option) && d.selects.iter().any(|selected| selected == option));
     let mut by: Vec<&str> = by.map(|definition| definition.option.as_str()).collect();
     by.dedup();
+    by.truncate(MOST_DEFINITIONS);
     (wanted.value == "n" && !by.is_empty()).then(|| format!("    it is selected by {}", by.join(", ")))
 }
 
@@ -149,6 +161,9 @@ mod tests {
         assert_eq!(selected[2], "    it is selected by NO_HZ_FULL");
         let unknown = told("CONFIG_PREMPT_RT=y\n", "");
         assert_eq!(unknown[1], "    this source has no such option; did you mean CONFIG_PREEMPT_RT?");
+        let many: String = (0..200).map(|number| format!("CONFIG_X{number}=y\n")).collect();
+        let many = told(&many, "");
+        assert_eq!((many.len(), many.last().unwrap().as_str()), (101, "  and 150 options more"));
         let long = told(&format!("CONFIG_LSM=\"{}\"\n", "a".repeat(5 << 20)), "");
         assert!(long[0].starts_with("  f.config:1: CONFIG_LSM=\"aaa") && long[0].len() < 500);
     }

@@ -2,6 +2,7 @@
 //! What a source's Kconfig files say of an option: enough to tell why it did not take, and no more.
 
 use dyntick_model::KernelConfig;
+use dyntick_model::text::shortened;
 use std::path::Path;
 
 /// A place where an option is defined.
@@ -159,18 +160,21 @@ fn joined(text: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// A condition with the value of each option in it: `EXPERT (y) && ARCH_SUPPORTS_RT (n)`.
+/// A condition with the value of each option in it: `EXPERT (y) && ARCH_SUPPORTS_RT (n)`. Some characters of it and of each
+/// value: a stranger's text names the same long value any number of times.
 pub fn with_values(condition: &str, config: &KernelConfig) -> String {
+    const LONGEST: usize = 1000;
+    const LONGEST_VALUE: usize = 40;
     let mut text = String::new();
     let mut word = String::new();
-    for c in condition.chars().chain(['\n']) {
+    for c in condition.chars().take(LONGEST).chain(['\n']) {
         if c.is_ascii_alphanumeric() || c == '_' {
             word.push(c);
             continue;
         }
         text += &word;
         if word.starts_with(|c: char| c.is_ascii_uppercase()) {
-            text += &format!(" ({})", config.get(&word).unwrap_or("n"));
+            text += &format!(" ({})", shortened(config.get(&word).unwrap_or("n"), LONGEST_VALUE));
         }
         word.clear();
         text.push(c);

@@ -24,20 +24,20 @@ pub struct Commit {
     pub hash: String,
 }
 
-/// How repositories elsewhere are reached. Not `ext`, which runs a command, and not `file`: what is on this
-/// machine is named by its path.
-const TRANSPORTS: &str = "https:ssh:git";
-
-/// ssh asks nobody anything, and lends the other side nothing.
-const SSH: &str = "ssh -oBatchMode=yes -oForwardAgent=no -oForwardX11=no -oClearAllForwardings=yes";
+/// How repositories elsewhere are reached: by what says nothing of who asks. Not `ssh`, which does as the user's own
+/// configuration says and offers the user's keys to whom a study names; not `ext`, which runs a command; and not `file`: what
+/// is on this machine is named by its path.
+const TRANSPORTS: &str = "https:git";
 
 /// What a repository's own configuration could otherwise have git run, and what only takes time.
-const SETTINGS: [&str; 11] = [
+const SETTINGS: [&str; 12] = [
     // `$Format:%G?$` in a file with export-subst has git verify the commit's signature by these.
     "gpg.program=/bin/false",
     "gpg.openpgp.program=/bin/false",
     "gpg.x509.program=/bin/false",
     "gpg.ssh.program=/bin/false",
+    // Whose ticket the user has is no server's business.
+    "http.emptyAuth=false",
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.alternateRefsCommand=true",
@@ -76,6 +76,11 @@ pub fn find(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Commit
     if Path::new(repository).exists() {
         return here(Path::new(repository), revision);
     }
+    if !["https://", "git://"].iter().any(|way| repository.starts_with(way)) {
+        let message = "it is no folder here, and its address begins with neither https:// nor git://; clone one that asks \
+            who you are yourself, and name its folder";
+        return Err(BuildError::Failed { what: format!("fetch {repository}"), message: message.to_owned() });
+    }
     // `a:b` would write another reference of the copy.
     if revision.starts_with(['+', '^']) || revision.contains([':', '*']) {
         let message = "a revision is a branch, a tag or a commit".to_owned();
@@ -90,7 +95,7 @@ pub fn find(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Commit
     remove_unfinished(&copy.join("objects/pack"));
     let what = format!("fetch {revision} of {repository}");
     let mut fetch = git(&copy);
-    fetch.env("GIT_ALLOW_PROTOCOL", TRANSPORTS).env("GIT_SSH_COMMAND", SSH).env("GIT_TERMINAL_PROMPT", "0");
+    fetch.env("GIT_ALLOW_PROTOCOL", TRANSPORTS).env("GIT_TERMINAL_PROMPT", "0");
     fetch.args(["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"]);
     end_after(&mut fetch, FETCH);
     run(&what, fetch.args(["--", repository, revision]))?;
@@ -242,7 +247,9 @@ pub fn git(repository: &Path) -> Command {
     command
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_NO_LAZY_FETCH", "1");
+        .env("GIT_NO_LAZY_FETCH", "1")
+        // libcurl takes passwords from ~/.netrc, for whichever server asks.
+        .env("HOME", "/nonexistent");
     // Two deltas of some bytes make an object of any size; the largest file of a kernel has some 20 MiB.
     command.env("GIT_ALLOC_LIMIT", "512m");
     command.env("GIT_ALLOW_PROTOCOL", "none").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_PAGER", "cat");
@@ -256,6 +263,9 @@ pub fn git(repository: &Path) -> Command {
         "GIT_CONFIG_PARAMETERS",
         "GIT_CONFIG_COUNT",
         "GIT_EXEC_PATH",
+        "GIT_ASKPASS",
+        "SSH_ASKPASS",
+        "XDG_CONFIG_HOME",
     ] {
         command.env_remove(name);
     }
@@ -367,9 +377,11 @@ mod tests {
             format!("file://{}", repository.path().display()),
             "http://127.0.0.1:1/x".to_owned(),
             "--upload-pack=/bin/true".to_owned(),
+            "ssh://user@127.0.0.1/x".to_owned(),
+            "user@127.0.0.1:x".to_owned(),
         ] {
             let told = refused(&text);
-            assert!(told.contains("not allowed") || text.starts_with("--"), "{told}");
+            assert!(told.contains("neither https:// nor git://"), "{told}");
         }
         assert!(refused("https://127.0.0.1:1/x#a:refs/heads/b").contains("a branch, a tag or a commit"));
         for searched in [":/x", "HEAD^{/x}", "main:/x"] {
@@ -413,6 +425,15 @@ mod tests {
         let told = String::from_utf8_lossy(&output.stdout).into_owned();
         let limits: Vec<u64> = told.lines().map(|line| line.parse().expect("a limit")).collect();
         assert_eq!(limits, [MEMORY >> 10, unpack::BYTES >> 9], "KiB, and blocks of 512 bytes");
+    }
+
+    /// libcurl would give them to whoever asks; a server that does is not needed to see that git finds none.
+    #[test]
+    fn git_sees_nothing_of_the_users_home() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = ["-c", "alias.home=!echo $HOME $XDG_CONFIG_HOME", "home"];
+        let output = git(folder.path()).args(said).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "/nonexistent");
     }
 
     #[test]
