@@ -6,7 +6,9 @@ use super::compile::Compiled;
 use super::configure::CONFIG;
 use super::products;
 use super::program::Builder;
+use super::recipe::Part;
 use crate::cache::{Cache, CacheError, write_whole};
+use dyntick_model::text::shortened;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -31,8 +33,9 @@ pub struct Built {
     pub config: Vec<String>,
     /// The patches likewise.
     pub patches: Vec<String>,
-    /// The texts of the patches.
-    pub patch_texts: Vec<String>,
+    /// SHA-256 of the patches' texts, in hexadecimal; unknown of kernels from before it was kept.
+    #[serde(default)]
+    pub patch_sha256: Vec<String>,
     /// `uname -r`.
     pub release: String,
     /// How many objects it took.
@@ -60,6 +63,15 @@ impl Built {
     pub fn modules(&self) -> Option<PathBuf> {
         Some(self.folder.join("lib/modules").join(&self.release)).filter(|folder| folder.is_dir())
     }
+}
+
+/// A record has names of parts, shortened, and a hash of each patch: some 300 KiB for the most that a kernel may have.
+const LARGEST_RECORD: u64 = 1 << 20;
+
+/// The names of parts, as they are recorded.
+pub fn names(parts: &[Part]) -> Vec<String> {
+    const LONGEST: usize = 200;
+    parts.iter().map(|part| shortened(&part.name, LONGEST)).collect()
 }
 
 /// The cache's entry for a key.
@@ -111,7 +123,8 @@ fn strip(builder: &Builder<'_>, image: &str) -> Result<(), BuildError> {
 /// Reads an entry.
 pub fn read(folder: &Path) -> Result<Built, BuildError> {
     let path = folder.join(RECORD);
-    let bytes = std::fs::read(&path).map_err(|source| BuildError::Read { path: path.clone(), source })?;
+    // All of them are read together, and a stranger's kernel may name parts by any path.
+    let bytes = dyntick_system::read_regular(&path, LARGEST_RECORD)?;
     let record: Built =
         serde_json::from_slice(&bytes).map_err(|source| BuildError::Read { path, source: source.into() })?;
     Ok(Built { folder: folder.to_owned(), ..record })
@@ -124,4 +137,38 @@ pub fn all(cache: &Cache) -> Vec<Built> {
     all.retain(|built| built.folder.ends_with(&built.key));
     all.sort_by(|a, b| (&a.release, &a.key).cmp(&(&b.release, &b.key)));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(cache: &Cache, key: &str, patches: Vec<String>) {
+        let built = Built {
+            key: key.to_owned(),
+            source: String::new(),
+            compiler: String::new(),
+            config: Vec::new(),
+            patch_sha256: patches.iter().map(|_| "0".repeat(64)).collect(),
+            patches,
+            release: "6.12.0".to_owned(),
+            objects: 1,
+            seconds: 1,
+            folder: PathBuf::new(),
+        };
+        let place = cache.path(&entry(key)).join(RECORD);
+        write_whole(&place, &serde_json::to_vec_pretty(&built).unwrap()).unwrap();
+    }
+
+    /// A kernel has 1024 parts at most (`recipe.rs`), of any names.
+    #[test]
+    fn the_largest_record_is_read_and_a_larger_one_is_no_kernel() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path());
+        let part = Part { name: "x/".repeat(2000), file: String::new(), text: String::new() };
+        put(&cache, "largest", names(&vec![part; 1024]));
+        put(&cache, "larger", vec!["x".repeat(1 << 20)]);
+        let keys: Vec<String> = all(&cache).into_iter().map(|built| built.key).collect();
+        assert_eq!(keys, ["largest"]);
+    }
 }

@@ -38,6 +38,7 @@ use crate::cache::{Cache, CacheError, unused};
 use dyntick_model::KernelConfig;
 use dyntick_system::InputError;
 use dyntick_system::confine::NoWalls;
+use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use workspace::Workspace;
 
@@ -189,9 +190,9 @@ fn make(
         key: key.to_owned(),
         source: source.description(),
         compiler: toolchain.version.clone(),
-        config: parts.config.iter().map(|part| part.name.clone()).collect(),
-        patches: parts.patches.iter().map(|part| part.name.clone()).collect(),
-        patch_texts: parts.patches.iter().map(|part| part.text.clone()).collect(),
+        config: built::names(&parts.config),
+        patches: built::names(&parts.patches),
+        patch_sha256: parts.patches.iter().map(|part| hex::encode(Sha256::digest(&part.text))).collect(),
         release: compiled.release.clone(),
         objects: compiled.objects,
         seconds: begin.elapsed().as_secs(),

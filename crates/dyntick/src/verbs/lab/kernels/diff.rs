@@ -84,9 +84,9 @@ fn changes<'a>(old: &'a KernelConfig, new: &'a KernelConfig) -> Vec<Change<'a>> 
 
 /// The patches of `kernel` whose texts the other has not.
 fn patches_without(kernel: &Kernel, other: &Kernel) -> Vec<String> {
-    let texts: Vec<&String> = other.built.iter().flat_map(|built| &built.patch_texts).collect();
-    let of_built = kernel.built.iter().flat_map(|built| built.patches.iter().zip(&built.patch_texts));
-    of_built.filter(|(_, text)| !texts.contains(text)).map(|(name, _)| name.clone()).collect()
+    let known: Vec<&String> = other.built.iter().flat_map(|built| &built.patch_sha256).collect();
+    let of_built = kernel.built.iter().flat_map(|built| built.patches.iter().zip(&built.patch_sha256));
+    of_built.filter(|(_, sha256)| !known.contains(sha256)).map(|(name, _)| name.clone()).collect()
 }
 
 #[cfg(test)]
