@@ -149,7 +149,7 @@ pub struct Prepared {
     /// What is asked.
     pub asked: Asked,
     kernel: Kernel,
-    _in_use: InUse,
+    _in_use: Vec<InUse>,
     initramfs: PathBuf,
     /// Where the initramfs is. It is not kept: making it again takes no longer than reading it, and a study of many cases with
     /// an image each would fill the disk.
@@ -280,15 +280,15 @@ impl<'a> Lab<'a> {
         name: &str,
         recipe: Option<&Recipe>,
         accept: Accept<'_>,
-    ) -> Result<(Kernel, InUse), KernelError> {
+    ) -> Result<(Kernel, Vec<InUse>), KernelError> {
         let kernel = self.kernel(name, recipe, accept)?;
-        if let Some(in_use) = InUse::hold(&kernel.image) {
+        if let Some(in_use) = hold(&kernel) {
             return Ok((kernel, in_use));
         }
         // Other kernels have needed its space since it was found.
         self.known_kernels().remove(&(name.to_owned(), recipe.cloned()));
         let kernel = self.kernel(name, recipe, accept)?;
-        let in_use = InUse::hold(&kernel.image).ok_or(CacheError::Unsteady(kernel.image.clone()))?;
+        let in_use = hold(&kernel).ok_or(CacheError::Unsteady(kernel.image.clone()))?;
         Ok((kernel, in_use))
     }
 
@@ -503,6 +503,12 @@ impl<'a> Lab<'a> {
         let status = archive.as_ref().and_then(|archive| archive.get(SHELL_STATUS));
         Ok(status.and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()))
     }
+}
+
+/// Keeps a kernel and its modules in the cache; nothing where one of them was removed meanwhile.
+fn hold(kernel: &Kernel) -> Option<Vec<InUse>> {
+    let built = kernel.built.iter().map(|built| InUse::of(&built.folder));
+    std::iter::once(InUse::hold(&kernel.image)).chain(built).collect()
 }
 
 fn keep_image(folder: &RunningFolder, image: &Image) -> Result<PathBuf, CacheError> {

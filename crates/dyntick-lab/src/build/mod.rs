@@ -174,7 +174,7 @@ fn make(
     // For it to have room among the others.
     unused::keep_at_most(&cache.path(built::FOLDER), built::MOST_BYTES);
     let place = walls::Place::of(source, parts, toolchain, cache)?;
-    let pristine = source.fetch(cache, progress)?;
+    let (pristine, _in_use) = source.fetch(cache, progress)?;
     let space = Workspace::open(cache, &source.key, &pristine, progress)?;
     place.give(&space.objects())?;
     patches::apply(&parts.patches, &space, &place, progress)?;

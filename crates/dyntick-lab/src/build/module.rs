@@ -22,7 +22,7 @@ pub fn module(
     let source = source::identify(&parts.source, cache, progress)?;
     let toolchain = toolchain::find(&parts)?;
     let place = Place::of(&source, &parts, &toolchain, cache)?;
-    let pristine = source.fetch(cache, progress)?;
+    let (pristine, _in_use) = source.fetch(cache, progress)?;
     let space = Workspace::open(cache, &source.key, &pristine, progress)?;
     place.give(&space.objects())?;
     patches::apply(&parts.patches, &space, &place, progress)?;

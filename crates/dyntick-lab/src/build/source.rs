@@ -8,7 +8,8 @@ mod unpack;
 
 use super::BuildError;
 use crate::apt::Package;
-use crate::cache::{Cache, ensure_space, unused};
+use crate::cache::unused::{self, InUse};
+use crate::cache::{Cache, CacheError, ensure_space};
 use crate::hash::Contents;
 use dyntick_system::InputError;
 use sha2::{Digest, Sha256};
@@ -140,9 +141,21 @@ impl Source {
         self.id.clone()
     }
 
-    /// The pristine tree in the cache; nothing ever writes to it.
-    pub fn fetch(&self, cache: &Cache, progress: &dyn Fn(&str)) -> Result<PathBuf, BuildError> {
-        let fetched = cache.folder::<BuildError>(&format!("{FOLDER}/{}", self.key), |folder| {
+    /// The pristine tree in the cache, which stays there as long as the second is held; nothing ever writes to it.
+    pub fn fetch(&self, cache: &Cache, progress: &dyn Fn(&str)) -> Result<(PathBuf, InUse), BuildError> {
+        let mut folder = self.unpacked(cache, progress)?;
+        let mut in_use = InUse::of(&folder);
+        if in_use.is_none() {
+            // Others have needed its space since it was found.
+            folder = self.unpacked(cache, progress)?;
+            in_use = InUse::of(&folder);
+        }
+        let in_use = in_use.ok_or_else(|| CacheError::Unsteady(folder.clone()))?;
+        Ok((folder, in_use))
+    }
+
+    fn unpacked(&self, cache: &Cache, progress: &dyn Fn(&str)) -> Result<PathBuf, BuildError> {
+        cache.folder::<BuildError>(&format!("{FOLDER}/{}", self.key), |folder| {
             // For it to have room among the others.
             unused::keep_at_most(&cache.path(FOLDER), MOST_BYTES);
             ensure_space(folder, BYTES)?;
@@ -165,8 +178,6 @@ impl Source {
                 true => Ok(()),
                 false => Err(SourceError::NotAKernel(self.description()).into()),
             }
-        })?;
-        unused::touch(&fetched);
-        Ok(fetched)
+        })
     }
 }

@@ -4,13 +4,15 @@
 
 use crate::remove::remove_tree;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// How the name of an entry begins that is being made.
 pub const UNFINISHED: &str = ".new-";
+/// And of one that is being removed.
+const LEAVING: &str = ".old-";
 
 /// Removes the entries of a folder that nothing has used for so long.
 pub fn remove_old(folder: &Path, age: Duration) {
@@ -26,7 +28,7 @@ pub fn touch(entry: &Path) {
     let _ = File::open(entry).and_then(|folder| folder.set_modified(SystemTime::now()));
 }
 
-/// A kernel that is about to be booted, or runs: it stays in the cache as long as this is held.
+/// An entry that is read, or a kernel that runs: it stays in the cache as long as this is held.
 pub struct InUse {
     _locked: File,
 }
@@ -34,12 +36,19 @@ pub struct InUse {
 impl InUse {
     /// Holds the kernel of this image; nothing where it was removed meanwhile.
     pub fn hold(image: &Path) -> Option<Self> {
-        let folder = File::open(image.parent()?).ok()?;
+        Self::of(image.parent()?).filter(|_| image.exists())
+    }
+
+    /// Holds an entry; nothing where it was removed meanwhile.
+    pub fn of(entry: &Path) -> Option<Self> {
+        let folder = File::open(entry).ok()?;
         flock(&folder, FlockOperation::LockShared).ok()?;
         // Its time says when it was used last; where that cannot be set it is only removed early.
         let _ = folder.set_modified(SystemTime::now());
-        // Who removes it locks it before, so from here on it stays.
-        image.exists().then_some(Self { _locked: folder })
+        // Who removes it locks it before, and then it has another name.
+        let same = |a: Metadata, b: Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
+        let stays = same(folder.metadata().ok()?, entry.metadata().ok()?);
+        stays.then_some(Self { _locked: folder })
     }
 }
 
@@ -64,10 +73,13 @@ pub fn keep_at_most(folder: &Path, most: u64) {
     }
 }
 
-/// Removes what a process that was killed was making; one that lives holds the entry's lock.
+/// Removes what a process that was killed was making or removing; one that makes an entry holds its lock.
 fn remove_unfinished(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
+        if name.to_string_lossy().starts_with(LEAVING) {
+            let _ = remove_tree(&entry.path());
+        }
         let Some(name) = name.to_str().and_then(|name| name.strip_prefix(UNFINISHED)) else { continue };
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let Ok(lock) = open(folder.join(format!("{name}.lock")), flags, Mode::empty()) else { continue };
@@ -111,10 +123,19 @@ fn remove(entry: &Path) -> bool {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match open(entry, flags, Mode::empty()) {
         Ok(folder) => {
-            flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok() && remove_tree(entry).is_ok()
+            flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok() && remove_folder(entry).is_ok()
         }
         Err(_) => std::fs::remove_file(entry).is_ok(),
     }
+}
+
+/// Removes a folder under another name: half of it under its own would be taken for the entry.
+fn remove_folder(entry: &Path) -> std::io::Result<()> {
+    let name = entry.file_name().unwrap_or_default().to_string_lossy();
+    let leaving = entry.with_file_name(format!("{LEAVING}{name}"));
+    remove_tree(&leaving)?;
+    std::fs::rename(entry, &leaving)?;
+    remove_tree(&leaving)
 }
 
 #[cfg(test)]
@@ -183,8 +204,9 @@ mod tests {
         });
         let lock = File::open(folder.path().join("b.lock")).unwrap();
         flock(&lock, FlockOperation::LockExclusive).unwrap();
+        let leaving = entry(folder.path(), &format!("{LEAVING}c"), Duration::ZERO);
         keep_at_most(folder.path(), u64::MAX);
-        assert!(!left.exists() && making.exists());
+        assert!(!left.exists() && !leaving.exists() && making.exists());
     }
 
     #[test]
@@ -198,14 +220,20 @@ mod tests {
             used.metadata().unwrap().modified().unwrap().elapsed().unwrap() < WEEK,
             "it was used just now"
         );
-        File::open(&used).unwrap().set_modified(SystemTime::now() - 2 * WEEK).unwrap();
+        let long_unused = || File::open(&used).unwrap().set_modified(SystemTime::now() - 2 * WEEK).unwrap();
+        long_unused();
         keep_at_most(folder.path(), 10);
         remove_old(folder.path(), WEEK);
         assert!(used.exists() && newest.exists());
         drop(held);
+        let other = InUse::of(&used).unwrap();
+        long_unused();
+        keep_at_most(folder.path(), 10);
+        assert!(used.exists(), "an entry that is read stays too");
+        drop(other);
         keep_at_most(folder.path(), 10);
         assert!(!used.exists() && newest.exists());
-        assert!(InUse::hold(&image).is_none(), "it must be made again");
+        assert!(InUse::hold(&image).is_none() && InUse::of(&used).is_none(), "it must be made again");
     }
 
     #[test]
