@@ -183,6 +183,14 @@ impl Cache {
         Ok(fresh)
     }
 
+    /// A folder of the cache that nobody else gets into.
+    pub fn private(&self, name: &str) -> Result<PathBuf, CacheError> {
+        let path = self.path(name);
+        let made = make_folders(&path).and_then(|()| make_private(&path));
+        made.map_err(|error| CacheError::from_io(&path, error))?;
+        Ok(path)
+    }
+
     /// Removes an entry that turned out to be damaged; the next who wants it makes it anew.
     pub fn discard(&self, entry: &str) -> Result<(), CacheError> {
         let _lock = self.lock(entry)?;
@@ -203,7 +211,7 @@ impl Cache {
             make_folders(parent)?;
             if parent != self.root {
                 // Entries have rights that all may read them, and a source may be no other user's business.
-                std::fs::set_permissions(parent, std::fs::Permissions::from_mode(0o700))?;
+                make_private(parent)?;
             }
             // Not emptied and not through a link: the name may be somebody else's by now.
             let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -219,6 +227,11 @@ impl Cache {
         };
         held().map_err(|error: std::io::Error| CacheError::from_io(&path, error))
     }
+}
+
+/// Lets nobody else into a folder.
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))
 }
 
 /// Folders that nobody else may write, whatever the umask: what stands in a cache is executed.

@@ -214,7 +214,7 @@ impl<'a> Lab<'a> {
 
     /// A folder for runs that are not kept. What a killed process leaves there, the next removes.
     pub fn scratch(&self) -> Result<RunningFolder, LabError> {
-        Ok(RunningFolder::new(&self.cache.path(SCRATCH))?)
+        Ok(RunningFolder::new(&self.cache.private(SCRATCH)?)?)
     }
 
     fn say(&self, text: &str) {

@@ -7,6 +7,7 @@ use dyntick_system::is_trusted;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, Stat, statat};
 use rustix::process::geteuid;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 /// The real path of the cache's folder, which is made where it is not there yet. By that path it is used: a
@@ -30,7 +31,20 @@ pub fn settled(named: &Path) -> Result<PathBuf, CacheError> {
     }
     let root = real.join(rest).canonicalize().map_err(failed)?;
     check(&root)?;
+    shut(&root);
     Ok(root)
+}
+
+/// Lets nobody else into this user's folders in a cache, whoever made them: images of guests and sources are no other user's
+/// business, and who can open an entry can hold its lock. apt's are left, where apt lets a user of its own download.
+fn shut(root: &Path) {
+    let own = |found: &std::fs::Metadata| found.is_dir() && found.uid() == geteuid().as_raw();
+    for entry in std::fs::read_dir(root).into_iter().flatten().flatten() {
+        let is_apts = entry.file_name().as_bytes().starts_with(b"apt");
+        if !is_apts && entry.metadata().is_ok_and(|found| own(&found) && found.mode() & 0o077 != 0) {
+            let _ = super::make_private(&entry.path());
+        }
+    }
 }
 
 /// Looks at a cache by its real path.
@@ -124,6 +138,20 @@ mod tests {
         mode(&root.join("qemu"), 0o755);
         mode(&root, 0o777);
         assert!(settled(&root).is_err());
+    }
+
+    #[test]
+    fn nobody_else_gets_into_the_folders_of_a_cache() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = settled(&dir.path().join("cache")).unwrap();
+        for name in ["scratch", "vmlinux", "apt"] {
+            std::fs::create_dir(root.join(name)).unwrap();
+            mode(&root.join(name), 0o755);
+        }
+        settled(&root).unwrap();
+        let modes =
+            ["scratch", "vmlinux", "apt"].map(|name| root.join(name).metadata().unwrap().mode() & 0o777);
+        assert_eq!(modes, [0o700, 0o700, 0o755]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::Case;
 use super::reader::{Source, Value};
 use dyntick_system::{is_inner, read_beneath};
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Job files and scripts have some KB; `run.toml` keeps them, so that a run can be verified without its study.
@@ -32,6 +33,11 @@ pub fn read(source: &Source<'_>, value: &Value<'_>) -> BTreeMap<String, String> 
 fn text(folder: &Path, name: &str) -> Result<String, String> {
     if !is_inner(Path::new(name)) {
         return Err("name a file of the study's folder by its path from there, without '..'".to_owned());
+    }
+    if Path::new(name).iter().any(|part| part.as_bytes().starts_with(b".")) {
+        return Err("a hidden file is not brought into a guest: a study may be saved in a home folder, and keys and passwords \
+                    are in such files; give it another name"
+            .to_owned());
     }
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let bytes = read_beneath(folder, Path::new(name), LARGEST).map_err(|error| error.to_string())?;
@@ -81,6 +87,8 @@ mod tests {
             ("large", "large"),
             ("binary", "no text"),
             ("nothing", "No such file"),
+            (".netrc", "a hidden file"),
+            (".ssh/id_ed25519", "a hidden file"),
         ] {
             let message = study(&folder, &format!("['{name}']")).unwrap_err();
             assert!(message.contains(why) && message.contains("study.toml:6:"), "{name}: {message}");

@@ -257,6 +257,12 @@ fn provenance(runs: &[&Run]) -> Vec<(String, String)> {
         let tools: Vec<&str> = tools.into_iter().collect();
         pairs.push(("copied from this machine into the guest".to_owned(), tools.join(", ")));
     }
+    let files: BTreeSet<&str> =
+        runs.iter().flat_map(|run| run.asked.case.files.keys()).map(String::as_str).collect();
+    if !files.is_empty() {
+        let files: Vec<&str> = files.into_iter().collect();
+        pairs.push(("files of the study in the guest".to_owned(), files.join(", ")));
+    }
     pairs.extend(runs.iter().map(|run| (name_of(run), run.asked.case.append.to_string())));
     let taken = runs.iter().filter_map(|run| Some(format!("{}: {}", name_of(run), taken_by_host(run)?)));
     pairs.extend(taken.map(|text| ("time taken by the host".to_owned(), text)));
