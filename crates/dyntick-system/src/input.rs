@@ -6,7 +6,7 @@ use crate::place::{self, Found};
 use rustix::fs::{FileType, SeekFrom, seek};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::{Error, ErrorKind, Read};
+use std::io::{Error, ErrorKind, Read, Seek};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
@@ -92,8 +92,16 @@ pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
 /// # Errors
 /// As [`read_regular`], and where most of it is a hole.
 pub fn read_solid(path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
-    let file = open_regular(path)?;
-    ensure_solid(&file, path)?;
+    read_open(&open_regular(path)?, path, limit)
+}
+
+/// Reads a regular file that is open, from its beginning: what was read once by a path may be another file the next time.
+///
+/// # Errors
+/// As [`read_solid`].
+pub fn read_open(mut file: &File, path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
+    ensure_solid(file, path)?;
+    file.rewind().map_err(|source| InputError::Io { path: path.to_owned(), source })?;
     read(file, path, limit)
 }
 
@@ -175,7 +183,7 @@ pub fn read_lossy(path: &Path) -> std::io::Result<String> {
     std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn read(file: File, path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
+fn read(file: impl Read, path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1))
         .read_to_end(&mut bytes)

@@ -12,8 +12,8 @@ pub mod place;
 
 pub use beneath::{is_inner, open_beneath, open_in, place_beneath};
 pub use input::{
-    InputError, ensure_solid, open_named, open_regular, read_beneath, read_lossy, read_named, read_regular,
-    read_solid,
+    InputError, ensure_solid, open_named, open_regular, read_beneath, read_lossy, read_named, read_open,
+    read_regular, read_solid,
 };
 pub use locked::locked;
 pub use memory::{leave_half_of_memory, memory};

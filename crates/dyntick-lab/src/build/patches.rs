@@ -341,7 +341,7 @@ mod tests {
     }
 
     fn part(file: &str, text: &str) -> Part {
-        Part { name: file.into(), file: file.into(), text: text.into() }
+        Part { name: file.into(), file: file.into(), text: text.into(), folder: None }
     }
 
     fn applied(file: &str, text: &str, tree: &Path) -> Result<(), String> {

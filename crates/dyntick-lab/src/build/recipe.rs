@@ -4,6 +4,8 @@
 use super::{BuildError, shipped};
 use dyntick_system::InputError;
 use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 /// What a study asks for. Paths stand as they are found from the working folder.
@@ -38,6 +40,8 @@ pub struct Part {
     pub file: String,
     /// What stands in it.
     pub text: String,
+    /// The folder that it was read in, by its real path; none of what comes with dyntick.
+    pub folder: Option<PathBuf>,
 }
 
 impl Recipe {
@@ -87,21 +91,30 @@ const LEAST: u64 = 64 << 10;
 /// Reads a part, of what is `left` of [`LARGEST`].
 fn part(name: &str, shipped: &shipped::Parts, left: &mut u64) -> Result<Part, BuildError> {
     if is_path(name) {
-        let bytes = dyntick_system::read_regular(Path::new(name), *left).map_err(|error| match error {
-            InputError::TooLarge { .. } => BuildError::Failed {
-                what: format!("read {name}"),
-                message: format!("the parts of a kernel have more than {} MiB together", LARGEST >> 20),
-            },
-            error => error.into(),
-        })?;
+        let file = dyntick_system::open_regular(Path::new(name))?;
+        let bytes =
+            dyntick_system::read_open(&file, Path::new(name), *left).map_err(|error| match error {
+                InputError::TooLarge { .. } => BuildError::Failed {
+                    what: format!("read {name}"),
+                    message: format!("the parts of a kernel have more than {} MiB together", LARGEST >> 20),
+                },
+                error => error.into(),
+            })?;
         *left = left.saturating_sub((bytes.len() as u64).max(LEAST));
         let text = String::from_utf8(bytes).map_err(|_| InputError::NotText { path: name.into() })?;
-        return Ok(Part { name: name.to_owned(), file: name.to_owned(), text });
+        let folder = Some(folder_of(&file).map_err(|source| InputError::Io { path: name.into(), source })?);
+        return Ok(Part { name: name.to_owned(), file: name.to_owned(), text, folder });
     }
     match shipped.find(name) {
-        Some((file, text)) => Ok(Part { name: name.to_owned(), file, text }),
+        Some((file, text)) => Ok(Part { name: name.to_owned(), file, text, folder: None }),
         None => Err(BuildError::NoSuchPart(shipped.lack(name))),
     }
+}
+
+/// Where an open file is: what its path leads to may be another folder by now.
+fn folder_of(file: &File) -> std::io::Result<PathBuf> {
+    let place = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+    Ok(place.parent().unwrap_or(Path::new("/")).to_owned())
 }
 
 #[cfg(test)]
@@ -133,10 +146,28 @@ mod tests {
     }
 
     #[test]
+    fn a_part_knows_where_it_was_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let [mine, theirs] = ["mine", "theirs"].map(|name| dir.path().canonicalize().unwrap().join(name));
+        for folder in [&mine, &theirs] {
+            std::fs::create_dir(folder).unwrap();
+            std::fs::write(folder.join("f.config"), "CONFIG_X=y\n").unwrap();
+        }
+        let way = dir.path().join("way");
+        std::os::unix::fs::symlink(&theirs, &way).unwrap();
+        let name = way.join("f.config").to_string_lossy().into_owned();
+        let parts =
+            Recipe { source: "debian:6.12".into(), config: vec![name], patches: Vec::new() }.load().unwrap();
+        std::fs::remove_file(&way).unwrap();
+        std::os::unix::fs::symlink(&mine, &way).unwrap();
+        assert_eq!(parts.config[0].folder.as_deref(), Some(&*theirs));
+    }
+
+    #[test]
     fn parts_have_a_limit_together() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("hole.patch");
-        std::fs::File::create(&path).unwrap().set_len(LARGEST / 2).unwrap();
+        let path = dir.path().join("large.patch");
+        std::fs::write(&path, vec![b'x'; LARGEST as usize / 2]).unwrap();
         let name = path.to_string_lossy().into_owned();
         let load = |count: usize| {
             let patches = vec![name.clone(); count];
@@ -144,7 +175,7 @@ mod tests {
         };
         load(2).unwrap();
         let told = load(3).unwrap_err().to_string();
-        assert!(told.contains("hole.patch") && told.contains("more than 64 MiB together"), "{told}");
+        assert!(told.contains("large.patch") && told.contains("more than 64 MiB together"), "{told}");
         std::fs::write(&path, "x").unwrap();
         load(100).unwrap();
         assert!(load(2000).is_err());

@@ -143,12 +143,9 @@ pub fn company(source: &Source, parts: &Parts) -> Option<String> {
     if !is_strangers(source, parts) {
         return None;
     }
-    let folder = |name: &str| {
-        let path = Path::new(name).canonicalize().unwrap_or_else(|_| name.into());
-        path.parent().map(Path::to_owned).unwrap_or_default()
-    };
     let mut hash = Sha256::new_with_prefix(&source.key);
-    for folder in named(parts).map(folder).collect::<BTreeSet<_>>() {
+    let folders = parts.config.iter().chain(&parts.patches).filter_map(|part| part.folder.as_deref());
+    for folder in folders.collect::<BTreeSet<_>>() {
         hash.update([0]);
         hash.update(folder.as_os_str().as_bytes());
     }

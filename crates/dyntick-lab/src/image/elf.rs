@@ -3,8 +3,9 @@
 
 use super::LARGEST;
 use crate::elf_tables::{ElfTables, Needs};
-use dyntick_system::InputError;
-use std::collections::{BTreeSet, VecDeque};
+use dyntick_system::{InputError, open_regular, read_open};
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Where the loader looks when a program does not say otherwise (`ld.so(8)`, Debian's multiarch paths).
@@ -44,13 +45,14 @@ pub enum ElfError {
 }
 
 /// A desktop's program needs some 200 libraries.
-const MOST_FILES: usize = 1000;
+const MOST_FILES: usize = 400;
 
 /// Programs and all files that they need.
 #[derive(Debug, Default)]
 pub struct Programs {
-    /// Each under the path at which it must stand in the guest.
-    pub paths: BTreeSet<PathBuf>,
+    /// Each under the path at which it must stand in the guest, open: what is found there later may be another file, which
+    /// nobody has looked at.
+    pub files: BTreeMap<PathBuf, File>,
     /// What all of them have together.
     pub bytes: u64,
 }
@@ -61,23 +63,26 @@ impl Programs {
     pub fn add(&mut self, program: &Path) -> Result<(), ElfError> {
         let mut queue = VecDeque::from([program.to_owned()]);
         while let Some(path) = queue.pop_front() {
-            if self.paths.len() > MOST_FILES {
+            if self.files.len() > MOST_FILES {
                 return Err(ElfError::TooMany(program.to_owned()));
             }
-            if self.paths.insert(path.clone()) {
-                self.bytes += path.metadata().map_or(0, |found| found.len());
-                if self.bytes > LARGEST {
-                    return Err(ElfError::TooLarge);
-                }
-                queue.extend(needs(&path)?);
+            if self.files.contains_key(&path) {
+                continue;
             }
+            let file = open_regular(&path)?;
+            self.bytes += file.metadata().map_or(LARGEST, |found| found.len());
+            if self.bytes > LARGEST {
+                return Err(ElfError::TooLarge);
+            }
+            queue.extend(needs(&file, &path)?);
+            self.files.insert(path, file);
         }
         Ok(())
     }
 }
 
-fn needs(path: &Path) -> Result<Vec<PathBuf>, ElfError> {
-    let bytes = super::read_file(path)?;
+fn needs(file: &File, path: &Path) -> Result<Vec<PathBuf>, ElfError> {
+    let bytes = read_open(file, path, LARGEST)?;
     let not_elf = |reason: String| ElfError::NotElf { path: path.to_owned(), reason };
     let tables = ElfTables::of(&bytes).map_err(|error| not_elf(error.to_string()))?;
     if !tables.is_program() {
@@ -119,9 +124,9 @@ mod tests {
     use super::*;
     use crate::elf_tables::made;
 
-    fn closure(program: &Path) -> Result<BTreeSet<PathBuf>, ElfError> {
+    fn closure(program: &Path) -> Result<Vec<PathBuf>, ElfError> {
         let mut programs = Programs::default();
-        programs.add(program).map(|()| programs.paths)
+        programs.add(program).map(|()| programs.files.into_keys().collect())
     }
 
     #[test]

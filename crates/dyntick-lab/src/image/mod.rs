@@ -14,7 +14,7 @@ pub use modules::{Module, ModuleError};
 use crate::kernels::Kernel;
 use crate::programs;
 use cpio::Cpio;
-use dyntick_system::InputError;
+use dyntick_system::{InputError, read_open, read_solid};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -82,11 +82,11 @@ pub fn build(
         cpio.directory(folder);
     }
     cpio.character_device("/dev/console", 5, 1);
-    let init = read_file(init)?;
+    let init = read_solid(init, LARGEST)?;
     cpio.file(INIT, &init);
     cpio.link(COMMAND, INIT);
-    for path in &tools.paths {
-        cpio.file(&path.to_string_lossy(), &read_file(path)?);
+    for (path, file) in &tools.files {
+        cpio.file(&path.to_string_lossy(), &read_open(file, path, LARGEST)?);
     }
     let modules = modules::with_dependencies(kernel, modules)?.into_iter().chain(own);
     for (position, module) in modules.enumerate() {
@@ -120,7 +120,3 @@ pub fn programs(tools: &[String]) -> Result<Programs, ImageError> {
 
 /// More than any program that a guest has room for.
 const LARGEST: u64 = 512 << 20;
-
-fn read_file(path: &Path) -> Result<Vec<u8>, InputError> {
-    dyntick_system::read_solid(path, LARGEST)
-}
