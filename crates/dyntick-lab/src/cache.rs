@@ -4,6 +4,8 @@
 mod owner;
 pub mod unused;
 
+pub use owner::is_only_ours;
+
 use crate::hash::Contents;
 use crate::remove::remove_tree;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};

@@ -109,6 +109,19 @@ impl Builder<'_> {
 
 /// Runs a program to its end; what it says on its standard error is the error.
 pub fn run(what: &str, command: &mut Command) -> Result<Output, BuildError> {
+    run_with(what, command, essence)
+}
+
+/// The same, where what it says may be quoted from a file that is nobody's business.
+pub fn run_unquoted(what: &str, command: &mut Command, message: &str) -> Result<Output, BuildError> {
+    run_with(what, command, |_| message.to_owned())
+}
+
+fn run_with(
+    what: &str,
+    command: &mut Command,
+    message: impl FnOnce(&str) -> String,
+) -> Result<Output, BuildError> {
     let failed = |message: String| BuildError::Failed { what: what.to_owned(), message };
     let output = output(command)
         .map_err(|error| failed(format!("{}: {error}", command.get_program().to_string_lossy())))?;
@@ -117,7 +130,7 @@ pub fn run(what: &str, command: &mut Command) -> Result<Output, BuildError> {
         false if output.status.signal() == Some(libc::SIGALRM) => {
             Err(failed("it had not ended after the time that it may take".to_owned()))
         }
-        false => Err(failed(essence(&String::from_utf8_lossy(&output.stderr)))),
+        false => Err(failed(message(&String::from_utf8_lossy(&output.stderr)))),
     }
 }
 

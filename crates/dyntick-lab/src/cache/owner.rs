@@ -63,6 +63,11 @@ fn check(root: &Path) -> Result<(), CacheError> {
     Ok(())
 }
 
+/// Whether nobody but this user and root can change what a path leads to.
+pub fn is_only_ours(path: &Path) -> bool {
+    path.canonicalize().is_ok_and(|real| above(&real).is_ok() && judge_at(&real).is_ok())
+}
+
 /// Who may write a folder can put another one in the place of what stands in it; in one with the sticky
 /// bit, as /tmp, nobody can who does not own that. `path` is a real one.
 fn above(path: &Path) -> Result<(), CacheError> {
@@ -138,6 +143,19 @@ mod tests {
         mode(&root.join("qemu"), 0o755);
         mode(&root, 0o777);
         assert!(settled(&root).is_err());
+    }
+
+    #[test]
+    fn what_others_may_change_is_not_only_ours() {
+        let dir = tempfile::tempdir().unwrap();
+        let makefile = dir.path().join("Makefile");
+        std::fs::write(&makefile, "").unwrap();
+        assert!(is_only_ours(&makefile) && !is_only_ours(&dir.path().join("none")));
+        mode(&makefile, 0o646);
+        assert!(!is_only_ours(&makefile));
+        mode(&makefile, 0o644);
+        mode(dir.path(), 0o777);
+        assert!(!is_only_ours(&makefile));
     }
 
     #[test]

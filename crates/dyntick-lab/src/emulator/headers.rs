@@ -3,7 +3,7 @@
 
 use super::EmulatorError;
 use crate::apt::{Apt, AptError, Package};
-use crate::cache::Cache;
+use crate::cache::{Cache, is_only_ours};
 use crate::kernels::Kernel;
 use dyntick_model::KernelConfig;
 use std::path::{Path, PathBuf};
@@ -80,13 +80,20 @@ fn packages_in(folder: &Path) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// The headers that are installed for a kernel's release, as a distribution installs them.
-pub fn of_host(kernel: &Kernel) -> Option<Headers> {
+/// The headers that are installed for a kernel's release, as a distribution installs them; or why there are none.
+pub fn of_host(kernel: &Kernel) -> Result<Headers, &'static str> {
     let release = kernel.release.to_string();
+    let folder = Path::new("/lib/modules").join(&release).join("build");
+    let makefile = folder.join("Makefile");
     // An image tells its release by itself; this one becomes the name of a folder whose Makefile is run.
-    if release.contains('/') {
-        return None;
+    if release.contains('/') || !makefile.is_file() {
+        return Err("its headers are not at hand");
     }
-    let folder = Path::new("/lib/modules").join(release).join("build");
-    folder.join("Makefile").is_file().then_some(Headers { folder, makefile: None })
+    // `make modules_install` leaves a link to the tree of whoever built the kernel.
+    if !is_only_ours(&folder) || !is_only_ours(&makefile) {
+        return Err(
+            "its headers in /lib/modules are another user's to change, and what is in them would run as you",
+        );
+    }
+    Ok(Headers { folder, makefile: None })
 }

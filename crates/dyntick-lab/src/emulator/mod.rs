@@ -121,8 +121,8 @@ fn compile(
         )),
         (None, _, Some(package)) => with_headers(&headers::of_debian(package, cache, progress)?, source),
         (None, ..) => match headers::of_host(kernel) {
-            Some(headers) => with_headers(&headers, source),
-            None => Err(lack("its headers are not at hand")),
+            Ok(headers) => with_headers(&headers, source),
+            Err(why) => Err(lack(why)),
         },
     }
 }

@@ -2,7 +2,7 @@
 //! Sources in git repositories, here or elsewhere: one commit of them.
 
 use super::{BuildError, unpack};
-use crate::build::program::run;
+use crate::build::program::{run, run_unquoted};
 use crate::cache::{Cache, unused};
 use crate::programs::{end_after, end_with_this_one, limit, without_devices};
 use crate::remove::remove_tree;
@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::fs::Permissions;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use tempfile::TempDir;
 
 /// A commit, and where it is on this machine.
@@ -122,17 +122,24 @@ fn prepare(place: &Path) -> Result<(), BuildError> {
 
 fn here(repository: &Path, revision: &str) -> Result<Commit, BuildError> {
     refuse_special_files(repository)?;
-    let ask = |what: &str, words: &[&str]| -> Result<String, BuildError> {
+    let parsed = |what: &str, words: &[&str]| -> Result<String, BuildError> {
         let mut git = git(repository);
         without_devices(&mut git);
         end_after(&mut git, LOOK_UP);
-        let output = run(what, git.arg("rev-parse").args(words))?;
+        let output = ask(what, repository, git.arg("rev-parse").args(words))?;
         Ok(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned())
     };
     let what = format!("find the revision '{revision}' in {}", repository.display());
-    let hash = ask(&what, &["--verify", "--end-of-options", &format!("{revision}^{{commit}}")])?;
-    let objects = ask(&what, &["--git-path", "objects"])?;
+    let hash = parsed(&what, &["--verify", "--end-of-options", &format!("{revision}^{{commit}}")])?;
+    let objects = parsed(&what, &["--git-path", "objects"])?;
     Ok(Commit { hash, objects: repository.join(objects) })
+}
+
+/// Asks git about a repository, whose files may be links to others of this machine: git quotes what it does not understand.
+pub fn ask(what: &str, repository: &Path, command: &mut Command) -> Result<Output, BuildError> {
+    let place = repository.display();
+    let message = format!("git finds none, or cannot read the repository; `git -C {place} status` says more");
+    run_unquoted(what, command, &message)
 }
 
 /// Refuses FIFOs and devices among what git reads in a repository: it would wait for them without end. What a
@@ -309,6 +316,21 @@ mod tests {
         set("tar.tar.command", "tar");
         set("core.pager", "pager");
         plain(folder, &["config", "filter.evil.required", "true"]);
+    }
+
+    #[test]
+    fn git_quotes_no_file_of_the_machine() {
+        let (folder, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        hostile(folder.path(), folder.path());
+        let secret = cache.path().join("secret");
+        std::fs::write(&secret, "root:HASH:19000\n").unwrap();
+        for name in ["shallow", "packed-refs"] {
+            std::os::unix::fs::symlink(&secret, folder.path().join(".git").join(name)).unwrap();
+            let found = find(&folder.path().to_string_lossy(), &Cache::at(cache.path()), &|_| ());
+            let told = found.map(|commit| commit.hash).unwrap_err().to_string();
+            assert!(told.contains("status` says more") && !told.contains("HASH"), "{told}");
+            std::fs::remove_file(folder.path().join(".git").join(name)).unwrap();
+        }
     }
 
     #[test]

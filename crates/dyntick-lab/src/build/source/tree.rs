@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A source tree on this machine, with whatever is being changed in it. It is read and never written.
 
-use super::git::{git, in_time, refuse_special_files};
+use super::git::{ask, git, in_time, refuse_special_files};
 use super::unpack::{BYTES, of_itself};
 use super::{BuildError, SourceError};
-use crate::build::program::run;
 use crate::cache::CacheError;
 use dyntick_system::{open_beneath, place_beneath};
 use sha2::{Digest, Sha256};
@@ -64,7 +63,7 @@ fn tracked(root: &Path) -> Result<Vec<PathBuf>, BuildError> {
     refuse_special_files(root)?;
     let mut git = in_time(git(root));
     git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
-    let output = run(&format!("list the files of {}", root.display()), &mut git)?;
+    let output = ask(&format!("list the files of {}", root.display()), root, &mut git)?;
     let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     let paths = names.map(|name| PathBuf::from(std::ffi::OsStr::from_bytes(name)));
     // A file that was removed and not yet committed is still listed.
