@@ -33,6 +33,20 @@ mod tests {
     use super::*;
     use rustix::fs::{Mode, OFlags, mkdirat, open, openat};
 
+    /// To root no folder is shut, so this says something of other users only.
+    #[test]
+    fn a_folder_that_a_build_has_shut_goes() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("a");
+        std::fs::create_dir_all(folder.join("x/y/z")).unwrap();
+        for shut in ["x/y/z", "x/y", "x"] {
+            std::fs::set_permissions(folder.join(shut), std::fs::Permissions::from_mode(0o000)).unwrap();
+        }
+        remove_tree(&folder).unwrap();
+        assert!(!folder.exists());
+    }
+
     #[test]
     fn a_folder_of_any_depth_goes() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,12 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Whose files may be relied on.
 
+use rustix::fs::lgetxattr;
+use rustix::io::Errno;
 use rustix::process::geteuid;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// Whether what this user owns is as good as one's own: this user, root, or, in a user namespace that does
 /// not know it, whoever is root outside.
 pub fn is_trusted(uid: u32) -> bool {
     uid == geteuid().as_raw() || uid == 0 || is_unknown(uid)
+}
+
+/// Whether others than its owner may write what stands at this path; of a symbolic link it is the link itself.
+pub fn others_may_write(path: &Path, found: &Metadata) -> bool {
+    const GROUP: u32 = 0o020;
+    const WORLD: u32 = 0o002;
+    let may = |who: u32| !found.is_symlink() && found.mode() & who != 0;
+    may(WORLD) || may(GROUP) && !is_group_of_one(path, found)
+}
+
+/// With umask 002 and a group for each user, as Debian has them, the group is the owner alone; root has no such umask. What an
+/// access control list gives to others shows as rights of the group (acl(5)).
+fn is_group_of_one(path: &Path, found: &Metadata) -> bool {
+    let groups = || std::fs::read_to_string("/etc/group").unwrap_or_default();
+    found.uid() == found.gid() && found.uid() != 0 && !has_list(path) && !has_members(found.gid(), &groups())
+}
+
+/// Whether there is an access control list, or may be one.
+fn has_list(path: &Path) -> bool {
+    let found = lgetxattr(path, "system.posix_acl_access", &mut [0_u8; 0]);
+    !matches!(found, Err(Errno::NODATA | Errno::NOTSUP))
+}
+
+/// Whether somebody else than the user of its name is in a group, by the text of /etc/group.
+fn has_members(group: u32, groups: &str) -> bool {
+    groups.lines().any(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let [name, _, number, members] = fields[..] else { return false };
+        number.parse() == Ok(group) && members.split(',').any(|member| !member.is_empty() && member != name)
+    })
 }
 
 /// Whether that is how users are shown who are not in this user namespace (`user_namespaces(7)`), and nobody in it.
@@ -28,6 +63,48 @@ pub(crate) fn is_mapped(uid: u32, map: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_group_of_one() {
+        let groups = "root:x:0:\nalice:x:1000:\nbob:x:1001:bob\ncarol:x:1002:carol,dave\n";
+        assert_eq!(
+            [1000, 1001, 1002, 1003].map(|group| has_members(group, groups)),
+            [false, false, true, false]
+        );
+    }
+
+    #[test]
+    fn an_access_control_list_lets_others_write() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let mode =
+            |mode| std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(mode)).unwrap();
+        let found = || dir.path().symlink_metadata().unwrap();
+        assert!(!others_may_write(dir.path(), &found()) && !has_list(dir.path()));
+        mode(0o757);
+        assert!(others_may_write(dir.path(), &found()));
+        mode(0o700);
+        // Version 2, then tag, rights and number of each: the owner, user 65534, the group, the mask, others.
+        let entries: [(u16, u16, u32); 5] =
+            [(1, 7, u32::MAX), (2, 7, 65534), (4, 0, u32::MAX), (16, 7, u32::MAX), (32, 0, u32::MAX)];
+        let mut list = 2_u32.to_le_bytes().to_vec();
+        for (tag, rights, number) in entries {
+            list.extend(
+                tag.to_le_bytes().into_iter().chain(rights.to_le_bytes()).chain(number.to_le_bytes()),
+            );
+        }
+        let set = rustix::fs::setxattr(
+            dir.path(),
+            "system.posix_acl_access",
+            &list,
+            rustix::fs::XattrFlags::empty(),
+        );
+        // Some file systems have none.
+        if set != Err(Errno::NOTSUP) {
+            set.unwrap();
+            assert!(has_list(dir.path()) && others_may_write(dir.path(), &found()));
+        }
+    }
 
     #[test]
     fn who_is_in_a_namespace() {

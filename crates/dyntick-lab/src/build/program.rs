@@ -7,6 +7,7 @@ use super::walls::Place;
 use super::workspace::Workspace;
 use crate::cache::Cache;
 use crate::programs::end_with_this_one;
+use dyntick_model::text::shortened;
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
@@ -177,8 +178,13 @@ fn follow(
     Ok((status, String::from_utf8_lossy(&joined(stderr)?).into_owned()))
 }
 
-/// The lines of a long message that matter: the errors, or else its end.
+/// The lines of a long message that matter: the errors, or else its end. A line of a stranger's Makefile has any length.
 pub fn essence(message: &str) -> String {
+    const LONGEST: usize = 8000;
+    shortened(&lines_that_matter(message), LONGEST)
+}
+
+fn lines_that_matter(message: &str) -> String {
     const LINES: usize = 12;
     let errors =
         message.lines().filter(|line| line.contains("error:") || line.contains("undefined reference"));
@@ -199,5 +205,6 @@ mod tests {
         let noise = "warning: x\n".repeat(30);
         assert_eq!(essence(&format!("{noise}a.c:1: error: no\nmake: *** x\n")), "a.c:1: error: no");
         assert_eq!(essence(&noise).lines().count(), 12);
+        assert!(essence(&format!("error: {}", "y".repeat(1 << 20))).len() < 8100);
     }
 }

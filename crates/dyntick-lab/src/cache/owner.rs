@@ -3,9 +3,9 @@
 //! user and root: with `sudo -E` or a kept HOME root would run what another user has put there.
 
 use super::CacheError;
-use dyntick_system::is_trusted;
-use rustix::fs::{AtFlags, CWD, FileType, Mode, Stat, statat};
+use dyntick_system::{is_trusted, others_may_write};
 use rustix::process::geteuid;
+use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
@@ -38,7 +38,7 @@ pub fn settled(named: &Path) -> Result<PathBuf, CacheError> {
 /// Lets nobody else into this user's folders in a cache, whoever made them: images of guests and sources are no other user's
 /// business, and who can open an entry can hold its lock. apt's are left, where apt lets a user of its own download.
 fn shut(root: &Path) {
-    let own = |found: &std::fs::Metadata| found.is_dir() && found.uid() == geteuid().as_raw();
+    let own = |found: &Metadata| found.is_dir() && found.uid() == geteuid().as_raw();
     for entry in std::fs::read_dir(root).into_iter().flatten().flatten() {
         let is_apts = entry.file_name().as_bytes().starts_with(b"apt");
         if !is_apts && entry.metadata().is_ok_and(|found| own(&found) && found.mode() & 0o077 != 0) {
@@ -68,13 +68,15 @@ pub fn is_only_ours(path: &Path) -> bool {
     path.canonicalize().is_ok_and(|real| above(&real).is_ok() && judge_at(&real).is_ok())
 }
 
+/// In a folder with this bit, as /tmp, only its owner takes away what stands there (chmod(1)).
+const STICKY: u32 = 0o1000;
+
 /// Who may write a folder can put another one in the place of what stands in it; in one with the sticky
 /// bit, as /tmp, nobody can who does not own that. `path` is a real one.
 fn above(path: &Path) -> Result<(), CacheError> {
     for folder in path.ancestors().skip(1) {
-        let found = statat(CWD, folder, AtFlags::SYMLINK_NOFOLLOW)
-            .map_err(|error| CacheError::from_io(folder, error.into()))?;
-        if Mode::from_raw_mode(found.st_mode).contains(Mode::SVTX) && is_trusted(found.st_uid) {
+        let found = folder.symlink_metadata().map_err(|error| CacheError::from_io(folder, error))?;
+        if found.mode() & STICKY != 0 && is_trusted(found.uid()) {
             continue;
         }
         judge(folder, &found)?;
@@ -84,35 +86,26 @@ fn above(path: &Path) -> Result<(), CacheError> {
 
 /// What is written meanwhile and is gone again is nobody's.
 fn judge_at(path: &Path) -> Result<(), CacheError> {
-    match statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW) {
+    match path.symlink_metadata() {
         Ok(found) => judge(path, &found),
         Err(_) => Ok(()),
     }
 }
 
-fn judge(path: &Path, found: &Stat) -> Result<(), CacheError> {
+fn judge(path: &Path, found: &Metadata) -> Result<(), CacheError> {
     let user = geteuid().as_raw();
     let refused = |why: String, fix: String| Err(CacheError::NotOurs { path: path.to_owned(), why, fix });
-    if !is_trusted(found.st_uid) {
+    if !is_trusted(found.uid()) {
         return refused(
-            format!("belongs to user {} and not to user {user}", found.st_uid),
+            format!("belongs to user {} and not to user {user}", found.uid()),
             "set DYNTICK_CACHE to a folder of your own (sudo without -E, or sudo -H, takes root's)"
                 .to_owned(),
         );
     }
-    let link = FileType::from_raw_mode(found.st_mode) == FileType::Symlink;
-    let writable = Mode::from_raw_mode(found.st_mode) & (Mode::WGRP | Mode::WOTH);
-    if !link && !writable.is_empty() && !is_own_group(found, writable) {
+    if others_may_write(path, found) {
         return refused("may be written by other users".to_owned(), format!("chmod go-w {}", quoted(path)));
     }
     Ok(())
-}
-
-/// With umask 002 and a group for each user, as Debian has them, the group is this user alone.
-fn is_own_group(found: &Stat, writable: Mode) -> bool {
-    writable == Mode::WGRP
-        && found.st_uid == found.st_gid
-        && found.st_gid == rustix::process::getegid().as_raw()
 }
 
 fn quoted(path: &Path) -> String {

@@ -30,7 +30,7 @@ pub struct Commit {
 const TRANSPORTS: &str = "https:git";
 
 /// What a repository's own configuration could otherwise have git run, and what only takes time.
-const SETTINGS: [&str; 12] = [
+const SETTINGS: [&str; 16] = [
     // `$Format:%G?$` in a file with export-subst has git verify the commit's signature by these.
     "gpg.program=/bin/false",
     "gpg.openpgp.program=/bin/false",
@@ -41,6 +41,11 @@ const SETTINGS: [&str; 12] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.alternateRefsCommand=true",
+    // Damaged ones end git by a signal; it only saves time to read them.
+    "core.multiPackIndex=false",
+    "core.commitGraph=false",
+    "core.splitIndex=false",
+    "core.untrackedCache=false",
     "gc.auto=0",
     "maintenance.auto=false",
     "submodule.recurse=false",

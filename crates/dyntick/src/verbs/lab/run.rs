@@ -106,8 +106,8 @@ fn ensure_unmoved(typed: Option<&Path>, out: &Path) -> Result<()> {
             // Who typed a name may mean a link; where it leads is judged.
             true if Some(folder) == typed => {
                 ensure_trusted(folder, &found)?;
-                if let Ok(target) = folder.metadata() {
-                    ensure_nobody_elses(folder, &target)?;
+                if let Ok(target) = folder.canonicalize() {
+                    ensure_nobody_elses(&target, &target.symlink_metadata()?)?;
                 }
             }
             true => bail!(
@@ -130,13 +130,9 @@ fn ensure_unmoved(typed: Option<&Path>, out: &Path) -> Result<()> {
 }
 
 fn ensure_nobody_elses(folder: &Path, found: &Metadata) -> Result<()> {
-    const GROUP: u32 = 0o020;
-    const WORLD: u32 = 0o002;
     const STICKY: u32 = 0o1000;
     ensure_trusted(folder, found)?;
-    // With umask 002 and a group for each user, as Debian has them, the group is the owner alone.
-    let others = if found.gid() == found.uid() { WORLD } else { GROUP | WORLD };
-    match found.mode() & others != 0 && found.mode() & STICKY == 0 {
+    match dyntick_system::others_may_write(folder, found) && found.mode() & STICKY == 0 {
         true => Err(moved(folder, "may be written by other users")),
         false => Ok(()),
     }
