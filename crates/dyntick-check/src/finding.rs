@@ -38,10 +38,10 @@ pub struct Evidence {
     pub value: String,
 }
 
-/// One way to mend it, exact enough to be copied.
+/// One way to fix it, exact enough to be copied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase", tag = "kind", content = "text")]
-pub enum Mend {
+pub enum Fix {
     /// A shell command, as root; at once, and lost with the next boot.
     Command(String),
     /// Parameters for the kernel's command line, each in place of all of its name; takes a reboot.
@@ -52,12 +52,12 @@ pub enum Mend {
     Advice(String),
 }
 
-impl std::fmt::Display for Mend {
+impl std::fmt::Display for Fix {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Mend::Command(text) | Mend::Advice(text) => f.write_str(text),
-            Mend::Boot(parameter) => write!(f, "boot with {parameter}"),
-            Mend::Unboot(parameter) => write!(f, "boot without {parameter}"),
+            Fix::Command(text) | Fix::Advice(text) => f.write_str(text),
+            Fix::Boot(parameter) => write!(f, "boot with {parameter}"),
+            Fix::Unboot(parameter) => write!(f, "boot without {parameter}"),
         }
     }
 }
@@ -77,17 +77,17 @@ pub struct Finding {
     pub evidence: Vec<Evidence>,
     /// What it does to the machine, as far as the kernel's source or a measurement tells.
     pub effect: String,
-    /// How to mend it, the best way first.
-    pub mends: Vec<Mend>,
+    /// How to fix it, the best way first.
+    pub fixes: Vec<Fix>,
 }
 
-/// A mend as it is shown.
+/// A fix as it is shown.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Offered<'a> {
     /// What to do.
     #[serde(flatten)]
-    pub mend: &'a Mend,
-    /// Whether a guest has shown that it mends what the rule found.
+    pub fix: &'a Fix,
+    /// Whether a guest has shown that it fixes what the rule found.
     pub tried: bool,
 }
 
@@ -101,18 +101,18 @@ impl Serialize for Finding {
             cpus: &'a CpuList,
             evidence: &'a [Evidence],
             effect: &'a str,
-            mends: Vec<Offered<'a>>,
+            fixes: Vec<Offered<'a>>,
         }
-        let Self { rule, severity, message, cpus, evidence, effect, mends: _ } = self;
-        let mends = self.offered().collect();
-        Shown { rule, severity: *severity, message, cpus, evidence, effect, mends }.serialize(serializer)
+        let Self { rule, severity, message, cpus, evidence, effect, fixes: _ } = self;
+        let fixes = self.offered().collect();
+        Shown { rule, severity: *severity, message, cpus, evidence, effect, fixes }.serialize(serializer)
     }
 }
 
 impl Finding {
-    /// Its mends, the best first.
+    /// Its fixes, the best first.
     pub fn offered(&self) -> impl Iterator<Item = Offered<'_>> {
-        self.mends.iter().map(|mend| Offered { mend, tried: is_tried(self.rule, mend) })
+        self.fixes.iter().map(|fix| Offered { fix, tried: is_tried(self.rule, fix) })
     }
 
     /// Adds the CPUs that suffer.
@@ -134,11 +134,11 @@ impl Finding {
     }
 
     pub(crate) fn command(self, command: impl Into<String>) -> Self {
-        self.mend(Mend::Command(command.into()))
+        self.fix(Fix::Command(command.into()))
     }
 
     pub(crate) fn boot(self, parameter: impl Into<String>) -> Self {
-        self.mend(Mend::Boot(parameter.into()))
+        self.fix(Fix::Boot(parameter.into()))
     }
 
     /// Adds the parameters about isolation as a whole, and those that they make needless.
@@ -146,21 +146,21 @@ impl Finding {
         let Some(composed) = composed else {
             return self.advice("leave at least one CPU out: somebody has to do the housekeeping");
         };
-        let with = (!composed.with.is_empty()).then(|| Mend::Boot(composed.to_string()));
-        let without = composed.without.into_iter().map(Mend::Unboot);
-        with.into_iter().chain(without).fold(self, Finding::mend)
+        let with = (!composed.with.is_empty()).then(|| Fix::Boot(composed.to_string()));
+        let without = composed.without.into_iter().map(Fix::Unboot);
+        with.into_iter().chain(without).fold(self, Finding::fix)
     }
 
     pub(crate) fn unboot(self, parameter: impl Into<String>) -> Self {
-        self.mend(Mend::Unboot(parameter.into()))
+        self.fix(Fix::Unboot(parameter.into()))
     }
 
     pub(crate) fn advice(self, advice: impl Into<String>) -> Self {
-        self.mend(Mend::Advice(advice.into()))
+        self.fix(Fix::Advice(advice.into()))
     }
 
-    fn mend(mut self, mend: Mend) -> Self {
-        self.mends.push(mend);
+    fn fix(mut self, fix: Fix) -> Self {
+        self.fixes.push(fix);
         self
     }
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One command line for all findings together: what each of them says alone loses what another says.
 
-use crate::finding::{Finding, Mend, Severity};
+use crate::finding::{Finding, Fix, Severity};
 use crate::machine::Machine;
 use crate::rules::{self, asks};
 use dyntick_model::boot::{Composed, Wanted, is_composed};
 use dyntick_model::{CommandLine, CpuList};
 use serde::Serialize;
 
-/// What to boot with, so that everything is mended that a parameter mends.
+/// What to boot with, so that everything is fixed that a parameter fixes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reboot {
     /// Parameters, each in place of all of its name.
@@ -20,7 +20,7 @@ pub struct Reboot {
 }
 
 impl Reboot {
-    /// From the findings that are a warning or worse and are best mended by a parameter; none where there is no
+    /// From the findings that are a warning or worse and are best fixed by a parameter; none where there is no
     /// such finding, nothing to change, or all together would leave no CPU for everything else: each finding says then what it
     /// needs, and which of them holds is for the owner to decide. What the machine would lack that is booted so is part of it: a CPU is
     /// judged by what it is set aside from, by load balancing once its tick may stop.
@@ -64,9 +64,9 @@ struct Asked {
 
 impl Asked {
     fn add(&mut self, machine: &Machine<'_>, findings: &[Finding]) {
-        for mend in findings.iter().filter(|finding| by_boot(finding)).flat_map(|finding| &finding.mends) {
-            match mend {
-                Mend::Boot(text) => {
+        for fix in findings.iter().filter(|finding| by_boot(finding)).flat_map(|finding| &finding.fixes) {
+            match fix {
+                Fix::Boot(text) => {
                     for word in text.split(' ') {
                         match is_composed(name(word)) {
                             true => {
@@ -78,8 +78,8 @@ impl Asked {
                         }
                     }
                 }
-                Mend::Unboot(word) => add(&mut self.whole.without, word),
-                Mend::Command(_) | Mend::Advice(_) => {}
+                Fix::Unboot(word) => add(&mut self.whole.without, word),
+                Fix::Command(_) | Fix::Advice(_) => {}
             }
         }
     }
@@ -100,7 +100,7 @@ impl Asked {
     }
 }
 
-/// Whether a parameter is the best that mends it, and is known to the letter. One that isolates other CPUs in the place
+/// Whether a parameter is the best that fixes it, and is known to the letter. One that isolates other CPUs in the place
 /// of those that are is for the owner to decide, and is told by itself.
 fn by_boot(finding: &Finding) -> bool {
     if finding.rule == rules::IN_PLACE {
@@ -111,12 +111,12 @@ fn by_boot(finding: &Finding) -> bool {
         word.split_once('=').is_some_and(|(name, value)| !name.is_empty() && !value.is_empty())
             && !word.contains("LIST")
     };
-    let whole = |mend: &Mend| match mend {
-        Mend::Boot(text) => text.split(' ').all(is_parameter),
+    let whole = |fix: &Fix| match fix {
+        Fix::Boot(text) => text.split(' ').all(is_parameter),
         _ => true,
     };
-    let first = matches!(finding.mends.first(), Some(Mend::Boot(_) | Mend::Unboot(_)));
-    first && finding.severity >= Severity::Warning && finding.mends.iter().all(whole)
+    let first = matches!(finding.fixes.first(), Some(Fix::Boot(_) | Fix::Unboot(_)));
+    first && finding.severity >= Severity::Warning && finding.fixes.iter().all(whole)
 }
 
 /// What one parameter about isolation asks for.

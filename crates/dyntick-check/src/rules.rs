@@ -4,7 +4,7 @@
 //! To add one, write its file beside the others and name it in the list below. What it reads must be
 //! among the sources, and what it says must hold for each kernel that it says it of: read the source.
 
-use crate::finding::{Evidence, Finding, Mend, Severity};
+use crate::finding::{Evidence, Finding, Fix, Severity};
 use crate::isolation::{self, Outcome};
 use crate::machine::{Machine, said};
 use crate::shell;
@@ -37,7 +37,7 @@ impl Rule {
             cpus: CpuList::default(),
             evidence: Vec::new(),
             effect: String::new(),
-            mends: Vec::new(),
+            fixes: Vec::new(),
         }
     }
 
@@ -114,10 +114,10 @@ fn moved(finding: Finding, machine: &Machine<'_>, command: impl FnOnce(&CpuList)
     }
 }
 
-/// A mend for what no guest has, so that nobody has seen it work here: firmware, devices, counters and
+/// A fix for what no guest has, so that nobody has seen it work here: firmware, devices, counters and
 /// registers of real machines.
-fn untried(mend: impl std::fmt::Display) -> String {
-    format!("{mend} (not tried here: no guest has it)")
+fn untried(fix: impl std::fmt::Display) -> String {
+    format!("{fix} (not tried here: no guest has it)")
 }
 
 /// `kswapd0, ksmd and 3 more`.

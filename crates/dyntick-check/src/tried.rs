@@ -2,10 +2,10 @@
 //! What a guest has shown to work. The table is that of the book's page on fixes, which `make test-fixes` writes; a test holds
 //! both together.
 
-use crate::finding::Mend;
+use crate::finding::Fix;
 use Means::{Command, Parameter};
 
-/// By what something is mended.
+/// By what something is fixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Means {
     /// A shell command, of the script or by choice.
@@ -14,7 +14,7 @@ pub enum Means {
     Parameter,
 }
 
-/// By which means a guest was mended of what a rule found. A rule that is not here was not tried: it is for what no guest has
+/// By which means a guest was fixed of what a rule found. A rule that is not here was not tried: it is for what no guest has
 /// (counters, frequencies and firmware of real machines), or nobody has set a guest up for it.
 pub const TRIED: &[(&str, &[Means])] = &[
     ("all-cpus-isolated", &[Parameter]),
@@ -54,12 +54,12 @@ pub const TRIED: &[(&str, &[Means])] = &[
     ("workqueue-cpumask", &[Command, Parameter]),
 ];
 
-/// Whether a guest has shown that this mends what the rule found. Nobody can show it of words: they count as the rule's other mends.
-pub(crate) fn is_tried(rule: &str, mend: &Mend) -> bool {
+/// Whether a guest has shown that this fixes what the rule found. Nobody can show it of words: they count as the rule's other fixes.
+pub(crate) fn is_tried(rule: &str, fix: &Fix) -> bool {
     let Some((_, tried)) = TRIED.iter().find(|(id, _)| *id == rule) else { return false };
-    match mend {
-        Mend::Command(_) => tried.contains(&Command),
-        Mend::Boot(_) | Mend::Unboot(_) => tried.contains(&Parameter),
-        Mend::Advice(_) => true,
+    match fix {
+        Fix::Command(_) => tried.contains(&Command),
+        Fix::Boot(_) | Fix::Unboot(_) => tried.contains(&Parameter),
+        Fix::Advice(_) => true,
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Who boots with what a finding says loses nothing that he had asked for, and gets no other finding.
 
-use dyntick_check::{Bounds, Content, Finding, Isolation, Machine, Mend, Reboot, Report, Severity, Snapshot};
+use dyntick_check::{Bounds, Content, Finding, Fix, Isolation, Machine, Reboot, Report, Severity, Snapshot};
 use dyntick_model::boot::{Composed, is_composed};
 use dyntick_model::{CommandLine, CpuList};
 use proptest::prelude::*;
@@ -43,16 +43,15 @@ fn findings(line: &str, named: Option<&str>) -> Vec<Finding> {
     Report::of(&Machine::new(&files, named.as_ref()).unwrap(), &files).findings
 }
 
-fn mend(line: &str, named: Option<&str>, rule: &str) -> String {
+fn fix(line: &str, named: Option<&str>, rule: &str) -> String {
     let findings = findings(line, named);
     let finding = findings.iter().find(|finding| finding.rule == rule);
-    finding.unwrap_or_else(|| panic!("{rule} of {line}: {findings:#?}")).mends[0].to_string()
+    finding.unwrap_or_else(|| panic!("{rule} of {line}: {findings:#?}")).fixes[0].to_string()
 }
 
 #[test]
 fn what_is_isolated_already_stays_so() {
-    let case =
-        |line: &str, rule: &str, expected: &str| assert_eq!(mend(line, None, rule), expected, "{line}");
+    let case = |line: &str, rule: &str, expected: &str| assert_eq!(fix(line, None, rule), expected, "{line}");
     let both = "boot with nohz_full=2-5 isolcpus=domain,managed_irq,2-5";
     case("nohz_full=2-5 isolcpus=2-3", "load-balanced", both);
     case(
@@ -76,7 +75,7 @@ fn what_is_isolated_already_stays_so() {
 fn a_cpu_that_is_named_joins_those_that_are_isolated() {
     let line = "nohz_full=2-3 isolcpus=domain,managed_irq,2-3";
     assert_eq!(
-        mend(line, Some("6"), "not-isolated"),
+        fix(line, Some("6"), "not-isolated"),
         "boot with nohz_full=2-3,6 isolcpus=domain,managed_irq,2-3,6 irqaffinity=0-1,4-5,7"
     );
 }
@@ -84,17 +83,17 @@ fn a_cpu_that_is_named_joins_those_that_are_isolated() {
 /// What a finding says to boot with and without, where it is about isolation and complete.
 fn composed(finding: &Finding) -> Option<Composed> {
     let mut composed = Composed::default();
-    for mend in &finding.mends {
-        match mend {
-            Mend::Boot(with) => composed.with.extend(with.split(' ').map(str::to_owned)),
-            Mend::Unboot(without) => composed.without.push(without.clone()),
+    for fix in &finding.fixes {
+        match fix {
+            Fix::Boot(with) => composed.with.extend(with.split(' ').map(str::to_owned)),
+            Fix::Unboot(without) => composed.without.push(without.clone()),
             _ => {}
         }
     }
     let ours = |word: &String| is_composed(word.split('=').next().unwrap_or_default());
     (!composed.with.is_empty()
         && composed.with.iter().all(ours)
-        && !finding.mends[0].to_string().contains("LIST"))
+        && !finding.fixes[0].to_string().contains("LIST"))
     .then_some(composed)
 }
 
@@ -150,24 +149,24 @@ fn line() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1000, ..ProptestConfig::default() })]
     #[test]
-    fn a_mended_line_asks_for_as_much_and_is_no_worse(text in line(), named in prop::option::of("[1-7]")) {
+    fn a_fixed_line_asks_for_as_much_and_is_no_worse(text in line(), named in prop::option::of("[1-7]")) {
         let line = CommandLine::parse(&text);
         let before = asked(&line);
         let found = findings(&text, named.as_deref());
         let known: BTreeSet<&str> = found.iter().map(|finding| subject(finding.rule)).collect();
         for finding in &found {
             let Some(composed) = composed(finding) else { continue };
-            let mended = composed.applied(&line);
-            let after = asked(&mended);
+            let fixed = composed.applied(&line);
+            let after = asked(&fixed);
             // The kernel itself takes the boot CPU out of nohz_full, and a finding says so.
             let tick = before.tick.difference(&CpuList::first(1));
-            prop_assert!(tick.is_subset(&after.tick), "{}: {text} -> {mended}", finding.rule);
-            prop_assert!(before.domain.is_subset(&after.domain), "{}: {text} -> {mended}", finding.rule);
-            prop_assert!(before.managed_irq.is_subset(&after.managed_irq), "{}: {text} -> {mended}", finding.rule);
+            prop_assert!(tick.is_subset(&after.tick), "{}: {text} -> {fixed}", finding.rule);
+            prop_assert!(before.domain.is_subset(&after.domain), "{}: {text} -> {fixed}", finding.rule);
+            prop_assert!(before.managed_irq.is_subset(&after.managed_irq), "{}: {text} -> {fixed}", finding.rule);
             let names: Vec<&str> = composed.with.iter().map(|word| word.split('=').next().unwrap()).collect();
             let once: BTreeSet<&str> = names.iter().copied().collect();
-            prop_assert_eq!(names.len(), once.len(), "{} -> {}", text, mended);
-            for finding in findings(&mended.to_string(), named.as_deref()) {
+            prop_assert_eq!(names.len(), once.len(), "{} -> {}", text, fixed);
+            for finding in findings(&fixed.to_string(), named.as_deref()) {
                 // A CPU that is isolated only now, or in more ways, is judged only now: what it lacks is told.
                 let gained = [
                     after.tick.difference(&before.tick),
@@ -177,7 +176,7 @@ proptest! {
                 let gained = gained.iter().fold(CpuList::default(), |sum, cpus| sum.union(cpus));
                 let judged_anew = !finding.cpus.is_empty() && finding.cpus.is_subset(&gained);
                 let lesser = finding.severity < Severity::Error && judged_anew;
-                prop_assert!(known.contains(subject(finding.rule)) || lesser, "{text} -> {mended}: {finding:#?}");
+                prop_assert!(known.contains(subject(finding.rule)) || lesser, "{text} -> {fixed}: {finding:#?}");
             }
         }
     }
@@ -187,21 +186,21 @@ proptest! {
     fn the_line_for_all_findings_asks_for_as_much(text in line(), named in prop::option::of("[1-7]")) {
         let line = CommandLine::parse(&text);
         let Some(first) = reboot(&line, named.as_deref()) else { return Ok(()) };
-        let (before, mended) = (asked(&line), CommandLine::parse(&first.line));
-        let after = asked(&mended);
+        let (before, fixed) = (asked(&line), CommandLine::parse(&first.line));
+        let after = asked(&fixed);
         let tick = before.tick.difference(&CpuList::first(1));
-        prop_assert!(tick.is_subset(&after.tick), "{text} -> {mended}");
-        prop_assert!(before.domain.is_subset(&after.domain), "{text} -> {mended}");
-        prop_assert!(before.managed_irq.is_subset(&after.managed_irq), "{text} -> {mended}");
+        prop_assert!(tick.is_subset(&after.tick), "{text} -> {fixed}");
+        prop_assert!(before.domain.is_subset(&after.domain), "{text} -> {fixed}");
+        prop_assert!(before.managed_irq.is_subset(&after.managed_irq), "{text} -> {fixed}");
         // Of these the kernel refuses a second one.
-        let names = mended.iter().filter_map(|word| Some(word.split_once('=')?.0));
+        let names = fixed.iter().filter_map(|word| Some(word.split_once('=')?.0));
         let names: Vec<&str> = names.filter(|name| ["nohz_full", "isolcpus"].contains(name)).collect();
         let once: BTreeSet<&str> = names.iter().copied().collect();
-        prop_assert_eq!(names.len(), once.len(), "{} -> {}", text, mended);
-        prop_assert_eq!(reboot(&mended, named.as_deref()), None, "{} -> {}", text, mended);
-        for finding in findings(&mended.to_string(), named.as_deref()) {
+        prop_assert_eq!(names.len(), once.len(), "{} -> {}", text, fixed);
+        prop_assert_eq!(reboot(&fixed, named.as_deref()), None, "{} -> {}", text, fixed);
+        for finding in findings(&fixed.to_string(), named.as_deref()) {
             let graver = finding.severity > Severity::Note;
-            prop_assert!(!graver || composed(&finding).is_none(), "{} -> {}: {:#?}", text, mended, finding);
+            prop_assert!(!graver || composed(&finding).is_none(), "{} -> {}: {:#?}", text, fixed, finding);
         }
     }
 }

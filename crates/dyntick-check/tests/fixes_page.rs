@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! No mend is forgotten: a guest has shown that it works, as the book's table says, or it says that it was not tried.
+//! No fix is forgotten: a guest has shown that it works, as the book's table says, or it says that it was not tried.
 //!
-//! `crates/dyntick/tests/check.rs` mends them in a guest.
+//! `crates/dyntick/tests/check.rs` fixes them in a guest.
 
 use dyntick_check::rules::all;
 use dyntick_check::tried::{Means, TRIED};
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 fn shown() -> BTreeSet<(&'static str, Means)> {
     let page = include_str!("../../../docs/src/fixes.md");
-    let (_, rows) = page.split_once("| rule | mended by | kernel |").expect("the page has a table");
+    let (_, rows) = page.split_once("| rule | fixed by | kernel |").expect("the page has a table");
     let rows = rows.lines().skip(2).take_while(|line| line.starts_with('|'));
     let row = |row: &'static str| {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
@@ -20,7 +20,7 @@ fn shown() -> BTreeSet<(&'static str, Means)> {
 }
 
 #[test]
-fn a_mend_was_shown_to_work_or_says_that_it_was_not_tried() {
+fn a_fix_was_shown_to_work_or_says_that_it_was_not_tried() {
     let of_rule = |(rule, means): &(&'static str, &[Means])| {
         means.iter().map(|means| (*rule, *means)).collect::<Vec<_>>()
     };

@@ -27,8 +27,8 @@ fn one<'a>(rule: &str, findings: &'a [Finding]) -> Option<&'a Finding> {
     findings.iter().find(|finding| finding.rule == rule)
 }
 
-fn mends(finding: &Finding) -> Vec<String> {
-    finding.mends.iter().map(ToString::to_string).collect()
+fn fixes(finding: &Finding) -> Vec<String> {
+    finding.fixes.iter().map(ToString::to_string).collect()
 }
 
 const BY_FLAG: &[(&str, &str)] = &[("/proc/cmdline", "isolcpus=nohz,domain,managed_irq,2-3 irqaffinity=0-1")];
@@ -40,8 +40,8 @@ const ISOLATED_ALONE: &[(&str, &str)] = &[
 #[test]
 fn the_flag_nohz_is_not_nohz_full_before_6_14() {
     let found = on("6.12.117-test", BY_FLAG);
-    let mends = mends(one("isolcpus-nohz", &found).unwrap());
-    assert_eq!(mends, ["boot with nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1"]);
+    let fixes = fixes(one("isolcpus-nohz", &found).unwrap());
+    assert_eq!(fixes, ["boot with nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1"]);
     assert_eq!(one("isolcpus-nohz", &on("6.14.1-test", BY_FLAG)), None);
 }
 
@@ -50,8 +50,8 @@ fn the_hierarchy_of_timers_leaves_isolated_cpus_out_from_6_19_on() {
     let has = |release: &str| one("timers-of-others", &on(release, ISOLATED_ALONE)).is_some();
     assert!(!has("6.8.12-test") && has("6.9.1-test") && has("6.18.3-test") && !has("6.19.1-test"));
     let found = on("6.12.117-test", ISOLATED_ALONE);
-    let mends = mends(one("timers-of-others", &found).unwrap());
-    assert!(mends[0].starts_with("boot with nohz_full=2-3 isolcpus=domain,managed_irq,2-3"), "{mends:?}");
+    let fixes = fixes(one("timers-of-others", &found).unwrap());
+    assert!(fixes[0].starts_with("boot with nohz_full=2-3 isolcpus=domain,managed_irq,2-3"), "{fixes:?}");
 }
 
 /// Partitions count for the shepherd from 6.9 on.
@@ -132,9 +132,9 @@ fn menu_looks_at_the_next_timer_from_7_1_on() {
     ];
     let told = |release: &str| one("menu-stopped-tick", &on(release, &changes)).unwrap().clone();
     assert!(!told("7.0.5-test").effect.contains("two ticks away"));
-    assert!(mends(&told("7.0.5-test"))[1].contains("teo governor is no way out"));
+    assert!(fixes(&told("7.0.5-test"))[1].contains("teo governor is no way out"));
     assert!(told("7.1.1-test").effect.contains("two ticks away"));
-    assert_eq!(mends(&told("7.1.1-test")).len(), 1);
+    assert_eq!(fixes(&told("7.1.1-test")).len(), 1);
 }
 
 #[test]
@@ -146,8 +146,8 @@ fn a_limit_of_c_states_is_no_number_that_carries_over() {
             "nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1 processor.max_cstate=3",
         )],
     );
-    let mends = mends(one("max-cstate", &found).unwrap());
-    assert!(mends[0].contains("max_cstate=ROW") && !mends[0].contains("max_cstate=3"), "{mends:?}");
+    let fixes = fixes(one("max-cstate", &found).unwrap());
+    assert!(fixes[0].contains("max_cstate=ROW") && !fixes[0].contains("max_cstate=3"), "{fixes:?}");
 }
 
 /// `irqaffinity=` adds the boot CPU by itself.
@@ -159,15 +159,15 @@ fn no_parameter_keeps_interrupts_off_the_boot_cpu() {
         ("/proc/irq/default_smp_affinity", "3"),
     ];
     let found = on("6.12.117-test", &changes);
-    let mends = mends(one("irq-default", &found).unwrap());
-    assert!(mends[0].contains("adds to irqaffinity= by itself"), "{mends:?}");
-    assert_eq!(mends[1..], ["echo 00000002 > /proc/irq/default_smp_affinity"]);
+    let fixes = fixes(one("irq-default", &found).unwrap());
+    assert!(fixes[0].contains("adds to irqaffinity= by itself"), "{fixes:?}");
+    assert_eq!(fixes[1..], ["echo 00000002 > /proc/irq/default_smp_affinity"]);
 }
 
 #[test]
 fn unbound_work_is_kept_away_from_boot_on_from_6_6() {
     let wide = [("/sys/devices/virtual/workqueue/cpumask", "f")];
-    let told = |release: &str| mends(one("workqueue-cpumask", &on(release, &wide)).unwrap());
+    let told = |release: &str| fixes(one("workqueue-cpumask", &on(release, &wide)).unwrap());
     assert_eq!(told("6.12.117-test")[1], "boot with workqueue.unbound_cpus=0-1");
     assert_eq!(told("6.1.192-test").len(), 1);
 }
@@ -179,8 +179,8 @@ fn a_processor_that_is_told_to_perform_is_let_be() {
     let preference = "/sys/devices/system/cpu/cpu3/cpufreq/energy_performance_preference";
     let found = |changes: &[(&str, &str)]| one("frequency-governor", &on("6.12.117-test", changes)).cloned();
     assert_eq!(found(&[powersave, (preference, "performance")]), None);
-    let mends = mends(&found(&[powersave, (preference, "power")]).unwrap());
-    assert!(mends[1].ends_with("(not tried here: no guest has it)"), "{mends:?}");
+    let fixes = fixes(&found(&[powersave, (preference, "power")]).unwrap());
+    assert!(fixes[1].ends_with("(not tried here: no guest has it)"), "{fixes:?}");
     let amd = ("/sys/devices/system/cpu/cpu3/cpufreq/scaling_driver", "amd-pstate-epp");
     assert!(found(&[powersave, amd]).unwrap().message.starts_with("the processor has"));
 }

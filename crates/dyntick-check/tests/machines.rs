@@ -18,8 +18,8 @@ fn told(text: &str) -> String {
     let files = machine(text);
     let report = Report::of(&Machine::new(&files, None).unwrap(), &files);
     let line = |finding: &dyntick_check::Finding| {
-        let mend = finding.mends.first().map(ToString::to_string).unwrap_or_default();
-        format!("{} {}: {}\n    {mend}\n", finding.severity.word(), finding.rule, finding.message)
+        let fix = finding.fixes.first().map(ToString::to_string).unwrap_or_default();
+        format!("{} {}: {}\n    {fix}\n", finding.severity.word(), finding.rule, finding.message)
     };
     report.findings.iter().map(line).collect()
 }

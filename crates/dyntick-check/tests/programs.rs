@@ -7,13 +7,13 @@ use dyntick_check::{Machine, Report};
 use good::{files, good};
 
 /// What a rule says to do on the good machine with some files written anew; none where it finds nothing.
-fn mends(rule: &str, changes: &[(&str, &str)]) -> Option<Vec<String>> {
+fn fixes(rule: &str, changes: &[(&str, &str)]) -> Option<Vec<String>> {
     let mut all = files();
     all.extend(changes.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())));
     let files = good(&all);
     let findings = Report::of(&Machine::new(&files, None).unwrap(), &files).findings;
     let finding = findings.iter().find(|finding| finding.rule == rule)?;
-    Some(finding.mends.iter().map(ToString::to_string).collect())
+    Some(finding.fixes.iter().map(ToString::to_string).collect())
 }
 
 /// `/proc/PID/stat` of a program, or a thread of the kernel that is bound to its CPU.
@@ -32,11 +32,11 @@ fn the_group_that_limits_is_found_above_the_task() {
         ("/sys/fs/cgroup/pods/cpu.max", "200000 100000"),
         ("/sys/fs/cgroup/pods/a b;id/cpu.max", "max 100000"),
     ];
-    assert_eq!(mends("cpu-quota", &limited).unwrap(), ["echo max > /sys/fs/cgroup/pods/cpu.max"]);
+    assert_eq!(fixes("cpu-quota", &limited).unwrap(), ["echo max > /sys/fs/cgroup/pods/cpu.max"]);
     let own = [limited[0], ("/sys/fs/cgroup/pods/a b;id/cpu.max", "50000 100000")];
-    assert_eq!(mends("cpu-quota", &own).unwrap(), ["echo max > '/sys/fs/cgroup/pods/a b;id/cpu.max'"]);
+    assert_eq!(fixes("cpu-quota", &own).unwrap(), ["echo max > '/sys/fs/cgroup/pods/a b;id/cpu.max'"]);
     let elsewhere = [limited[0], limited[1], (STATUS, "Cpus_allowed_list: 0-1")];
-    assert_eq!(mends("cpu-quota", &elsewhere), None);
+    assert_eq!(fixes("cpu-quota", &elsewhere), None);
 }
 
 /// Real-time tasks are not of the class that has quotas.
@@ -45,7 +45,7 @@ fn a_quota_is_of_ordinary_tasks() {
     let fifo = stat("worker", "R", false, 10, 1);
     let limited =
         [("/proc/901/cgroup", "0::/pods"), ("/sys/fs/cgroup/pods/cpu.max", "1000 100000"), (STAT, &fifo)];
-    assert_eq!(mends("cpu-quota", &limited), None);
+    assert_eq!(fixes("cpu-quota", &limited), None);
 }
 
 #[test]
@@ -55,10 +55,10 @@ fn isolated_cpus_are_taken_out_of_the_masks_of_rps() {
         ("/sys/class/net/eth1/queues/rx-0/rps_cpus", "00000003"),
     ];
     assert_eq!(
-        mends("packet-steering", &queue).unwrap(),
+        fixes("packet-steering", &queue).unwrap(),
         ["echo 00000003 > '/sys/class/net/eth$0/queues/rx-0/rps_cpus'"]
     );
-    assert_eq!(mends("packet-steering", &queue[1..]), None);
+    assert_eq!(fixes("packet-steering", &queue[1..]), None);
 }
 
 /// A queue's own table does nothing without that of the sockets, nor the other way round.
@@ -66,11 +66,11 @@ fn isolated_cpus_are_taken_out_of_the_masks_of_rps() {
 fn packets_follow_their_readers_where_both_tables_are_there() {
     let (sockets, queue) =
         ("/proc/sys/net/core/rps_sock_flow_entries", "/sys/class/net/eth0/queues/rx-0/rps_flow_cnt");
-    assert!(mends("flow-steering", &[(sockets, "32768"), (queue, "4096")]).is_some());
+    assert!(fixes("flow-steering", &[(sockets, "32768"), (queue, "4096")]).is_some());
     for off in [("0", "4096"), ("32768", "0"), ("", "4096"), ("32768", "junk")] {
-        assert_eq!(mends("flow-steering", &[(sockets, off.0), (queue, off.1)]), None, "{off:?}");
+        assert_eq!(fixes("flow-steering", &[(sockets, off.0), (queue, off.1)]), None, "{off:?}");
     }
-    assert_eq!(mends("flow-steering", &[(queue, "4096")]), None);
+    assert_eq!(fixes("flow-steering", &[(queue, "4096")]), None);
 }
 
 #[test]
@@ -82,11 +82,11 @@ fn one_that_sleeps_and_one_of_another_cpu_share_nothing() {
         ("/proc/902/task/902/stat", sleeps.as_str()),
         ("/proc/902/task/902/status", "Cpus_allowed_list: 3"),
     ];
-    assert_eq!(mends("shared-cpu", &second), None);
+    assert_eq!(fixes("shared-cpu", &second), None);
     let awake = [second[0], second[1], ("/proc/902/task/902/stat", runs.as_str()), second[3]];
-    assert!(mends("shared-cpu", &awake).is_some());
+    assert!(fixes("shared-cpu", &awake).is_some());
     let apart = [awake[0], awake[1], awake[2], ("/proc/902/task/902/status", "Cpus_allowed_list: 2")];
-    assert_eq!(mends("shared-cpu", &apart), None);
+    assert_eq!(fixes("shared-cpu", &apart), None);
 }
 
 /// On other kernels these threads are ordinary tasks, or not there, and the server lets them run.
@@ -99,12 +99,12 @@ fn what_a_real_time_task_starves_is_told_on_preempt_rt() {
         ("/proc/60/task/60/stat", thread.as_str()),
         ("/proc/60/task/60/status", "Cpus_allowed_list: 3"),
     ];
-    assert_eq!(mends("starved-threads", &changes), None);
+    assert_eq!(fixes("starved-threads", &changes), None);
     changes.push(("/boot/config-6.12.117-test", "GOODCONFIG\nCONFIG_PREEMPT_RT=y"));
-    assert_eq!(mends("starved-threads", &changes).unwrap()[1], "boot with rcutree.kthread_prio=81");
+    assert_eq!(fixes("starved-threads", &changes).unwrap()[1], "boot with rcutree.kthread_prio=81");
     let above = stat("rcuc/3", "S", true, 90, 1);
     changes[2].1 = &above;
-    assert_eq!(mends("starved-threads", &changes), None);
+    assert_eq!(fixes("starved-threads", &changes), None);
 }
 
 /// `mce_timer_fn` halves the interval after each error.

@@ -3,7 +3,7 @@
 
 mod good;
 
-use dyntick_check::{Content, Finding, Machine, Mend, Report, Severity, Snapshot, rules, sources};
+use dyntick_check::{Content, Finding, Fix, Machine, Report, Severity, Snapshot, rules, sources};
 use good::{files, good};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -473,7 +473,7 @@ fn findings_are_whole() {
         for finding in findings(&but(changes)) {
             let rule = rules::all().iter().find(|known| known.id == *rule).unwrap();
             assert!(!finding.evidence.is_empty(), "{finding:?}");
-            assert!(!finding.mends.is_empty() && finding.effect.ends_with('.'), "{finding:?}");
+            assert!(!finding.fixes.is_empty() && finding.effect.ends_with('.'), "{finding:?}");
             assert!(!finding.message.ends_with('.') && !finding.message.contains("  "), "{finding:?}");
             assert!(!rule.title.ends_with('.') && !rule.source.is_empty());
             let known = rules::all().iter().find(|known| known.id == finding.rule).unwrap();
@@ -498,20 +498,20 @@ fn a_cpu_that_is_named_is_judged_though_it_is_not_isolated() {
     let report = Report::of(&machine, &files);
     let finding = report.findings.iter().find(|finding| finding.rule == "not-isolated").unwrap();
     assert_eq!(
-        finding.mends[0],
-        Mend::Boot("nohz_full=1 isolcpus=domain,managed_irq,1 irqaffinity=0,2-3".into())
+        finding.fixes[0],
+        Fix::Boot("nohz_full=1 isolcpus=domain,managed_irq,1 irqaffinity=0,2-3".into())
     );
     let error = Machine::new(&files, Some(&"2-4".parse().unwrap())).unwrap_err();
     assert_eq!(error.to_string(), "CPU 4 is not online here: this machine runs on 0-3");
 }
 
 /// What a rule says to do on the good machine with some changes, each on its own line.
-fn mends(rule: &str, changes: &str, named: Option<&str>) -> Vec<Mend> {
+fn fixes(rule: &str, changes: &str, named: Option<&str>) -> Vec<Fix> {
     let files = but(changes);
     let named = named.map(|named| named.parse().unwrap());
     let findings = Report::of(&Machine::new(&files, named.as_ref()).unwrap(), &files).findings;
     let finding = findings.iter().find(|finding| finding.rule == rule);
-    finding.unwrap_or_else(|| panic!("{rule}: {findings:#?}")).mends.clone()
+    finding.unwrap_or_else(|| panic!("{rule}: {findings:#?}")).fixes.clone()
 }
 
 /// The commonest mistake: the second thread of each core is isolated, and the first does the housekeeping.
@@ -534,16 +534,16 @@ fn whole_cores_are_isolated_and_no_housekeeping_goes_offline() {
          /sys/devices/system/cpu/nohz_full = 4-7
          /sys/devices/system/cpu/isolated = 4-7"
     );
-    let mends = mends("smt-sibling", &changes, None);
-    assert_eq!(mends[0], Mend::Boot("nohz_full=2-3,6-7 isolcpus=domain,managed_irq,2-3,6-7".into()));
-    assert!(mends.iter().all(|mend| !matches!(mend, Mend::Command(_))), "{mends:?}");
-    assert!(mends[1].to_string().contains("dyntick isolate -C 2-3,6-7"), "{mends:?}");
+    let fixes = fixes("smt-sibling", &changes, None);
+    assert_eq!(fixes[0], Fix::Boot("nohz_full=2-3,6-7 isolcpus=domain,managed_irq,2-3,6-7".into()));
+    assert!(fixes.iter().all(|fix| !matches!(fix, Fix::Command(_))), "{fixes:?}");
+    assert!(fixes[1].to_string().contains("dyntick isolate -C 2-3,6-7"), "{fixes:?}");
 }
 
 #[test]
 fn irqbalance_is_told_all_that_is_isolated() {
     let runs = "/proc/900/task/900/stat = 900 (irqbalance) S 1 900 900 0 -1 4194304 0\n";
-    let told = |changes: &str, named| mends("irqbalance", &format!("{runs}{changes}"), named)[0].to_string();
+    let told = |changes: &str, named| fixes("irqbalance", &format!("{runs}{changes}"), named)[0].to_string();
     assert!(told("", Some("1,3")).contains("IRQBALANCE_BANNED_CPULIST=1-3 in"), "{}", told("", Some("1,3")));
     // Once it is set it counts in place of what the kernel isolates.
     let set = "/etc/default/irqbalance = IRQBALANCE_BANNED_CPULIST=3";
@@ -558,7 +558,7 @@ fn irqbalance_is_told_all_that_is_isolated() {
 #[test]
 fn a_fair_server_is_stopped_while_it_runs_and_kept_for_who_needs_it() {
     let armed = "/sys/kernel/debug/sched/fair_server/cpu3/runtime = 50000000\n";
-    let command = mends("fair-server", armed, None)[0].to_string();
+    let command = fixes("fair-server", armed, None)[0].to_string();
     assert_eq!(
         command,
         "for c in 3; do taskset -c $c sh -c 'while :; do :; done' & sleep 1; \
@@ -569,18 +569,18 @@ fn a_fair_server_is_stopped_while_it_runs_and_kept_for_who_needs_it() {
         "{armed}/proc/901/task/901/stat = 901 (poller) R 1 901 901 0 -1 4194304 {policy}
          /proc/901/task/901/status = Cpus_allowed_list: 3"
     );
-    let mends = mends("fair-server", &realtime, None);
+    let fixes = fixes("fair-server", &realtime, None);
     assert!(
-        matches!(&mends[..], [Mend::Advice(advice)] if advice.starts_with("leave it: poller")),
-        "{mends:?}"
+        matches!(&fixes[..], [Fix::Advice(advice)] if advice.starts_with("leave it: poller")),
+        "{fixes:?}"
     );
 }
 
 /// A limit below C1's exit latency leaves polling alone, which keeps the tick.
 #[test]
 fn in_place_of_polling_the_first_real_state_is_allowed() {
-    let mends = mends("idle-poll", "/proc/cmdline = GOOD idle=poll", None);
-    let advice = mends[1].to_string();
+    let fixes = fixes("idle-poll", "/proc/cmdline = GOOD idle=poll", None);
+    let advice = fixes[1].to_string();
     assert!(advice.contains("for c in 2 3; do cat cpu$c/cpuidle/state1/latency >"), "{advice}");
     assert!(!advice.contains("echo 1"), "{advice}");
 }
@@ -589,18 +589,18 @@ fn in_place_of_polling_the_first_real_state_is_allowed() {
 fn throttling_is_not_switched_off_without_a_word() {
     let rt = "/proc/sys/kernel/osrelease = 6.1.192-rt-test
               /boot/config-6.1.192-rt-test = GOODCONFIG\\nCONFIG_PREEMPT_RT=y";
-    let mends = mends("rt-throttling", rt, None);
-    assert!(matches!(&mends[..], [Mend::Advice(advice)] if advice.contains("starves them")), "{mends:?}");
+    let fixes = fixes("rt-throttling", rt, None);
+    assert!(matches!(&fixes[..], [Fix::Advice(advice)] if advice.contains("starves them")), "{fixes:?}");
 }
 
 #[test]
 fn an_interrupt_that_cannot_move_is_told_by_the_kernels_own_error() {
     let there = "/proc/irq/24/effective_affinity_list = 3\n";
-    let advice = mends("device-irqs", there, None)[1].to_string();
+    let advice = fixes("device-irqs", there, None)[1].to_string();
     assert!(advice.contains("(Operation not permitted)") && advice.contains("IRQF_NOBALANCING"), "{advice}");
     assert!(!advice.contains("boot with"), "{advice}: managed_irq is in force");
     let without = format!("{there}/proc/cmdline = nohz_full=2-3 isolcpus=domain,2-3 irqaffinity=0-1");
-    let advice = mends("device-irqs", &without, None)[1].to_string();
+    let advice = fixes("device-irqs", &without, None)[1].to_string();
     assert!(
         advice.contains("boot with nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1"),
         "{advice}"
@@ -609,7 +609,7 @@ fn an_interrupt_that_cannot_move_is_told_by_the_kernels_own_error() {
         "{there}/proc/sys/kernel/osrelease = 6.1.192-test\n/boot/config-6.1.192-test = GOODCONFIG\n\
          /proc/sys/kernel/sched_rt_runtime_us = -1"
     );
-    assert!(mends("device-irqs", &older, None)[1].to_string().contains("(Input/output error)"));
+    assert!(fixes("device-irqs", &older, None)[1].to_string().contains("(Input/output error)"));
 }
 
 #[test]

@@ -177,7 +177,7 @@ fn notes_are_comments() {
 
 /// A partition would give the kernel's own threads the CPUs of no partition, and have 6.12 refuse the fair server.
 #[test]
-fn what_a_parameter_mends_best_is_left_to_the_reboot() {
+fn what_a_parameter_fixes_best_is_left_to_the_reboot() {
     let changes = [
         ("/proc/cmdline", "nohz_full=1-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0"),
         ("/sys/devices/system/cpu/nohz_full", "1-3"),

@@ -66,12 +66,12 @@ fn repaired(text: &str) -> Cow<'_, str> {
     if !text.lines().any(odd) {
         return text.into();
     }
-    let mend = |line: &str| match command(line) {
+    let fix = |line: &str| match command(line) {
         Some((head, words)) if !is_json_text(words) => format!("{head}{},\n", serde_json::Value::from(words)),
         None if nan(line) => format!("{}\n", line.replacen("-nan", "null", 1).replacen("nan", "null", 1)),
         _ => format!("{line}\n"),
     };
-    text.lines().map(mend).collect::<String>().into()
+    text.lines().map(fix).collect::<String>().into()
 }
 
 /// The key of the command line, and its words as they were put between quotes.

@@ -61,13 +61,13 @@ fn result(finding: &Finding) -> Value {
         "level": finding.severity.word(),
         "message": { "text": message(finding) },
         "locations": locations,
-        "properties": { "cpus": finding.cpus, "mends": finding.offered().collect::<Vec<_>>() },
+        "properties": { "cpus": finding.cpus, "fixes": finding.offered().collect::<Vec<_>>() },
     })
 }
 
 fn message(finding: &Finding) -> String {
-    let mends: Vec<String> = finding.mends.iter().map(ToString::to_string).collect();
-    format!("{}. {} Mend: {}.", finding.message, finding.effect, mends.join("; or: "))
+    let fixes: Vec<String> = finding.fixes.iter().map(ToString::to_string).collect();
+    format!("{}. {} Fix: {}.", finding.message, finding.effect, fixes.join("; or: "))
 }
 
 /// RFC 8089, with what an URI may not hold in per cent.

@@ -18,7 +18,7 @@
 //! ```
 //!
 //! A new reader: a function in `targets/`, a line in [`TARGETS`], a folder with a valid input in `corpus/`. An input
-//! that broke something goes into the corpus with the mend, under a name that says what it was.
+//! that broke something goes into the corpus with the fix, under a name that says what it was.
 
 mod pieces;
 mod targets;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What this machine can and cannot run, and the command that mends each lack.
+//! What this machine can and cannot run, and the command that fixes each lack.
 
 use crate::apt::Apt;
 use crate::build;
@@ -19,8 +19,8 @@ pub struct Check {
     pub state: State,
     /// What was found.
     pub detail: String,
-    /// The command that mends it, or what is lost without it.
-    pub mend: Option<String>,
+    /// The command that fixes it, or what is lost without it.
+    pub fix: Option<String>,
 }
 
 /// How it is.
@@ -66,8 +66,8 @@ pub fn examine(cache: &Cache, progress: &dyn Fn(&str)) -> Vec<Check> {
     checks
 }
 
-fn check(what: &str, state: State, detail: impl Into<String>, mend: Option<&str>) -> Check {
-    Check { what: what.to_owned(), state, detail: detail.into(), mend: mend.map(str::to_owned) }
+fn check(what: &str, state: State, detail: impl Into<String>, fix: Option<&str>) -> Check {
+    Check { what: what.to_owned(), state, detail: detail.into(), fix: fix.map(str::to_owned) }
 }
 
 fn packages(cache: &Cache, progress: &dyn Fn(&str)) -> Check {
@@ -120,11 +120,11 @@ fn confined(has_seccomp: bool, lack: Option<NoWalls>) -> Check {
 fn kernels(entries: Vec<Entry>) -> Check {
     let fetched = entries.iter().filter(|entry| entry.state != Where::Offered).count();
     let by_apt = entries.len() - fetched;
-    let (state, mend) = match entries.is_empty() {
+    let (state, fix) = match entries.is_empty() {
         true => (State::Limited, Some("give kernels by path, or connect this machine to a Debian mirror")),
         false => (State::Ok, None),
     };
-    check("kernels", state, format!("{fetched} here, {by_apt} more by apt; see `dyntick lab kernels`"), mend)
+    check("kernels", state, format!("{fetched} here, {by_apt} more by apt; see `dyntick lab kernels`"), fix)
 }
 
 /// Whether kernels can be built to order.
@@ -134,8 +134,8 @@ fn building(lacks: &[(&str, &str)]) -> Check {
         return check(what, State::Ok, "compiler and tools are here", None);
     }
     let (missing, packages): (Vec<&str>, Vec<&str>) = lacks.iter().copied().unzip();
-    let mend = format!("apt-get install {}", packages.join(" "));
-    check(what, State::Limited, format!("{} not here", missing.join(", ")), Some(&mend))
+    let fix = format!("apt-get install {}", packages.join(" "));
+    check(what, State::Limited, format!("{} not here", missing.join(", ")), Some(&fix))
 }
 
 fn tool(name: &str, package: &str) -> Check {
@@ -156,8 +156,8 @@ fn space(cache: &Cache) -> Check {
     match free >= SPACE_MIB {
         true => check("disk space", State::Ok, detail, None),
         false => {
-            let mend = format!("free {SPACE_MIB} MiB there, or set DYNTICK_CACHE to a folder elsewhere");
-            check("disk space", State::Limited, detail, Some(&mend))
+            let fix = format!("free {SPACE_MIB} MiB there, or set DYNTICK_CACHE to a folder elsewhere");
+            check("disk space", State::Limited, detail, Some(&fix))
         }
     }
 }
@@ -217,6 +217,6 @@ mod tests {
         };
         let check = kernels(vec![entry(Where::Downloaded), entry(Where::Offered), entry(Where::Offered)]);
         assert!(check.state == State::Ok && check.detail.starts_with("1 here, 2 more by apt"), "{check:?}");
-        assert!(kernels(Vec::new()).mend.is_some());
+        assert!(kernels(Vec::new()).fix.is_some());
     }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a record says, cause by cause, in the order of what matters most.
 
-use crate::{Explained, Record, mend, uncaused};
+use crate::printed_fix::{Named, Place, PrintedFix};
+use crate::{Explained, Record, uncaused};
 use dyntick_explain::{CauseId, Interruption, Kind, Summary, rules};
 use dyntick_model::{CommandLine, CpuList, Symbol};
 use dyntick_stats::Histogram;
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 const MOST_CHAINS: usize = 3;
 const MOST_EVIDENCE: usize = 3;
 
-/// What interrupted the recorded CPUs, why, and what mends it.
+/// What interrupted the recorded CPUs, why, and what fixes it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
     /// The kernel that was recorded.
@@ -81,7 +82,7 @@ pub struct CauseFindings {
     /// The kernel functions that ran in them, with counts, the most frequent first.
     pub functions: Vec<(Symbol, u64)>,
     /// What removes it or makes it rarer, the most effective first.
-    pub fixes: Vec<mend::Mend>,
+    pub fixes: Vec<PrintedFix>,
     /// The kernel's file and function behind it.
     pub source: &'static str,
     /// Whether the origin is named.
@@ -252,22 +253,22 @@ fn of_cause(record: &Record, summary: &Summary, cause: &CauseId, own: &[&Interru
         chains: most_frequent(chains).into_iter().take(MOST_CHAINS).map(chain).collect(),
         more_chains,
         functions: most_frequent(functions).into_iter().map(|(name, count)| (name.clone(), count)).collect(),
-        fixes: mends(record, summary.cpu, cause, mend::Named::by(own)),
+        fixes: fixes(record, summary.cpu, cause, Named::by(own)),
         source: rule.source,
         attributed: rule.names_origin,
     }
 }
 
 /// The fixes of a cause, with this machine's CPUs in them and what the trace names.
-pub fn mends(record: &Record, cpu: u32, cause: &CauseId, named: mend::Named) -> Vec<mend::Mend> {
+pub fn fixes(record: &Record, cpu: u32, cause: &CauseId, named: Named) -> Vec<PrintedFix> {
     let machine = &record.about.machine;
     let others: CpuList = machine.cpus.online.difference(&record.about.cpus);
-    let place = mend::Place { cpu, recorded: &record.about.cpus, others: &others, named };
+    let place = Place { cpu, recorded: &record.about.cpus, others: &others, named };
     let line = CommandLine::parse(&machine.command_line);
     rules::get(cause)
         .fixes_for(&machine.kernel)
-        .map(|fix| place.mend(fix).beside(&line, &machine.cpus.online))
-        .filter(|mend| !mend.is_in_force(&line, &machine.cpus.online))
+        .map(|fix| place.fill_in(fix).beside(&line, &machine.cpus.online))
+        .filter(|fix| !fix.is_in_force(&line, &machine.cpus.online))
         .collect()
 }
 

@@ -2,7 +2,7 @@
 //! What the trace does not show: time taken from below the kernel, interrupts without an event, and
 //! events that a kernel lacks.
 
-use crate::findings::{CauseFindings, mends};
+use crate::findings::{CauseFindings, fixes};
 use crate::{Named, Record};
 use dyntick_explain::{CauseId, Summary, rules};
 use dyntick_model::{CommandLine, Vector};
@@ -53,7 +53,7 @@ fn cause(record: &Record, summary: &Summary, class: &'static str) -> CauseFindin
         chains: Vec::new(),
         more_chains: 0,
         functions: Vec::new(),
-        fixes: mends(record, summary.cpu, &id, Named::default()),
+        fixes: fixes(record, summary.cpu, &id, Named::default()),
         source: rule.source,
         attributed: rule.names_origin,
         cause: id,

@@ -11,7 +11,7 @@ pub const COLUMNS: usize = 72;
 /// Rather than to break texts into narrower columns, a table is cut.
 const NARROWEST: usize = 20;
 
-/// Renders a document for a mail. Pictures are left out, of causes the names and mends are told, and a
+/// Renders a document for a mail. Pictures are left out, of causes the names and fixes are told, and a
 /// table that is too wide is cut into several that begin with the same columns.
 pub fn mail(document: &Document) -> String {
     let blocks: Vec<Block> = document.blocks.iter().flat_map(block).collect();
@@ -36,12 +36,12 @@ fn without_empty_sections(blocks: Vec<Block>) -> Vec<Block> {
 }
 
 fn causes(findings: &[Finding]) -> Table {
-    let mends = |finding: &Finding| -> String {
+    let fixes = |finding: &Finding| -> String {
         finding.fixes.iter().map(|(setting, _)| setting.as_str()).collect::<Vec<&str>>().join("; or ")
     };
     Table {
-        columns: vec![Column::text("cause"), Column::text("mend")],
-        rows: findings.iter().map(|finding| vec![finding.title.clone(), mends(finding)]).collect(),
+        columns: vec![Column::text("cause"), Column::text("fix")],
+        rows: findings.iter().map(|finding| vec![finding.title.clone(), fixes(finding)]).collect(),
         ..Table::default()
     }
 }
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_are_named_with_their_mends() {
+    fn causes_are_named_with_their_fixes() {
         let finding = Finding {
             title: "The fair server".into(),
             occurrence: "here".into(),

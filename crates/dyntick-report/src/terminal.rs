@@ -165,7 +165,7 @@ impl Page {
             self.indented("    ran      ", &finding.functions.join(", "));
         }
         for (setting, effect) in &finding.fixes {
-            self.indented("    mend     ", setting);
+            self.indented("    fix      ", setting);
             self.indented("               ", effect);
         }
         if !finding.source.is_empty() {

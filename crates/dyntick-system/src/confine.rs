@@ -30,12 +30,12 @@ pub enum NoWalls {
         package: &'static str,
     },
     /// The machine does not permit them.
-    #[error("this machine does not let programs be confined ({said}){mend}")]
+    #[error("this machine does not let programs be confined ({said}){fix}")]
     Refused {
         /// What bwrap said.
         said: String,
         /// What to do, where that is known: text that begins with a separator.
-        mend: &'static str,
+        fix: &'static str,
     },
 }
 
@@ -369,7 +369,7 @@ fn attempt() -> Result<(), NoWalls> {
     if is_root() && !Path::new(SETPRIV).exists() {
         return lack("setpriv", "util-linux");
     }
-    let refused = |said: String| Err(NoWalls::Refused { said, mend: mend() });
+    let refused = |said: String| Err(NoWalls::Refused { said, fix: fix() });
     // Into a file: a pipe would be waited for until everybody has closed it, and bwrap can leave a process.
     let tried = || -> std::io::Result<(ExitStatus, String)> {
         let mut said = tempfile::tempfile()?;
@@ -391,7 +391,7 @@ fn is_on_path(program: &str) -> bool {
 }
 
 /// The setting that stands in the way, if it is one of those that are known.
-fn mend() -> &'static str {
+fn fix() -> &'static str {
     let value = |name: &str| {
         std::fs::read_to_string(Path::new("/proc/sys").join(name)).unwrap_or_default().trim().to_owned()
     };

@@ -55,7 +55,7 @@ pub fn rule(cause: &CauseId) -> Option<&'static Rule> {
     (rule.id != "unknown" || cause.as_str() == "unknown").then_some(rule)
 }
 
-/// The machine that is to be mended.
+/// The machine that is to be fixed.
 #[derive(Clone, Copy)]
 pub struct Advice<'a> {
     /// Its kernel.
@@ -73,7 +73,7 @@ impl Advice<'_> {
         let place = Place { cpu, recorded: &quiet, others: &others, named: Named::default() };
         let setting = |fix: &Fix| match others.is_empty() {
             true => fix.setting.to_string(),
-            false => place.mend(fix).setting,
+            false => place.fill_in(fix).setting,
         };
         rule.fixes_for(self.kernel).map(setting).collect()
     }

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_with_what_mends_it() {
+    fn a_full_disk_is_told_with_what_fixes_it() {
         let error = file(Path::new("/dev/full"), b"x").unwrap_err().to_string();
         assert_eq!(error, "cannot write /dev/full: its disk is full: make room, or name a file elsewhere");
     }

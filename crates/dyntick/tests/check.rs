@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `dyntick check` on real kernels: it finds what is wrong, and its own commands mend it.
+//! `dyntick check` on real kernels: it finds what is wrong, and its own commands fix it.
 
 use serde_json::Value;
 use std::path::Path;
@@ -32,13 +32,13 @@ const BAD_SETTINGS: &str = "sysctl -w kernel.timer_migration=0 kernel.watchdog_c
     echo f > /sys/devices/virtual/workqueue/cpumask";
 
 #[test]
-fn what_is_wrong_is_found_and_its_commands_mend_it() {
+fn what_is_wrong_is_found_and_its_commands_fix_it() {
     let script = format!(
         "busybox --install -s /bin
          {BAD_SETTINGS}
          dyntick check --json --fail-on never --bundle /bundle > /before 2>/dev/null
-         dyntick check --format script --fail-on never > /mend
-         sh -e /mend >/dev/null && echo mended
+         dyntick check --format script --fail-on never > /fix
+         sh -e /fix >/dev/null && echo fixed
          dyntick check --json --fail-on never > /after
          for part in before after; do echo @$part; cat /$part; done
          echo @bundle; base64 /bundle; echo @"
@@ -55,7 +55,7 @@ fn what_is_wrong_is_found_and_its_commands_mend_it() {
         let begin = console.split_once(&format!("@{name}\n")).unwrap_or_else(|| panic!("{console}")).1;
         begin.split_once("\n@").unwrap().0.to_owned()
     };
-    assert!(console.contains("mended\n"), "each command succeeds: {console}");
+    assert!(console.contains("fixed\n"), "each command succeeds: {console}");
     let before: Value = serde_json::from_str(&part("before")).unwrap();
     let after: Value = serde_json::from_str(&part("after")).unwrap();
 
@@ -76,7 +76,7 @@ fn what_is_wrong_is_found_and_its_commands_mend_it() {
         assert!(found.contains(rule), "{rule} is not found: {found:?}");
     }
     for rule in by_command {
-        assert!(!left.contains(&rule), "{rule} is not mended: {:#}", after["findings"]);
+        assert!(!left.contains(&rule), "{rule} is not fixed: {:#}", after["findings"]);
     }
     for rule in by_boot.into_iter().chain(by_choice) {
         assert!(left.contains(&rule), "{rule} takes a reboot or a decision: {left:?}");

@@ -71,14 +71,14 @@ fn typo(machine: &Machine<'_>, parameter: &str) -> Option<Finding> {
     }
     let log = unknown.map(|line| Evidence { file: KERNEL_LOG.to_owned(), value: line.to_owned() });
     let severity = if log.is_some() { Severity::Error } else { Severity::Warning };
-    let mended = value.map_or(meant.to_owned(), |value| format!("{meant}={value}"));
+    let fixed = value.map_or(meant.to_owned(), |value| format!("{meant}={value}"));
     let finding = RULE.finding(severity, format!("'{parameter}' is no parameter of the kernel: '{meant}' was probably meant"))
             .seen([said(parameter)])
             .seen(log)
             .so("It has no effect.");
     Some(match isolates(meant) {
-        true => finding.composed(machine.composed(&asks(machine, &mended))).unboot(parameter),
-        false => finding.boot(mended),
+        true => finding.composed(machine.composed(&asks(machine, &fixed))).unboot(parameter),
+        false => finding.boot(fixed),
     })
 }
 

@@ -33,7 +33,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
                  kernel asks for it",
             ));
         }
-        let known = if let Outcome::Beyond(beyond) = outcome { mended(machine, parameter, beyond) } else { None };
+        let known = if let Outcome::Beyond(beyond) = outcome { fixed(machine, parameter, beyond) } else { None };
         Some(match known {
             Some(parameter) => finding.composed(machine.composed(&asks(machine, &parameter))),
             None => finding.advice(exists),
@@ -43,7 +43,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
 }
 
 /// The parameter without the CPUs that cannot exist.
-fn mended(machine: &Machine<'_>, parameter: &str, beyond: &CpuList) -> Option<String> {
+fn fixed(machine: &Machine<'_>, parameter: &str, beyond: &CpuList) -> Option<String> {
     let (name, value) = parameter.split_once('=')?;
     let at = value.find(|c: char| c.is_ascii_digit()).unwrap_or(0);
     let (flags, list) = value.split_at(at);

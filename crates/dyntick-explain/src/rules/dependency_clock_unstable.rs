@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Program("see what dmesg says of the tsc, and update the firmware"),
-            effect: "It says how the counters disagree; firmware updates often mend it.",
+            effect: "It says how the counters disagree; firmware updates often fix it.",
             versions: Versions::ALL,
         },
     ],

@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     explanation: "Code that ran here called printk. Who reads the kernel's messages (journald, dmesg -w) is woken \
         by an interrupt that the CPU sends itself, or in its next tick if it has one.",
     fixes: &[Fix {
-        setting: Setting::Program("mend what prints the messages; dmesg shows them"),
+        setting: Setting::Program("fix what prints the messages; dmesg shows them"),
         effect: "No message, no interrupt. Once, not with --follow: a reader that waits is one more to wake.",
         versions: Versions::ALL,
     }],

@@ -27,17 +27,17 @@ pub struct KvmProbe {
     /// In words, why or why not.
     pub detail: String,
     /// What would make it work; nothing where it does.
-    pub mend: Option<String>,
+    pub fix: Option<String>,
 }
 
 impl KvmProbe {
     fn works() -> Self {
-        Self { works: true, detail: "a stock guest boots under KVM".to_owned(), mend: None }
+        Self { works: true, detail: "a stock guest boots under KVM".to_owned(), fix: None }
     }
 
     /// It does not, or could not be tried.
-    pub fn fails(detail: impl Into<String>, mend: Option<&str>) -> Self {
-        Self { works: false, detail: detail.into(), mend: mend.map(str::to_owned) }
+    pub fn fails(detail: impl Into<String>, fix: Option<&str>) -> Self {
+        Self { works: false, detail: detail.into(), fix: fix.map(str::to_owned) }
     }
 }
 
@@ -109,13 +109,13 @@ fn failed(failure: &Failure, is_virtual: bool) -> KvmProbe {
         Failure::Hung(after, _) => format!("it had not finished after {after:?}"),
         other => other.to_string(),
     };
-    let mend = match is_virtual {
+    let fix = match is_virtual {
         true => {
             "this is a virtual machine: have its host's kernel updated, or take one with working nested virtualisation"
         }
         false => "update this machine's kernel and firmware",
     };
-    KvmProbe::fails(format!("{DEVICE} opens, but a stock guest fails on it: {why}"), Some(mend))
+    KvmProbe::fails(format!("{DEVICE} opens, but a stock guest fails on it: {why}"), Some(fix))
 }
 
 /// Why QEMU gave up. What it says when it trusts KVM and is deceived is for its developers (target/i386/kvm/kvm.c).
@@ -178,8 +178,8 @@ mod tests {
             probe.detail,
             "/dev/kvm opens, but a stock guest fails on it: this KVM offers a register of the processor and refuses it (MSR 0x10a)"
         );
-        assert!(!probe.works && probe.mend.is_some_and(|mend| mend.contains("nested virtualisation")));
-        let real = failed(&aborted, false).mend.unwrap();
+        assert!(!probe.works && probe.fix.is_some_and(|fix| fix.contains("nested virtualisation")));
+        let real = failed(&aborted, false).fix.unwrap();
         assert!(real.contains("firmware") && !real.contains("virtual"), "{real}");
         let all = [
             (Failure::Hung(LIMIT, crate::guest::Stage::Boot), "it had not finished after 120s"),
@@ -191,17 +191,17 @@ mod tests {
         for (failure, words) in all {
             let probe = failed(&failure, false);
             assert!(probe.detail.ends_with(words) && probe.detail.lines().count() == 1, "{}", probe.detail);
-            assert!(probe.mend.is_some(), "{}", probe.detail);
+            assert!(probe.fix.is_some(), "{}", probe.detail);
         }
         let busy = failed(&qemu("ioctl(KVM_CREATE_VM) failed: 16 Device or resource busy"), false);
-        assert!(busy.detail.contains("another hypervisor") && busy.mend.is_some(), "{busy:?}");
+        assert!(busy.detail.contains("another hypervisor") && busy.fix.is_some(), "{busy:?}");
     }
 
     #[test]
     fn a_device_that_does_not_open_is_told_with_what_opens_it() {
-        let mend = |kind: ErrorKind, is_virtual| closed(&kind.into(), is_virtual).mend.unwrap();
-        assert!(mend(ErrorKind::PermissionDenied, true).contains("adduser"));
-        assert!(mend(ErrorKind::NotFound, false).contains("firmware"));
-        assert!(mend(ErrorKind::NotFound, true).contains("nested virtualisation"));
+        let fix = |kind: ErrorKind, is_virtual| closed(&kind.into(), is_virtual).fix.unwrap();
+        assert!(fix(ErrorKind::PermissionDenied, true).contains("adduser"));
+        assert!(fix(ErrorKind::NotFound, false).contains("firmware"));
+        assert!(fix(ErrorKind::NotFound, true).contains("nested virtualisation"));
     }
 }

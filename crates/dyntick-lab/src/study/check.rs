@@ -62,7 +62,7 @@ const GOVERNORS: [Need; 4] = [
 const AGENT_NEEDS: [&str; 7] =
     ["BLK_DEV_INITRD", "BINFMT_ELF", "DEVTMPFS", "DEVMEM", "EVENT_TRACING", "SERIAL_8250_CONSOLE", "CGROUPS"];
 
-/// Everything that this kernel cannot honour, in words with the mend; empty where it can do all.
+/// Everything that this kernel cannot honour, in words with the fix; empty where it can do all.
 /// Where its configuration is not known, only what no kernel could do is told.
 pub fn against_kernel(case: &Case, config: &KernelConfig) -> Vec<String> {
     let mut problems = against_itself(case);
@@ -89,12 +89,12 @@ pub fn against_kernel(case: &Case, config: &KernelConfig) -> Vec<String> {
 /// What is lacking and how to get it.
 fn lack(case: &Case, what: &str, need: &Need) -> String {
     let option = need.option;
-    let mend = match (&case.recipe, need.kernel) {
+    let fix = match (&case.recipe, need.kernel) {
         (Some(_), _) => format!("add {option}=y to the config of [kernels.{}]", case.kernel),
         (None, "") => format!("build a kernel with {option}=y"),
         (None, kernel) => format!("choose {kernel}, which has it, or build a kernel with {option}=y"),
     };
-    format!("{what} on {}, which was built without CONFIG_{option}: {mend}", case.kernel)
+    format!("{what} on {}, which was built without CONFIG_{option}: {fix}", case.kernel)
 }
 
 fn parameters(case: &Case, config: &KernelConfig) -> Vec<String> {
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_made_to_order_is_mended_where_it_is_described() {
+    fn a_kernel_made_to_order_is_fixed_where_it_is_described() {
         let own = Case { kernel: "mine".into(), recipe: Some(Default::default()), ..case("nohz_full=1") };
         let told = only_problem(&own, &[]);
         assert!(told.ends_with("add NO_HZ_FULL=y to the config of [kernels.mine]"), "{told}");

@@ -15,7 +15,7 @@ const MOST: u64 = 8 << 30;
 /// The parameter that keeps the kernel from its PCI bus, where the disk is.
 const PCI_OFF: (&str, &str) = ("pci", "off");
 
-/// Everything that is wrong with the disk of this case, in words with the mend; nothing where it has none.
+/// Everything that is wrong with the disk of this case, in words with the fix; nothing where it has none.
 pub fn problems(case: &Case) -> Vec<String> {
     let Some(bytes) = case.disk else { return Vec::new() };
     let mut problems = Vec::new();

@@ -23,7 +23,7 @@ pub struct Problem {
     pub line: usize,
     /// Column, from 1, in characters.
     pub column: usize,
-    /// What is wrong and how to mend it.
+    /// What is wrong and how to fix it.
     pub message: String,
 }
 

@@ -39,7 +39,7 @@ fn a_verdict_for_two_kernels() {
 }
 
 #[test]
-fn a_cause_with_its_mend() {
+fn a_cause_with_its_fix() {
     let finding = Finding {
         title: "Memory statistics were folded into the global counters".into(),
         occurrence: "nohz-full, 6.1: 10 ticks".into(),

@@ -46,7 +46,7 @@ enum Format {
     Json,
     /// SARIF 2.1.0, for code hosts and CI
     Sarif,
-    /// The commands that mend, as a shell script
+    /// The commands that fix, as a shell script
     Script,
 }
 

@@ -4,9 +4,9 @@
 mod check;
 mod compare;
 mod explain;
+mod guest_apply;
 mod guest_disturb;
 mod guest_fix;
-mod guest_mend;
 mod guest_packets;
 mod guest_probe;
 pub mod isolate;
@@ -23,7 +23,7 @@ use std::process::ExitCode;
 /// All verbs.
 #[derive(Subcommand)]
 pub enum Verb {
-    /// Is this machine set up for what its command line asks? Findings, each with evidence and mend
+    /// Is this machine set up for what its command line asks? Findings, each with evidence and fix
     Check(check::Arguments),
     /// Are these figures better than those, worse or the same? Runs of studies, and files of other tools
     Compare(compare::Arguments),
@@ -36,7 +36,7 @@ pub enum Verb {
     Stat(Box<stat::Arguments>),
     /// Record what happens on some CPUs, for a command's time or until Ctrl-C, into one file
     Record(record::Arguments),
-    /// Tell what interrupted the CPUs of a record, why, and what mends it
+    /// Tell what interrupted the CPUs of a record, why, and what fixes it
     Explain(explain::Arguments),
     /// Measure wake-up latency as cyclictest does, and tell why a wake-up was late
     Latency(Box<latency::Arguments>),
@@ -48,7 +48,7 @@ pub enum Verb {
     GuestFix(guest_fix::Arguments),
     /// Do what `check` says, to the letter, and check again; for a guest
     #[command(hide = true)]
-    GuestMend(guest_mend::Arguments),
+    GuestApply(guest_apply::Arguments),
     /// The CPUs of this machine and what interrupts them, live
     Top(top::Arguments),
     /// Enter the kernel in one way, again and again; for studies to profile in a guest
@@ -78,7 +78,7 @@ impl Verb {
             Verb::Explain(arguments) => explain::run(&arguments),
             Verb::GuestDisturb(arguments) => guest_disturb::run(&arguments),
             Verb::GuestFix(arguments) => guest_fix::run(&arguments),
-            Verb::GuestMend(arguments) => guest_mend::run(&arguments),
+            Verb::GuestApply(arguments) => guest_apply::run(&arguments),
             Verb::Top(arguments) => top::run(&arguments),
             Verb::GuestProbe(arguments) => guest_probe::run(&arguments),
             Verb::GuestPackets(arguments) => guest_packets::run(&arguments),

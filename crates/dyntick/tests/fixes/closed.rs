@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The closed loop of `check`: a guest is set up badly, does what `check` says to the letter, is booted with the
-//! line that is printed, and again, until nothing is left that a command or a parameter mends.
+//! line that is printed, and again, until nothing is left that a command or a parameter fixes.
 
 use crate::guests::{in_parallel, lab};
 use dyntick_model::CommandLine;
@@ -21,15 +21,15 @@ pub struct Start {
     pub settings: &'static str,
 }
 
-/// A rule whose finding was mended.
+/// A rule whose finding was fixed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Mended {
+pub struct Fixed {
     rule: String,
     by: &'static str,
     kernel: &'static str,
 }
 
-impl std::fmt::Display for Mended {
+impl std::fmt::Display for Fixed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let kernel = self.kernel.strip_prefix("debian:").unwrap();
         write!(f, "| `{}` | {} | {kernel} |", self.rule, self.by)
@@ -52,8 +52,8 @@ const FOR_GOOD: &str = "its parameter";
 /// More boots than any start took.
 const BOOTS: usize = 8;
 
-/// Closes the loop from each start: what is mended by what, and what is not as `check` said.
-pub fn closed(starts: &[Start]) -> (BTreeSet<Mended>, Vec<String>) {
+/// Closes the loop from each start: what is fixed by what, and what is not as `check` said.
+pub fn closed(starts: &[Start]) -> (BTreeSet<Fixed>, Vec<String>) {
     let told = in_parallel(starts, |start| {
         let mut run = Run { start, rows: BTreeSet::new(), wrong: Vec::new() };
         run.close();
@@ -65,7 +65,7 @@ pub fn closed(starts: &[Start]) -> (BTreeSet<Mended>, Vec<String>) {
 
 struct Run<'a> {
     start: &'a Start,
-    rows: BTreeSet<Mended>,
+    rows: BTreeSet<Fixed>,
     wrong: Vec<String>,
 }
 
@@ -88,7 +88,7 @@ impl Told {
 
 impl Run<'_> {
     fn row(&mut self, rule: &str, by: &'static str) {
-        self.rows.insert(Mended { rule: rule.to_owned(), by, kernel: self.start.kernel });
+        self.rows.insert(Fixed { rule: rule.to_owned(), by, kernel: self.start.kernel });
     }
 
     fn wrong(&mut self, line: &str, what: impl std::fmt::Display) {
@@ -107,7 +107,7 @@ impl Run<'_> {
         }
         let initially: BTreeSet<String> = rules(&first.found).map(str::to_owned).collect();
         if initially.is_empty() || first.found["reboot"].is_null() {
-            self.wrong(&line, format!("nothing is to be mended by a reboot: {initially:?}"));
+            self.wrong(&line, format!("nothing is to be fixed by a reboot: {initially:?}"));
         }
         let (mut told, mut taken) = (first, BTreeSet::new());
         for _ in 0..BOOTS {
@@ -140,7 +140,7 @@ impl Run<'_> {
         self.wrong(&line, "it is booted again and again");
     }
 
-    /// What is mended by commands in one guest.
+    /// What is fixed by commands in one guest.
     fn commands(&mut self, line: &str, told: &Told) {
         if let Some(why) = &told.failed {
             return self.wrong(line, why);
@@ -175,7 +175,7 @@ impl Run<'_> {
     fn end(&mut self, line: &str, told: &Told, initially: &BTreeSet<String>) {
         for finding in findings(told.left()) {
             let rule = finding["rule"].as_str().unwrap();
-            let kinds = mends(finding).map(|mend| mend["kind"].as_str().unwrap());
+            let kinds = fixes(finding).map(|fix| fix["kind"].as_str().unwrap());
             if !initially.contains(rule) || kinds.clone().any(|kind| kind != "advice") {
                 self.wrong(line, format!("{rule} is left: {finding:#}"));
             }
@@ -186,7 +186,7 @@ impl Run<'_> {
     fn alternatives(&mut self, told: &Told) {
         for finding in findings(&told.found) {
             let rule = finding["rule"].as_str().unwrap();
-            let kinds: Vec<&str> = mends(finding).map(|mend| mend["kind"].as_str().unwrap()).collect();
+            let kinds: Vec<&str> = fixes(finding).map(|fix| fix["kind"].as_str().unwrap()).collect();
             let boots = |kind: &&str| ["boot", "unboot"].contains(kind);
             if kinds.first().is_some_and(boots) && kinds.contains(&"command") && finding["severity"] != "note"
             {
@@ -209,7 +209,7 @@ impl Run<'_> {
         if let Some(why) = after.failed.as_deref().or(failed) {
             return self.wrong(self.start.line, format!("{by} of {rule}: {why}"));
         }
-        let named = |left: &str| mends(finding).any(|mend| mend["text"].as_str().unwrap().contains(left));
+        let named = |left: &str| fixes(finding).any(|fix| fix["text"].as_str().unwrap().contains(left));
         let known = |left: &&str| named(left) || rules(&told.found).any(|known| known == *left);
         let graver = findings(after.left()).filter(|finding| finding["severity"] != "note");
         let new = graver.map(|finding| finding["rule"].as_str().unwrap()).find(|left| !known(left));
@@ -224,7 +224,7 @@ impl Run<'_> {
         let settings = self.start.settings;
         let named = self.start.named.map_or(String::new(), |cpus| format!(" -C {cpus}"));
         let script = format!(
-            "busybox --install -s /bin\n{settings}\nexec /bin/dyntick guest-mend{named} {}",
+            "busybox --install -s /bin\n{settings}\nexec /bin/dyntick guest-apply{named} {}",
             arguments.join(" ")
         );
         let command = ["busybox", "sh", "-c", &script];
@@ -251,12 +251,12 @@ fn rules(report: &Value) -> impl Iterator<Item = &str> {
     findings(report).filter_map(|finding| finding["rule"].as_str())
 }
 
-fn mends(finding: &Value) -> impl Iterator<Item = &Value> + Clone {
-    finding["mends"].as_array().map(Vec::as_slice).unwrap_or_default().iter()
+fn fixes(finding: &Value) -> impl Iterator<Item = &Value> + Clone {
+    finding["fixes"].as_array().map(Vec::as_slice).unwrap_or_default().iter()
 }
 
 fn first_kind(finding: &Value) -> Option<&str> {
-    mends(finding).next()?["kind"].as_str()
+    fixes(finding).next()?["kind"].as_str()
 }
 
 /// The rules of which the script runs a command.
@@ -266,14 +266,14 @@ fn by_script(report: &Value) -> Vec<String> {
     asked.filter_map(|finding| finding["rule"].as_str()).map(str::to_owned).collect()
 }
 
-/// The rules that a parameter mends best.
+/// The rules that a parameter fixes best.
 fn asked_to_boot(report: &Value, is_asked: impl Fn(&str) -> bool) -> Vec<String> {
     let asked = findings(report).filter(|finding| is_asked(finding["severity"].as_str().unwrap()));
     let asked = asked.filter(|finding| matches!(first_kind(finding), Some("boot" | "unboot")));
     asked.filter_map(|finding| finding["rule"].as_str()).map(str::to_owned).collect()
 }
 
-/// A note that a parameter mends and that was not taken yet.
+/// A note that a parameter fixes and that was not taken yet.
 fn choice(told: &Told, taken: &BTreeSet<String>) -> Option<(String, Composed)> {
     let notes = asked_to_boot(told.left(), |severity| severity == "note");
     let rule = notes.into_iter().find(|rule| !taken.contains(rule))?;
@@ -284,9 +284,9 @@ fn choice(told: &Told, taken: &BTreeSet<String>) -> Option<(String, Composed)> {
 /// What a finding says to boot with and without.
 fn composed(finding: &Value) -> Composed {
     let mut composed = Composed::default();
-    for mend in mends(finding) {
-        let text = mend["text"].as_str().unwrap();
-        match mend["kind"].as_str() {
+    for fix in fixes(finding) {
+        let text = fix["text"].as_str().unwrap();
+        match fix["kind"].as_str() {
             Some("boot") => composed.with.extend(text.split(' ').map(str::to_owned)),
             Some("unboot") => composed.without.push(text.to_owned()),
             _ => {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Guests that are disturbed and mended.
+//! Guests that are disturbed and fixed.
 
 use crate::judge::{ENOUGH, counts};
 use dyntick_explain::rules::UNTRIED;

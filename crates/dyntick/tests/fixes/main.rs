@@ -56,8 +56,8 @@ fn every_fix_works() {
     assert_eq!(kept, shown, "write docs/src/fixes.md anew: INSTA_UPDATE=always make test-fixes");
 }
 
-/// The rows of what `check` mends from these starts.
-fn mended(starts: &[Start]) -> BTreeSet<String> {
+/// The rows of what `check` fixes from these starts.
+fn fixed(starts: &[Start]) -> BTreeSet<String> {
     let (rows, wrong) = closed::closed(starts);
     if page::is_written() && starts.len() == starts::ALL.len() {
         page::write(page::CHECK, rows.iter().map(ToString::to_string));
@@ -68,8 +68,8 @@ fn mended(starts: &[Start]) -> BTreeSet<String> {
 
 /// The worst of them.
 #[test]
-fn check_leaves_nothing_that_it_mends() {
-    let rows = mended(starts::WORST);
+fn check_leaves_nothing_that_it_fixes() {
+    let rows = fixed(starts::WORST);
     let page = page::keys_of(page::CHECK);
     let new: Vec<&String> = rows.difference(&page).collect();
     assert!(new.is_empty(), "not on the page: {new:?}");
@@ -81,8 +81,8 @@ fn check_leaves_nothing_that_it_mends() {
 
 #[test]
 #[ignore = "boots some fifty guests: make test-fixes"]
-fn check_leaves_nothing_that_it_mends_anywhere() {
-    let rows = mended(starts::ALL);
+fn check_leaves_nothing_that_it_fixes_anywhere() {
+    let rows = fixed(starts::ALL);
     assert_eq!(
         page::keys_of(page::CHECK),
         rows,

@@ -14,7 +14,7 @@ pub struct Table(&'static str);
 pub const EXPLAIN: Table =
     Table("| cause | fix | kernel | before, /s | after, /s |\n| --- | --- | --- | --- | --- |\n");
 /// What `check` advises.
-pub const CHECK: Table = Table("| rule | mended by | kernel |\n| --- | --- | --- |\n");
+pub const CHECK: Table = Table("| rule | fixed by | kernel |\n| --- | --- | --- |\n");
 
 /// The page as it is.
 fn kept() -> String {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is wrong before `check` says how to mend it.
+//! What is wrong before `check` says how to fix it.
 
 use crate::closed::Start;
 
@@ -35,7 +35,7 @@ const OLD: &str = "debian:6.1";
 /// The one that is wrong in most ways, for every run of the tests.
 pub const WORST: &[Start] = &[bad(NEW)];
 
-/// What is wrong with it, among others, and what mends that.
+/// What is wrong with it, among others, and what fixes that.
 pub const WORST_RULES: &[(&str, &str)] = &[
     ("refused-parameter", "the composed line"),
     ("parameter-typo", "the composed line"),

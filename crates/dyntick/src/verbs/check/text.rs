@@ -11,8 +11,8 @@ use std::fmt::Write;
 enum Detail {
     /// What is the matter.
     Line,
-    /// And how to mend it.
-    Mend,
+    /// And how to fix it.
+    Fix,
     /// And what it does and was read from.
     Full,
     /// And all of it, with the source.
@@ -39,7 +39,7 @@ pub fn render(report: &Report, page: &Page) -> String {
         return at(Detail::Everything, report, page);
     }
     let fits = |text: &String| page.height.is_none_or(|height| text.lines().count() < height);
-    let texts = [Detail::Full, Detail::Mend].into_iter().map(|detail| at(detail, report, page));
+    let texts = [Detail::Full, Detail::Fix].into_iter().map(|detail| at(detail, report, page));
     texts.into_iter().find(fits).unwrap_or_else(|| at(Detail::Line, report, page))
 }
 
@@ -81,9 +81,9 @@ fn one(finding: &Finding, detail: Detail, page: &Page) -> String {
     let sign = if page.colour { format!("\x1b[{}m{word}\x1b[0m", colour(finding.severity)) } else { word };
     let title = page.wrapped(&format!("{} [{}]", finding.message, finding.rule), INDENT);
     let mut text = format!("{sign}{}", title.trim_start());
-    let (evidence, mends) = match detail {
+    let (evidence, fixes) = match detail {
         Detail::Line => (0, 0),
-        Detail::Mend => (0, 1),
+        Detail::Fix => (0, 1),
         Detail::Full => (1, 2),
         Detail::Everything => (usize::MAX, usize::MAX),
     };
@@ -94,9 +94,9 @@ fn one(finding: &Finding, detail: Detail, page: &Page) -> String {
     if detail >= Detail::Full {
         text += &page.wrapped(&finding.effect, &format!("{INDENT}effect "));
     }
-    for Offered { mend, tried } in finding.offered().take(mends) {
+    for Offered { fix, tried } in finding.offered().take(fixes) {
         // A command stays on one line, to be copied.
-        let _ = writeln!(text, "{INDENT}mend   {}", clean_line(&mend.to_string()));
+        let _ = writeln!(text, "{INDENT}fix    {}", clean_line(&fix.to_string()));
         if !tried {
             let _ = writeln!(text, "{INDENT}       (not tried here)");
         }
@@ -122,8 +122,8 @@ fn foot(report: &Report, detail: Detail, page: &Page) -> String {
         count => format!("{count} {}s", severity.word()),
     };
     let more = match detail {
-        Detail::Line => " -v tells how to mend them.",
-        Detail::Mend => " -v tells what they do, and by what they were found.",
+        Detail::Line => " -v tells how to fix them.",
+        Detail::Fix => " -v tells what they do, and by what they were found.",
         Detail::Full => " -v tells all evidence and sources.",
         Detail::Everything => "",
     };

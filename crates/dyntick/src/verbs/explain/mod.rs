@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `dyntick explain`: what interrupted the CPUs of a record, why, and what mends it.
+//! `dyntick explain`: what interrupted the CPUs of a record, why, and what fixes it.
 
 mod report;
 

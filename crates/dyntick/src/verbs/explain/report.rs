@@ -173,7 +173,7 @@ fn finding(cause: &CauseFindings) -> Finding {
         explanation: cause.explanation.to_owned(),
         chain: chain(cause),
         functions: few(functions, MOST_FUNCTIONS),
-        fixes: cause.fixes.iter().map(|mend| (mend.setting.clone(), mend.effect.to_string())).collect(),
+        fixes: cause.fixes.iter().map(|fix| (fix.setting.clone(), fix.effect.to_string())).collect(),
         source: cause.source.to_owned(),
     }
 }

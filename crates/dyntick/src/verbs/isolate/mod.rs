@@ -140,7 +140,7 @@ fn isolated(arguments: &Arguments, request: &Request, mut isolation: Isolation) 
 }
 
 const NOT_PUT_BACK: &str =
-    "the machine is not put back as it was; `dyntick isolate --restore` does it once this is mended";
+    "the machine is not put back as it was; `dyntick isolate --restore` does it once this is fixed";
 
 /// What came of putting back where isolating has ended early.
 fn given_up(restored: &Result<Restored, JournalError>) {

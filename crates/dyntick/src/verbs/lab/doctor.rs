@@ -44,12 +44,12 @@ fn kvm(cache: Cache) -> Check {
     let untried = |error: anyhow::Error| KvmProbe::fails(format!("could not be tried: {error:#}"), None);
     let probe = probed(cache).unwrap_or_else(untried);
     let emulated = "the wall clock then runs emulated, and virtual time needs no KVM";
-    let mend = probe.mend.map_or_else(|| emulated.to_owned(), |mend| format!("{mend}; {emulated}"));
+    let fix = probe.fix.map_or_else(|| emulated.to_owned(), |fix| format!("{fix}; {emulated}"));
     Check {
         what: "KVM".to_owned(),
         state: if probe.works { State::Ok } else { State::Limited },
         detail: probe.detail,
-        mend: (!probe.works).then_some(mend),
+        fix: (!probe.works).then_some(fix),
     }
 }
 
@@ -69,8 +69,8 @@ fn print(check: &Check) -> Result<()> {
         State::Missing => "MISSING",
     };
     output::line(format_args!("{sign}  {:<22} {}", check.what, check.detail))?;
-    if let Some(mend) = &check.mend {
-        output::line(format_args!("{:>32} → {mend}", ""))?;
+    if let Some(fix) = &check.fix {
+        output::line(format_args!("{:>32} → {fix}", ""))?;
     }
     Ok(())
 }

@@ -42,7 +42,7 @@ pub enum LabVerb {
     Shell(shell::Arguments),
     /// Run a run again and say whether every byte agrees
     Verify(verify::Arguments),
-    /// Tell what this machine can and cannot run, and what mends each lack
+    /// Tell what this machine can and cannot run, and what fixes each lack
     Doctor(doctor::Arguments),
     /// Tell where the instructions of a profiled run were executed; compare two
     Profile(profile::Arguments),

@@ -7,7 +7,7 @@ use dyntick_model::CpuList;
 use dyntick_model::text::clean_line;
 use dyntick_observe::cpuidle;
 use dyntick_observe::facts::Policy;
-use dyntick_record::{Flight, FlightRecorder, Mend, Named, Options, Record, RecordError, mends};
+use dyntick_record::{Flight, FlightRecorder, Named, Options, PrintedFix, Record, RecordError, fixes};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -36,8 +36,8 @@ pub struct Told {
     pub latency_ns: u64,
     /// What the CPU did from the due time on; none where the trace does not have it.
     pub story: Option<Story>,
-    /// What mends the first cause.
-    pub mends: Vec<Mend>,
+    /// What fixes the first cause.
+    pub fixes: Vec<PrintedFix>,
 }
 
 impl Why {
@@ -160,8 +160,8 @@ fn tell(plan: &Plan, counts: &Counts, late: Late, room: Option<&Room<'_>>) -> To
         })
     });
     let top = story.as_ref().and_then(Story::top).zip(cpu.zip(room));
-    let mends =
-        top.map_or_else(Vec::new, |(top, (cpu, room))| mends(room.record, cpu, &top.cause, Named::default()));
+    let fixes =
+        top.map_or_else(Vec::new, |(top, (cpu, room))| fixes(room.record, cpu, &top.cause, Named::default()));
     Told {
         thread: late.thread,
         cpu,
@@ -170,7 +170,7 @@ fn tell(plan: &Plan, counts: &Counts, late: Late, room: Option<&Room<'_>>) -> To
         woke_ns: late.woke_ns,
         latency_ns: late.latency_ns(),
         story,
-        mends,
+        fixes,
     }
 }
 
@@ -212,7 +212,7 @@ fn one_text(told: &Told, lines: &mut Vec<String>) {
     lines.extend(story.causes.iter().map(|one| format!("  {}", share(one))));
     if let Some(top) = story.top() {
         lines.extend(top.chain.iter().map(|link| format!("  Why: {link}")));
-        lines.extend(told.mends.first().map(|mend| format!("  Mend: {} — {}", mend.setting, mend.effect)));
+        lines.extend(told.fixes.first().map(|fix| format!("  Fix: {} — {}", fix.setting, fix.effect)));
     }
     lines.push(format!("  Unattributed: {} us of {} us", us(story.unattributed_ns()), us(told.latency_ns)));
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// A fix for this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Mend {
+pub struct PrintedFix {
     /// The exact command, boot parameter or change of the program. Upper-case words stand for what only
     /// the user can know.
     pub setting: String,
@@ -19,7 +19,7 @@ pub struct Mend {
     pub effect: Cow<'static, str>,
 }
 
-impl Mend {
+impl PrintedFix {
     /// A parameter about isolation together with what the machine was booted with: the kernel refuses a
     /// second one that contradicts the first, and one in its place loses what that had asked for.
     pub fn beside(self, line: &CommandLine, online: &CpuList) -> Self {
@@ -76,7 +76,7 @@ fn foremost<T: Ord + Copy>(all: impl Iterator<Item = T>) -> Option<T> {
     counts.into_iter().max_by_key(|(one, count)| (*count, Reverse(*one))).map(|(one, _)| one)
 }
 
-/// Where something is to be mended.
+/// Where something is to be fixed.
 pub struct Place<'a> {
     /// The CPU that is disturbed.
     pub cpu: u32,
@@ -90,13 +90,13 @@ pub struct Place<'a> {
 
 impl Place<'_> {
     /// The fix with the numbers of these CPUs in it.
-    pub fn mend(&self, fix: &Fix) -> Mend {
+    pub fn fill_in(&self, fix: &Fix) -> PrintedFix {
         let setting = fix.setting.to_string();
         let setting = match fix.setting {
             Setting::Program(_) => setting,
             _ => self.fill(&setting),
         };
-        Mend { setting, effect: fix.told() }
+        PrintedFix { setting, effect: fix.told() }
     }
 
     /// Rules write `N` for the CPU, and name the CPUs that are left.
@@ -147,15 +147,15 @@ mod tests {
     #[test]
     fn what_was_booted_with_is_kept() {
         let line = CommandLine::parse("nohz_full=2 isolcpus=domain,2");
-        let mend = |setting: &str| {
-            Mend { setting: setting.into(), effect: "".into() }.beside(&line, &CpuList::first(4))
+        let fix = |setting: &str| {
+            PrintedFix { setting: setting.into(), effect: "".into() }.beside(&line, &CpuList::first(4))
         };
         assert_eq!(
-            mend("boot with nohz_full=3").setting,
+            fix("boot with nohz_full=3").setting,
             "boot with nohz_full=2-3 isolcpus=domain,managed_irq,2-3"
         );
-        assert_eq!(mend("boot with tsc=reliable").setting, "boot with tsc=reliable");
-        assert_eq!(mend("sysctl -w vm.stat_interval=120").setting, "sysctl -w vm.stat_interval=120");
+        assert_eq!(fix("boot with tsc=reliable").setting, "boot with tsc=reliable");
+        assert_eq!(fix("sysctl -w vm.stat_interval=120").setting, "sysctl -w vm.stat_interval=120");
     }
 
     #[test]
@@ -163,8 +163,8 @@ mod tests {
         let line = CommandLine::parse("nohz_full=3 isolcpus=domain,3 quiet");
         let is_in_force = |setting: &str| {
             let online = CpuList::first(4);
-            let mend = Mend { setting: setting.into(), effect: "".into() };
-            mend.beside(&line, &online).is_in_force(&line, &online)
+            let fix = PrintedFix { setting: setting.into(), effect: "".into() };
+            fix.beside(&line, &online).is_in_force(&line, &online)
         };
         assert!(is_in_force("boot with isolcpus=domain,3"));
         assert!(!is_in_force("boot with isolcpus=domain,2-3"));
@@ -177,7 +177,7 @@ mod tests {
         let place = Place { cpu: 3, recorded: &recorded, others: &others, named: Named::default() };
         let fixes = dyntick_explain::rules::all().iter().flat_map(|rule| rule.fixes);
         for fix in fixes.filter(|fix| !matches!(fix.setting, Setting::Program(_))) {
-            let text = place.mend(fix).setting;
+            let text = place.fill_in(fix).setting;
             let words = text.split(|c: char| !c.is_ascii_alphanumeric());
             let left = words.filter(|word| ["N", "cpuN", "MASK", "CPUS", "HOUSEKEEPING"].contains(word));
             assert_eq!(left.count(), 0, "{text}");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `dyntick guest-mend`: does in a guest what `dyntick check` says, to the letter.
+//! `dyntick guest-apply`: does in a guest what `dyntick check` says, to the letter.
 //!
 //! It packs a bundle and judges that, runs the script that comes of it, judges again, and then takes each
 //! choice that the script leaves to the owner: the commands of notes.
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::process::{Command, ExitCode};
 
-/// What may be said to `guest-mend`.
+/// What may be said to `guest-apply`.
 #[derive(Args)]
 pub struct Arguments {
     /// The CPUs to judge, as for `check`
@@ -26,8 +26,8 @@ pub struct Arguments {
     instead: Option<String>,
 }
 
-const BUNDLE: &str = "/tmp/guest-mend.tar.gz";
-const SCRIPT: &str = "/tmp/guest-mend.sh";
+const BUNDLE: &str = "/tmp/guest-apply.tar.gz";
+const SCRIPT: &str = "/tmp/guest-apply.sh";
 
 /// Does it: a line of JSON for each step.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
@@ -95,8 +95,8 @@ fn findings(report: &Value) -> impl Iterator<Item = &Value> {
 }
 
 fn command(finding: &Value) -> Option<String> {
-    let mends = finding["mends"].as_array().into_iter().flatten();
-    mends.filter(|mend| mend["kind"] == "command").find_map(|mend| mend["text"].as_str()).map(str::to_owned)
+    let fixes = finding["fixes"].as_array().into_iter().flatten();
+    fixes.filter(|fix| fix["kind"] == "command").find_map(|fix| fix["text"].as_str()).map(str::to_owned)
 }
 
 /// Types a command, as root; why it failed, if it did.
