@@ -36,10 +36,10 @@ fn compile(name: &str) {
     }
     let status = command.arg(format!("{PROGRAMS}/{name}.c")).arg("-o").arg(&object).status();
     match status {
-        Ok(status) => assert!(status.success(), "the eBPF programs do not compile; see clang's words above"),
+        Ok(status) => assert!(status.success(), "the eBPF programs do not compile: see the errors of clang"),
         Err(error) => panic!(
             "cannot run '{clang}' ({error}), which compiles the eBPF programs: install clang 14 or newer \
-             (Debian: apt-get install clang, or run scripts/setup), or name one in the variable CLANG"
+             (Debian: apt-get install clang, or run scripts/setup), or set the variable CLANG"
         ),
     }
 }

@@ -144,7 +144,7 @@ impl Finding {
     /// Adds the parameters about isolation as a whole, and those that they make needless.
     pub(crate) fn composed(self, composed: Option<Composed>) -> Self {
         let Some(composed) = composed else {
-            return self.advice("leave at least one CPU out: somebody has to do the housekeeping");
+            return self.advice("leave at least one CPU out, for housekeeping");
         };
         let with = (!composed.with.is_empty()).then(|| Fix::Boot(composed.to_string()));
         let without = composed.without.into_iter().map(Fix::Unboot);

@@ -20,7 +20,7 @@ use dyntick_model::{CommandLine, CpuList, KernelConfig, KernelVersion};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MachineError {
     /// A file without which there are no facts.
-    #[error("{0} is missing, without which nothing can be checked: this is not the whole of a Linux machine")]
+    #[error("{0} is missing, and nothing can be checked without it: this is not a complete Linux system")]
     Missing(&'static str),
     /// A file that does not hold what it should.
     #[error("{file}: {reason}")]
@@ -31,7 +31,7 @@ pub enum MachineError {
         reason: String,
     },
     /// The user asked for CPUs that are not there.
-    #[error("CPU {0} is not online here: this machine runs on {1}")]
+    #[error("CPU {0} is not online: the online CPUs are {1}")]
     NoSuchCpu(CpuList, CpuList),
 }
 
@@ -83,7 +83,10 @@ impl<'a> Machine<'a> {
             .map_err(|e: dyntick_model::KernelVersionError| damaged(RELEASE, e.to_string()))?;
         let line = need(CMDLINE)?;
         if line.len() > LONGEST_LINE {
-            return Err(damaged(CMDLINE, format!("it has {} bytes, more than any kernel takes", line.len())));
+            return Err(damaged(
+                CMDLINE,
+                format!("it has {} bytes, more than any kernel accepts", line.len()),
+            ));
         }
         let line = CommandLine::parse(line);
         let online = list(ONLINE)?;

@@ -103,7 +103,7 @@ fn unread(files: &Snapshot) -> Vec<Unread> {
         };
         let (file, reason) = match kind.len() {
             ..MOST_OF_A_KIND => (path, reason),
-            MOST_OF_A_KIND => (source.pattern, "there are more of them"),
+            MOST_OF_A_KIND => (source.pattern, "and more files of this kind"),
             _ => continue,
         };
         let rules = rules::all().iter().filter(|rule| rule.reads.contains(&source.pattern));

@@ -109,7 +109,7 @@ fn cpus_are(list: &CpuList) -> String {
 fn moved(finding: Finding, machine: &Machine<'_>, command: impl FnOnce(&CpuList) -> String) -> Finding {
     let rest = machine.housekeeping();
     match rest.is_empty() {
-        true => finding.advice("leave at least one CPU out: somebody has to do the housekeeping"),
+        true => finding.advice("leave at least one CPU out, for housekeeping"),
         false => finding.command(command(&rest)),
     }
 }

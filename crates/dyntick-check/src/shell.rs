@@ -8,10 +8,10 @@ use dyntick_model::text::clean;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShellError {
     /// Quotes hold a control character together, but whoever reads the command does not see it.
-    #[error("it holds a control character")]
+    #[error("it contains a control character")]
     Control,
     /// The path of another file than it seems.
-    #[error("it is not the path of one place: it has '.', '..' or an empty name in it")]
+    #[error("it is not a plain path: it contains '.', '..' or an empty name")]
     Path,
 }
 

@@ -132,7 +132,7 @@ fn menu_looks_at_the_next_timer_from_7_1_on() {
     ];
     let told = |release: &str| one("menu-stopped-tick", &on(release, &changes)).unwrap().clone();
     assert!(!told("7.0.5-test").effect.contains("two ticks away"));
-    assert!(fixes(&told("7.0.5-test"))[1].contains("teo governor is no way out"));
+    assert!(fixes(&told("7.0.5-test"))[1].contains("teo governor does not help"));
     assert!(told("7.1.1-test").effect.contains("two ticks away"));
     assert_eq!(fixes(&told("7.1.1-test")).len(), 1);
 }
@@ -160,7 +160,7 @@ fn no_parameter_keeps_interrupts_off_the_boot_cpu() {
     ];
     let found = on("6.12.117-test", &changes);
     let fixes = fixes(one("irq-default", &found).unwrap());
-    assert!(fixes[0].contains("adds to irqaffinity= by itself"), "{fixes:?}");
+    assert!(fixes[0].contains("always adds to irqaffinity="), "{fixes:?}");
     assert_eq!(fixes[1..], ["echo 00000002 > /proc/irq/default_smp_affinity"]);
 }
 
@@ -182,5 +182,5 @@ fn a_processor_that_is_told_to_perform_is_let_be() {
     let fixes = fixes(&found(&[powersave, (preference, "power")]).unwrap());
     assert!(fixes[1].ends_with("(not tried here: no guest has it)"), "{fixes:?}");
     let amd = ("/sys/devices/system/cpu/cpu3/cpufreq/scaling_driver", "amd-pstate-epp");
-    assert!(found(&[powersave, amd]).unwrap().message.starts_with("the processor has"));
+    assert!(found(&[powersave, amd]).unwrap().message.starts_with("the processor scales"));
 }

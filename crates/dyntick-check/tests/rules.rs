@@ -502,7 +502,7 @@ fn a_cpu_that_is_named_is_judged_though_it_is_not_isolated() {
         Fix::Boot("nohz_full=1 isolcpus=domain,managed_irq,1 irqaffinity=0,2-3".into())
     );
     let error = Machine::new(&files, Some(&"2-4".parse().unwrap())).unwrap_err();
-    assert_eq!(error.to_string(), "CPU 4 is not online here: this machine runs on 0-3");
+    assert_eq!(error.to_string(), "CPU 4 is not online: the online CPUs are 0-3");
 }
 
 /// What a rule says to do on the good machine with some changes, each on its own line.
@@ -571,7 +571,7 @@ fn a_fair_server_is_stopped_while_it_runs_and_kept_for_who_needs_it() {
     );
     let fixes = fixes("fair-server", &realtime, None);
     assert!(
-        matches!(&fixes[..], [Fix::Advice(advice)] if advice.starts_with("leave it: poller")),
+        matches!(&fixes[..], [Fix::Advice(advice)] if advice.starts_with("keep it: poller")),
         "{fixes:?}"
     );
 }
@@ -631,7 +631,7 @@ fn of_one_kind_only_some_unread_files_are_named() {
     let report = Report::of(&Machine::new(&files, None).unwrap(), &files);
     assert_eq!(report.unread.len(), 21);
     let last = report.unread.last().unwrap();
-    assert_eq!((last.file.as_str(), last.reason.as_str()), ("/proc/*/fd", "there are more of them"));
+    assert_eq!((last.file.as_str(), last.reason.as_str()), ("/proc/*/fd", "and more files of this kind"));
 }
 
 #[test]

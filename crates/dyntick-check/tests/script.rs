@@ -143,7 +143,10 @@ fn a_name_of_a_group_is_one_word() {
     let hidden = "/sys/fs/cgroup/a\rb/cpuset.cpus.partition";
     let text = script_of(&with(&[(hidden, "root invalid")]), None).unwrap();
     assert_eq!(commands(&text), [""; 0], "{text}");
-    assert!(text.contains("no command can be given with this name: it holds a control character"), "{text}");
+    assert!(
+        text.contains("no command can be given with this name: it contains a control character"),
+        "{text}"
+    );
     let elsewhere = "/sys/fs/cgroup/../../../cpuset.cpus.partition";
     assert_eq!(commands(&script_of(&with(&[(elsewhere, "root invalid")]), None).unwrap()), [""; 0]);
 }

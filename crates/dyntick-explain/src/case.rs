@@ -180,7 +180,7 @@ impl<'a> Case<'a> {
     pub fn effect(&self, arrived: &str) -> String {
         let cpu = self.cpu();
         match self.kind {
-            Kind::Tick => format!("tick of {cpu} kept by SCHED: {arrived} beside {}", self.kept_by()),
+            Kind::Tick => format!("tick of {cpu} kept by SCHED: {arrived} in addition to {}", self.kept_by()),
             Kind::WorkItem | Kind::KernelThread if self.idle() => {
                 format!("{arrived} ran on {cpu}, which was idle")
             }
@@ -188,7 +188,7 @@ impl<'a> Case<'a> {
                 format!("{arrived} ran on {cpu} instead of {}", self.facts.victim)
             }
             _ if self.facts.decision.is_some_and(|decision| decision.restarted) => {
-                format!("{cpu} was interrupted for {arrived} and started its tick again")
+                format!("{cpu} was interrupted for {arrived} and restarted its tick")
             }
             _ => format!("{cpu} was interrupted for {arrived}"),
         }

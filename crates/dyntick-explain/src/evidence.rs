@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Events as text.
 
-use dyntick_model::{Event, EventKind};
+use dyntick_model::{Event, EventKind, Vector};
 
 /// One line for an event: its time in seconds, its CPU, and what it says.
 pub(crate) fn describe(event: &Event) -> String {
@@ -12,8 +12,8 @@ pub(crate) fn describe(event: &Event) -> String {
 fn text(kind: &EventKind) -> String {
     use EventKind::*;
     match kind {
-        VectorEntry { vector } => format!("{vector:?} entry"),
-        VectorExit { vector } => format!("{vector:?} exit"),
+        VectorEntry { vector } => format!("{}_entry", vector_name(*vector)),
+        VectorExit { vector } => format!("{}_exit", vector_name(*vector)),
         IrqEntry { irq, name } => format!("irq_handler_entry {irq} {name}"),
         IrqExit { irq } => format!("irq_handler_exit {irq}"),
         SoftirqRaise { softirq } => format!("softirq_raise {}", softirq.kernel_name()),
@@ -62,5 +62,23 @@ fn text(kind: &EventKind) -> String {
             format!("menu_predict predicted={predicted_ns} used={used_ns}")
         }
         CpuIdleMiss { state, below } => format!("cpu_idle_miss state={state} below={below}"),
+    }
+}
+
+/// The vector as its tracepoints name it, `irq_work` of `irq_vectors:irq_work_entry`.
+fn vector_name(vector: Vector) -> &'static str {
+    match vector {
+        Vector::LocalTimer => "local_timer",
+        Vector::Reschedule => "reschedule",
+        Vector::CallFunction => "call_function",
+        Vector::CallFunctionSingle => "call_function_single",
+        Vector::IrqWork => "irq_work",
+        Vector::Thermal => "thermal_apic",
+        Vector::Threshold => "threshold_apic",
+        Vector::DeferredError => "deferred_error_apic",
+        Vector::ApicError => "error_apic",
+        Vector::Spurious => "spurious_apic",
+        Vector::Platform => "x86_platform_ipi",
+        Vector::Other => "other_vector",
     }
 }

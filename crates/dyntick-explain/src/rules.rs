@@ -148,7 +148,7 @@ use std::borrow::Cow;
 pub struct Rule {
     /// `class` or `class:member`, as in [`CauseId`].
     pub id: &'static str,
-    /// What happened, for somebody new to the subject.
+    /// What happened: the kernel's term first, then plain English.
     pub title: &'static str,
     /// How it comes about, in two or three sentences.
     pub explanation: &'static str,

@@ -10,10 +10,10 @@ fn page() -> String {
     rules.sort_by_key(|rule| rule.id);
     let sections: Vec<String> = rules.into_iter().map(section).collect();
     format!(
-        "# Every cause\n\nEach cause that `dyntick explain` knows, by its name. A rule for a whole class, as `workqueue`, \
-         covers the members that have none of their own; a member's name is the kernel's (`workqueue:vmstat_update`). \
-         `N` stands for the CPUs; `explain` fills in those of the machine.\n\nThis page is made from the rules, and a \
-         test keeps it so.\n{}",
+        "# Every cause\n\nEach cause that `dyntick explain` knows, by its id. A rule for a class, such as `workqueue`, \
+         covers the members that have no rule of their own; a member has the kernel's name \
+         (`workqueue:vmstat_update`). `N` stands for the CPUs; `explain` fills in those of the machine.\n\nThis page \
+         is generated from the rules, and a test keeps it up to date.\n{}",
         sections.concat()
     )
 }

@@ -337,7 +337,7 @@ fn a_cpu_that_interrupts_itself_is_told_by_what_it_queued() {
 
 #[test]
 fn a_kick_is_told_by_what_needs_the_tick_also_where_it_was_needed_before() {
-    let known = Known { quotas: [(7, "5000 us in 10000 us".to_owned())].into(), ..Known::default() };
+    let known = Known { quotas: [(7, "5000 µs in 10000 µs".to_owned())].into(), ..Known::default() };
     let kept = [tick(TICK), vec![stop(TickDependency::Sched)]].concat();
     let probe = IrqWork { function: "nohz_full_kick_func".into() };
     let probed =

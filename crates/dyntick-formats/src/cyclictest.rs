@@ -42,7 +42,7 @@ pub enum CyclictestError {
     #[error("no line 'T: 0 …': this is not the output of cyclictest, or it was killed before it printed any")]
     NoThread,
     /// A line that is not understood.
-    #[error("line {line}: '{text}' is not understood as cyclictest's output")]
+    #[error("line {line}: '{text}' is not valid cyclictest output")]
     Line {
         /// Its number, from 1.
         line: usize,

@@ -10,7 +10,7 @@ use crate::text::shortened;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Too long.
-    #[error("it has {size} {unit}; at most {limit} are read of what a tool printed")]
+    #[error("it has {size} {unit}; at most {limit} of a tool's output are read")]
     Long {
         /// How long it is.
         size: usize,
@@ -20,16 +20,16 @@ pub enum Error {
         limit: usize,
     },
     /// Not UTF-8.
-    #[error("byte {offset} is no UTF-8: this is not the text or JSON that a tool prints")]
+    #[error("byte {offset} is not valid UTF-8: this is not the text or JSON output of a tool")]
     NotText {
         /// The first such byte, from 0.
         offset: usize,
     },
     /// Nobody's.
-    #[error("this is not the output of a tool that is known ({}), or not in a form that is read", tools().join(", "))]
+    #[error("this is not the output of a supported tool ({}), or not in a supported format", tools().join(", "))]
     Unknown,
     /// A form that is not read.
-    #[error("{tool} printed this for people; {fix}")]
+    #[error("this is {tool}'s human-readable output, which is not read; {fix}")]
     ForPeople {
         /// Whose.
         tool: &'static str,
@@ -37,7 +37,7 @@ pub enum Error {
         fix: &'static str,
     },
     /// A line that is not understood.
-    #[error("line {line}: '{text}' is not understood as {tool}'s output")]
+    #[error("line {line}: '{text}' is not valid {tool} output")]
     Line {
         /// Whose output it would be.
         tool: &'static str,
@@ -83,7 +83,7 @@ pub enum Error {
         limit: usize,
     },
     /// No figure.
-    #[error("this is {tool}'s output, but there is no figure in it: did it run to its end?")]
+    #[error("this is {tool}'s output, but it contains no figures: did {tool} run to completion?")]
     Nothing {
         /// Whose.
         tool: &'static str,

@@ -142,7 +142,8 @@ fn put_latency(into: &mut Collector, name: &str, latency: &Latency) -> Result<()
     let bins =
         latency.bins.iter().map(|(middle, count)| middle.parse().ok().map(|middle: u64| (middle, *count)));
     let bins = bins.collect::<Option<Histogram>>();
-    let bins = bins.ok_or_else(|| Error::json(TOOL, format_args!("a bin of {name} is no number of ns")))?;
+    let bins =
+        bins.ok_or_else(|| Error::json(TOOL, format_args!("a bin of {name} is not a number of ns")))?;
     let max = (latency.max >= 0.0).then_some(latency.max as u64);
     into.samples(name, Kind::TIME, Samples { counts: bins, overflows: 0, max })?;
     for (word, value) in [("min", latency.min), ("mean", latency.mean), ("max", latency.max)] {

@@ -57,9 +57,9 @@ const READERS: &[Reader] = &[
 
 /// What a tool prints for people only, by a mark in it, and how it is asked for what can be read.
 const FOR_PEOPLE: &[(&str, &str, &str)] = &[
-    ("Performance counter stats for", "perf stat", "give it -x, or -j"),
-    (": (groupid=", "fio", "give it --output-format=json or json+"),
-    ("Time (mean ± σ):", "hyperfine", "give it --export-json FILE and compare that file"),
+    ("Performance counter stats for", "perf stat", "run it with -x or -j"),
+    (": (groupid=", "fio", "run it with --output-format=json or json+"),
+    ("Time (mean ± σ):", "hyperfine", "run it with --export-json FILE and compare that file"),
 ];
 
 /// Reads what a tool printed. Which clock the runs had is the caller's to say: [`Clock::Wall`] for files of unknown
@@ -119,6 +119,9 @@ mod tests {
     fn what_is_for_people_says_how_to_ask() {
         let error =
             metrics(b"\n Performance counter stats for 'true':\n\n 0.5 msec task-clock\n", Clock::Wall);
-        assert_eq!(error.unwrap_err().to_string(), "perf stat printed this for people; give it -x, or -j");
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "this is perf stat's human-readable output, which is not read; run it with -x or -j"
+        );
     }
 }

@@ -46,7 +46,7 @@ pub enum PickError {
         size: usize,
     },
     /// The output is no JSON.
-    #[error("it printed no JSON that '{path}' could be looked up in: {message}")]
+    #[error("its output has no JSON in which to look up '{path}': {message}")]
     NoJson {
         /// The path.
         path: String,
@@ -54,7 +54,7 @@ pub enum PickError {
         message: String,
     },
     /// Nothing was found.
-    #[error("'{text}' is not in what it printed, which begins '{begins}'")]
+    #[error("'{text}' was not found in its output, which begins '{begins}'")]
     Nothing {
         /// The path or pattern.
         text: String,
@@ -62,7 +62,7 @@ pub enum PickError {
         begins: String,
     },
     /// What was found is no number.
-    #[error("'{text}' found '{found}', which is no number")]
+    #[error("'{text}' found '{found}', which is not a number")]
     NoNumber {
         /// The path or pattern.
         text: String,
@@ -92,7 +92,7 @@ impl Picker {
         within(pattern)?;
         let wrong = |why: String| PickError::Wrong { text: pattern.to_owned(), why };
         let built = RegexBuilder::new(pattern).multi_line(true).size_limit(MAX_COMPILED).build();
-        let regex = built.map_err(|error| wrong(format!("is no regular expression: {error}")))?;
+        let regex = built.map_err(|error| wrong(format!("is not a valid regular expression: {error}")))?;
         match regex.captures_len() {
             2 => Ok(Self(How::Pattern(regex))),
             1 => Err(wrong("has no group; put the number in parentheses, as in 'took ([0-9.]+) ms'".into())),
@@ -224,18 +224,18 @@ mod tests {
         let said = |result: Result<Vec<f64>, PickError>| result.unwrap_err().to_string();
         assert_eq!(
             said(json("a.b", "{\"a\": {}}")),
-            "'a.b' is not in what it printed, which begins '{\"a\": {}}'"
+            "'a.b' was not found in its output, which begins '{\"a\": {}}'"
         );
-        assert_eq!(said(json("a", "{\"a\": true}")), "'a' found 'true', which is no number");
-        assert!(said(json("a", "hello")).starts_with("it printed no JSON that 'a' could be looked up in"));
+        assert_eq!(said(json("a", "{\"a\": true}")), "'a' found 'true', which is not a number");
+        assert!(said(json("a", "hello")).starts_with("its output has no JSON in which to look up 'a'"));
         assert!(said(json("a", "{\"a\": 1}\n{\"a\"")).contains("EOF"));
         assert!(said(pattern("took [0-9]+", "")).contains("has no group"));
         assert!(said(pattern("(a)(b)", "")).contains("has 2 groups"));
-        assert!(said(pattern("(", "")).contains("is no regular expression"));
+        assert!(said(pattern("(", "")).contains("is not a valid regular expression"));
         for costly in ["((?:a{99}){99}){99}", "(?:a?){270}bN([0-9])"] {
-            assert!(said(pattern(costly, "")).contains("is no regular expression"), "{costly}");
+            assert!(said(pattern(costly, "")).contains("is not a valid regular expression"), "{costly}");
         }
-        assert_eq!(said(pattern("x(.)", "xy")), "'x(.)' found 'y', which is no number");
+        assert_eq!(said(pattern("x(.)", "xy")), "'x(.)' found 'y', which is not a number");
         assert!(said(pattern("(1)", &"1\n".repeat(MAX_VALUES + 1))).contains("more than"));
         assert!(said(json("", &format!("[{}1]", "1,".repeat(MAX_VALUES)))).contains("more than"));
         assert!(said(pattern("(1)", &" ".repeat(MAX_BYTES + 1))).contains("at most"));

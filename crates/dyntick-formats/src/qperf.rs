@@ -14,7 +14,7 @@ pub type Values = BTreeMap<String, f64>;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QperfError {
     /// A line that is not understood.
-    #[error("line {line}: '{text}' is not understood as qperf's output")]
+    #[error("line {line}: '{text}' is not valid qperf output")]
     Line {
         /// Its number, from 1.
         line: usize,

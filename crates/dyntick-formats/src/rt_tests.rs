@@ -42,7 +42,7 @@ pub fn parse<T: DeserializeOwned>(tool: &'static str, text: &str) -> Result<Thre
         let known = number.parse::<u32>().ok();
         known
             .map(|number| (number, thread))
-            .ok_or_else(|| Error::json(tool, format_args!("'{number}' is no thread's number")))
+            .ok_or_else(|| Error::json(tool, format_args!("'{number}' is not a thread number")))
     };
     let threads = thread.into_iter().map(number).collect::<Result<_, _>>()?;
     Ok(Threads { nanoseconds: resolution_in_ns != 0, threads })
@@ -54,7 +54,7 @@ pub fn buckets(tool: &'static str, counts: &BTreeMap<String, u64>) -> Result<BTr
         let known = bucket.parse::<u64>().ok();
         known
             .map(|bucket| (bucket, *count))
-            .ok_or_else(|| Error::json(tool, format_args!("'{bucket}' is no bucket")))
+            .ok_or_else(|| Error::json(tool, format_args!("'{bucket}' is not a bucket")))
     };
     counts.iter().map(bucket).collect()
 }

@@ -57,7 +57,7 @@ fn of_json(text: &str) -> Result<Blocks, Error> {
         else {
             continue;
         };
-        let wrong = || Error::json(TOOL, format_args!("'{key}' is no percentile"));
+        let wrong = || Error::json(TOOL, format_args!("'{key}' is not a percentile"));
         let figure =
             figure.strip_prefix("pct").map_or(Some(figure.to_owned()), percentile).ok_or_else(wrong)?;
         blocks.entry((*block).to_owned()).or_default().extend(value.as_f64().map(|value| (figure, value)));

@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn the_beginning_is_fit_for_a_terminal_and_says_that_it_is_one() {
         let told = shortened(&format!("\u{1b}[2J{}\n", "x".repeat(200)));
-        assert!(told.starts_with("\u{fffd}[2Jxxx") && told.ends_with("x … (84 characters more)"), "{told}");
+        assert!(told.starts_with("\u{fffd}[2Jxxx") && told.ends_with("x … (84 more characters)"), "{told}");
     }
 
     #[test]

@@ -11,8 +11,14 @@ use std::path::{Path, PathBuf};
 /// Those that are refused, each with the beginning of what is said.
 const REFUSED: [(&str, &str); 3] = [
     ("fio-failed.json", "fio failed: job 'missing' ended with error 2"),
-    ("fio-for-people.txt", "fio printed this for people; give it --output-format=json"),
-    ("perf-stat-for-people.txt", "perf stat printed this for people; give it -x"),
+    (
+        "fio-for-people.txt",
+        "this is fio's human-readable output, which is not read; run it with --output-format=json",
+    ),
+    (
+        "perf-stat-for-people.txt",
+        "this is perf stat's human-readable output, which is not read; run it with -x",
+    ),
 ];
 
 fn fixtures() -> Vec<(String, Vec<u8>)> {

@@ -122,7 +122,7 @@ fn fair_server_of(path: &Path) -> Option<u32> {
 }
 
 const GONE: &str = "it has ended";
-const UNMOVABLE: &str = "the kernel keeps it where it is: a managed interrupt, or one that cannot move";
+const UNMOVABLE: &str = "the kernel refuses: a managed interrupt, or one whose affinity cannot be set";
 
 fn make(system: &mut impl System, change: &Change) -> Result<(), String> {
     match change {
@@ -163,7 +163,7 @@ fn partition(
     });
     let result = match became {
         Ok(became) if became.trim() == kind.kernel_name() => return Ok(()),
-        Ok(became) => Err(format!("the kernel makes no partition of these CPUs: {}", became.trim())),
+        Ok(became) => Err(format!("the kernel does not make these CPUs a partition: {}", became.trim())),
         Err(reason) => Err(reason),
     };
     let _ = system.write(&folder.join(PARTITION_FILE), "member");

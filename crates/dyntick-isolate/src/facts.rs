@@ -55,7 +55,7 @@ pub struct Cpusets {
 
 /// Why a machine cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot tell the CPUs of this machine: {path}: {reason}")]
+#[error("cannot read the CPUs of this machine: {path}: {reason}")]
 pub struct FactsError {
     path: &'static str,
     reason: String,
@@ -193,7 +193,7 @@ fn cpusets(system: &impl System) -> Result<Cpusets, String> {
     let has = |text: &str| text.split_ascii_whitespace().any(|word| word == "cpuset");
     if !has(&list("cgroup.controllers")) {
         return Err(match text("/proc/self/cgroup").contains(":cpuset:") {
-            true => "the cpuset controller is on a hierarchy of version 1",
+            true => "the cpuset controller is on a cgroup v1 hierarchy",
             false => "this kernel has no cpuset controller",
         }
         .to_owned());
@@ -208,7 +208,8 @@ fn notes(system: &impl System) -> Vec<String> {
     let mut notes = Vec::new();
     if system.folders(Path::new("/sys/kernel/debug")).is_empty() {
         notes.push(
-            "debugfs is not mounted or not for you: the fair server stays (mount -t debugfs none /sys/kernel/debug)"
+            "debugfs is not mounted or not accessible: the fair server stays on (mount -t debugfs none \
+             /sys/kernel/debug)"
                 .to_owned(),
         );
     }

@@ -30,7 +30,7 @@ pub(crate) fn open_guarded(path: &Path) -> io::Result<File> {
     let file = openat(&folder, name, flags, Mode::RUSR | Mode::WUSR).map_err(|errno| link(errno, "it"))?;
     let stat = fstat(&file)?;
     if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
-        return Err(refused("it is no regular file"));
+        return Err(refused("it is not a regular file"));
     }
     trusted(&stat, "it")?;
     // An earlier version left it readable to everybody, with the command line in it.
@@ -58,11 +58,11 @@ fn trusted(stat: &rustix::fs::Stat, what: &str) -> io::Result<()> {
     let mode = stat.st_mode & 0o7777;
     match stat.st_uid {
         owner if owner != own && owner != 0 => Err(refused(&format!(
-            "{what} belongs to user {owner}, so what stands there cannot be trusted; look at it, then delete it"
+            "{what} belongs to user {owner}, so its content cannot be trusted; inspect it, then delete it"
         ))),
         _ if mode & 0o022 != 0 => Err(refused(&format!(
-            "{what} may be written by others (mode {mode:04o}), so what stands there cannot be trusted; look at it, \
-             then delete it"
+            "{what} may be written by others (mode {mode:04o}), so its content cannot be trusted; inspect \
+             it, then delete it"
         ))),
         _ => Ok(()),
     }
@@ -71,7 +71,7 @@ fn trusted(stat: &rustix::fs::Stat, what: &str) -> io::Result<()> {
 fn link(errno: Errno, what: &str) -> io::Error {
     match errno {
         Errno::LOOP | Errno::NOTDIR => {
-            refused(&format!("{what} is a symbolic link or no folder, and dyntick never makes such"))
+            refused(&format!("{what} is a symbolic link or not a folder, which dyntick never creates"))
         }
         errno => errno.into(),
     }

@@ -29,11 +29,11 @@ pub enum IsolateError {
     #[error(transparent)]
     Apply(#[from] ApplyError),
     /// The guardian.
-    #[error("cannot start the guardian, which puts everything back if this process is killed: {0}")]
+    #[error("cannot start the guardian, which restores everything if this process is killed: {0}")]
     Guardian(io::Error),
     /// What an earlier run has left cannot be put back, so nothing may be added to it.
-    #[error("an earlier isolation is not wholly put back: {0}; `dyntick isolate --restore` tries again, and \
-             deleting {journal} keeps the settings as they are", journal = Journal::default_path().display())]
+    #[error("an earlier isolation is not completely restored: {0}; `dyntick isolate --restore` tries again, \
+             and deleting {journal} keeps the settings as they are", journal = Journal::default_path().display())]
     Leftover(String),
 }
 

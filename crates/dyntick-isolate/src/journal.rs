@@ -25,7 +25,8 @@ use std::time::{Duration, Instant};
 pub enum JournalError {
     /// Another dyntick has it.
     #[error(
-        "another dyntick isolates CPUs on this machine ({0}); one does so at a time: give it all CPUs at once (-C LIST), or wait for its end"
+        "another dyntick isolates CPUs on this machine ({0}), and only one can at a time: give all CPUs to \
+         one (-C LIST), or wait until it ends"
     )]
     Taken(String),
     /// The file cannot be made, read or written.
@@ -38,7 +39,8 @@ pub enum JournalError {
     },
     /// It was written by another dyntick.
     #[error(
-        "{path}:1: this journal is of another version of dyntick: restore with that one, or delete it to keep the settings as they are ({text})"
+        "{path}:1: this journal was written by another version of dyntick: restore with that version, or \
+         delete it to keep the settings as they are ({text})"
     )]
     Foreign {
         /// The file.
@@ -247,7 +249,7 @@ fn taken(header: Option<&Header>) -> JournalError {
         Some(Header { pid, cpus, command, .. }) => {
             format!("process {pid}: CPUs {cpus} for {}", command.join(" "))
         }
-        None => "it has just begun".to_owned(),
+        None => "it has just started".to_owned(),
     })
 }
 

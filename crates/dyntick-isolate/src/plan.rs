@@ -67,7 +67,8 @@ pub fn plan(facts: &Facts, request: &Request) -> Plan {
     }
     match &facts.cpusets {
         _ if request.cpus.is_subset(&facts.boot_isolated) && request.kind == PartitionKind::Isolated => {
-            plan.no_partition = Some("isolcpus= has taken these CPUs out of scheduling at boot".into());
+            plan.no_partition =
+                Some("isolcpus= has removed these CPUs from the scheduling domains at boot".into());
         }
         Err(reason) => plan.no_partition = Some(reason.clone()),
         Ok(cpusets) => {
@@ -92,8 +93,8 @@ pub fn plan(facts: &Facts, request: &Request) -> Plan {
     let here = threads.filter(here);
     plan.moved = here.map(|task| affinity(task, online, cpus)).collect();
     if request.kind == PartitionKind::Isolated && cpus.len() > 1 {
-        let text = "the scheduler does not spread threads over isolated CPUs: the program pins its threads \
-                    itself, or give --balance";
+        let text = "the scheduler does not balance threads over isolated CPUs: let the program pin its \
+                    threads, or use --balance";
         plan.notes.push(text.to_owned());
     }
     plan

@@ -58,7 +58,7 @@ pub fn restore<S: System>(system: &mut S, mut journal: Journal) -> Result<Option
     let mut restored = restorer.restored;
     if restored.failed.is_empty() {
         if let Err(error) = journal.remove() {
-            restored.failed.push(("the journal, which is to be removed".to_owned(), error.to_string()));
+            restored.failed.push(("removal of the journal".to_owned(), error.to_string()));
         }
     }
     Ok(Some(restored))
@@ -134,10 +134,9 @@ impl<'a, S: System> Restorer<'a, S> {
 
     fn tell_damage(&mut self, path: &Path, cut: &[usize], unreadable: &[usize]) {
         let place = |line: &usize| format!("{}:{line}", path.display());
-        let half =
-            |line| format!("{}: half a record, whose change was not made, is passed over", place(line));
+        let half = |line| format!("{}: incomplete record, whose change was not made: skipped", place(line));
         self.restored.notes.extend(cut.iter().map(half));
-        let why = "this line is damaged, and what it had changed is not known; look at it and delete the \
+        let why = "this line is damaged, and what it had changed is not known; inspect it, then delete the \
                    journal to keep the settings as they are";
         self.restored.failed.extend(unreadable.iter().map(|line| (place(line), why.to_owned())));
     }
@@ -159,7 +158,8 @@ impl<'a, S: System> Restorer<'a, S> {
         }
         if let Some(error) = unwritten.first() {
             self.restored.notes.push(format!(
-                "the affinities of {} threads, which others have set meanwhile, were kept in memory only: {error}",
+                "the affinities of {} threads, which other processes have set meanwhile, were kept in memory \
+                 only: {error}",
                 unwritten.len()
             ));
         }
@@ -167,8 +167,7 @@ impl<'a, S: System> Restorer<'a, S> {
 
     fn undo(&mut self, change: &Change) {
         if !may_be_changed(change) {
-            let why =
-                "isolating never changes this: someone else has written to the journal, and it is left alone";
+            let why = "dyntick isolate never changes this: another program has written to the journal; not restored";
             return self.restored.failed.push((clean_line(&change.target()), why.to_owned()));
         }
         match change {

@@ -58,19 +58,19 @@ impl Subject {
     /// Why it is changed. Sources are in the book, `isolate.md`.
     pub fn why(self) -> &'static str {
         match self {
-            Subject::Partition => "nothing else is scheduled here, and nothing is balanced to here",
-            Subject::Threads => "what may move runs on the other CPUs",
+            Subject::Partition => "no other task is scheduled on, or balanced to, these CPUs",
+            Subject::Threads => "movable threads run on the other CPUs",
             Subject::Interrupts => "devices interrupt the other CPUs",
             Subject::Workqueues => "unbound work items, writeback's among them, run on the other CPUs",
-            Subject::Watchdog => "no watchdog timer (every 4 s) and no watchdog NMI here",
+            Subject::Watchdog => "no watchdog timer (every 4 s) and no watchdog NMI on these CPUs",
             Subject::VmStat => "per-CPU counters are folded every 120 s only",
-            Subject::NumaBalancing => "no page faults and no TLB flushes to find where memory is used",
+            Subject::NumaBalancing => "no page faults and no TLB flushes for NUMA balancing",
             Subject::MachineCheck => "no timer that polls for corrected errors (every 300 s)",
             Subject::PacketSteering => "packets are processed on the other CPUs",
-            Subject::IdleStates => "a wake-up does not wait for a deep idle state to be left",
-            Subject::FairServer => "from 6.12 on its timer brings the tick back once a second",
-            Subject::Rcu => "expedited grace periods interrupt CPUs; ordinary ones wait for them",
-            Subject::Trace => "the proof: what interrupts these CPUs is recorded",
+            Subject::IdleStates => "a wake-up does not wait for the exit from a deep idle state",
+            Subject::FairServer => "since 6.12 its timer restarts the tick once a second",
+            Subject::Rcu => "expedited grace periods interrupt CPUs; normal ones wait for them",
+            Subject::Trace => "proof: every interruption of these CPUs is recorded",
         }
     }
 
@@ -78,7 +78,7 @@ impl Subject {
     pub fn needs(self) -> &'static str {
         match self {
             Subject::Partition => "root, or a control group delegated to you; moving tasks: CAP_SYS_NICE",
-            Subject::Threads => "CAP_SYS_NICE for threads of others",
+            Subject::Threads => "CAP_SYS_NICE for threads of other users",
             Subject::Watchdog | Subject::VmStat | Subject::NumaBalancing => "root (sysctl)",
             _ => "root, or CAP_DAC_OVERRIDE",
         }

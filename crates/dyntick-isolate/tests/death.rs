@@ -303,7 +303,7 @@ fn what_isolating_never_changes_is_not_put_back() {
     assert!(case.now.folders.contains(Path::new("/sys/fs/cgroup/system.slice")));
     let failed: Vec<&str> = restored.failed.iter().map(|(what, _)| what.as_str()).collect();
     assert_eq!(failed, ["/sys/fs/cgroup/system.slice", "/proc/sys/kernel/core_pattern"]);
-    assert!(restored.failed[0].1.contains("someone else has written to the journal"));
+    assert!(restored.failed[0].1.contains("another program has written to the journal"));
     assert!(path.exists(), "kept, to be looked at");
     // All that is dyntick's own was put back nevertheless.
     assert_eq!(case.now.files[Path::new("/proc/sys/vm/stat_interval")], "7");

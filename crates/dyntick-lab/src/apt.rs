@@ -82,13 +82,11 @@ pub struct Offer {
 #[derive(Debug, thiserror::Error)]
 pub enum AptError {
     /// No keyring.
-    #[error(
-        "what Debian's mirrors send cannot be checked without {KEYRING}: apt-get install debian-archive-keyring"
-    )]
+    #[error("Debian's packages cannot be verified without {KEYRING}: apt-get install debian-archive-keyring")]
     NoKeyring,
     /// No apt, or not Debian.
     #[error(
-        "packages come from Debian by apt, and this machine has no {0}; give a kernel by path, or run on Debian 12 or 13"
+        "packages are fetched from Debian by apt, and this machine has no {0}; give a kernel by path, or run on Debian 12 or 13"
     )]
     NotDebian(String),
     /// The machine's sources name no Debian mirror.
@@ -128,7 +126,7 @@ impl Apt {
         let apt = Self { folder: cache.path(suites.place()), suites, release };
         let _lock = cache.lock(suites.place())?;
         if apt.age(FRESH) > INDEX_AGE && (!apt.has_index() || apt.age(ASKED) > RETRY_AGE) {
-            progress("asking the Debian mirror for its index");
+            progress("updating the package index of the Debian mirror");
             apt.refresh(progress)?;
         }
         Ok(apt)
@@ -173,7 +171,7 @@ impl Apt {
         match updated {
             Ok(_) => Ok(write_whole(&self.folder.join(FRESH), b"")?),
             Err(error @ AptError::Failed { .. }) if self.has_index() => {
-                progress(&format!("going on with the index of before: {error}"));
+                progress(&format!("using the previous index: {error}"));
                 Ok(())
             }
             Err(error) => Err(error),
@@ -213,7 +211,7 @@ impl Apt {
         let mut command = self.command("apt-get");
         command.args(["install", "-s", "--no-install-recommends", "-t", &offer.suite]);
         command.arg(format!("{package}={}", offer.version));
-        let output = self.run("work out what a package needs", &mut command)?;
+        let output = self.run("resolve the dependencies of a package", &mut command)?;
         // Lines such as `Inst NAME [OLD] (VERSION SUITE [ARCH])`.
         let install = |line: &str| {
             let mut words = line.strip_prefix("Inst ")?.split_ascii_whitespace();

@@ -51,7 +51,7 @@ impl Amounts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Spent {
     /// Events of the traces.
-    #[error("its trace has {events} events, and for {left} there is memory left")]
+    #[error("its trace has {events} events, and the memory left holds {left}")]
     Events {
         /// How many there are.
         events: u64,
@@ -59,7 +59,7 @@ pub enum Spent {
         left: u64,
     },
     /// Bytes of other files.
-    #[error("a file of it has {bytes} bytes, and for {left} there is memory left")]
+    #[error("one of its files has {bytes} bytes, and the memory left holds {left}")]
     Bytes {
         /// How many there are.
         bytes: u64,
@@ -67,7 +67,7 @@ pub enum Spent {
         left: u64,
     },
     /// It was not even looked at.
-    #[error("it was not read, since {failed} runs before it are damaged or had no memory left")]
+    #[error("it was not read: {failed} runs before it are damaged or did not fit into memory")]
     Before {
         /// How many of them there are.
         failed: usize,

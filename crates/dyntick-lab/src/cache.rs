@@ -24,13 +24,13 @@ pub struct Cache {
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
     /// No folder can be derived.
-    #[error("there is no folder for the cache: set DYNTICK_CACHE, XDG_CACHE_HOME or HOME")]
+    #[error("no folder is set for the cache: set DYNTICK_CACHE, XDG_CACHE_HOME or HOME")]
     NoFolder,
     /// It would be of the folder that one stands in, which may be a stranger's.
-    #[error("DYNTICK_CACHE is {0}, and what is in a cache is executed: give its whole path")]
+    #[error("DYNTICK_CACHE is {0}, and files of a cache are executed: give an absolute path")]
     Relative(PathBuf),
     /// The disk is full.
-    #[error("the disk that holds {path} is full ({free_mib} MiB free): make room, or {}", elsewhere(path))]
+    #[error("the disk of {path} is full ({free_mib} MiB free): free some space, or {}", elsewhere(path))]
     DiskFull {
         /// What was being written.
         path: PathBuf,
@@ -39,7 +39,7 @@ pub enum CacheError {
     },
     /// The disk has less room than what comes will take.
     #[error(
-        "{path} needs {needed_mib} MiB, and its disk has {free_mib} MiB free: make room, or set DYNTICK_CACHE to a folder elsewhere"
+        "{path} needs {needed_mib} MiB, and its disk has {free_mib} MiB free: free some space, or set DYNTICK_CACHE to a folder on another disk"
     )]
     TooLittleSpace {
         /// What is to be written.
@@ -50,7 +50,7 @@ pub enum CacheError {
         free_mib: u64,
     },
     /// Somebody else could have put something there.
-    #[error("{path} {why}, and what is in a cache is executed: {fix}")]
+    #[error("{path} {why}, and files of a cache are executed: {fix}")]
     NotOurs {
         /// The folder.
         path: PathBuf,
@@ -60,7 +60,7 @@ pub enum CacheError {
         fix: String,
     },
     /// What was just written is not what is read.
-    #[error("{0} changes while it is used, or its disk is failing: remove it and try again")]
+    #[error("{0} changed while it was used, or its disk is failing: remove it and try again")]
     Unsteady(PathBuf),
     /// A file operation failed.
     #[error("cannot write {path}: {source}")]
@@ -97,9 +97,9 @@ fn named_by_user() -> Option<PathBuf> {
 /// How one gets what stands at `path` to another disk: what is not in the cache is a result.
 fn elsewhere(path: &Path) -> &'static str {
     match named_by_user().and_then(|root| root.canonicalize().ok()) {
-        Some(root) if path.starts_with(&root) => "set DYNTICK_CACHE to a folder elsewhere",
-        _ if path.starts_with(std::env::temp_dir()) => "set TMPDIR to a folder elsewhere",
-        _ => "name a folder elsewhere (--out)",
+        Some(root) if path.starts_with(&root) => "set DYNTICK_CACHE to a folder on another disk",
+        _ if path.starts_with(std::env::temp_dir()) => "set TMPDIR to a folder on another disk",
+        _ => "name a folder on another disk (--out)",
     }
 }
 

@@ -110,8 +110,8 @@ fn confined(has_seccomp: bool, lack: Option<NoWalls>) -> Check {
         Some(lack) => check(
             what,
             State::Limited,
-            format!("{seccomp} alone, for QEMU: {lack}"),
-            Some("without it, no kernel is built whose source, patch or fragment is somebody else's"),
+            format!("for QEMU, {seccomp}; {lack}"),
+            Some("without it, only Debian's sources with dyntick's patches and fragments are built"),
         ),
     }
 }
@@ -124,18 +124,18 @@ fn kernels(entries: Vec<Entry>) -> Check {
         true => (State::Limited, Some("give kernels by path, or connect this machine to a Debian mirror")),
         false => (State::Ok, None),
     };
-    check("kernels", state, format!("{fetched} here, {by_apt} more by apt; see `dyntick lab kernels`"), fix)
+    check("kernels", state, format!("{fetched} local, {by_apt} more by apt; see `dyntick lab kernels`"), fix)
 }
 
 /// Whether kernels can be built to order.
 fn building(lacks: &[(&str, &str)]) -> Check {
     let what = "building kernels";
     if lacks.is_empty() {
-        return check(what, State::Ok, "compiler and tools are here", None);
+        return check(what, State::Ok, "compiler and tools are installed", None);
     }
     let (missing, packages): (Vec<&str>, Vec<&str>) = lacks.iter().copied().unzip();
     let fix = format!("apt-get install {}", packages.join(" "));
-    check(what, State::Limited, format!("{} not here", missing.join(", ")), Some(&fix))
+    check(what, State::Limited, format!("{} not installed", missing.join(", ")), Some(&fix))
 }
 
 fn tool(name: &str, package: &str) -> Check {
@@ -156,7 +156,7 @@ fn space(cache: &Cache) -> Check {
     match free >= SPACE_MIB {
         true => check("disk space", State::Ok, detail, None),
         false => {
-            let fix = format!("free {SPACE_MIB} MiB there, or set DYNTICK_CACHE to a folder elsewhere");
+            let fix = format!("free {SPACE_MIB} MiB there, or set DYNTICK_CACHE to a folder on another disk");
             check("disk space", State::Limited, detail, Some(&fix))
         }
     }
@@ -166,7 +166,7 @@ fn memory() -> Check {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     match available_mib(&text) {
         None => {
-            check("memory", State::Limited, "/proc/meminfo does not tell", Some("mount -t proc proc /proc"))
+            check("memory", State::Limited, "MemAvailable is not known", Some("mount -t proc proc /proc"))
         }
         Some(mib) if mib < MEMORY_MIB => {
             check("memory", State::Limited, format!("{mib} MiB available"), Some("run with --jobs 1"))
@@ -216,7 +216,7 @@ mod tests {
             patches: Vec::new(),
         };
         let check = kernels(vec![entry(Where::Downloaded), entry(Where::Offered), entry(Where::Offered)]);
-        assert!(check.state == State::Ok && check.detail.starts_with("1 here, 2 more by apt"), "{check:?}");
+        assert!(check.state == State::Ok && check.detail.starts_with("1 local, 2 more by apt"), "{check:?}");
         assert!(kernels(Vec::new()).fix.is_some());
     }
 }

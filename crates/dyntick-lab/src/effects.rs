@@ -201,7 +201,7 @@ mod tests {
         let found = told(&study(), &cells());
         let ticks = &found.figures[1];
         assert_eq!((ticks.factorial.is_none(), ticks.lacking.len()), (true, 6));
-        assert_eq!(ticks.lacking[0], "a/debian:6.1/2/calm has no whole run with it");
+        assert_eq!(ticks.lacking[0], "a/debian:6.1/2/calm has no complete run with it");
 
         let mut study = study();
         study.cases.retain(|case| case.id != "a/debian:6.1/2/loud");
@@ -213,7 +213,7 @@ mod tests {
             lacking(&doubtful),
             [
                 "a/debian:6.1/2/loud was not run",
-                "a/debian:6.12/2/calm has no whole run with it",
+                "a/debian:6.12/2/calm has no complete run with it",
                 "a/debian:6.12/2/mute: 3 events were lost"
             ]
         );

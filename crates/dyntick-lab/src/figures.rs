@@ -325,7 +325,7 @@ fn taken(observations: &Observations, (begin, end): (u64, u64), cpus: &CpuList) 
     // It is counted from before the window to after it.
     let percent = share.min(1.0) * 100.0;
     Some(format!(
-        "the host ran something else for up to {percent:.1} % of the window while CPU {cpu} of the guest was ready to run"
+        "steal: the host ran something else for up to {percent:.1} % of the window while CPU {cpu} of the guest was runnable"
     ))
 }
 

@@ -33,7 +33,7 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// The case asks for something that its kernel cannot do.
-    #[error("case '{case}' asks for what cannot be:\n  {}", problems.join("\n  "))]
+    #[error("case '{case}' cannot run:\n  {}", problems.join("\n  "))]
     Impossible {
         /// The case.
         case: String,
@@ -41,7 +41,7 @@ pub enum LabError {
         problems: Vec<String>,
     },
     /// Only what was run already is asked for.
-    #[error("not run yet, or not as the study has it now")]
+    #[error("not run yet, or the study was changed since")]
     NotRun,
     /// No kernel.
     #[error(transparent)]
@@ -65,7 +65,7 @@ pub enum LabError {
     #[error(transparent)]
     Cache(#[from] CacheError),
     /// Another run of the same case could not be prepared, for a reason that holds for all.
-    #[error("not tried: the case could not be prepared, as its first run says")]
+    #[error("not tried: the case could not be prepared, see its first run")]
     NotTried,
     /// One of the others, with more words than are held.
     #[error("{words}")]
@@ -363,7 +363,7 @@ impl<'a> Lab<'a> {
         if let Some(probe) = remembered(&path) {
             return Ok(probe);
         }
-        self.say(&format!("booting a probe to learn whether KVM works here ({limit} s at most)"));
+        self.say(&format!("booting a probe guest to test whether KVM works ({limit} s at most)"));
         let image = image::build(&self.init, &Programs::default(), kernel, &[], None, &BTreeMap::new(), 0)?;
         let folder = self.scratch()?;
         let initramfs = keep_image(&folder, &image)?;

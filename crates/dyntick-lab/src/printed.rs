@@ -170,6 +170,6 @@ mod tests {
             printed.observations().into_iter().map(|row| (row.key, row.value)).collect();
         assert_eq!(rows, [("hackbench/time".to_owned(), 2.5e8), ("task 0/hackbench/time".to_owned(), 5e8)]);
         assert_eq!(printed.notes.len(), 1);
-        assert!(printed.notes[0].starts_with("task 2: perf stat"), "{:?}", printed.notes);
+        assert!(printed.notes[0].starts_with("task 2: this is perf stat's"), "{:?}", printed.notes);
     }
 }

@@ -37,7 +37,7 @@ impl RunningFolder {
                     Err(error) => return Err(error.into()),
                 }
             }
-            Err(std::io::Error::other("another process takes each new folder for its own"))
+            Err(std::io::Error::other("another process locks each new folder"))
         };
         made().map_err(|error: std::io::Error| CacheError::from_io(place, error))
     }

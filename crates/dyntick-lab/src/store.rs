@@ -99,7 +99,7 @@ pub enum StoreError {
         reason: String,
     },
     /// A link to a run, or to a file of it.
-    #[error("{path} and {other} are one: a run has files of its own; remove one of the two runs")]
+    #[error("{path} and {other} are the same file, and no run shares its files; remove one of the two runs")]
     Shared {
         /// The file or folder.
         path: PathBuf,
@@ -119,8 +119,8 @@ pub enum StoreError {
     },
     /// The trace is whole, and too long for this machine.
     #[error(
-        "{path}: the run's trace has {events} events, and this machine has memory to explain {most}: shorten \
-         `measure`, or name in `trace-cpus` only the CPUs that are asked about"
+        "{path}: the run's trace has {events} events, and the memory of this machine is enough for {most}: shorten \
+         `measure`, or list only the CPUs of interest in `trace-cpus`"
     )]
     TooManyEvents {
         /// The run.
@@ -132,7 +132,7 @@ pub enum StoreError {
     },
     /// The runs before it have taken what there is memory for.
     #[error(
-        "{path}: with the runs before it this run is more than this machine has memory to hold at once: {spent}; run or \
+        "{path}: with the runs before it this run does not fit into the memory of this machine: {spent}; run or \
          report fewer cases of the study"
     )]
     Spent {

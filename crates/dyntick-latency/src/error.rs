@@ -8,7 +8,7 @@ use std::io;
 pub enum LatencyError {
     /// A real-time policy is not for this user.
     #[error(
-        "this user may not run threads under {policy} with priority {priority} ({source}): it takes root, \
+        "no permission to run threads under {policy} with priority {priority} ({source}): this needs root, \
          CAP_SYS_NICE or a limit 'rtprio' of at least {priority} (ulimit -r, /etc/security/limits.conf); \
          without --prio and --policy the threads run under SCHED_OTHER"
     )]
@@ -22,7 +22,7 @@ pub enum LatencyError {
     },
     /// The memory could not be locked though that was asked for.
     #[error(
-        "cannot lock the memory ({0}): it takes root, CAP_IPC_LOCK or a larger limit 'memlock' (ulimit -l)"
+        "cannot lock the memory ({0}): this needs root, CAP_IPC_LOCK or a larger limit 'memlock' (ulimit -l)"
     )]
     Lock(io::Error),
     /// A thread could not get to its CPU.
@@ -35,8 +35,8 @@ pub enum LatencyError {
     },
     /// The counter of system management interrupts cannot be read.
     #[error(
-        "cannot read the SMI counter of CPU {cpu} ({source}): it takes an Intel CPU, root or CAP_SYS_RAWIO, \
-         and /dev/cpu/{cpu}/msr (modprobe msr)"
+        "cannot read the SMI counter of CPU {cpu} ({source}): this needs an Intel CPU, root or \
+         CAP_SYS_RAWIO, and /dev/cpu/{cpu}/msr (modprobe msr)"
     )]
     Smi {
         /// The CPU.

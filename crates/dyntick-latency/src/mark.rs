@@ -17,7 +17,7 @@ pub(crate) struct Mark {
 impl Mark {
     pub fn open() -> Result<Self, LatencyError> {
         let open = |name: &str| OpenOptions::new().write(true).open(format!("{TRACEFS}/{name}"));
-        let failed = |error| LatencyError::System("open the machine's trace for --tracemark", error);
+        let failed = |error| LatencyError::System("open the trace_marker of tracefs for --tracemark", error);
         Ok(Self {
             marker: open("trace_marker").map_err(failed)?,
             switch: open("tracing_on").map_err(failed)?,

@@ -43,7 +43,7 @@ impl Running {
         may(&plan)?;
         let signals = Signals::keep()?;
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        let bell = eventfd(0, flags).map_err(LatencyError::system("make an eventfd"))?;
+        let bell = eventfd(0, flags).map_err(LatencyError::system("create an eventfd"))?;
         let shared = Arc::new(Shared::new(&plan, bell)?);
         let locked = match lock_memory() {
             Err(error) if plan.lock => return Err(LatencyError::Lock(error)),

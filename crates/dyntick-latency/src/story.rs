@@ -165,20 +165,20 @@ impl Teller<'_> {
     fn text(&self, doing: &Doing, phase: Phase) -> String {
         match doing {
             Doing::Unseen => "not in the trace".to_owned(),
-            Doing::Switch => "switches to the thread".to_owned(),
+            Doing::Switch => "switch to the thread".to_owned(),
             Doing::Nmi => "NMI".to_owned(),
             Doing::In(frame) if self.waking.contains(&frame.since) => {
-                "timer interrupt, which wakes the thread".to_owned()
+                "timer interrupt: wakes the thread".to_owned()
             }
             Doing::In(frame) => frame.text(),
-            Doing::Idle(_) if phase != Phase::Asleep => "leaves idle, switches to the thread".to_owned(),
+            Doing::Idle(_) if phase != Phase::Asleep => "idle exit, switch to the thread".to_owned(),
             Doing::Idle(state) => self.idle(*state),
             Doing::Task(pid) if *pid == self.question.tid => match phase {
-                Phase::Asleep => "the thread itself, not asleep yet".to_owned(),
+                Phase::Asleep => "the thread itself, not yet asleep".to_owned(),
                 _ => "back to the thread".to_owned(),
             },
             Doing::Task(pid) => match phase {
-                Phase::Asleep => format!("{} ran, no interrupt was taken", self.name(*pid)),
+                Phase::Asleep => format!("{} ran, no interrupt taken", self.name(*pid)),
                 _ => format!("{} ran", self.name(*pid)),
             },
             Doing::Work(pid, function) => format!("{} ran work item {function}", self.name(*pid)),
@@ -188,7 +188,7 @@ impl Teller<'_> {
     fn idle(&self, state: Option<u32>) -> String {
         let known = state.and_then(|state| self.question.idle_states.get(state as usize));
         match (known, state) {
-            (Some((name, us)), _) => format!("idle in {name} (exit latency {us} us)"),
+            (Some((name, us)), _) => format!("idle in {name} (exit latency {us} µs)"),
             (None, Some(state)) => format!("idle in state {state}"),
             (None, None) => "idle".to_owned(),
         }
@@ -231,7 +231,7 @@ impl Teller<'_> {
                     0 if own == 0 => {
                         format!("{} had the CPU, and the thread has no real-time priority", self.name(pid))
                     }
-                    0 => format!("{} was given the CPU first", self.name(pid)),
+                    0 => format!("{} was scheduled first", self.name(pid)),
                     priority => format!("{} has priority {priority}, the thread {own}", self.name(pid)),
                 };
                 let cause = match (doing, preferred) {

@@ -22,7 +22,7 @@ impl Timer {
         first_ns: u64,
         interval_ns: u64,
     ) -> Result<Self, LatencyError> {
-        let failed = || LatencyError::System("make a POSIX timer", io::Error::last_os_error());
+        let failed = || LatencyError::System("create a POSIX timer", io::Error::last_os_error());
         let time = |ns| {
             let time = timespec(ns);
             libc::timespec { tv_sec: time.tv_sec, tv_nsec: time.tv_nsec }

@@ -30,10 +30,10 @@ pub enum CpuListError {
     #[error("the range '{}' runs backwards", .0.escape_debug())]
     Backwards(String),
     /// Not a mask as the kernel prints one.
-    #[error("'{}' is not a mask of CPUs such as 0000000c or ff,ffffffff", .0.escape_debug())]
+    #[error("'{}' is not a CPU mask such as 0000000c or ff,ffffffff", .0.escape_debug())]
     Mask(String),
     /// A CPU number beyond what any kernel supports.
-    #[error("CPU {0} is beyond {MAX_CPU}, the highest that Linux supports")]
+    #[error("CPU {0} is above {MAX_CPU}, the highest that Linux supports")]
     TooHigh(u32),
 }
 

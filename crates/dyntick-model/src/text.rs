@@ -20,7 +20,7 @@ pub fn shortened(text: &str, longest: usize) -> String {
         None | Some(0) => clean(text),
         Some(more) => {
             let kept: String = text.chars().take(longest).collect();
-            format!("{} … ({more} characters more)", clean(&kept))
+            format!("{} … ({more} more characters)", clean(&kept))
         }
     }
 }
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn a_long_text_ends_with_how_much_more_there_was() {
         assert_eq!(shortened("abc", 3), "abc");
-        assert_eq!(shortened("abcde", 3), "abc … (2 characters more)");
+        assert_eq!(shortened("abcde", 3), "abc … (2 more characters)");
     }
 
     proptest::proptest! {

@@ -86,19 +86,19 @@ pub fn read<R: Receiver>(
         let name = entry.path().map(|path| path.to_string_lossy().into_owned());
         let name = name.map_err(|error| ArchiveError::Damaged(error.to_string()))?;
         if !begun && name != first {
-            return Err(ArchiveError::Foreign(format!("it does not begin with {first}")).into());
+            return Err(ArchiveError::Foreign(format!("it does not start with {first}")).into());
         }
         let kind = entry.header().entry_type();
         let told = shortened(&name.replace('\n', " "), LONGEST_NAME_SHOWN);
         let damaged = |reason: String| ArchiveError::Damaged(format!("{told}: {reason}"));
         if kind != tar::EntryType::Regular {
-            return Err(damaged(format!("it is {}, and only plain files are read", kind_name(kind))).into());
+            return Err(damaged(format!("it is {}; only regular files are read", kind_name(kind))).into());
         }
         if names.len() == limits.pieces {
-            return Err(damaged(format!("there are more than {} pieces", limits.pieces)).into());
+            return Err(damaged(format!("the archive has more than {} files", limits.pieces)).into());
         }
         if !names.insert(name.clone()) {
-            return Err(damaged("it is there twice".to_owned()).into());
+            return Err(damaged("it occurs twice".to_owned()).into());
         }
         match receiver.wants(&name) {
             Wanted::Skip => {}
@@ -120,7 +120,7 @@ pub fn read<R: Receiver>(
 /// The bytes of a piece. Memory is taken as bytes come, and not as the header promises.
 fn piece<R: Read>(entry: &mut tar::Entry<'_, R>, limit: u64) -> Result<Vec<u8>, String> {
     if entry.size() > limit {
-        return Err(format!("it has {} bytes, and {limit} are the most that such a piece has", entry.size()));
+        return Err(format!("it has {} bytes; the limit is {limit}", entry.size()));
     }
     let mut bytes = Vec::new();
     entry.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
@@ -135,10 +135,10 @@ fn kind_name(kind: tar::EntryType) -> &'static str {
     match kind {
         EntryType::GNUSparse => "a sparse file",
         EntryType::Symlink | EntryType::Link => "a link",
-        EntryType::Directory => "a folder",
+        EntryType::Directory => "a directory",
         EntryType::Block | EntryType::Char => "a device",
         EntryType::Fifo => "a FIFO",
-        _ => "of a kind that has no use here",
+        _ => "of an unsupported file type",
     }
 }
 
@@ -166,15 +166,12 @@ impl<R: Read> Read for Bounded<R> {
         let Limits { free, ratio, total, .. } = self.limits;
         let packed = self.packed.get();
         if self.taken > total {
-            return Err(io::Error::other(format!(
-                "it unpacks to more than {} MiB, the most that is read here",
-                total >> 20
-            )));
+            return Err(io::Error::other(format!("it unpacks to more than {} MiB, the limit", total >> 20)));
         }
         if self.taken > free.saturating_add(packed.saturating_mul(ratio)) {
             let taken = self.taken;
             return Err(io::Error::other(format!(
-                "{packed} bytes of it unpack to more than {taken}, and no such file does"
+                "{packed} bytes of it unpack to more than {taken}: the compression ratio is implausible"
             )));
         }
         Ok(length)
@@ -273,7 +270,7 @@ mod tests {
     #[test]
     fn names_are_expected_and_there_once() {
         let twice = pieces(&[("first", b"1"), ("b", b"1"), ("b", b"2")]);
-        assert_eq!(said(&twice), "b: it is there twice");
+        assert_eq!(said(&twice), "b: it occurs twice");
         let strange = pieces(&[("first", b"1"), ("strange", b"1")]);
         assert_eq!(said(&strange), "strange: nobody asked for it");
         let many: Vec<String> = (0..8).map(|number| format!("piece{number}")).collect();
@@ -281,7 +278,7 @@ mod tests {
             .chain(many.iter().map(String::as_str))
             .map(|name| (name, &b""[..]))
             .collect();
-        assert!(said(&pieces(&many)).contains("more than 8 pieces"));
+        assert!(said(&pieces(&many)).contains("more than 8 files"));
     }
 
     #[test]
@@ -297,14 +294,14 @@ mod tests {
             (EntryType::Link, "a link"),
             (EntryType::Char, "a device"),
             (EntryType::Fifo, "a FIFO"),
-            (EntryType::Directory, "a folder"),
+            (EntryType::Directory, "a directory"),
         ];
         for (kind, word) in kinds {
             let bytes = packed(|archive| {
                 add(archive, "first", EntryType::Regular, b"1");
                 add(archive, "b", kind, b"");
             });
-            assert_eq!(said(&bytes), format!("b: it is {word}, and only plain files are read"));
+            assert_eq!(said(&bytes), format!("b: it is {word}; only regular files are read"));
         }
     }
 
@@ -324,7 +321,7 @@ mod tests {
             header.set_cksum();
             archive.append(&header, &b""[..]).unwrap();
         });
-        assert_eq!(said(&bytes), "b: it is a sparse file, and only plain files are read");
+        assert_eq!(said(&bytes), "b: it is a sparse file; only regular files are read");
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub enum SnapshotError {
     #[error("cannot read {0}: {1}")]
     Io(PathBuf, io::Error),
     /// No machine has so many files or such long ones.
-    #[error("{0} holds more than the files of any machine: it is no copy of a machine's root")]
+    #[error("{0} contains more than the files of any machine: it is not a copy of a root file system")]
     TooLarge(PathBuf),
 }
 

@@ -72,7 +72,7 @@ fn nothing_but_files_is_opened_in_a_folder() {
     mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     std::os::unix::fs::symlink("/proc/cmdline", root.path().join("proc/config.gz")).unwrap();
     let files = snapshot::read(root.path()).unwrap();
-    let why = Content::Failed("it is no regular file".to_owned());
+    let why = Content::Failed("it is not a regular file".to_owned());
     let unread: Vec<_> = files.unread().collect();
     assert_eq!(unread, [("/proc/cmdline", &why), ("/proc/config.gz", &why)]);
 }
@@ -102,7 +102,7 @@ fn other_files_and_damaged_bundles_are_told_apart() {
     bundle::write(&snapshot::read(Path::new("/")).unwrap(), &path).unwrap();
     let whole = std::fs::read(&path).unwrap();
     let half = said(&whole[..whole.len() / 2]);
-    assert!(half.contains("is damaged") && half.contains("make it again"), "{half}");
+    assert!(half.contains("is damaged") && half.contains("create it again"), "{half}");
     assert!(
         bundle::read(&folder.path().join("none")).unwrap_err().to_string().contains("none: No such file")
     );

@@ -30,7 +30,7 @@ pub struct Phase {
 /// The kernel's own work: no user task entered it.
 const OWN: &str = "idle loop and kernel threads";
 /// What had begun before the recording did, or had not ended with it.
-const PARTIAL: &str = "(not whole)";
+const PARTIAL: &str = "(incomplete)";
 
 /// Cuts a stream into spans, one phase for each time that recording was on.
 ///

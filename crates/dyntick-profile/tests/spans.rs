@@ -199,7 +199,7 @@ fn what_the_recording_cuts_off_is_not_whole() {
     let phase = recorded(|writer| {
         blocks(writer, 0, &[("user", 1), ("entry_SYSCALL_64", 20), ("__x64_sys_getppid", 7)]);
     });
-    assert_eq!(kind(&phase, 0, "__x64_sys_getppid (not whole)").spans, [27]);
+    assert_eq!(kind(&phase, 0, "__x64_sys_getppid (incomplete)").spans, [27]);
 }
 
 #[test]

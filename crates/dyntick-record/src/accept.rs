@@ -38,7 +38,7 @@ impl Accept for About {
     fn accept(&self) -> Result<(), String> {
         let (begin, end) = self.window_ns;
         if end < begin {
-            return Err(format!("window_ns: it ends at {end}, before it begins at {begin}"));
+            return Err(format!("window_ns: the end ({end}) is before the begin ({begin})"));
         }
         if !(1..=MOST_HZ).contains(&self.machine.hz) {
             return Err(format!("machine.hz: {} is not from 1 to {MOST_HZ}", self.machine.hz));
@@ -51,13 +51,13 @@ impl Accept for About {
             ("clocksource", &self.machine.clocksource.current, LONGEST_NAME),
         ];
         if let Some((what, text, most)) = words.into_iter().find(|(_, text, most)| text.len() > *most) {
-            return Err(format!("machine.{what}: {} bytes, and the kernel has at most {most}", text.len()));
+            return Err(format!("machine.{what}: {} bytes, but the kernel has at most {most}", text.len()));
         }
         if self.notes.len() > MOST_NOTES {
-            return Err(format!("notes: {}, and dyntick makes a few", self.notes.len()));
+            return Err(format!("notes: {}, but dyntick writes only a few", self.notes.len()));
         }
         if self.threads.len() > MOST_THREADS {
-            return Err(format!("threads: {} are more than Linux has numbers for", self.threads.len()));
+            return Err(format!("threads: {}, more than Linux has PIDs", self.threads.len()));
         }
         Ok(())
     }
@@ -68,7 +68,7 @@ impl Accept for Metadata {
         self.problem().map_or(Ok(()), Err)?;
         match self.stats.keys().find(|cpu| **cpu >= MOST_CPUS) {
             Some(cpu) => {
-                Err(format!("stats: CPU {cpu} is beyond {}, the last that Linux has", MOST_CPUS - 1))
+                Err(format!("stats: CPU {cpu} is beyond {}, the highest CPU number of Linux", MOST_CPUS - 1))
             }
             None => Ok(()),
         }
@@ -120,7 +120,7 @@ fn within(about: &[u8], most: usize) -> Result<(), String> {
         let size = || text.parse::<CpuList>().ok()?.last().map(|last| last as usize / 8 + 1);
         all += *sizes.entry(text).or_insert_with(|| size().unwrap_or(0));
         if all > most {
-            return Err(format!("threads and irqs: their lists of CPUs take more than {most} bytes"));
+            return Err(format!("threads and irqs: their CPU lists take more than {most} bytes"));
         }
     }
     Ok(())
@@ -162,11 +162,11 @@ mod tests {
             change(&mut changed);
             changed.accept().unwrap_err()
         };
-        assert_eq!(said(|about| about.window_ns = (5, 4)), "window_ns: it ends at 4, before it begins at 5");
+        assert_eq!(said(|about| about.window_ns = (5, 4)), "window_ns: the end (4) is before the begin (5)");
         assert_eq!(said(|about| about.machine.hz = 0), "machine.hz: 0 is not from 1 to 10000");
         assert_eq!(
             said(|about| about.machine.command_line = "x".repeat(70_000)),
-            "machine.command_line: 70000 bytes, and the kernel has at most 65536"
+            "machine.command_line: 70000 bytes, but the kernel has at most 65536"
         );
         assert_eq!(said(|about| about.cpus = "".parse().unwrap()), "cpus: no CPU was recorded");
     }
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(metadata.accept(), Ok(()));
         let beyond = [(8192, CpuStats::default())].into();
         let said = Metadata { stats: beyond, ..metadata.clone() }.accept().unwrap_err();
-        assert_eq!(said, "stats: CPU 8192 is beyond 8191, the last that Linux has");
+        assert_eq!(said, "stats: CPU 8192 is beyond 8191, the highest CPU number of Linux");
         let said = Metadata { page_size: 0, ..metadata }.accept().unwrap_err();
         assert!(said.starts_with("page_size: 0 "), "{said}");
     }
@@ -187,7 +187,7 @@ mod tests {
         let about = br#"{"x": [1], "threads": {"1": {"cpus": "0-9"}, "2": {"cpus": "0-9", "y": 0}, "3": {"cpus": "?"}},
             "machine": {"irqs": {"7": {"affinity": "63", "effective": ""}}}}"#;
         assert_eq!(within(about, 12), Ok(()));
-        let refused = "threads and irqs: their lists of CPUs take more than 11 bytes";
+        let refused = "threads and irqs: their CPU lists take more than 11 bytes";
         assert_eq!(within(about, 11).unwrap_err(), refused);
         assert_eq!(accept_size(&b"[\"\",".repeat(9 << 20)).unwrap_err(), "it has more than 8388608 values");
         assert_eq!(within(b"{}", 0), Ok(()));

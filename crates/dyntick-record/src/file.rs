@@ -53,7 +53,8 @@ pub enum FileError {
     Foreign(PathBuf),
     /// A record of a newer dyntick.
     #[error(
-        "{path} has format {version}, and this dyntick reads {VERSION}: use the dyntick that recorded it"
+        "{path} has format {version}, but this dyntick reads {VERSION}: use the dyntick version that \
+         recorded it"
     )]
     Version {
         /// The file.
@@ -174,8 +175,8 @@ impl Receiver for Reading {
             ABOUT | METADATA => Wanted::Read(LONGEST_TEXT),
             _ => match (self.cpu(name), &self.metadata) {
                 (Some(_), _) => Wanted::Read(LIMITS.total),
-                (None, Some(_)) => Wanted::Refuse("no such piece belongs to this record".to_owned()),
-                (None, None) => Wanted::Refuse(format!("it stands before {METADATA}")),
+                (None, Some(_)) => Wanted::Refuse("it does not belong to such a record".to_owned()),
+                (None, None) => Wanted::Refuse(format!("it comes before {METADATA}")),
             },
         }
     }
@@ -212,10 +213,10 @@ impl Reading {
     }
 
     fn finish(self) -> Result<Record, String> {
-        let about = self.about.ok_or_else(|| format!("it has no {ABOUT}"))?;
-        let metadata = self.metadata.ok_or_else(|| format!("it has no {METADATA}"))?;
+        let about = self.about.ok_or_else(|| format!("{ABOUT} is missing"))?;
+        let metadata = self.metadata.ok_or_else(|| format!("{METADATA} is missing"))?;
         match metadata.stats.keys().find(|cpu| !self.raw.contains_key(cpu)) {
-            Some(cpu) => Err(format!("it has no {RAW}{cpu}")),
+            Some(cpu) => Err(format!("{RAW}{cpu} is missing")),
             None => Ok(Record { about, recording: Recording { metadata, raw: self.raw } }),
         }
     }
@@ -265,15 +266,15 @@ mod tests {
     fn the_pieces_of_a_record_and_no_others() {
         let page = vec![0; 4096];
         assert_eq!(record(&[("trace.cpu1", &page)]).unwrap().recording.raw[&1], page);
-        assert_eq!(record(&[]).unwrap_err(), "x.dt is damaged: it has no trace.cpu1");
+        assert_eq!(record(&[]).unwrap_err(), "x.dt is damaged: trace.cpu1 is missing");
         for name in ["trace.cpu2", "trace.cpu01", "trace.cpu+1", "extra"] {
             let said = record(&[("trace.cpu1", &page), (name, b"x")]).unwrap_err();
-            assert_eq!(said, format!("x.dt is damaged: {name}: no such piece belongs to this record"));
+            assert_eq!(said, format!("x.dt is damaged: {name}: it does not belong to such a record"));
         }
         let early = read(&[(VERSION_PIECE, b"1"), ("trace.cpu1", &page)]).unwrap_err();
-        assert_eq!(early, "x.dt is damaged: trace.cpu1: it stands before trace.json");
+        assert_eq!(early, "x.dt is damaged: trace.cpu1: it comes before trace.json");
         let twice = record(&[("trace.cpu1", &page), ("trace.cpu1", &page)]).unwrap_err();
-        assert_eq!(twice, "x.dt is damaged: trace.cpu1: it is there twice");
+        assert_eq!(twice, "x.dt is damaged: trace.cpu1: it occurs twice");
     }
 
     #[test]
@@ -293,7 +294,7 @@ mod tests {
     fn a_piece_that_says_what_cannot_be_is_named() {
         let about = ABOUT_TEXT.replace("[1,2]", "[2,1]");
         let said = read(&[(VERSION_PIECE, b"1"), (ABOUT, about.as_bytes())]).unwrap_err();
-        assert_eq!(said, "x.dt is damaged: about.json: window_ns: it ends at 1, before it begins at 2");
+        assert_eq!(said, "x.dt is damaged: about.json: window_ns: the end (1) is before the begin (2)");
         let metadata = METADATA_TEXT.replace("4096", "16");
         let said = read(&[(VERSION_PIECE, b"1"), (METADATA, metadata.as_bytes())]).unwrap_err();
         assert!(said.starts_with("x.dt is damaged: trace.json: page_size: 16 "), "{said}");

@@ -47,13 +47,13 @@ pub enum RecordError {
     #[error("cannot start {0}: {1}")]
     Start(String, std::io::Error),
     /// No command at all.
-    #[error("there is no command to run")]
+    #[error("no command to run")]
     NoCommand,
     /// A process that is not there.
     #[error("there is no process {0}")]
     NoProcess(i32),
     /// A CPU that does not run.
-    #[error("CPU {missing} is not online; online are {online}")]
+    #[error("CPU {missing} is not online; online: {online}")]
     NoSuchCpu {
         /// Those that were asked for and do not run.
         missing: CpuList,
@@ -84,8 +84,8 @@ pub fn record<T>(options: &Options, during: impl FnOnce() -> T) -> Result<(Recor
     notes.extend(room.is_full(&recorded).then(|| {
         let seconds = (window_ns.1 - window_ns.0) as f64 / 1e9;
         format!(
-            "recording ended after {seconds:.1} s, with {} MiB of trace pages and {} events: more cannot be explained \
-             with this machine's memory; counts of /proc/interrupts are of the whole time",
+            "recording ended after {seconds:.1} s, with {} MiB of trace pages and {} events: this machine's \
+             memory is not enough to explain more; the counts of /proc/interrupts are of the complete time",
             bytes_of(&recorded.raw) >> 20,
             recorded.events
         )

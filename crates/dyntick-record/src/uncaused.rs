@@ -23,7 +23,7 @@ pub(crate) fn counted(record: &Record, summary: &Summary) -> Vec<CauseFindings> 
         cause.total_ns = Some(ns);
         cause.time_share = ns as f64 / (ns as f64 + summary.interrupted_ns as f64);
         cause.chains = vec![crate::Chain {
-            steps: vec![format!("the hypervisor had other use for CPU {cpu} for {} ms", ns / 1_000_000)],
+            steps: vec![format!("the hypervisor did not run CPU {cpu} for {} ms", ns / 1_000_000)],
             count: ticks,
         }];
         cause
@@ -126,7 +126,7 @@ pub(crate) fn clock(record: &Record, summary: &Summary) -> Option<CauseFindings>
     let told = line.iter().find(|word| ["tsc=unstable", "notsc"].contains(word))?;
     let source = &machine.clocksource.current;
     let steps = vec![
-        format!("the command line says {told}"),
+        format!("the kernel command line has {told}"),
         format!("the clocksource is {source}, which is slower to read"),
     ];
     let mut cause = cause(record, summary, "clock-distrusted");
@@ -138,8 +138,8 @@ pub(crate) fn clock(record: &Record, summary: &Summary) -> Option<CauseFindings>
 pub(crate) fn limits(record: &Record) -> Option<String> {
     let smis = &record.about.counts.0.smis;
     smis.is_empty().then(|| {
-        "system management interrupts are not counted: that needs an Intel CPU, the module msr (modprobe msr) and \
-        CAP_SYS_RAWIO"
+        "system management interrupts are not counted: counting them needs an Intel CPU, the module msr \
+        (modprobe msr) and CAP_SYS_RAWIO"
             .to_owned()
     })
 }
@@ -148,16 +148,16 @@ pub(crate) fn limits(record: &Record) -> Option<String> {
 const CONSEQUENCES: &[(&str, &str)] = &[
     (
         "ipi:ipi_send_cpu",
-        "this kernel (before 6.5) has no ipi:* and csd:* events: the sender of an interrupt from another CPU, \
-         and the function that it calls, are told by probes (kprobes), where they could be set",
+        "this kernel (before 6.5) has no ipi:* and csd:* events: the sender of an interrupt from another \
+         CPU, and the function that it calls, are known from kprobes only, where these could be set",
     ),
-    ("nmi:nmi_handler", "this kernel has no nmi:nmi_handler: NMIs are seen in /proc/interrupts only"),
-    ("exceptions:page_fault_user", "this kernel has no exceptions:page_fault_*: page faults are not seen"),
+    ("nmi:nmi_handler", "this kernel has no nmi:nmi_handler: NMIs are counted in /proc/interrupts only"),
+    ("exceptions:page_fault_user", "this kernel has no exceptions:page_fault_*: page faults are missing"),
     (
         "irq_vectors:local_timer_entry",
-        "this kernel has no irq_vectors:*: interrupts are seen by their handlers only",
+        "this kernel has no irq_vectors:*: interrupts are known by their handlers only",
     ),
-    ("timer:tick_stop", "this kernel has no timer:tick_stop: what keeps a tick is not told"),
+    ("timer:tick_stop", "this kernel has no timer:tick_stop: tick dependencies are not known"),
 ];
 
 /// In words, what is not known for want of these events.
@@ -212,7 +212,7 @@ mod tests {
             grown.iter().map(|cause| (cause.cause.as_str(), cause.count, cause.total_ns)).collect();
         assert_eq!(told, [("hypervisor-steal", None, Some(30_000_000)), ("smi", Some(2), None)]);
         assert_eq!(grown[0].time_share, 0.5, "of what was traced and what was stolen");
-        assert_eq!(grown[0].chains[0].steps, ["the hypervisor had other use for CPU 3 for 30 ms"]);
+        assert_eq!(grown[0].chains[0].steps, ["the hypervisor did not run CPU 3 for 30 ms"]);
         assert!(counted(&record(counts(5, Some(100)), counts(5, Some(100)), ""), &summary()).is_empty());
     }
 
@@ -243,7 +243,8 @@ mod tests {
     fn a_clock_that_is_distrusted_by_order_is_a_cause() {
         let cause = |line| clock(&record(counts(0, None), counts(0, None), line), &summary());
         let steps = |line| cause(line).map(|cause| cause.chains[0].steps.join("; "));
-        let told = "the command line says tsc=unstable; the clocksource is acpi_pm, which is slower to read";
+        let told =
+            "the kernel command line has tsc=unstable; the clocksource is acpi_pm, which is slower to read";
         assert_eq!(steps("tsc=reliable nohz_full=3 tsc=unstable").as_deref(), Some(told));
         assert_eq!(steps("tsc=reliable"), None);
     }

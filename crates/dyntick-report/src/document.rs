@@ -111,7 +111,7 @@ impl Ruling {
             Ruling::Reproduced => "reproduced",
             Ruling::NotReproduced => "not reproduced",
             Ruling::Inconclusive => "inconclusive",
-            Ruling::CannotTell => "cannot be told here",
+            Ruling::CannotTell => "inconclusive",
         }
     }
 

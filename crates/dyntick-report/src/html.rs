@@ -131,12 +131,12 @@ fn finding(finding: &Finding) -> Markup {
             p { (finding.explanation) }
             @if !finding.chain.is_empty() { ol.chain { @for link in &finding.chain { li { (link) } } } }
             @if !finding.functions.is_empty() {
-                p { "Ran: " @for function in &finding.functions { code { (function) } " " } }
+                p { "Functions: " @for function in &finding.functions { code { (function) } " " } }
             }
             @if !finding.fixes.is_empty() {
                 dl.fixes { @for (setting, effect) in &finding.fixes { dt { code { (setting) } } dd { (effect) } } }
             }
-            @if !finding.source.is_empty() { p.source { "In the kernel: " (finding.source) } }
+            @if !finding.source.is_empty() { p.source { "Kernel source: " (finding.source) } }
         }
     }
 }

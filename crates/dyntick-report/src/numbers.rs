@@ -52,7 +52,7 @@ pub fn duration(ns: f64) -> String {
     match ns.abs() {
         v if !v.is_finite() => NONE.to_owned(),
         v if v < 999.5 => format!("{ns:.0} ns"),
-        v if v < 999_950.0 => format!("{:.1} us", ns / 1e3),
+        v if v < 999_950.0 => format!("{:.1} µs", ns / 1e3),
         v if v < 999_995_000.0 => format!("{:.2} ms", ns / 1e6),
         _ => format!("{:.4} s", ns / 1e9),
     }
@@ -91,7 +91,7 @@ mod tests {
             ["0", "0.050", "1.0", "250", "12\u{202f}346"]
         );
         assert_eq!([0.0, 0.004, 0.99994].map(percent), ["0 %", "0.4 %", "100 %"]);
-        assert_eq!([12.0, 1500.0, 2.5e6, 5.868e8].map(duration), ["12 ns", "1.5 us", "2.50 ms", "586.80 ms"]);
+        assert_eq!([12.0, 1500.0, 2.5e6, 5.868e8].map(duration), ["12 ns", "1.5 µs", "2.50 ms", "586.80 ms"]);
         assert_eq!([0.0, 2.5, -3.0, 25000.0, 1e-7].map(plain), ["0", "2.5", "-3", "25\u{202f}000", "1e-7"]);
         assert_eq!(share_of_hz(1.0, 250), "0.4 %");
     }
@@ -100,7 +100,7 @@ mod tests {
     fn little_is_not_nothing() {
         assert_eq!([0.00001, -2.0, -300.0].map(rate), ["<0.001", "-2.0", "-300"]);
         assert_eq!([0.0001, -0.0001, -0.25].map(percent), ["<0.1 %", "-<0.1 %", "-25 %"]);
-        assert_eq!([999.7, 999_970.0].map(duration), ["1.0 us", "1.00 ms"]);
+        assert_eq!([999.7, 999_970.0].map(duration), ["1.0 µs", "1.00 ms"]);
     }
 
     #[test]

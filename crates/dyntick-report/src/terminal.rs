@@ -187,7 +187,10 @@ impl Page {
             self.row(&rows, name, &format!("{row}  {padding}{figure}"));
         }
         let cell = numbers::duration(timeline.window_ns as f64 / rows.cells as f64);
-        self.indented("  ", &format!("One character is {cell}; █ is {fullest} in it, · is none."));
+        self.indented(
+            "  ",
+            &format!("One character is {cell}; █ stands for {fullest} events in it, · for none."),
+        );
         if self.colour {
             for ((_, meaning), colour) in timeline.classes.iter().zip(&colours) {
                 let sign = self.in_colour(*colour, "█");
@@ -210,12 +213,15 @@ impl Page {
         let axis = |title: String, (begin, end): (f64, f64), steps: &str| {
             format!("{title}: {} to {}{steps}", numbers::plain(begin), numbers::plain(end))
         };
-        let steps = |logarithmic: bool| if logarithmic { ", in equal factors" } else { "" };
+        let steps = |logarithmic: bool| if logarithmic { ", logarithmic" } else { "" };
         self.indented(
             "  ",
-            &axis(format!("across, {}", plot.x.title()), x.ends(), steps(plot.x.logarithmic)),
+            &axis(format!("x axis, {}", plot.x.title()), x.ends(), steps(plot.x.logarithmic)),
         );
-        self.indented("  ", &axis(format!("up, {}", plot.y.title()), y.ends(), steps(plot.y.logarithmic)));
+        self.indented(
+            "  ",
+            &axis(format!("y axis, {}", plot.y.title()), y.ends(), steps(plot.y.logarithmic)),
+        );
     }
 
     /// A name with a row of signs, beside or below it.

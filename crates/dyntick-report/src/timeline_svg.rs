@@ -55,7 +55,7 @@ impl Layout {
         let zoomed = (1..window).contains(&timeline.zoom_ns);
         let whole_width = (right - left - if zoomed { ZOOM + GAP } else { 0 }) / 2 * 2;
         let whole = Panel {
-            title: format!("the whole window, {}", seconds(window)),
+            title: format!("the complete window, {}", seconds(window)),
             left,
             width: whole_width,
             column: 2,
@@ -108,7 +108,7 @@ fn in_words(timeline: &Timeline, lane: &Lane) -> String {
         .filter(|(class, _)| count(*class) > 0)
         .map(|(class, (_, meaning))| format!("{} × {meaning}", numbers::count(count(class))))
         .collect();
-    format!("{}: {}", lane.name, if counted.is_empty() { "nothing".into() } else { counted.join("; ") })
+    format!("{}: {}", lane.name, if counted.is_empty() { "none".into() } else { counted.join("; ") })
 }
 
 /// A stretch of the window drawn over some columns of pixels.

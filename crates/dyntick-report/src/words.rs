@@ -22,7 +22,7 @@ pub fn message(text: &str) -> String {
         let line = console_line(line);
         if told.len() + line.len() > MESSAGE {
             let more = 1 + lines.count();
-            return format!("{told}\n… ({more} lines more)");
+            return format!("{told}\n… ({more} more lines)");
         }
         if !told.is_empty() {
             told.push('\n');
@@ -45,8 +45,8 @@ mod tests {
     #[test]
     fn what_has_no_end_gets_one() {
         let line = message(&"x".repeat(3_000_000));
-        assert!(line.len() < 400 && line.ends_with("… (2999700 characters more)"), "{line}");
+        assert!(line.len() < 400 && line.ends_with("… (2999700 more characters)"), "{line}");
         let many = message(&"stderr of a script\n".repeat(50_000));
-        assert!(many.len() < 4200 && many.ends_with(" lines more)"), "{many}");
+        assert!(many.len() < 4200 && many.ends_with(" more lines)"), "{many}");
     }
 }

@@ -91,7 +91,7 @@ pub struct Factorial {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotFactorial {
     /// There are no factors.
-    #[error("nothing was varied: a factor has at least two levels")]
+    #[error("no factor was varied: a factor has at least two levels")]
     NoFactors,
     /// A factor does not vary, by its place.
     #[error("factor {0} has fewer than two levels")]
@@ -105,7 +105,7 @@ pub enum NotFactorial {
         found: usize,
     },
     /// A value is none, or so large that its square is none.
-    #[error("the values, or their squares, are no numbers")]
+    #[error("the values, or their squares, are not finite")]
     NotFinite,
 }
 

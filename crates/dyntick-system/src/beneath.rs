@@ -32,7 +32,7 @@ pub fn open_beneath(folder: &Path, inner: &Path) -> Result<File> {
     });
     match place::of(found?)? {
         Found::Regular(file) => Ok(file),
-        Found::Other(_) => Err(Error::new(ErrorKind::InvalidInput, "it is no regular file")),
+        Found::Other(_) => Err(Error::new(ErrorKind::InvalidInput, "it is not a regular file")),
     }
 }
 
@@ -69,8 +69,10 @@ pub fn place_beneath(folder: &Path, inner: &Path) -> Result<PathBuf> {
             made => made?,
         }
         if !place.symlink_metadata()?.is_dir() {
-            let what =
-                format!("{} above it is no folder", place.strip_prefix(folder).unwrap_or(&place).display());
+            let what = format!(
+                "{} above it is not a folder",
+                place.strip_prefix(folder).unwrap_or(&place).display()
+            );
             return Err(Error::new(ErrorKind::InvalidInput, what));
         }
     }
@@ -103,7 +105,7 @@ mod tests {
         assert!(open_beneath(&inside, Path::new("a/file")).is_ok());
         let _listening = std::os::unix::net::UnixListener::bind(inside.join("socket")).unwrap();
         let error = open_beneath(&inside, Path::new("socket")).unwrap_err().to_string();
-        assert_eq!(error, "it is no regular file", "and not that it cannot be opened: it was not");
+        assert_eq!(error, "it is not a regular file", "and not that it cannot be opened: it was not");
         for path in ["folder/file", "link", "fifo", "a", "../out/file", "/etc/passwd", ""] {
             assert!(open_beneath(&inside, Path::new(path)).is_err(), "{path}");
         }

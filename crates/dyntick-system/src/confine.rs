@@ -30,7 +30,7 @@ pub enum NoWalls {
         package: &'static str,
     },
     /// The machine does not permit them.
-    #[error("this machine does not let programs be confined ({said}){fix}")]
+    #[error("this machine does not allow programs to be confined ({said}){fix}")]
     Refused {
         /// What bwrap said.
         said: String,
@@ -380,7 +380,7 @@ fn attempt() -> Result<(), NoWalls> {
     };
     match tried() {
         Ok((status, _)) if status.success() => Ok(()),
-        Ok((_, said)) => refused(said.lines().next().unwrap_or("bwrap ended without a word").to_owned()),
+        Ok((_, said)) => refused(said.lines().next().unwrap_or("bwrap exited without a message").to_owned()),
         Err(error) => refused(format!("bwrap: {error}")),
     }
 }
@@ -396,13 +396,13 @@ fn fix() -> &'static str {
         std::fs::read_to_string(Path::new("/proc/sys").join(name)).unwrap_or_default().trim().to_owned()
     };
     if value("user/max_user_namespaces") == "0" {
-        ": it permits no user namespaces; as root, sysctl user.max_user_namespaces=10000"
+        ": user namespaces are disabled; as root, sysctl user.max_user_namespaces=10000"
     } else if value("kernel/unprivileged_userns_clone") == "0" {
-        ": users may not make user namespaces; as root, sysctl kernel.unprivileged_userns_clone=1"
+        ": unprivileged users may not create user namespaces; as root, sysctl kernel.unprivileged_userns_clone=1"
     } else if value("kernel/apparmor_restrict_unprivileged_userns") == "1" {
         ": AppArmor restricts user namespaces; give bwrap a profile with 'userns,' in /etc/apparmor.d, as Ubuntu's notes say"
     } else {
-        ": in a container, start it with the right to make namespaces"
+        ": in a container, start it with the permission to create namespaces"
     }
 }
 

@@ -56,12 +56,14 @@ impl InputError {
     pub fn reason(&self) -> String {
         match self {
             InputError::Io { source, .. } => source.to_string(),
-            InputError::NotRegular { kind, .. } => format!("it is {kind}, and a regular file is wanted"),
+            InputError::NotRegular { kind, .. } => format!("it is {kind}, but a regular file is required"),
             InputError::TooLarge { limit, .. } => {
-                format!("it has more than {}, the most that is read of such a file", size(*limit))
+                format!("it is larger than {}, the limit for such a file", size(*limit))
             }
             InputError::NotText { .. } => "it is not UTF-8 text".to_owned(),
-            InputError::Hole { .. } => "most of it is a hole, as in no program, kernel or profile".to_owned(),
+            InputError::Hole { .. } => {
+                "most of it is a hole, unlike any program, kernel or profile".to_owned()
+            }
         }
     }
 }
@@ -160,7 +162,7 @@ pub fn open_named(path: &Path) -> std::io::Result<File> {
     match place::of(&place)? {
         Found::Regular(file) => Ok(file),
         Found::Other(kind) => {
-            Err(Error::new(ErrorKind::InvalidInput, format!("it is {kind}, and a file is wanted")))
+            Err(Error::new(ErrorKind::InvalidInput, format!("it is {kind}, but a file is required")))
         }
     }
 }
@@ -214,7 +216,7 @@ mod tests {
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
             .unwrap();
         let told = |path: &Path| read_regular(path, 10).unwrap_err().to_string();
-        assert!(told(&fifo).ends_with("it is a FIFO, and a regular file is wanted"), "{}", told(&fifo));
+        assert!(told(&fifo).ends_with("it is a FIFO, but a regular file is required"), "{}", told(&fifo));
         assert!(told(Path::new("/dev/zero")).contains("a device"));
         assert!(told(dir.path()).contains("a folder"));
         // To open it would have failed: what is no regular file is not opened.
@@ -254,7 +256,7 @@ mod tests {
         assert!(matches!(read_regular(&path, 9), Err(InputError::TooLarge { .. })));
         assert_eq!(read_named(&path, 10).unwrap(), "0123456789");
         let device = read_named(Path::new("/dev/zero"), 1000).unwrap_err().to_string();
-        assert!(device.ends_with("it is a device, and a file is wanted"), "{device}");
+        assert!(device.ends_with("it is a device, but a file is required"), "{device}");
         let (read, write) = rustix::pipe::pipe().unwrap();
         rustix::io::write(&write, b"0123456789").unwrap();
         drop(write);

@@ -125,7 +125,7 @@ fn opened(path: &Path) -> Result<Option<File>> {
         }
         Err(rustix::io::Errno::NOENT) => return Ok(None),
         Err(rustix::io::Errno::NXIO) => {
-            return Err(Error::other("it is a FIFO that nobody reads, or no device"));
+            return Err(Error::other("it is a FIFO that no process reads, or a device that does not exist"));
         }
         Err(error) => return Err(error.into()),
     };
@@ -149,7 +149,7 @@ fn refuse_planted(path: &Path, found: &Metadata) -> Result<()> {
     match everybodys && folder.uid() != found.uid() {
         true => Err(Error::new(
             ErrorKind::PermissionDenied,
-            "another user put it into a folder where everybody may",
+            "another user created it in a folder that all users may write to",
         )),
         false => Ok(()),
     }
@@ -220,7 +220,7 @@ mod tests {
             0,
         )
         .unwrap();
-        assert!(put(&fifo, "x").unwrap_err().to_string().contains("nobody reads"));
+        assert!(put(&fifo, "x").unwrap_err().to_string().contains("no process reads"));
         let large = "x".repeat(1 << 20);
         let text = std::thread::scope(|scope| {
             // Open for both, so that it has a reader at once.
@@ -279,7 +279,7 @@ mod tests {
         let fifo = dir.path().join("fifo");
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
             .unwrap();
-        assert!(open_growing(&fifo, true).unwrap_err().to_string().contains("nobody reads"));
+        assert!(open_growing(&fifo, true).unwrap_err().to_string().contains("no process reads"));
     }
 
     #[test]

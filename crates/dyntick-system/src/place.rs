@@ -35,14 +35,14 @@ pub fn at(path: &Path) -> Result<Found> {
 pub fn of(place: impl AsFd) -> Result<Found> {
     Ok(match kind(&place)? {
         FileType::RegularFile if is_kernels(&fstatfs(&place)?) => {
-            Found::Other("the kernel's, as in /proc and /sys")
+            Found::Other("a pseudo file of the kernel, as in /proc and /sys")
         }
         FileType::RegularFile => Found::Regular(reopened(place, OFlags::empty())?),
         FileType::Directory => Found::Other("a folder"),
         FileType::Fifo => Found::Other("a FIFO"),
         FileType::Socket => Found::Other("a socket"),
         FileType::CharacterDevice | FileType::BlockDevice => Found::Other("a device"),
-        _ => Found::Other("no regular file"),
+        _ => Found::Other("of an unknown type"),
     })
 }
 
@@ -88,7 +88,7 @@ mod tests {
                 continue;
             }
             let Found::Other(kind) = at(Path::new(path)).unwrap() else { panic!("{path} was opened") };
-            assert!(kind.starts_with("the kernel's"), "{kind}");
+            assert!(kind.starts_with("a pseudo file"), "{kind}");
         }
         assert!(matches!(at(&std::env::current_exe().unwrap()).unwrap(), Found::Regular(_)));
     }

@@ -86,11 +86,11 @@ pub fn name(key: &Key) -> String {
         Key::Tick { stopped: false } => "tick".to_owned(),
         Key::Tick { stopped: true } => "timer wheel, while the tick is stopped".to_owned(),
         Key::Hrtimer { function } => format!("hrtimer {function}"),
-        Key::EmptyTimer => "nothing was due".to_owned(),
+        Key::EmptyTimer => "no timer expired".to_owned(),
         Key::Timer { function } => format!("timer {function}"),
         Key::Called { function } => function.to_string(),
-        Key::Device { irq, name } if name.is_empty() => format!("device, interrupt {irq}"),
-        Key::Device { irq, name } => format!("device {name} (interrupt {irq})"),
+        Key::Device { irq, name } if name.is_empty() => format!("device IRQ {irq}"),
+        Key::Device { irq, name } => format!("device {name} (IRQ {irq})"),
         Key::Softirq { softirq } => format!("softirq {}", softirq.kernel_name()),
         Key::Work { function } => format!("work item {function}"),
         Key::KernelThread { comm, .. } | Key::Task { comm, .. } => comm.to_string(),
@@ -100,7 +100,7 @@ pub fn name(key: &Key) -> String {
         Key::Nmi { function } => format!("NMI {function}"),
         Key::TickStopped => "tick stopped".to_owned(),
         Key::TickKept { dependency } => format!("tick kept: {}", kept_because(*dependency)),
-        Key::Unnamed { family } => format!("{family}: no room for names"),
+        Key::Unnamed { family } => format!("{family}: name table full"),
     }
 }
 
@@ -110,8 +110,8 @@ pub fn kept_because(dependency: TickDependency) -> &'static str {
         TickDependency::None => "no dependency",
         TickDependency::PosixTimer => "a POSIX CPU-time timer is armed",
         TickDependency::PerfEvents => "a perf event needs it",
-        TickDependency::Sched => "more than one task wants the CPU",
-        TickDependency::ClockUnstable => "the clock is unstable",
+        TickDependency::Sched => "more than one task is runnable",
+        TickDependency::ClockUnstable => "the scheduler clock is unstable",
         TickDependency::Rcu => "RCU waits for the CPU, or runs callbacks on it",
         TickDependency::RcuExp => "an expedited RCU grace period waits for the CPU",
     }
@@ -121,14 +121,14 @@ pub fn kept_because(dependency: TickDependency) -> &'static str {
 fn vector_name(vector: VectorKey) -> &'static str {
     match vector {
         VectorKey::LocalTimer => "local timer interrupts (LOC)",
-        VectorKey::Reschedule => "reschedule interrupts (RES)",
-        VectorKey::CallFunction => "function calls to several CPUs (CAL)",
-        VectorKey::CallFunctionSingle => "function calls to this CPU (CAL)",
-        VectorKey::IrqWork => "work queued for interrupt context (IWI)",
+        VectorKey::Reschedule => "rescheduling interrupts (RES)",
+        VectorKey::CallFunction => "function call interrupts to several CPUs (CAL)",
+        VectorKey::CallFunctionSingle => "function call interrupts to this CPU (CAL)",
+        VectorKey::IrqWork => "IRQ work interrupts (IWI)",
         VectorKey::PlatformIpi => "platform interrupts (PLT)",
-        VectorKey::Thermal => "thermal interrupts (TRM)",
-        VectorKey::Threshold => "machine-check thresholds (THR)",
-        VectorKey::DeferredError => "deferred machine checks (DFR)",
+        VectorKey::Thermal => "thermal event interrupts (TRM)",
+        VectorKey::Threshold => "threshold APIC interrupts (THR)",
+        VectorKey::DeferredError => "deferred error APIC interrupts (DFR)",
         VectorKey::Error => "APIC errors (ERR)",
         VectorKey::Spurious => "spurious interrupts (SPU)",
     }

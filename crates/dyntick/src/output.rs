@@ -131,7 +131,7 @@ pub fn ensure_writable(path: &Path) -> Result<()> {
 /// Refuses to print what no terminal can show.
 pub fn ensure_no_terminal(path: &Path, what: &str) -> Result<()> {
     if dyntick_system::is_standard_output(path) && is_terminal() {
-        bail!("{what} is no text for a terminal: name a file, or send it through a pipe");
+        bail!("{what} is binary data, which a terminal cannot show: name a file, or use a pipe");
     }
     Ok(())
 }

@@ -41,7 +41,7 @@ impl Display {
                 let ahead = self.ahead().after(Instant::now(), kept);
                 self.line(&match failure {
                     Some(reason) => format!("✗ {case}: {}{ahead}", message(&reason).replace('\n', "\n    ")),
-                    None if kept => format!("✓ {case} (whole from an earlier run){ahead}"),
+                    None if kept => format!("✓ {case} (cached){ahead}"),
                     None => format!("✓ {case}{ahead}"),
                 });
             }
@@ -86,7 +86,7 @@ impl Display {
 fn in_words(stage: Stage) -> &'static str {
     match stage {
         Stage::Boot => "booting",
-        Stage::Settle => "waiting until the other CPUs are at rest",
+        Stage::Settle => "waiting for the other CPUs to become idle",
         Stage::Measure => "measuring",
         Stage::Script => "timing the script",
         Stage::Collect => "collecting",

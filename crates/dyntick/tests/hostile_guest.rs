@@ -55,7 +55,7 @@ fn a_forged_archive_writes_no_file() {
     let bytes = archive.to_bytes();
     let Some(output) = attack(folder.path(), &forge(&bytes, bytes.len() as u64)) else { return };
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    assert!(said(&output).contains("the guest sent a piece called '"), "{}", said(&output));
+    assert!(said(&output).contains("the guest sent a file named '"), "{}", said(&output));
     assert!(!absolute.exists() && !folder.path().join("PWNED_RELATIVE").exists());
     assert!(runs(folder.path()).is_empty(), "nothing of it is kept");
 }
@@ -78,7 +78,7 @@ fn a_length_beyond_all_memory_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let Some(output) = attack(folder.path(), &forge(b"", u64::MAX)) else { return };
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    assert!(said(&output).contains("delivered nothing"), "{}", said(&output));
+    assert!(said(&output).contains("sent no results"), "{}", said(&output));
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn many_faults(source: &str) -> Option<(Value, Vec<u64>)> {
 #[test]
 fn without_privileges_it_tells_what_it_can() {
     const BPF: &str =
-        "root, or CAP_BPF and CAP_PERFMON; or --source tracefs and leave to write to /sys/kernel/tracing";
+        "root, or CAP_BPF and CAP_PERFMON; or --source tracefs and write access to /sys/kernel/tracing";
     tells_what_it_can("auto", BPF);
     // Whether tracefs is mounted or not.
     tells_what_it_can("tracefs", "needs root");
@@ -177,9 +177,9 @@ fn assert_counts_are_the_kernels(kernel: &str, json: &Value) {
     let cpu = &json["cpus"][0];
     for (row, name) in [
         ("LOC", "local timer interrupts (LOC)"),
-        ("RES", "reschedule interrupts (RES)"),
-        ("CAL", "function calls from other CPUs (CAL)"),
-        ("IWI", "work queued for interrupt context (IWI)"),
+        ("RES", "rescheduling interrupts (RES)"),
+        ("CAL", "function call interrupts (CAL)"),
+        ("IWI", "IRQ work interrupts (IWI)"),
     ] {
         let kernels = cpu["machine"]["interrupts"][row].as_u64().unwrap_or(0);
         let counted = count(cpu, name);
@@ -187,7 +187,7 @@ fn assert_counts_are_the_kernels(kernel: &str, json: &Value) {
     }
     // A timer that is set again before it expired expires once.
     assert!((40..=50).contains(&count(cpu, "hrtimer timerfd_tmrproc")), "{cpu:#}");
-    assert!(count(cpu, "function calls from other CPUs (CAL)") >= 50);
+    assert!(count(cpu, "function call interrupts (CAL)") >= 50);
     assert!(count(cpu, "page faults of user code") >= 50);
     assert_eq!(json["lost"], none_lost());
 }
@@ -248,7 +248,7 @@ fn one_by_one(cpu: &Value) -> BTreeMap<String, Vec<&Value>> {
     let mut by_name: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
     for row in rows(cpu) {
         let name = row["name"].as_str().unwrap();
-        if !["kernel threads", "other tasks", "nothing was due"].contains(&name) {
+        if !["kernel threads", "other tasks", "no timer expired"].contains(&name) {
             by_name.entry(name.to_owned()).or_default().push(row);
         }
     }

@@ -51,14 +51,14 @@ impl Drop for Terminal {
 #[test]
 fn a_person_looks_at_it() {
     let terminal = Terminal::start("-d 0.5");
-    let screen = terminal.shows("what interrupts it");
+    let screen = terminal.shows("main cause");
     assert!(screen.contains("ticks/s") && screen.contains("CPU 0"), "{screen}");
     terminal.press("h");
-    terminal.shows("the chosen CPU alone");
+    terminal.shows("show the selected CPU");
     terminal.press("Escape");
-    terminal.shows("what interrupts it");
+    terminal.shows("main cause");
     terminal.press("K");
-    terminal.shows("order: ticks");
+    terminal.shows("sort: ticks");
     terminal.press("Z");
     terminal.shows("PAUSED");
     terminal.press("Enter");
@@ -72,7 +72,7 @@ fn a_person_looks_at_it() {
     terminal.press("F10");
     let screen = terminal.shows("back: 0");
     terminal.shows(" icanon");
-    assert!(!screen.contains("what interrupts it"), "the screen before is shown again\n{screen}");
+    assert!(!screen.contains("main cause"), "the screen before is shown again\n{screen}");
 }
 
 /// A task that keeps CPU 0 busy, so that it has ticks: an idle CPU may have nothing at all in half a second.

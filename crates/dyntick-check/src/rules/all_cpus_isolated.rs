@@ -18,10 +18,10 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             _ => return None,
         };
         Some({
-            RULE.warning(format!("'{parameter}' names {which}; the kernel takes the boot CPU out again"))
+            RULE.warning(format!("'{parameter}' names {which}; the kernel excludes the boot CPU"))
                 .seen([said(parameter)])
                 .seen(machine.evidence(PRESENT))
-                .so("One CPU must keep the time and do the work of the others.")
+                .so("One CPU must do the timekeeping and the housekeeping for the others.")
                 .composed(machine.composed(&nothing()))
         })
     };

@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "bad-cpu-list",
-    title: "rcu_nocbs= or irqaffinity= with a list that the kernel cannot take",
+    title: "rcu_nocbs= or irqaffinity= with a CPU list that the kernel cannot parse",
     severity: Severity::Error,
     reads: &[CMDLINE, POSSIBLE],
     source: "kernel/rcu/tree_nocb.h: rcu_nocb_setup; kernel/irq/irqdesc.c: irq_affinity_setup",
@@ -12,19 +12,19 @@ pub(super) static RULE: Rule = Rule {
 
 const EFFECTS: [(&str, &str); 2] = [
     ("rcu_nocbs", "The kernel then offloads the callbacks of all CPUs."),
-    ("irqaffinity", "The kernel keeps what stands before the mistake, and adds the boot CPU."),
+    ("irqaffinity", "The kernel keeps the CPUs before the error, and adds the boot CPU."),
 ];
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let told = |(name, effect): &(&str, &str)| {
         let value = machine.line.get(name).filter(|value| !value.is_empty())?;
         let why = match isolation::parse(value, machine.possible).err()? {
-            Outcome::Beyond(beyond) => format!("{} cannot exist here", cpus(&beyond)),
+            Outcome::Beyond(beyond) => format!("{} not possible on this machine", cpus_are(&beyond)),
             Outcome::NoList(error) => error.to_string(),
             _ => return None,
         };
         let finding = RULE
-            .error(format!("'{name}={value}' is no valid list: {why}"))
+            .error(format!("'{name}={value}' is not a valid CPU list: {why}"))
                 .seen(machine.said(name))
                 .seen(machine.evidence(POSSIBLE))
                 .so(*effect);

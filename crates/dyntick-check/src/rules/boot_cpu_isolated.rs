@@ -16,7 +16,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let finding = RULE
-        .warning("CPU 0 is in nohz_full, and keeps its tick all the same")
+        .warning("CPU 0 is in nohz_full, but keeps its tick")
         .on(&CpuList::first(1))
         .seen(machine.said("nohz_full").or_else(|| machine.said("isolcpus")))
         .seen(machine.evidence(NOHZ_FULL))

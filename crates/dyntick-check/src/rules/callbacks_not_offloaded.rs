@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "callbacks-not-offloaded",
-    title: "RCU callbacks of an isolated CPU run on it",
+    title: "RCU callbacks of an isolated CPU are not offloaded and run on it",
     severity: Severity::Warning,
     reads: &[CMDLINE, NOHZ_FULL, CONFIG_GZ, BOOT_CONFIG, MODULES_CONFIG],
     source: "kernel/rcu/tree_nocb.h: rcu_init_nohz (nohz_full is always among the offloaded)",
@@ -20,8 +20,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .on(&hit)
         .seen(machine.said("rcu_nocbs").or_else(|| machine.said("isolcpus")))
         .so(match in_threads(machine) {
-            true => "They run in the threads rcuc/N, at a priority of their own, when and as long as RCU likes.",
-            false => "They run in softirq context, when and as long as RCU likes.",
+            true => "They run in the rcuc/N threads, at their own priority, whenever and for as long as RCU needs.",
+            false => "They run in softirq context, whenever and for as long as RCU needs.",
         })
         .composed(machine.composed(&callbacks(&hit)));
     vec![finding]

@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "clocksource-watchdog",
-    title: "The kernel compares the TSC with another clock on each CPU in turn",
+    title: "Clocksource watchdog: the TSC is compared with another clocksource on each CPU in turn",
     severity: Severity::Warning,
     reads: &[CLOCKSOURCE, CLOCKSOURCES, CPUINFO, PACKAGE, NODES, CMDLINE],
     source: "kernel/time/clocksource.c: clocksource_watchdog; arch/x86/kernel/tsc.c: check_system_tsc_reliable",
@@ -18,12 +18,12 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     // 7.1 left the timer, and the check of the frequency, on one CPU.
     let how = if machine.since(7, 1) { "a function call from another CPU" } else { "a timer" };
     let finding = RULE
-        .warning("the clocksource watchdog visits isolated CPUs")
+        .warning("the clocksource watchdog checks isolated CPUs")
         .on(&machine.target)
         .seen(machine.evidence(CLOCKSOURCE))
         .seen(machine.evidence(CLOCKSOURCES))
-        .so(format!("{how} interrupts each CPU once in {seconds} s (0.5 s times the number of CPUs).", how = capital(how)))
-        .advice("where the TSC is known to be good: boot with tsc=nowatchdog");
+        .so(format!("{how} interrupts each CPU once every {seconds} s (0.5 s times the number of CPUs).", how = capital(how)))
+        .advice("if the TSC is known to be reliable: boot with tsc=nowatchdog");
     vec![finding]
 }
 

@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "compaction",
-    title: "kcompactd moves pages in advance, and all CPUs take part",
+    title: "Proactive compaction: kcompactd migrates pages, which involves all CPUs",
     severity: Severity::Note,
     reads: &[COMPACTION],
     source: "mm/compaction.c: kcompactd, proactive_compact_node; mm/swap.c: lru_add_drain_all",
@@ -16,11 +16,12 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let finding = RULE
-        .note("memory is compacted in advance")
+        .note("proactive compaction is on")
         .on(&machine.target)
         .seen(machine.evidence(COMPACTION))
-        .so("The thread of each node looks twice a second whether memory is fragmented. Moving a page flushes the \
-             translations of each CPU that runs a program with it, and has CPUs hand back the pages that they hold.")
+        .so("The kcompactd thread of each node checks twice a second whether memory is fragmented. Migrating \
+             a page flushes the TLB of each CPU that runs a program with it, and makes CPUs drain their \
+             per-CPU page batches.")
         .command("sysctl -w vm.compaction_proactiveness=0");
     vec![finding]
 }

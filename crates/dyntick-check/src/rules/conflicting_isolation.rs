@@ -13,11 +13,11 @@ pub(super) static RULE: Rule = Rule {
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let ignored = machine.asked.outcomes.iter().filter(|(_, outcome)| *outcome == Outcome::Mismatch);
     let told = |(parameter, _): &(String, Outcome)| {
-        RULE.error(format!("'{parameter}' is ignored as a whole: an earlier parameter names other CPUs"))
+        RULE.error(format!("'{parameter}' is ignored completely: an earlier parameter names other CPUs"))
             .seen(machine.line.iter().filter(|word| isolates(word)).map(said))
-            .so("The CPUs without a tick must be the same wherever they are named; the kernel keeps the first \
-                 and drops the rest, whatever else stands in it.")
-            .advice("name the CPUs of the tick in nohz_full= alone, and leave the flag nohz out of isolcpus=")
+            .so("The CPUs without a tick must be the same in both parameters; the kernel keeps the first and \
+                 drops each later one, with all its flags.")
+            .advice("list the CPUs without a tick in nohz_full= only, and leave the flag nohz out of isolcpus=")
     };
     ignored.map(told).collect()
 }

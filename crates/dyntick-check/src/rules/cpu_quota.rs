@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "cpu-quota",
-    title: "A program that is pinned to a nohz_full CPU has a CPU quota, which is watched in the tick (from 6.6 on)",
+    title: "A task that is pinned to a nohz_full CPU has a CPU quota, which is checked in the tick (since 6.6)",
     severity: Severity::Warning,
     reads: &[TASK_STAT, TASK_STATUS, TASK_CGROUP, CPU_MAX, CPU_MAX_2, CPU_MAX_3, CPU_MAX_4, NOHZ_FULL],
     source: "kernel/sched/core.c: sched_can_stop_tick, __need_bw_check (88c56cfeaec4)",
@@ -26,11 +26,11 @@ fn told(machine: &Machine<'_>, file: &str, found: &[(&crate::Task, String)]) -> 
     let own = found.iter().filter(|(_, other)| other == file).map(|(task, _)| *task);
     let hit = own.clone().fold(CpuList::default(), |sum, task| sum.union(&task.allowed));
     let finding = RULE
-        .warning(format!("{} on {} may use only a part of the time", names(own.map(|task| task.name.as_str()), 4), cpus(&hit)))
+        .warning(format!("a CPU quota (cpu.max) limits {} on {}", names(own.map(|task| task.name.as_str()), 4), cpus(&hit)))
         .on(&hit)
         .seen(machine.evidence(file))
-        .so("The scheduler has to see when the quota is used up, so it keeps the tick, even for a task that is alone. In \
-             Kubernetes it is the CPU limit of a container.");
+        .so("The scheduler must detect when the quota is used up, so it keeps the tick even for a single \
+             runnable task. In Kubernetes it is the CPU limit of a container.");
     match shell::path(file) {
         Ok(file) => finding.command(format!("echo max > {file}")),
         Err(why) => finding.advice(format!("write max to that file ({why}, so no command is given)")),

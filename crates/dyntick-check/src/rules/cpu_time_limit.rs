@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "cpu-time-limit",
-    title: "A program that is pinned to a nohz_full CPU has a limit on its CPU time",
+    title: "A task that is pinned to a nohz_full CPU has a CPU time limit (RLIMIT_CPU)",
     severity: Severity::Note,
     reads: &[TASK_STAT, TASK_STATUS, TASK_LIMITS, NOHZ_FULL],
     source: "kernel/time/posix-cpu-timers.c: update_rlimit_cpu, set_process_cpu_timer",
@@ -22,11 +22,11 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let leaders = machine.tasks.iter().filter(here).filter(|task| task.pid == task.tid);
     let told = |task: &crate::Task| {
         let finding = RULE
-            .note(format!("{} (pid {}) on {} has a limit on its CPU time", task.name, task.pid, cpus(&task.allowed)))
+            .note(format!("{} (pid {}) on {} has a CPU time limit (RLIMIT_CPU)", task.name, task.pid, cpus(&task.allowed)))
             .on(&task.allowed)
             .seen(machine.evidence(&limit(task)?))
-            .so("Where the program, or prlimit, has set it while it runs, it is watched in the tick, which is kept for it; \
-                 one that it has inherited need not.")
+            .so("If the program or prlimit set it at run time, it is checked in the tick, which is kept for \
+                 it; an inherited limit does not need that.")
             .command(format!("prlimit --pid {} --cpu=unlimited", task.pid));
         Some(finding)
     };

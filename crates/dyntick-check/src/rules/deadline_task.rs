@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "deadline-task",
-    title: "A SCHED_DEADLINE task on a nohz_full CPU, which keeps the tick even alone",
+    title: "A SCHED_DEADLINE task on a nohz_full CPU: the tick is kept even if it is the only task",
     severity: Severity::Warning,
     reads: &[TASK_STAT, TASK_STATUS, NOHZ_FULL],
     source: "kernel/sched/core.c: sched_can_stop_tick (dl_nr_running)",
@@ -26,10 +26,11 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         ))
         .on(&hit)
         .seen(found.iter().take(3).map(|task| Evidence { file: task.file.clone(), value: format!("Cpus_allowed_list: {}", task.allowed) }))
-        .so("Its runtime is charged in the tick, so the tick is kept as long as it can run, whether others do or not.")
+        .so("Its runtime is charged in the tick, so the tick is kept while it is runnable, even if no other \
+             task is.")
         .advice(
-            "run it under SCHED_FIFO (chrt --fifo) where nothing else shares its CPU: that needs no tick, but has no limit \
-             either, and one that never sleeps starves all others there",
+            "run it under SCHED_FIFO (chrt --fifo) if nothing else shares its CPU: that needs no tick, but \
+             has no runtime limit either, and a task that never sleeps starves all others on that CPU",
         );
     vec![finding]
 }

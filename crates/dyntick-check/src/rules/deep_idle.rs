@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "deep-idle",
-    title: "An isolated CPU may enter idle states that are slow to leave",
+    title: "An isolated CPU may enter idle states with a long exit latency",
     severity: Severity::Warning,
     reads: &[IDLE_NAME, IDLE_LATENCY, IDLE_DISABLE, RESUME_LATENCY, CPU_DMA_LATENCY],
     source: "drivers/cpuidle/governor.c: cpuidle_governor_latency_req",
@@ -21,11 +21,11 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let severity = if machine.is_rt() { Severity::Warning } else { Severity::Note };
     let limit = SLOW_US / 5;
     let finding = RULE
-        .finding(severity, format!("{} may sleep in {}, which takes {} us to leave", cpus(&hit), worst.name, worst.exit_us))
+        .finding(severity, format!("{} may enter {}, which has an exit latency of {} µs", cpus(&hit), worst.name, worst.exit_us))
         .on(&hit)
         .seen(machine.evidence(&worst.file))
         .seen(machine.evidence(CPU_DMA_LATENCY))
-        .so("A wake-up of an idle CPU is late by up to that time.")
+        .so("A wake-up of an idle CPU is delayed by up to the exit latency.")
         .command(format!(
             "for c in {}; do echo {limit} > /sys/devices/system/cpu/cpu$c/power/pm_qos_resume_latency_us; done",
             all.join(" ")

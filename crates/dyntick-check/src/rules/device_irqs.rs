@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "device-irqs",
-    title: "Interrupts of devices go to an isolated CPU",
+    title: "Device interrupts are handled on an isolated CPU",
     severity: Severity::Warning,
     reads: &[IRQ_AFFINITY, IRQ_EFFECTIVE, IRQ_ACTIONS, INTERRUPTS],
     source: "kernel/irq/manage.c: irq_do_set_affinity; kernel/irq/proc.c: write_irq_affinity",
@@ -28,10 +28,10 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let numbers: Vec<String> = here.iter().map(|irq| irq.number.to_string()).collect();
     let evidence = here.iter().take(4).filter_map(|irq| machine.evidence(&irq.file));
     let finding = RULE
-        .finding(severity, format!("{} served on {}: IRQ {}", plural(here.len()), cpus(&hit), names(who.iter().map(String::as_str), 4)))
+        .finding(severity, format!("{} handled on {}: IRQ {}", plural(here.len()), cpus(&hit), names(who.iter().map(String::as_str), 4)))
         .on(&hit)
         .seen(evidence)
-        .so(format!("Each interrupts the task that runs there; {total} came to {} since boot.", cpus(&machine.target)));
+        .so(format!("Each one interrupts the running task; {} handled {total} since boot.", cpus(&machine.target)));
     let command = |rest: &CpuList| {
         format!("for i in {}; do echo {rest} > /proc/irq/$i/smp_affinity_list; done", numbers.join(" "))
     };
@@ -43,13 +43,15 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             let composed = machine.composed(&managed_irq(&machine.target));
             let boot = composed.map_or(String::new(), |composed| format!(": boot with {composed}"));
             format!(
-                "One that is managed (IRQD_AFFINITY_MANAGED in /sys/kernel/debug/irq/irqs/N) goes with managed_irq{boot}. "
+                "Managed interrupts (IRQD_AFFINITY_MANAGED in /sys/kernel/debug/irq/irqs/N) are kept away by \
+                 managed_irq{boot}. "
             )
         }
     };
     vec![finding.advice(format!(
-        "where that is refused ({refusal}) the kernel keeps the interrupt where it is. {managed}Nothing moves those of \
-         one CPU, those marked IRQF_NOBALANCING, and those whose chip has no affinity"
+        "if the write fails ({refusal}), the kernel does not move the interrupt. {managed}Per-CPU \
+         interrupts, those with IRQF_NOBALANCING and those whose irq_chip cannot set an affinity cannot be \
+         moved"
     ))]
 }
 

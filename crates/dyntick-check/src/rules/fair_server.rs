@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "fair-server",
-    title: "The deadline server for fair tasks runs on an isolated CPU",
+    title: "The fair server (deadline server for normal tasks) is armed on an isolated CPU",
     severity: Severity::Warning,
     reads: &[FAIR_SERVER, TASK_STAT, TASK_STATUS, PARTITION, PARTITION_2, PARTITION_3],
     source: "kernel/sched/fair.c: enqueue_task_fair; kernel/sched/deadline.c: dl_server_timer (6.12)",
@@ -23,13 +23,13 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let (severity, effect) = match machine.since(6, 13) {
         false => (
             Severity::Warning,
-            "While a SCHED_OTHER task runs there, about once a second the server starts: two inter-processor \
-             interrupts and one tick (measured on 6.12.95 and 6.12.117). FIFO tasks do not start it.",
+            "While a SCHED_OTHER task runs there, the server starts about once a second: two IPIs and one \
+             tick (measured on 6.12.95 and 6.12.117). FIFO tasks do not start it.",
         ),
         true => (
             Severity::Note,
-            "On 6.12 it costs a running SCHED_OTHER task two inter-processor interrupts and a tick a second, on 7.2 \
-             nothing; this version lies between and was not measured.",
+            "On 6.12 it costs a running SCHED_OTHER task two IPIs and a tick a second, on 7.2 nothing; this \
+             version is in between and was not measured.",
         ),
     };
     let (file, _) = machine.of_cpu(FAIR_SERVER, on.iter().next().unwrap_or(0));
@@ -40,31 +40,32 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .so(format!("{effect} {STARVES}"));
     if let Some(task) = machine.tasks.iter().find(|task| needs_server(task, &on)) {
         return vec![finding.seen([Evidence { file: task.file.clone(), value: task.name.clone() }]).advice(format!(
-            "leave it: {} is a real-time task on {}, and where it spins only the server lets others run there",
+            "keep it: {} is a real-time task on {}, and if it spins, only the server lets other tasks run there",
             task.name,
             cpus(&task.allowed)
         ))];
     }
     if let Some(partition) = partitioned(machine) {
         return vec![finding.seen([partition]).advice(
-            "on 6.12 the kernel refuses to change it from when an isolated partition is made or changed, for it has \
-             lost the account that is checked: turn it off before, as dyntick isolate does for the time of a command. \
-             sysctl -w kernel.sched_rt_runtime_us=-1, left so, has nothing checked: then SCHED_DEADLINE has no \
-             admission control on the whole machine",
+            "on 6.12 the kernel refuses to change it once an isolated partition has been created or changed, \
+             because the bandwidth accounting that it checks is lost: turn it off before, as dyntick isolate \
+             does while a command runs. sysctl -w kernel.sched_rt_runtime_us=-1, if it stays set, disables \
+             the check: SCHED_DEADLINE then has no admission control on the complete machine",
         )];
     }
     vec![finding
         .command(while_busy(&on))
-        .advice(format!("dyntick isolate -C {on} -- COMMAND does so for the time of a command"))
+        .advice(format!("dyntick isolate -C {on} -- COMMAND does so while the command runs"))
         .advice(
-            "where that is refused as busy: on 6.12 any read of kernel.sched_rt_runtime_us, and each CPU or partition \
-             that comes or goes, loses the account that is checked. sysctl -w kernel.sched_rt_runtime_us=-1, left so, has nothing checked: then SCHED_DEADLINE has \
-             no admission control on the whole machine",
+            "if the write fails with EBUSY: on 6.12 any read of kernel.sched_rt_runtime_us, and each CPU or \
+             partition that is added or removed, loses the bandwidth accounting that is checked. sysctl -w \
+             kernel.sched_rt_runtime_us=-1, if it stays set, disables the check: SCHED_DEADLINE then has no \
+             admission control on the complete machine",
         )]
 }
 
-const STARVES: &str = "Without the server a real-time task that never sleeps starves all others of its CPU, the kernel's \
-    own threads among them; the kernel warns of that in its log.";
+const STARVES: &str = "Without the server, a real-time task that never sleeps starves all others on its CPU, \
+    kernel threads included; the kernel warns about that in its log.";
 
 /// A partition whose CPUs have no account. The kernel clears that of all CPUs without a scheduling domain whenever it
 /// makes the domains anew, and adds no server again (`kernel/cgroup/cpuset.c: dl_rebuild_rd_accounting`, 6.12), so that

@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "flow-steering",
-    title: "Packets follow their readers to isolated CPUs (RFS)",
+    title: "Receive flow steering (RFS) sends packets to isolated CPUs",
     severity: Severity::Note,
     reads: &[RFS_QUEUE, RFS_FLOWS],
     source: "net/core/dev.c: get_rps_cpu; include/net/rps.h: rps_record_sock_flow (6.12)",
@@ -19,15 +19,15 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let finding = RULE
-        .note("packets are handed to the CPU where their socket was read last, whatever rps_cpus says")
+        .note("RFS sends packets to the CPU on which their socket was last read, whatever rps_cpus is")
         .on(&machine.target)
         .seen(machine.evidence(RFS_FLOWS))
         .seen(queues.iter().take(3).filter_map(|path| machine.evidence(path)))
-        .so("A task on an isolated CPU that reads a socket has the network stack run there for it: each batch of packets \
-             interrupts it. rps_cpus does not restrict that.")
+        .so("If a task on an isolated CPU reads a socket, the network stack runs on that CPU: each batch of \
+             packets interrupts it. rps_cpus does not restrict that.")
         .advice(untried(
-            "sysctl -w net.core.rps_sock_flow_entries=0, where the tasks of these CPUs read sockets: no packet follows its \
-             reader any more, on no CPU",
+            "sysctl -w net.core.rps_sock_flow_entries=0, if tasks on these CPUs read sockets: it turns RFS \
+             off on all CPUs",
         ));
     vec![finding]
 }

@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "foreign-parameter",
-    title: "A parameter that only patched kernels know",
+    title: "A parameter that only patched kernels support",
     severity: Severity::Warning,
     reads: &[CMDLINE, KERNEL_LOG],
     source: "Documentation/admin-guide/kernel-parameters.txt (not there in 6.1, 6.12)",
@@ -24,20 +24,20 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         false => (&machine.asked.noise, "nohz_full=LIST"),
     };
     let parameter = said.value.clone();
-    let nothing = "Without the patch that some vendors carry it does nothing";
+    let nothing = "Without a patch that some vendors carry it has no effect";
     vec![match kept.is_empty() {
         true => RULE
             .warning(message)
             .seen([said])
             .seen(log)
-            .so(format!("{nothing}: kernel threads go where they like."))
+            .so(format!("{nothing}: kernel threads run on any CPU."))
             .advice(format!("boot with {with}, which keeps kernel threads away")),
         false => RULE
             .note(message)
             .seen([said])
             .seen(log)
             .so(format!(
-                "{nothing}. New kernel threads stay away from {} all the same, by {}.",
+                "{nothing}. New kernel threads are kept off {} anyway, by {}.",
                 cpus(kept),
                 with.split('=').next().unwrap_or_default()
             ))

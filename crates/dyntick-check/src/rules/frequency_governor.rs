@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "frequency-governor",
-    title: "The frequency of an isolated CPU follows its load, or stays at the lowest",
+    title: "The frequency of an isolated CPU follows its load, or stays at the minimum",
     severity: Severity::Warning,
     reads: &[FREQ_GOVERNOR, FREQ_DRIVER, FREQ_PREFERENCE, INTEL_PSTATE, AMD_PSTATE],
     source: "drivers/cpufreq/cpufreq.c: show_scaling_governor; drivers/cpufreq/intel_pstate.c, amd-pstate.c: active mode",
@@ -56,15 +56,17 @@ fn told(machine: &Machine<'_>, kind: Frequency, hit: &CpuList) -> Option<Finding
     };
     let finding = match kind {
         Frequency::Governor => RULE
-            .note(format!("the frequency of {} follows the load", cpus(hit)))
+            .note(format!("cpufreq scales the frequency of {} with the load", cpus(hit)))
             .so("A task that wakes up starts at a low frequency; the change costs time on that CPU."),
         Frequency::Hardware => RULE
-            .note(format!("the processor has the frequency of {} follow the load", cpus(hit)))
-            .so("powersave is no fixed frequency in this driver's active mode: the processor goes by the load and \
-                 energy_performance_preference. A task that wakes up may start at a low frequency."),
+            .note(format!("the processor scales the frequency of {} with the load", cpus(hit)))
+            .so("In this driver's active mode powersave is not a fixed frequency: the processor chooses it \
+                 by the load and energy_performance_preference. A task that wakes up may start at a low \
+                 frequency."),
         Frequency::Lowest => RULE
             .warning(format!("{} held at the lowest frequency", cpus_are(hit)))
-            .so("With this driver powersave is no policy by load: the CPU never runs faster than its lowest frequency."),
+            .so("With this driver powersave does not follow the load: the CPU never runs faster than its \
+                 lowest frequency."),
     };
     let finding = finding
         .on(hit)
@@ -73,7 +75,7 @@ fn told(machine: &Machine<'_>, kind: Frequency, hit: &CpuList) -> Option<Finding
         .seen(machine.evidence(&machine.of_cpu(FREQ_PREFERENCE, first).0))
         .command(write("scaling_governor"));
     Some(match kind {
-        Frequency::Hardware => finding.advice(untried(format!("or leave powersave, and: {}", write("energy_performance_preference")))),
+        Frequency::Hardware => finding.advice(untried(format!("or keep powersave, and: {}", write("energy_performance_preference")))),
         _ => finding,
     })
 }

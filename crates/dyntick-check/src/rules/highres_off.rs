@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "highres-off",
-    title: "Timers expire only at ticks",
+    title: "High-resolution timers are off: timers expire only at ticks",
     severity: Severity::Warning,
     reads: &[CMDLINE],
     source: "kernel/time/hrtimer.c: setup_hrtimer_hres, hrtimer_run_queues",
@@ -19,6 +19,6 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let finding = RULE
         .warning(format!("'{parameter}' turns high-resolution timers off"))
         .seen([said])
-        .so("Each sleep and timeout ends at a tick, up to a whole tick late.");
+        .so("Each sleep and timeout ends at a tick, up to one tick late.");
     vec![finding.unboot(parameter)]
 }

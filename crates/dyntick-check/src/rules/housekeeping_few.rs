@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "housekeeping-few",
-    title: "One housekeeping CPU for many isolated ones",
+    title: "Few housekeeping CPUs for many isolated ones",
     severity: Severity::Note,
     reads: &[ONLINE, NOHZ_FULL, ISOLATED],
     source: "kernel/rcu/tree_nocb.h, kernel/sched/core.c: sched_tick_remote, kernel/time/timer_migration.c",
@@ -22,8 +22,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .note(format!("{} does the housekeeping for {} isolated CPUs", cpus(&housekeeping), machine.target.len()))
         .seen(machine.evidence(ONLINE))
         .seen(machine.evidence(NOHZ_FULL))
-        .so("It runs their RCU callbacks, timers, unbound work and remote ticks; where it is overloaded, grace periods \
-             grow long and the isolated CPUs are asked for them.")
-        .advice("give one housekeeping CPU to each memory node, or more");
+        .so("It runs their RCU callbacks, timers, unbound work and remote ticks; if it is overloaded, grace \
+             periods take longer and RCU asks the isolated CPUs for quiescent states.")
+        .advice("use at least one housekeeping CPU per NUMA node");
     vec![finding]
 }

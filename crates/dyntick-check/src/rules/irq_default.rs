@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "irq-default",
-    title: "Interrupts that are set up later may go to an isolated CPU",
+    title: "The default IRQ affinity includes an isolated CPU",
     severity: Severity::Note,
     reads: &[IRQ_DEFAULT],
     source: "kernel/irq/proc.c: default_affinity_write",
@@ -18,10 +18,10 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let finding = RULE
-        .note(format!("interrupts that are set up from now on may go to {}", cpus(&hit)))
+        .note(format!("interrupts that are requested from now on may go to {}", cpus(&hit)))
         .on(&hit)
         .seen(machine.evidence(IRQ_DEFAULT))
-        .so("A driver that is loaded or a device that is plugged in gets this affinity.");
+        .so("The interrupts of a driver that is loaded or a device that is plugged in get this affinity.");
     let finding = irqaffinity_overlap::booted(finding, machine, &hit);
     vec![finding.command(format!("echo {} > {IRQ_DEFAULT}", rest.to_mask()))]
 }

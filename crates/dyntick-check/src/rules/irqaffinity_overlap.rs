@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "irqaffinity-overlap",
-    title: "irqaffinity= sends interrupts to an isolated CPU",
+    title: "irqaffinity= includes an isolated CPU",
     severity: Severity::Warning,
     reads: &[CMDLINE],
     source: "kernel/irq/irqdesc.c: irq_affinity_setup",
@@ -20,7 +20,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .warning(format!("irqaffinity= names the isolated {}", cpus(&hit)))
         .on(&hit)
         .seen(machine.said("irqaffinity"))
-        .so("Interrupts of devices are set up to go there.");
+        .so("It is the default affinity of device interrupts.");
     vec![booted(finding, machine, &hit)]
 }
 
@@ -34,8 +34,8 @@ pub(super) fn booted(finding: Finding, machine: &Machine<'_>, hit: &CpuList) -> 
     };
     match hit.contains(0) {
         true => finding.advice(
-            "no parameter keeps interrupts off the boot CPU, which the kernel adds to irqaffinity= by itself: only a write \
-             to /proc/irq/default_smp_affinity does, after each boot",
+            "no parameter keeps interrupts off the boot CPU, which the kernel always adds to irqaffinity=: \
+             only a write to /proc/irq/default_smp_affinity does, after each boot",
         ),
         false => finding,
     }

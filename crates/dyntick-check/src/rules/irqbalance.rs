@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "irqbalance",
-    title: "irqbalance does not know that a CPU is isolated",
+    title: "irqbalance may move interrupts to an isolated CPU",
     severity: Severity::Warning,
     reads: &[TASK_STAT, TASK_STATUS, ISOLATED, NOHZ_FULL, IRQBALANCE, IRQBALANCE_RH],
     source: "irqbalance, cputree.c: setup_banned_cpus",
@@ -28,11 +28,12 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen([Evidence { file: task.file.clone(), value: "irqbalance".to_owned() }])
         .seen(machine.evidence(ISOLATED))
         .seen(told.as_ref().and_then(|(file, _)| machine.evidence(file)))
-        .so("It spares the CPUs of isolcpus= and nohz_full= as they were when it started, or, where its variable \
-             is set, those that it names and no others.");
+        .so("It excludes the CPUs of isolcpus= and nohz_full= as they were when it started or, if its \
+             variable is set, only the CPUs listed there.");
     vec![finding.advice(format!(
-        "set IRQBALANCE_BANNED_CPULIST={all} in {IRQBALANCE} ({IRQBALANCE_RH} on Red Hat's), and restart it: all \
-         of them, for once it is set irqbalance does not look at what the kernel isolates"
+        "set IRQBALANCE_BANNED_CPULIST={all} in {IRQBALANCE} ({IRQBALANCE_RH} on Red Hat systems), and \
+         restart it: list all of them, because once it is set irqbalance ignores which CPUs the kernel \
+         isolates"
     ))]
 }
 

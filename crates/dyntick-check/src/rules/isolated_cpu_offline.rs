@@ -18,7 +18,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     }
     let all: Vec<String> = offline.iter().map(|cpu| cpu.to_string()).collect();
     let finding = RULE
-        .warning(format!("{} isolated and not online", cpus_are(&offline)))
+        .warning(format!("{} isolated but offline", cpus_are(&offline)))
         .on(&offline)
         .seen(machine.said("nohz_full"))
         .seen(machine.said("isolcpus"))

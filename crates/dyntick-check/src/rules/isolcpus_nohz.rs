@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "isolcpus-nohz",
-    title: "isolcpus=nohz, stops the tick and keeps nothing else away, before 6.14",
+    title: "isolcpus=nohz, only stops the tick before 6.14, and keeps nothing else away",
     severity: Severity::Warning,
     reads: &[CMDLINE, NOHZ_FULL],
     source: "kernel/sched/isolation.c: housekeeping_isolcpus_setup, housekeeping_nohz_full_setup (HK_FLAG_TICK alone; \
@@ -17,11 +17,11 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let finding = RULE
-        .warning(format!("{} adaptive by isolcpus=nohz alone", cpus_are(&hit)))
+        .warning(format!("{} in adaptive-tick mode by isolcpus=nohz only", cpus_are(&hit)))
         .on(&hit)
         .seen(machine.said("isolcpus"))
         .seen(machine.evidence(NOHZ_FULL))
-        .so("Before 6.14 this flag stops the tick only. Timers, unbound work, kernel threads and the watchdogs are not \
-             kept away, as nohz_full= does.");
+        .so("Before 6.14 this flag only stops the tick. Timers, unbound work, kernel threads and the \
+             watchdogs are not kept away, as nohz_full= does.");
     vec![finding.composed(machine.composed_apart(&nothing()))]
 }

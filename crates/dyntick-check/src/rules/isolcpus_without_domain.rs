@@ -22,7 +22,7 @@ fn find_one(machine: &Machine<'_>) -> Option<Finding> {
             .on(&flagged)
             .seen(machine.said("isolcpus"))
             .seen(machine.evidence(ISOLATED))
-            .so("Once a flag is given, only what the flags say is isolated: the scheduler goes on placing tasks there.")
+            .so("If a flag is given, only what the flags name is isolated: the scheduler still places tasks there.")
             .composed(machine.composed(&domain(machine, &flagged)))
     })
 }

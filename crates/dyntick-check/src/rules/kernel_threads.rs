@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-threads",
-    title: "Kernel threads that could be elsewhere may run on an isolated CPU",
+    title: "Movable kernel threads may run on an isolated CPU",
     severity: Severity::Warning,
     reads: &[TASK_STAT, TASK_STATUS],
     source: "kernel/kthread.c: kthread, kthreadd (HK_TYPE_KTHREAD)",
@@ -29,7 +29,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             file: task.file.clone(),
             value: format!("Cpus_allowed_list: {}", task.allowed),
         }))
-        .so("One that wakes up there takes the CPU from the task, and on a nohz_full CPU brings the tick back.");
+        .so("A thread that wakes up there takes the CPU from the running task, and on a nohz_full CPU restarts the tick.");
     let command = |rest: &CpuList| format!("for p in {}; do taskset -pc {rest} $p; done", tids.join(" "));
     vec![moved(finding, machine, command)]
 }

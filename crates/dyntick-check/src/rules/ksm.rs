@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "ksm",
-    title: "ksmd merges equal pages",
+    title: "KSM: ksmd merges identical pages",
     severity: Severity::Note,
     reads: &[KSM],
     source: "mm/ksm.c: ksm_do_scan, write_protect_page",
@@ -15,10 +15,11 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let finding = RULE
-        .note("ksmd runs")
+        .note("KSM is running")
         .on(&machine.target)
         .seen(machine.evidence(KSM))
-        .so("Programs that asked for merging get TLB flushes on their CPUs, and a page fault when they write.")
+        .so("Programs that asked for merging get TLB flushes on their CPUs, and a page fault when they write \
+             to a merged page.")
         .command(format!("echo 0 > {KSM}"));
     vec![finding]
 }

@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "load-balanced",
-    title: "A nohz_full CPU on which the scheduler still places tasks",
+    title: "A nohz_full CPU is still load balanced",
     severity: Severity::Warning,
     reads: &[NOHZ_FULL, ISOLATED, PARTITION, PARTITION_2, PARTITION_3],
     source: "kernel/sched/isolation.c: housekeeping_nohz_full_setup; kernel/sched/topology.c: sched_init_domains",
@@ -17,15 +17,15 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let more = match machine.since(7, 0) {
-        true => " From 7.0 on nohz_full alone does not keep kernel threads, unbound work and vmstat away either.",
+        true => " Since 7.0 nohz_full alone does not keep kernel threads, unbound work and vmstat away either.",
         false => "",
     };
     let finding = RULE
-        .warning(format!("{} in nohz_full and still load balanced", cpus_are(&balanced)))
+        .warning(format!("{} in nohz_full, but still load balanced", cpus_are(&balanced)))
         .on(&balanced)
         .seen(machine.evidence(NOHZ_FULL))
         .seen(machine.evidence(ISOLATED))
-        .so(format!("Any task may be placed there, and the tick returns with the second that can run.{more}"))
+        .so(format!("Any task may be placed there, and the tick restarts once a second task is runnable.{more}"))
         .composed(machine.composed(&domain(machine, &balanced).and(&managed_irq(&balanced))));
     vec![partition(finding, machine, &balanced)]
 }

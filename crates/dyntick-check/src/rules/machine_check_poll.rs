@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "machine-check-poll",
-    title: "Corrected hardware errors are polled for on each CPU",
+    title: "Corrected machine checks are polled for on each CPU",
     severity: Severity::Note,
     reads: &[MCE_INTERVAL],
     source: "arch/x86/kernel/cpu/mce/core.c: mce_timer_fn",
@@ -19,8 +19,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .note(format!("machine checks are polled for on {} every {seconds} s", cpus(&machine.target)))
         .on(&machine.target)
         .seen(machine.evidence(MCE_INTERVAL))
-        .so("A pinned timer reads the banks of each CPU. The time is the longest: after an error it is halved each \
-             time, down to 10 ms. Without the timer corrected errors are seen only where the CPU \
+        .so("A pinned timer reads the machine-check banks of each CPU. The interval is the longest: each \
+             error halves it, down to 10 ms. Without the timer, corrected errors are seen only if the CPU \
              reports them by interrupt.")
         .command(format!("echo 0 > {MCE_INTERVAL}"));
     vec![finding]

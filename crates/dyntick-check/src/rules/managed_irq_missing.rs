@@ -19,8 +19,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .note(format!("managed interrupts may go to {}", cpus(&hit)))
         .on(&hit)
         .seen(machine.said("isolcpus"))
-        .so("Drivers with a queue per CPU (NVMe, many network cards) let the kernel place their interrupts, and nobody \
-             can move them; with the flag they prefer housekeeping CPUs.")
+        .so("Drivers with a queue per CPU (NVMe, many network cards) use managed interrupts, whose affinity \
+             the kernel sets and user space cannot change; with the flag they prefer housekeeping CPUs.")
         .composed(machine.composed(&managed_irq(&hit)));
     vec![finding]
 }

@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "max-cstate",
-    title: "A limit of C-states that the idle driver in use does not look at",
+    title: "A C-state limit that the idle driver in use ignores",
     severity: Severity::Warning,
     reads: &[CMDLINE, IDLE_DRIVER],
     source: "drivers/idle/intel_idle.c: intel_idle_init; drivers/acpi/processor_idle.c: max_cstate",
@@ -16,18 +16,18 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let acpi = machine.line.get("processor.max_cstate");
     let finding = match (driver, intel, acpi) {
         ("acpi_idle", Some("0"), None) => RULE
-            .warning("'intel_idle.max_cstate=0' only hands the CPUs over to acpi_idle, which has deep states too")
+            .warning("'intel_idle.max_cstate=0' only selects acpi_idle, which has deep states too")
             .seen(machine.said("intel_idle.max_cstate"))
-            .so("CPUs still sleep as deeply as the firmware allows.")
-            .advice("boot with intel_idle.max_cstate=1 in its place, or processor.max_cstate=1 beside it"),
+            .so("CPUs still enter the deepest C-states that the firmware allows.")
+            .advice("boot with intel_idle.max_cstate=1 instead, or add processor.max_cstate=1"),
         ("intel_idle", None, Some(limit)) => RULE
             .warning(format!("'processor.max_cstate={limit}' does nothing: intel_idle is in use"))
             .seen(machine.said("processor.max_cstate"))
-            .so("intel_idle has a limit of its own.")
+            .so("intel_idle has its own limit.")
             .advice(
-                "boot with intel_idle.max_cstate=ROW, mostly another number: processor.max_cstate= counts the types of ACPI, \
-                 intel_idle.max_cstate= the rows of the driver's table, as C1, C1E, C6. grep . \
-                 /sys/devices/system/cpu/cpu0/cpuidle/state*/name shows them, with POLL as 0",
+                "boot with intel_idle.max_cstate=ROW, usually another number: processor.max_cstate= counts \
+                 ACPI C-state types, intel_idle.max_cstate= the rows of the driver's table, such as C1, C1E, \
+                 C6. grep . /sys/devices/system/cpu/cpu0/cpuidle/state*/name lists them, with POLL as 0",
             ),
         _ => return Vec::new(),
     };

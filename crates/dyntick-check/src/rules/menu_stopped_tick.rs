@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "menu-stopped-tick",
-    title: "The menu governor sleeps too deeply on a CPU whose tick is stopped",
+    title: "The menu governor selects too deep idle states on a CPU whose tick is stopped",
     severity: Severity::Note,
     reads: &[IDLE_GOVERNOR, IDLE_LATENCY, IDLE_DISABLE, NOHZ_FULL, CONFIG_GZ, BOOT_CONFIG, MODULES_CONFIG],
     source: "drivers/cpuidle/governors/menu.c: menu_select",
@@ -32,7 +32,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         }
     };
     let finding = RULE
-        .note(format!("menu may choose a deeper idle state than it predicts on {}", cpus(&hit)))
+        .note(format!("menu may select a deeper idle state than its prediction calls for on {}", cpus(&hit)))
         .on(&hit)
         .seen(machine.evidence(IDLE_GOVERNOR))
         .seen(machine.evidence(NOHZ_FULL))
@@ -42,5 +42,5 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     if machine.since(7, 1) || machine.has("CPU_IDLE_GOV_TEO") != Some(true) {
         return vec![finding];
     }
-    vec![finding.advice("the teo governor is no way out: until 7.1 it does the same where the tick is stopped")]
+    vec![finding.advice("the teo governor does not help: before 7.1 it does the same when the tick is stopped")]
 }

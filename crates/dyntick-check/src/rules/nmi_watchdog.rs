@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "nmi-watchdog",
-    title: "The watchdog for hard lockups runs on an isolated CPU",
+    title: "The hard-lockup watchdog runs on an isolated CPU",
     severity: Severity::Warning,
     reads: &[NMI_WATCHDOG, SOFT_WATCHDOG, WATCHDOG_CPUMASK, WATCHDOG_THRESH, CONFIG_GZ, BOOT_CONFIG, MODULES_CONFIG],
     source: "kernel/watchdog_perf.c: watchdog_hardlockup_enable; kernel/watchdog_buddy.c (from 6.5 on)",
@@ -23,11 +23,14 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     }
     let effect = match buddy {
         true => format!(
-            "A timer interrupt every {} s, in which a CPU looks after its neighbour. This kernel needs no NMI and no counter \
-             for it.",
+            "A timer interrupt every {} s, in which each CPU checks its neighbour (buddy detector). This \
+             kernel needs no NMI and no performance counter for it.",
             seconds as f64 * 2.0 / 5.0
         ),
-        false => format!("An NMI each {seconds} s of busy cycles, which nothing can mask, and one performance counter less."),
+        false => format!(
+            "An NMI, which cannot be masked, every {seconds} s of busy cycles, and one \
+             performance counter less."
+        ),
     };
     let finding = RULE
         .warning(format!("the hard-lockup watchdog runs on {}", cpus(&hit)))

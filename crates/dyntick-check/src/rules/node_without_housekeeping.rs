@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "node-without-housekeeping",
-    title: "Isolated CPUs on a memory node without a housekeeping CPU",
+    title: "Isolated CPUs on a NUMA node without a housekeeping CPU",
     severity: Severity::Note,
     reads: &[NODE_CPUS],
     source: "kernel/sched/isolation.c: housekeeping_any_cpu (sched_numa_find_closest)",
@@ -25,7 +25,7 @@ fn told(machine: &Machine<'_>, path: &str, hit: &CpuList) -> Finding {
     RULE.note(format!("{node} has no housekeeping CPU for {}", cpus(hit)))
         .on(hit)
         .seen(machine.evidence(path))
-        .so("Their timers, RCU callbacks and unbound work go to CPUs of another node, which reach this one's memory, and \
-             wake its CPUs, the long way.")
-        .advice(format!("leave one CPU, or one core, of {node} out of the isolated ones"))
+        .so("Their timers, RCU callbacks and unbound work run on CPUs of another node, which access this \
+             node's memory, and wake its CPUs, remotely.")
+        .advice(format!("keep one CPU, or one core, of {node} for housekeeping"))
 }

@@ -8,7 +8,7 @@ const MOST: i64 = 1000;
 
 pub(super) static RULE: Rule = Rule {
     id: "nohz-full-patience",
-    title: "rcutree.nohz_full_patience_delay without effect, or beyond what it can have",
+    title: "rcutree.nohz_full_patience_delay has no effect, or exceeds its maximum",
     severity: Severity::Note,
     reads: &[CMDLINE, NOHZ_FULL],
     source: "kernel/rcu/tree.c: rcu_pending; kernel/rcu/tree_plugin.h: rcu_nohz_full_cpu (6.12)",
@@ -20,15 +20,15 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let Ok(ms) = value.parse::<i64>() else { return Vec::new() };
     let finding = if machine.nohz_full.is_empty() {
         RULE.note(format!("'{PARAMETER}={ms}' does nothing: no CPU is nohz_full"))
-            .so("It has RCU leave nohz_full CPUs alone while a grace period is young, and no others.")
+            .so("It makes RCU leave nohz_full CPUs, and no others, alone while a grace period is young.")
             .unboot(PARAMETER)
     } else if ms <= 0 {
-        RULE.note(format!("'{PARAMETER}={ms}' does nothing: RCU has no patience by itself"))
-            .so("A tick on a nohz_full CPU in the kernel looks at RCU at once.")
+        RULE.note(format!("'{PARAMETER}={ms}' does nothing: by default there is no delay"))
+            .so("A tick that finds a nohz_full CPU in the kernel does RCU's work at once.")
             .boot(format!("{PARAMETER}={MOST}"))
     } else if ms > MOST {
-        RULE.note(format!("'{PARAMETER}={ms}' is {MOST} ms in effect"))
-            .so("A grace period that is older than a second is waited for on nohz_full CPUs as on all others.")
+        RULE.note(format!("'{PARAMETER}={ms}' is effectively {MOST} ms"))
+            .so("Once a grace period is older than a second, RCU treats nohz_full CPUs as all others.")
             .boot(format!("{PARAMETER}={MOST}"))
     } else {
         return Vec::new();

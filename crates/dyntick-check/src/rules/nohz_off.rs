@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "nohz-off",
-    title: "nohz=off, so that no CPU ever stops its tick",
+    title: "nohz=off: no CPU ever stops its tick",
     severity: Severity::Error,
     reads: &[CMDLINE],
     source: "kernel/time/tick-sched.c: tick_nohz_activate, tick_nohz_full_update_tick",

@@ -33,7 +33,7 @@ fn differs(machine: &Machine<'_>, name: &str, file: &str, asked: &CpuList) -> Op
             .seen(machine.said(name))
             .seen(machine.evidence(file))
             .seen(log)
-            .so("The parameter is valid, and the kernel did not follow it.")
-            .advice("dmesg | grep -e Housekeeping -e NO_HZ tells why")
+            .so("The parameter is valid, but the kernel did not apply it.")
+            .advice("dmesg | grep -e Housekeeping -e NO_HZ shows why")
     })
 }

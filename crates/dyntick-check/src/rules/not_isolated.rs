@@ -23,7 +23,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(machine.evidence(NOHZ_FULL))
         .so("The scheduler places any task there, and the tick comes HZ times a second while one runs.");
     if rest.is_empty() {
-        return vec![finding.advice("leave at least one CPU out: somebody has to do the housekeeping")];
+        return vec![finding.advice("leave at least one CPU out, for housekeeping")];
     }
     let can_stop = machine.has("NO_HZ_FULL") != Some(false);
     let full = if can_stop { tick(&free) } else { nothing() };
@@ -33,8 +33,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     vec![match by_parameter {
         true => finding,
         false => finding.advice(
-            "a partition is less than that: until the reboot the CPUs keep what only a parameter takes away, and are judged \
-             by it (timers-of-others, callbacks-not-offloaded)",
+            "a partition does less: what only a parameter removes stays on these CPUs until the reboot, and \
+             is then reported (timers-of-others, callbacks-not-offloaded)",
         ),
     }]
 }

@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "numa-balancing",
-    title: "Pages are unmapped to learn which node uses them",
+    title: "NUMA balancing unmaps pages to find which node uses them",
     severity: Severity::Note,
     reads: &[NUMA_BALANCING, NODES],
     source: "kernel/sched/fair.c: task_numa_work; mm/memory.c: do_numa_page",

@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "package-counters",
-    title: "An isolated CPU reads the counters of its package",
+    title: "An isolated CPU reads the PMU counters of its package (uncore, power)",
     severity: Severity::Note,
     reads: &[COUNTER_CPUS],
     source: "arch/x86/events/intel/uncore.c: uncore_event_cpu_offline, uncore_pmu_hrtimer; arch/x86/events/rapl.c",
@@ -29,15 +29,16 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let which: Vec<String> = found.iter().map(|(path, _)| text::clean_line(&name(path))).collect();
     let all: Vec<String> = hit.iter().map(|cpu| cpu.to_string()).collect();
     let finding = RULE
-        .note(format!("{} the one that reads {}", cpus_are(&hit), names(which.iter().map(String::as_str), 4)))
+        .note(format!("{} designated to read {}", cpus_are(&hit), names(which.iter().map(String::as_str), 4)))
         .on(&hit)
         .seen(found.iter().take(4).filter_map(|(path, _)| machine.evidence(path)))
-        .so("Whoever reads them from elsewhere interrupts that CPU, and while events on them are open a timer runs there.")
+        .so("A read from another CPU interrupts that CPU, and while events on them are open, a timer runs there.")
         .advice(untried(format!(
-            "they pass to another CPU of the package when this one goes offline, and stay there: for c in {}; do echo 0 > \
-             /sys/devices/system/cpu/cpu$c/online; echo 1 > /sys/devices/system/cpu/cpu$c/online; done",
+            "they move to another CPU of the package when this one goes offline, and stay there: for c in \
+             {}; do echo 0 > /sys/devices/system/cpu/cpu$c/online; echo 1 > \
+             /sys/devices/system/cpu/cpu$c/online; done",
             all.join(" ")
         )))
-        .advice("leave the first CPU of each package out of the isolated ones");
+        .advice("keep the first CPU of each package for housekeeping");
     vec![finding]
 }

@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "packet-steering",
-    title: "Packets are handed to isolated CPUs (RPS)",
+    title: "Receive packet steering (RPS) sends packets to isolated CPUs",
     severity: Severity::Warning,
     reads: &[RPS_CPUS, RPS_DEFAULT],
     source: "net/core/dev.c: get_rps_cpu, rps_trigger_softirq; net/core/net-sysfs.c: store_rps_map",
@@ -20,7 +20,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let finding = RULE
-        .warning(format!("packets that others receive are handed to {}", cpus(&hit)))
+        .warning(format!("RPS sends packets that other CPUs receive to {}", cpus(&hit)))
         .on(&hit)
         .seen(queues.iter().take(3).filter_map(|(path, _)| machine.evidence(path)))
         .seen(machine.evidence(RPS_DEFAULT).filter(|_| !default.is_empty()))
@@ -34,6 +34,6 @@ fn without(finding: Finding, machine: &Machine<'_>, file: &str, hit: &CpuList) -
     let mask = machine.text(file).and_then(|mask| CpuList::from_mask(mask).ok()).unwrap_or_default();
     match shell::path(file) {
         Ok(file) => finding.command(format!("echo {} > {file}", mask.difference(hit).to_mask())),
-        Err(why) => finding.advice(format!("take them out of the mask ({why}, so no command is given)")),
+        Err(why) => finding.advice(format!("remove them from the mask ({why}, so no command is given)")),
     }
 }

@@ -4,7 +4,7 @@ use strsim::damerau_levenshtein;
 
 pub(super) static RULE: Rule = Rule {
     id: "parameter-typo",
-    title: "A parameter that looks like a misspelt one about isolation",
+    title: "A parameter that looks like a misspelt isolation parameter",
     severity: Severity::Error,
     reads: &[CMDLINE, KERNEL_LOG],
     source: "Documentation/admin-guide/kernel-parameters.txt; init/main.c: print_unknown_bootoptions",
@@ -72,7 +72,8 @@ fn typo(machine: &Machine<'_>, parameter: &str) -> Option<Finding> {
     let log = unknown.map(|line| Evidence { file: KERNEL_LOG.to_owned(), value: line.to_owned() });
     let severity = if log.is_some() { Severity::Error } else { Severity::Warning };
     let fixed = value.map_or(meant.to_owned(), |value| format!("{meant}={value}"));
-    let finding = RULE.finding(severity, format!("'{parameter}' is no parameter of the kernel: '{meant}' was probably meant"))
+    let finding = RULE
+            .finding(severity, format!("'{parameter}' is not a kernel parameter: '{meant}' was probably meant"))
             .seen([said(parameter)])
             .seen(log)
             .so("It has no effect.");

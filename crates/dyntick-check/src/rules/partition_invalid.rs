@@ -27,9 +27,9 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
 fn again(finding: Finding, file: &str, state: &str) -> Finding {
     let kind = if state.starts_with("isolated") { "isolated" } else { "root" };
     match shell::path(file) {
-        Ok(file) => finding.command(format!("echo {kind} > {file}  # after what stands in parentheses is fixed")),
+        Ok(file) => finding.command(format!("echo {kind} > {file}  # after the cause in parentheses is fixed")),
         Err(why) => finding.advice(format!(
-            "when what stands in parentheses is fixed, write {kind} to {file} yourself; no command can be given \
+            "when the cause in parentheses is fixed, write {kind} to {file} yourself; no command can be given \
              with this name: {why}"
         )),
     }

@@ -18,6 +18,6 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let finding = RULE
         .note("'rcu_nocb_poll' does nothing: no CPU's callbacks are offloaded")
         .seen([said])
-        .so("It lets the threads that run offloaded callbacks poll for them.");
+        .so("It makes the threads that run offloaded callbacks poll for them.");
     vec![finding.unboot("rcu_nocb_poll")]
 }

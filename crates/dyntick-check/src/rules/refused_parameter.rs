@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "refused-parameter",
-    title: "The kernel ignores the whole of nohz_full= or isolcpus=",
+    title: "The kernel ignores nohz_full= or isolcpus= completely",
     severity: Severity::Error,
     reads: &[CMDLINE, POSSIBLE],
     source: "kernel/sched/isolation.c: housekeeping_setup; lib/bitmap.c: bitmap_parselist",
@@ -15,22 +15,22 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         let name = parameter.split('=').next().unwrap_or_default();
         let why = match outcome {
             Outcome::NoList(error) => error.to_string(),
-            Outcome::Beyond(beyond) => format!("{} cannot exist here", cpus(beyond)),
-            Outcome::IllegalFlag(word) => format!("'{word}' is no flag"),
+            Outcome::Beyond(beyond) => format!("{} not possible on this machine", cpus_are(beyond)),
+            Outcome::IllegalFlag(word) => format!("'{word}' is not a flag"),
             Outcome::NoneLeft => "with an earlier parameter no CPU is left that has both its tick and load balancing".to_owned(),
             Outcome::Empty => "it names no CPU that can be isolated".to_owned(),
             _ => return None,
         };
         let exists = format!("boot with {name}=LIST, with CPUs of {}", CpuList::first(machine.possible));
         let finding = RULE
-            .error(format!("'{parameter}' is ignored as a whole: {why}"))
+            .error(format!("'{parameter}' is ignored completely: {why}"))
             .seen([said(parameter)])
             .seen(machine.evidence(POSSIBLE))
-            .so("Nothing of it is in effect: one bad CPU or word makes the kernel drop the parameter.");
+            .so("None of it is in effect: one bad CPU or word makes the kernel drop the parameter.");
         if *outcome == Outcome::NoneLeft {
-            return Some(finding.so("Nothing of it is in effect.").advice(
-                "leave one CPU, of those that are started at boot, out of both nohz_full= and isolcpus=: from 6.19 on the \
-                 kernel asks for it",
+            return Some(finding.so("None of it is in effect.").advice(
+                "leave one CPU that is started at boot out of both nohz_full= and isolcpus=: since 6.19 the \
+                 kernel requires it",
             ));
         }
         let known = if let Outcome::Beyond(beyond) = outcome { fixed(machine, parameter, beyond) } else { None };

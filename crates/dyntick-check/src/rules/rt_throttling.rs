@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "rt-throttling",
-    title: "Real-time tasks that never sleep are stopped for a part of each period (before 6.12)",
+    title: "RT throttling: real-time tasks that never sleep are stopped for a part of each period (before 6.12)",
     severity: Severity::Warning,
     reads: &[RT_RUNTIME, RT_PERIOD],
     source: "kernel/sched/rt.c: update_curr_rt, sched_rt_runtime_exceeded",
@@ -25,11 +25,13 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .on(&machine.target)
         .seen(machine.evidence(RT_RUNTIME))
         .seen(machine.evidence(RT_PERIOD))
-        .so("A real-time task that polls and never sleeps is stopped that long; one that sleeps enough never notices.")
+        .so("A real-time task that polls and never sleeps is stopped that long; one that sleeps enough is \
+             not affected.")
         .advice(
-            "sysctl -w kernel.sched_rt_runtime_us=-1, if every real-time task sleeps often enough for the kernel's own \
-             threads on its CPU: one that spins then starves them (ksoftirqd, rcuc, workers that others wait for) and \
-             can hang the machine. It also switches the admission control of SCHED_DEADLINE off",
+            "sysctl -w kernel.sched_rt_runtime_us=-1, if every real-time task sleeps often enough for the \
+             kernel threads of its CPU: a task that spins then starves them (ksoftirqd, rcuc, workers that \
+             others wait for) and can hang the machine. It also disables the admission control of \
+             SCHED_DEADLINE",
         );
     vec![finding]
 }

@@ -20,8 +20,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .on(&hit)
         .seen(machine.evidence(SCHED_EXT))
         .seen(machine.evidence(SCHED_EXT_OPS))
-        .so("A task of its own keeps the tick even alone, unless the scheduler gave it a slice without end \
-             (SCX_SLICE_INF).")
-        .advice("end it, use one that gives such slices on these CPUs, or run what must be quiet under SCHED_FIFO");
+        .so("A task of this scheduler keeps the tick even if it is the only one, unless it was given an \
+             infinite slice (SCX_SLICE_INF).")
+        .advice("stop it, use one that gives such slices on these CPUs, or run the isolated tasks under SCHED_FIFO");
     vec![finding]
 }

@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "shared-cpu",
-    title: "Several programs that run are pinned to one nohz_full CPU",
+    title: "Several runnable tasks are pinned to one nohz_full CPU",
     severity: Severity::Warning,
     reads: &[TASK_STAT, TASK_STATUS, NOHZ_FULL],
     source: "kernel/sched/core.c: sched_can_stop_tick",
@@ -19,10 +19,10 @@ fn told(machine: &Machine<'_>, cpu: u32) -> Option<Finding> {
     let here = |task: &&crate::Task| !task.kernel && task.is_fair() && task.runnable && task.allowed == only;
     let found: Vec<&crate::Task> = machine.tasks.iter().filter(here).collect();
     (found.len() > 1).then(|| {
-        RULE.warning(format!("{} tasks that run share {}: {}", found.len(), cpus(&only), names(found.iter().map(|task| task.name.as_str()), 4)))
+        RULE.warning(format!("{} runnable tasks share {}: {}", found.len(), cpus(&only), names(found.iter().map(|task| task.name.as_str()), 4)))
             .on(&only)
             .seen(found.iter().take(3).map(|task| Evidence { file: task.file.clone(), value: format!("Cpus_allowed_list: {}", task.allowed) }))
-            .so("Ordinary tasks take turns, and the tick ends their slices: it is kept as long as more than one can run.")
-            .advice("give each task that runs all the time a CPU of its own: taskset -pc CPU PID")
+            .so("The tick ends the time slices of normal tasks: it is kept while more than one is runnable.")
+            .advice("give each task that runs all the time its own CPU: taskset -pc CPU PID")
     })
 }

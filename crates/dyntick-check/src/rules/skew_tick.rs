@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "skew-tick",
-    title: "Many CPUs tick at the same moment",
+    title: "The ticks of many CPUs coincide",
     severity: Severity::Note,
     reads: &[CMDLINE, ONLINE, NOHZ_FULL],
     source: "kernel/time/tick-sched.c: tick_setup_sched_timer (sched_skew_tick)",
@@ -19,11 +19,11 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let finding = RULE
-        .note(format!("the ticks of {} CPUs fall together", ticking.len()))
+        .note(format!("the ticks of {} CPUs coincide", ticking.len()))
         .seen(machine.evidence(ONLINE))
         .seen(machine.evidence(NOHZ_FULL))
-        .so("CPUs that are busy then contend for the same locks at each tick, and are late by it. With their ticks apart \
-             they do not, but idle CPUs of one package sleep less often at the same time.")
+        .so("Busy CPUs then contend for the same locks at each tick, which delays them. Skewed ticks avoid \
+             that, but idle CPUs of one package are then less often asleep at the same time.")
         .boot("skew_tick=1");
     vec![finding]
 }

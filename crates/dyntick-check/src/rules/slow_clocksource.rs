@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "slow-clocksource",
-    title: "Time is read from a device and not from the CPU",
+    title: "A slow clocksource: reading the time takes a system call",
     severity: Severity::Warning,
     reads: &[CLOCKSOURCE, CLOCKSOURCES],
     source: "arch/x86/kernel/hpet.c, drivers/clocksource/acpi_pm.c, hyperv_timer.c: ratings and vdso_clock_mode",
@@ -25,11 +25,13 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(machine.said("clocksource"))
         .so(match name.starts_with("hyperv") {
             true => "clock_gettime() becomes a system call that leaves the guest: the hypervisor reads the clock.",
-            false => "clock_gettime() becomes a system call that reads a device; all CPUs wait for one another at it.",
+            false => "clock_gettime() becomes a system call that reads a device, for which all CPUs contend.",
         });
     let offered: Vec<&str> = machine.text(CLOCKSOURCES).unwrap_or_default().split_ascii_whitespace().collect();
     vec![match FAST.iter().find(|fast| offered.contains(*fast)) {
         Some(fast) => finding.command(format!("echo {fast} > {CLOCKSOURCE}")),
-        None => finding.advice("dmesg | grep -i -e tsc -e clocksource tells why the TSC is not among the clocks"),
+        None => finding.advice(
+            "dmesg | grep -i -e tsc -e clocksource shows why the TSC is not an available clocksource",
+        ),
     }]
 }

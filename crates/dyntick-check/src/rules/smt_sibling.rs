@@ -24,19 +24,20 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let hit: CpuList = found.iter().map(|(cpu, _, _)| *cpu).collect();
     let others = found.iter().fold(CpuList::default(), |sum, (_, _, others)| sum.union(others));
     let finding = RULE
-        .warning(format!("{} share cores with {}, which do other work", cpus(&hit), cpus(&others)))
+        .warning(format!("{} share cores with {}, used for housekeeping", cpus(&hit), cpus(&others)))
         .on(&hit)
         .seen(found.iter().take(4).filter_map(|(_, file, _)| machine.evidence(file)))
-        .so("Two threads of a core compete for its units and caches: run times vary with what the sibling does.");
+        .so("SMT siblings compete for the execution units and caches of their core: run times vary with the \
+             load of the sibling.");
     let finding = match whole_cores(machine) {
         Some(instead) => finding.composed(machine.composed_of(&in_place(machine, &instead))).advice(format!(
-            "isolate whole cores at run time, without a reboot: dyntick isolate -C {instead} -- COMMAND"
+            "isolate complete cores at run time, without a reboot: dyntick isolate -C {instead} -- COMMAND"
         )),
         None => finding,
     };
     vec![finding.advice(
-        "boot with nosmt, and name CPUs that are then left: the first of each thread_siblings_list. No sibling \
-         that does the housekeeping is to be put offline unless a whole core of housekeeping remains",
+        "boot with nosmt, and isolate only CPUs that then remain: the first of each thread_siblings_list. Do \
+         not take a housekeeping sibling offline unless a complete housekeeping core remains",
     )]
 }
 

@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "soft-watchdog",
-    title: "The watchdog for soft lockups runs on an isolated CPU",
+    title: "The soft-lockup watchdog runs on an isolated CPU",
     severity: Severity::Warning,
     reads: &[SOFT_WATCHDOG, WATCHDOG_CPUMASK, WATCHDOG_THRESH],
     source: "kernel/watchdog.c: watchdog_enable, set_sample_period",
@@ -22,7 +22,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .on(&hit)
         .seen(machine.evidence(SOFT_WATCHDOG))
         .seen(machine.evidence(WATCHDOG_CPUMASK))
-        .so(format!("A timer interrupt every {period} s, and a thread of the highest priority that it wakes."))
+        .so(format!("A timer interrupt every {period} s, which wakes a thread of the highest priority."))
         .command(elsewhere(machine));
     vec![finding]
 }

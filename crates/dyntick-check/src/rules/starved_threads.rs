@@ -3,7 +3,8 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "starved-threads",
-    title: "A real-time task above the kernel's threads of its CPU, which it starves if it never sleeps (PREEMPT_RT)",
+    title: "A real-time task has a higher priority than kernel threads of its CPU, and starves them if it \
+            never sleeps (PREEMPT_RT)",
     severity: Severity::Note,
     reads: &[TASK_STAT, TASK_STATUS, CMDLINE],
     source: "kernel/rcu/tree.c: rcu_cpu_kthread_setup (kthread_prio); kernel/softirq.c: ksoftirqd, ktimers",
@@ -44,9 +45,10 @@ fn told(machine: &Machine<'_>, cpu: u32) -> Option<Finding> {
         .on(&only)
         .seen([priority(task)])
         .seen(below.iter().take(3).map(|other| priority(other)))
-        .so("If it never sleeps they never run: RCU stalls, timers and softirqs of this CPU wait, and whoever waits for them \
-             hangs.")
-        .advice("let the task sleep now and then, give it a lower priority (chrt -p), or give those threads a higher one");
+        .so("If it never sleeps, they never run: RCU stalls, timers and softirqs of this CPU wait, and all \
+             that depends on them hangs.")
+        .advice("let the task sleep regularly, give it a lower priority (chrt -p), or give these threads a \
+                 higher one");
     let rcu = below.iter().any(|other| other.name.starts_with("rcuc/")) && task.priority < 99;
     Some(if rcu { finding.boot(format!("rcutree.kthread_prio={}", task.priority + 1)) } else { finding })
 }

@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "steal",
-    title: "A virtual machine whose CPUs the host takes away",
+    title: "A virtual machine: the host may run something else on its CPUs (steal time)",
     severity: Severity::Warning,
     reads: &[CPUINFO, STAT],
     source: "fs/proc/stat.c: show_stat; Documentation/virt/kvm/x86/msr.rst (steal time)",
@@ -18,11 +18,11 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let hit: CpuList = stolen.iter().filter(|(_, ticks)| *ticks > 0).map(|(cpu, _)| *cpu).collect();
     let seconds = stolen.iter().map(|(_, ticks)| *ticks).fold(0, u64::saturating_add) as f64 / 100.0;
     let seen = |cpu: u32, ticks: u64| Evidence { file: STAT.to_owned(), value: format!("cpu{cpu} steal {ticks}") };
-    let effect = "This kernel can keep its own work away from a CPU, but not the host: only pinned and isolated vCPU \
-                  threads on the host are left alone.";
+    let effect = "This kernel can keep its own work off a CPU, but not the host's: that takes vCPU threads \
+                  that are pinned to isolated CPUs of the host.";
     let finding = match hit.is_empty() {
-        true => RULE.note("this is a virtual machine: what interrupts its CPUs from outside is not seen here"),
-        false => RULE.warning(format!("the host took {} away for {seconds} s in all while there was work", cpus(&hit))),
+        true => RULE.note("this is a virtual machine: interruptions by the host are not visible here"),
+        false => RULE.warning(format!("steal time on {}: {seconds} s in total", cpus(&hit))),
     };
     let evidence = stolen.iter().filter(|(_, ticks)| *ticks > 0).map(|(cpu, ticks)| seen(*cpu, *ticks));
     let guest = Evidence { file: CPUINFO.to_owned(), value: "flags: hypervisor".to_owned() };

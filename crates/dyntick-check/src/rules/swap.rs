@@ -18,7 +18,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let finding = RULE
         .note("swap is on")
         .seen([Evidence { file: SWAPS.to_owned(), value: first.split_ascii_whitespace().collect::<Vec<_>>().join(" ") }])
-        .so("A page of the isolated program that was not locked (mlockall) may have to be read from a disk.")
+        .so("A page of the isolated program that was not locked (mlockall) may have to be read back from a disk.")
         .command("swapoff -a");
     vec![finding]
 }

@@ -17,14 +17,15 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     // 6.9 brought the hierarchy, which takes wheel timers from idle CPUs whatever this says.
-    let which = if machine.since(6, 9) { "hrtimers" } else { "hrtimers and timers of the wheel" };
+    let which = if machine.since(6, 9) { "hrtimers" } else { "hrtimers and timer-wheel timers" };
     let finding = RULE
-        .note(format!("timers that are started on {} expire there", cpus(&hit)))
+        .note(format!("timers started on {} expire there", cpus(&hit)))
         .on(&hit)
         .seen(machine.evidence(TIMER_MIGRATION))
         .so(format!(
-            "Unpinned {which} interrupt the CPU that started them. A task that sleeps for a fixed time is woken sooner \
-             so; one that wants quiet is better off with its timers on a housekeeping CPU."
+            "Unpinned {which} interrupt the CPU that started them. A task that sleeps for a fixed time is \
+             woken sooner that way; for a task that must not be interrupted, timers are better on a \
+             housekeeping CPU."
         ))
         .command("sysctl -w kernel.timer_migration=1");
     vec![finding]

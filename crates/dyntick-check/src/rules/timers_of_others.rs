@@ -24,9 +24,10 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .on(&hit)
         .seen(machine.evidence(ISOLATED))
         .seen(machine.evidence(NOHZ_FULL))
-        .so("CPUs that are idle leave their unbound timers to one of their group that ticks. An isolated CPU that \
-             is always busy becomes that one, and runs in its ticks what the idle housekeeping CPUs have left. Only \
-             CPUs of nohz_full stay out of it, while their tick is stopped.");
+        .so("Idle CPUs leave their unpinned timers to a CPU of their timer migration group that ticks (the \
+             migrator). An isolated CPU that is always busy becomes the migrator, and runs in its ticks the \
+             timers of idle housekeeping CPUs. Only nohz_full CPUs are excluded, while their tick is \
+             stopped.");
     vec![match machine.has("NO_HZ_FULL") == Some(false) || hit.is_subset(&boot_cpu) {
         true => finding.advice("run a kernel with CONFIG_NO_HZ_FULL=y and nohz_full=, 6.19 or newer, or one before 6.9"),
         false => finding.composed(machine.composed(&tick(&hit))),

@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "trace-instance",
-    title: "A trace instance that records, also one that a killed dyntick has left",
+    title: "A trace instance is recording, possibly one left by a killed dyntick",
     severity: Severity::Warning,
     reads: &[TRACING_ON, TRACED_EVENTS, TRACER, TASK_STAT, TASK_STATUS],
     source: "kernel/trace/trace.c: rb_simple_write; kernel/trace/trace_events.c: trace_event_buffer_lock_reserve",
@@ -28,8 +28,8 @@ fn told(machine: &Machine<'_>, file: &str) -> Option<Finding> {
     }
     let left = left_by(machine, &name);
     let (severity, message) = match left {
-        true => (Severity::Warning, format!("a killed dyntick has left the trace instance {name}, which still records")),
-        false => (Severity::Note, format!("the trace instance {name} records")),
+        true => (Severity::Warning, format!("the trace instance {name} of a killed dyntick is still recording")),
+        false => (Severity::Note, format!("the trace instance {name} is recording")),
     };
     let finding = RULE
         .finding(severity, message)
@@ -37,12 +37,12 @@ fn told(machine: &Machine<'_>, file: &str) -> Option<Finding> {
         .seen(machine.evidence(file))
         .seen(machine.evidence(&events).filter(|_| has_events))
         .seen(machine.evidence(&tracer).filter(|_| has_tracer))
-        .so("Each event that is recorded takes time on the CPU where it happens, also where a full buffer refuses it; \
-             each change of what is recorded interrupts all CPUs, which patch their code for it.");
+        .so("Each recorded event takes time on the CPU where it occurs, even if the buffer is full and drops \
+             it; each change of the recorded events patches kernel code, which interrupts all CPUs.");
     Some(match shell::path(folder) {
         Ok(folder) if left => finding.command(format!("rmdir {folder}")),
-        Ok(folder) => finding.advice(format!("where nobody needs it any more: rmdir {folder}")),
-        Err(why) => finding.advice(format!("remove it where nobody needs it any more ({why}, so no command is given)")),
+        Ok(folder) => finding.advice(format!("if it is no longer needed: rmdir {folder}")),
+        Err(why) => finding.advice(format!("remove it if it is no longer needed ({why}, so no command is given)")),
     })
 }
 

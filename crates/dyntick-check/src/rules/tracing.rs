@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "tracing",
-    title: "The kernel is traced, or has probes in its code",
+    title: "Tracing or kprobes are active in the kernel",
     severity: Severity::Note,
     reads: &[MAIN_TRACING_ON, MAIN_EVENTS, MAIN_TRACER, KPROBES],
     source: "kernel/trace/trace.c: tracing_set_tracer; kernel/trace/trace_kprobe.c; arch/x86/kernel/alternative.c: text_poke_bp_batch",
@@ -31,15 +31,15 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(machine.evidence(MAIN_EVENTS).filter(|_| events))
         .seen(machine.evidence(MAIN_TRACER).filter(|_| tracer))
         .seen(machine.evidence(KPROBES).filter(|_| probes))
-        .so("What is traced takes time on each CPU where it happens, and whoever switches it on or off has the kernel's \
-             code patched, which interrupts all CPUs.");
+        .so("Each traced event takes time on the CPU where it occurs, and switching tracing on or off \
+             patches kernel code, which interrupts all CPUs.");
     let offs = [
         (events, format!("echo 0 > {MAIN_EVENTS}")),
         (tracer, format!("echo nop > {MAIN_TRACER}")),
         (probes, format!("echo > {KPROBES}")),
     ];
     for (_, off) in offs.into_iter().filter(|(active, _)| *active) {
-        finding = finding.advice(format!("where nobody needs it any more, and before the quiet phase: {off}"));
+        finding = finding.advice(format!("if it is no longer needed, and before the isolated task starts: {off}"));
     }
     vec![finding]
 }

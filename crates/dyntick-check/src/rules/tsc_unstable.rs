@@ -26,12 +26,12 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         ),
         false => (
             Severity::Warning,
-            "Time is read from a slower clock, by a system call. Where the clock turns unstable only after boot, no nohz_full \
-            CPU stops its tick.",
+            "Time is read from a slower clocksource, with a system call. If sched_clock() becomes unstable \
+            only after boot, no nohz_full CPU stops its tick.",
         ),
     };
     let message = match &parameter {
-        Some(said) => format!("'{}' makes the kernel distrust its TSC", said.value),
+        Some(said) => format!("'{}' marks the TSC unstable", said.value),
         None => "the kernel has found the TSC unstable".to_owned(),
     };
     let finding = RULE.finding(severity, message).on(&machine.nohz_full);
@@ -40,7 +40,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     vec![match by_hand {
         true => finding.unboot("tsc=unstable"),
         false => finding.advice(
-            "update the firmware; only where the TSC is known to be good: boot with tsc=nowatchdog or tsc=reliable",
+            "update the firmware; only if the TSC is known to be reliable: boot with tsc=nowatchdog or \
+             tsc=reliable",
         ),
     }]
 }

@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "tuned",
-    title: "tuned runs and sets some of this itself",
+    title: "tuned is running and may change these settings",
     severity: Severity::Note,
     reads: &[TASK_STAT, TASK_STATUS, TUNED_PROFILE],
     source: "tuned, profiles cpu-partitioning and realtime",
@@ -20,7 +20,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .note(format!("tuned runs with the profile {profile}"))
         .seen([Evidence { file: task.file.clone(), value: "tuned".to_owned() }])
         .seen(machine.evidence(TUNED_PROFILE))
-        .so("What is set by hand may be set back when it restarts or its profile changes.")
+        .so("Settings made by hand may be overwritten when it restarts or its profile changes.")
         .advice("make the changes in the profile, as cpu-partitioning does");
     vec![finding]
 }

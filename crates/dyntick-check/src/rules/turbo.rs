@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "turbo",
-    title: "The frequency of an isolated CPU depends on what the others do",
+    title: "Turbo: the frequency of an isolated CPU depends on the other CPUs",
     severity: Severity::Note,
     reads: &[NO_TURBO, BOOST],
     source: "drivers/cpufreq/intel_pstate.c: show_no_turbo; drivers/cpufreq/cpufreq.c: show_boost",
@@ -23,7 +23,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .note("turbo is on")
         .on(&machine.target)
         .seen(machine.evidence(on.0))
-        .so("How fast a CPU runs depends on the load and heat of the others. Faster on average, less even.")
+        .so("The frequency of a CPU depends on the load and temperature of the others: higher on average, \
+             but less constant.")
         .command(format!("echo {} > {}", on.1, on.0));
     vec![finding]
 }

@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "unknown-isolcpus-flag",
-    title: "A word among the flags of isolcpus= that the kernel skips",
+    title: "An unknown flag of isolcpus=, which the kernel skips",
     severity: Severity::Error,
     reads: &[CMDLINE],
     source: "kernel/sched/isolation.c: housekeeping_isolcpus_setup",
@@ -16,7 +16,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         let finding = RULE
             .error(format!("the kernel skips the flag '{word}' in '{parameter}'"))
                 .seen([said(parameter)])
-                .so("Only domain, nohz and managed_irq are flags; with none of them left, domain is taken.");
+                .so("Only domain, nohz and managed_irq are flags; if none of them is left, domain applies.");
         let composed = machine.composed(&nothing());
         let says = composed.iter().flat_map(|composed| &composed.with).any(|word| word.starts_with("isolcpus="));
         Some(if says { finding.composed(composed) } else { finding.advice("boot with isolcpus=domain,managed_irq,LIST") })

@@ -70,10 +70,10 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             let finding = RULE
                 .error(format!("'{}' is ignored: the kernel does not know this value", said.value))
                 .seen([said])
-                .so("It has no effect; the kernel's default stays.");
+                .so("It has no effect; the kernel's default applies.");
             match (parameter.meant)(&value.to_ascii_lowercase()) {
                 Some(meant) => finding.boot(format!("{}={meant}", parameter.name)),
-                None => finding.advice(format!("give {} one of its values: {}", parameter.name, parameter.values)),
+                None => finding.advice(format!("set {} to one of its values: {}", parameter.name, parameter.values)),
             }
         })
     };

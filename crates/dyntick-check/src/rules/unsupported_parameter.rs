@@ -4,7 +4,7 @@ use dyntick_model::PARAMETER_OPTIONS;
 
 pub(super) static RULE: Rule = Rule {
     id: "unsupported-parameter",
-    title: "A parameter for which the kernel was not built",
+    title: "A parameter whose CONFIG_ option this kernel was built without",
     severity: Severity::Error,
     reads: &[CMDLINE, CONFIG_GZ, BOOT_CONFIG, MODULES_CONFIG],
     source: "kernel/time/Kconfig, kernel/rcu/Kconfig, init/Kconfig, kernel/Kconfig.preempt",
@@ -19,7 +19,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
                 .seen([said])
                 .seen(machine.option(option))
                 .so("The kernel ignores it.")
-                .advice(format!("run a kernel with CONFIG_{option}=y, or take the parameter out"))
+                .advice(format!("run a kernel with CONFIG_{option}=y, or remove the parameter"))
         })
     };
     let mut findings: Vec<Finding> = PARAMETER_OPTIONS.iter().filter_map(told).collect();
@@ -34,7 +34,7 @@ fn nohz_flag(machine: &Machine<'_>) -> Option<Finding> {
         RULE.error(format!("'{}' does nothing: the kernel was built without CONFIG_NO_HZ_FULL", said.value))
             .seen([said])
             .seen(machine.option("NO_HZ_FULL"))
-            .so("Because of the flag nohz the whole parameter is ignored, domain isolation too.")
+            .so("Because of the flag nohz the complete parameter is ignored, domain isolation included.")
             .composed(machine.composed_of(&Wanted { tick: CpuList::default(), ..machine.wanted().and(&domain(machine, &machine.asked.tick)) }))
     })
 }

@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "user-threads",
-    title: "Programs that are not pinned may run on an isolated CPU",
+    title: "User threads that are not pinned may run on an isolated CPU",
     severity: Severity::Note,
     reads: &[TASK_STAT, TASK_STATUS],
     source: "kernel/sched/core.c: select_task_rq",
@@ -24,13 +24,14 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let who = names(found.iter().map(|task| task.name.as_str()), 4);
     let tids: Vec<String> = found.iter().map(|task| task.tid.to_string()).collect();
     let finding = RULE
-        .note(format!("{} thread{} of programs may run on {} and elsewhere: {who}", found.len(), if found.len() == 1 { "" } else { "s" }, cpus(&quiet)))
+        .note(format!("{} user thread{} may run on {} and elsewhere: {who}", found.len(), if found.len() == 1 { "" } else { "s" }, cpus(&quiet)))
         .on(&quiet)
         .seen(found.iter().take(3).map(|task| Evidence {
             file: task.file.clone(),
             value: format!("Cpus_allowed_list: {}", task.allowed),
         }))
-        .so("The load balancer moves none of them there, but one that comes there, as by taskset, stays.");
+        .so("The load balancer moves none of them there, but a thread that gets there, for example by \
+             taskset, stays.");
     let command = |rest: &CpuList| format!("for p in {}; do taskset -pc {rest} $p; done", tids.join(" "));
     vec![moved(finding, machine, command)]
 }

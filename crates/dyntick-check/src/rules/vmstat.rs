@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "vmstat",
-    title: "The statistics of memory are gathered on an isolated CPU",
+    title: "vmstat: a worker folds memory counters on an isolated CPU",
     severity: Severity::Warning,
     reads: &[STAT_INTERVAL, ISOLATED, NOHZ_FULL, PARTITION, PARTITION_2, PARTITION_3],
     source: "mm/vmstat.c: vmstat_shepherd; include/linux/sched/isolation.h: cpu_is_isolated",
@@ -30,10 +30,11 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let finding = RULE
-        .warning(format!("the worker of vmstat may run on {} every {seconds} s", cpus(&hit)))
+        .warning(format!("the vmstat worker may run on {} every {seconds} s", cpus(&hit)))
         .on(&hit)
         .seen(machine.evidence(STAT_INTERVAL))
-        .so("A kernel worker folds the CPU's counters of memory, whenever they changed: two context switches.")
+        .so("A kworker folds the per-CPU memory counters (vmstat_update) whenever they have changed: two \
+             context switches.")
         .command("sysctl -w vm.stat_interval=120");
     vec![finding]
 }

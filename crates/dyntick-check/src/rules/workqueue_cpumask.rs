@@ -3,7 +3,7 @@ use super::*;
 
 pub(super) static RULE: Rule = Rule {
     id: "workqueue-cpumask",
-    title: "Unbound work of the kernel may run on an isolated CPU",
+    title: "Unbound workqueues may run on an isolated CPU",
     severity: Severity::Warning,
     reads: &[WORKQUEUE_CPUMASK, WORKQUEUE_MASKS],
     source: "kernel/workqueue.c: workqueue_init_early, workqueue_apply_unbound_cpumask",
@@ -21,11 +21,11 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let rest = mask.intersection(&machine.housekeeping());
     let rest = if rest.is_empty() { machine.housekeeping() } else { rest };
     let finding = RULE
-        .warning(format!("unbound work of the kernel may run on {}", cpus(&hit)))
+        .warning(format!("unbound work items may run on {}", cpus(&hit)))
         .on(&hit)
         .seen(machine.evidence(WORKQUEUE_CPUMASK))
         .seen(own)
-        .so("A worker takes the CPU from the task that runs: writeback, crypto, filesystems and drivers queue such work.");
+        .so("A worker takes the CPU from the running task: writeback, crypto, filesystems and drivers queue such work.");
     let finding = moved(finding, machine, |_| format!("echo {} > {WORKQUEUE_CPUMASK}", rest.to_mask()));
     // ace3c5499e61.
     vec![match machine.since(6, 6) && !rest.is_empty() {

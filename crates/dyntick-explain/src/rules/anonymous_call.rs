@@ -5,12 +5,12 @@ use crate::{CauseId, Kind};
 
 pub(super) static RULE: Rule = Rule {
     id: "anonymous-call",
-    title: "Another CPU had this one run a function that is not reported",
-    explanation: "Kernels before 6.5 do not tell which function was called or who asked for it. Memory-map \
-        changes of the same program, membarrier, and the patching of kernel code are the usual \
-        ones.",
+    title: "Function-call IPI from another CPU, function unknown",
+    explanation: "Kernels before 6.5 do not report which function was called or which CPU asked for it. \
+        Memory-map changes of the same program, membarrier, and the patching of kernel code are the usual \
+        causes.",
     fixes: &[Fix {
-        setting: Setting::Program("boot a kernel from 6.5 on, whose events name function and sender"),
+        setting: Setting::Program("boot kernel 6.5 or newer, whose events name the function and the sender"),
         effect: "The cause is then named.",
         versions: Versions::before(6, 5),
     }],

@@ -5,13 +5,14 @@ use crate::{CauseId, Kind};
 
 pub(super) static RULE: Rule = Rule {
     id: "anonymous-irq-work",
-    title: "The CPU interrupted itself to finish something",
-    explanation: "Code that may not do a thing where it is (in an NMI, or with locks held) queues it to an \
-        interrupt of its own; perf, printk, RCU and BPF do. Kernels before 6.5 have no event that names the \
-        function, and probes name the most frequent ones only.",
+    title: "irq_work (self-IPI), function unknown",
+    explanation: "Code that may not do something in its current context (in an NMI, or with locks held) \
+        queues an irq_work, and the CPU sends itself an IPI to run it; perf, printk, RCU and BPF use it. \
+        Kernels before 6.5 have no event that names the function, and kprobes name only the most frequent \
+        ones.",
     fixes: &[Fix {
         setting: Setting::Program(
-            "boot a kernel from 6.5 on, whose events name the function and who queued it",
+            "boot kernel 6.5 or newer, whose events name the function and what queued it",
         ),
         effect: "The cause is then named.",
         versions: Versions::before(6, 5),
@@ -23,6 +24,6 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn detect(case: &Case<'_>) -> Option<Finding> {
-    let chain = [format!("{} ran work that was queued for interrupt context", case.cpu())];
+    let chain = [format!("{} ran an irq_work", case.cpu())];
     (*case.kind == Kind::IrqWork).then(|| Finding::new(CauseId::class("anonymous-irq-work"), chain)).flatten()
 }

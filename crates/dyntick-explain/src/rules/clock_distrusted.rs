@@ -3,20 +3,22 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "clock-distrusted",
-    title: "The kernel was told not to trust the CPU's clock (tsc=unstable)",
-    explanation: "Time is then read from a device (hpet, acpi_pm), by a system call each time and no longer by \
-        the program itself. The tick of a busy nohz_full CPU is not kept for it: the kernel sets that dependency \
-        only when a clock that was trusted turns out to be unstable after boot.",
+    title: "TSC marked unstable by a boot parameter (tsc=unstable)",
+    explanation: "Time is then read from a device (hpet, acpi_pm), which takes a system call each time: the \
+        vDSO cannot read it. The tick of a busy nohz_full CPU is not kept for it: the kernel sets that \
+        dependency only when a clock that was trusted turns out to be unstable after boot.",
     fixes: &[
         Fix {
-            setting: Setting::Program("boot without tsc=unstable, and see what dmesg says of the tsc"),
-            effect: "The kernel checks the counter itself.",
+            setting: Setting::Program(
+                "boot without tsc=unstable, and check what dmesg reports about the tsc",
+            ),
+            effect: "The kernel checks the TSC itself.",
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Boot("tsc=reliable"),
-            effect: "Trusts the counter without checks. Only right where it really is steady and in step \
-                on all CPUs (many virtual machines).",
+            effect: "Trusts the TSC without checks. Only right where it really has a constant rate and is \
+                synchronised on all CPUs (many virtual machines).",
             versions: Versions::ALL,
         },
     ],

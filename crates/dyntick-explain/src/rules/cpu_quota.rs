@@ -6,14 +6,14 @@ use dyntick_model::TickDependency;
 
 pub(super) static RULE: Rule = Rule {
     id: "cpu-quota",
-    title: "The task has a CPU quota, which is watched in the tick",
-    explanation: "The control group of the task may use only so much CPU time in each period (cpu.max; \
+    title: "CFS bandwidth control: the CPU quota of the task is checked in the tick",
+    explanation: "The control group of the task may use only a limited CPU time in each period (cpu.max; \
         containers with a CPU limit have it). The scheduler has to notice when the quota is used up, so \
         from 6.6 on it keeps the tick even for a task that is alone.",
     fixes: &[Fix {
         setting: Setting::Command("echo max > /sys/fs/cgroup/GROUP/cpu.max"),
-        effect: "Lifts the limit; in Kubernetes a container with whole CPUs of its own (static CPU manager, \
-            no CPU limit) does without.",
+        effect: "Removes the limit; in Kubernetes a container with exclusive CPUs (static CPU manager, no \
+            CPU limit) needs none.",
         versions: Versions::ALL,
     }],
     versions: Versions::since(6, 6),
@@ -30,7 +30,7 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
     let quota = case.context.known.quotas.get(&kept.current.pid)?;
     let chain = [
         format!("{} has a quota of {quota}", kept.current),
-        format!("the tick of {} is kept to watch it", case.cpu()),
+        format!("the tick of {} is kept to check it", case.cpu()),
     ];
     Finding::new(CauseId::class("cpu-quota"), chain)
 }

@@ -6,19 +6,19 @@ use dyntick_model::TickDependency;
 
 pub(super) static RULE: Rule = Rule {
     id: "dependency-clock-unstable",
-    title: "The CPU's clock is not trusted",
-    explanation: "The kernel found that the time stamp counters of the CPUs disagree or change their rate. It \
-        then corrects its scheduler clock in each tick, so no busy CPU may stop it.",
+    title: "Tick dependency CLOCK_UNSTABLE: sched_clock() is unstable",
+    explanation: "The kernel found that the time stamp counters (TSC) of the CPUs disagree or change their \
+        rate. It then corrects its scheduler clock in each tick, so no busy CPU may stop it.",
     fixes: &[
         Fix {
             setting: Setting::Boot("tsc=reliable"),
-            effect: "Trusts the counter without checks. Only right where it really is steady and in step \
-                on all CPUs (many virtual machines).",
+            effect: "Trusts the TSC without checks. Only right where it really has a constant rate and is \
+                synchronised on all CPUs (many virtual machines).",
             versions: Versions::ALL,
         },
         Fix {
-            setting: Setting::Program("see what dmesg says of the tsc, and update the firmware"),
-            effect: "It says how the counters disagree; firmware updates often fix it.",
+            setting: Setting::Program("check what dmesg reports about the tsc, and update the firmware"),
+            effect: "dmesg shows how the counters disagree; firmware updates often fix it.",
             versions: Versions::ALL,
         },
     ],

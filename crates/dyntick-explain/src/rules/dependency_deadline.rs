@@ -6,13 +6,14 @@ use dyntick_model::TickDependency;
 
 pub(super) static RULE: Rule = Rule {
     id: "dependency-deadline",
-    title: "A SCHED_DEADLINE task runs, which needs the tick even alone",
-    explanation: "The runtime of a SCHED_DEADLINE task is charged in the tick, and so is seen to be used up. The \
-        scheduler therefore keeps the tick as long as such a task is runnable, whether others are or not.",
+    title: "SCHED_DEADLINE task: needs the tick even when it runs alone",
+    explanation: "The runtime of a SCHED_DEADLINE task is charged in the tick, which is how the kernel \
+        notices that it is used up. The scheduler therefore keeps the tick as long as such a task is \
+        runnable, even when no other task is.",
     fixes: &[Fix {
-        setting: Setting::Program("run it under SCHED_FIFO (chrt --fifo), or as an ordinary task"),
-        effect: "A task alone on the CPU then does without the tick. SCHED_FIFO guarantees no runtime and sets no \
-            limit: one that never sleeps starves all others there.",
+        setting: Setting::Program("run it under SCHED_FIFO (chrt --fifo), or as a normal task"),
+        effect: "A task alone on the CPU then does not need the tick. SCHED_FIFO guarantees no runtime and \
+            sets no limit: a task that never sleeps starves all others on the CPU.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

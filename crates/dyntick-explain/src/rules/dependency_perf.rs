@@ -6,10 +6,10 @@ use dyntick_model::TickDependency;
 
 pub(super) static RULE: Rule = Rule {
     id: "dependency-perf",
-    title: "perf adjusts its sampling rate in the tick",
+    title: "Tick dependency PERF_EVENTS: perf adjusts its sampling period",
     explanation: "A perf event with a sampling frequency (perf record -F, perf top) exists somewhere on the \
-        machine. Its period is adjusted in the tick, and one such event keeps the tick on all \
-        nohz_full CPUs. So does an event that was throttled.",
+        machine. Its period is adjusted in the tick, and one such event keeps the tick on all nohz_full \
+        CPUs. An event that was throttled does so, too.",
     fixes: &[
         Fix {
             setting: Setting::Program(

@@ -6,14 +6,15 @@ use dyntick_model::TickDependency;
 
 pub(super) static RULE: Rule = Rule {
     id: "dependency-posix-timer",
-    title: "A CPU-time timer needs the tick to be checked",
+    title: "Tick dependency POSIX_TIMER: CPU-time timer or RLIMIT_CPU",
     explanation: "A task has armed a timer on its CPU time: timer_create on a CPU-time clock, \
         setitimer(ITIMER_PROF or ITIMER_VIRTUAL), or a limit on CPU time (ulimit -t). The kernel \
         checks these in the tick, so it keeps it while the task runs.",
     fixes: &[
         Fix {
             setting: Setting::Program("start the program without a limit on CPU time (ulimit -t unlimited)"),
-            effect: "A limit keeps the tick even when it is far off, and lifting it later does not disarm it.",
+            effect: "A limit keeps the tick even when it is far off, and removing it later does not disarm \
+                its timer.",
             versions: Versions::ALL,
         },
         Fix {

@@ -6,16 +6,16 @@ use dyntick_model::TickDependency;
 
 pub(super) static RULE: Rule = Rule {
     id: "dependency-rcu",
-    title: "RCU waited for this CPU, or ran callbacks on it",
-    explanation: "RCU frees memory once every CPU has left the old data alone. A CPU that stays inside the \
-        kernel for long is asked for a tick so that it reports, and a task that runs callbacks \
-        keeps the tick meanwhile. nohz_full offloads the callbacks of its CPUs to threads (all \
+    title: "Tick dependency RCU: a grace period waited for this CPU, or callbacks ran on it",
+    explanation: "RCU frees memory once every CPU has passed a quiescent state. The tick of a CPU that \
+        stays in the kernel for long is turned on so that the CPU reports one, and a task that runs \
+        callbacks keeps the tick meanwhile. nohz_full offloads the callbacks of its CPUs to threads (all \
         kernels from 6.1).",
     fixes: &[
         Fix {
             setting: Setting::Program(
-                "spend less time in the kernel on this CPU in one go (long system calls, close of \
-                many files, munmap of much memory)",
+                "spend less time in the kernel on this CPU at a time (long system calls, close of many \
+                files, munmap of much memory)",
             ),
             effect: "A CPU in user mode counts as quiescent and is not asked.",
             versions: Versions::ALL,

@@ -6,15 +6,16 @@ use dyntick_model::TickDependency;
 
 pub(super) static RULE: Rule = Rule {
     id: "dependency-rcu-exp",
-    title: "An expedited RCU grace period waited for this CPU",
-    explanation: "Somebody asked RCU for a quick answer: mounts that change, network devices and namespaces that go \
-        (with containers), disks that go, or /sys/kernel/rcu_expedited. A CPU that has not reported after one tick period gets its tick until it does.",
+    title: "Tick dependency RCU_EXP: an expedited grace period waited for this CPU",
+    explanation: "An expedited grace period was requested: by a change of mounts, the removal of network \
+        devices and namespaces (with containers) or of disks, or through /sys/kernel/rcu_expedited. A CPU \
+        that has not reported a quiescent state after one tick period gets its tick until it does.",
     fixes: &[
         Fix {
             setting: Setting::Boot("rcupdate.rcu_normal=1"),
             effect: not_tried!(
-                "Expedited grace periods become normal ones: slower for who waits, no hurry for this \
-                CPU."
+                "Expedited grace periods become normal ones: slower for the caller, but less urgent for \
+                this CPU."
             ),
             versions: Versions::ALL,
         },

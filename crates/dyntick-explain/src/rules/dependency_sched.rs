@@ -6,10 +6,10 @@ use dyntick_model::TickDependency;
 
 pub(super) static RULE: Rule = Rule {
     id: "dependency-sched",
-    title: "The scheduler needed the tick, mostly to share the CPU out among tasks",
-    explanation: "An adaptive CPU does without its tick as long as the scheduler has nothing to share out: a \
-        single ordinary or SCHED_RR task, or SCHED_FIFO tasks, however many, for these take no turns. While two \
-        or more take turns, the tick ends their slices.",
+    title: "Tick dependency SCHED: usually more than one runnable task",
+    explanation: "A nohz_full CPU stops its tick as long as the scheduler does not need it: with a single \
+        normal or SCHED_RR task, or SCHED_FIFO tasks, however many, because these have no time slices. \
+        While two or more tasks share the CPU, the tick ends their time slices.",
     fixes: &[
         Fix {
             setting: Setting::Command("taskset -pc OTHER-CPUS PID"),
@@ -18,14 +18,14 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Boot("isolcpus=domain,N"),
-            effect: "Tasks come to the CPU only if they are pinned there.",
+            effect: "Only tasks that are pinned to the CPU run there.",
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Program(
-                "give the CPU a cpuset partition of its own (cpuset.cpus.partition=isolated)",
+                "put the CPU into an isolated cpuset partition (cpuset.cpus.partition=isolated)",
             ),
-            effect: "The same, at run time, with cgroup v2.",
+            effect: "The same at run time, with cgroup v2.",
             versions: Versions::ALL,
         },
     ],
@@ -49,7 +49,10 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
         chain.extend(by.map(|by| format!("{by} made {} runnable on {}", newcomer.task, case.cpu())));
     }
     if !case.context.isolated.contains(case.facts.cpu) {
-        chain.push(format!("{} takes part in load balancing: it is in no isolated domain", case.cpu()));
+        chain.push(format!(
+            "{} takes part in load balancing: it is not isolated (isolcpus=domain or a cpuset partition)",
+            case.cpu()
+        ));
     }
     chain.push(case.effect(&competitors));
     Finding::new(CauseId::class("dependency-sched"), chain)
@@ -59,11 +62,11 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
 fn unseen(case: &Case<'_>) -> String {
     let alone = case.class().is_none();
     let possible = [
-        ("a task from before", true),
+        ("a task from before the recording", true),
         ("the CPU quota of a cgroup", case.context.at_least(6, 6)),
         ("SCHED_DEADLINE, also for a single task", alone),
         (
-            "a slice of sched_ext, also for a single task",
+            "a time slice of sched_ext, also for a single task",
             case.class() != Some(Class::RealTime) && case.context.at_least(6, 12),
         ),
     ];

@@ -6,21 +6,23 @@ use crate::{CauseId, Class};
 
 pub(super) static RULE: Rule = Rule {
     id: "dependency-sched-ext",
-    title: "A BPF scheduler (sched_ext) gave the task a slice, which the tick ends",
-    explanation: "Under sched_ext the tick is kept also for a single task, unless the BPF scheduler gave it a slice \
-        without end (SCX_SLICE_INF). While the scheduler is bypassed (as when it is loaded or unloaded, or a CPU is \
-        hot-plugged) it is kept always.",
+    title: "sched_ext: the BPF scheduler gave the task a finite time slice",
+    explanation: "Under sched_ext the tick is kept also for a single task, unless the BPF scheduler gave it \
+        an infinite slice (SCX_SLICE_INF). While the scheduler is bypassed (for example when it is loaded \
+        or unloaded, or a CPU is hot-plugged) the tick is always kept.",
     fixes: &[
         Fix {
             setting: Setting::Program(
                 "end the BPF scheduler (/sys/kernel/sched_ext/root/ops names it), or use one that gives SCX_SLICE_INF to tasks that are alone",
             ),
-            effect: "Without one the tasks are ordinary again, and a single one does without the tick.",
+            effect: "Without a BPF scheduler the tasks are normal tasks again, and a single one does not \
+                need the tick.",
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Program("run the task under SCHED_FIFO (chrt --fifo)"),
-            effect: "It is no longer the BPF scheduler's; one that never sleeps starves all others there.",
+            effect: "The BPF scheduler no longer schedules it; a task that never sleeps starves all others \
+                on the CPU.",
             versions: Versions::ALL,
         },
     ],

@@ -5,12 +5,13 @@ use crate::{CauseId, Kind};
 
 pub(super) static RULE: Rule = Rule {
     id: "device",
-    title: "A device interrupted the CPU",
-    explanation: "A network card, a disk or another device reported that it is done or that data came.",
+    title: "Device interrupt",
+    explanation: "A network card, a disk or another device reported that a request is complete or that data \
+        arrived.",
     fixes: &[
         Fix {
             setting: Setting::Command("echo HOUSEKEEPING-CPUS > /proc/irq/IRQ/smp_affinity_list"),
-            effect: "Moves the interrupt. Those that the kernel manages (a queue per CPU) refuse it.",
+            effect: "Moves the interrupt. Managed interrupts (a queue per CPU) refuse the change.",
             versions: Versions::ALL,
         },
         Fix {

@@ -5,9 +5,9 @@ use crate::{CauseId, Kind};
 
 pub(super) static RULE: Rule = Rule {
     id: "empty-timer",
-    title: "The timer interrupt came, and nothing was due",
-    explanation: "The hardware had been set for a timer that was cancelled or moved before it fired. \
-        Resetting the hardware each time would cost more than an interrupt now and then.",
+    title: "Timer interrupt, but no timer had expired",
+    explanation: "The timer hardware had been programmed for a timer that was cancelled or moved before it \
+        fired. Reprogramming the hardware each time would cost more than an occasional interrupt.",
     fixes: &[],
     versions: Versions::ALL,
     source: "kernel/time/hrtimer.c: hrtimer_interrupt",
@@ -16,6 +16,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn detect(case: &Case<'_>) -> Option<Finding> {
-    let chain = [format!("the timer hardware of {} fired for a timer that was gone", case.cpu())];
+    let chain =
+        [format!("the timer hardware of {} fired for a timer that was cancelled or moved", case.cpu())];
     (*case.kind == Kind::EmptyTimer).then(|| Finding::new(CauseId::class("empty-timer"), chain)).flatten()
 }

@@ -5,18 +5,19 @@ use crate::{CauseId, Kind};
 
 pub(super) static RULE: Rule = Rule {
     id: "fair-server",
-    title: "The scheduler's safety net for ordinary tasks went off",
-    explanation: "From 6.12 on, each CPU has a deadline server that guarantees ordinary tasks 50 ms in \
-        every second against real-time tasks. A CPU without a tick does not charge it, so about \
-        once a second its timer (dl_task_timer, often on another CPU) enqueues it. It counts as \
-        a second runnable task: an interrupt, the tick comes back until the server is charged, \
-        and stops again. In 7.2 the timer still fires, but no longer disturbs the CPU.",
+    title: "Fair server (deadline server for normal tasks) fired",
+    explanation: "From 6.12 on, each CPU has a deadline server that guarantees normal tasks 50 ms of every \
+        second when real-time tasks would starve them. A CPU without a tick does not charge it, so about \
+        once a second its timer (dl_task_timer, often on another CPU) enqueues it. It counts as a second \
+        runnable task: the CPU is interrupted, and its tick runs until the server has been charged, then \
+        stops again. In 7.2 the timer still fires, but no longer disturbs the CPU.",
     fixes: &[
         Fix {
             setting: Setting::Command("dyntick isolate -C N -- COMMAND"),
             effect: "Turns the server of this CPU off while the command runs, and does so while a task runs \
-                there: 6.12 keeps a wrong account where its runtime is written on an idle CPU. Real-time tasks \
-                that never sleep can then starve ordinary ones on it, kernel threads included.",
+                there: 6.12 accounts wrongly when the runtime of the server is written on an idle CPU. \
+                Real-time tasks that never sleep can then starve normal ones on it, kernel threads \
+                included.",
             versions: Versions::since(6, 12),
         },
         Fix {

@@ -6,12 +6,12 @@ use crate::facts::Call;
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call",
-    title: "Another CPU had this one run a function",
-    explanation: "Some changes must be made by every CPU itself, so the kernel interrupts them. The function \
-        that ran tells which change it was.",
+    title: "Function-call IPI from another CPU",
+    explanation: "Some changes must be made by every CPU itself, so the kernel interrupts them \
+        (smp_call_function). The function that ran shows which change it was.",
     fixes: &[Fix {
-        setting: Setting::Program("find out on the sending CPU who asked for it"),
-        effect: "The chain names the sender's task and the place in the kernel.",
+        setting: Setting::Program("find out which task on the sending CPU asked for it"),
+        effect: "The chain names the sender's task and the kernel function.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

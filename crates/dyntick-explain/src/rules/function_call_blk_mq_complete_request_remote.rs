@@ -3,18 +3,18 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:__blk_mq_complete_request_remote",
-    title: "A block device had finished what this CPU asked of it",
-    explanation: "The interrupt of the device came to another CPU, which handed the completion back to the one that had sent the \
-        request (or to one that shares its cache).",
+    title: "blk-mq: remote completion of a block request (IPI)",
+    explanation: "The interrupt of the device was handled by another CPU, which handed the completion back \
+        to the CPU that had submitted the request (or to one that shares its cache).",
     fixes: &[
         Fix {
             setting: Setting::Command("echo 0 > /sys/block/DEVICE/queue/rq_affinity"),
-            effect: untried!("Requests are completed where the interrupt comes."),
+            effect: untried!("Requests are completed on the CPU that takes the interrupt."),
             versions: Versions::ALL,
         },
         Fix {
-            setting: Setting::Program("leave the reading and writing of files to housekeeping CPUs"),
-            effect: "Completions go to the CPU that asked.",
+            setting: Setting::Program("read and write files on housekeeping CPUs only"),
+            effect: "Completions go to the CPU that submitted the request.",
             versions: Versions::ALL,
         },
     ],

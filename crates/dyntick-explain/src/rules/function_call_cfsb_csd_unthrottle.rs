@@ -3,12 +3,13 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:__cfsb_csd_unthrottle",
-    title: "A control group got its CPU quota back on this CPU",
-    explanation: "A group that has used up its quota (cpu.max) waits on each CPU until the period ends. The \
-        timer of the period, on whichever CPU it runs, then interrupts the others so that they go on.",
+    title: "CFS bandwidth control: control group unthrottled (IPI)",
+    explanation: "A group that has used up its quota (cpu.max) is throttled on each CPU until the period \
+        ends. The timer of the period, on whichever CPU it runs, then interrupts the others to unthrottle \
+        it.",
     fixes: &[Fix {
         setting: Setting::Command("echo max > /sys/fs/cgroup/GROUP/cpu.max"),
-        effect: "Lifts the limit.",
+        effect: "Removes the limit.",
         versions: Versions::ALL,
     }],
     versions: Versions::since(6, 3),

@@ -3,12 +3,12 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:do_flush_tlb_all",
-    title: "The kernel gave back memory of its own",
-    explanation: "When the kernel gives back much address space of its own (vmalloc, module unloading, BPF \
-        programs) every CPU has to forget its translations.",
+    title: "Full kernel TLB flush on all CPUs (vmalloc, modules, BPF)",
+    explanation: "When the kernel unmaps a large range of its own address space (vmalloc, module unloading, \
+        BPF programs), every CPU has to flush its TLB.",
     fixes: &[Fix {
         setting: Setting::Program("load and unload modules and BPF programs before the quiet phase"),
-        effect: "No kernel mapping is given back.",
+        effect: "No kernel mapping is removed.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

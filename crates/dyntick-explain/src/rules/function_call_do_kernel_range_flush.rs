@@ -3,9 +3,9 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:do_kernel_range_flush",
-    title: "The kernel gave back or protected memory of its own",
-    explanation: "When the kernel changes its own mappings (vmalloc, modules, BPF programs) every CPU has \
-        to forget the translations of that range.",
+    title: "Kernel TLB range flush on all CPUs (vmalloc, modules, BPF)",
+    explanation: "When the kernel changes its own mappings (vmalloc, modules, BPF programs), every CPU has \
+        to flush that range from its TLB.",
     fixes: &[Fix {
         setting: Setting::Program("load and unload modules and BPF programs before the quiet phase"),
         effect: "No kernel mapping changes.",

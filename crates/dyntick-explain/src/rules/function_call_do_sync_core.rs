@@ -3,9 +3,9 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:do_sync_core",
-    title: "The kernel rewrote its own code",
-    explanation: "Enabling a trace event, a BPF program, a static key or loading a module changes \
-        instructions in place, and every CPU is told to drop what it has decoded.",
+    title: "Kernel text patching: sync-core IPI (static keys, ftrace, BPF)",
+    explanation: "Enabling a trace event, a BPF program or a static key, or loading a module, patches \
+        kernel instructions in place, and every CPU is interrupted to serialise (sync_core).",
     fixes: &[Fix {
         setting: Setting::Program("attach tracers and load modules before the quiet phase"),
         effect: "Each change costs up to three interrupts of all CPUs.",

@@ -3,9 +3,9 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:flush_tlb_func",
-    title: "Another thread of the same program changed its memory map",
-    explanation: "munmap, mprotect, madvise, page migration or swapping by one thread must drop the old \
-        translations on every CPU that runs the program.",
+    title: "TLB shootdown: another thread of the process changed the address space",
+    explanation: "munmap, mprotect, madvise, page migration or swapping by one thread must flush the old \
+        translations on every CPU that runs a thread of the process.",
     fixes: &[
         Fix {
             setting: Setting::Program(
@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Sysctl("kernel.numa_balancing=0"),
-            effect: untried!("No unmapping to find out who uses a page."),
+            effect: untried!("Pages are no longer unmapped to sample which node uses them."),
             versions: Versions::ALL,
         },
         Fix {

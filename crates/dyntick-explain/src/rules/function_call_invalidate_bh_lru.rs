@@ -3,25 +3,24 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:invalidate_bh_lru",
-    title: "A file system or a block device was closed, and buffers were given back",
-    explanation: "Each CPU keeps a few buffer heads of block devices that it used last. umount, the last close of a block device, \
-        page migration and changes of a partition table have every CPU that holds some give them back. On 6.12 isolated CPUs hold none, on 6.1 they do.",
+    title: "Buffer-head LRU invalidated (umount, last close of a block device)",
+    explanation: "Each CPU keeps the few buffer heads of block devices that it used last (bh_lru). umount, \
+        the last close of a block device, page migration and changes of a partition table interrupt every \
+        CPU that holds some, to release them. On 6.12 isolated CPUs hold none, on 6.1 they do.",
     fixes: &[
         Fix {
             setting: Setting::Boot("isolcpus=domain,N"),
-            effect: not_tried!("Isolated CPUs hold no buffers."),
+            effect: not_tried!("Isolated CPUs hold no buffer heads."),
             versions: Versions::since(6, 12),
         },
         Fix {
             setting: Setting::Program("mount, unmount and partition before the quiet phase"),
-            effect: "Nobody asks for the buffers.",
+            effect: "The buffer heads are not invalidated.",
             versions: Versions::ALL,
         },
         Fix {
-            setting: Setting::Program(
-                "leave the reading and writing of files and block devices to housekeeping CPUs",
-            ),
-            effect: "A CPU that holds no buffers is not asked.",
+            setting: Setting::Program("read and write files and block devices on housekeeping CPUs only"),
+            effect: "A CPU that holds no buffer heads is not interrupted.",
             versions: Versions::ALL,
         },
     ],

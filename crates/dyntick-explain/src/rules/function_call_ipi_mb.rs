@@ -3,18 +3,19 @@ use super::{Fix, Rule, Setting, Versions};
 
 /// What helps with every membarrier that is private by its command.
 pub(super) const PROGRAM_OF_THEIR_OWN: Fix = Fix {
-    setting: Setting::Program("run the threads that call membarrier in a program of their own"),
-    effect: "Only CPUs that run the same program are interrupted.",
+    setting: Setting::Program("run the threads that call membarrier in a separate process"),
+    effect: "Only CPUs that run a thread of the same process are interrupted.",
     versions: Versions::ALL,
 };
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:ipi_mb",
-    title: "A program called membarrier",
-    explanation: "membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) interrupts every CPU that runs a thread of the caller's \
-        program; garbage collectors, JIT compilers and user-space RCU libraries use it. \
-        MEMBARRIER_CMD_GLOBAL_EXPEDITED runs the same function, on the CPUs of all programs that registered for it: \
-        then the caller may be any other program. The chain names the sender, where the kernel tells.",
+    title: "membarrier(): memory-barrier IPI",
+    explanation: "membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) interrupts every CPU that runs a thread of \
+        the caller's process; garbage collectors, JIT compilers and user-space RCU libraries use it. \
+        MEMBARRIER_CMD_GLOBAL_EXPEDITED runs the same function, on the CPUs of all processes that \
+        registered for it: then the caller may be any other process. The chain names the sender, where the \
+        kernel reports it.",
     fixes: &[
         Fix {
             setting: Setting::Program("use memory fences on both sides instead"),
@@ -23,19 +24,19 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Program(
-                "where the caller is a thread of the same program: run the threads that call membarrier in a \
-                program of their own",
+                "where the caller is a thread of the same process: run the threads that call membarrier in \
+                a separate process",
             ),
-            effect: "A private one interrupts only CPUs that run the caller's program.",
+            effect: "A private membarrier interrupts only CPUs that run the caller's process.",
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Program(
-                "where it is another program: do not register for it (MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) in \
-                the program that wants quiet",
+                "where the caller is another process: do not register for it \
+                (MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) in the process that must not be interrupted",
             ),
-            effect: "A global one passes over programs that have not registered; those that use it with others \
-                need it, however.",
+            effect: "A global membarrier skips processes that have not registered; those that use it \
+                together with others need the registration, however.",
             versions: Versions::ALL,
         },
     ],

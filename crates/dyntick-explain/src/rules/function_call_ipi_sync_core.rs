@@ -3,9 +3,9 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:ipi_sync_core",
-    title: "Another thread of the same program asked all its CPUs to see changed code",
+    title: "membarrier(): sync-core IPI from a thread of the same process",
     explanation: "membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) interrupts every CPU that runs a \
-        thread of the program, so that none executes old instructions. JIT compilers and debuggers use it.",
+        thread of the process, so that none executes old instructions. JIT compilers and debuggers use it.",
     fixes: &[
         Fix {
             setting: Setting::Program("compile code before the quiet phase (a warm-up of the JIT compiler)"),

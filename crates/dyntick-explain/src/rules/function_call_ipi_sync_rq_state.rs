@@ -3,11 +3,12 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:ipi_sync_rq_state",
-    title: "A program registered for membarrier",
-    explanation: "On registration each CPU that runs the program is interrupted once to take note of it.",
+    title: "membarrier() registration: IPI to the CPUs of the process",
+    explanation: "On registration each CPU that runs a thread of the process is interrupted once to update \
+        the state in its runqueue.",
     fixes: &[Fix {
         setting: Setting::Program("register, or load the libraries that do, before the quiet phase"),
-        effect: "It happens once a program.",
+        effect: "It happens once per process.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

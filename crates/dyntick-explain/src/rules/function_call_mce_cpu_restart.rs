@@ -3,12 +3,12 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:mce_cpu_restart",
-    title: "The settings of machine checks were changed",
-    explanation: "Each CPU sets up its own polling for corrected hardware errors anew when a file of \
+    title: "Machine-check (MCE) settings changed",
+    explanation: "Each CPU restarts its own polling for corrected hardware errors when a file of \
         /sys/devices/system/machinecheck is written.",
     fixes: &[Fix {
         setting: Setting::Program("change these settings before the quiet phase"),
-        effect: "One interrupt a change.",
+        effect: "One interrupt per change.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

@@ -3,10 +3,9 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:nohz_csd_func",
-    title: "An idle CPU was asked to balance the load for others",
-    explanation: "A busy CPU saw that tasks could be spread better, or that the load figures of idle CPUs \
-        are old. One \
-        idle CPU is then interrupted to look for all of them.",
+    title: "NOHZ idle load balancing: this idle CPU was kicked",
+    explanation: "A busy CPU found that tasks could be balanced better, or that the load statistics of idle \
+        CPUs are out of date. One idle CPU is then interrupted to balance on behalf of all idle CPUs.",
     fixes: &[Fix {
         setting: Setting::Boot("isolcpus=domain,N"),
         effect: not_tried!("The CPU takes no part in load balancing."),

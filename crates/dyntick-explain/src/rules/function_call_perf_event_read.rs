@@ -3,12 +3,12 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:__perf_event_read",
-    title: "Somebody read a perf event of this CPU",
-    explanation: "A counter that is active on another CPU is read by interrupting that one. perf stat -I \
-        and monitoring agents read every interval.",
+    title: "perf event of this CPU read from another CPU",
+    explanation: "A counter that is active on another CPU is read by an IPI to that CPU. perf stat -I and \
+        monitoring agents read once per interval.",
     fixes: &[Fix {
         setting: Setting::Program("read counters less often, or leave this CPU out (perf stat -C)"),
-        effect: "One interrupt a read.",
+        effect: "One interrupt per read.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

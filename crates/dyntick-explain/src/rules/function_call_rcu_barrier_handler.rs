@@ -3,13 +3,13 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:rcu_barrier_handler",
-    title: "Somebody waited for all callbacks of RCU",
-    explanation: "Deleting a network device (the end of a container does), unloading a module or destroying \
-        a cache of the kernel calls rcu_barrier, which has each CPU that holds callbacks queue one more behind \
-        them.",
+    title: "rcu_barrier(): a task waited for all RCU callbacks",
+    explanation: "Deleting a network device (the end of a container does so), unloading a module or \
+        destroying a slab cache calls rcu_barrier(), which interrupts each CPU that holds callbacks to \
+        queue one more after them.",
     fixes: &[Fix {
         setting: Setting::Program("end containers and unload modules before the quiet phase"),
-        effect: "Nobody waits for callbacks.",
+        effect: "rcu_barrier() is not called.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

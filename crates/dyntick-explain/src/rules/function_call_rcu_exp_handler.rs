@@ -3,15 +3,17 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:rcu_exp_handler",
-    title: "An expedited RCU grace period asked this CPU",
-    explanation: "Somebody asked RCU for a quick answer, and each CPU is interrupted that RCU does not know to be idle \
-        or in user mode. It knows of user mode only on nohz_full CPUs: on all others, isolated ones too, a program is \
-        interrupted although it never enters the kernel.",
+    title: "Expedited RCU grace period: IPI to this CPU",
+    explanation: "An expedited grace period was requested, and each CPU is interrupted that RCU does not \
+        know to be in an extended quiescent state (idle or user mode). User mode counts only on nohz_full \
+        CPUs: on all others, including isolated ones, a program is interrupted although it never enters the \
+        kernel.",
     fixes: &[
         Fix {
             setting: Setting::Boot("nohz_full=N"),
-            effect: "User mode then counts as an answer (context tracking), so only a CPU that is in the kernel is \
-                interrupted. Each entry into the kernel becomes dearer. On 6.12 the CPU then has the fair server (fair-server), which has a fix of its own.",
+            effect: "User mode then counts as a quiescent state (context tracking), so only a CPU that is \
+                in the kernel is interrupted. Each kernel entry becomes more expensive. On 6.12 the CPU \
+                then has the fair server (fair-server), which has a separate fix.",
             versions: Versions::ALL,
         },
         Fix {

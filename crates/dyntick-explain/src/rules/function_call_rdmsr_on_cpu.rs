@@ -3,16 +3,19 @@ use super::{Fix, Rule, Setting, Versions};
 
 /// What helps with every reader of registers.
 pub(super) const STOP_READERS: Fix = Fix {
-    setting: Setting::Program("stop monitors while the CPU must be quiet, or have them leave it out"),
-    effect: "One interrupt a read.",
+    setting: Setting::Program(
+        "stop monitoring tools while the CPU must be quiet, or exclude the CPU from \
+        monitoring",
+    ),
+    effect: "One interrupt per read.",
     versions: Versions::ALL,
 };
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:__rdmsr_on_cpu",
-    title: "Somebody read a register of this CPU",
-    explanation: "Model-specific registers are read by the CPU itself. Drivers of the kernel (frequency, \
-        power and temperature) do it when their files in /sys are read.",
+    title: "Remote MSR read by the kernel",
+    explanation: "Model-specific registers (MSRs) can be read only by the CPU itself. Drivers of the kernel \
+        (frequency, power and temperature) read them when their files in /sys are read.",
     fixes: &[STOP_READERS],
     versions: Versions::ALL,
     source: "arch/x86/lib/msr-smp.c: rdmsr_on_cpu",

@@ -3,13 +3,13 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:remote_function",
-    title: "A perf event was opened, switched or closed on this CPU",
-    explanation: "perf events of a CPU are changed by that CPU itself, so whoever asks from elsewhere \
-        interrupts it. Profilers and monitors that multiplex or read events do it again and again.",
+    title: "perf event opened, switched or closed from another CPU",
+    explanation: "perf events of a CPU are changed by that CPU itself, so a request from another CPU \
+        interrupts it. Profilers and monitoring tools that multiplex or read events do so repeatedly.",
     fixes: &[Fix {
         setting: Setting::Program(
-            "stop profilers and monitors that watch this CPU, or have them leave \
-                it out (perf -C)",
+            "stop profilers and monitoring tools that watch this CPU, or exclude the CPU from them (perf \
+             -C)",
         ),
         effect: "No change of its events, no call.",
         versions: Versions::ALL,

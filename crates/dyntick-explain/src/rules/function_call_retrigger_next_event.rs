@@ -3,20 +3,21 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:retrigger_next_event",
-    title: "The clock was set, and a timer of this CPU is due sooner",
+    title: "hrtimers reprogrammed: the clock was set, or a CPU went offline",
     explanation: "When the time of day is set (clock_settime, date, an NTP client that steps) or a CPU goes \
-        offline, CPUs with timers that this may concern are interrupted to look at them again.",
+        offline, CPUs with timers that may be affected are interrupted to reprogram them.",
     fixes: &[
         Fix {
             setting: Setting::Program(
-                "have the clock slewed and not stepped (chrony without makestep), and set it before the quiet phase",
+                "slew the clock instead of stepping it (chrony without makestep), and set it before the \
+                 quiet phase",
             ),
-            effect: "Slewing interrupts nobody.",
+            effect: "Slewing interrupts no CPU.",
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Program("arm timers on CLOCK_MONOTONIC in the quiet program"),
-            effect: "Only CPUs with timers on the clocks that were changed are interrupted.",
+            effect: "Only CPUs with timers on the clocks that were set are interrupted.",
             versions: Versions::ALL,
         },
     ],

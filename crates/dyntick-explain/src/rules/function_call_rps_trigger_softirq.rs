@@ -3,9 +3,9 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:rps_trigger_softirq",
-    title: "Another CPU handed received packets to this one",
-    explanation: "Receive packet steering spreads packets over CPUs by their flow, and interrupts the one \
-        that is chosen.",
+    title: "Receive packet steering (RPS): packets queued to this CPU",
+    explanation: "Receive packet steering distributes packets over CPUs by their flow, and interrupts the \
+        chosen CPU.",
     fixes: &[Fix {
         setting: Setting::Command("echo MASK > /sys/class/net/DEVICE/queues/rx-QUEUE/rps_cpus"),
         effect: "Steers packets to the other CPUs only.",

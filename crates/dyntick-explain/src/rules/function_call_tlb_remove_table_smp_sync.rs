@@ -3,13 +3,13 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:tlb_remove_table_smp_sync",
-    title: "Page tables were taken away from programs",
-    explanation: "Huge pages are made, or address space is given back, by some program on another CPU. \
-        Before the page table is freed every CPU is interrupted once, so that none walks it still.",
+    title: "IPI to all CPUs before freeing page tables",
+    explanation: "On another CPU, pages were collapsed into huge pages or a process unmapped memory. Before \
+        a page table is freed, every CPU is interrupted once, so that none still walks it.",
     fixes: &[
         Fix {
             setting: Setting::Command("echo never > /sys/kernel/mm/transparent_hugepage/enabled"),
-            effect: "No memory becomes huge pages, not even where a program asks for it.",
+            effect: "No transparent huge pages, not even where a program asks for them.",
             versions: Versions::ALL,
         },
         Fix {

@@ -3,20 +3,22 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:watchdog_check_skew_remote",
-    title: "The kernel compared the clocks of two CPUs with each other",
-    explanation: "Where the time stamp counter is not known to be good, a timer on one CPU asks the others, one after the other, to \
-        read their counters with it. The check of the frequency stays on the CPU of the timer.",
+    title: "Clocksource watchdog: TSC skew check between CPUs",
+    explanation: "Where the time stamp counter (TSC) is not known to be reliable, a timer on one CPU has \
+        the others, one after the other, read their counters together with it. The check of the frequency \
+        stays on the CPU of the timer.",
     fixes: &[
         Fix {
             setting: Setting::Boot("tsc=reliable"),
             effect: not_tried!(
-                "No comparison. Only right where the counter really is steady and in step on all CPUs."
+                "No comparison. Only right where the TSC really has a constant rate and is synchronised on \
+                 all CPUs."
             ),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Boot("tsc=nowatchdog"),
-            effect: not_tried!("The same, and the counter may still be checked at boot."),
+            effect: not_tried!("The same, but the TSC may still be checked at boot."),
             versions: Versions::ALL,
         },
     ],

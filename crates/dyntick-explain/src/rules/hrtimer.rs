@@ -6,13 +6,13 @@ use crate::{CauseId, Kind};
 
 pub(super) static RULE: Rule = Rule {
     id: "hrtimer",
-    title: "A high-resolution timer expired on this CPU",
-    explanation: "Some program or part of the kernel asked to be called at a precise time. The function that \
-        ran tells whose it is.",
+    title: "hrtimer (high-resolution timer) expired on this CPU",
+    explanation: "A program or a part of the kernel armed a timer for a precise time. The function that ran \
+        shows which one.",
     fixes: &[Fix {
         setting: Setting::Program("set the timer from a task on another CPU"),
-        effect: "A timer is queued on the CPU that starts it; from nohz_full CPUs those that are not pinned \
-            move to a housekeeping CPU.",
+        effect: "A timer is queued on the CPU that starts it; on nohz_full CPUs, timers that are not pinned \
+            are queued on a housekeeping CPU instead.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

@@ -3,12 +3,12 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "hrtimer:dl_task_timer",
-    title: "The budget of a deadline task was refilled",
-    explanation: "A task under SCHED_DEADLINE that has used its runtime waits for its next period, which a \
-        timer begins.",
+    title: "SCHED_DEADLINE task replenished (dl_task_timer)",
+    explanation: "A task under SCHED_DEADLINE that has used its runtime is throttled until its next period, \
+        which a timer starts.",
     fixes: &[Fix {
         setting: Setting::Program("run deadline tasks on other CPUs"),
-        effect: "Their timers run where they do.",
+        effect: "Their timers expire on the CPUs on which they run.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

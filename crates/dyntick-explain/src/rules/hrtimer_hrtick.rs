@@ -3,11 +3,12 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "hrtimer:hrtick",
-    title: "The scheduler ended a slice to the microsecond",
-    explanation: "With the scheduler feature HRTICK slices end by a timer of their own and not in the tick.",
+    title: "HRTICK: an hrtimer ended a time slice",
+    explanation: "With the scheduler feature HRTICK, time slices end by a separate hrtimer and not in the \
+        tick.",
     fixes: &[Fix {
         setting: Setting::Command("echo NO_HRTICK > /sys/kernel/debug/sched/features"),
-        effect: "Slices end in ticks again.",
+        effect: "Time slices end in the tick again.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

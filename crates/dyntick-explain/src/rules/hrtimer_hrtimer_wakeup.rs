@@ -3,20 +3,20 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "hrtimer:hrtimer_wakeup",
-    title: "A task that slept for a set time was woken",
-    explanation: "nanosleep, poll or a futex with a time limit ended. If the task runs here this is its own \
-        doing; if it runs elsewhere its timer was set while it was here.",
+    title: "Timed sleep ended (nanosleep, poll, futex timeout)",
+    explanation: "nanosleep, poll or a futex wait with a timeout ended. If the task runs on this CPU, its \
+        own sleep caused this; if it runs elsewhere, it armed the timer while it was on this CPU.",
     fixes: &[
         Fix {
             setting: Setting::Program("sleep less often, or poll without sleeping"),
-            effect: "One interrupt per sleep is what sleeping costs.",
+            effect: "Each sleep costs one interrupt.",
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Program(
-                "raise the timer slack (prctl PR_SET_TIMERSLACK) of tasks that need no precision",
+                "increase the timer slack (prctl PR_SET_TIMERSLACK) of tasks that need no precision",
             ),
-            effect: "Wake-ups that are near each other share one interrupt.",
+            effect: "Wake-ups that are close together share one interrupt.",
             versions: Versions::ALL,
         },
     ],

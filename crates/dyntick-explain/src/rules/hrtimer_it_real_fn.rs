@@ -3,15 +3,12 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "hrtimer:it_real_fn",
-    title: "An interval timer of a program expired",
-    explanation: "setitimer(ITIMER_REAL) or alarm sends SIGALRM at intervals. The timer runs on the CPU on \
-        which it was set.",
+    title: "Interval timer expired (setitimer ITIMER_REAL, alarm)",
+    explanation: "setitimer(ITIMER_REAL) or alarm sends SIGALRM at intervals. The timer expires on the CPU \
+        on which it was armed.",
     fixes: &[Fix {
-        setting: Setting::Program(
-            "set it from a thread on another CPU, or use a thread that sleeps \
-                there",
-        ),
-        effect: "The interrupt comes there.",
+        setting: Setting::Program("arm it from a thread on another CPU, or use a thread that sleeps there"),
+        effect: "The interrupt occurs on that CPU.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

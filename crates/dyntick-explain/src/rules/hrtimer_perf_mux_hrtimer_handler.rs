@@ -3,11 +3,11 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "hrtimer:perf_mux_hrtimer_handler",
-    title: "perf took turns with too many counters",
+    title: "perf event multiplexing (more events than counters)",
     explanation: "More perf events were opened on the CPU than it has counters, so a timer rotates them.",
     fixes: &[Fix {
         setting: Setting::Program("measure fewer events at a time"),
-        effect: "All fit, nothing rotates.",
+        effect: "All events fit; none is rotated.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

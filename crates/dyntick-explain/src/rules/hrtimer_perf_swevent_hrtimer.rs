@@ -3,18 +3,18 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "hrtimer:perf_swevent_hrtimer",
-    title: "perf sampled the CPU by a timer",
-    explanation: "A perf event on a software clock (cpu-clock, task-clock) samples by a timer: so does \
-        perf record where the machine has no hardware counters, as in most virtual machines.",
+    title: "perf sampling by an hrtimer (cpu-clock, task-clock)",
+    explanation: "A perf event on a software clock (cpu-clock, task-clock) samples by an hrtimer; perf \
+        record uses one where the machine has no hardware counters, as in most virtual machines.",
     fixes: &[
         Fix {
-            setting: Setting::Program("stop the profiler, or have it leave this CPU out"),
+            setting: Setting::Program("stop the profiler, or exclude this CPU from it"),
             effect: "No event, no timer.",
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Program("sample less often (perf record -F 99, or -c with a longer period)"),
-            effect: "One interrupt a sample.",
+            effect: "One interrupt per sample.",
             versions: Versions::ALL,
         },
     ],

@@ -3,12 +3,13 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "hrtimer:posix_timer_fn",
-    title: "A timer of a program (timer_create) expired",
-    explanation: "A program has armed a POSIX timer on a clock of real time. It fires on the CPU where it \
-        was armed; from nohz_full CPUs it moves to a housekeeping CPU.",
+    title: "POSIX timer expired (timer_create)",
+    explanation: "A process has armed a POSIX timer on a wall-clock or monotonic clock (not a CPU-time \
+        clock). It expires on the CPU where it was armed; on nohz_full CPUs it is queued on a housekeeping \
+        CPU instead.",
     fixes: &[Fix {
         setting: Setting::Program("arm it from a thread on a housekeeping CPU, or use a longer interval"),
-        effect: "The interrupt goes where the timer was armed.",
+        effect: "The interrupt occurs on the CPU where the timer was armed.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

@@ -3,12 +3,12 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "hrtimer:sched_cfs_period_timer",
-    title: "The quota of a control group was refilled",
-    explanation: "A group with a CPU limit (cpu.max) gets its quota anew each period, by a timer on some \
-        CPU of the group.",
+    title: "CFS bandwidth control: quota of a control group refilled",
+    explanation: "A group with a CPU limit (cpu.max) gets a new quota each period, by a timer on some CPU \
+        of the group.",
     fixes: &[Fix {
         setting: Setting::Command("echo max > /sys/fs/cgroup/GROUP/cpu.max"),
-        effect: "Lifts the limit, and the timer ends.",
+        effect: "Removes the limit, and the timer stops.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

@@ -3,9 +3,9 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "hrtimer:sched_rt_period_timer",
-    title: "The limit on real-time tasks was accounted",
-    explanation: "While real-time tasks run, a timer grants them their share (950 ms of every second by \
-        default) anew each period.",
+    title: "RT throttling: period timer",
+    explanation: "While real-time tasks run, a timer replenishes their runtime (950 ms of every second by \
+        default) each period.",
     fixes: &[Fix {
         setting: Setting::Sysctl("kernel.sched_rt_runtime_us=-1"),
         effect: not_tried!("No limit; a real-time task that never sleeps can then hang its CPU."),

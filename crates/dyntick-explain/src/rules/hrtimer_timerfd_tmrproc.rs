@@ -3,12 +3,12 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "hrtimer:timerfd_tmrproc",
-    title: "A timer file descriptor of a program expired",
-    explanation: "A program, often an event loop, has armed a timerfd. It fires on the CPU where it was \
-        armed; from nohz_full CPUs it moves to a housekeeping CPU.",
+    title: "timerfd expired",
+    explanation: "A process, often an event loop, has armed a timerfd. It expires on the CPU where it was \
+        armed; on nohz_full CPUs it is queued on a housekeeping CPU instead.",
     fixes: &[Fix {
         setting: Setting::Program("arm it from a thread on a housekeeping CPU"),
-        effect: "The interrupt goes where the timer was armed.",
+        effect: "The interrupt occurs on the CPU where the timer was armed.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

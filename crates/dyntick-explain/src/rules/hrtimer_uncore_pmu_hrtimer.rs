@@ -3,13 +3,14 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "hrtimer:uncore_pmu_hrtimer",
-    title: "Counters outside of the cores were read before they overflow",
-    explanation: "The counters of a package belong to one of its CPUs, which reads them once a minute, or more often, while somebody has \
-        events on them open. /sys/bus/event_source/devices/uncore_*/cpumask tells which CPU that is.",
+    title: "Uncore PMU counters read before they overflow",
+    explanation: "The counters of a package belong to one of its CPUs, which reads them once a minute, or \
+        more often, while a process has events on them open. /sys/bus/event_source/devices/uncore_*/cpumask \
+        shows which CPU that is.",
     fixes: &[
         Fix {
             setting: Setting::Program(
-                "end who has these events open (perf stat, turbostat, monitoring agents)",
+                "stop the processes that have these events open (perf stat, turbostat, monitoring agents)",
             ),
             effect: untried!("Without events there is no timer."),
             versions: Versions::ALL,
@@ -18,12 +19,12 @@ pub(super) static RULE: Rule = Rule {
             setting: Setting::Command(
                 "echo 0 > /sys/devices/system/cpu/cpuN/online; echo 1 > /sys/devices/system/cpu/cpuN/online",
             ),
-            effect: untried!("The counters pass to another CPU of the package, and stay there."),
+            effect: untried!("The counters move to another CPU of the package, and stay there."),
             versions: Versions::ALL,
         },
         Fix {
-            setting: Setting::Program("leave the first CPU of each package out of the isolated ones"),
-            effect: untried!("It is the one that is chosen at boot."),
+            setting: Setting::Program("do not isolate the first CPU of each package"),
+            effect: untried!("The kernel chooses that CPU at boot."),
             versions: Versions::ALL,
         },
     ],

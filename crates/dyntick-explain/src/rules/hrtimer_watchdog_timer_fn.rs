@@ -3,13 +3,13 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "hrtimer:watchdog_timer_fn",
-    title: "The soft-lockup watchdog looked whether the CPU is alive",
-    explanation: "Every fifth of twice kernel.watchdog_thresh (4 s by default) a timer on each watched CPU \
-        lets a kernel thread run and checks that it did. nohz_full CPUs are not watched by default.",
+    title: "Soft-lockup watchdog timer",
+    explanation: "Every 2/5 of kernel.watchdog_thresh (4 s by default) a timer on each watched CPU wakes \
+        its stopper thread (migration/N) and checks that it ran. nohz_full CPUs are not watched by default.",
     fixes: &[
         Fix {
             setting: Setting::Sysctl("kernel.watchdog_cpumask=HOUSEKEEPING-CPUS"),
-            effect: "Watches only the other CPUs.",
+            effect: "Only the housekeeping CPUs are watched.",
             versions: Versions::ALL,
         },
         Fix {

@@ -3,20 +3,20 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "hypervisor-steal",
-    title: "The hypervisor gave the CPU to somebody else",
-    explanation: "This machine is virtual, and its CPU did not run for a while although it had work. No event of \
-        this kernel shows that; it is known from the hypervisor's own account (steal in /proc/stat).",
+    title: "Steal time: the hypervisor did not run this virtual CPU",
+    explanation: "This machine is virtual, and its CPU did not run for a while although it had work. No \
+        event of this kernel shows that; the hypervisor reports it (steal in /proc/stat).",
     fixes: &[
         Fix {
             setting: Setting::Program(
-                "on the host: pin the virtual CPU to a physical one of its own, and isolate that",
+                "on the host: pin the virtual CPU to a dedicated physical CPU, and isolate that",
             ),
-            effect: "Nothing else then runs there.",
+            effect: "Nothing else then runs on it.",
             versions: Versions::ALL,
         },
         Fix {
-            setting: Setting::Program("run dyntick on the host, on the CPU that carries this one"),
-            effect: "Tells what takes the time there.",
+            setting: Setting::Program("run dyntick on the host, on the CPU that runs this virtual CPU"),
+            effect: "Shows what takes the time there.",
             versions: Versions::ALL,
         },
     ],

@@ -6,22 +6,21 @@ use dyntick_model::Softirq;
 
 pub(super) static RULE: Rule = Rule {
     id: "idle-not-stopped",
-    title: "The CPU was idle but had not stopped its tick",
-    explanation: "On going idle a CPU keeps its tick if the next timer is due within one period, if callbacks \
-        of RCU wait on it, or if the idle governor expects to be woken sooner. The tick that then \
-        fires is the governor's cue to think again.",
+    title: "Idle CPU with its tick still running",
+    explanation: "When it goes idle, a CPU keeps its tick if the next timer expires within one period, if \
+        RCU callbacks are pending on it, or if the cpuidle governor expects an earlier wake-up. When the \
+        tick then fires, the governor selects a state again.",
     fixes: &[
         Fix {
             setting: Setting::Boot("rcu_nocbs=N"),
             effect: not_tried!(
-                "Moves RCU callbacks to threads, so that they no longer hold the tick of an idle \
-                CPU."
+                "Moves RCU callbacks to threads, so that they no longer keep the tick of an idle CPU."
             ),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Boot("cpuidle.governor=teo"),
-            effect: not_tried!("Another predictor of idle time, where the kernel has it built in."),
+            effect: not_tried!("Uses the TEO cpuidle governor, where the kernel has it built in."),
             versions: Versions::ALL,
         },
     ],

@@ -5,11 +5,13 @@ use crate::case::{Case, Finding};
 
 pub(super) static RULE: Rule = Rule {
     id: "ipi",
-    title: "Another CPU interrupted this one",
-    explanation: "The interrupt wakes no task that is seen, and no called function was reported, but the \
-        place in the kernel that sent it is known.",
+    title: "IPI from another CPU",
+    explanation: "No task was seen to be woken by the interrupt, and no called function was reported, but \
+        the kernel function that sent it is known.",
     fixes: &[Fix {
-        setting: Setting::Program("look at the function that sent it, and at the task that ran it there"),
+        setting: Setting::Program(
+            "look at the function that sent it, and at the task that ran on the sending CPU",
+        ),
         effect: "The chain names both.",
         versions: Versions::ALL,
     }],

@@ -3,12 +3,12 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "ipi:cgroup_freeze_task",
-    title: "The task was frozen with its control group",
-    explanation: "cgroup.freeze was written (docker pause and systemctl freeze do that). A task that \
-        computes is interrupted so that it stops at once.",
+    title: "cgroup freezer: the running task was frozen",
+    explanation: "cgroup.freeze was written (docker pause and systemctl freeze write it). A running task is \
+        interrupted so that it stops at once.",
     fixes: &[Fix {
         setting: Setting::Program("do not pause the container or the unit that the quiet task belongs to"),
-        effect: "Nobody is frozen.",
+        effect: "No task is frozen.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

@@ -3,9 +3,10 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "ipi:wake_up_if_idle",
-    title: "Idle CPUs were woken to choose another idle state",
-    explanation: "When the latency that all CPUs have to keep is changed (/dev/cpu_dma_latency, PM QoS) \
-        those that sleep are woken, so that none stays too deep. Changes of the idle driver do it too.",
+    title: "Idle CPUs woken: PM QoS latency or cpuidle driver changed",
+    explanation: "When the latency limit of all CPUs is changed (/dev/cpu_dma_latency, PM QoS), idle CPUs \
+        are woken, so that none stays in an idle state that is too deep. Changes of the cpuidle driver wake \
+        them, too.",
     fixes: &[Fix {
         setting: Setting::Program("set the latency once and keep the file open"),
         effect: "No change, no wake-up.",

@@ -6,12 +6,14 @@ use crate::{CauseId, Kind};
 
 pub(super) static RULE: Rule = Rule {
     id: "irq-work",
-    title: "The CPU interrupted itself to finish something",
-    explanation: "Code that may not do a thing where it is (in an NMI, or with locks held) queues a function to \
-        an interrupt that the CPU sends itself. The function tells what was to be done.",
+    title: "irq_work (self-IPI for deferred work)",
+    explanation: "Code that may not do something in its current context (in an NMI, or with locks held) \
+        queues an irq_work, and the CPU sends itself an IPI to run it. The function shows what it was for.",
     fixes: &[Fix {
-        setting: Setting::Program("find out who calls the function: the chain names the task and the place"),
-        effect: "What is not queued does not interrupt.",
+        setting: Setting::Program(
+            "find out what queues the irq_work: the chain names the task and the kernel function",
+        ),
+        effect: "Without a queued irq_work there is no interrupt.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,
@@ -25,7 +27,7 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
     let applies = *case.kind == Kind::IrqWork || kicked;
     let Call { function, by } = case.facts.irq_works.first().filter(|_| applies)?;
     let queued = by.as_ref().map(|by| format!("{} queued {function} ({})", by.origin, by.callsite));
-    let whom = if kicked { "was interrupted" } else { "interrupted itself" };
+    let whom = if kicked { "was interrupted" } else { "sent itself an IPI" };
     let ran = format!("{} {whom} to run {function}", case.cpu());
     Finding::new(CauseId::member("irq-work", function), queued.into_iter().chain([ran]))
 }

@@ -3,18 +3,18 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "irq-work:perf_pending_irq",
-    title: "A perf event had something to tell its reader",
-    explanation: "A sample was taken where nobody may be woken (in an NMI, a timer or the scheduler), so the CPU \
-        interrupts itself to wake the program that reads the samples.",
+    title: "perf: deferred wake-up of the reader",
+    explanation: "A sample was taken in a context that may not wake a task (in an NMI, a timer or the \
+        scheduler), so the CPU sends itself an IPI to wake the process that reads the samples.",
     fixes: &[
         Fix {
-            setting: Setting::Program("stop the profiler, or have it leave this CPU out"),
+            setting: Setting::Program("stop the profiler, or exclude this CPU from it"),
             effect: "No sample, no interrupt.",
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Program(
-                "have the reader woken less often (attr.watermark with a large wakeup_watermark)",
+                "wake the reader less often (attr.watermark with a large wakeup_watermark)",
             ),
             effect: "One interrupt for many samples.",
             versions: Versions::ALL,

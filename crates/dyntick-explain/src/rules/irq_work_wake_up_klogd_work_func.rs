@@ -3,12 +3,13 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "irq-work:wake_up_klogd_work_func",
-    title: "The kernel printed a message on this CPU",
-    explanation: "Code that ran here called printk. Who reads the kernel's messages (journald, dmesg -w) is woken \
-        by an interrupt that the CPU sends itself, or in its next tick if it has one.",
+    title: "printk on this CPU: deferred wake-up of log readers",
+    explanation: "Code that ran on this CPU called printk. Readers of the kernel log (journald, dmesg -w) \
+        are woken by an IPI that the CPU sends itself, or in its next tick if the tick runs.",
     fixes: &[Fix {
-        setting: Setting::Program("fix what prints the messages; dmesg shows them"),
-        effect: "No message, no interrupt. Once, not with --follow: a reader that waits is one more to wake.",
+        setting: Setting::Program("fix the source of the messages; dmesg shows them"),
+        effect: "No message, no interrupt. Call dmesg once, not with --follow: a waiting reader is one more \
+            to wake.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

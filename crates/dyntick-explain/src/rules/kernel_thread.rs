@@ -5,17 +5,18 @@ use crate::{CauseId, Kind};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread",
-    title: "A thread of the kernel ran on this CPU",
-    explanation: "The kernel does part of its work in threads. Those that belong to one CPU cannot be \
-        moved; the others can. Until 7.0 nohz_full= leaves CPUs out of their affinity from the start, and \
-        isolcpus=domain only has the scheduler place none there: they still may run there, and one that was there \
-        before or is pinned there does. From 7.0 on isolcpus=domain leaves the CPUs out of their affinity.",
+    title: "Kernel thread ran on this CPU",
+    explanation: "The kernel does part of its work in threads. Per-CPU threads cannot be moved; the others \
+        can. Before 7.0, nohz_full= excludes CPUs from their affinity from the start, while isolcpus=domain \
+        only keeps the scheduler from placing threads there: they still may run there, and a thread that \
+        was there before or is pinned there does. From 7.0 on isolcpus=domain excludes the CPUs from their \
+        affinity.",
     fixes: &[
         Fix {
             setting: Setting::Boot("isolcpus=domain,N"),
             effect: not_tried!(
-                "Threads that are not bound to the CPU stay away; until 7.0 for want of a scheduling domain, not \
-                by their affinity, so that dyntick check goes on naming them."
+                "Threads that are not bound to the CPU stay away; before 7.0 because the CPU is in no \
+                scheduling domain, not by their affinity, so dyntick check still lists them."
             ),
             versions: Versions::ALL,
         },
@@ -37,7 +38,7 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
         (Kind::KernelThread | Kind::WorkItem, _) => case.facts.turn()?,
         (_, Some(Arrival::KernelThread(newcomer))) => {
             let by = newcomer.woken_by.as_ref();
-            chain.extend(by.map(|by| format!("{by} made {} runnable", newcomer.task)));
+            chain.extend(by.map(|by| format!("{by} woke {}", newcomer.task)));
             &newcomer.task
         }
         _ => return None,

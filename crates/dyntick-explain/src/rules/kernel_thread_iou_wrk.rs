@@ -3,14 +3,14 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread:iou-wrk",
-    title: "A request of io_uring was worked on by a thread here",
-    explanation: "What cannot be done without waiting (buffered file reads and writes above all) is left to \
-        threads that the kernel makes for the program, on the CPUs that the program may use.",
+    title: "io_uring worker (io-wq) ran a request",
+    explanation: "Requests that would block (above all buffered file reads and writes) are left to threads \
+        that the kernel creates for the process, on the CPUs that the process may use.",
     fixes: &[Fix {
         setting: Setting::Program(
             "give the workers other CPUs (io_uring_register with IORING_REGISTER_IOWQ_AFF)",
         ),
-        effect: "They run there.",
+        effect: "They run on those CPUs.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

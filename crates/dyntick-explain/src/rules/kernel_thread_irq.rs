@@ -3,9 +3,9 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread:irq",
-    title: "A device was served by a thread",
-    explanation: "The handler of an interrupt may run as a thread, always so with PREEMPT_RT or \
-        threadirqs. It follows the affinity of its interrupt.",
+    title: "Threaded interrupt handler of a device",
+    explanation: "An interrupt handler may run as a thread, always so with PREEMPT_RT or threadirqs. It \
+        follows the affinity of its interrupt.",
     fixes: &[Fix {
         setting: Setting::Command("echo HOUSEKEEPING-CPUS > /proc/irq/IRQ/smp_affinity_list"),
         effect: "Moves the interrupt and its thread.",

@@ -3,13 +3,13 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread:kcompactd",
-    title: "The kernel moved pages to make room for large ones",
-    explanation: "The thread kcompactd of each memory node moves pages so that free ones lie together, when \
-        a large allocation failed or vm.compaction_proactiveness asks for it.",
+    title: "kcompactd: memory compaction",
+    explanation: "The thread kcompactd of each memory node moves pages so that free memory becomes \
+        contiguous, when a large allocation failed or vm.compaction_proactiveness asks for it.",
     fixes: &[
         Fix {
             setting: Setting::Sysctl("vm.compaction_proactiveness=0"),
-            effect: "It no longer works ahead of need.",
+            effect: "No proactive compaction.",
             versions: Versions::ALL,
         },
         Fix {

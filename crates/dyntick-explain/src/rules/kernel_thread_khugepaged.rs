@@ -3,13 +3,13 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread:khugepaged",
-    title: "The kernel made huge pages of small ones",
-    explanation: "The thread khugepaged collapses small pages into huge ones, and stops the programs that \
-        own them for a moment.",
+    title: "khugepaged: pages collapsed into huge pages",
+    explanation: "The thread khugepaged collapses small pages into huge ones, and briefly stops the \
+        processes that own them.",
     fixes: &[
         Fix {
             setting: Setting::Command("echo never > /sys/kernel/mm/transparent_hugepage/enabled"),
-            effect: "No memory becomes huge pages, not even where a program asks for it.",
+            effect: "No transparent huge pages, not even where a program asks for them.",
             versions: Versions::ALL,
         },
         Fix {

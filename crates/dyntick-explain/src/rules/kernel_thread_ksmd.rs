@@ -3,9 +3,9 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread:ksmd",
-    title: "The kernel looked for equal pages to merge (KSM)",
-    explanation: "The thread ksmd compares memory that programs marked as mergeable, virtual machines \
-        above all. It costs time wherever it runs, and merged pages fault when they are written.",
+    title: "ksmd: scan for identical pages to merge (KSM)",
+    explanation: "The thread ksmd compares memory that processes marked as mergeable, above all virtual \
+        machines. It costs time wherever it runs, and merged pages fault when they are written.",
     fixes: &[
         Fix {
             setting: Setting::Command("echo 0 > /sys/kernel/mm/ksm/run"),

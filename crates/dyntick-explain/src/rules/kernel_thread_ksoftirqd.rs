@@ -3,9 +3,9 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread:ksoftirqd",
-    title: "Softirqs that took too long were finished by a thread",
-    explanation: "After two milliseconds, or ten rounds, of softirqs in one go the rest is left to ksoftirqd. \
-        On PREEMPT_RT it runs those that were raised outside of a threaded interrupt.",
+    title: "ksoftirqd: softirqs that took too long ran in a thread",
+    explanation: "After two milliseconds, or ten rounds, of softirqs in a row, the rest is left to \
+        ksoftirqd. On PREEMPT_RT it runs those that were raised outside of a threaded interrupt.",
     fixes: &[
         Fix {
             setting: Setting::Command("echo HOUSEKEEPING-CPUS > /proc/irq/IRQ/smp_affinity_list"),

@@ -3,7 +3,7 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread:kswapd",
-    title: "The kernel took memory back",
+    title: "kswapd: page reclaim",
     explanation: "The thread kswapd of each memory node writes back, drops or swaps out pages when free \
         memory is short.",
     fixes: &[
@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
             setting: Setting::Program(
                 "leave more memory free: smaller caches, fewer programs, or limits for them (memory.high)",
             ),
-            effect: "Nothing need be taken back.",
+            effect: "No memory has to be reclaimed.",
             versions: Versions::ALL,
         },
         Fix {

@@ -3,11 +3,12 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread:migration",
-    title: "The CPU was stopped for a moment by the kernel",
-    explanation: "The migration thread has the highest priority of all. It moves a task that runs to another \
-        CPU (sched_setaffinity, exec, load balancing), halts all CPUs together (stop_machine, whose function is \
-        multi_cpu_stop) to hot-plug a CPU, to change MTRRs, to load microcode or to patch code where it cannot be \
-        done otherwise, or shows the soft-lockup watchdog that the CPU is alive.",
+    title: "Stopper thread (migration/N) ran",
+    explanation: "The migration thread (stop class) has the highest priority of all. It moves a running \
+        task to another CPU (sched_setaffinity, exec, load balancing), halts all CPUs together \
+        (stop_machine, whose function is multi_cpu_stop) to hot-plug a CPU, to change MTRRs, to load \
+        microcode or to patch code where there is no other way, or shows the soft-lockup watchdog that the \
+        CPU still schedules.",
     fixes: &[
         Fix {
             setting: Setting::Program("set affinities before the quiet phase"),

@@ -3,9 +3,9 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread:rcuop",
-    title: "Callbacks of RCU ran here that are offloaded",
-    explanation: "The callbacks of nohz_full and rcu_nocbs CPUs run in threads of their own, which the \
-        scheduler may put on any CPU that they are allowed.",
+    title: "rcuop: offloaded RCU callbacks ran on this CPU",
+    explanation: "The callbacks of nohz_full and rcu_nocbs CPUs run in separate threads (rcuog, rcuop), \
+        which the scheduler may place on any CPU in their affinity mask.",
     fixes: &[Fix {
         setting: Setting::Command("for p in $(pgrep rcuo); do taskset -pc HOUSEKEEPING-CPUS $p; done"),
         effect: "Keeps all of them on other CPUs.",

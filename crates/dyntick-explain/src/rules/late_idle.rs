@@ -3,26 +3,27 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "late-idle",
-    title: "The CPU was idle when the time came, and took its time to leave that state",
-    explanation: "Between the due time and the first interrupt nothing ran. Leaving an idle state takes its \
-        exit latency; in a virtual machine the hypervisor has to run the virtual CPU again first.",
+    title: "Idle-state exit latency",
+    explanation: "The CPU was idle: between the due time and the first interrupt nothing ran. Leaving an \
+        idle state takes its exit latency; in a virtual machine the hypervisor has to run the virtual CPU \
+        again first.",
     fixes: &[
         Fix {
             setting: Setting::Program(
-                "hold /dev/cpu_dma_latency at 0 (the default here: leave out --laptop, --default-system and \
-                    --latency)",
+                "hold /dev/cpu_dma_latency at 0 (the default of dyntick latency: omit --laptop, \
+                    --default-system and --latency)",
             ),
             effect: "Only polling and states without exit latency are used; costs power.",
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Command("echo 1 > /sys/devices/system/cpu/cpuN/cpuidle/stateDEEP/disable"),
-            effect: not_tried!("That state is not used on this CPU any more."),
+            effect: not_tried!("That state is no longer used on this CPU."),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Boot("idle=poll"),
-            effect: not_tried!("No CPU ever sleeps, nor does a virtual one; costs much power."),
+            effect: not_tried!("No CPU, physical or virtual, ever enters an idle state; costs much power."),
             versions: Versions::ALL,
         },
     ],

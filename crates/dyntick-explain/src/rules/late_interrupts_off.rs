@@ -3,13 +3,14 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "late-interrupts-off",
-    title: "The timer interrupt came late while a task ran",
-    explanation: "No event tells why: the task had interrupts off in the kernel, or the CPU was taken from \
-        the kernel by firmware (SMI) or by a hypervisor.",
+    title: "Timer interrupt delayed while a task ran (interrupts off, SMI, hypervisor)",
+    explanation: "No event shows the reason: the task had interrupts disabled in the kernel, or firmware \
+        (SMI) or a hypervisor took the CPU from the kernel.",
     fixes: &[
         Fix {
-            setting: Setting::Program("look for it with trace-cmd record -p irqsoff sleep 10"),
-            effect: "Names the kernel function that has interrupts off for longest (CONFIG_IRQSOFF_TRACER).",
+            setting: Setting::Program("trace it with trace-cmd record -p irqsoff sleep 10"),
+            effect: "Names the kernel function that disables interrupts for longest \
+                (CONFIG_IRQSOFF_TRACER).",
             versions: Versions::ALL,
         },
         Fix {

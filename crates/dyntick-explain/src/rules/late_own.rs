@@ -3,11 +3,12 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "late-own",
-    title: "The thread was not asleep yet when its time came",
-    explanation: "The wake-up before took so long that the next one was due already.",
+    title: "Overrun: the previous cycle had not finished",
+    explanation: "The previous wake-up took so long that the next one was already due before the thread \
+        slept again.",
     fixes: &[Fix {
-        setting: Setting::Program("a longer --interval"),
-        effect: "Leaves time between two wake-ups.",
+        setting: Setting::Program("use a longer --interval"),
+        effect: "Leaves more time between two wake-ups.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

@@ -3,8 +3,8 @@ use super::{Rule, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "late-unseen",
-    title: "Not attributed: the trace does not tell what the CPU did",
-    explanation: "No event before this time is in the ring, so nobody knows what ran.",
+    title: "Not attributed: no trace events from that time",
+    explanation: "The ring buffer has no event from before this time, so it is not known what ran.",
     fixes: &[],
     versions: Versions::ALL,
     source: "kernel/trace/ring_buffer.c",

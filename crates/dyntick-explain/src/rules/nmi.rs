@@ -5,21 +5,21 @@ use crate::{CauseId, Kind};
 
 pub(super) static RULE: Rule = Rule {
     id: "nmi",
-    title: "A non-maskable interrupt came",
-    explanation: "NMIs come even where interrupts are off. perf's sampling and the hard-lockup watchdog use \
-        them by way of the performance counters; so do requests for a backtrace of all CPUs, and \
-        hardware that has something grave to report.",
+    title: "Non-maskable interrupt (NMI)",
+    explanation: "NMIs are delivered even while interrupts are disabled. perf's sampling and the \
+        hard-lockup watchdog use them through the performance counters; requests for a backtrace of all \
+        CPUs and hardware that reports serious errors use them, too.",
     fixes: &[
         Fix {
             setting: Setting::Sysctl("kernel.nmi_watchdog=0"),
             effect: untried!(
-                "Switches the hard-lockup watchdog off, which takes an NMI every ten seconds or so."
+                "Disables the hard-lockup watchdog, which causes an NMI about every ten seconds."
             ),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Program("stop profilers that sample this CPU"),
-            effect: "No overflow of a counter, no NMI.",
+            effect: "No counter overflow, no NMI.",
             versions: Versions::ALL,
         },
     ],
@@ -32,7 +32,7 @@ pub(super) static RULE: Rule = Rule {
 fn detect(case: &Case<'_>) -> Option<Finding> {
     let came = |handler| format!("an NMI on {} was handled by {handler}", case.cpu());
     if let Some(handler) = &case.facts.after_nmi {
-        let left = "it left work, which may not be done in an NMI, for an interrupt".to_owned();
+        let left = "it queued an irq_work for what may not be done in an NMI".to_owned();
         return Finding::new(CauseId::member("nmi", handler), [came(handler), left]);
     }
     let Kind::Nmi { handler } = case.kind else { return None };

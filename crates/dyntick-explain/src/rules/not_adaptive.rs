@@ -5,14 +5,14 @@ use crate::{CauseId, Kind};
 
 pub(super) static RULE: Rule = Rule {
     id: "not-adaptive",
-    title: "The CPU was busy and is not set up to stop its tick",
-    explanation: "A busy CPU is interrupted HZ times a second to account time and to let the scheduler look. \
-        Only CPUs in the nohz_full set may leave that out while they run a single task.",
+    title: "Periodic tick: busy CPU that is not in nohz_full",
+    explanation: "A busy CPU is interrupted HZ times a second for time accounting and for the scheduler. \
+        Only nohz_full CPUs may stop their tick while they run a single task.",
     fixes: &[Fix {
         setting: Setting::Boot("nohz_full=N"),
-        effect: "Lets the CPU stop its tick while it runs one task. The kernel needs \
-                CONFIG_NO_HZ_FULL, and every entry into the kernel on that CPU becomes dearer by \
-                some hundred instructions. On 6.12 it then has the fair server (fair-server), which has a fix of its own.",
+        effect: "Lets the CPU stop its tick while it runs one task. The kernel needs CONFIG_NO_HZ_FULL, and \
+                every kernel entry on that CPU becomes more expensive by some hundred instructions. On 6.12 \
+                it then has the fair server (fair-server), which has a separate fix.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

@@ -5,8 +5,9 @@ use crate::case::{Case, Finding};
 
 pub(super) static RULE: Rule = Rule {
     id: "other-task",
-    title: "Another task took the CPU for a while",
-    explanation: "Two tasks are runnable on the CPU, and the scheduler gave the other one a turn.",
+    title: "Another task ran on the CPU",
+    explanation: "More than one task is runnable on the CPU, and the scheduler ran the other one for a time \
+        slice.",
     fixes: &[
         Fix {
             setting: Setting::Command("taskset -pc OTHER-CPUS PID"),
@@ -15,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Boot("isolcpus=domain,N"),
-            effect: not_tried!("Tasks come to the CPU only if they are pinned there."),
+            effect: not_tried!("Only tasks that are pinned to the CPU run there."),
             versions: Versions::ALL,
         },
     ],

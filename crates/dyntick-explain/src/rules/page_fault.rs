@@ -5,29 +5,29 @@ use crate::{CauseId, Kind};
 
 pub(super) static RULE: Rule = Rule {
     id: "page-fault",
-    title: "The task touched memory that the kernel had to provide first",
-    explanation: "Memory is given only when it is first touched, and taken back or write-protected on many \
-        occasions: after fork, by swapping, by KSM, NUMA balancing and the flush of file pages. Each \
-        first touch, or first write, then enters the kernel.",
+    title: "Page fault of the task",
+    explanation: "Memory is allocated only on first access, and is unmapped or write-protected on many \
+        occasions: after fork, by swapping, by KSM, NUMA balancing and writeback of file pages. Each first \
+        access, or first write, then enters the kernel.",
     fixes: &[
         Fix {
             setting: Setting::Program(
                 "mlockall(MCL_CURRENT | MCL_FUTURE), and touch all memory and stacks at the start",
             ),
-            effect: "Memory is there before it is needed, and stays.",
+            effect: "Memory is mapped before it is needed, and stays mapped.",
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Program(
-                "use huge pages (MAP_HUGETLB, madvise MADV_HUGEPAGE) and do not give memory \
-                back (M_TRIM_THRESHOLD, MADV_DONTNEED)",
+                "use huge pages (MAP_HUGETLB, madvise MADV_HUGEPAGE) and do not return memory to the kernel \
+                (M_TRIM_THRESHOLD, MADV_DONTNEED)",
             ),
-            effect: "One fault for 2 MiB instead of 512, and none again.",
+            effect: "One fault for 2 MiB instead of 512, and no further ones.",
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Sysctl("kernel.numa_balancing=0"),
-            effect: untried!("The kernel no longer unmaps pages to see who uses them."),
+            effect: untried!("The kernel no longer unmaps pages to sample which node uses them."),
             versions: Versions::ALL,
         },
     ],
@@ -39,7 +39,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn detect(case: &Case<'_>) -> Option<Finding> {
     let Kind::PageFault { user } = case.kind else { return None };
-    let how = if *user { "in its own code" } else { "in a system call, for the kernel" };
-    let chain = [format!("{} touched memory {how}", case.facts.victim)];
+    let how = if *user { "in user mode" } else { "in kernel mode (system call)" };
+    let chain = [format!("{} accessed memory {how}", case.facts.victim)];
     Finding::new(CauseId::class("page-fault"), chain)
 }

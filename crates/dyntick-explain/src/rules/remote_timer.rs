@@ -5,14 +5,15 @@ use crate::{CauseId, Kind};
 
 pub(super) static RULE: Rule = Rule {
     id: "remote-timer",
-    title: "The tick of an isolated CPU ran the timers of another CPU",
-    explanation: "CPUs that are idle leave their unbound timers to one that ticks, the migrator of their group. \
-        Until 6.19 that may be an isolated CPU: one without nohz_full that never goes idle takes the part over, \
-        and its tick runs the timers of all housekeeping CPUs that sleep.",
+    title: "Timer migration: an isolated CPU ran another CPU's timers in its tick",
+    explanation: "Idle CPUs leave their unbound timers to an active CPU, the migrator of their group. \
+        Before 6.19 that may be an isolated CPU: an isolated CPU without nohz_full that never goes idle \
+        becomes the migrator, and its tick runs the timers of all idle housekeeping CPUs.",
     fixes: &[Fix {
         setting: Setting::Boot("nohz_full=N"),
         effect: not_tried!(
-            "The CPU then is never the migrator while its tick is stopped. On 6.12 it then has the fair server (fair-server), which has a fix of its own."
+            "The CPU is then never the migrator while its tick is stopped. On 6.12 it then has the fair \
+             server (fair-server), which has a separate fix."
         ),
         versions: Versions::ALL,
     }],

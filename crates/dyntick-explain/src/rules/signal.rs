@@ -16,23 +16,24 @@ const PLACES: [&str; 6] = [
 
 pub(super) static RULE: Rule = Rule {
     id: "signal",
-    title: "A signal, or other work, was sent to the task that runs here",
-    explanation: "A task that computes does not look for signals; so that it takes one soon its CPU is \
-        interrupted. The same is done for work that is left to a task (io_uring, timers on CPU time).",
+    title: "Signal or task_work sent to the running task",
+    explanation: "A task in user mode handles signals only when it enters the kernel, so its CPU is \
+        interrupted. The same is done for task_work that is queued to a task (io_uring, CPU-time timers).",
     fixes: &[
         Fix {
             setting: Setting::Program(
-                "do not signal the thread: have a thread on another CPU take signals (sigmask), \
-                or tell by memory that is polled",
+                "do not signal the thread: handle signals in a thread on another CPU (sigmask), or signal \
+                through polled memory",
             ),
-            effect: "No interrupt. Garbage collectors and debuggers that stop threads by signals need another way.",
+            effect: "No interrupt. Garbage collectors and debuggers that stop threads by signals need \
+                another method.",
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Program(
                 "with io_uring: IORING_SETUP_COOP_TASKRUN or IORING_SETUP_DEFER_TASKRUN",
             ),
-            effect: "Completions wait until the task enters the kernel by itself.",
+            effect: "Completions wait until the task itself enters the kernel.",
             versions: Versions::ALL,
         },
     ],

@@ -3,21 +3,21 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "smi",
-    title: "The firmware took the CPU (system management interrupt)",
-    explanation: "The firmware has interrupts of its own that the kernel can neither see nor refuse; the time \
-        is simply gone, mostly 10 to 300 us. Only the CPU's counter MSR_SMI_COUNT tells how many came.",
+    title: "System management interrupt (SMI): firmware took the CPU",
+    explanation: "Firmware has its own interrupts, which the kernel can neither see nor mask; the time is \
+        lost, mostly 10 to 300 µs. Only the counter MSR_SMI_COUNT of the CPU shows how many there were.",
     fixes: &[
         Fix {
             setting: Setting::Program(
-                "in the firmware's setup: switch off USB legacy support, power and memory \
-                health monitoring where it offers that",
+                "in the firmware setup: disable USB legacy support, and power and memory health monitoring, \
+                where it offers that",
             ),
-            effect: untried!("These are its usual reasons."),
+            effect: untried!("These are the usual reasons for SMIs."),
             versions: Versions::ALL,
         },
         Fix {
-            setting: Setting::Program("update the firmware, or ask the maker for its low-latency settings"),
-            effect: untried!("Server makers have guides for them."),
+            setting: Setting::Program("update the firmware, or ask the vendor for its low-latency settings"),
+            effect: untried!("Server vendors have guides for them."),
             versions: Versions::ALL,
         },
     ],

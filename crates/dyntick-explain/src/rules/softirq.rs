@@ -5,12 +5,13 @@ use crate::{CauseId, Kind, names};
 
 pub(super) static RULE: Rule = Rule {
     id: "softirq",
-    title: "The task paid for deferred work of the kernel",
+    title: "Softirqs ran in the task's context",
     explanation: "Interrupt handlers leave part of their work to softirqs. Those that a system call raises, \
-        or that were left over, run in the context of the task when it switches them on again.",
+        or that were left pending, run in the context of the task when it enables softirqs (bottom halves) \
+        again.",
     fixes: &[Fix {
         setting: Setting::Program("look at the system calls of the task, network sends above all"),
-        effect: "The softirq's name tells the subsystem.",
+        effect: "The name of the softirq shows the subsystem.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

@@ -3,8 +3,8 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "softirq:BLOCK",
-    title: "Disk requests were completed here",
-    explanation: "A request is completed on the CPU that made it, or on one that shares its cache.",
+    title: "BLOCK softirq: completion of block requests",
+    explanation: "A request is completed on the CPU that submitted it, or on one that shares its cache.",
     fixes: &[
         Fix {
             setting: Setting::Program("do not read and write files from this CPU"),
@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Command("echo 0 > /sys/block/DEVICE/queue/rq_affinity"),
-            effect: untried!("Completes where the interrupt comes to."),
+            effect: untried!("Requests are completed on the CPU that takes the interrupt."),
             versions: Versions::ALL,
         },
     ],

@@ -3,13 +3,13 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "softirq:NET_RX",
-    title: "Packets were received here",
-    explanation: "Network packets are taken in by a softirq on the CPU that the interrupt of the card came \
-        to, that steering chose, or that sent to itself.",
+    title: "NET_RX softirq: packets received",
+    explanation: "Network packets are received by a softirq on the CPU that took the interrupt of the \
+        network card, that packet steering chose, or that sent over loopback.",
     fixes: &[
         Fix {
             setting: Setting::Command("echo HOUSEKEEPING-CPUS > /proc/irq/IRQ/smp_affinity_list"),
-            effect: untried!("Moves the interrupt of the card."),
+            effect: untried!("Moves the interrupt of the network card."),
             versions: Versions::ALL,
         },
         Fix {

@@ -5,25 +5,26 @@ use crate::{CauseId, Kind};
 
 pub(super) static RULE: Rule = Rule {
     id: "timer",
-    title: "A timer of the kernel had to run on this CPU",
-    explanation: "Kernel code set a timer that was due here. If the tick was stopped, the CPU was woken or \
-        interrupted for it; if it was due within one period, the tick was kept for it. A timer that \
-        may run late (a deferrable one) never does that. From 6.9 on it may be the timer of another CPU \
-        that is idle; until 6.19 isolated CPUs that tick run such timers, too (remote-timer).",
+    title: "Timer (timer wheel) expired on this CPU",
+    explanation: "Kernel code armed a timer that expired on this CPU. If the tick was stopped, the CPU was \
+        woken or interrupted for it; if it was due within one period, the tick was kept for it. A \
+        deferrable timer never does either. From 6.9 on it may be the timer of another CPU that is idle; \
+        before 6.19, isolated CPUs whose tick runs also run such timers (remote-timer).",
     fixes: &[
         Fix {
             setting: Setting::Boot("nohz_full=N"),
             effect: not_tried!(
-                "Timers that are not bound to the CPU are left to housekeeping CPUs. On 6.12 it then has the fair server (fair-server), which has a fix of its own."
+                "Timers that are not bound to the CPU are left to housekeeping CPUs. On 6.12 the CPU then \
+                 has the fair server (fair-server), which has a separate fix."
             ),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Program(
-                "find the driver or subsystem behind the function, and whether it can be unloaded or \
-                moved",
+                "find out which driver or subsystem the function belongs to, and whether it can be unloaded \
+                or moved",
             ),
-            effect: "The function's name mostly tells it.",
+            effect: "The name of the function mostly shows it.",
             versions: Versions::ALL,
         },
     ],

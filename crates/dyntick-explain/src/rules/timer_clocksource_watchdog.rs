@@ -3,20 +3,21 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "timer:clocksource_watchdog",
-    title: "The kernel compared two clocks with each other",
-    explanation: "Where the time stamp counter is not known to be good, a timer compares it with another \
-        clock every half second, on one CPU after the other. From 7.1 on the timer stays where it is, and asks the \
-        other CPUs by a function call (function-call:watchdog_check_skew_remote).",
+    title: "Clocksource watchdog timer",
+    explanation: "Where the time stamp counter (TSC) is not known to be reliable, a timer compares it with \
+        another clocksource every half second, on one CPU after the other. From 7.1 on the timer stays on \
+        its CPU, and checks the other CPUs by a function-call IPI \
+        (function-call:watchdog_check_skew_remote).",
     fixes: &[
         Fix {
             setting: Setting::Boot("tsc=reliable"),
-            effect: "No comparison. Only right where the counter really is steady and in step on all \
-                CPUs.",
+            effect: "No comparison. Only right where the TSC really has a constant rate and is synchronised \
+                on all CPUs.",
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Boot("tsc=nowatchdog"),
-            effect: "The same, and the counter may still be checked at boot.",
+            effect: "The same, but the TSC may still be checked at boot.",
             versions: Versions::ALL,
         },
     ],

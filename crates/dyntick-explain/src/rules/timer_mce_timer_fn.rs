@@ -3,7 +3,7 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "timer:mce_timer_fn",
-    title: "The kernel polled for corrected hardware errors",
+    title: "Machine-check polling timer (corrected errors)",
     explanation: "A timer on each CPU reads the machine-check banks, every five minutes by default and more \
         often after errors.",
     fixes: &[
@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
             setting: Setting::Command(
                 "echo 0 > /sys/devices/system/machinecheck/machinecheck0/check_interval",
             ),
-            effect: "No polling; errors that raise an interrupt are still seen.",
+            effect: "No polling; errors that raise an interrupt are still reported.",
             versions: Versions::ALL,
         },
         Fix {

@@ -3,8 +3,8 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "timer:tsc_sync_check_timer_fn",
-    title: "The kernel checked that firmware left the time stamp counter alone",
-    explanation: "Every ten minutes a timer looks at the TSC_ADJUST register of the next CPU.",
+    title: "TSC_ADJUST check timer (firmware changes of the TSC)",
+    explanation: "Every ten minutes a timer checks the TSC_ADJUST register of the next CPU.",
     fixes: &[Fix {
         setting: Setting::Boot("tsc=reliable"),
         effect: untried!("No check."),

@@ -3,9 +3,9 @@ use super::{Rule, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "unknown",
-    title: "The origin could not be found",
-    explanation: "None of the recorded events tells why this happened. The raw events around it are listed as \
-        evidence; they are the place to start.",
+    title: "Origin not found",
+    explanation: "None of the recorded events shows why this happened. The raw events around it are listed \
+        as evidence; start from them.",
     fixes: &[],
     versions: Versions::ALL,
     source: "-",

@@ -5,10 +5,10 @@ use crate::{CauseId, Kind};
 
 pub(super) static RULE: Rule = Rule {
     id: "until-first-check",
-    title: "The tick had not been looked at since the CPU became busy",
-    explanation: "A nohz_full CPU decides on its tick only at the end of an interrupt, or on leaving idle if \
-        the tick was stopped. A task that starts while the tick runs gets one more tick, and that \
-        one stops it.",
+    title: "Tick not yet stopped: first check since the CPU became busy",
+    explanation: "A nohz_full CPU stops its tick only at the end of an interrupt, or when it leaves idle \
+        with the tick stopped. A task that starts while the tick runs gets one more tick, at the end of \
+        which the tick is stopped.",
     fixes: &[],
     versions: Versions::ALL,
     source: "kernel/time/tick-sched.c: tick_nohz_irq_exit",
@@ -21,8 +21,9 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
         case.facts.decision.is_some_and(|decision| decision.stopped) && case.facts.kept.is_none();
     let applies = *case.kind == Kind::Tick && case.adaptive() && !case.idle() && stopped_it;
     let chain = [
-        format!("{} ran on {} with the tick still on", case.facts.victim, case.cpu()),
-        "nothing needed the tick any more, and its own end was the first chance to stop it".to_owned(),
+        format!("{} ran on {} with the tick still running", case.facts.victim, case.cpu()),
+        "no tick dependency was left, and the end of this tick was the first point where it could be stopped"
+            .to_owned(),
     ];
     applies.then(|| Finding::new(CauseId::class("until-first-check"), chain)).flatten()
 }

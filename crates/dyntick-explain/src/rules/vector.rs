@@ -6,13 +6,13 @@ use dyntick_model::Vector;
 
 pub(super) static RULE: Rule = Rule {
     id: "vector",
-    title: "The CPU or the platform reported something",
+    title: "Interrupt of the CPU or platform, not of a device",
     explanation: "Some interrupts belong to no device: the CPU's thermal sensor, its reports of corrected \
-        errors, the local APIC, the hypervisor. The vector tells which it was.",
+        errors, the local APIC, the hypervisor. The vector shows which one it was.",
     fixes: &[
         Fix {
             setting: Setting::Program(
-                "for thermal: cool better, or limit the frequency; read the journal of the kernel",
+                "for thermal: improve the cooling, or limit the frequency; read the kernel log",
             ),
             effect: "A CPU that is too hot is throttled as well, so this costs more than the interrupt.",
             versions: Versions::ALL,
@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
             setting: Setting::Program(
                 "for threshold and deferred-error: look for failing memory (rasdaemon, mcelog)",
             ),
-            effect: "Corrected errors are the herald of others.",
+            effect: "Corrected errors are often followed by uncorrected ones.",
             versions: Versions::ALL,
         },
     ],
@@ -42,6 +42,6 @@ fn detect(case: &Case<'_>) -> Option<Finding> {
         Vector::Platform => "platform",
         _ => return None,
     };
-    let chain = [format!("the interrupt '{name}' came to {}", case.cpu())];
+    let chain = [format!("the interrupt '{name}' was delivered to {}", case.cpu())];
     Finding::new(CauseId::member("vector", name), chain)
 }

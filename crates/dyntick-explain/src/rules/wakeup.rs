@@ -5,18 +5,18 @@ use crate::{CauseId, Kind};
 
 pub(super) static RULE: Rule = Rule {
     id: "wakeup",
-    title: "A task was woken to run on this CPU",
-    explanation: "A waker, on another CPU or in an interrupt, made a task runnable here and interrupted the \
-        CPU so that the scheduler looks at it. On an idle CPU this is how its own work begins.",
+    title: "Task woken on this CPU",
+    explanation: "A waker, on another CPU or in an interrupt, made a task runnable on this CPU and \
+        interrupted it to reschedule. On an idle CPU this is how its own work starts.",
     fixes: &[
         Fix {
             setting: Setting::Command("taskset -pc OTHER-CPUS PID"),
-            effect: "Moves the woken task away, if it does not belong here; the chain names it.",
+            effect: "Moves the woken task away, if it does not belong on this CPU; the chain names it.",
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Boot("isolcpus=domain,N"),
-            effect: not_tried!("Tasks come to the CPU only if they are pinned there."),
+            effect: not_tried!("Only tasks that are pinned to the CPU run there."),
             versions: Versions::ALL,
         },
     ],

@@ -5,11 +5,11 @@ use crate::{CauseId, Kind};
 
 pub(super) static RULE: Rule = Rule {
     id: "wheel-empty",
-    title: "The CPU was woken for a timer that was no longer there",
-    explanation: "With the tick stopped its hrtimer is set to the next timer of the wheel. When it fires nothing \
-        is left to do if that timer was moved or deleted, was known only up to the coarse steps of the \
-        wheel, or, from 6.9 on, was run a moment before by another CPU: there, CPUs run the unbound timers \
-        of those that are idle.",
+    title: "Timer-wheel wake-up, but no timer was left to run",
+    explanation: "While the tick is stopped, its hrtimer is programmed to the next timer of the timer \
+        wheel. When it fires, no timer is left to run if that timer was moved or deleted, was known only at \
+        the coarse granularity of the wheel, or, from 6.9 on, was run a moment before by another CPU: timer \
+        migration has active CPUs run the unbound timers of idle ones.",
     fixes: &[],
     versions: Versions::ALL,
     source: "kernel/time/timer.c: timer_base_try_to_set_idle (6.1: get_next_timer_interrupt)",

@@ -5,23 +5,22 @@ use crate::{CauseId, Kind};
 
 pub(super) static RULE: Rule = Rule {
     id: "workqueue",
-    title: "A work item of the kernel ran on this CPU",
+    title: "Work item (workqueue) ran on this CPU",
     explanation: "Kernel code queued a function for a worker thread of this CPU. The worker is a second \
-        runnable task: it interrupts the one that runs, and on a nohz_full CPU the tick comes back \
-        for a while.",
+        runnable task: it preempts the running one, and on a nohz_full CPU the tick runs again for a while.",
     fixes: &[
         Fix {
             setting: Setting::Command("echo MASK > /sys/devices/virtual/workqueue/cpumask"),
             effect: not_tried!(
-                "Keeps unbound work away from the CPUs that are not in the mask. Work that was \
-                queued for this very CPU is not moved."
+                "Keeps unbound work away from the CPUs that are not in the mask. Work that was queued for \
+                this specific CPU is not moved."
             ),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Boot("workqueue.power_efficient=1"),
             effect: not_tried!(
-                "Makes those per-CPU workqueues unbound whose owners marked them as fit for it. From 6.9 on \
+                "Makes those per-CPU workqueues unbound that are marked WQ_POWER_EFFICIENT. From 6.9 on \
                 nohz_full= implies it."
             ),
             versions: Versions::ALL,

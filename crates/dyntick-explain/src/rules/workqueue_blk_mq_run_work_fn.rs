@@ -3,11 +3,11 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "workqueue:blk_mq_run_work_fn",
-    title: "Requests for a disk were started here",
-    explanation: "Requests that were put off are handed to the device by a worker on the CPU of their queue.",
+    title: "blk-mq: deferred block requests dispatched (worker)",
+    explanation: "Deferred requests are dispatched to the device by a worker on the CPU of their queue.",
     fixes: &[Fix {
         setting: Setting::Program("do not read and write files from this CPU"),
-        effect: "Each CPU has queues of its own.",
+        effect: "Each CPU has its own queues.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

@@ -3,18 +3,18 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "workqueue:cqm_handle_limbo",
-    title: "It was looked whether the cache still holds data of a monitoring group that is gone",
-    explanation: "After a monitoring group of resctrl is removed its number cannot be used again before its data have left the \
-        cache. One CPU of each cache looks once a second.",
+    title: "resctrl: cache occupancy of a removed monitoring group checked (RMID limbo)",
+    explanation: "After a monitoring group of resctrl is removed, its RMID cannot be used again until its \
+        data have left the cache. One CPU of each cache checks once a second.",
     fixes: &[
         Fix {
             setting: Setting::Program("remove monitoring groups of resctrl before the quiet phase"),
-            effect: untried!("It ends when the cache holds little of them."),
+            effect: untried!("The checks end when the cache holds little of their data."),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Boot("rdt=!cmt"),
-            effect: untried!("resctrl without the counting of cache use."),
+            effect: untried!("resctrl without cache occupancy monitoring."),
             versions: Versions::ALL,
         },
     ],

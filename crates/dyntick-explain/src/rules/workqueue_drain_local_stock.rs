@@ -3,9 +3,9 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "workqueue:drain_local_stock",
-    title: "Memory that this CPU had reserved for a control group was given back",
-    explanation: "Each CPU charges pages to control groups in advance. When a group reaches its limit, or is removed, all CPUs give \
-        back what they hold. 6.12 leaves isolated CPUs out, 6.1 does not.",
+    title: "memcg: charge stock of this CPU drained",
+    explanation: "Each CPU charges pages to control groups in advance. When a group reaches its limit, or \
+        is removed, all CPUs return what they hold. 6.12 skips isolated CPUs, 6.1 does not.",
     fixes: &[
         Fix {
             setting: Setting::Boot("isolcpus=domain,N"),
@@ -14,12 +14,14 @@ pub(super) static RULE: Rule = Rule {
         },
         Fix {
             setting: Setting::Command("echo max > /sys/fs/cgroup/GROUP/memory.max"),
-            effect: not_tried!("No limit, so nobody has to look for memory; memory.high counts, too."),
+            effect: not_tried!(
+                "No limit, so no stock is drained to stay below it; the same goes for memory.high."
+            ),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Program("create and remove control groups before the quiet phase"),
-            effect: "A group that ends has its pages counted.",
+            effect: "The stock is drained when a group is removed.",
             versions: Versions::ALL,
         },
     ],

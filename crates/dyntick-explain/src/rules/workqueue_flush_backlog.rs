@@ -3,15 +3,15 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "workqueue:flush_backlog",
-    title: "Packets of a network device that goes away were looked for on this CPU",
-    explanation: "Before a network device is removed (containers that end, VPNs, unloaded drivers) each CPU whose backlog may hold \
-        packets of it drops them, by a work item.",
+    title: "Network device removed: packet backlog of this CPU flushed",
+    explanation: "Before a network device is removed (containers that end, VPNs, unloaded drivers), each \
+        CPU whose backlog may hold its packets drops them, in a work item.",
     fixes: &[
         Fix {
             setting: Setting::Program(
                 "create and remove network devices, and containers with them, before the quiet phase",
             ),
-            effect: "No device goes away.",
+            effect: "No device is removed.",
             versions: Versions::ALL,
         },
         Fix {
@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
                 "for f in /sys/class/net/*/queues/rx-*/rps_cpus; do echo MASK > $f; done",
             ),
             effect: not_tried!(
-                "Packets are not handed to the CPU (RPS), so its backlog is empty and it is left out."
+                "Packets are not handed to the CPU (RPS), so its backlog is empty and it is skipped."
             ),
             versions: Versions::ALL,
         },

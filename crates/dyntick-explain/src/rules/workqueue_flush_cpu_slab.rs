@@ -3,12 +3,13 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "workqueue:flush_cpu_slab",
-    title: "Free memory objects held back by this CPU were given back",
-    explanation: "The slab allocator keeps free objects per CPU. When a cache is shrunk or destroyed (a module that is unloaded, a \
-        memory block that goes offline, a write to /sys/kernel/slab/*/shrink) each CPU that holds some has a work item.",
+    title: "SLUB: free objects of this CPU flushed",
+    explanation: "The slab allocator keeps free objects per CPU. When a cache is shrunk or destroyed (a \
+        module is unloaded, a memory block goes offline, /sys/kernel/slab/*/shrink is written), a work item \
+        is queued on each CPU that holds some.",
     fixes: &[Fix {
         setting: Setting::Program("unload modules and shrink caches before the quiet phase"),
-        effect: "Nobody asks for the objects.",
+        effect: "The objects are not flushed.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

@@ -3,8 +3,9 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "workqueue:flush_to_ldisc",
-    title: "Terminal input was handed on",
-    explanation: "What a terminal or serial port received is handed to its reader by a worker.",
+    title: "TTY input passed to the line discipline (worker)",
+    explanation: "Input of a terminal or serial port is passed to the line discipline, and so to its \
+        reader, by a worker.",
     fixes: &[Fix {
         setting: Setting::Command("echo HOUSEKEEPING-CPUS > /proc/irq/IRQ/smp_affinity_list"),
         effect: not_tried!("Moves the interrupt of the port, and the worker with it."),

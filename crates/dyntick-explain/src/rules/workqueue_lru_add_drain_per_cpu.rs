@@ -3,16 +3,16 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "workqueue:lru_add_drain_per_cpu",
-    title: "Pages held back by this CPU were flushed for another one",
-    explanation: "Page migration, memory hot-unplug, fadvise and mlockall wait until every CPU has handed \
-        back the pages in its small per-CPU lists, by a work item on each CPU that has some.",
+    title: "lru_add_drain_all(): per-CPU page lists drained",
+    explanation: "Page migration, memory hot-unplug, fadvise and mlockall wait until every CPU has drained \
+        its per-CPU lists of pages (folio batches), by a work item on each CPU that has some.",
     fixes: &[
         Fix {
             setting: Setting::Program(
-                "avoid mlockall, POSIX_FADV_DONTNEED and page migration (compaction, NUMA balancing) \
-                on other CPUs while it must be quiet",
+                "avoid mlockall, POSIX_FADV_DONTNEED and page migration (compaction, NUMA balancing) on \
+                other CPUs while this CPU must be quiet",
             ),
-            effect: "No flush is asked for.",
+            effect: "No drain is requested.",
             versions: Versions::ALL,
         },
         Fix {

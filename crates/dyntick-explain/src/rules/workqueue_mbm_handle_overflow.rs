@@ -3,26 +3,24 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "workqueue:mbm_handle_overflow",
-    title: "The counters of memory bandwidth were read before they overflow",
-    explanation: "resctrl counts memory bandwidth and cache use in registers that are small, so one CPU of each cache or package \
-        reads them once a second as long as resctrl is mounted. 6.12 prefers a CPU without nohz_full for it, where the \
-        package has one.",
+    title: "resctrl: memory bandwidth counters (MBM) read before they overflow",
+    explanation: "resctrl counts memory bandwidth and cache occupancy in narrow counters, so one CPU of \
+        each cache or package reads them once a second as long as resctrl is mounted. 6.12 prefers a CPU \
+        without nohz_full for it, where the package has one.",
     fixes: &[
         Fix {
             setting: Setting::Command("umount /sys/fs/resctrl"),
-            effect: untried!(
-                "Nothing is counted and nothing read, but the shares of the cache are gone, too."
-            ),
+            effect: untried!("Nothing is counted or read, but the cache allocation is gone, too."),
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Boot("rdt=!mbmtotal,!mbmlocal"),
-            effect: untried!("resctrl without the counting of bandwidth."),
+            effect: untried!("resctrl without memory bandwidth monitoring."),
             versions: Versions::ALL,
         },
         Fix {
-            setting: Setting::Program("leave a CPU of each package out of the isolated ones"),
-            effect: untried!("It is the one that reads, from 6.12 on."),
+            setting: Setting::Program("keep one CPU of each package out of the isolated CPUs"),
+            effect: untried!("From 6.12 on that CPU reads the counters."),
             versions: Versions::ALL,
         },
     ],

@@ -3,9 +3,9 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "workqueue:refresh_vm_stats",
-    title: "Somebody read or wrote vm.stat_refresh",
-    explanation: "The file /proc/sys/vm/stat_refresh folds the memory statistics of all CPUs at once, by a \
-        work item on each of them, isolated or not.",
+    title: "vm.stat_refresh read or written: memory statistics folded on all CPUs",
+    explanation: "An access to /proc/sys/vm/stat_refresh folds the memory statistics of all CPUs at once, \
+        by a work item on each of them, isolated or not.",
     fixes: &[Fix {
         setting: Setting::Program("stop the program that uses /proc/sys/vm/stat_refresh"),
         effect: "The chain names the task that queued the work.",

@@ -3,12 +3,12 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "workqueue:update_pages_handler",
-    title: "The trace buffer of this CPU was resized",
-    explanation: "Each CPU changes its own part of the trace buffer, by a work item. Tracers do it when \
-        they begin.",
+    title: "Trace ring buffer of this CPU resized",
+    explanation: "Each CPU resizes its own part of the trace ring buffer, in a work item. Tracers do so \
+        when they start.",
     fixes: &[Fix {
-        setting: Setting::Program("begin and end tracing outside of the quiet phase"),
-        effect: "No buffer changes.",
+        setting: Setting::Program("start and stop tracing outside of the quiet phase"),
+        effect: "No buffer is resized.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,

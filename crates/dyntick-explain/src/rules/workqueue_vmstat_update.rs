@@ -3,9 +3,9 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "workqueue:vmstat_update",
-    title: "Memory statistics were folded into the global counters",
+    title: "vmstat_update: memory statistics folded into the global counters",
     explanation: "Each CPU collects changes of the memory statistics on its own. Every vm.stat_interval \
-        seconds vmstat_shepherd looks which CPUs have some and queues vmstat_update there.",
+        seconds vmstat_shepherd checks which CPUs have changes and queues vmstat_update there.",
     fixes: &[
         Fix {
             setting: Setting::Sysctl("vm.stat_interval=60"),
@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
         Fix {
             setting: Setting::Boot("isolcpus=domain,N"),
             effect: not_tried!(
-                "The shepherd leaves isolated CPUs out; /proc/vmstat then lacks their last changes."
+                "vmstat_shepherd skips isolated CPUs; their last changes are then missing in /proc/vmstat."
             ),
             versions: Versions::since(6, 12),
         },

@@ -3,18 +3,18 @@ use super::{Fix, Rule, Setting, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "workqueue:wb_workfn",
-    title: "Dirty file data was written back",
-    explanation: "Data that programs wrote to files goes to the disk later, by a worker that may run on \
-        any CPU of the mask of its workqueue.",
+    title: "Writeback of dirty file data (worker)",
+    explanation: "Data that programs wrote to files goes to the disk later, by a worker that may run on any \
+        CPU in the cpumask of its workqueue.",
     fixes: &[
         Fix {
             setting: Setting::Command("echo MASK > /sys/devices/virtual/workqueue/writeback/cpumask"),
-            effect: "Keeps it on the other CPUs.",
+            effect: "Keeps writeback on the other CPUs.",
             versions: Versions::ALL,
         },
         Fix {
             setting: Setting::Sysctl("vm.dirty_writeback_centisecs=6000"),
-            effect: "Looks once a minute for old data; more is lost when the power fails.",
+            effect: "Old data is looked for once a minute; more is lost on a power failure.",
             versions: Versions::ALL,
         },
     ],

@@ -50,7 +50,7 @@ impl Collector {
     /// A value; where the name has one already, the file holds several runs and this is the next.
     pub fn value(&mut self, name: &str, kind: Kind, value: f64) -> Result<(), Error> {
         if !value.is_finite() {
-            return Err(self.bad_name(name, "is no finite number"));
+            return Err(self.bad_name(name, "is not a finite number"));
         }
         let place = self.place(name, kind, Values::Runs(Vec::new()))?;
         match &mut self.metrics[place].1.values {
@@ -85,7 +85,7 @@ impl Collector {
             return if same { Ok(*place) } else { Err(self.bad_name(name, "has two units")) };
         }
         if kind.unit.len() > LONGEST_UNIT || kind.unit.contains(char::is_control) {
-            return Err(self.bad_name(name, "has a unit that is none"));
+            return Err(self.bad_name(name, "has an invalid unit"));
         }
         if self.metrics.len() >= MAX_METRICS {
             return Err(Error::Many { tool: self.tool, limit: MAX_METRICS });
@@ -104,8 +104,8 @@ impl Collector {
 /// Some tools' files name the unit, in bytes.
 const LONGEST_UNIT: usize = 32;
 
-const NAMES: &str = "is longer than 200 bytes or has control characters: name the job or command shortly (hyperfine \
-    --command-name, fio --name)";
+const NAMES: &str = "is longer than 200 bytes or has control characters: give the job or command a short \
+    name (hyperfine --command-name, fio --name)";
 
 #[cfg(test)]
 mod tests {

@@ -45,7 +45,7 @@ impl Group {
         // The kernel accepts the word and tells only here when it cannot be.
         let became = std::fs::read_to_string(self.folder.join(FILE))?;
         if became.trim() != kind.kernel_name() {
-            bail!("the kernel makes no {} partition: {}", kind.kernel_name(), became.trim());
+            bail!("the kernel refuses the {} partition: {}", kind.kernel_name(), became.trim());
         }
         Ok(())
     }
@@ -63,7 +63,7 @@ impl Group {
             let mut lines = text.lines().filter_map(|line| line.split_once(' '));
             lines.find(|(key, _)| *key == name).and_then(|(_, value)| value.parse::<u64>().ok())
         };
-        let times = field("user_usec").zip(field("system_usec")).context("cpu.stat lacks its times")?;
+        let times = field("user_usec").zip(field("system_usec")).context("cpu.stat has no times")?;
         Ok((times.0 * NANOS_PER_MICRO, times.1 * NANOS_PER_MICRO))
     }
 

@@ -18,7 +18,7 @@ pub fn prepare(job: &Job) -> Result<()> {
         let file = format!("{FOLDER}/current_governor");
         let available = fs::read_to_string(format!("{FOLDER}/available_governors")).unwrap_or_default();
         fs::write(&file, governor).with_context(|| {
-            format!("put the idle governor '{governor}' in force; this kernel has: {}", available.trim())
+            format!("set the idle governor '{governor}'; this kernel has: {}", available.trim())
         })?;
         expect("governor", governor)?;
     }
@@ -38,6 +38,6 @@ pub fn keep_shallow(job: &Job) -> Option<fs::File> {
 fn expect(what: &str, wanted: &str) -> Result<()> {
     let file = format!("{FOLDER}/current_{what}");
     let found = fs::read_to_string(&file).with_context(|| format!("read {file}"))?;
-    ensure!(found.trim() == wanted, "the idle {what} in force is '{}' and not '{wanted}'", found.trim());
+    ensure!(found.trim() == wanted, "the current idle {what} is '{}' and not '{wanted}'", found.trim());
     Ok(())
 }

@@ -78,7 +78,7 @@ impl FromStr for Gaps {
                     Ok(Gaps::Uniform(least, most))
                 }
             }
-            other => Err(format!("'{other}' is none of fixed, poisson, uniform")),
+            other => Err(format!("'{other}' is neither fixed, poisson nor uniform")),
         }
     }
 }

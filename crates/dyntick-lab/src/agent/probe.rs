@@ -114,7 +114,7 @@ fn calls(cpu: u32, count: u64) -> Result<()> {
     }
     let online = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
     let online: CpuList = online.trim().parse().context("read the list of online CPUs")?;
-    let caller = online.iter().find(|other| *other != cpu).context("there is no other CPU to call from")?;
+    let caller = online.iter().find(|other| *other != cpu).context("no other CPU is online")?;
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let other = scope.spawn(|| {

@@ -19,7 +19,7 @@ pub fn run(command: &[String]) -> Result<i32> {
     // With busybox at hand all its applets get their names.
     let _ = std::fs::create_dir_all("/bin");
     let _ = Command::new("/usr/bin/busybox").args(["--install", "-s", "/bin"]).status();
-    let (program, arguments) = command.split_first().context("no shell was named")?;
+    let (program, arguments) = command.split_first().context("no shell was given")?;
     let console = std::fs::OpenOptions::new().read(true).write(true).open("/dev/ttyS0")?;
     // Else a process of the background is stopped when it does something to its terminal.
     // SAFETY: nothing here handles this signal.
@@ -33,7 +33,7 @@ pub fn run(command: &[String]) -> Result<i32> {
     // SAFETY: a few async-signal-safe system calls between fork and exec.
     unsafe { shell.pre_exec(become_foreground) };
     let status = shell.status().with_context(|| format!("start {program}"))?;
-    rustix::termios::tcdrain(&console).context("send what is left for the console")?;
+    rustix::termios::tcdrain(&console).context("flush the console")?;
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default()))
 }
 

@@ -91,11 +91,11 @@ pub enum BuildError {
         message: String,
     },
     /// Options that did not become what the fragments say.
-    #[error("the configuration did not take:\n{}", .0.join("\n"))]
+    #[error("Kconfig did not accept the configuration:\n{}", .0.join("\n"))]
     NotTaken(Vec<String>),
     /// A stranger's source, and no walls to build it behind.
     #[error(
-        "{what} is not Debian's and does not come with dyntick, so a kernel with it is built behind walls only, and there are none: {reason}"
+        "{what} is not Debian's and does not come with dyntick, so a kernel with it is built only confined, which is not possible: {reason}"
     )]
     NoWalls {
         /// What somebody else wrote.
@@ -105,7 +105,7 @@ pub enum BuildError {
     },
     /// A program that is not to be seen behind walls.
     #[error(
-        "building behind walls uses the programs in /usr, and '{program}' on PATH is {place}: put /usr/bin first in PATH"
+        "a confined build uses the programs in /usr, and '{program}' on PATH is {place}: put /usr/bin first in PATH"
     )]
     OutsideUsr {
         /// The program.
@@ -114,7 +114,7 @@ pub enum BuildError {
         place: PathBuf,
     },
     /// A product that is none.
-    #[error("cannot take {file} from what the build left: {reason}")]
+    #[error("cannot use {file} of the build: {reason}")]
     Product {
         /// The file.
         file: String,

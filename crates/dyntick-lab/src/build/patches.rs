@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatchError {
     /// A hunk that does not fit.
-    #[error("the patch {patch} does not fit this source: {}", .failures.join("; "))]
+    #[error("the patch {patch} does not apply to this source: {}", .failures.join("; "))]
     Fits {
         /// The patch.
         patch: String,
@@ -30,7 +30,7 @@ pub enum PatchError {
     ChangedNothing(String),
     /// Some rules of a semantic patch matched, others did not.
     #[error(
-        "the semantic patch {patch} fits this source only in part: it would not add '{word}', which it says it needs (// Needs: …)"
+        "the semantic patch {patch} applies to this source only in part: it would not add '{word}', which it requires (// Needs: …)"
     )]
     InPart {
         /// The patch.
@@ -42,10 +42,10 @@ pub enum PatchError {
     #[error("{0} is neither a .patch, .diff nor .cocci file")]
     Kind(String),
     /// A diff that names no file.
-    #[error("the patch {0} holds no change")]
+    #[error("the patch {0} contains no change")]
     Empty(String),
     /// A path that leads out of the tree or through a symbolic link.
-    #[error("the patch {patch} would change '{file}', which is no file of the source tree itself")]
+    #[error("the patch {patch} would change '{file}', which is not a file inside the source tree")]
     Outside {
         /// The patch.
         patch: String,
@@ -259,11 +259,11 @@ fn failures(said: &str) -> Vec<String> {
         let begins = line.strip_prefix("patching file ").or_else(|| line.strip_prefix("checking file "));
         file = begins.unwrap_or(file).trim_matches('\'');
         if line.starts_with("can't find file to patch") {
-            failures.push(format!("it changes a file that is not there ({line})"));
+            failures.push(format!("it changes a file that does not exist ({line})"));
         } else if line.starts_with("Hunk #") && (line.contains(" FAILED") || line.contains(" ignored")) {
             failures.push(format!("{file}: {}", line.trim_end_matches('.')));
         } else if line.contains("Reversed (or previously applied) patch detected") {
-            failures.push(format!("{file}: it is already in this source"));
+            failures.push(format!("{file}: it is already applied to this source"));
         }
     }
     failures
@@ -363,11 +363,11 @@ mod tests {
     #[test]
     fn a_hunk_that_fails_is_told_with_its_file() {
         let wrong = applied("x.patch", &GOOD.replace("-two", "-deux"), tree().path()).unwrap_err();
-        assert_eq!(wrong, "the patch x.patch does not fit this source: kernel/x.c: Hunk #1 FAILED at 1");
+        assert_eq!(wrong, "the patch x.patch does not apply to this source: kernel/x.c: Hunk #1 FAILED at 1");
         let fuzzy = applied("x.patch", &GOOD.replace(" one", " eins"), tree().path()).unwrap_err();
         assert!(fuzzy.contains("kernel/x.c: Hunk #1"), "fuzz is no fit: {fuzzy}");
         let missing = applied("x.patch", &GOOD.replace("x.c", "y.c"), tree().path()).unwrap_err();
-        assert!(missing.contains("not there"), "{missing}");
+        assert!(missing.contains("does not exist"), "{missing}");
         let tree = tree();
         applied("x.patch", GOOD, tree.path()).unwrap();
         let twice = applied("x.patch", GOOD, tree.path()).unwrap_err();
@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn what_is_no_patch_is_told() {
         let tree = tree();
-        assert!(applied("x.patch", "words\n", tree.path()).unwrap_err().contains("holds no change"));
+        assert!(applied("x.patch", "words\n", tree.path()).unwrap_err().contains("contains no change"));
         assert!(applied("x.txt", GOOD, tree.path()).unwrap_err().contains("neither"));
         let outside = GOOD.replace("b/kernel/x.c", "b/../x.c");
         assert!(applied("x.patch", &outside, tree.path()).unwrap_err().contains("'../x.c'"));

@@ -92,7 +92,7 @@ pub fn release(said: &[u8]) -> Result<String, BuildError> {
             let told = dyntick_model::text::clean_line(&text).chars().take(RELEASE).collect::<String>();
             Err(refused(
                 Path::new("the release"),
-                format!("'{told}' is no name of a kernel's release, as 6.12.1-x"),
+                format!("'{told}' is not a kernel release such as 6.12.1-x"),
             ))
         }
     }

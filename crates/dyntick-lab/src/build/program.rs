@@ -129,7 +129,7 @@ fn run_with(
     match output.status.success() {
         true => Ok(output),
         false if output.status.signal() == Some(libc::SIGALRM) => {
-            Err(failed("it had not ended after the time that it may take".to_owned()))
+            Err(failed("it exceeded its time limit".to_owned()))
         }
         false => Err(failed(message(&String::from_utf8_lossy(&output.stderr)))),
     }

@@ -186,6 +186,6 @@ mod tests {
         let recipe =
             Recipe { source: "debian:6.12".into(), config: vec!["/dev/zero".into()], patches: Vec::new() };
         let told = recipe.load().err().unwrap().to_string();
-        assert_eq!(told, "cannot read /dev/zero: it is a device, and a regular file is wanted");
+        assert_eq!(told, "cannot read /dev/zero: it is a device, but a regular file is required");
     }
 }

@@ -20,11 +20,11 @@ use std::path::{Path, PathBuf};
 pub enum SourceError {
     /// The text names none.
     #[error(
-        "'{0}' names no kernel source: write debian:6.1, debian:6.12, the path of a .tar.xz, .tar.gz or .tar.zst, git:REPOSITORY#REVISION, or the folder of a source tree"
+        "'{0}' is not a kernel source: write debian:6.1, debian:6.12, the path of a .tar.xz, .tar.gz or .tar.zst, git:REPOSITORY#REVISION, or the folder of a source tree"
     )]
     Spec(String),
     /// No such package.
-    #[error("Debian offers no package linux-source-{0}, and the cache holds none")]
+    #[error("Debian offers no package linux-source-{0}, and none is cached")]
     NotOffered(String),
     /// A file that is named is none that is read.
     #[error(transparent)]
@@ -44,7 +44,7 @@ pub enum SourceError {
     #[error("{0} was changed while it was unpacked: start again when nothing writes to it")]
     Swapped(PathBuf),
     /// Something else than a kernel.
-    #[error("{0} is no kernel source: it has no Kconfig and Makefile in its outermost folder")]
+    #[error("{0} is not a kernel source: it has no Kconfig and Makefile in its top folder")]
     NotAKernel(String),
     /// An archive that is damaged or of an unknown kind.
     #[error("cannot unpack {what}: {reason}")]
@@ -112,7 +112,7 @@ pub fn identify(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<So
     }
     let path = Path::new(text);
     if path.is_dir() {
-        progress(&format!("looking through the source tree {text}"));
+        progress(&format!("reading the source tree {text}"));
         let tree = tree::look(path)?;
         return Ok(keyed(format!("source tree {}", tree.hash), Kind::Tree(tree)));
     }

@@ -34,7 +34,7 @@ impl Workspace {
         progress: &dyn Fn(&str),
     ) -> Result<Self, CacheError> {
         remove_abandoned(cache);
-        let waiting = || progress("waiting for another dyntick, which builds of the same source");
+        let waiting = || progress("waiting for another dyntick that builds from the same source");
         let lock = cache.lock_after(&format!("{FOLDER}/{source}"), &waiting)?;
         let folder = cache.path(FOLDER).join(format!("{PREFIX}{source}"));
         ensure_space(&folder, BYTES)?;

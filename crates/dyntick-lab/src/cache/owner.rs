@@ -25,7 +25,7 @@ pub fn settled(named: &Path) -> Result<PathBuf, CacheError> {
     above(&real.join("x"))?;
     if rest.components().next().is_some() {
         if rest.components().any(|part| part == Component::ParentDir) {
-            return Err(failed(std::io::Error::other("'..' in a path of folders that are not there")));
+            return Err(failed(std::io::Error::other("'..' in a part of the path that does not exist")));
         }
         super::make_folders(&real.join(rest)).map_err(failed)?;
     }

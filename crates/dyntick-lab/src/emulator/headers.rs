@@ -87,12 +87,12 @@ pub fn of_host(kernel: &Kernel) -> Result<Headers, &'static str> {
     let makefile = folder.join("Makefile");
     // An image tells its release by itself; this one becomes the name of a folder whose Makefile is run.
     if release.contains('/') || !makefile.is_file() {
-        return Err("its headers are not at hand");
+        return Err("its headers are not available");
     }
     // `make modules_install` leaves a link to the tree of whoever built the kernel.
     if !is_only_ours(&folder) || !is_only_ours(&makefile) {
         return Err(
-            "its headers in /lib/modules are another user's to change, and what is in them would run as you",
+            "its headers in /lib/modules may be changed by another user, and their Makefile would run as you",
         );
     }
     Ok(Headers { folder, makefile: None })

@@ -35,7 +35,7 @@ const MOST_BYTES: u64 = 1 << 30;
 pub enum EmulatorError {
     /// Nothing to compile against.
     #[error(
-        "the emulator of idle states cannot be compiled for {kernel}: {why}; choose a packaged kernel such as debian:6.12, or one of [kernels]"
+        "the idle-state emulator cannot be compiled for {kernel}: {why}; choose a packaged kernel such as debian:6.12, or one of [kernels]"
     )]
     NoHeaders {
         /// The kernel.
@@ -63,7 +63,7 @@ pub fn module(
     progress: &dyn Fn(&str),
 ) -> Result<Vec<u8>, EmulatorError> {
     let folder = cache.folder::<EmulatorError>(&entry(kernel), |folder| {
-        progress(&format!("compiling the emulator of idle states for {}", kernel.release));
+        progress(&format!("compiling the idle-state emulator for {}", kernel.release));
         // For it to have room among the others.
         unused::keep_at_most(&cache.path(MODULES), MOST_BYTES);
         let place = folder.join("source");
@@ -117,7 +117,7 @@ fn compile(
     match (&kernel.built, recipe, &kernel.package) {
         (Some(built), Some(recipe), _) => Ok(build::module(recipe, built, source, cache, progress)?),
         (Some(_), None, _) => Err(lack(
-            "it is named by its key alone, which does not tell how it was built; name it as STUDY.toml:NAME",
+            "it is named only by its key, which does not say how it was built; name it as STUDY.toml:NAME",
         )),
         (None, _, Some(package)) => with_headers(&headers::of_debian(package, cache, progress)?, source),
         (None, ..) => match headers::of_host(kernel) {

@@ -21,21 +21,21 @@ pub struct Archive(pub BTreeMap<String, Vec<u8>>);
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArchiveError {
     /// The bytes are not those that were sent.
-    #[error("the checksum of the guest's observations does not fit: they were damaged on the way")]
+    #[error("checksum mismatch: the guest's observations were damaged in transfer")]
     Checksum,
     /// It ends in the middle.
-    #[error("the guest's observations end in the middle of a piece")]
+    #[error("the guest's observations are truncated")]
     Truncated,
     /// A name that no agent gives.
     #[error(
-        "the guest sent a piece called '{0}', and an agent's have names of letters, digits, '.', '_' and '-' only"
+        "the guest sent a file named '{0}', and names of the agent's files have only letters, digits, '.', '_' and '-'"
     )]
     Name(String),
     /// The same name twice.
-    #[error("the guest sent two pieces called '{0}'")]
+    #[error("the guest sent two files named '{0}'")]
     Twice(String),
     /// More pieces than any job yields.
-    #[error("the guest sent more than {MOST_PIECES} pieces")]
+    #[error("the guest sent more than {MOST_PIECES} files")]
     TooMany,
 }
 

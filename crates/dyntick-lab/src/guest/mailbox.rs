@@ -50,6 +50,19 @@ impl Stage {
         [Stage::Boot, Stage::Settle, Stage::Measure, Stage::Script, Stage::Collect, Stage::Done];
 }
 
+impl std::fmt::Display for Stage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Stage::Boot => "boot",
+            Stage::Settle => "settle",
+            Stage::Measure => "measure",
+            Stage::Script => "script",
+            Stage::Collect => "collect",
+            Stage::Done => "done",
+        })
+    }
+}
+
 /// Why the mailbox cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum MailboxError {
@@ -57,10 +70,10 @@ pub enum MailboxError {
     #[error("cannot map the memory shared with the guest: {0}")]
     Map(#[from] std::io::Error),
     /// Nothing that the host wrote is there.
-    #[error("no job lies in the mailbox")]
+    #[error("internal error: no job in shared memory")]
     NoJob,
     /// More than fits.
-    #[error("{bytes} bytes do not fit into the mailbox; record fewer events or a shorter window")]
+    #[error("{bytes} bytes do not fit into the shared memory; record fewer events or a shorter window")]
     TooLarge {
         /// How many there were.
         bytes: usize,

@@ -38,7 +38,7 @@ pub fn output_of_task(number: usize) -> String {
 
 /// A piece that the case cannot have yielded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the guest sent a piece called '{0}', which the case '{1}' does not yield")]
+#[error("the guest sent a file named '{0}', which the case '{1}' does not yield")]
 pub struct Unexpected(String, String);
 
 /// Refuses an archive with pieces that this case cannot yield.

@@ -95,7 +95,7 @@ pub fn idle(mut said: Accounts, case: &Case) -> Result<Accounts, String> {
         states.len() > MOST_STATES || !states.iter().all(state)
     };
     if let Some(states) = said.values().find(strange) {
-        return Err(format!("{} idle states of a CPU, which no kernel has like that", states.len()));
+        return Err(format!("{} idle states of a CPU: too many, or their names too long", states.len()));
     }
     // A CPU that is not online has none.
     said.retain(|_, states| !states.is_empty());

@@ -23,7 +23,7 @@ pub struct Module {
 pub enum ModuleError {
     /// The kernel came without modules.
     #[error(
-        "the module '{module}' was asked for, but {kernel} came without modules; build it in or choose a packaged kernel"
+        "the module '{module}' is requested, but {kernel} has no modules; build it in or choose a packaged kernel"
     )]
     NoModules {
         /// The module.

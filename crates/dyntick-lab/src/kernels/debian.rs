@@ -101,7 +101,7 @@ pub(super) fn newest(
         let release = wanted.newest_of(packages.iter().map(|package| package.release.as_str()));
         match (&error, release.and_then(|release| in_cache(release, cache))) {
             (KernelError::Apt(AptError::Failed { .. }), Some(files)) => {
-                progress(&format!("{error}; going on with {}, which is in the cache", files.source));
+                progress(&format!("{error}; using the cached {}", files.source));
                 Ok(files)
             }
             _ => Err(error),

@@ -61,9 +61,7 @@ pub enum KernelError {
     #[error(transparent)]
     Cache(#[from] CacheError),
     /// No package of that series.
-    #[error(
-        "Debian offers no kernel '{0}' any more, or never did, and the cache holds none; see `dyntick lab kernels`"
-    )]
+    #[error("Debian does not offer a kernel '{0}' (any more), and none is cached; see `dyntick lab kernels`")]
     NotOffered(String),
     /// It could not be built.
     #[error(transparent)]
@@ -104,7 +102,7 @@ pub enum KernelError {
         source: KernelVersionError,
     },
     /// The cache's copy is not what was unpacked.
-    #[error("{0} is not what its package had: remove the folder that it is in, and it is fetched again")]
+    #[error("{0} differs from the file of its package: remove its folder, and it is fetched again")]
     Damaged(PathBuf),
     /// A package without a kernel in it.
     #[error("the package {0} holds no kernel, neither in boot nor beside its modules")]

@@ -35,7 +35,7 @@ pub(crate) const UNSTABLE: &str = "sid";
 /// A text that names no kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' names no kernel: write debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, debian:sid, built:KEY, host, a path, or the name of one of the study's [kernels]"
+    "'{0}' is not a kernel: write debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, debian:sid, built:KEY, host, a path, or the name of one of the study's [kernels]"
 )]
 pub struct SpecError(pub String);
 

@@ -15,11 +15,11 @@ pub enum ImageError {
     #[error("the image's boot protocol {0:#x} is too old")]
     OldProtocol(u16),
     /// The payload reaches beyond the file.
-    #[error("the image is cut off: it names a payload beyond its end")]
+    #[error("the image is truncated: its payload extends beyond its end")]
     Truncated,
     /// A compression that is not known here.
     #[error(
-        "the kernel is compressed in a way that is not known here (it begins with {0:02x?}); build it with CONFIG_KERNEL_ZSTD, _XZ, _GZIP, _LZMA or _LZ4"
+        "the kernel's compression is not known (it begins with {0:02x?}); build it with CONFIG_KERNEL_ZSTD, _XZ, _GZIP, _LZMA or _LZ4"
     )]
     Compression(Vec<u8>),
     /// The decompressor refused.

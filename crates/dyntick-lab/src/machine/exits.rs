@@ -13,7 +13,7 @@ pub fn refuse(machine: &Machine, exit: Exit) -> Result<(), String> {
     };
     let lack = || {
         format!(
-            "no state of the machine {} has {key} in [state.measured]: write exit = \"table\", or add what was measured to its file",
+            "no state of the machine {} has {key} in [state.measured]: write exit = \"table\", or add the measurement to its file",
             machine.name
         )
     };
@@ -29,7 +29,7 @@ pub fn in_words(machine: &Machine) -> String {
             (Exit::Distribution, [least, .., most]) => format!("{} to {}", micros(least.ns), micros(most.ns)),
             _ => micros(measured.exit_latency_ns),
         };
-        Some(format!("{} {takes} us", state.name))
+        Some(format!("{} {takes} µs", state.name))
     };
     let measured: Vec<String> = idle.states.iter().enumerate().filter_map(told).collect();
     let measured = measured.join(", ");

@@ -110,10 +110,10 @@ fn read_power(table: Section<'_, '_, '_>, sources: &Sources) -> Power {
     }
     if power.basis == Basis::Estimated {
         for key in ["low", "high"].into_iter().filter(|key| table.get(key).is_none()) {
-            refuse("basis", format!("an estimate has a range: '{key}' lacks"));
+            refuse("basis", format!("an estimate has a range: '{key}' is missing"));
         }
         if power.remark.is_empty() {
-            refuse("basis", "an estimate says in 'remark' how it was made".into());
+            refuse("basis", "an estimate needs a 'remark' that says how it was made".into());
         }
     }
     power
@@ -302,7 +302,7 @@ fn short(section: Section<'_, '_, '_>, key: &str, longest: usize, required: bool
     if text.len() > longest {
         section.source.problem(at, format!("{key}: the kernel keeps at most {longest} bytes of it"));
     } else if !text.chars().all(plain) || (required && text.is_empty() && section.get(key).is_some()) {
-        section.source.problem(at, format!("{key}: '{text}' is no plain ASCII text"));
+        section.source.problem(at, format!("{key}: '{text}' is not plain ASCII text"));
     }
     text
 }

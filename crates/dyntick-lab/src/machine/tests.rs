@@ -93,7 +93,7 @@ fn a_machine_is_found_by_name_or_by_path() {
     assert_eq!((machine.name.as_str(), machine.idle.states[0].target_residency_ns), ("mine", 2000));
     assert!(find("./absent.toml").unwrap_err().to_string().contains("cannot read ./absent.toml"));
     let endless = find("/dev/zero").unwrap_err().to_string();
-    assert!(endless.contains("it is a device, and a regular file is wanted"), "{endless}");
+    assert!(endless.contains("it is a device, but a regular file is required"), "{endless}");
 }
 
 #[test]

@@ -85,18 +85,16 @@ pub enum Failure {
     #[error("the guest ran out of memory: give it more with `memory = …`")]
     OutOfMemory,
     /// The agent gave up.
-    #[error("the agent in the guest gave up: {0}")]
+    #[error("the agent in the guest failed: {0}")]
     Agent(String),
     /// It did not finish in time.
-    #[error(
-        "the guest had not finished after {0:?}, in the stage '{1:?}': it hangs, or needs a longer `timeout`"
-    )]
+    #[error("the guest had not finished after {0:?}, during '{1}': it hangs, or needs a longer `timeout`")]
     Hung(Duration, Stage),
     /// The kernel never started the agent.
-    #[error("the guest ended before its agent spoke")]
+    #[error("the guest exited before the agent started")]
     NeverSpoke,
     /// It went away in the middle.
-    #[error("the guest ended in the stage '{0:?}', before its observations were whole")]
+    #[error("the guest exited during '{0}'; results are incomplete")]
     Vanished(Stage),
     /// QEMU refused or crashed.
     #[error("QEMU ended with {status}: {message}")]
@@ -107,10 +105,10 @@ pub enum Failure {
         message: String,
     },
     /// The agent could not even leave an error.
-    #[error("the agent ended the guest in the stage '{0:?}' and delivered nothing; its console says why")]
+    #[error("the agent ended the guest during '{0}' and sent no results; see the guest's console")]
     Undelivered(Stage),
     /// It wrote and wrote.
-    #[error("the guest wrote more than {} MiB to its console and was ended", console::LIMIT >> 20)]
+    #[error("the guest wrote more than {} MiB to its console and was stopped", console::LIMIT >> 20)]
     Flood,
     /// The observations arrived damaged.
     #[error("{0}")]
@@ -136,7 +134,7 @@ pub enum RunError {
         memory: u64,
     },
     /// More memory than there is.
-    #[error("the guest is to have {wanted} MiB of memory, and this machine has {there} MiB: lower `memory`")]
+    #[error("the guest needs {wanted} MiB of memory, and this machine has {there} MiB: lower `memory`")]
     TooMuch {
         /// What was asked for, MiB.
         wanted: u64,

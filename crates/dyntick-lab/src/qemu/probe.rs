@@ -81,7 +81,7 @@ fn closed(error: &std::io::Error, is_virtual: bool) -> KvmProbe {
         }
         ErrorKind::PermissionDenied => KvmProbe::fails(
             format!("this user may not open {DEVICE}"),
-            Some("as root, adduser USER kvm; then log in anew"),
+            Some("as root, adduser USER kvm; then log in again"),
         ),
         _ => KvmProbe::fails(format!("{DEVICE} cannot be opened: {error}"), Some(absent(is_virtual))),
     }
@@ -101,7 +101,7 @@ fn failed(failure: &Failure, is_virtual: bool) -> KvmProbe {
     let why = match failure {
         Failure::Qemu { message, .. } if message.contains("Device or resource busy") => {
             return KvmProbe::fails(
-                format!("{DEVICE} opens, but another hypervisor has the processor's virtualisation"),
+                format!("{DEVICE} opens, but another hypervisor uses the processor's virtualisation"),
                 Some("end the virtual machines of VirtualBox or VMware, or unload their modules"),
             );
         }
@@ -124,10 +124,7 @@ fn of_qemu(status: &str, message: &str) -> String {
     let is_for_developers = |line: &&str| line.is_empty() || line.contains("Assertion `");
     match (refused, message.lines().find(|line| !is_for_developers(line))) {
         (Some(register), _) => {
-            format!(
-                "this KVM offers a register of the processor and refuses it (MSR {})",
-                received::line(register)
-            )
+            format!("this KVM offers MSR {} and refuses to set it", received::line(register))
         }
         (None, Some(said)) => received::line(said.trim_start_matches("qemu-system-x86_64: ")),
         (None, None) => format!("QEMU ended with {status}"),
@@ -176,7 +173,7 @@ mod tests {
         let probe = failed(&aborted, true);
         assert_eq!(
             probe.detail,
-            "/dev/kvm opens, but a stock guest fails on it: this KVM offers a register of the processor and refuses it (MSR 0x10a)"
+            "/dev/kvm opens, but a stock guest fails on it: this KVM offers MSR 0x10a and refuses to set it"
         );
         assert!(!probe.works && probe.fix.is_some_and(|fix| fix.contains("nested virtualisation")));
         let real = failed(&aborted, false).fix.unwrap();

@@ -52,7 +52,7 @@ pub enum QemuError {
     },
     /// The unpacked one does not start.
     #[error(
-        "the QEMU in {folder} does not start: {message}; install it with `apt-get install -t {release}-backports qemu-system-x86`, or remove that folder to fetch it anew"
+        "the QEMU in {folder} does not start: {message}; install it with `apt-get install -t {release}-backports qemu-system-x86`, or remove that folder to fetch it again"
     )]
     DoesNotStart {
         /// Where it is.

@@ -33,7 +33,7 @@ impl Confinement {
         let reason = self.walls.as_ref().err()?;
         let left = match self.seccomp {
             true => "guests run with seccomp only",
-            false => "guests run unconfined, for this QEMU has no seccomp either",
+            false => "guests run unconfined: this QEMU has no seccomp either",
         };
         Some(format!("{left}: {reason}"))
     }

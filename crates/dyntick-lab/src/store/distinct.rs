@@ -67,7 +67,7 @@ mod tests {
         known.add(&other).unwrap();
         for (name, file) in [("linked", "one/raw/trace"), ("again", "other")] {
             let error = known.add(&folder.path().join(name)).unwrap_err().to_string();
-            assert!(error.contains(&format!("{file} are one: ")), "{error}");
+            assert!(error.contains(&format!("{file} are the same file, ")), "{error}");
         }
     }
 }

@@ -311,10 +311,10 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
         let well_formed = !name.contains("..") && name.chars().all(plain);
         let message = match key {
             "sysctl" if !well_formed || !name.contains(['.', '/']) => {
-                format!("'{name}' is no sysctl; write its whole name in quotes, as \"vm.stat_interval\" = 60")
+                format!("'{name}' is not a sysctl; write its full name in quotes: \"vm.stat_interval\" = 60")
             }
             "write" if !name.starts_with('/') => {
-                format!("'{name}' is no path; write it whole, as \"/sys/kernel/mm/ksm/run\" = 0")
+                format!("'{name}' is not a path; write the full path, as \"/sys/kernel/mm/ksm/run\" = 0")
             }
             _ => return,
         };
@@ -328,7 +328,7 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
         };
         if text.is_none() {
             let message =
-                format!("'{name}' must be a whole number or a text: what you would write into its file");
+                format!("'{name}' must be an integer or a string: what you would write into its file");
             self.source().problem(value.span().start, message);
         }
         text
@@ -441,7 +441,7 @@ fn work(section: Section<'_, '_, '_>) -> Option<Work> {
     if built_in.is_none() {
         let hint = nearest(&text, &BUILT_IN.map(|(name, _)| name))
             .map_or("; a".to_owned(), |right| format!("; did you mean \"{right}\"? A"));
-        let message = format!("run: '{text}' is no built-in task{hint} tool is a list: run = [\"{text}\"]");
+        let message = format!("run: no built-in task '{text}'{hint} tool is a list: run = [\"{text}\"]");
         section.source.problem(value.span().start, message);
     }
     built_in.map(|(_, work)| work)

@@ -209,7 +209,7 @@ fn against_itself(case: &Case) -> Vec<String> {
 
 /// Parameters that the laboratory itself gives, with what they are for.
 const RESERVED: [(&str, &str); 4] = [
-    ("memmap", "the agent finds its mailbox by it"),
+    ("memmap", "it reserves the memory that the agent shares with the host"),
     ("console", "the run's console is the serial port"),
     ("rdinit", "the agent is the guest's first program"),
     ("init", "the agent is the guest's first program"),
@@ -217,7 +217,7 @@ const RESERVED: [(&str, &str); 4] = [
 
 fn refused(case: &Case, (name, why): &(&str, &str)) -> Option<String> {
     let value = case.append.get(name)?;
-    Some(format!("'{}' is the laboratory's own ({why}): take it out of append", written(name, value)))
+    Some(format!("'{}' is set by the laboratory ({why}): remove it from append", written(name, value)))
 }
 
 fn impossible_cpus(case: &Case, parameter: &str, value: &str, cpus: &CpuList) -> Option<String> {
@@ -225,13 +225,13 @@ fn impossible_cpus(case: &Case, parameter: &str, value: &str, cpus: &CpuList) ->
     let beyond = cpus.difference(&guest);
     if !beyond.is_empty() {
         return Some(format!(
-            "'{parameter}={value}' names CPU {beyond}, but the guest has only {guest}: raise cpus, or take them out"
+            "'{parameter}={value}' names CPU {beyond}, but the guest has only {guest}: raise cpus, or remove them"
         ));
     }
     // The kernel then keeps the boot CPU out by itself, with no more than a warning.
     (parameter == "nohz_full" && guest.difference(cpus).is_empty()).then(|| {
         format!(
-            "'{parameter}={value}' leaves no housekeeping CPU, which keeps the time: write nohz_full={}",
+            "'{parameter}={value}' leaves no housekeeping CPU for timekeeping: write nohz_full={}",
             guest.difference(&CpuList::first(1))
         )
     })
@@ -302,8 +302,8 @@ mod tests {
         told("nohz_full=1-x", "'1-x' is not a CPU");
         told("isolcpus=domain,managed_irq,3", "names CPU 3");
         told("isolcpus=domian,1", "'domian' is not a CPU");
-        told("memmap=1M$16M", "the laboratory's own");
-        told("console=tty0", "take it out of append");
+        told("memmap=1M$16M", "set by the laboratory");
+        told("console=tty0", "remove it from append");
         assert_eq!(
             against_kernel(&case("rcu_nocbs=all isolcpus=1-N"), &config(&["RCU_NOCB_CPU", "CPU_ISOLATION"])),
             [] as [String; 0]

@@ -21,21 +21,21 @@ pub fn problems(case: &Case) -> Vec<String> {
     let mut problems = Vec::new();
     if !(LEAST..=MOST).contains(&bytes) || bytes % MIB != 0 {
         problems.push(format!(
-            "disk: {bytes} bytes are no size for one; give whole MiB from {}M to {}G, as \"256M\"",
+            "disk: {bytes} bytes are not a valid size; give a multiple of 1M from {}M to {}G, as \"256M\"",
             LEAST / MIB,
             MOST >> 30
         ));
     }
     if case.clock == Clock::Virtual {
         problems.push(
-            "disk: its requests end when this machine has done them, which virtual time knows nothing of: set clock = \
-             \"wall\", or take modules = [\"null_blk\"], a disk of memory whose requests end by the guest's own timers"
+            "disk: its requests complete in real time, which virtual time does not have: set clock = \"wall\", or use \
+             modules = [\"null_blk\"], a disk in memory whose requests complete by the guest's own timers"
                 .to_owned(),
         );
     }
     let (parameter, off) = PCI_OFF;
     if case.append.get(parameter) == Some(off) {
-        problems.push(format!("disk: it is on the PCI bus, so take {parameter}={off} out of append"));
+        problems.push(format!("disk: it is on the PCI bus, so remove {parameter}={off} from append"));
     }
     problems
 }
@@ -56,7 +56,7 @@ mod tests {
         }
         for wrong in [0, LEAST - MIB, 256 * MIB + 512, MOST + MIB, u64::MAX] {
             let told = problems(&case(wrong));
-            assert!(told.len() == 1 && told[0].contains("whole MiB from 16M to 8G"), "{told:?}");
+            assert!(told.len() == 1 && told[0].contains("a multiple of 1M from 16M to 8G"), "{told:?}");
         }
         assert_eq!(problems(&Case { disk: None, ..case(0) }), [] as [String; 0]);
     }
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn without_the_bus_there_is_no_disk() {
         let told = problems(&Case { append: CommandLine::parse("quiet pci=off"), ..case(LEAST) });
-        assert!(told.len() == 1 && told[0].contains("take pci=off out"), "{told:?}");
+        assert!(told.len() == 1 && told[0].contains("remove pci=off"), "{told:?}");
         assert_eq!(
             problems(&Case { append: CommandLine::parse("pci=nomsi"), ..case(LEAST) }),
             [] as [String; 0]

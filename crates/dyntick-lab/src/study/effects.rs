@@ -44,7 +44,7 @@ fn one(section: Section<'_, '_, '_>, cases: &[Case], matrices: &[(String, Vec<Fa
         section.source.problem(value.span().start, format!("case: {message}"));
     }
     Effects {
-        title: section.text("title").unwrap_or_else(|| format!("What the options of {case} do")),
+        title: section.text("title").unwrap_or_else(|| format!("Effects of the options of {case}")),
         figures: figures(section, &case, cases),
         axes: found.and_then(Result::ok).unwrap_or_default(),
         case,
@@ -71,7 +71,7 @@ fn axes(case: &str, cases: &[Case], matrices: &[(String, Vec<Factor>)]) -> Resul
     }
     if axes.iter().all(|axis| axis.levels.len() < 2) {
         return Err(format!(
-            "'{case}' has no matrix with two values of anything, so there is nothing whose effect could be told"
+            "'{case}' has no matrix with two values on any axis, so there is no effect to estimate"
         ));
     }
     let mut clocks = cases.iter().filter(|other| other.name == case).map(|other| other.clock);

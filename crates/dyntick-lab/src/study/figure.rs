@@ -129,10 +129,10 @@ pub fn refuse(figure: &str) -> Result<(), String> {
     match figure.split_once(':') {
         None if PLAIN.contains(&figure) => Ok(()),
         None if KEYED.contains(&figure) => {
-            Err(format!("'{figure}' is counted by a key: {figure}:{}", example(figure)))
+            Err(format!("'{figure}' needs a key: {figure}:{}", example(figure)))
         }
         Some((name, key)) if KEYED.contains(&name) => refuse_key(name, key),
-        Some((name, _)) if PLAIN.contains(&name) => Err(format!("'{name}' has no key: leave ':' out")),
+        Some((name, _)) if PLAIN.contains(&name) => Err(format!("'{name}' has no key: remove ':'")),
         _ => Err(unknown(
             "figure",
             figure.split(':').next().unwrap_or_default(),
@@ -143,7 +143,7 @@ pub fn refuse(figure: &str) -> Result<(), String> {
 
 fn refuse_key(name: &str, key: &str) -> Result<(), String> {
     let known: Vec<&str> = match name {
-        _ if key.is_empty() => return Err(format!("'{name}:' lacks its key, as {}", example(name))),
+        _ if key.is_empty() => return Err(format!("'{name}:' needs a key, as {}", example(name))),
         "softirq" => (0..).map_while(Softirq::from_number).map(Softirq::kernel_name).collect(),
         "tick_stop_failed" => (0..6)
             .filter_map(|bit| TickDependency::from_mask(1 << bit).ok())
@@ -187,7 +187,7 @@ fn refuse_of_state(name: &str, key: &str) -> Result<(), String> {
     match known.contains(&what) {
         false => Err(unknown(name, what, &known)),
         true if name == "cpuidle" && state.is_none() => {
-            Err(format!("'{key}' lacks its state, as in {name}:C6:{key}"))
+            Err(format!("'{key}' needs a state, as in {name}:C6:{key}"))
         }
         true => Ok(()),
     }
@@ -274,15 +274,15 @@ mod tests {
         wrong("tick_stop_failed:SHED", "did you mean 'SCHED'");
         wrong("ticks:1", "has no key");
         wrong("tick_cause:fair-sever", "did you mean 'fair-server'");
-        wrong("interrupts:", "lacks its key");
+        wrong("interrupts:", "needs a key");
         wrong("event:tick_stop", "system:name");
         wrong("latency_ns:p98", "did you mean 'p9");
         wrong("file", "file:softirqs:RCU");
-        wrong("file:", "lacks its key");
+        wrong("file:", "needs a key");
         wrong("idle", "idle:C6:usage");
         wrong("idle:C6", "there is no idle 'C6'");
         wrong("idle:C6:usages", "did you mean 'usage'");
-        wrong("cpuidle:usage", "lacks its state");
+        wrong("cpuidle:usage", "needs a state");
         wrong("wakeup:C6:p98", "did you mean 'p9");
         wrong("energy:core", "did you mean 'cores'");
     }

@@ -32,7 +32,7 @@ pub fn read(source: &Source<'_>, value: &Value<'_>) -> BTreeMap<String, String> 
 
 fn text(folder: &Path, name: &str) -> Result<String, String> {
     if !is_inner(Path::new(name)) {
-        return Err("name a file of the study's folder by its path from there, without '..'".to_owned());
+        return Err("name a file in the study's folder by its path relative to it, without '..'".to_owned());
     }
     if Path::new(name).iter().any(|part| part.as_bytes().starts_with(b".")) {
         return Err("a hidden file is not brought into a guest: a study may be saved in a home folder, and keys and passwords \
@@ -41,7 +41,7 @@ fn text(folder: &Path, name: &str) -> Result<String, String> {
     }
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let bytes = read_beneath(folder, Path::new(name), LARGEST).map_err(|error| error.to_string())?;
-    String::from_utf8(bytes).map_err(|_| "it is no text (UTF-8)".to_owned())
+    String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
 }
 
 #[cfg(test)]
@@ -82,10 +82,10 @@ mod tests {
         std::os::unix::fs::symlink("../secret", folder.join("link")).unwrap();
         for (name, why) in [
             ("../secret", "without '..'"),
-            ("/etc/passwd", "by its path from there"),
+            ("/etc/passwd", "by its path relative to"),
             ("link", "a symbolic link"),
             ("large", "large"),
-            ("binary", "no text"),
+            ("binary", "not UTF-8 text"),
             ("nothing", "No such file"),
             (".netrc", "a hidden file"),
             (".ssh/id_ed25519", "a hidden file"),

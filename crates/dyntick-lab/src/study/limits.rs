@@ -34,7 +34,7 @@ pub fn refuse_nonsense(reader: &CaseReader<'_, '_, '_>, case: &Case) {
         note(reader, "repeat", "repeat: virtual time repeats to the bit; repeat on clock = \"wall\"");
     }
     if case.perturb > 0 && case.clock != Clock::Virtual {
-        note(reader, "perturb", "perturb: on the wall clock runs differ by themselves; use repeat");
+        note(reader, "perturb", "perturb: runs on the wall clock differ anyway; use repeat");
     }
     if case.profile && case.clock != Clock::Virtual {
         note(reader, "profile", PROFILE_ON_WALL);
@@ -55,7 +55,7 @@ fn calls(reader: &CaseReader<'_, '_, '_>, case: &Case) {
         note(reader, "calls", format!("calls: at most {} functions", Case::MOST_CALLS));
     }
     for name in case.calls.iter().filter(|name| !plain(name)) {
-        note(reader, "calls", format!("calls: '{name}' is no function of the kernel, as hrtimer_interrupt"));
+        note(reader, "calls", format!("calls: '{name}' is not a kernel function such as hrtimer_interrupt"));
     }
 }
 
@@ -135,7 +135,7 @@ fn cpus(reader: &CaseReader<'_, '_, '_>, case: &Case) {
 fn exits(reader: &CaseReader<'_, '_, '_>, case: &Case) {
     for key in ["exit", "pre-wake"] {
         if case.machine.is_none() && reader.section.get(key).is_some() {
-            let message = format!("{key}: the case has no machine: add machine = \"…\", or take {key} out");
+            let message = format!("{key}: the case has no machine: add machine = \"…\", or remove {key}");
             note(reader, key, message);
         }
     }
@@ -147,7 +147,7 @@ fn times(reader: &CaseReader<'_, '_, '_>, case: &Case) {
     }
     for (key, ns) in [("measure", case.measure_ns), ("timeout", case.timeout_ns)] {
         if ns == 0 {
-            note(reader, key, format!("{key}: must be longer than nothing"));
+            note(reader, key, format!("{key}: must be longer than 0"));
         }
     }
 }
@@ -181,14 +181,14 @@ fn files(reader: &CaseReader<'_, '_, '_>, case: &Case) {
         let earlier = case.read[..number].iter().find(|earlier| piece(earlier) == piece(path));
         if !of_kernel || strange || name.is_empty() {
             let message = format!(
-                "read: '{path}' is no file of the kernel; write its whole path, as \"/proc/softirqs\" or \"/sys/…\""
+                "read: '{path}' is not a file of the kernel; write its full path, as \"/proc/softirqs\" or \"/sys/…\""
             );
             note(reader, "read", message);
         } else if ENDLESS.contains(&name) {
             note(reader, "read", format!("read: '{path}' never ends or is emptied by reading it"));
         } else if let Some(earlier) = earlier {
             let message = format!(
-                "read: '{path}' and '{earlier}' have the same last name, and figures could not tell them apart"
+                "read: '{path}' and '{earlier}' have the same file name, by which figures refer to them"
             );
             note(reader, "read", message);
         }

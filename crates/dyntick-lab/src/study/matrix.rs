@@ -148,7 +148,7 @@ fn refuse_axis(matrix: &Section<'_, '_, '_>, key: &str, at: usize, case_keys: &[
         Some(right) => format!("did you mean '{right}'?"),
         None => "an axis of another name has tables: { label = \"…\", and keys of a case }".to_owned(),
     };
-    matrix.source.problem(at, format!("'{key}' in {} is no key of a case; {hint}", matrix.name));
+    matrix.source.problem(at, format!("'{key}' in {} is not a key of a case; {hint}", matrix.name));
 }
 
 fn is_list_of_tables(values: &Value<'_>) -> bool {
@@ -168,7 +168,7 @@ fn choice_of_key<'v, 't>(source: &Source<'_>, key: &'v str, item: &'v Value<'t>)
     }
     let Some(table) = item.get_ref().as_table() else {
         let message = format!(
-            "a value of '{key}' in a matrix that is no text or number needs a label: {{ label = \"…\", value = … }}"
+            "a value of '{key}' in a matrix that is neither a string nor a number needs a label: {{ label = \"…\", value = … }}"
         );
         source.problem(item.span().start, message);
         return None;
@@ -226,7 +226,7 @@ fn label(source: &Source<'_>, item: &Value<'_>, text: &str) -> String {
     // It becomes a part of the names of runs and of folders, and is printed with them.
     let cleaned = clean_line(text);
     if cleaned != text {
-        let message = format!("'{cleaned}' cannot be a label: it has a control character; write it without");
+        let message = format!("'{cleaned}' cannot be a label: it has a control character; remove it");
         source.problem(item.span().start, message);
     }
     text.to_owned()

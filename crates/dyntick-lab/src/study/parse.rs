@@ -86,7 +86,7 @@ fn published(table: Section<'_, '_, '_>, cases: &[Case]) -> Published {
         // One that names no case was refused as such.
         let base = figure.ratio_to.as_ref().filter(|base| cases.iter().any(|case| case.answers_to(base)));
         if let (Some(base), None) = (base, published.base_of(figure)) {
-            let message = format!("ratio-to: no published figure '{}' stands beside '{base}'", figure.figure);
+            let message = format!("ratio-to: no figure '{}' is published for '{base}'", figure.figure);
             table.source.problem(table.get("ratio-to").map_or(table.at, |value| value.span().start), message);
         }
     }

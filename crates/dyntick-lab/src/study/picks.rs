@@ -122,7 +122,7 @@ mod tests {
     fn what_picks_nothing_is_refused_with_its_place() {
         for (figures, why) in [
             ("a = { unit = 's' }", "give either pattern"),
-            ("a = { pattern = '(', unit = 's' }", "is no regular expression"),
+            ("a = { pattern = '(', unit = 's' }", "is not a valid regular expression"),
             ("a = { pattern = 'x', unit = 's' }", "has no group"),
             ("a = { pattern = '(x)', better = 'more' }", "neither \"lower\" nor \"higher\""),
             ("a = { pattern = '(x)', units = 's' }", "did you mean 'unit'"),

@@ -47,7 +47,7 @@ impl fmt::Display for Problems {
         }
         match self.more {
             0 => Ok(()),
-            more => write!(f, "\n{}: and {more} problems more", self.path.display()),
+            more => write!(f, "\n{}: and {more} more problems", self.path.display()),
         }
     }
 }
@@ -162,7 +162,7 @@ impl<'a> Source<'a> {
 
     /// The value as a text.
     pub fn text(&self, key: &str, value: &Value<'_>) -> Option<String> {
-        self.expect(key, value, "a text in quotes", value.get_ref().as_str().map(str::to_owned))
+        self.expect(key, value, "a string in quotes", value.get_ref().as_str().map(str::to_owned))
     }
 
     /// The value as a text, or a number as it is written.
@@ -172,12 +172,12 @@ impl<'a> Source<'a> {
             DeValue::Float(number) => Some(number.as_str().to_owned()),
             other => other.as_str().map(str::to_owned),
         };
-        self.expect(key, value, "a text in quotes or a number", text)
+        self.expect(key, value, "a string in quotes or a number", text)
     }
 
     /// The value as a whole number in this range.
     pub fn number(&self, key: &str, value: &Value<'_>, range: RangeInclusive<u32>) -> Option<u32> {
-        let number = self.expect(key, value, "a whole number", integer(value))?;
+        let number = self.expect(key, value, "an integer", integer(value))?;
         let fitting = u32::try_from(number).ok().filter(|number| range.contains(number));
         if fitting.is_none() {
             let message = format!("{key}: {number} is not from {} to {}", range.start(), range.end());
@@ -335,7 +335,7 @@ pub fn integer(value: &Value<'_>) -> Option<i64> {
 
 fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
-        DeValue::String(_) => "a text",
+        DeValue::String(_) => "a string",
         DeValue::Integer(_) => "a number",
         DeValue::Float(_) => "a number with a fraction",
         DeValue::Boolean(_) => "true or false",

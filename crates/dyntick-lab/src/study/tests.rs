@@ -191,12 +191,12 @@ fn files_that_a_case_reads() {
         assert_eq!(message.lines().count(), 1, "{message}");
         assert!(message.contains(word), "{message}");
     };
-    told("read=['softirqs']\n", "'softirqs' is no file of the kernel");
-    told("read=['/proc/../etc/passwd']\n", "no file of the kernel");
-    told("read=['/proc/']\n", "no file of the kernel");
+    told("read=['softirqs']\n", "'softirqs' is not a file of the kernel");
+    told("read=['/proc/../etc/passwd']\n", "not a file of the kernel");
+    told("read=['/proc/']\n", "not a file of the kernel");
     told("read=['/sys/kernel/tracing/trace_pipe']\n", "never ends");
-    told("read=['/proc/vmstat','/sys/devices/system/node/node0/vmstat']\n", "the same last name");
-    told(&claim("file:softirqs:RCU", ""), "the case 'a' reads no file of the name 'softirqs'");
+    told("read=['/proc/vmstat','/sys/devices/system/node/node0/vmstat']\n", "the same file name");
+    told(&claim("file:softirqs:RCU", ""), "the case 'a' reads no file named 'softirqs'");
     told("trace-cpus='0'\n", "trace-cpus leaves out CPU 1, which is measured");
     told("trace-cpus='1-2'\n", "has CPU 2");
     told(&format!("trace-cpus='1'\n{}", claim("softirq:RCU", ",cpu=0")), "records none of CPU 0");
@@ -274,7 +274,7 @@ fn the_first_hundred_problems_are_told_and_the_rest_counted() {
     let claims = "[[claim]]\ntext='c'\n".repeat(5000);
     let message = problems(&format!("title='t'\nquestion='q'\n[[case]]\nname='a'\nkernel='host'\n{claims}"));
     assert_eq!(message.lines().count(), 101, "{message}");
-    assert!(message.ends_with(" problems more"), "{message}");
+    assert!(message.ends_with(" more problems"), "{message}");
     let long = problems(&format!("title='t'\nquestion='q'\n{}='x'\n", "k".repeat(1 << 20)));
     assert!(long.lines().all(|line| line.len() < 3000), "{}", long.len());
 }
@@ -328,7 +328,7 @@ fn published_figures_are_divided_by_one_of_them() {
     assert_eq!(bases.collect::<Vec<_>>(), [None, Some("one")]);
     assert_eq!(
         problems(&text("c")),
-        "studies/x.toml:15:99: ratio-to: no published figure 'ticks' stands beside 'c'"
+        "studies/x.toml:15:99: ratio-to: no figure 'ticks' is published for 'c'"
     );
     let told = problems(&text("d"));
     assert!(told.contains("ratio-to: there is no case 'd'") && told.lines().count() == 1, "{told}");
@@ -514,7 +514,7 @@ fn perturbed_runs_are_of_virtual_time() {
             problems(&format!("title='t'\nquestion='q'\n[[case]]\nname='a'\nkernel='host'\n{text}\n"));
         assert!(message.lines().count() == 1 && message.contains(words), "{message}");
     };
-    told("perturb=2\nclock='wall'", "x.toml:6:9: perturb: on the wall clock runs differ by themselves");
+    told("perturb=2\nclock='wall'", "x.toml:6:9: perturb: runs on the wall clock differ anyway");
     told("perturb=101", "perturb: 101 is not from 0 to 100");
-    told("perturb='2'", "'perturb' must be a whole number");
+    told("perturb='2'", "'perturb' must be an integer");
 }

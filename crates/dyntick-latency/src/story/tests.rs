@@ -62,7 +62,7 @@ fn an_idle_state_that_takes_long_to_leave() {
     events.push(switch(DUE + 291_500, 0, TID));
     let story = tell(DUE + 292_000, 95, &events).unwrap();
     assert_eq!(shares(&story), [("late-idle", 290_200), ("late-path", 1800)]);
-    assert_eq!(story.steps[0].text, "idle in C6 (exit latency 290 us)");
+    assert_eq!(story.steps[0].text, "idle in C6 (exit latency 290 µs)");
     assert_eq!(story.top().unwrap().ns, 290_200);
     assert_eq!(story.unattributed_ns(), 0);
 }
@@ -108,7 +108,7 @@ fn a_task_that_nobody_knows_but_that_was_given_the_cpu_first() {
     events.extend([switch(DUE + 2000, 0, 55), switch(DUE + 62_000, 55, TID)]);
     let story = tell(DUE + 63_000, 95, &events).unwrap();
     assert_eq!(shares(&story), [("other-task", 60_000), ("late-idle", 500), ("late-path", 2500)]);
-    assert_eq!(story.top().unwrap().chain, ["thread 55 was given the CPU first"]);
+    assert_eq!(story.top().unwrap().chain, ["thread 55 was scheduled first"]);
 }
 
 #[test]

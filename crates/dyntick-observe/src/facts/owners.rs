@@ -88,7 +88,7 @@ fn quota(text: &[u8]) -> Option<String> {
     Path::new(OsStr::from_bytes(group)).ancestors().find_map(|group| {
         let limit = std::fs::read_to_string(Path::new("/sys/fs/cgroup").join(group).join("cpu.max")).ok()?;
         let (quota, period) = limit.trim().split_once(' ').filter(|(quota, _)| *quota != "max")?;
-        Some(format!("{quota} us in {period} us, cpu.max of /{}", group.display()))
+        Some(format!("{quota} µs in {period} µs, cpu.max of /{}", group.display()))
     })
 }
 

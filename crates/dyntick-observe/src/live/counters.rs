@@ -59,9 +59,7 @@ pub struct Counters {
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// The process may not.
-    #[error(
-        "the kernel does not let this process load eBPF programs: that needs root, or CAP_BPF and CAP_PERFMON"
-    )]
+    #[error("no permission to load eBPF programs: this needs root, or CAP_BPF and CAP_PERFMON")]
     NotPermitted,
     /// The kernel has no type information.
     #[error(
@@ -69,7 +67,7 @@ pub enum LiveError {
     )]
     NoBtf(BtfError),
     /// The kernel or its configuration has no eBPF, or does not take these programs.
-    #[error("the kernel does not take the eBPF programs: {0}")]
+    #[error("the kernel rejects the eBPF programs: {0}")]
     Refused(String),
     /// The trace.
     #[error(transparent)]
@@ -86,10 +84,10 @@ pub enum LiveError {
         source: RingError,
     },
     /// No thread to empty the buffers.
-    #[error("no thread to read the trace: {0}")]
+    #[error("cannot read the trace in a thread: {0}")]
     Thread(std::io::Error),
     /// Nothing was asked for.
-    #[error("no CPU was named to be counted on")]
+    #[error("no CPU was given to count on")]
     NoCpu,
 }
 
@@ -190,7 +188,7 @@ impl Counters {
 
     fn followed_map(&mut self) -> Result<HashMap<&mut MapData, u32, u64>, LiveError> {
         let map = self.ebpf.map_mut(FOLLOWED);
-        let map = map.ok_or_else(|| LiveError::Refused("the map of threads is not there".to_owned()))?;
+        let map = map.ok_or_else(|| LiveError::Refused("the map of threads is missing".to_owned()))?;
         HashMap::try_from(map).map_err(|error| refused(error.into()))
     }
 
@@ -312,7 +310,7 @@ fn map_rows(ebpf: &Ebpf, cpus: usize) -> Result<MmapRaw, LiveError> {
 /// Maps an array of that many bytes into memory.
 pub(super) fn map_array(ebpf: &Ebpf, name: &str, bytes: usize) -> Result<MmapRaw, LiveError> {
     let Some(Map::Array(map)) = ebpf.map(name) else {
-        return Err(LiveError::Refused("the map of counts is not there".to_owned()));
+        return Err(LiveError::Refused("the map of counts is missing".to_owned()));
     };
     // An array's values are aligned to 8 bytes, as a row is.
     MmapOptions::new()
@@ -331,7 +329,7 @@ fn attach(ebpf: &mut Ebpf, tracepoint: &str, btf: &Btf) -> Result<bool, LiveErro
         Some(Program::RawTracePoint(program)) => {
             program.load().and_then(|()| program.attach(name).map(|_| ()))
         }
-        _ => return Err(LiveError::Refused(format!("there is no program for {tracepoint}"))),
+        _ => return Err(LiveError::Refused(format!("there is no eBPF program for {tracepoint}"))),
     };
     match attached {
         Ok(()) => Ok(true),

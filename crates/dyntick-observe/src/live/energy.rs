@@ -143,12 +143,10 @@ impl Reading {
         }
         let needs = match (zones.is_empty(), refused) {
             (false, _) => return Ok(Self { ns, zones }),
-            (true, true) => {
-                "root, to read /sys/class/powercap/*/energy_uj, which the kernel shows nobody else"
-            }
+            (true, true) => "root: /sys/class/powercap/*/energy_uj is readable by root only",
             (true, false) => {
                 "energy counters in /sys/class/powercap: a processor with RAPL (Intel, AMD), the module \
-                 intel_rapl_msr (modprobe intel_rapl_msr; AMD's too), and no virtual machine, which has none"
+                 intel_rapl_msr (modprobe intel_rapl_msr; also for AMD); virtual machines have none"
             }
         };
         Err(Missing { what: "power".to_owned(), needs: needs.to_owned() })

@@ -114,6 +114,6 @@ impl std::str::FromStr for Kind {
         Kind::ALL
             .into_iter()
             .find(|kind| kind.name() == text)
-            .ok_or_else(|| format!("'{text}' is no kind of interruption; there are {}", known()))
+            .ok_or_else(|| format!("'{text}' is not a kind of interruption; known are {}", known()))
     }
 }

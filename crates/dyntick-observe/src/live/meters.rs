@@ -85,7 +85,7 @@ impl Meters {
             let smis = smis(cpu);
             let times = times.get(&cpu).copied().unwrap_or_default();
             if idle.is_empty() {
-                meters.lacks("idle states", "a cpuidle driver, which this machine does not have");
+                meters.lacks("idle states", "a cpuidle driver, which is missing on this machine");
             }
             if let Err(needs) = smis {
                 meters.lacks("SMIs", needs);
@@ -237,7 +237,7 @@ fn smis(cpu: u32) -> Result<u64, &'static str> {
         _ => "the module msr (modprobe msr)",
     })?;
     let mut value = [0; 8];
-    file.read_exact_at(&mut value, MSR_SMI_COUNT).map_err(|_| "a processor that counts them (Intel)")?;
+    file.read_exact_at(&mut value, MSR_SMI_COUNT).map_err(|_| "a processor that counts SMIs (Intel)")?;
     // The upper half is reserved.
     Ok(u64::from_le_bytes(value) & 0xffff_ffff)
 }

@@ -150,7 +150,7 @@ impl Drop for Traced {
 }
 
 fn ended() -> LiveError {
-    LiveError::Thread(std::io::Error::other("the one that reads the trace has ended"))
+    LiveError::Thread(std::io::Error::other("the thread that reads the trace has ended"))
 }
 
 /// Empties the buffers, and does what it is asked, until nobody can ask any more.

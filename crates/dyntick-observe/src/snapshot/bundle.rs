@@ -30,13 +30,13 @@ pub enum BundleError {
     #[error("{0}: {1}")]
     Io(PathBuf, io::Error),
     /// Some other file.
-    #[error("{0} is not a support bundle: {1}; make one with 'dyntick check --bundle FILE'")]
+    #[error("{0} is not a support bundle: {1}; create one with 'dyntick check --bundle FILE'")]
     Foreign(PathBuf, String),
     /// A bundle that is not whole.
-    #[error("the bundle {0} is damaged: {1}; make it again")]
+    #[error("the bundle {0} is damaged: {1}; create it again")]
     Damaged(PathBuf, String),
     /// A bundle of a later dyntick.
-    #[error("the bundle {0} has format {1}, and this dyntick knows {FORMAT}: read it with a newer dyntick")]
+    #[error("the bundle {0} has format {1}, but this dyntick reads {FORMAT}: use a newer dyntick")]
     Newer(PathBuf, u32),
 }
 
@@ -171,7 +171,7 @@ impl Reading {
     fn finish(mut self) -> Result<Snapshot, Trouble> {
         let Some(manifest) = self.manifest else { return Ok(self.files) };
         if self.count != manifest.files {
-            let reason = format!("it holds {} of {} files", self.count, manifest.files);
+            let reason = format!("it contains {} of {} files", self.count, manifest.files);
             return Err(Trouble::Damaged(reason));
         }
         for (name, reason) in manifest.unread {
@@ -226,14 +226,14 @@ mod tests {
         assert_eq!(files.iter().map(|(path, _)| path).collect::<Vec<_>>(), ["/proc/cmdline"]);
         let (name, text) = manifest(3);
         let error = said(&[(name, &text), ("proc/cmdline", "quiet"), ("etc/shadow", "x")]).unwrap_err();
-        assert!(error.contains("it holds 2 of 3 files"), "{error}");
+        assert!(error.contains("it contains 2 of 3 files"), "{error}");
     }
 
     #[test]
     fn damage_is_told_with_the_file_in_the_bundle() {
         let (name, text) = manifest(2);
         let error = said(&[(name, &text), ("proc/cmdline", ""), ("proc/cmdline", "")]).unwrap_err();
-        assert_eq!(error, "the bundle b.tar.gz is damaged: proc/cmdline: it is there twice; make it again");
+        assert_eq!(error, "the bundle b.tar.gz is damaged: proc/cmdline: it occurs twice; create it again");
         let long = "x".repeat(LONGEST_FILE as usize + 1);
         let error = said(&[(name, &text), ("proc/cmdline", &long)]).unwrap_err();
         assert!(error.contains("proc/cmdline: it has 16777217 bytes"), "{error}");

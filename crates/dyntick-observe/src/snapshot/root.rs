@@ -65,7 +65,7 @@ impl Root {
         }
         let found = opened(place::PLACE)?;
         if ![FileType::RegularFile, FileType::Directory].contains(&place::kind(&found)?) {
-            return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
+            return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
         }
         place::reopened(found, flags)
     }

@@ -37,8 +37,8 @@ pub enum DecodeError {
     },
     /// More events than there is memory for.
     #[error(
-        "it has {events} events, and this machine's memory is for {most}: trace for a shorter time, or fewer CPUs, \
-         or read it on a machine with more memory"
+        "it has {events} events, but this machine has memory for only {most}: record a shorter time, or \
+         fewer CPUs, or read it on a machine with more memory"
     )]
     TooMany {
         /// How many there are.

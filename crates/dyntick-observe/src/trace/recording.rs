@@ -41,7 +41,7 @@ impl Metadata {
     /// What makes it impossible to read a recording by this, where it came from a file and was changed.
     pub fn problem(&self) -> Option<String> {
         if !self.page_size.is_power_of_two() || !PAGE_SIZES.contains(&self.page_size) {
-            return Some(format!("page_size: {} is not a size of trace pages", self.page_size));
+            return Some(format!("page_size: {} is not a valid trace page size", self.page_size));
         }
         if let Some(name) = self.symbols.values().find(|name| name.len() > LONGEST_SYMBOL) {
             return Some(format!("symbols: a name has {} bytes, more than any function's", name.len()));
@@ -52,7 +52,7 @@ impl Metadata {
         }
         let (events, cpus) = (self.formats.len(), self.stats.len());
         (events.saturating_mul(cpus) > MOST_COUNTS)
-            .then(|| format!("formats: {events} events on {cpus} CPUs are more than any record has"))
+            .then(|| format!("formats: {events} events on {cpus} CPUs, more than any record has"))
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
         for size in [0, 16, 4095, 1 << 30] {
             assert_eq!(
                 problem(size, 1, 1).unwrap(),
-                format!("page_size: {size} is not a size of trace pages")
+                format!("page_size: {size} is not a valid trace page size")
             );
         }
         let long = Metadata {

@@ -30,7 +30,7 @@ pub struct Lost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RingError {
     /// The bytes are not a whole number of pages.
-    #[error("{bytes} bytes of raw trace are not a whole number of {page} byte pages")]
+    #[error("{bytes} bytes of raw trace are not a multiple of the page size of {page} bytes")]
     NotWholePages {
         /// Length of the raw trace.
         bytes: usize,
@@ -38,7 +38,7 @@ pub enum RingError {
         page: usize,
     },
     /// A page claims to hold more than fits.
-    #[error("raw trace page at byte {page_at}: a length of {length} does not fit")]
+    #[error("raw trace page at byte {page_at}: the length {length} does not fit")]
     Length {
         /// Where the page begins.
         page_at: usize,
@@ -46,7 +46,7 @@ pub enum RingError {
         length: usize,
     },
     /// A record reaches beyond its page.
-    #[error("raw trace page at byte {page_at}: the record at {record_at} reaches beyond the page's end")]
+    #[error("raw trace page at byte {page_at}: the record at {record_at} extends beyond the end of the page")]
     Record {
         /// Where the page begins.
         page_at: usize,

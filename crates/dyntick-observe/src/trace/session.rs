@@ -35,11 +35,12 @@ pub struct TraceSession {
 pub enum SessionError {
     /// tracefs is not there and cannot be mounted.
     #[error(
-        "tracefs is not at {TRACEFS} and cannot be mounted there ({0}); it needs root and a kernel with CONFIG_TRACING"
+        "tracefs is not mounted at {TRACEFS} and cannot be mounted there ({0}): this needs root and a \
+         kernel with CONFIG_TRACING"
     )]
     NoTracefs(Errno),
     /// tracefs may not be entered, so that nobody can tell from here whether it is mounted.
-    #[error("this user may not enter {TRACEFS} ({0}): that needs root, or rights to the folder")]
+    #[error("no permission for {TRACEFS} ({0}): this needs root, or access to that directory")]
     Denied(std::io::Error),
     /// A file of tracefs refused.
     #[error("cannot {what} {path}: {source}")]

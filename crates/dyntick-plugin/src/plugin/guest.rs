@@ -29,12 +29,7 @@ impl Guest {
     /// A guest whose registers are not known yet.
     pub fn new() -> Self {
         // SAFETY: a plain allocation.
-        unsafe {
-            Self {
-                buffer: api::g_byte_array_new(),
-                registers: [std::ptr::null_mut(); NAMES.len()],
-            }
-        }
+        unsafe { Self { buffer: api::g_byte_array_new(), registers: [std::ptr::null_mut(); NAMES.len()] } }
     }
 
     /// Learns the handles of the registers; only possible once there is a CPU.

@@ -56,7 +56,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
     let (Some(out), Some(limit), true) =
         (value("out="), value("limit=").and_then(|text| text.parse().ok()), system)
     else {
-        eprintln!("dyntick-plugin: needs out=FILE,limit=BYTES and a whole system");
+        eprintln!("dyntick-plugin: needs out=FILE,limit=BYTES and full-system emulation");
         return 1;
     };
     let recorder = match Recorder::create(out, limit) {

@@ -163,7 +163,7 @@ impl Recorder {
     /// The CPU with this number has its state there.
     fn learn(&mut self, number: usize, state: usize) {
         if self.cpus.iter().any(|cpu| cpu.state == state) {
-            give_up("two CPUs of the guest look like one to the plugin; this QEMU is not known to it");
+            give_up("two CPUs of the guest look like one to the plugin; this QEMU version is not supported");
         }
         if self.cpus.len() <= number {
             self.cpus.resize(number + 1, Cpu::default());
@@ -174,7 +174,7 @@ impl Recorder {
     /// The number of the CPU with this state.
     fn cpu(&self, state: usize) -> usize {
         let number = self.cpus.iter().position(|cpu| cpu.state == state);
-        number.unwrap_or_else(|| give_up("a CPU executes that never told its number"))
+        number.unwrap_or_else(|| give_up("a CPU executes that never reported its number"))
     }
 
     /// The block in the middle of which the guest speaks ends before that instruction.

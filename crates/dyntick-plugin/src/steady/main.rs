@@ -85,7 +85,7 @@ fn symbol(name: &CStr, version: Option<&CStr>) -> *mut c_void {
     };
     if found.is_null() {
         // In virtual time nothing may depend on the host, so a QEMU of which this cannot be had is not run.
-        eprintln!("this QEMU cannot be kept steady: it has no {}", name.to_string_lossy());
+        eprintln!("this QEMU cannot run deterministically: it has no symbol {}", name.to_string_lossy());
         std::process::exit(1);
     }
     found

@@ -44,19 +44,19 @@ pub enum Record {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// It is something else.
-    #[error("this is no stream of executed blocks")]
+    #[error("this is not a stream of executed blocks")]
     Magic,
     /// It is newer or older than this program.
-    #[error("the stream has version {0}, this program reads {VERSION}: run the study again")]
+    #[error("the stream has version {0}, but this program reads {VERSION}: run the study again")]
     Version(u32),
     /// It ends within a record.
-    #[error("the stream ends in the middle of a record, at byte {0}: the guest was cut short")]
+    #[error("the stream ends in the middle of a record, at byte {0}: the guest ended early")]
     Truncated(u64),
     /// It refers to what was not defined, or holds an unknown word.
     #[error("the stream is damaged at byte {0}: run the study again")]
     Damaged(u64),
     /// It makes more than any recording does: blocks of code, or spans with their functions.
-    #[error("the stream has more blocks, spans or tasks than a recording: run the study again")]
+    #[error("the stream has more blocks, spans or tasks than any recording: run the study again")]
     TooMuch,
     /// The file system refused.
     #[error("the stream cannot be read: {0}")]

@@ -15,38 +15,38 @@ use std::process::ExitCode;
 /// What may be said to `check`.
 #[derive(Args)]
 pub struct Arguments {
-    /// Judge these CPUs only, isolated or not, as 2-3,8; without it all that are isolated
+    /// Check these CPUs, isolated or not, as 2-3,8 [default: all isolated CPUs]
     #[arg(short = 'C', long, value_name = "CPUS")]
     cpus: Option<CpuList>,
-    /// Say all of each finding, also where it does not fit on the screen
+    /// Print each finding in full, even if it does not fit on the screen
     #[arg(short, long)]
     verbose: bool,
-    /// How to print
+    /// Print in this format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// Print JSON, the same as --format json
     #[arg(long)]
     json: bool,
-    /// End with status 1 where a finding is at least this severe
+    /// Exit with status 1 if a finding is at least this severe
     #[arg(long, value_enum, default_value_t = FailOn::Warning)]
     fail_on: FailOn,
-    /// Write what was read to this file, to be judged elsewhere with --from
+    /// Write the files that were read to FILE, to be checked elsewhere with --from
     #[arg(long, value_name = "FILE")]
     bundle: Option<PathBuf>,
-    /// Judge a support bundle, or a folder of a machine's files, in place of this machine
+    /// Check a support bundle, or a folder of a machine's files, instead of this machine
     #[arg(long, value_name = "DUMP", conflicts_with = "bundle")]
     from: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people: as much of each finding as fits on the screen
+    /// Text: as much of each finding as fits on the screen
     Text,
     /// Findings as JSON
     Json,
     /// SARIF 2.1.0, for code hosts and CI
     Sarif,
-    /// The commands that fix, as a shell script
+    /// The fixes, as a shell script
     Script,
 }
 
@@ -109,7 +109,7 @@ fn read(from: Option<&Path>) -> Result<Snapshot> {
 
 fn print(arguments: &Arguments, report: &Report) -> Result<()> {
     match (arguments.json, arguments.format) {
-        (true, Format::Sarif | Format::Script) => bail!("--json is --format json: leave one of the two out"),
+        (true, Format::Sarif | Format::Script) => bail!("--json is --format json: omit one of the two"),
         (true, _) | (_, Format::Json) => output::json(report),
         (_, Format::Sarif) => output::json(&dyntick_formats::sarif(report)),
         (_, Format::Script) => output::text(dyntick_check::script(report)),

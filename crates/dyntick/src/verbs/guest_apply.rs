@@ -15,13 +15,13 @@ use std::process::{Command, ExitCode};
 /// What may be said to `guest-apply`.
 #[derive(Args)]
 pub struct Arguments {
-    /// The CPUs to judge, as for `check`
+    /// CPUs to check, as for `check`
     #[arg(short = 'C', long, value_name = "CPUS")]
     cpus: Option<String>,
-    /// Look only, and do nothing
+    /// Print the findings and change nothing
     #[arg(long)]
     look: bool,
-    /// Instead of the script, do what this finding offers beside the reboot
+    /// Instead of the script, run the command that finding RULE offers in place of a reboot
     #[arg(long, value_name = "RULE")]
     instead: Option<String>,
 }

@@ -11,15 +11,15 @@ use std::process::{Command, ExitCode};
 /// What may be said to `guest-disturb`.
 #[derive(Args)]
 pub struct Arguments {
-    /// The disturbances; all where none is named
+    /// Disturbances to run [default: all]
     names: Vec<String>,
-    /// The CPU to disturb
+    /// CPU to disturb
     #[arg(short = 'C', long, value_name = "CPU")]
     cpu: u32,
-    /// For how long
+    /// Disturb for MS ms
     #[arg(long, value_name = "MS", default_value_t = 300)]
     ms: u64,
-    /// Have each explained, and print what `explain` names first, a line of JSON a disturbance
+    /// Run `explain` on each and print its first causes, one line of JSON per disturbance
     #[arg(long)]
     explain: bool,
 }

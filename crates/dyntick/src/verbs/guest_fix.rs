@@ -18,11 +18,11 @@ use std::time::Duration;
 /// What may be said to `guest-fix`.
 #[derive(Args)]
 pub struct Arguments {
-    /// What is tried, each as DISTURBANCE:CAUSE,CAUSE:MS with the causes whose fixes are tried and the
-    /// length of a recording
+    /// Trials, each as DISTURBANCE:CAUSE,CAUSE:MS: the causes whose fixes are tried, and the length of a
+    /// recording
     #[arg(required = true)]
     tries: Vec<Try>,
-    /// The CPU to disturb
+    /// CPU to disturb
     #[arg(short = 'C', long, value_name = "CPU")]
     cpu: u32,
 }

@@ -10,25 +10,25 @@ use std::process::ExitCode;
 /// What may be said to `guest-packets`.
 #[derive(Args)]
 pub struct Arguments {
-    /// How far apart: 500us, poisson:500us (the mean), uniform:600us-900us
+    /// Time between packets: 500us, poisson:500us (the mean), uniform:600us-900us
     #[arg(value_name = "GAPS")]
     gaps: Gaps,
-    /// How many packets
+    /// Send N packets
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1000)]
     count: u32,
-    /// The sender's CPU
+    /// CPU of the sender
     #[arg(long, value_name = "CPU")]
     from: u32,
-    /// The receiver's CPU
+    /// CPU of the receiver
     #[arg(long, value_name = "CPU")]
     to: u32,
-    /// Wait so long after the last packet
+    /// Wait TIME after the last packet
     #[arg(long, value_name = "TIME", default_value = "0s")]
     silence: Nanos,
-    /// Have the receiver wait in ppoll(2) for at most so long at a time, so that its CPU has a timer
+    /// Let the receiver wait in ppoll(2) for at most TIME at a time, so that its CPU has a timer
     #[arg(long, value_name = "TIME")]
     timeout: Option<Nanos>,
-    /// Of the random gaps
+    /// Seed of the random gaps
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }

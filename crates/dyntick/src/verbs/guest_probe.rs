@@ -10,15 +10,15 @@ use std::time::Instant;
 /// What may be said to `guest-probe`.
 #[derive(Args)]
 pub struct Arguments {
-    /// How to enter the kernel
+    /// Entry point of the kernel
     kind: Kind,
-    /// The CPU to do it on
+    /// CPU to run on
     #[arg(short = 'C', long, value_name = "CPU")]
     cpu: u32,
-    /// How often
+    /// Enter the kernel N times
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1000)]
     count: u64,
-    /// Print how long all took, ns of CLOCK_MONOTONIC
+    /// Print the total time, in ns of CLOCK_MONOTONIC
     #[arg(long)]
     time: bool,
 }

@@ -23,35 +23,35 @@ use std::process::ExitCode;
 /// All verbs.
 #[derive(Subcommand)]
 pub enum Verb {
-    /// Is this machine set up for what its command line asks? Findings, each with evidence and fix
+    /// Check whether this machine is set up as its kernel command line asks; print evidence and fixes
     Check(check::Arguments),
-    /// Are these figures better than those, worse or the same? Runs of studies, and files of other tools
+    /// Compare figures: better, worse or the same? Of runs of studies, and of files of other tools
     Compare(compare::Arguments),
     /// Boot real kernels in virtual machines and measure what interrupts their CPUs
     #[command(subcommand)]
     Lab(lab::LabVerb),
-    /// Make CPUs quiet for the time of a command, show that they were, and put everything back
+    /// Isolate CPUs while a command runs, report what still interrupted them, and restore all settings
     Isolate(isolate::Arguments),
     /// Count what interrupts CPUs, by cause, while a command runs
     Stat(Box<stat::Arguments>),
-    /// Record what happens on some CPUs, for a command's time or until Ctrl-C, into one file
+    /// Record what happens on some CPUs into one file, while a command runs or until Ctrl-C
     Record(record::Arguments),
-    /// Tell what interrupted the CPUs of a record, why, and what fixes it
+    /// Report what interrupted the CPUs of a record, why, and the fix
     Explain(explain::Arguments),
-    /// Measure wake-up latency as cyclictest does, and tell why a wake-up was late
+    /// Measure wake-up latency as cyclictest does, and report why a wake-up was late
     Latency(Box<latency::Arguments>),
-    /// Disturb a CPU in one known way; for `explain` to be tested with in a guest
+    /// Disturb a CPU in one known way, to test `explain` in a guest
     #[command(hide = true)]
     GuestDisturb(guest_disturb::Arguments),
-    /// Disturb a CPU in known ways and try what `explain` advises against each; for a guest
+    /// Disturb a CPU in known ways and try the fixes that `explain` prints; for a guest
     #[command(hide = true)]
     GuestFix(guest_fix::Arguments),
-    /// Do what `check` says, to the letter, and check again; for a guest
+    /// Apply the fixes of `check` exactly as printed, and check again; for a guest
     #[command(hide = true)]
     GuestApply(guest_apply::Arguments),
-    /// The CPUs of this machine and what interrupts them, live
+    /// Show the CPUs of this machine and what interrupts them, live
     Top(top::Arguments),
-    /// Enter the kernel in one way, again and again; for studies to profile in a guest
+    /// Enter the kernel repeatedly by one entry point; for studies that profile a guest
     #[command(hide = true)]
     GuestProbe(guest_probe::Arguments),
     /// Send packets from one CPU to another at chosen gaps and print how late each was received; for studies

@@ -23,7 +23,7 @@ const DEFAULT: &str = "dyntick.dt";
 pub struct Arguments {
     #[command(flatten)]
     pub what: What,
-    /// Where the record goes
+    /// Write the record to FILE
     #[arg(short, long, value_name = "FILE", default_value = DEFAULT)]
     output: PathBuf,
 }
@@ -31,13 +31,13 @@ pub struct Arguments {
 /// What is to be recorded.
 #[derive(Args)]
 pub struct What {
-    /// CPUs to record, as 3 or 2-3,8 [default: those set aside by nohz_full= or isolation, else all]
+    /// CPUs to record, as 3 or 2-3,8 [default: nohz_full= and isolated CPUs, else all]
     #[arg(short = 'C', long, value_name = "CPULIST")]
     cpus: Option<CpuList>,
-    /// Record until this process ends
+    /// Record until process PID ends
     #[arg(short = 'p', long, value_name = "PID", conflicts_with = "command")]
     pid: Option<i32>,
-    /// Trace buffer of each CPU, in KiB; it is emptied ten times a second
+    /// Set the trace buffer of each CPU to KIB KiB; it is emptied ten times a second
     #[arg(long, value_name = "KIB", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(16..=1 << 20))]
     buffer: u32,
     /// Record while this command runs; without one, until Ctrl-C
@@ -77,7 +77,7 @@ fn ensure_own_file(found: &Metadata) -> Result<()> {
         bail!("{DEFAULT} is a symbolic link here: name the file with -o");
     }
     if !found.is_file() || found.uid() != rustix::process::geteuid().as_raw() {
-        bail!("{DEFAULT} is no file of yours here: name the file with -o");
+        bail!("{DEFAULT} is not a regular file of yours: name the file with -o");
     }
     Ok(())
 }
@@ -93,7 +93,7 @@ pub fn take(what: &What) -> Result<(Record, Option<ExitStatus>)> {
     let taken = match (what.pid, what.command.is_empty()) {
         (Some(pid), _) => record_process(&options, pid).map(|record| (record, None)),
         (None, true) => {
-            output::note(format_args!("recording CPU {}; end it with Ctrl-C", options.cpus));
+            output::note(format_args!("recording CPU {}; stop with Ctrl-C", options.cpus));
             record_until_interrupted(&options).map(|record| (record, None))
         }
         (None, false) => {

@@ -75,7 +75,7 @@ fn the_machine_changes_underneath() {
     let second =
         Command::new("dyntick").args(["isolate", "-C", "2", "--", "busybox", "true"]).output().unwrap();
     let said = String::from_utf8_lossy(&second.stderr);
-    assert!(second.status.code() == Some(2) && said.contains("one does so at a time"), "{said}");
+    assert!(second.status.code() == Some(2) && said.contains("only one can at a time"), "{said}");
     // Other verbs leave it alone while it lives.
     let restore = Command::new("dyntick").args(["isolate", "--restore"]).output().unwrap();
     assert_eq!(restore.status.code(), Some(2), "{}", String::from_utf8_lossy(&restore.stderr));

@@ -23,9 +23,7 @@ pub fn newest(series: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Pa
     match (asked, in_cache(&name, cache)) {
         (Ok(Some(version)), _) => Ok((name, version)),
         (Ok(None) | Err(AptError::Failed { .. } | AptError::NotDebian(_)), Some(version)) => {
-            progress(&format!(
-                "the mirror has no {name} now; going on with {version}, which is in the cache"
-            ));
+            progress(&format!("the mirror has no {name} now; using the cached {version}"));
             Ok((name, version))
         }
         (Ok(None), None) => Err(SourceError::NotOffered(series.to_owned()).into()),

@@ -197,7 +197,7 @@ mod tests {
         // To read it would be an error of its own.
         let _listening = std::os::unix::net::UnixListener::bind(dir.path().join("socket")).unwrap();
         let error = look(dir.path()).err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(error.contains("is no kernel source"), "{error}");
+        assert!(error.contains("is not a kernel source"), "{error}");
     }
 
     #[test]
@@ -218,6 +218,6 @@ mod tests {
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
         let pipe = dir.path().join("pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-        assert!(look(dir.path()).is_err_and(|error| error.to_string().contains("no regular file")));
+        assert!(look(dir.path()).is_err_and(|error| error.to_string().contains("not a regular file")));
     }
 }

@@ -108,7 +108,7 @@ fn weigh(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> (R
     };
     let mean = mean(&values);
     let shown = match Summary::of(&values) {
-        _ if !mean.is_finite() => "not defined, since that is 0".to_owned(),
+        _ if !mean.is_finite() => "not defined: the reference is 0".to_owned(),
         Some(Summary { count, min, max, deviation, .. }) if count > 1 => format!(
             "{} (mean of {count}, from {} to {}, standard deviation {})",
             shown(mean, check.is),
@@ -173,7 +173,7 @@ pub(crate) fn known(
 ) -> Result<Vec<f64>, String> {
     let values = figures.get(case, figure, cpu).unwrap_or_default();
     if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
-        return Err(format!("{} has no whole run with it", case.id));
+        return Err(format!("{} has no complete run with it", case.id));
     }
     if let Some(doubt) = figures.doubt(case, figure, cpu) {
         return Err(doubt);
@@ -275,10 +275,10 @@ mod tests {
         );
         assert_eq!(
             summary("exit='measured'\npre-wake=true", &run),
-            "reproduced (emulated: sapphire-rapids: exits take the measured median (C6 100 us), others the \
+            "reproduced (emulated: sapphire-rapids: exits take the measured median (C6 100 µs), others the \
              table's worst case; CPUs are woken ahead of their timers (pre-wake))"
         );
-        assert_eq!(summary("", &[]), "cannot be told here");
+        assert_eq!(summary("", &[]), "inconclusive");
         let told = study("exit='median'").unwrap_err().to_string();
         assert!(told.contains("exit: 'median' is none of \"table\", \"measured\""), "{told}");
     }
@@ -289,10 +289,10 @@ mod tests {
             "[[claim]]\ntext='few'\ncheck=[{case='a',figure='ticks',is='== 0'}]",
             &[("a/debian:6.12", "ticks", &[0.0])],
         );
-        assert_eq!(verdict.summary(), "debian:6.1: cannot be told here, debian:6.12: reproduced");
+        assert_eq!(verdict.summary(), "debian:6.1: inconclusive, debian:6.12: reproduced");
         assert_eq!(
             verdict.evidence[0],
-            "a/debian:6.1: ticks is not known: a/debian:6.1 has no whole run with it"
+            "a/debian:6.1: ticks is not known: a/debian:6.1 has no complete run with it"
         );
     }
 
@@ -302,7 +302,7 @@ mod tests {
             "[[claim]]\ntext='few'\ncheck=[{case='a/debian:6.1',figure='ticks',is='== 0'}]",
             &[("a/debian:6.1", "ticks", &[0.0]), ("a/debian:6.1", "lost", &[3.0])],
         );
-        assert_eq!(verdict.summary(), "cannot be told here");
+        assert_eq!(verdict.summary(), "inconclusive");
         assert_eq!(verdict.evidence, ["a/debian:6.1: ticks is not known: 3 events were lost"]);
     }
 
@@ -352,7 +352,7 @@ mod tests {
         assert_eq!(verdict.rulings, [("debian:6.1/calm".to_owned(), Ruling::NotReproduced)]);
         assert_eq!(
             verdict.evidence,
-            ["b/debian:6.1/calm: ticks relative to a = not defined, since that is 0, wanted <= 1: no"]
+            ["b/debian:6.1/calm: ticks relative to a = not defined: the reference is 0, wanted <= 1: no"]
         );
     }
 
@@ -361,7 +361,7 @@ mod tests {
         let mut study = study("[[claim]]\ntext='few'\ncheck=[{case='a',figure='ticks',is='== 0'}]");
         study.cases.retain(|case| case.name == "b");
         let verdict = judge(&study, &Table(HashMap::new())).remove(0);
-        assert_eq!(verdict.summary(), "cannot be told here");
+        assert_eq!(verdict.summary(), "inconclusive");
         assert_eq!(verdict.evidence, ["a: was not run"]);
     }
 
@@ -374,7 +374,7 @@ mod tests {
         study.cases.retain(|case| case.id == "a/debian:6.1");
         let figures = Table([(("a/debian:6.1", "ticks"), vec![0.0])].into());
         let verdict = judge(&study, &figures).remove(0);
-        assert_eq!(verdict.summary(), "debian:6.1: reproduced, debian:6.12: cannot be told here");
+        assert_eq!(verdict.summary(), "debian:6.1: reproduced, debian:6.12: inconclusive");
     }
 
     #[test]
@@ -383,7 +383,7 @@ mod tests {
             "[[claim]]\ntext='caches'\ncannot-tell='no caches here'\nevidence=[{case='a/debian:6.1',figure='ticks'}]",
             &[("a/debian:6.1", "ticks", &[3.0])],
         );
-        assert_eq!(verdict.summary(), "cannot be told here");
+        assert_eq!(verdict.summary(), "inconclusive");
         assert_eq!(verdict.evidence, ["no caches here", "a/debian:6.1: ticks = 3"]);
     }
 

@@ -95,7 +95,7 @@ impl How {
 /// Where figures are looked up.
 pub trait Figures {
     /// The values of a figure in all runs of a case, by its id: on one CPU, or on the measured
-    /// CPUs together. None where the case has no whole run or the figure was not measured; a
+    /// CPUs together. None where the case has no complete run or the figure was not measured; a
     /// count of something that never happened is 0.
     fn get(&self, case: &Case, figure: &str, cpu: Option<u32>) -> Option<Vec<f64>>;
 
@@ -129,7 +129,7 @@ impl fmt::Display for Ruling {
             Ruling::Reproduced => "reproduced",
             Ruling::Inconclusive => "inconclusive",
             Ruling::NotReproduced => "not reproduced",
-            Ruling::CannotTell => "cannot be told here",
+            Ruling::CannotTell => "inconclusive",
         })
     }
 }

@@ -60,7 +60,7 @@ impl Perturbed {
         let otherwise = self.0.iter().flatten().filter(|value| says(**value) != holds).count();
         match (otherwise, unknown) {
             (0, 0) => None,
-            (0, unknown) => Some(format!("{unknown} of {all} perturbed runs cannot tell")),
+            (0, unknown) => Some(format!("{unknown} of {all} perturbed runs have no value")),
             (otherwise, _) => Some(format!("{otherwise} of {all} perturbed runs say otherwise")),
         }
     }
@@ -135,7 +135,7 @@ mod tests {
     fn a_perturbed_run_that_failed_leaves_it_open() {
         let (ruling, line) = ruled("is='<= 2'", &[("a", 1.0, &[Some(2.0), None])]);
         assert_eq!(ruling, "inconclusive");
-        assert!(line.ends_with("inconclusive, 1 of 2 perturbed runs cannot tell"), "{line}");
+        assert!(line.ends_with("inconclusive, 1 of 2 perturbed runs have no value"), "{line}");
     }
 
     #[test]

@@ -120,7 +120,7 @@ pub fn refuse_figure(source: &Source<'_>, value: &Value<'_>, figure: &str, refer
     }
     let without_script = cases.iter().find(|case| case.answers_to(reference) && case.script.is_none());
     if let Some(case) = without_script.filter(|_| figure::is_of_script(figure)) {
-        let message = format!("figure: '{figure}' needs a script, which the case '{}' has not", case.id);
+        let message = format!("figure: '{figure}' needs a script, and the case '{}' has none", case.id);
         source.problem(start(value), message);
     }
     let without_machine = cases.iter().find(|case| case.answers_to(reference) && case.machine.is_none());
@@ -140,7 +140,7 @@ fn refuse_unread(source: &Source<'_>, value: &Value<'_>, figure: &str, of: &str,
     let reads = |case: &Case| case.read.iter().any(|path| name_of_file(path) == file);
     if let Some(case) = cases.iter().find(|case| case.answers_to(of) && !reads(case)) {
         let message = format!(
-            "figure: the case '{}' reads no file of the name '{file}': add its whole path to read = […]",
+            "figure: the case '{}' reads no file named '{file}': add its full path to read = […]",
             case.id
         );
         source.problem(start(value), message);
@@ -180,12 +180,12 @@ fn refuse_against(section: Section<'_, '_, '_>, check: &Check, case: &Case, case
             case.id, case.clock, reference.id, reference.clock
         ),
         [reference] if figure::is_of_script(&check.figure) && reference.script.is_none() => {
-            format!("figure: '{}' needs a script, which the case '{}' has not", check.figure, reference.id)
+            format!("figure: '{}' needs a script, and the case '{}' has none", check.figure, reference.id)
         }
         [_] => return,
-        [] => format!("'{other}' has no variant to set beside '{}'", case.id),
+        [] => format!("'{other}' has no variant to compare with '{}'", case.id),
         [first, second, ..] => format!(
-            "'{other}' is not one case to set beside '{}': both '{}' and '{}' are meant; name a label",
+            "'{other}' is not one case to compare with '{}': both '{}' and '{}' match; name a label",
             case.id, first.id, second.id
         ),
     };

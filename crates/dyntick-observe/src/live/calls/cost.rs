@@ -57,7 +57,7 @@ fn with_and_without(pair: Pair, cpu: u32) -> Result<Cost, String> {
     let timed = probed.read().together();
     drop(probed);
     let without = before.min(fastest());
-    let inside_ns = timed.shortest_ns.ok_or("the programs saw no call of getppid()")?;
+    let inside_ns = timed.shortest_ns.ok_or("the eBPF programs saw no call of getppid()")?;
     let added = with.saturating_sub(without) as f64 / EACH as f64;
     Ok(Cost { added_ns: added, inside_ns, calls: timed.ended(), cpu })
 }

@@ -7,10 +7,7 @@ use crate::live::LiveError;
 #[derive(Debug, thiserror::Error)]
 pub enum CallsError {
     /// There is none of this name.
-    #[error(
-        "the running kernel has no function '{name}', or the compiler put it into its callers{}",
-        like(near)
-    )]
+    #[error("the running kernel has no function '{name}', or the compiler inlined it{}", like(near))]
     Unknown {
         /// The name.
         name: String,
@@ -18,9 +15,7 @@ pub enum CallsError {
         near: Vec<String>,
     },
     /// There are several.
-    #[error(
-        "the running kernel has {count} functions '{name}' and does not say which of them it would probe"
-    )]
+    #[error("the running kernel has {count} functions '{name}'; which of them would be probed is not known")]
     Ambiguous {
         /// The name.
         name: String,
@@ -28,10 +23,7 @@ pub enum CallsError {
         count: usize,
     },
     /// It is not in `available_filter_functions`.
-    #[error(
-        "the kernel lets nobody trace its function '{name}' (notrace, noinstr or __kprobes){}",
-        like(near)
-    )]
+    #[error("the kernel function '{name}' cannot be traced (notrace, noinstr or __kprobes){}", like(near))]
     NotTraceable {
         /// The name.
         name: String,
@@ -56,6 +48,6 @@ pub enum CallsError {
 fn like(near: &[String]) -> String {
     match near.is_empty() {
         true => String::new(),
-        false => format!("; there are {}", near.join(", ")),
+        false => format!("; similar names: {}", near.join(", ")),
     }
 }

@@ -45,14 +45,12 @@ impl FromStr for Function {
             None => (None, text),
             Some(("fentry", name)) => (Some(Pair::Trampoline), name),
             Some(("kprobe", name)) => (Some(Pair::Probes), name),
-            Some((other, _)) => return Err(format!("there are fentry: and kprobe:, and not {other}:")),
+            Some((other, _)) => return Err(format!("unknown prefix '{other}:'; use fentry: or kprobe:")),
         };
         let of_names = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$');
         match !name.is_empty() && name.len() < LONGEST_NAME && name.bytes().all(of_names) {
             true => Ok(Self { name: name.to_owned(), pair }),
-            false => {
-                Err("a function of the kernel has a name as in /proc/kallsyms, like hrtimer_interrupt".into())
-            }
+            false => Err("not a kernel function name as in /proc/kallsyms, such as hrtimer_interrupt".into()),
         }
     }
 }

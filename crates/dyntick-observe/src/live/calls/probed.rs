@@ -116,7 +116,7 @@ where
     &'e mut P: TryFrom<&'e mut aya::programs::Program, Error = ProgramError>,
 {
     let program =
-        ebpf.program_mut(name).ok_or_else(|| LiveError::Refused(format!("there is no program {name}")))?;
+        ebpf.program_mut(name).ok_or_else(|| LiveError::Refused(format!("no eBPF program {name}")))?;
     let program: &mut P = program.try_into().map_err(|error: ProgramError| refused(error.into()))?;
     attach(program).map_err(|error| refused(error.into()))
 }

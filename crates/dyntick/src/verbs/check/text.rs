@@ -68,10 +68,9 @@ fn head(report: &Report) -> String {
         or_none(&report.isolated)
     );
     if report.named {
-        let _ = write!(head, " Judged: {}.", report.judged);
+        let _ = write!(head, " Checked: {}.", report.judged);
     } else if report.judged.is_empty() {
-        head +=
-            " No CPU is isolated, so only the command line was judged; -C CPUS tells what they would need.";
+        head += " No CPU is isolated: only the command line was checked; use -C CPUS to see what they need.";
     }
     head
 }
@@ -122,9 +121,9 @@ fn foot(report: &Report, detail: Detail, page: &Page) -> String {
         count => format!("{count} {}s", severity.word()),
     };
     let more = match detail {
-        Detail::Line => " -v tells how to fix them.",
-        Detail::Fix => " -v tells what they do, and by what they were found.",
-        Detail::Full => " -v tells all evidence and sources.",
+        Detail::Line => " Use -v to show fixes.",
+        Detail::Fix => " Use -v to show effects and evidence.",
+        Detail::Full => " Use -v to show all evidence and sources.",
         Detail::Everything => "",
     };
     let mut text = match report.findings.is_empty() {
@@ -135,7 +134,7 @@ fn foot(report: &Report, detail: Detail, page: &Page) -> String {
         }
     };
     if let Some(reboot) = &report.reboot {
-        text += &format!("All that takes a reboot, together; boot with: {}\n", clean_line(&reboot.line));
+        text += &format!("All fixes that need a reboot, together; boot with: {}\n", clean_line(&reboot.line));
     }
     for unread in &report.unread {
         text += &page.wrapped(&not_read(unread), "");
@@ -146,7 +145,7 @@ fn foot(report: &Report, detail: Detail, page: &Page) -> String {
 fn not_read(unread: &Unread) -> String {
     let needs = if unread.needs.is_empty() { String::new() } else { format!("; needs {}", unread.needs) };
     format!(
-        "Not read: {} ({}{needs}), so not wholly judged: {}.",
+        "Not read: {} ({}{needs}), so only partly checked: {}.",
         unread.file,
         unread.reason,
         unread.rules.join(", ")

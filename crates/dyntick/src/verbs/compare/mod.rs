@@ -14,21 +14,21 @@ use std::process::ExitCode;
 /// What may be said to `compare`.
 #[derive(Args)]
 pub struct Arguments {
-    /// What is compared; the first is the base. A file that a tool printed, a folder of such files (each a run), the folder of a study's
-    /// runs or of one run; as NAME=PATH it gets that name
+    /// Sides to compare; the first is the base. A file that a tool printed, a folder of such files (each a run), the folder of a study's
+    /// runs or of one run; NAME=PATH gives it that name
     #[arg(required = true, num_args = 2.., value_name = "SIDE")]
     sides: Vec<String>,
-    /// Compare only metrics whose name contains this; may be given several times. Of runs of a study any figure can be named, as
+    /// Compare only metrics whose name contains NAME; may be given several times. Of runs of a study any figure can be named, as
     /// tick_cause:fair-server
     #[arg(short, long = "metric", value_name = "NAME")]
     metrics: Vec<String>,
-    /// A difference of so many percent does not matter
+    /// Treat differences of up to PERCENT percent as the same
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
     same_within: f64,
-    /// Count samples above these limits, in the unit of the metric
+    /// Count samples above each LIMIT, in the unit of the metric
     #[arg(long, value_name = "LIMIT", value_delimiter = ',')]
     above: Vec<u64>,
-    /// End with status 1 where a metric is at least so bad
+    /// Exit with status 1 if a metric is at least this bad
     #[arg(long, value_enum, default_value_t = FailOn::Worse)]
     fail_on: FailOn,
     /// Print JSON
@@ -50,7 +50,7 @@ fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').parse::<f64>().map_err(|error| error.to_string())?;
     match (0.0..=100.0).contains(&number) {
         true => Ok(number),
-        false => Err("is not from 0 to 100".to_owned()),
+        false => Err("must be from 0 to 100".to_owned()),
     }
 }
 

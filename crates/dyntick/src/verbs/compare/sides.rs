@@ -87,7 +87,7 @@ fn of_path(label: &str, path: &Path, wanted: &[String]) -> Result<Found> {
         ensure_few(&all)?;
     }
     if all.is_empty() {
-        bail!("there is nothing in it that a tool printed, and no run");
+        bail!("it has no output of a known tool, and no run");
     }
     Ok(Found::of_tools(all))
 }
@@ -131,12 +131,13 @@ fn of_runs(label: &str, folders: &[PathBuf], wanted: &[String], by_case: bool) -
     }
     if let Some(taken) = disturbed {
         output::note(format_args!(
-            "{label}: a difference may be the host's: in {disturbed_runs} of its runs it took too much time, in the last of these {taken}"
+            "{label}: a difference may come from the host: it took too much time in {disturbed_runs} of the runs, in \
+             the last of these {taken}"
         ));
     }
     if others > 0 {
         output::note(format_args!(
-            "{label}: {others} of its runs were not made by this user's laboratory: their figures are others' word"
+            "{label}: {others} of its runs were not made by this user's laboratory: their figures are unverified"
         ));
     }
     Ok(Found { metrics: all, made_here: Some(others == 0), disturbed_runs })

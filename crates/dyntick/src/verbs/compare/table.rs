@@ -131,7 +131,7 @@ fn verdict(verdict: &Verdict, better: Better, figure: &Figure) -> String {
                 (Change::Worse, _) => "worse",
                 _ => "different",
             };
-            format!("{word}: the change's, exactly")
+            format!("{word}: exact, due to the change")
         }
     }
 }
@@ -169,11 +169,11 @@ fn flagged(flag: &Flag, labels: [&str; 2]) -> String {
             format!("the spread of {} is {} times that of {}", labels[1], number(*ratio), labels[0])
         }
         Flag::NotNumbers { side, count } => {
-            format!("{count} values of {} are no numbers and left out", label(*side))
+            format!("{count} values of {} are not numbers and are left out", label(*side))
         }
-        Flag::OneRun => "of one run: how runs differ from one another is not known".to_owned(),
+        Flag::OneRun => "of one run: the spread between runs is not known".to_owned(),
         Flag::TooFewForSoMany { needed } => {
-            format!("so many comparisons want {needed} runs of each side; name fewer with --metric")
+            format!("this number of comparisons needs {needed} runs of each side; select fewer with --metric")
         }
     }
 }
@@ -219,7 +219,8 @@ fn method(comparison: &Comparison) -> Block {
         comparison.tests,
     );
     if any(|figure| figure.basis == Basis::Exact) {
-        text += " Runs of virtual time are equal and no sample: a difference is the change's, and has no interval.";
+        text += " Runs in virtual time are identical and not a sample: a difference is due to the change, and has no \
+                 interval.";
     }
     if any(too_few_runs) {
         text += " Where a shift has no interval, there are too few runs for one of 95 %.";

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 /// What may be said to `explain`.
 #[derive(Args)]
 pub struct Arguments {
-    /// A file of `dyntick record`; without one, records first, as `record` does
+    /// File of `dyntick record`; without it, record first, as `record` does
     #[arg(value_name = "FILE", conflicts_with_all = ["cpus", "pid", "command"])]
     file: Option<PathBuf>,
     #[command(flatten)]
@@ -23,10 +23,10 @@ pub struct Arguments {
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
-    /// Print every cause with all that is known of it; without it, the foremost ones
+    /// Print every cause in full, not only the first few
     #[arg(short, long)]
     verbose: bool,
-    /// Also write the findings with a timeline as one HTML file
+    /// Also write the findings with a timeline to FILE, as HTML
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }

@@ -51,7 +51,7 @@ fn doubts(findings: &Findings) -> Vec<String> {
         )
     });
     let undecoded = (findings.undecoded > 0)
-        .then(|| format!("{} records could not be read; what they tell is missing.", findings.undecoded));
+        .then(|| format!("{} records could not be decoded; their events are missing.", findings.undecoded));
     let notes = findings.notes.iter().map(|note| format!("Note: {note}."));
     lost.chain(undecoded).chain(notes).collect()
 }
@@ -78,8 +78,8 @@ fn of_cpu(cpu: &CpuFindings, all: bool) -> Vec<Block> {
     }
     if cpu.causes.len() > shown {
         let rest = cpu.causes.len() - shown;
-        let elsewhere = if all { "--json has" } else { "--verbose explains" };
-        blocks.push(Block::Paragraph(format!("{elsewhere} the other {rest}.")));
+        let elsewhere = if all { "--json to list" } else { "--verbose to explain" };
+        blocks.push(Block::Paragraph(format!("Use {elsewhere} the other {rest}.")));
     }
     blocks
 }
@@ -118,7 +118,7 @@ fn causes(cpu: &CpuFindings, all: bool) -> Table {
         notes: (hidden > 0)
             .then(|| {
                 let elsewhere = if all { "--json" } else { "--verbose" };
-                format!("and {hidden} causes below; {elsewhere} lists them")
+                format!("and {hidden} more causes; use {elsewhere} to list them")
             })
             .into_iter()
             .collect(),
@@ -188,7 +188,7 @@ fn chain(cause: &CauseFindings) -> Vec<String> {
     }
     steps.extend(others.iter().map(also));
     if cause.more_chains > 0 {
-        steps.push(format!("(and in {} other ways)", cause.more_chains));
+        steps.push(format!("(and {} other chains)", cause.more_chains));
     }
     steps
 }
@@ -209,7 +209,7 @@ fn timeline(record: &Record, explained: &Explained) -> Timeline {
         marks: marks.remove(&summary.cpu).unwrap_or_default(),
     };
     Timeline {
-        caption: "Interruptions, coloured by cause. A solid bar is too many to tell apart.".into(),
+        caption: "Interruptions, coloured by cause. A solid bar: too many to separate.".into(),
         window_ns: end - begin,
         zoom_ns: ZOOM_NS,
         lanes: summaries.iter().map(&mut lane).collect(),

@@ -64,7 +64,7 @@ fn as_text(plan: &Plan, request: &Request) -> String {
     for note in &plan.notes {
         text += &format!("\nnote: {}\n", clean_line(note));
     }
-    format!("To isolate CPU {}, {count} changes; none is made now.\n{text}", request.cpus)
+    format!("Isolating CPU {} takes {count} changes; none was made.\n{text}", request.cpus)
 }
 
 /// What, from what, to what; none where nothing changes unless the kernel does it.

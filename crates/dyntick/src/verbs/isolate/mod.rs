@@ -27,34 +27,34 @@ use std::process::{ExitCode, ExitStatus};
 #[command(after_help = "The command runs with this process's user, environment and terminal, and its exit \
     status is passed on. Under sudo it therefore runs as root; `-- runuser -u NAME -- COMMAND` changes that.")]
 pub struct Arguments {
-    /// The CPUs to isolate, as 3 or 2-3,6
+    /// CPUs to isolate, as 3 or 2-3,6
     #[arg(short = 'C', long, value_name = "LIST", required_unless_present = "restore")]
     cpus: Option<CpuList>,
-    /// Print each change and make none
+    /// Print each change without making it
     #[arg(long)]
     dry_run: bool,
-    /// Put back what a killed dyntick has left
+    /// Restore the settings that a killed dyntick left changed
     #[arg(long, conflicts_with_all = ["cpus", "command", "dry_run"])]
     restore: bool,
     /// Run the command under SCHED_FIFO with this priority
     #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u32).range(1..=99))]
     fifo: Option<u32>,
-    /// Let the scheduler spread the command's threads over the CPUs
+    /// Let the scheduler balance the command's threads over the CPUs
     #[arg(long)]
     balance: bool,
-    /// The longest wake-up from an idle state of these CPUs, in microseconds; 0 leaves idle states alone
+    /// Limit the exit latency of these CPUs' idle states to US µs; 0 leaves idle states alone
     #[arg(long, value_name = "US", default_value_t = 2)]
     idle_latency: u32,
-    /// End with status 1 if the CPUs were interrupted more often than this
+    /// Exit with status 1 if the CPUs were interrupted more than N times
     #[arg(long, value_name = "N")]
     max_interruptions: Option<u64>,
     /// Print JSON: the plan with --dry-run, else the report
     #[arg(long)]
     json: bool,
-    /// Write the report to this file
+    /// Write the report to FILE
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The command
+    /// Command to run
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let Some(program) = arguments.command.first() else {
-        bail!("isolate runs a command: dyntick isolate -C {} -- COMMAND", request.cpus);
+        bail!("isolate needs a command: dyntick isolate -C {} -- COMMAND", request.cpus);
     };
     if let Err(error) = find(program) {
         return Ok(not_started(program, &error));
@@ -109,12 +109,10 @@ fn request(arguments: &Arguments) -> Result<Request> {
     }
     let absent = cpus.difference(&online);
     if !absent.is_empty() {
-        bail!("CPU {absent} is not online; online are {online}");
+        bail!("CPU {absent} is not online; online: {online}");
     }
     if online.is_subset(&cpus) {
-        bail!(
-            "all CPUs that are online ({online}) would be isolated: leave at least one for everything else"
-        );
+        bail!("all CPUs that are online ({online}) would be isolated: leave at least one housekeeping CPU");
     }
     let kind = if arguments.balance { PartitionKind::Root } else { PartitionKind::Isolated };
     let (realtime, idle_latency_us) = (arguments.fifo.is_some(), arguments.idle_latency);
@@ -206,7 +204,7 @@ fn not_started(program: &OsString, error: &std::io::Error) -> ExitCode {
 fn put_back(json: bool) -> Result<ExitCode> {
     let path = Journal::default_path();
     let there = path.try_exists().with_context(|| {
-        format!("look for {}: putting settings back needs root, who alone may look there", path.display())
+        format!("look for {}: putting settings back needs root, who alone may read it", path.display())
     })?;
     let restored = match there {
         true => restore(&mut Live, Journal::take_of_dead(&path)?).context(NOT_PUT_BACK)?,
@@ -244,7 +242,7 @@ pub fn guard(lock: &str) -> Result<ExitCode> {
     if let Some(restored) = dyntick_isolate::guard(lock.parse()?).context(NOT_PUT_BACK)? {
         let done =
             if restored.failed.is_empty() { "has put everything back" } else { "has put back what it could" };
-        tell(&restored, &format!("isolate did not come to its end; its guardian {done}"));
+        tell(&restored, &format!("isolate did not finish; its guardian {done}"));
     }
     Ok(ExitCode::SUCCESS)
 }

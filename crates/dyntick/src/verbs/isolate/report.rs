@@ -97,7 +97,7 @@ impl Report {
             self.status
         ));
         if self.partition_held == Some(false) {
-            lines.push("someone has ended the partition while the command ran".to_owned());
+            lines.push("another process ended the partition while the command ran".to_owned());
         }
         match &self.proof.trace {
             Some(trace) => traced(trace, seconds, &mut lines),
@@ -128,7 +128,7 @@ fn traced(trace: &Trace, seconds: f64, lines: &mut Vec<String>) {
     lines.push(match count {
         0 => "quiet: no interruption, no tick".to_owned(),
         _ => format!(
-            "{count} interruptions, {} of them ticks; the longest took {:.1} us",
+            "{count} interruptions, {} of them ticks; the longest took {:.1} µs",
             trace.ticks(),
             us(trace.longest_ns())
         ),
@@ -137,7 +137,7 @@ fn traced(trace: &Trace, seconds: f64, lines: &mut Vec<String>) {
         lines.push(format!("{} events of the trace were lost: there may have been more", trace.lost));
     }
     if count > 0 {
-        lines.push(format!("{:>10} {:>11} {:>11}  cause", "count", "per second", "longest us"));
+        lines.push(format!("{:>10} {:>11} {:>11}  cause", "count", "per second", "longest µs"));
     }
     for cause in &trace.causes {
         let rate = cause.count as f64 / seconds;
@@ -151,7 +151,7 @@ fn traced(trace: &Trace, seconds: f64, lines: &mut Vec<String>) {
     }
     if !trace.boot.is_empty() {
         lines.push(format!(
-            "a reboot with this on the kernel's command line would remove more: {}",
+            "to remove more, reboot with this on the kernel command line: {}",
             trace.boot.join(" ")
         ));
     }
@@ -171,7 +171,7 @@ pub fn restored(restored: &Restored, say: &mut dyn FnMut(String)) {
 /// What was not put back, in words.
 pub fn exceptions(restored: &Restored, say: &mut dyn FnMut(String)) {
     for (what, value) in &restored.theirs {
-        say(format!("  left as someone else has set it meanwhile: {what} is {value}"));
+        say(format!("  left as another process has set it: {what} is {value}"));
     }
     restored.notes.iter().for_each(|note| say(format!("  {note}")));
     for (what, why) in &restored.failed {

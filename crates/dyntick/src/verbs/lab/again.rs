@@ -19,10 +19,10 @@ use std::sync::Arc;
 pub struct Arguments {
     /// Study file
     study: PathBuf,
-    /// The study was run in the size of the published experiment
+    /// Report the runs at the size of the published experiment
     #[arg(long)]
     full_size: bool,
-    /// Folder of runs and report [default: out/STUDY]
+    /// Read runs from DIR [default: out/STUDY]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let results = kept(&study, &out.join("runs"));
     if results.iter().all(|result| result.run.is_err()) {
         bail!(
-            "{} holds no run of this study's cases as they are now: dyntick lab run {}{}",
+            "{} has no run of this study's cases as they are now; to run them: dyntick lab run {}{}",
             out.display(),
             arguments.study.display(),
             reasons(&results)

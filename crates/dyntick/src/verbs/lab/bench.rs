@@ -18,7 +18,7 @@ use std::time::Instant;
 pub struct Arguments {
     /// Study file
     study: PathBuf,
-    /// The case to run [default: the study's first]
+    /// Run this case [default: the study's first]
     #[arg(long, value_name = "ID")]
     case: Option<String>,
     /// Print JSON
@@ -54,7 +54,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         for (name, seconds) in &stages {
             output::line(format_args!("{seconds:8.2}  {:4.0} %  {name}", seconds / total * 100.0))?;
         }
-        output::line(format_args!("{total:8.2}         in all"))?;
+        output::line(format_args!("{total:8.2}         total"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

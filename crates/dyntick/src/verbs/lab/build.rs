@@ -13,10 +13,10 @@ use std::process::ExitCode;
 /// What may be said to `lab build`.
 #[derive(Args)]
 pub struct Arguments {
-    /// Study file, whose [kernels] are built
+    /// Study file whose [kernels] are built
     #[arg(required_unless_present = "source", conflicts_with = "source")]
     study: Option<PathBuf>,
-    /// Only this kernel of the study
+    /// Build only this kernel of the study
     #[arg(requires = "study")]
     name: Option<String>,
     /// Without a study: debian:6.12, a tarball, git:REPOSITORY#REVISION, or the folder of a source tree

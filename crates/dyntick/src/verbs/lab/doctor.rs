@@ -17,7 +17,7 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Do not boot a guest to learn whether KVM works
+    /// Do not boot a guest to test whether KVM works
     #[arg(long)]
     no_boot: bool,
 }
@@ -41,7 +41,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 
 fn kvm(cache: Cache) -> Check {
     // Without Debian's kernels none is at hand, and all that was examined is told nevertheless.
-    let untried = |error: anyhow::Error| KvmProbe::fails(format!("could not be tried: {error:#}"), None);
+    let untried = |error: anyhow::Error| KvmProbe::fails(format!("could not be tested: {error:#}"), None);
     let probe = probed(cache).unwrap_or_else(untried);
     let emulated = "the wall clock then runs emulated, and virtual time needs no KVM";
     let fix = probe.fix.map_or_else(|| emulated.to_owned(), |fix| format!("{fix}; {emulated}"));

@@ -23,7 +23,7 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Tell in what two kernels differ: -OPTION was, +OPTION is new; the status is 1 where they do
+    /// Show how two kernels differ: -OPTION is removed, +OPTION is new; exit with status 1 if they differ
     Diff(diff::Arguments),
 }
 
@@ -63,7 +63,7 @@ fn document(entries: &[Entry]) -> Document {
     };
     let table = Table {
         columns: vec![
-            Column::text("write in a study"),
+            Column::text("name in a study"),
             Column::text("release"),
             Column::text("where"),
             Column::figure("HZ", ""),

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 /// What may be said to `lab machines`.
 #[derive(Args)]
 pub struct Arguments {
-    /// A machine's name, or the path of a machine's file; without it all are listed
+    /// Name of a machine, or path of a machine file [default: list all]
     #[arg(value_name = "NAME|FILE")]
     machine: Option<String>,
     /// Print JSON instead of tables
@@ -56,10 +56,10 @@ fn all(machines: &[Machine]) -> Document {
             Column::text("name"),
             Column::text("machine"),
             Column::text("idle states"),
-            Column::figure("deepest exit", "us"),
+            Column::figure("deepest exit", "µs"),
         ],
         rows: machines.iter().map(row).collect(),
-        notes: vec!["`dyntick lab machines NAME` shows the table and where each figure is from.".into()],
+        notes: vec!["`dyntick lab machines NAME` shows the table and the source of each figure.".into()],
         ..Table::default()
     };
     Document {
@@ -104,14 +104,14 @@ fn states(machine: &Machine) -> Table {
         format!("{} measured: {}{} ({}).", state.name, quantiles(exit), exit.remark, exit.source)
     };
     Table {
-        caption: "What the kernel is told, and what others measured.".into(),
+        caption: "Idle states as given to the kernel, and exits as measured by others.".into(),
         columns: vec![
             Column::figure("", ""),
             Column::text("state"),
             Column::text("entered by"),
-            Column::figure("exit latency", "us"),
-            Column::figure("target residency", "us"),
-            Column::figure("measured exit", "us"),
+            Column::figure("exit latency", "µs"),
+            Column::figure("target residency", "µs"),
+            Column::figure("measured exit", "µs"),
             Column::text("flags"),
             Column::text("source"),
         ],
@@ -120,12 +120,12 @@ fn states(machine: &Machine) -> Table {
     }
 }
 
-/// `0 % 87, 50 % 96.8, 100 % 153 us; `, or nothing.
+/// `0 % 87, 50 % 96.8, 100 % 153 µs; `, or nothing.
 fn quantiles(exit: &dyntick_model::MeasuredExit) -> String {
     let percent = |millionths: u32| f64::from(millionths) * 100.0 / f64::from(Quantile::ALL);
     let point = |point: &Quantile| format!("{} % {}", percent(point.millionths), micros(point.ns));
     let points: Vec<String> = exit.quantiles.iter().map(point).collect();
-    if points.is_empty() { String::new() } else { format!("{} us; ", points.join(", ")) }
+    if points.is_empty() { String::new() } else { format!("{} µs; ", points.join(", ")) }
 }
 
 /// How a study can have the exits of this machine, and what it gets where it asks for nothing.
@@ -168,8 +168,8 @@ fn packages(machine: &Machine) -> Table {
         columns: vec![
             Column::text("state"),
             Column::text("all CPUs in"),
-            Column::figure("exit latency", "us"),
-            Column::figure("of the core alone", "us"),
+            Column::figure("exit latency", "µs"),
+            Column::figure("of the core alone", "µs"),
             Column::text("source"),
         ],
         rows: machine.idle.package_states.iter().map(row).collect(),
@@ -195,9 +195,7 @@ fn powers(machine: &Machine) -> Table {
     let packages = &machine.idle.package_states;
     rows.extend(packages.iter().map(|state| row(format!("shared, {}", state.name), &state.power)));
     Table {
-        caption:
-            "Power: the value that the model reckons with, and the range in which it is believed to lie."
-                .into(),
+        caption: "Power: the value that the model uses, and its estimated range.".into(),
         columns: vec![
             Column::text("of"),
             Column::figure("power", "W"),

@@ -28,11 +28,11 @@ use std::process::ExitCode;
 /// The laboratory's verbs.
 #[derive(Subcommand)]
 pub enum LabVerb {
-    /// Run a study: its cases, its claims, its report
+    /// Run a study: run its cases, judge its claims, write its report
     Run(run::Arguments),
-    /// Tell again what a study's runs said, without running anything
+    /// Re-render the report of stored runs, without running anything
     Report(again::Arguments),
-    /// Build the kernels that a study has made to order
+    /// Build the custom kernels of a study
     Build(build::Arguments),
     /// List the kernels that can be booted here, or compare two
     Kernels(kernels::Arguments),
@@ -40,13 +40,13 @@ pub enum LabVerb {
     Machines(machines::Arguments),
     /// Start an interactive guest
     Shell(shell::Arguments),
-    /// Run a run again and say whether every byte agrees
+    /// Re-run a stored run and compare byte for byte
     Verify(verify::Arguments),
-    /// Tell what this machine can and cannot run, and what fixes each lack
+    /// Show what this machine can and cannot run, and how to fix what is missing
     Doctor(doctor::Arguments),
-    /// Tell where the instructions of a profiled run were executed; compare two
+    /// Show where a profiled run executed its instructions; compare two
     Profile(profile::Arguments),
-    /// Tell where the wall time of one case goes
+    /// Show where the wall time of one case goes
     Bench(bench::Arguments),
 }
 

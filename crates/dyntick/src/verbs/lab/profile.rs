@@ -20,13 +20,13 @@ pub struct Arguments {
     /// Folder of a run with `profile = true`; two are compared
     #[arg(value_name = "RUN", required = true, num_args = 1..=2)]
     runs: Vec<PathBuf>,
-    /// Only spans on these CPUs; give it twice for two runs [default: each run's measured CPUs]
+    /// Show only spans on these CPUs; give it twice for two runs [default: each run's measured CPUs]
     #[arg(long, value_name = "LIST")]
     cpu: Vec<CpuList>,
-    /// Only the kinds of spans whose name holds this text
+    /// Show only kinds of spans whose name contains TEXT
     #[arg(long, value_name = "TEXT", default_value = "")]
     kind: String,
-    /// Show so many functions of each kind
+    /// Show the N largest functions of each kind
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
     /// Print JSON
@@ -62,7 +62,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         }
         [] => Vec::new(),
     };
-    let title = "Instructions by way into the kernel".into();
+    let title = "Instructions by kernel entry point".into();
     let lead = spans.iter().filter_map(of_others).collect();
     let document = Document { title, lead, blocks, ..Document::default() };
     output::text(dyntick_report::terminal(&document, 100, false))?;
@@ -73,7 +73,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 fn of_others(spans: &Spans) -> Option<String> {
     (!spans.made_here).then(|| {
         format!(
-            "The run of {} was not made by this user's laboratory: its figures are what its folder says.",
+            "The run of {} was not made by this user's laboratory: its figures are unverified.",
             spans.name
         )
     })
@@ -87,7 +87,7 @@ fn print(value: &serde_json::Value) -> Result<ExitCode> {
 fn load(folder: &Path, cpus: Option<&CpuList>, wanted: &str) -> Result<Spans> {
     let sealer = Cache::of_user().ok().and_then(|cache| Sealer::known(&cache));
     let (profile, made_here) = store::profile_judged(folder, sealer.as_ref())
-        .with_context(|| format!("{} is not a whole run", folder.display()))?;
+        .with_context(|| format!("{} is not a complete run", folder.display()))?;
     let profile = profile.ok_or_else(|| profiles::ProfileError::NotRecorded(folder.to_owned()))?;
     let cpus = cpus.cloned().unwrap_or(profile.measured_cpus);
     let of_phase = |phase: &dyntick_profile::Phase| {
@@ -168,7 +168,7 @@ fn overview(kinds: &BTreeMap<String, Kind>) -> Table {
         ],
         rows: sorted(kinds).into_iter().filter_map(row).collect(),
         notes: vec![
-            "A wake-up runs across the entries that it consists of and is counted beside them.".into(),
+            "A wake-up spans the entries that it consists of and is counted in addition to them.".into(),
         ],
         ..Table::default()
     }

@@ -48,13 +48,16 @@ pub fn document(
     let windows: Vec<&Run> = runs.iter().filter(|run| window_ns(run) >= LEAST_WINDOW_NS).copied().collect();
     let mut blocks = Vec::new();
     if !verdicts.is_empty() {
-        blocks.push(Block::Heading("In short".into()));
+        blocks.push(Block::Heading("Summary".into()));
         blocks.push(Block::Table(answers(verdicts)));
     }
     let overview = match windows.is_empty() {
         true => Vec::new(),
         false => {
-            vec![Block::Heading("What the measured CPUs took".into()), Block::Table(overview(&windows))]
+            vec![
+                Block::Heading("Interruptions of the measured CPUs".into()),
+                Block::Table(overview(&windows)),
+            ]
         }
     };
     let published = study.published.iter().filter(|_| !runs.is_empty());
@@ -71,9 +74,9 @@ pub fn document(
     blocks.extend(idle::blocks(&runs));
     blocks.extend(compare::blocks(comparisons));
     if !windows.is_empty() {
-        blocks.push(Block::Heading("When".into()));
+        blocks.push(Block::Heading("Timeline".into()));
         blocks.push(Block::Timeline(when::timeline(&windows)));
-        blocks.push(Block::Heading("Why, and what removes it".into()));
+        blocks.push(Block::Heading("Causes and fixes".into()));
         blocks.extend(why::findings(&windows));
     }
     if !verdicts.is_empty() {
@@ -82,7 +85,7 @@ pub fn document(
     }
     let failures: Vec<Failure> = results.iter().filter_map(failure).collect();
     if !failures.is_empty() {
-        blocks.push(Block::Heading("Runs that failed".into()));
+        blocks.push(Block::Heading("Failed runs".into()));
         blocks.push(Block::Failures(failures));
     }
     if !runs.is_empty() {
@@ -105,7 +108,7 @@ fn of_others(runs: &[&Run]) -> Option<String> {
     (others > 0).then(|| {
         format!(
             "{others} of these {} runs were not made by this user's laboratory: their figures, and the rulings on \
-             them, are what their folders say. `dyntick lab verify RUN` makes one anew and compares.",
+             them, are unverified. Use `dyntick lab verify RUN` to re-run one and compare.",
             runs.len()
         )
     })
@@ -114,7 +117,7 @@ fn of_others(runs: &[&Run]) -> Option<String> {
 /// Each claim with its ruling; what the rulings stand on is further down.
 fn answers(verdicts: &[claims::Verdict]) -> Table {
     Table {
-        caption: "What was claimed, and what was found here; the evidence is below.".into(),
+        caption: "Published claims, and the findings here; the evidence is below.".into(),
         columns: vec![Column::text("claim"), Column::text("here")],
         rows: verdicts.iter().map(|verdict| vec![verdict.claim.text.clone(), verdict.summary()]).collect(),
         notes: Vec::new(),
@@ -179,7 +182,7 @@ fn overview(runs: &[&Run]) -> Table {
             Column::figure("of HZ", ""),
             Column::figure("all", "count"),
             Column::figure("script", "s"),
-            Column::text("mainly because"),
+            Column::text("main cause"),
         ],
         rows: runs.iter().map(row).collect(),
         notes: vec![
@@ -193,7 +196,7 @@ fn overview(runs: &[&Run]) -> Table {
 fn main_cause(run: &Run) -> String {
     let most =
         measured(run).flat_map(|summary| &summary.by_cause).max_by_key(|cause| (cause.ticks, cause.count));
-    most.map_or("nothing: not interrupted at all".to_owned(), |cause| rules::title(&cause.cause))
+    most.map_or("none: not interrupted".to_owned(), |cause| rules::title(&cause.cause))
 }
 
 /// The case's title with what tells the run from others of it, and the kernel's series.
@@ -233,16 +236,19 @@ fn failure(result: &CaseResult) -> Option<Failure> {
 fn provenance(runs: &[&Run]) -> Vec<(String, String)> {
     let all = |value: fn(&Run) -> String| distinct(runs.iter().map(|run| value(run)).collect());
     let restless = |run: &Run| match run.outcome.settled.restless.is_empty() {
-        true => "all other CPUs came to rest before the window".to_owned(),
-        false => format!("CPUs {} never came to rest ({})", run.outcome.settled.restless, run.asked.case.id),
+        true => "all other CPUs were idle before the window".to_owned(),
+        false => format!(
+            "CPU {} still busy when settle-limit expired ({})",
+            run.outcome.settled.restless, run.asked.case.id
+        ),
     };
     let mut pairs = vec![
         ("clock".to_owned(), all(|run| clock(run.asked.case.clock).to_owned())),
         ("executed by".to_owned(), all(|run| format!("QEMU {}, {}", run.asked.qemu, run.asked.accelerator))),
         ("kernel".to_owned(), all(|run| format!("{}, {}", run.asked.release, run.asked.kernel_source))),
-        ("at rest".to_owned(), all(restless)),
+        ("settling".to_owned(), all(restless)),
         ("trace events".to_owned(), all(trace_state)),
-        ("events that a kernel lacks".to_owned(), all(missing_events)),
+        ("trace events not available".to_owned(), all(missing_events)),
     ];
     let disks = runs.iter().map(|run| (run.asked.case.id.as_str(), run.asked.case.disk));
     pairs.extend(disks::told(disks).map(|told| ("disk".to_owned(), told)));
@@ -280,7 +286,8 @@ fn perturbed<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<(String, String)
     let most = |of: fn(&Perturbation) -> u64| changes.iter().map(of).max();
     let (padding, shift_ns) = (most(|change| change.padding.into())?, most(|change| change.shift_ns)?);
     let told = format!(
-        "{} more, in no table: up to {} bytes before all else in the guest's image, the window up to {} later; their figures stand with the claims",
+        "{} more, not in the tables: up to {} bytes of padding at the start of the guest's image, the window up to {} \
+         later; their figures are with the claims",
         changes.len(),
         numbers::count(padding),
         numbers::duration(shift_ns as f64)
@@ -304,7 +311,7 @@ fn clock(clock: Clock) -> &'static str {
     match clock {
         Clock::Virtual => {
             "virtual: one instruction is one nanosecond, idle time is skipped, every byte is repeatable; \
-             caches, pipelines and real devices have no part in it"
+             caches, pipelines and real devices are not modelled"
         }
         Clock::Wall => "wall: real time, with all of this machine's noise",
     }
@@ -316,9 +323,9 @@ fn trace_state(run: &Run) -> String {
         None => String::new(),
     };
     match (run.lost_events.values().sum::<u64>(), run.undecoded) {
-        (0, 0) => format!("{recorded}none lost, all understood"),
+        (0, 0) => format!("{recorded}none lost, all decoded"),
         (lost, undecoded) => {
-            format!("{recorded}{lost} LOST and {undecoded} not understood in {}", run.asked.case.id)
+            format!("{recorded}{lost} LOST and {undecoded} not decoded in {}", run.asked.case.id)
         }
     }
 }

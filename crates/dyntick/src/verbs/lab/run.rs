@@ -25,25 +25,25 @@ const DEFAULT_OUT: &str = "out";
 pub struct Arguments {
     /// Study file
     study: PathBuf,
-    /// Only the cases of this name or id; may be given several times
+    /// Run only cases of this name or id; may be given several times
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
-    /// Run each case in the size of the published experiment, where the study has one
+    /// Run each case at the size of the published experiment, if the study has one
     #[arg(long)]
     full_size: bool,
     /// Run on this clock instead of the study's
     #[arg(long, value_enum)]
     clock: Option<ClockArgument>,
-    /// Run each case so often (wall clock only)
+    /// Run each case N times (wall clock only)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
-    /// Run each case so often again with an irrelevant change each time (virtual clock only)
+    /// Run each case N more times with an irrelevant change each time (virtual clock only)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(Case::MOST_PERTURBED)))]
     perturb: Option<u32>,
-    /// Run so many guests at a time
+    /// Run N guests at a time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,
-    /// Folder for runs and report [default: out/STUDY]
+    /// Write runs and report to DIR [default: out/STUDY]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -75,7 +75,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     told.print(arguments.wanted.format())?;
     kept?;
     if arguments.wanted.format() == Format::Terminal {
-        output::line(format_args!("\nThe report: {}", out.join("report.html").display()))?;
+        output::line(format_args!("\nReport: {}", out.join("report.html").display()))?;
     }
     Ok(status(&results))
 }
@@ -184,7 +184,8 @@ fn ensure_few(cases: &[Case]) -> Result<()> {
     let runs: u64 = cases.iter().map(|case| u64::from(case.runs())).sum();
     if runs > MOST_RUNS {
         bail!(
-            "these are {runs} runs, and at most {MOST_RUNS} are made at once: name fewer cases (--case), or repeat them less (--repeat)"
+            "these are {runs} runs, and at most {MOST_RUNS} are possible at once: name fewer cases (--case), or repeat \
+             them less (--repeat)"
         );
     }
     Ok(())
@@ -207,10 +208,7 @@ fn chosen(study: &Study, arguments: &Arguments) -> Result<Vec<Case>> {
             None => {}
         }
         if case.profile && case.clock != Clock::Virtual {
-            bail!(
-                "{}: a profile counts instructions on the virtual clock only; leave --clock wall out",
-                case.id
-            );
+            bail!("{}: a profile counts instructions on the virtual clock only; omit --clock wall", case.id);
         }
         case.repeat = arguments.repeat.unwrap_or(case.repeat);
         if case.repeat > 1 && case.clock == Clock::Virtual {

@@ -21,29 +21,29 @@ pub struct Arguments {
     /// Number of virtual CPUs
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=255))]
     cpus: u32,
-    /// Memory, as 512M
+    /// Memory of the guest, as 512M
     #[arg(long, default_value = "512M")]
     memory: String,
-    /// A disk of this size with an ext4 on /mnt/disk, as 256M; on the wall clock only
+    /// Add a disk of SIZE, as 256M, with ext4 on /mnt/disk; wall clock only
     #[arg(long, value_name = "SIZE")]
     disk: Option<String>,
     /// Kernel command line, added to what the guest needs
     #[arg(long, default_value = "")]
     append: String,
-    /// The machine whose idle states the guest has: see `dyntick lab machines`, or a path
+    /// Give the guest the idle states of this machine: see `dyntick lab machines`, or a path
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
     /// Idle governor: menu, teo, ladder, haltpoll
     #[arg(long, value_name = "NAME")]
     governor: Option<String>,
-    /// A tool that is brought into the guest; may be given several times
+    /// Copy this tool into the guest; may be given several times
     #[arg(long = "tool", value_name = "NAME")]
     tools: Vec<String>,
-    /// A module of the kernel to load; may be given several times
+    /// Load this kernel module; may be given several times
     #[arg(long = "module", value_name = "NAME")]
     modules: Vec<String>,
-    /// Virtual time instead of the wall clock: a shell that waits for you then waits very fast, and a
-    /// command, where standard input is no terminal, reads nothing, so that it repeats to the byte
+    /// Run in virtual time instead of on the wall clock: while a shell waits for input, virtual time passes
+    /// very fast; a command reads nothing unless standard input is a terminal, so that it repeats to the byte
     #[arg(long = "virtual")]
     in_virtual_time: bool,
     /// Command to run instead of a shell
@@ -76,7 +76,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     match lab.shell(&case, command, interactive) {
         Ok(Some(status)) => Ok(ExitCode::from(status)),
         Ok(None) => {
-            output::note("the guest ended before its shell");
+            output::note("the guest exited before its shell");
             Ok(ExitCode::from(1))
         }
         Err(error) if error.is_guest_failure() => {

@@ -24,7 +24,7 @@ pub fn say_what_is_kept(runs: &Path) -> Result<()> {
         while unsafe { libc::sigwait(&set, &mut signal) } != 0 {}
         let kept = runs.display();
         output::note(format_args!(
-            "stopped: whole runs are kept in {kept}, and the same command goes on from there"
+            "stopped: complete runs are kept in {kept}; the same command continues from there"
         ));
         // SAFETY: async-signal-safe calls; the signal's own action ends the process, as who started it expects.
         unsafe {

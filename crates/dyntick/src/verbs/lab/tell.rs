@@ -30,7 +30,7 @@ pub enum Format {
 /// How the form is asked for.
 #[derive(clap::Args)]
 pub struct Wanted {
-    /// How to print the report
+    /// Print the report in this format
     #[arg(long, value_enum, default_value = "terminal")]
     format: Format,
     /// The same as --format json

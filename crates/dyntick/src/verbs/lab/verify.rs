@@ -36,7 +36,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 }
 
 fn verify(lab: &Lab, folder: &Path) -> Result<bool> {
-    let first = store::load(folder).with_context(|| format!("{} is not a whole run", folder.display()))?;
+    let first = store::load(folder).with_context(|| format!("{} is not a complete run", folder.display()))?;
     let case = &first.asked.case;
     if case.clock != Clock::Virtual {
         bail!(
@@ -48,7 +48,7 @@ fn verify(lab: &Lab, folder: &Path) -> Result<bool> {
     prepared.asked.case = case.clone();
     for difference in differences(&first.asked, &prepared.asked) {
         let difference = clean_line(&difference);
-        output::line(format_args!("{}: {difference}; the observations may differ for that", case.id))?;
+        output::line(format_args!("{}: {difference}; the observations may differ because of this", case.id))?;
     }
     let again = lab.scratch()?;
     let second = lab.run(&prepared, again.path()).map_err(|(error, _)| in_words(error))?;

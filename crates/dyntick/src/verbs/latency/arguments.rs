@@ -25,79 +25,79 @@ const MOST_SPIKES: u64 = 1_000_000;
 #[derive(Args, Debug, Default)]
 #[command(disable_help_flag = true, infer_long_args = true, args_override_self = true)]
 #[command(
-    after_help = "The options are cyclictest's and mean the same. -C and the group 'Late wake-ups' are dyntick's."
+    after_help = "The options are those of cyclictest. -C and the group 'Late wake-ups' are dyntick's own."
 )]
 pub struct Arguments {
     /// Print this help
     #[arg(long, action = clap::ArgAction::Help)]
     pub help: Option<bool>,
 
-    /// Tell why wake-ups later than this were late, from the kernel's trace: us, or ns with --nsecs
+    /// Explain wake-ups later than USEC from the kernel's trace: µs, or ns with --nsecs
     #[arg(long, alias = "threshold", value_name = "USEC", value_parser = limit(), help_heading = OURS)]
     pub why: Option<u64>,
-    /// Tell it of so many of them
+    /// Explain at most N of them
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = at_most(MOST_STORIES), help_heading = OURS)]
     pub why_max: usize,
-    /// End at the first latency above this, and tell why: us, or ns with --nsecs
+    /// Stop at the first latency above USEC and explain it: µs, or ns with --nsecs
     #[arg(short, long, value_name = "USEC", value_parser = limit(), help_heading = OURS)]
     pub breaktrace: Option<u64>,
-    /// With -b: write a mark into the machine's own trace and stop that; dyntick does not trace then
+    /// With -b: write a marker into the kernel's own trace and stop that trace; dyntick does not trace then
     #[arg(long, help_heading = OURS)]
     pub tracemark: bool,
-    /// List all latencies above this with their times: us, or ns with --nsecs
+    /// List all latencies above USEC with their times: µs, or ns with --nsecs
     #[arg(long, value_name = "USEC", value_parser = limit(), conflicts_with = "why", help_heading = OURS)]
     pub spike: Option<u64>,
-    /// List so many of them
+    /// List at most N of them
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = at_most(MOST_SPIKES), help_heading = OURS)]
     pub spike_nodes: usize,
 
-    /// Measure each of these CPUs, as 1-3,8: the same as --affinity=CPUS --threads
+    /// Measure each of CPUS, as 1-3,8: the same as --affinity=CPUS --threads
     #[arg(short = 'C', long = "cpus", value_name = "CPUS", help_heading = PLACES)]
     pub cpus: Option<String>,
     /// Run the threads on these CPUs in turn, as 1-3,8 or !0; on all without a value
     #[arg(short, long, value_name = "CPUS", num_args = 0..=1, default_missing_value = "all", help_heading = PLACES)]
     pub affinity: Option<String>,
-    /// Number of threads; without a value one for each CPU
+    /// Run N threads; without a value one for each CPU
     #[arg(short, long, value_name = "N", num_args = 0..=1, default_missing_value = "0", value_parser = at_most(MOST_THREADS), help_heading = PLACES)]
     pub threads: Option<usize>,
-    /// One thread on each CPU, as with -a -t
+    /// Run one thread on each CPU, as with -a -t
     #[arg(short = 'S', long, help_heading = PLACES)]
     pub smp: bool,
-    /// Where dyntick's other threads run [default: the CPUs that are not measured]
+    /// Run dyntick's other threads on CPUS [default: the CPUs that are not measured]
     #[arg(long, value_name = "CPUS", help_heading = PLACES)]
     pub mainaffinity: Option<String>,
-    /// Real-time priority of the threads, 1 to 99; SCHED_FIFO unless --policy says otherwise
+    /// Set the real-time priority of the threads, 1 to 99; SCHED_FIFO unless --policy says otherwise
     #[arg(short, long = "priority", alias = "prio", value_name = "PRIO", value_parser = clap::value_parser!(u32).range(0..=99), help_heading = PLACES)]
     pub priority: Option<u32>,
-    /// Each thread's priority is one below that of the one before
+    /// Give each thread a priority one below that of the thread before
     #[arg(long, help_heading = PLACES)]
     pub priospread: bool,
-    /// Scheduling policy
+    /// Set the scheduling policy
     #[arg(long, value_name = "NAME", ignore_case = true, help_heading = PLACES)]
     pub policy: Option<PolicyName>,
     /// Fail if the memory cannot be locked; it is locked anyway where that is allowed
     #[arg(short, long, help_heading = PLACES)]
     pub mlockall: bool,
 
-    /// Interval of the first thread, us
+    /// Set the interval of the first thread to USEC µs
     #[arg(short, long, value_name = "USEC", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=LONGEST_US), help_heading = TIMES)]
     pub interval: u64,
-    /// How much longer each thread's interval is, us; 0 with a histogram [default: 500]
+    /// Add USEC µs to the interval of each further thread; 0 with a histogram [default: 500]
     #[arg(short, long, value_name = "USEC", value_parser = clap::value_parser!(u64).range(..=LONGEST_US), help_heading = TIMES)]
     pub distance: Option<u64>,
-    /// Number of wake-ups; without end if 0
+    /// Stop after N wake-ups; 0 is without end
     #[arg(short, long, value_name = "N", default_value_t = 0, help_heading = TIMES)]
     pub loops: u64,
-    /// How long, s; or with a suffix m, h or d
+    /// Stop after TIME, in s, or with a suffix m, h or d
     #[arg(short = 'D', long, value_name = "TIME", value_parser = duration, help_heading = TIMES)]
     pub duration: Option<u64>,
-    /// 0: CLOCK_MONOTONIC, 1: CLOCK_REALTIME
+    /// Use this clock; 0: CLOCK_MONOTONIC, 1: CLOCK_REALTIME
     #[arg(short, long, value_name = "CLOCK", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=1), help_heading = TIMES)]
     pub clock: u8,
-    /// Begin all threads at the same time, each so many us after the one before
+    /// Start all threads at the same time, each USEC µs after the thread before
     #[arg(short = 'A', long, value_name = "USEC", num_args = 0..=1, default_missing_value = "0", value_parser = clap::value_parser!(u64).range(..=LONGEST_US), help_heading = TIMES)]
     pub aligned: Option<u64>,
-    /// Begin all threads so many us after a full second
+    /// Start all threads USEC µs after a full second
     #[arg(long, value_name = "USEC", num_args = 0..=1, default_missing_value = "0", value_parser = clap::value_parser!(u64).range(..=LONGEST_US), conflicts_with = "aligned", help_heading = TIMES)]
     pub secaligned: Option<u64>,
     /// Sleep for a time instead of until a time
@@ -112,38 +112,38 @@ pub struct Arguments {
     /// Sleep by clock_nanosleep, as is usual
     #[arg(short, long, hide = true)]
     pub nanosleep: bool,
-    /// Tell the clock's resolution
+    /// Print the clock's resolution
     #[arg(short = 'R', long, help_heading = TIMES)]
     pub resolution: bool,
 
-    /// Print a histogram of latencies below this, in steps of 1: us, or ns with --nsecs
+    /// Print a histogram of latencies below USEC, in steps of 1: µs, or ns with --nsecs
     #[arg(short = 'h', long, value_name = "USEC", help_heading = OUTPUT)]
     pub histogram: Option<usize>,
-    /// The same with a column for all threads together
+    /// Print a histogram with a column for the sum of all threads
     #[arg(short = 'H', long, value_name = "USEC", help_heading = OUTPUT)]
     pub histofall: Option<usize>,
-    /// Write the histogram into this file
+    /// Write the histogram to FILE
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub histfile: Option<PathBuf>,
-    /// Write the results into this file as JSON; '-' for standard output
+    /// Write the results to FILE as JSON; '-' for standard output
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub json: Option<PathBuf>,
-    /// Latencies in ns
+    /// Measure and print latencies in ns
     #[arg(short = 'N', long, help_heading = OUTPUT)]
     pub nsecs: bool,
-    /// Print a summary at the end only
+    /// Print only a summary at the end
     #[arg(short, long, help_heading = OUTPUT)]
     pub quiet: bool,
     /// Print each latency, as thread:wake-up:latency
     #[arg(short, long, help_heading = OUTPUT)]
     pub verbose: bool,
-    /// With -v: print the largest of each N latencies only
+    /// With -v: print only the largest of each N latencies
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), help_heading = OUTPUT)]
     pub oscope: u64,
-    /// Print anew only after a new maximum
+    /// Update the output only after a new maximum
     #[arg(short = 'M', long = "refresh_on_max", help_heading = OUTPUT)]
     pub refresh_on_max: bool,
-    /// For scripts: the output is never buffered
+    /// Accepted for compatibility: the output is never buffered
     #[arg(short, long, help_heading = OUTPUT)]
     pub unbuffered: bool,
     /// With -R: print every reading of the clock
@@ -153,7 +153,7 @@ pub struct Arguments {
     #[arg(short = 'F', long, value_name = "PATH", help_heading = OUTPUT)]
     pub fifo: Option<PathBuf>,
 
-    /// Allow idle states that take so long to leave, us (/dev/cpu_dma_latency)
+    /// Allow idle states with an exit latency of at most USEC µs (/dev/cpu_dma_latency)
     #[arg(long, value_name = "USEC", default_value_t = 0, allow_negative_numbers = true, help_heading = MACHINE)]
     pub latency: i32,
     /// Allow all idle states, to save the battery

@@ -100,7 +100,7 @@ fn limit_idle_states(arguments: &Arguments) -> Result<Option<PowerLimit>> {
         }
         Err(error) => {
             warn(&format!(
-                "cannot set /dev/cpu_dma_latency ({error}), which takes root or the right to write to it: idle states \
+                "cannot set /dev/cpu_dma_latency ({error}), which needs root or write access: idle states \
                  may add their exit latency"
             ));
             Ok(None)

@@ -36,7 +36,7 @@ pub fn plan(arguments: &Arguments, cpus: &Cpus) -> Result<Planned> {
     if let Some(path) = &arguments.fifo {
         bail!(
             "--fifo={} is not supported: dyntick makes no named pipe; kill -USR1 prints the figures so far on \
-             standard error, and --json writes them into a file at the end",
+             standard error, and --json writes them to a file at the end",
             path.display()
         );
     }
@@ -63,7 +63,7 @@ pub fn plan(arguments: &Arguments, cpus: &Cpus) -> Result<Planned> {
         "--tracemark does nothing without --breaktrace",
     );
     if arguments.oscope > 1 && !arguments.verbose {
-        bail!("--oscope thins out what --verbose prints: add -v");
+        bail!("--oscope reduces what --verbose prints: add -v");
     }
 
     let (affinity, count) = placement(arguments, cpus)?;
@@ -151,7 +151,7 @@ fn list(option: &str, text: &str, cpus: &Cpus) -> Result<CpuList> {
     let chosen = if negated { cpus.allowed.difference(&named) } else { named };
     let missing = chosen.difference(&cpus.online);
     if !missing.is_empty() {
-        bail!("{option} {text}: CPU {missing} is not online; online are {}", cpus.online);
+        bail!("{option} {text}: CPU {missing} is not online; online: {}", cpus.online);
     }
     if chosen.is_empty() {
         bail!("{option} {text} leaves no CPU of {}", cpus.allowed);

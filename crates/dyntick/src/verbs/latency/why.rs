@@ -190,7 +190,7 @@ fn one_text(told: &Told, lines: &mut Vec<String>) {
     let at = told.due_ns;
     lines.push(String::new());
     lines.push(format!(
-        "Late: thread {} on CPU {} by {} us, due at {}.{:06} s, wake-up {}",
+        "Late: thread {} on CPU {} by {} µs, due at {}.{:06} s, wake-up {}",
         told.thread,
         told.cpu.map_or("?".to_owned(), |cpu| cpu.to_string()),
         us(told.latency_ns),
@@ -201,12 +201,12 @@ fn one_text(told: &Told, lines: &mut Vec<String>) {
     let Some(story) = &told.story else {
         return lines.push("  not in the trace: it was overwritten before it was read".to_owned());
     };
-    lines.push("        due +      took us".to_owned());
+    lines.push("        due +      took µs".to_owned());
     for step in &story.steps {
         lines.push(format!("  {:>9} {:>12}  {}", us(step.at_ns), us(step.ns), step.text));
     }
     let share = |share: &dyntick_latency::Share| {
-        format!("{:>9} us  {}", us(share.ns), dyntick_explain::rules::title(&share.cause))
+        format!("{:>9} µs  {}", us(share.ns), dyntick_explain::rules::title(&share.cause))
     };
     lines.push("  By cause:".to_owned());
     lines.extend(story.causes.iter().map(|one| format!("  {}", share(one))));
@@ -214,7 +214,7 @@ fn one_text(told: &Told, lines: &mut Vec<String>) {
         lines.extend(top.chain.iter().map(|link| format!("  Why: {link}")));
         lines.extend(told.fixes.first().map(|fix| format!("  Fix: {} — {}", fix.setting, fix.effect)));
     }
-    lines.push(format!("  Unattributed: {} us of {} us", us(story.unattributed_ns()), us(told.latency_ns)));
+    lines.push(format!("  Unattributed: {} µs of {} µs", us(story.unattributed_ns()), us(told.latency_ns)));
 }
 
 fn us(ns: u64) -> String {

@@ -55,7 +55,9 @@ impl TimedCalls {
     /// What the probes cost, each in a sentence.
     pub fn probes(&self) -> Vec<String> {
         let within = match self.with_others {
-            true => " What counts interruptions may run within these calls too; -e none leaves it out.",
+            true => {
+                " The programs that count interruptions may run within these calls; use -e none to leave them out."
+            }
             false => "",
         };
         self.costs.iter().map(|cost| words(cost) + within).collect()
@@ -111,14 +113,14 @@ fn words(cost: &ProbeCost) -> String {
     let pair = cost.pair.name();
     match &cost.measured {
         Ok(cost) => format!(
-            "Probe: {pair}; each call costs {} more, of which at most {} are in the figures; measured here on {} \
-             calls of getppid() on CPU {}.",
+            "Probe: {pair}; it adds {} to each call, of which at most {} are in the figures; measured on {} calls \
+             of getppid() on CPU {}.",
             numbers::duration(cost.added_ns),
             numbers::duration(cost.inside_ns as f64),
             numbers::count(cost.calls),
             cost.cpu
         ),
-        Err(error) => format!("Probe: {pair}; what it costs could not be measured here: {error}."),
+        Err(error) => format!("Probe: {pair}; its cost could not be measured: {error}."),
     }
 }
 
@@ -149,7 +151,7 @@ fn durations(function: &FunctionCalls, seconds: f64, runs: usize, each_cpu: bool
     };
     Table {
         caption: format!(
-            "Calls of {}(), with interrupts and sleep within, by {}{runs}",
+            "Calls of {}(), including interrupts and sleep, by {}{runs}",
             function.name,
             function.pair.name()
         ),
@@ -170,11 +172,11 @@ fn durations(function: &FunctionCalls, seconds: f64, runs: usize, each_cpu: bool
 /// What was not timed, and why.
 fn lost(missed: u64, all: &CallCount) -> Vec<String> {
     let reasons = [
-        (all.no_room, "calls were not timed: too many were open at the same time"),
-        (missed, "begins and ends were not seen: they came while their own program ran"),
+        (all.no_room, "calls were not timed: too many were in progress at the same time"),
+        (missed, "entries and returns were not seen: they came while their own program ran"),
         (
             all.unpaired,
-            "calls ended whose begin was not seen: it came earlier, or on a CPU that is not measured",
+            "calls returned whose entry was not seen: it came earlier, or on a CPU that is not measured",
         ),
     ];
     let lost = reasons.into_iter().filter(|(count, _)| *count > 0);

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 /// What `--over` said, in ns.
 pub fn over(text: &str) -> Result<u64, String> {
-    let us: f64 = text.parse().map_err(|_| "say a time in us, as 50 or 0.5".to_owned())?;
+    let us: f64 = text.parse().map_err(|_| "give a time in µs, as 50 or 0.5".to_owned())?;
     match us.is_finite() && us >= 0.0 {
         true => Ok((us * 1000.0).round() as u64),
-        false => Err("a duration is 0 or more".to_owned()),
+        false => Err("must be 0 or more".to_owned()),
     }
 }
 
@@ -42,18 +42,18 @@ impl Longest {
         let mut notes = Vec::new();
         if hidden > 0 {
             notes.push(format!(
-                "{} shorter ones are not shown; --all shows them.",
+                "{} shorter ones are not shown; use --all to show them.",
                 numbers::count(hidden as u64)
             ));
         }
         if self.lost > 0 {
             let lost = numbers::count(self.lost);
             notes.push(format!(
-                "{lost} more were not kept: the ring buffer was full. -I empties it in between."
+                "{lost} more were lost: the ring buffer was full. Use -I to empty it at each interval."
             ));
         }
         Block::Table(Table {
-            caption: format!("Longer than {}, one by one", numbers::duration(self.over_ns as f64)),
+            caption: format!("Interruptions longer than {}", numbers::duration(self.over_ns as f64)),
             columns: vec![
                 Column::figure("at", "s"),
                 Column::figure("CPU", ""),

@@ -99,7 +99,7 @@ impl Session {
             Ok(Some(source)) => {
                 missing.extend(source.missing().iter().filter_map(|tracepoint| lack(tracepoint)));
                 if wanted.details_over_ns.is_some() && matches!(source, Source::Tracefs(..)) {
-                    let what = "those that took long, one by one (--over)".to_owned();
+                    let what = "the list of long interruptions (--over)".to_owned();
                     missing.push(Missing { what, needs: "eBPF, or dyntick record".to_owned() });
                 }
                 Some(source)
@@ -371,7 +371,7 @@ fn lack(tracepoint: &str) -> Option<Missing> {
 fn needs(error: &Unavailable) -> String {
     let bpf = error.bpf.as_ref().map(|error| match error {
         LiveError::NotPermitted => {
-            "root, or CAP_BPF and CAP_PERFMON; or --source tracefs and leave to write to /sys/kernel/tracing"
+            "root, or CAP_BPF and CAP_PERFMON; or --source tracefs and write access to /sys/kernel/tracing"
                 .to_owned()
         }
         other => other.to_string(),
@@ -383,7 +383,7 @@ fn needs(error: &Unavailable) -> String {
 /// What is told of counting by trace events.
 fn note(because: Option<&LiveError>) -> String {
     let why = match because {
-        None => "as was asked for".to_owned(),
+        None => "as requested".to_owned(),
         Some(error) => format!("since eBPF cannot be used: {error}"),
     };
     format!("Counted from trace events (tracefs), which costs the measured CPUs more than eBPF does; {why}.")
@@ -399,11 +399,11 @@ mod tests {
         let both = Unavailable { bpf: refused(), tracefs: Some(LiveError::NoCpu) };
         assert_eq!(
             needs(&both),
-            "the kernel does not take the eBPF programs: no bpf; and without eBPF: no CPU was named to be counted on"
+            "the kernel rejects the eBPF programs: no bpf; and without eBPF: no CPU was given to count on"
         );
         let permission = Unavailable { bpf: Some(LiveError::NotPermitted), tracefs: None };
         assert!(needs(&permission).contains("CAP_BPF") && needs(&permission).contains("--source tracefs"));
-        assert!(note(None).ends_with("; as was asked for."));
+        assert!(note(None).ends_with("; as requested."));
         assert!(note(refused().as_ref()).contains("since eBPF cannot be used: the kernel does not take"));
     }
 }

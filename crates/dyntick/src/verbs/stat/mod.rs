@@ -30,75 +30,75 @@ use std::time::{Duration, Instant};
 /// What may be said to `stat`.
 #[derive(Args)]
 #[command(after_help = "\
-Counting goes on in the kernel (eBPF; needs root, or CAP_BPF and CAP_PERFMON). A kernel that cannot do \
-that has its trace events counted (tracefs; needs root), which costs the measured CPUs more. Without either, \
-what /proc and /sys tell is shown. dyntick itself keeps off the measured CPUs. The exit status is the command's.
+Events are counted in the kernel by eBPF (needs root, or CAP_BPF and CAP_PERFMON). Where a kernel cannot do \
+that, its trace events are counted (tracefs; needs root), which costs the measured CPUs more. Without either, only \
+the counters of /proc and /sys are shown. dyntick itself stays off the measured CPUs. The exit status is the command's.
 
   dyntick stat -C 3 -- ./app        what interrupts CPU 3 while ./app runs (wherever it runs)
   dyntick stat -C 3 --pin -- ./app  the same, with ./app kept on CPU 3
   dyntick stat -C 2-3 -I 1000       every second, until Ctrl-C
   dyntick stat -p 4711              all CPUs, until process 4711 ends
   dyntick stat -C 3 -e none --calls hrtimer_interrupt -- ./app
-                                    how long each call of a function of the kernel takes there")]
+                                    how long each call of a kernel function takes there")]
 pub struct Arguments {
-    /// CPUs to measure, as 1-3,8 [default: all that are online]
+    /// CPUs to measure, as 1-3,8 [default: all online CPUs]
     #[arg(short = 'C', long = "cpu", value_name = "LIST")]
     cpus: Option<CpuList>,
-    /// All CPUs (the default)
+    /// Measure all CPUs (the default)
     #[arg(short = 'a', long, conflicts_with = "cpus")]
     all_cpus: bool,
-    /// A table for each CPU, also where they are many; a sum is shown otherwise from 5 CPUs on
+    /// Print a table for each CPU; without it, 5 or more CPUs are summed up in one table
     #[arg(short = 'A', long = "no-aggr")]
     per_cpu: bool,
-    /// Measure until these processes end; their tasks are told from others
+    /// Measure until these processes end; their tasks are counted apart from others
     #[arg(short = 'p', long = "pid", value_name = "PID", value_delimiter = ',', conflicts_with = "command")]
     pids: Vec<u32>,
-    /// Count only these kinds: timers, ticks, ipis, devices, softirqs, works, tasks, faults, nmis; or none
+    /// Count only these KINDS: timers, ticks, ipis, devices, softirqs, works, tasks, faults, nmis; or none
     #[arg(short = 'e', long = "event", value_name = "KINDS", value_delimiter = ',', value_parser = event)]
     events: Vec<Event>,
-    /// Count by eBPF (bpf), by trace events (tracefs), or by the latter where this kernel cannot do the
-    /// former (auto)
+    /// Count by eBPF (bpf), from trace events (tracefs), or by eBPF with trace events as the fallback
+    /// (auto)
     #[arg(long, value_name = "SOURCE", default_value = "auto", value_parser = source)]
     source: Choice,
-    /// Tell those that take longer than this one by one, with their moment and the task that was interrupted
+    /// List each interruption longer than USEC µs, with its time and the task that was interrupted
     #[arg(long, value_name = "USEC", value_parser = longest::over)]
     over: Option<u64>,
-    /// Time each call of these functions of the kernel, at most 8; fentry:FUNC and kprobe:FUNC say by what
+    /// Time each call of these kernel functions, at most 8; fentry:FUNC and kprobe:FUNC choose the probe
     #[arg(long, value_name = "FUNCS", value_delimiter = ',')]
     calls: Vec<Function>,
-    /// Tell the energy and power of the processor packages too, where the machine counts them (RAPL)
+    /// Print the energy and power of the processor packages too, if the machine counts them (RAPL)
     #[arg(long)]
     power: bool,
-    /// Print every so many ms
+    /// Print counts every MS ms
     #[arg(short = 'I', long = "interval-print", value_name = "MS",
         value_parser = clap::value_parser!(u64).range(10..=LONGEST_MS), conflicts_with = "repeat")]
     interval: Option<u64>,
-    /// Run the command so many times, and show means with their spread
+    /// Run the command N times, and print means with their spread
     #[arg(short = 'r', long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=1000), requires = "command")]
     repeat: u32,
-    /// End after so many ms
+    /// Stop after MS ms
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(..=LONGEST_MS), conflicts_with = "repeat")]
     timeout: Option<u64>,
-    /// Keep the command on the measured CPUs
+    /// Pin the command to the measured CPUs
     #[arg(long, requires = "command", requires = "cpus")]
     pin: bool,
-    /// Show every row, not only the largest
+    /// Print every row, not only the largest
     #[arg(long)]
     all: bool,
-    /// Print lines of fields with this separator between them
+    /// Print each row as one line of fields with SEPARATOR between them
     #[arg(short = 'x', long = "field-separator", value_name = "SEPARATOR", conflicts_with = "json", value_parser = separator)]
     separator: Option<String>,
-    /// Print JSON; with -I a line for each interval
+    /// Print JSON; with -I one line for each interval
     #[arg(long)]
     json: bool,
-    /// Write the figures to this file, not to standard error
+    /// Write the figures to FILE, not to standard error
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Add to the file of -o
+    /// Append to the file of -o
     #[arg(long, requires = "output")]
     append: bool,
-    /// The command, with its arguments
+    /// Command to run, with its arguments
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -120,7 +120,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let cpus = online(arguments.cpus.as_ref())?;
     let kinds = kinds(&arguments.events);
     if arguments.calls.len() > MOST_CALLS {
-        bail!("--calls: {} functions; there may be {MOST_CALLS} at a time", arguments.calls.len());
+        bail!("--calls: {} functions; at most {MOST_CALLS} at a time", arguments.calls.len());
     }
     let out = Out::new(arguments)?;
     let wanted = Wanted { cpus, kinds, details_over_ns: arguments.over };
@@ -181,7 +181,7 @@ fn separator(text: &str) -> Result<String, String> {
     let harmless = |c: char| matches!(c, '\t' | '\x1c'..='\x1f') || !c.is_control();
     match text.chars().all(harmless) {
         true => Ok(text.to_owned()),
-        false => Err("a separator has no control characters but tab".to_owned()),
+        false => Err("a separator must not have control characters other than tab".to_owned()),
     }
 }
 
@@ -217,7 +217,7 @@ pub(super) fn source(text: &str) -> Result<Choice, String> {
         "auto" => Ok(Choice::Auto),
         "bpf" => Ok(Choice::Bpf),
         "tracefs" => Ok(Choice::Tracefs),
-        _ => Err("there are bpf, tracefs and auto".to_owned()),
+        _ => Err("must be bpf, tracefs or auto".to_owned()),
     }
 }
 
@@ -229,7 +229,7 @@ pub(super) fn online(named: Option<&CpuList>) -> Result<CpuList> {
     let Some(cpus) = named else { return Ok(online) };
     let missing = cpus.difference(&online);
     if cpus.is_empty() || !missing.is_empty() {
-        bail!("-C {cpus}: CPUs {missing} are not online; online are {online}");
+        bail!("-C {cpus}: CPUs {missing} are not online; online: {online}");
     }
     Ok(cpus.clone())
 }

@@ -20,7 +20,7 @@ pub fn block(zones: &[Power]) -> Block {
         ]
     };
     Block::Table(Table {
-        caption: "Energy and power (RAPL) of whole packages, with the CPUs that are not measured".to_owned(),
+        caption: "Energy and power (RAPL) of packages, including CPUs that are not measured".to_owned(),
         columns: vec![
             Column::text("zone"),
             Column::text("turbostat"),

@@ -76,7 +76,7 @@ enum Place {
     Elsewhere,
 }
 
-const CALLS: &str = "function calls from other CPUs (CAL)";
+const CALLS: &str = "function call interrupts (CAL)";
 const KERNEL_THREADS: &str = "kernel threads";
 const OTHER_TASKS: &str = "other tasks";
 

@@ -38,7 +38,7 @@ pub fn text(measured: &Measured, command: &[String], advice: Advice<'_>, look: &
         if table.rows.is_empty() {
             let notes = table.notes.join(" ");
             blocks.push(Block::Paragraph(format!(
-                "{}: nothing of what is counted happened. {notes}",
+                "{}: none of the counted events occurred. {notes}",
                 cpu.name
             )));
         } else {
@@ -55,13 +55,13 @@ pub fn text(measured: &Measured, command: &[String], advice: Advice<'_>, look: &
     if !look.brief {
         let explained = explained(&told, &measured.cpus, advice);
         if !explained.is_empty() {
-            blocks.push(Block::Heading("What these are, and what removes them".into()));
+            blocks.push(Block::Heading("Causes and fixes".into()));
             blocks.push(Block::Pairs(explained));
         }
         let missing: Vec<(String, String)> =
             measured.missing.iter().map(|m| (m.what.clone(), format!("needs {}", m.needs))).collect();
         if !missing.is_empty() {
-            blocks.push(Block::Heading("What cannot be told here".into()));
+            blocks.push(Block::Heading("Not available here".into()));
             blocks.push(Block::Pairs(missing));
         }
     }
@@ -109,13 +109,13 @@ fn lead(measured: &Measured, look: &Look, first: bool) -> Vec<String> {
     // Where many intervals follow, what is missing has no section of its own.
     let power = measured.missing.iter().find(|missing| missing.what == power::WHAT);
     let power = power.filter(|_| look.brief && first);
-    lead.extend(power.map(|missing| format!("Power cannot be told here: it needs {}.", missing.needs)));
+    lead.extend(power.map(|missing| format!("Power is not available here: it needs {}.", missing.needs)));
     let lost = measured.counts.as_ref().map(|counts| counts.lost).unwrap_or_default();
     let reasons = [
         (lost.recursion, "events were lost: they came while their own program ran"),
         (lost.overrun, "events were lost: the trace buffer was full"),
-        (lost.undecoded, "events were lost: their records are not understood"),
-        (lost.unnamed, "events lost their names: the table was full"),
+        (lost.undecoded, "events were lost: their records could not be decoded"),
+        (lost.unnamed, "events have no name: the name table was full"),
     ];
     let lost = reasons.into_iter().filter(|(count, _)| *count > 0);
     lead.extend(lost.map(|(count, what)| format!("{} {what}.", numbers::count(count))));
@@ -125,7 +125,7 @@ fn lead(measured: &Measured, look: &Look, first: bool) -> Vec<String> {
 fn table(measured: &Measured, cpu: &Told, limit: usize) -> Table {
     let repeats = measured.repeats() as u64;
     let mut columns = vec![
-        Column::text("what interrupted"),
+        Column::text("interruption"),
         Column::figure("count", ""),
         Column::figure("per s", ""),
         Column::figure("total", ""),
@@ -141,7 +141,7 @@ fn table(measured: &Measured, cpu: &Told, limit: usize) -> Table {
         let (lines, hidden) = largest(cpu, limit);
         rows.extend(lines.into_iter().map(|(depth, row)| cells(row, depth, measured, repeats)));
         if hidden > 0 {
-            notes.insert(0, format!("{hidden} smaller rows are not shown; --all shows them."));
+            notes.insert(0, format!("{hidden} smaller rows are not shown; use --all to show them."));
         }
     } else {
         columns.truncate(3);
@@ -205,7 +205,7 @@ fn notes(cpu: &Told, counted: bool) -> Vec<String> {
             all => cpu.unattributed_ns as f64 / all as f64,
         };
         notes.push(format!(
-            "Interrupted for {} of the time; the origin of {} of that is not known.",
+            "Interrupted for {} of the time; {} of that is unattributed.",
             share(cpu.interrupted_ns),
             numbers::percent(unattributed)
         ));
@@ -218,7 +218,7 @@ fn notes(cpu: &Told, counted: bool) -> Vec<String> {
         notes.push(format!("The hypervisor took {} of the time (steal).", share(steal)));
     }
     if let Some(smis) = cpu.meters.smis.filter(|smis| *smis > 0) {
-        notes.push(format!("The firmware took the CPU {smis} times (SMI)."));
+        notes.push(format!("Firmware took the CPU {smis} times (SMI)."));
     }
     notes
 }
@@ -292,7 +292,7 @@ fn explained(told: &[Told], cpus: &CpuList, advice: Advice<'_>) -> Vec<(String, 
     let words = |cause: CauseId| {
         let rule = causes::rule(&cause)?;
         let fix = advice.settings(rule, cpus.iter().next()?, cpus).into_iter().next();
-        let fix = fix.map(|fix| format!(" To remove it: {fix}.")).unwrap_or_default();
+        let fix = fix.map(|fix| format!(" Fix: {fix}.")).unwrap_or_default();
         Some((cause.to_string(), format!("{}.{fix}", rule.title)))
     };
     kept.chain(by_cause.into_iter().map(|(cause, _)| cause)).filter_map(words).take(EXPLAINED).collect()

@@ -19,9 +19,9 @@ pub fn text(machine: &str, sample: &Sample, state: &State) -> String {
     lead.extend(sample.source_note.clone());
     let lost = (sample.lost.events(), sample.lost.unnamed);
     lead.extend((lost.0 > 0).then(|| format!("{} events were lost.", numbers::count(lost.0))));
-    lead.extend((lost.1 > 0).then(|| format!("{} events lost their names.", numbers::count(lost.1))));
+    lead.extend((lost.1 > 0).then(|| format!("{} events have no name.", numbers::count(lost.1))));
     lead.extend(
-        sample.missing.iter().map(|lack| format!("Not told: {}; that needs {}.", lack.what, lack.needs)),
+        sample.missing.iter().map(|lack| format!("Not available: {}; needs {}.", lack.what, lack.needs)),
     );
     let title = format!("{machine}: over {:.1} s", sample.seconds);
     let document = Document { title, lead, blocks, ..Document::default() };
@@ -42,12 +42,12 @@ fn cpus(sample: &Sample, state: &State) -> Table {
     };
     let columns = vec![
         Column::text("CPU"),
-        Column::text("set aside"),
+        Column::text("isolation"),
         Column::figure("ticks/s", ""),
         Column::figure("interruptions/s", ""),
         Column::figure("time", ""),
         Column::figure("idle", ""),
-        Column::text("the tick stays because"),
+        Column::text("tick kept because"),
     ];
     let rows = state.cpus(sample).into_iter().map(row).collect();
     Table { caption: String::new(), columns, rows, notes: Vec::new() }
@@ -65,7 +65,7 @@ fn of_cpu(cpu: &Cpu, state: &State) -> Option<Table> {
     };
     let rows: Vec<_> = causes.iter().take(CAUSES).map(row).collect();
     let columns = vec![
-        Column::text("what interrupts it"),
+        Column::text("interruption"),
         Column::figure("per s", ""),
         Column::figure("time", ""),
         Column::figure("mean", ""),

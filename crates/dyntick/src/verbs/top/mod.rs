@@ -31,33 +31,33 @@ use std::time::{Duration, Instant};
 /// What may be said to `top`.
 #[derive(Args)]
 #[command(after_help = "\
-Counting goes on in the kernel by eBPF, or by trace events where this kernel cannot do that. \
-Without root (or CAP_BPF and CAP_PERFMON) it shows what /proc and /sys tell. dyntick itself keeps off \
-isolated CPUs, and off the measured ones where others are left. F1 shows the keys.")]
+Events are counted in the kernel by eBPF, or from trace events where this kernel cannot do that. \
+Without root (or CAP_BPF and CAP_PERFMON) only the counters of /proc and /sys are shown. dyntick itself stays off \
+isolated CPUs, and off the measured CPUs if others are left. Press F1 for the keys.")]
 pub struct Arguments {
-    /// CPUs to show, as 1-3,8 [default: all that are online]
+    /// CPUs to show, as 1-3,8 [default: all online CPUs]
     #[arg(short = 'C', long = "cpu", value_name = "LIST")]
     cpus: Option<CpuList>,
-    /// Count by eBPF (bpf), by trace events (tracefs), or by the latter where this kernel cannot do the
-    /// former (auto)
+    /// Count by eBPF (bpf), from trace events (tracefs), or by eBPF with trace events as the fallback
+    /// (auto)
     #[arg(long, value_name = "SOURCE", default_value = "auto", value_parser = super::stat::source)]
     source: Choice,
-    /// Seconds between two screens
+    /// Update every SECONDS seconds
     #[arg(short = 'd', long, value_name = "SECONDS", default_value_t = 1.0, value_parser = delay)]
     delay: f64,
-    /// End after so many screens
+    /// Exit after N updates
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     iterations: Option<u64>,
-    /// Print tables, one after the other; so it is where standard output is no terminal
+    /// Print tables, one after the other; the default if standard output is not a terminal
     #[arg(short = 'b', long)]
     batch: bool,
-    /// The order of the CPUs
+    /// Sort the CPUs by this
     #[arg(short = 's', long, value_enum, default_value_t)]
     sort: Order,
-    /// Only CPUs and causes with this text in them
+    /// Show only CPUs and causes that contain TEXT
     #[arg(short = 'f', long, value_name = "TEXT", default_value = "")]
     filter: String,
-    /// Print a line of JSON for each interval
+    /// Print one line of JSON for each interval
     #[arg(long)]
     json: bool,
 }
@@ -260,9 +260,9 @@ fn title(machine: &Machine) -> String {
 }
 
 fn delay(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.parse().map_err(|_| format!("'{text}' is no number of seconds"))?;
+    let seconds: f64 = text.parse().map_err(|_| format!("'{text}' is not a number of seconds"))?;
     match (0.1..=3600.0).contains(&seconds) {
         true => Ok(seconds),
-        false => Err("between 0.1 and 3600 seconds".to_owned()),
+        false => Err("must be between 0.1 and 3600 seconds".to_owned()),
     }
 }

@@ -86,7 +86,7 @@ impl View<'_> {
         let lacks = self.sample.missing.iter().map(|missing| missing.what.as_str());
         let lacks: Vec<&str> = lacks.collect();
         if !lacks.is_empty() {
-            told.push(format!("not told here: {} (F1)", lacks.join(", ")));
+            told.push(format!("not available: {} (F1)", lacks.join(", ")));
         }
         vec![Line::from(first), Line::from(Span::styled(told.join("  |  "), self.style(Color::DarkGray)))]
     }
@@ -97,7 +97,7 @@ impl View<'_> {
         }
         let order = self.state.order.to_possible_value();
         let order = order.map(|value| value.get_name().to_owned()).unwrap_or_default();
-        let mut text = format!("F1 help  Enter detail  F4 filter  F6 order: {order}  Z pause  F10 quit");
+        let mut text = format!("F1 help  Enter detail  F4 filter  F6 sort: {order}  Z pause  F10 quit");
         if !self.state.filter.is_empty() {
             text += &format!("  [filter: {}, Esc clears]", self.state.filter);
         }
@@ -117,13 +117,13 @@ impl View<'_> {
 
     fn list(&self, frame: &mut Frame<'_>, area: Rect, cpus: &[&Cpu]) {
         let idle = self.sample.cpus.iter().any(|cpu| !cpu.idle_states.is_empty());
-        let mut columns = vec![figures("CPU", 3), text("set aside", Constraint::Length(9))];
+        let mut columns = vec![figures("CPU", 3), text("isolation", Constraint::Length(9))];
         columns.extend([figures("ticks/s", 8), figures("intr/s", 8), figures("time", 7), figures("idle", 7)]);
         if idle {
             columns.extend([figures("above/s", 7), figures("below/s", 7)]);
             columns.push(text("idle states", Constraint::Max(24)));
         }
-        columns.push(text("mostly", Constraint::Fill(1)));
+        columns.push(text("main cause", Constraint::Fill(1)));
         let table = table(&columns, cpus.iter().map(|cpu| self.row(cpu, idle)))
             .row_highlight_style(Style::default().add_modifier(Modifier::REVERSED));
         let chosen = self.state.chosen(self.sample);
@@ -193,7 +193,7 @@ impl View<'_> {
                 figure(cause.mean_ns.map(numbers::duration).unwrap_or_default()),
             ])
         });
-        let mut columns = vec![text("what interrupts it", Constraint::Fill(1))];
+        let mut columns = vec![text("interruption", Constraint::Fill(1))];
         columns.extend([figures("per s", 9), figures("time", 8), figures("mean", 10)]);
         let detail = self.state.page == Page::Detail;
         let at = self.state.cause.min(causes.len().saturating_sub(1));
@@ -216,9 +216,8 @@ impl View<'_> {
         let mut spans = vec![Span::styled(format!("CPU {}", cpu.cpu), bold)];
         if let (Some(interrupted), Some(unattributed)) = (cpu.interrupted, cpu.unattributed) {
             let (time, unknown) = (numbers::percent(interrupted), numbers::percent(unattributed));
-            spans.push(Span::raw(format!(
-                ": interrupted {time} of the time, {unknown} of that of unknown origin"
-            )));
+            spans
+                .push(Span::raw(format!(": interrupted {time} of the time, {unknown} of that unattributed")));
         }
         if cpu.steal > 0.0 {
             spans.push(Span::raw(format!("; steal {}", numbers::percent(cpu.steal))));
@@ -226,8 +225,7 @@ impl View<'_> {
         if let Some(smis) = cpu.smis_per_s.filter(|smis| *smis > 0.0) {
             spans.push(Span::styled(format!("; SMIs {}/s", numbers::rate(smis)), self.style(Color::Red)));
         }
-        let why =
-            cpu.tick_kept.map(|dependency| format!("the tick stays: {}", causes::kept_because(dependency)));
+        let why = cpu.tick_kept.map(|dependency| format!("tick kept: {}", causes::kept_because(dependency)));
         let why = Line::from(Span::styled(why.unwrap_or_default(), self.style(Color::Red)));
         vec![Line::default(), Line::from(spans), why]
     }
@@ -291,7 +289,7 @@ fn most(cpu: &Cpu) -> String {
 fn words(cause: &Cause) -> Vec<Line<'static>> {
     let Some(meaning) = cause.meaning else { return Vec::new() };
     let mut lines = vec![Line::from(format!("{}: {meaning}.", name(&cause.name)))];
-    lines.extend(cause.fix.as_ref().map(|fix| Line::from(format!("To remove it: {fix}"))));
+    lines.extend(cause.fix.as_ref().map(|fix| Line::from(format!("Fix: {fix}"))));
     lines
 }
 
@@ -300,17 +298,15 @@ fn help(sample: &Sample) -> Paragraph<'static> {
     lines.extend(KEYS.iter().map(|(keys, what)| Line::from(format!("  {keys:<18} {what}"))));
     let words = [
         "",
-        "  intr/s  interrupts, softirqs and turns of kernel threads per second; not those of user tasks",
-        "  time    how much of the time they took        idle  how much was idle, from /proc/stat",
-        "  above   idle states that turned out too deep  below  too shallow, per second",
-        "  A red number of ticks: the CPU is nohz_full and yet ticks.",
+        "  intr/s  interrupts, softirqs and runs of kernel threads per second; user tasks are not counted",
+        "  time    share of the time that they took      idle   share of idle time, from /proc/stat",
+        "  above   idle states that were too deep        below  that were too shallow, per second",
+        "  Ticks in red: the CPU is nohz_full and still ticks.",
     ];
     lines.extend(words.map(Line::from));
     lines.extend(sample.source_note.iter().map(|note| Line::from(format!("  {note}"))));
-    let lacks = sample
-        .missing
-        .iter()
-        .map(|lack| format!("  Not told here: {}. That needs {}.", lack.what, lack.needs));
+    let lacks =
+        sample.missing.iter().map(|lack| format!("  Not available: {}; needs {}.", lack.what, lack.needs));
     lines.extend(lacks.map(Line::from));
     Paragraph::new(lines).wrap(Wrap { trim: false })
 }

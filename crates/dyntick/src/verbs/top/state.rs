@@ -8,16 +8,16 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 /// The order of the CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Order {
-    /// By number.
+    /// CPU number.
     #[default]
     Cpu,
-    /// Those with the most ticks first.
+    /// Most ticks first.
     Ticks,
-    /// Those with the most interruptions first.
+    /// Most interruptions first.
     Interruptions,
-    /// Those that were interrupted for the longest time first.
+    /// Longest time interrupted first.
     Time,
-    /// The least idle first.
+    /// Least idle first.
     Busy,
 }
 
@@ -63,17 +63,17 @@ pub enum Then {
 
 /// The keys, as help shows them.
 pub const KEYS: [(&str, &str); 12] = [
-    ("Up Down PgUp PgDn", "choose a CPU; in its page, a cause"),
-    ("Enter", "the chosen CPU alone, with all its causes and idle states"),
+    ("Up Down PgUp PgDn", "select a CPU; on its page, a cause"),
+    ("Enter", "show the selected CPU with all its causes and idle states"),
     ("Esc", "back"),
-    ("F4 \\", "only CPUs and causes with a text in them; Esc clears it"),
-    ("F6 > <", "the next or the last order of the CPUs"),
-    ("N", "order by number"),
-    ("K", "order by ticks"),
-    ("I", "order by interruptions"),
-    ("P", "order by time interrupted"),
-    ("B", "order by how busy they are"),
-    ("Z Space", "let the figures stand still, or go on"),
+    ("F4 \\", "show only CPUs and causes that contain a text; Esc clears it"),
+    ("F6 > <", "next or previous sort order of the CPUs"),
+    ("N", "sort by number"),
+    ("K", "sort by ticks"),
+    ("I", "sort by interruptions"),
+    ("P", "sort by time interrupted"),
+    ("B", "sort by busy time"),
+    ("Z Space", "pause or resume"),
     ("F10 q", "quit"),
 ];
 

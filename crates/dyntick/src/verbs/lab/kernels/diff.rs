@@ -15,9 +15,9 @@ use std::process::ExitCode;
 /// What may be said to `lab kernels diff`.
 #[derive(Args)]
 pub struct Arguments {
-    /// A kernel, as in a study (debian:6.12, built:KEY, a path) or as STUDY.toml:NAME
+    /// Kernel, as in a study (debian:6.12, built:KEY, a path) or as STUDY.toml:NAME
     old: String,
-    /// The kernel that it is compared with
+    /// Kernel to compare it with
     new: String,
     /// Print JSON
     #[arg(long)]
@@ -48,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let find = |name: &str| {
         let kernel = named::kernel(name, &cache, &|text| output::step(text))?;
         if kernel.config.is_empty() {
-            bail!("the configuration of {name} is not known: it neither stands beside the image nor in it");
+            bail!("the configuration of {name} is not known: it is neither next to the image nor in it");
         }
         Ok(kernel)
     };

@@ -24,7 +24,7 @@ pub fn table(published: &Published, study: &Study, runs: &[&Run]) -> Table {
         first.into_iter().chain(ours).chain(compared.into_iter().flatten().map(ratio)).collect()
     };
     Table {
-        caption: format!("Beside the published figures ({}).", published.source),
+        caption: format!("Comparison with the published figures ({}).", published.source),
         columns: columns(&variants, ratios),
         rows: published.figures.iter().map(row).collect(),
         notes: notes(published),
@@ -43,12 +43,12 @@ fn variants<'s>(published: &Published, study: &'s Study) -> Vec<&'s str> {
 }
 
 fn columns(variants: &[&str], ratios: bool) -> Vec<Column> {
-    let ours = |variant: &&str| if variant.is_empty() { "ours" } else { *variant }.to_owned();
+    let ours = |variant: &&str| if variant.is_empty() { "here" } else { *variant }.to_owned();
     let mut columns =
-        vec![Column::text("published figure"), Column::text("unit"), Column::figure("theirs", "")];
+        vec![Column::text("published figure"), Column::text("unit"), Column::figure("published", "")];
     columns.extend(variants.iter().map(|variant| Column::figure(&ours(variant), "")));
     if ratios {
-        columns.push(Column::figure("theirs", "ratio"));
+        columns.push(Column::figure("published", "ratio"));
         columns.extend(variants.iter().map(|variant| Column::figure(&ours(variant), "ratio")));
     }
     columns
@@ -126,7 +126,7 @@ mod tests {
             figure("max", "of 30"),
             figure("fio", "modelled"),
         ];
-        let published = Published { source: "somebody".into(), figures };
+        let published = Published { source: "a paper".into(), figures };
         assert_eq!(notes(&published), ["idle and 1 more: modelled", "max: of 30"]);
     }
 }

@@ -47,7 +47,7 @@ fn table(name: &str, runs: &[&Run]) -> Option<Table> {
         Column::figure("mean", "instructions"),
     ];
     (!rows.is_empty()).then(|| Table {
-        caption: format!("{name}(): instructions from its first until its caller goes on, without interrupts that come meanwhile"),
+        caption: format!("{name}(): instructions from its first until the return to its caller, without interrupts in between"),
         columns: first.into_iter().chain(octaves.iter().map(|from| Column::figure(&range(*from), ""))).collect(),
         rows,
         notes: Vec::new(),

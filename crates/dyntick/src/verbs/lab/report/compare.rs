@@ -99,11 +99,11 @@ fn spans(compared: &Compared) -> Table {
     };
     Table {
         caption: format!(
-            "Ways into the kernel, mean instructions: {} (a) and {} (b).",
+            "Kernel entry points, mean instructions: {} (a) and {} (b).",
             compared.with, compared.case
         ),
         columns: vec![
-            Column::text("way"),
+            Column::text("entry point"),
             Column::figure("spans a", ""),
             Column::figure("spans b", ""),
             Column::figure("a", ""),
@@ -124,7 +124,7 @@ fn functions(kind: &str, difference: &Difference, compared: &Compared) -> Table 
     rows.extend(rest.map(|rest| cells(&format!("{} other functions", rest.functions), rest.a, rest.b)));
     let same: f64 = difference.rows.iter().filter(|row| row.more == 0.0).map(|row| row.a).sum();
     rows.push(cells("functions that did not change", same, same));
-    rows.push(cells("in all", difference.a, difference.b));
+    rows.push(cells("total", difference.a, difference.b));
     Table {
         caption: format!(
             "{kind}: mean instructions of each function itself, {} (a) and {} (b), largest difference first.",
@@ -147,8 +147,8 @@ fn sum(difference: &Difference, latency: &[Shift]) -> Option<String> {
     let (explained, seen) = (difference.b - difference.a, mean.case - mean.with);
     (seen != 0.0).then(|| {
         format!(
-            "The functions' differences add up to {} instructions, which are as many ns of virtual time; \
-             cyclictest's mean moved by {} ns between the same two runs: {:.1} % of it are found.",
+            "The functions' differences add up to {} instructions, which are the same number of ns of virtual time; \
+             cyclictest's mean changed by {} ns between the same two runs: {:.1} % of it is explained.",
             signed(explained),
             signed(seen),
             explained / seen * 100.0

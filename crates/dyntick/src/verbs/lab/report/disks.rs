@@ -23,7 +23,7 @@ pub fn told<'c>(disks: impl Iterator<Item = (&'c str, Option<u64>)>) -> Option<S
     let sizes: Vec<String> = by_size.into_iter().filter_map(words).collect();
     (!sizes.is_empty()).then(|| {
         format!(
-            "{}, virtio-blk with ext4 on {DISK_FOLDER}, behind it a file of this machine in its page cache",
+            "{}, virtio-blk with ext4 on {DISK_FOLDER}, backed by a file in this machine's page cache",
             sizes.join("; ")
         )
     })

@@ -32,10 +32,10 @@ fn of_figure(found: &Found, figure: &FigureEffects) -> Vec<Block> {
     let Some(factorial) = &figure.factorial else {
         let more = match figure.more_lacking {
             0 => String::new(),
-            more => format!("; and {more} cells more"),
+            more => format!("; and {more} more cells"),
         };
         return vec![Block::Paragraph(format!(
-            "{name}: nothing can be told without every cell: {}{more}.",
+            "{name}: inconclusive, because cells are missing: {}{more}.",
             figure.lacking.join("; ")
         ))];
     };
@@ -80,7 +80,7 @@ fn means(found: &Found, figure: &FigureEffects, factorial: &Factorial) -> Table 
     let left_out = factorial.levels.len().saturating_sub(MOST_ROWS);
     let mut notes: Vec<String> = figure.repeats.iter().map(spread).collect();
     if left_out > 0 {
-        notes.push(format!("and {left_out} levels more (--format json has all)"));
+        notes.push(format!("and {left_out} more levels; use --format json for all"));
     }
     Table {
         caption: format!(
@@ -127,12 +127,12 @@ fn shares(figure: &str, factorial: &Factorial) -> Table {
         }
     }
     Table {
-        caption: format!("{figure}: what the differences between the cells come from."),
+        caption: format!("{figure}: origin of the differences between the cells."),
         columns: vec![Column::text("option, or options together"), Column::figure("of all", "")],
         rows,
         notes: vec![
-            "Shares of the sum of squares. A × B is what A and B do only together, beyond the sum of what each \
-             does by itself."
+            "Shares of the sum of squares. A × B is the interaction of A and B: what they do together beyond the sum \
+             of their separate effects."
                 .to_owned(),
         ],
     }

@@ -86,7 +86,7 @@ pub fn states(runs: &[Idling<'_>]) -> Table {
     };
     let mut notes = vec![
         "above: too deep, the sleep was shorter than the state's target residency; below: too shallow, the next \
-         deeper state would have paid. Both by the kernel's own rule, counted from the trace."
+         deeper state would have been a better match. Both by the kernel's own rule, counted from the trace."
             .to_owned(),
     ];
     notes.extend(agreement(runs));
@@ -123,8 +123,8 @@ fn agreement(runs: &[Idling<'_>]) -> Vec<String> {
         .collect();
     if notes.is_empty() && compared > 0 {
         notes.push(
-            "The kernel's own counters (cpuidle/stateN/usage, above, below of every CPU) say the same, and no \
-             entry was rejected."
+            "The kernel's own counters (cpuidle/stateN/usage, above, below of every CPU) agree, and no entry \
+             was rejected."
                 .into(),
         );
     }
@@ -155,13 +155,12 @@ pub fn choices(runs: &[Idling<'_>]) -> Table {
     columns.extend(names.iter().map(|name| Column::figure(&format!("right: {name}"), "")));
     columns.extend([Column::figure("tick stopped", ""), Column::figure("next timer", "median")]);
     Table {
-        caption: "What was chosen, and what would have been right for the idle time until the wake-up."
-            .into(),
+        caption: "Chosen states, and those that were right for the idle time until the wake-up.".into(),
         columns,
         rows: runs.iter().flat_map(|run| choices_of(run, &names)).collect(),
         notes: vec![
-            "right: the deepest state whose target residency the idle time reached. next timer: how far \
-             away the CPU's next hrtimer was when the state was entered, as the trace shows it."
+            "right: the deepest state whose target residency the idle time reached. next timer: the \
+             time until the CPU's next hrtimer when the state was entered, as the trace shows it."
                 .into(),
         ],
     }
@@ -204,13 +203,13 @@ fn predictions(runs: &[Idling<'_>]) -> Option<Table> {
         Column::figure("times", ""),
         Column::figure("predicted", "median"),
         Column::figure("next timer", "median"),
-        Column::figure("went by", "median"),
-        Column::figure("was idle", "median"),
+        Column::figure("used", "median"),
+        Column::figure("idle", "median"),
         Column::figure("longest stay", ""),
     ];
     let notes = vec![
-        "predicted: the idle time that menu expected; went by: the time by which it chose, after its rule for a \
-         stopped tick; was idle: until the wake-up (power:menu_predict of the patch menu-predict-event)."
+        "predicted: the idle time that menu expected; used: the time by which it selected, after its rule for a \
+         stopped tick; idle: until the wake-up (power:menu_predict of the patch menu-predict-event)."
             .to_owned(),
     ];
     let caption = "Selections of menu with the tick stopped.".into();
@@ -260,7 +259,7 @@ pub fn residencies(run: &Idling<'_>) -> Plot {
         points: steps(&account.residency.octaves()),
     });
     Plot {
-        caption: format!("{}: how many sleeps lasted how long; bins that double.", run.title()),
+        caption: format!("{}: number of sleeps by duration; bins double in width.", run.title()),
         x: Axis::logarithmic("sleep", "ns"),
         y: Axis::logarithmic("sleeps", ""),
         shape: Shape::Steps,
@@ -301,14 +300,13 @@ pub fn wakeups(runs: &[Idling<'_>]) -> Table {
         .collect::<Vec<_>>()
     };
     let mut notes = vec![
-        "From the moment at which the timer was due, or another CPU began to wake the task, until the task was \
-         switched to; all: also where the CPU was awake."
+        "From the time at which the timer was due, or another CPU began to wake the task, until the task was \
+         switched to; all: with wake-ups on a CPU that was awake."
             .to_owned(),
     ];
     notes.extend(emulated(runs));
     Table {
-        caption: "Wake-up latency of the tasks of the measured CPUs, by the state that was left for them."
-            .into(),
+        caption: "Wake-up latency of the tasks of the measured CPUs, by the idle state that was left.".into(),
         columns: vec![
             Column::text("case"),
             Column::text("state"),
@@ -362,7 +360,7 @@ pub fn energy(runs: &[Idling<'_>]) -> Table {
         notes: vec![
             "Modelled, not measured: the time in each state at the power that the machine's file has for it, \
              entering, leaving and working at an active core's, and what the package shares by its package \
-             states. `dyntick lab machines NAME` tells where each power is from."
+             states. `dyntick lab machines NAME` shows the source of each power."
                 .into(),
         ],
     }

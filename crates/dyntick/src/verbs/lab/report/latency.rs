@@ -59,15 +59,15 @@ fn table(runs: &[(&Run, &Latency)]) -> Table {
         ]
     };
     let mut notes = vec![
-        "min, avg, max: from the least to the most of the threads, as cyclictest tells them. p50, p99: the latency \
-         that half and 99 % of all do not exceed; of cyclictest only with a histogram."
+        "min, avg, max: the range over the threads, as cyclictest prints them. p50, p99: the latency that half and \
+         99 % of all do not exceed; of cyclictest only with a histogram."
             .to_owned(),
     ];
     if runs.iter().any(|(run, _)| run.asked.case.clock == Clock::Virtual) {
         notes.push(
-            "In virtual time the CPUs take turns on one clock: a thread whose wake-up falls together with work \
-             of another CPU waits for it, which it would not do on a machine of its own. That makes the largest \
-             latencies; the bulk of the distribution is not touched by it."
+            "In virtual time the CPUs run one at a time on one clock: a thread whose wake-up coincides with work \
+             of another CPU waits for it, which it would not do on a real machine. This causes the largest \
+             latencies; the bulk of the distribution is not affected."
                 .to_owned(),
         );
     }
@@ -103,7 +103,7 @@ fn plot(runs: &[(&Run, &Latency)]) -> Plot {
     let series =
         |(run, latency): &(&Run, &Latency)| Series { name: title_of_run(run), points: steps(&latency.all()) };
     Plot {
-        caption: format!("How many wake-ups took how long; bins of {BIN_NS} ns, all threads together."),
+        caption: format!("Number of wake-ups by latency; bins of {BIN_NS} ns, all threads together."),
         x: Axis::logarithmic("latency", "ns"),
         y: Axis::logarithmic("wake-ups", ""),
         shape: Shape::Steps,

@@ -14,7 +14,7 @@ pub fn blocks(runs: &[&Run]) -> Vec<Block> {
     if runs.is_empty() {
         return Vec::new();
     }
-    vec![Block::Heading("What qperf measured".into()), Block::Table(table(&runs))]
+    vec![Block::Heading("Results of qperf".into()), Block::Table(table(&runs))]
 }
 
 fn table(runs: &[&Run]) -> Table {
@@ -31,7 +31,7 @@ fn table(runs: &[&Run]) -> Table {
     };
     let columns = tests.iter().map(|(test, unit)| Column::figure(test, unit));
     Table {
-        caption: "As qperf printed it; a latency is half of the time there and back.".into(),
+        caption: "As printed by qperf; a latency is half of the round-trip time.".into(),
         columns: [Column::text("case")].into_iter().chain(columns).collect(),
         rows: runs.iter().map(row).collect(),
         notes: Vec::new(),

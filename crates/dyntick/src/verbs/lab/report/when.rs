@@ -16,7 +16,7 @@ pub fn timeline(runs: &[&Run]) -> Timeline {
     let classes = classes(runs);
     Timeline {
         caption:
-            "Timer interrupts of the measured CPUs, coloured by cause. A solid bar is too many to tell apart."
+            "Timer interrupts of the measured CPUs, coloured by cause. A solid bar: too many to separate."
                 .into(),
         window_ns: runs.iter().map(|run| window_ns(run)).max().unwrap_or(0),
         zoom_ns: ZOOM_NS,

@@ -43,7 +43,7 @@ fn others(causes: &[Cases<'_>]) -> Option<String> {
     let (ticks, count) = causes.iter().map(weight).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     (!causes.is_empty()).then(|| {
         format!(
-            "{} other causes, none of them of more than the last one above: {} ticks, {} interruptions together.",
+            "{} other causes, none of them larger than the last one above: {} ticks, {} interruptions together.",
             numbers::count(causes.len() as u64),
             numbers::count(ticks),
             numbers::count(count)
