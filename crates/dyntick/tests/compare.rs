@@ -86,7 +86,7 @@ fn what_cannot_be_compared_is_named() {
     for (sides, words) in [
         (["a", "letter"], "letter"),
         (["a", "nothing"], "nothing"),
-        (["a", "empty"], "nothing in it that a tool printed"),
+        (["a", "empty"], "it has no output of a known tool"),
         (["a", "c"], "no metric in common: a has hackbench/time; c has cyclictest/T0/"),
     ] {
         let output = compare(dir.path(), &sides);

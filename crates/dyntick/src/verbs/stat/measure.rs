@@ -404,6 +404,6 @@ mod tests {
         let permission = Unavailable { bpf: Some(LiveError::NotPermitted), tracefs: None };
         assert!(needs(&permission).contains("CAP_BPF") && needs(&permission).contains("--source tracefs"));
         assert!(note(None).ends_with("; as requested."));
-        assert!(note(refused().as_ref()).contains("since eBPF cannot be used: the kernel does not take"));
+        assert!(note(refused().as_ref()).contains("since eBPF cannot be used: the kernel rejects"));
     }
 }
