@@ -6,7 +6,7 @@ BINARY := target/x86_64-unknown-linux-gnu/release/dyntick
 OUT    ?= out
 JOBS   ?= 2
 
-.PHONY: all setup build demo test test-kernels test-fixes test-kvm reproducible lint room bench deny clean help
+.PHONY: all setup build share demo test test-kernels test-fixes test-kvm reproducible lint room bench deny clean help
 
 all: build
 
@@ -21,6 +21,14 @@ setup:
 build:
 	@scripts/setup build
 	$(CARGO) build --release --locked
+
+## share   man pages, and completions for bash, zsh and fish, in target/share as they are installed
+share: build
+	$(BINARY) man target/share/man/man1
+	mkdir -p target/share/bash-completion/completions target/share/zsh/site-functions target/share/fish/vendor_completions.d
+	$(BINARY) completions bash > target/share/bash-completion/completions/dyntick
+	$(BINARY) completions zsh > target/share/zsh/site-functions/_dyntick
+	$(BINARY) completions fish > target/share/fish/vendor_completions.d/dyntick.fish
 
 ## demo    the adaptive-ticks study on real kernels: its table here, its report in out/
 demo: build

@@ -14,9 +14,13 @@ use dyntick_lab::agent;
 use dyntick_model::text::clean;
 use std::process::ExitCode;
 
+/// At the end of `dyntick --help` and of its man page.
+const EXIT_STATUS: &str =
+    "Exit status: 0 ok; 1 a comparison or check failed; 2 the input or the environment was wrong.";
+
 /// A laboratory for Linux timer ticks, CPU isolation and CPU idle.
 #[derive(Parser)]
-#[command(version, arg_required_else_help = true)]
+#[command(version, arg_required_else_help = true, after_help = EXIT_STATUS)]
 struct Arguments {
     #[command(subcommand)]
     verb: verbs::Verb,

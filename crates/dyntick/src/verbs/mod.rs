@@ -3,6 +3,7 @@
 
 mod check;
 mod compare;
+mod completions;
 mod explain;
 mod guest_apply;
 mod guest_disturb;
@@ -51,6 +52,11 @@ pub enum Verb {
     GuestApply(guest_apply::Arguments),
     /// Show the CPUs of this machine and what interrupts them, live
     Top(top::Arguments),
+    /// Print the completion script of a shell
+    Completions(completions::Arguments),
+    /// Write man pages, one for each verb; for packages
+    #[command(hide = true)]
+    Man(completions::Pages),
     /// Enter the kernel repeatedly by one entry point; for studies that profile a guest
     #[command(hide = true)]
     GuestProbe(guest_probe::Arguments),
@@ -62,8 +68,8 @@ pub enum Verb {
 impl Verb {
     /// Does what was asked; the status is 0, or 1 where a check failed.
     pub fn run(self) -> Result<ExitCode> {
-        // `isolate` itself says more about it.
-        if !matches!(self, Verb::Isolate(_) | Verb::GuestProbe(_)) {
+        // `isolate` itself says more about it, and the last two are of no machine.
+        if !matches!(self, Verb::Isolate(_) | Verb::GuestProbe(_) | Verb::Completions(_) | Verb::Man(_)) {
             isolate::put_leftover_back();
             remove_leftover_traces();
         }
@@ -80,6 +86,8 @@ impl Verb {
             Verb::GuestFix(arguments) => guest_fix::run(&arguments),
             Verb::GuestApply(arguments) => guest_apply::run(&arguments),
             Verb::Top(arguments) => top::run(&arguments),
+            Verb::Completions(arguments) => completions::run(&arguments),
+            Verb::Man(pages) => completions::man(&pages),
             Verb::GuestProbe(arguments) => guest_probe::run(&arguments),
             Verb::GuestPackets(arguments) => guest_packets::run(&arguments),
         }
