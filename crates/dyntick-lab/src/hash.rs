@@ -3,6 +3,7 @@
 
 use dyntick_system::{InputError, open_regular};
 use sha2::{Digest, Sha256};
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -22,8 +23,16 @@ impl Contents {
     /// # Errors
     /// Where it cannot be read, is no regular file or larger.
     pub fn of(path: &Path, limit: u64) -> Result<Self, InputError> {
+        Self::of_open(&open_regular(path)?, path, limit)
+    }
+
+    /// The same of a file that is open.
+    ///
+    /// # Errors
+    /// Where it cannot be read or is larger.
+    pub fn of_open(file: &File, path: &Path, limit: u64) -> Result<Self, InputError> {
         let mut hash = Sha256::new();
-        let copied = std::io::copy(&mut open_regular(path)?.take(limit.saturating_add(1)), &mut hash);
+        let copied = std::io::copy(&mut file.take(limit.saturating_add(1)), &mut hash);
         let bytes = copied.map_err(|source| InputError::Io { path: path.to_owned(), source })?;
         if bytes > limit {
             return Err(InputError::TooLarge { path: path.to_owned(), limit });

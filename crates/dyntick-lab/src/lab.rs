@@ -2,7 +2,7 @@
 //! Running studies: every case that is not yet whole, several at a time.
 
 use crate::budget::{self, Budget};
-use crate::build::{Accept, BuildError, Recipe};
+use crate::build::{self, Accept, BuildError, Recipe};
 use crate::cache::unused::InUse;
 use crate::cache::{Cache, CacheError, free_bytes, write_whole};
 use crate::emulator::{self, EmulatorError};
@@ -20,6 +20,7 @@ use crate::store::{self, Asked, CONSOLE, Run, StoreError};
 use crate::study::{Case, check};
 use dyntick_model::{Clock, CommandLine, KernelConfig};
 use dyntick_stats::interleaved;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::Permissions;
@@ -187,6 +188,8 @@ impl<'a> Lab<'a> {
         let steady = qemu::unpacked(&cache, dyntick_plugin::STEADY)?;
         qemu::confinement(&qemu).note().inspect(|note| watch(Progress::Preparing(note.clone())));
         remove_abandoned(&cache.path(SCRATCH));
+        build::remove_left(&cache);
+        allow_open_files();
         kernels::remove_old(&cache);
         let (memory, own_memory) =
             (Room::new(dyntick_system::memory()), Room::new(dyntick_system::memory() / 2));
@@ -242,7 +245,7 @@ impl<'a> Lab<'a> {
         let tools = image::programs(&case.tools)?;
         // What no guest of this case has room for is not read, and no image of it kept.
         qemu::ensure_room(tools.bytes, case.memory)?;
-        let _memory = self.own_memory.take(image::TIMES * tools.bytes);
+        let _memory = self.own_memory.take(image::memory_to_build(&tools, &modules));
         let image = image::build(&self.init, &tools, &kernel, &modules, emulator, &case.files, padding)?;
         qemu::ensure_room(image.bytes.len() as u64, case.memory)?;
         let folder = self.scratch()?;
@@ -299,6 +302,7 @@ impl<'a> Lab<'a> {
             return Ok(kernel.clone());
         }
         let say = |text: &str| self.say(text);
+        let _memory = self.own_memory.take(kernels::memory_to_examine(name));
         let kernel = match recipe {
             Some(recipe) => kernels::made_to_order(name, recipe, &self.cache, &say, accept)?,
             None => kernels::resolve(name, &self.cache, &say)?,
@@ -503,6 +507,12 @@ impl<'a> Lab<'a> {
         let status = archive.as_ref().and_then(|archive| archive.get(SHELL_STATUS));
         Ok(status.and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()))
     }
+}
+
+/// Each case that is prepared has its tools open; the soft limit of most shells is 1024 files (getrlimit(2)).
+fn allow_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Keeps a kernel and its modules in the cache; nothing where one of them was removed meanwhile.

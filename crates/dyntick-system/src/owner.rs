@@ -25,8 +25,20 @@ pub fn others_may_write(path: &Path, found: &Metadata) -> bool {
 /// With umask 002 and a group for each user, as Debian has them, the group is the owner alone; root has no such umask. What an
 /// access control list gives to others shows as rights of the group (acl(5)).
 fn is_group_of_one(path: &Path, found: &Metadata) -> bool {
-    let groups = || std::fs::read_to_string("/etc/group").unwrap_or_default();
-    found.uid() == found.gid() && found.uid() != 0 && !has_list(path) && !has_members(found.gid(), &groups())
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    found.uid() == found.gid()
+        && found.uid() != 0
+        && !has_list(path)
+        && !has_members(found.gid(), &read("/etc/group"))
+        && !is_primary(found.gid(), &read("/etc/passwd"))
+}
+
+/// Whether a group is the first one of another user than that of its number, by the text of /etc/passwd.
+fn is_primary(group: u32, users: &str) -> bool {
+    users.lines().any(|line| {
+        let numbers: Vec<Option<u32>> = line.split(':').skip(2).take(2).map(|n| n.parse().ok()).collect();
+        matches!(numbers[..], [user, Some(first)] if first == group && user != Some(group))
+    })
 }
 
 /// Whether there is an access control list, or may be one.

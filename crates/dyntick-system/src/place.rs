@@ -3,7 +3,7 @@
 //! resets the machine, a tape is rewound, whatever the flags are. So it is with the kernel's own files, which look regular: to
 //! close tracefs's `free_buffer` throws the trace away, to read `/proc/kmsg` takes from the log.
 
-use rustix::fs::{FileType, Mode, OFlags, StatFs, fstat, fstatfs, open};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, StatFs, fstat, fstatfs, open, openat2};
 use std::fs::File;
 use std::io::Result;
 use std::os::fd::{AsFd, AsRawFd};
@@ -20,12 +20,13 @@ pub enum Found {
     Other(&'static str),
 }
 
-/// What stands at a path; a symbolic link is followed.
+/// What stands at a path; a symbolic link is followed, but none of /proc that leads into another process: there the path of
+/// one's own file may be that of another.
 ///
 /// # Errors
-/// Those of open(2), as EAGAIN where another user has leased the file.
+/// Those of openat2(2), as ELOOP at such a link, or EAGAIN where another user has leased the file.
 pub fn at(path: &Path) -> Result<Found> {
-    of(open(path, PLACE, Mode::empty())?)
+    of(openat2(CWD, path, PLACE, Mode::empty(), ResolveFlags::NO_MAGICLINKS)?)
 }
 
 /// What a descriptor stands for that was opened with [`PLACE`].
@@ -80,6 +81,12 @@ pub fn reopened(place: impl AsFd, flags: OFlags) -> Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_reached_through_another_process() {
+        let path = format!("/proc/self/root{}", std::env::current_exe().unwrap().display());
+        assert_eq!(at(Path::new(&path)).err().unwrap().raw_os_error(), Some(libc::ELOOP));
+    }
 
     #[test]
     fn what_the_kernel_makes_is_not_opened() {

@@ -46,7 +46,7 @@ fn the_kernels_accounts_are_dynticks() {
     counts_agree(&idle);
     times_agree(&idle);
     let all = idle.comparisons.iter().filter(|one| one.counter != "time").all(|one| one.agrees());
-    assert!(told.contains(if all { "say the same" } else { "the kernel counts" }), "{told}");
+    assert!(told.contains(if all { "agree, and no entry" } else { "the kernel counts" }), "{told}");
 
     let sum = |of: fn(&Account) -> u64| idle.accounts[&1].iter().map(of).collect::<Vec<u64>>();
     let (usage, above, below) = (sum(|one| one.usage), sum(|one| one.above), sum(|one| one.below));

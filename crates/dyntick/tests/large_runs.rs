@@ -148,7 +148,7 @@ fn a_run_that_cannot_be_read_says_why() {
     dyntick.args(["lab", "report", "--out"]).arg(folder.path()).arg(folder.path().join("study.toml"));
     let output = dyntick.env("DYNTICK_CACHE", folder.path().join("cache")).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
-    let why = "timing.json: it has more than 64 KiB";
+    let why = "timing.json: it is larger than 64 KiB";
     assert!(!output.status.success() && told.contains(why), "{told}");
 }
 

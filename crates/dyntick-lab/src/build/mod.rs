@@ -139,6 +139,12 @@ pub fn lacking_patch(name: &str) -> Option<String> {
 /// Looks at a configuration before the kernel is compiled; what it returns is wrong with it.
 pub type Accept<'a> = &'a dyn Fn(&KernelConfig) -> Vec<String>;
 
+/// Removes what builds that were ended have left: nobody else does, and it may be all that the disk had.
+pub fn remove_left(cache: &Cache) {
+    workspace::remove_abandoned(cache);
+    walls::remove_unused(cache);
+}
+
 /// The kernel of a recipe: out of the cache, or built now. `progress` is told each step.
 pub fn build(
     recipe: &Recipe,
@@ -146,6 +152,7 @@ pub fn build(
     progress: &dyn Fn(&str),
     accept: Accept<'_>,
 ) -> Result<Built, BuildError> {
+    remove_left(cache);
     let parts = recipe.load()?;
     let source = source::identify(&parts.source, cache, progress)?;
     let toolchain = toolchain::find(&parts)?;

@@ -2,7 +2,7 @@
 //! Changes to a source tree: `*.patch` by patch(1), `*.cocci` by spatch(1).
 
 use super::BuildError;
-use super::program::output;
+use super::program::{essence, output};
 use super::recipe::Part;
 use super::walls::Place;
 use super::workspace::{Workspace, replace};
@@ -196,8 +196,16 @@ impl Desk<'_> {
     }
 }
 
+/// What a program says of a patch, where everybody may read that.
+fn said(patch: &Part, words: &[u8]) -> String {
+    match patch.is_public {
+        true => String::from_utf8_lossy(words).into_owned(),
+        false => "it is damaged; not every user may read it, so no line of it is shown".to_owned(),
+    }
+}
+
 fn failed(name: &str, message: &str) -> BuildError {
-    BuildError::Failed { what: format!("apply the patch {name}"), message: message.trim().to_owned() }
+    BuildError::Failed { what: format!("apply the patch {name}"), message: essence(message.trim()) }
 }
 
 fn tempfile(text: &str) -> Result<tempfile::NamedTempFile, BuildError> {
@@ -253,6 +261,16 @@ fn hunk(line: &str) -> Option<(u32, u32)> {
 
 /// From what patch(1) says: the file and number of each hunk that failed.
 fn failures(said: &str) -> Vec<String> {
+    const MOST: usize = 20;
+    let mut all = failures_of(said);
+    if let Some(more) = all.len().checked_sub(MOST).filter(|more| *more > 0) {
+        all.truncate(MOST);
+        all.push(format!("{more} more"));
+    }
+    all
+}
+
+fn failures_of(said: &str) -> Vec<String> {
     let mut file = "";
     let mut failures = Vec::new();
     for line in said.lines() {
@@ -280,9 +298,8 @@ fn diff_of_rule(rule: &Part, desk: &Desk<'_>) -> Result<String, BuildError> {
     // A semantic patch may carry programs in Python and OCaml.
     let mut spatch = desk.place.command(spatch, &[desk.tree, file.path()], &[]);
     let output = output(&mut spatch).map_err(|error| failed(&rule.name, &error.to_string()))?;
-    let message = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        return Err(failed(&rule.name, &message));
+        return Err(failed(&rule.name, &said(rule, &output.stderr)));
     }
     let diff = String::from_utf8_lossy(&output.stdout).into_owned();
     if changed_files(&diff).is_empty() {
@@ -341,7 +358,7 @@ mod tests {
     }
 
     fn part(file: &str, text: &str) -> Part {
-        Part { name: file.into(), file: file.into(), text: text.into(), folder: None }
+        Part { name: file.into(), file: file.into(), text: text.into(), folder: None, is_public: true }
     }
 
     fn applied(file: &str, text: &str, tree: &Path) -> Result<(), String> {

@@ -10,9 +10,9 @@ use super::recipe::{Parts, is_path};
 use super::source::Source;
 use super::toolchain::{self, Toolchain};
 use super::workspace::Workspace;
-use crate::cache::{Cache, CacheError, unused};
+use crate::cache::unused::{self, InUse};
+use crate::cache::{Cache, CacheError};
 use crate::programs;
-use crate::remove::remove_tree;
 use dyntick_system::confine::{self, Walls};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -155,20 +155,27 @@ pub fn company(source: &Source, parts: &Parts) -> Option<String> {
 /// The ccache of a company. No other user of the machine gets there: a build may leave a set-user-ID file.
 pub struct Ccache {
     folder: PathBuf,
+    in_use: Option<InUse>,
+}
+
+/// Removes ccaches that nobody used for long, and those with more than any may have: who ends dyntick leaves them as they are.
+pub fn remove_unused(cache: &Cache) {
+    let all = cache.path(CCACHES);
+    unused::remove_old(&all, UNUSED);
+    unused::remove_large(&all, MOST_BYTES_OF_ONE);
+    unused::keep_at_most(&all, MOST_BYTES);
 }
 
 impl Ccache {
     fn open(company: &str, cache: &Cache) -> Result<Self, CacheError> {
         let all = cache.path(CCACHES);
-        unused::remove_old(&all, UNUSED);
-        unused::keep_at_most(&all, MOST_BYTES);
         let folder = all.join(company);
         let made = std::fs::create_dir_all(&folder)
             .and_then(|()| std::fs::set_permissions(&all, Permissions::from_mode(0o700)))
             .and_then(|()| confine::give(&folder));
         made.map_err(|error| CacheError::from_io(&folder, error))?;
-        unused::touch(&folder);
-        Ok(Self { folder })
+        let in_use = InUse::of(&folder).ok_or_else(|| CacheError::Unsteady(folder.clone()))?;
+        Ok(Self { folder, in_use: Some(in_use) })
     }
 
     /// Its folder.
@@ -180,9 +187,8 @@ impl Ccache {
 /// ccache keeps its limit itself, and a stranger's Makefile writes there too.
 impl Drop for Ccache {
     fn drop(&mut self) {
-        if unused::bytes(&self.folder) > MOST_BYTES_OF_ONE {
-            let _ = remove_tree(&self.folder);
-        }
+        self.in_use = None;
+        unused::remove_if_large(&self.folder, MOST_BYTES_OF_ONE);
     }
 }
 

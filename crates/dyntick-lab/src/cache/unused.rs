@@ -23,6 +23,18 @@ pub fn remove_old(folder: &Path, age: Duration) {
     }
 }
 
+/// Removes the entries of a folder that have more than so many bytes each, but for those in use.
+pub fn remove_large(folder: &Path, most: u64) {
+    entries(folder).iter().for_each(|(_, entry)| remove_if_large(entry, most));
+}
+
+/// Removes one of them likewise.
+pub fn remove_if_large(entry: &Path, most: u64) {
+    if bytes(entry) > most {
+        remove(entry);
+    }
+}
+
 /// Notes that an entry was used just now; where that cannot be noted it is only removed early.
 pub fn touch(entry: &Path) {
     let _ = File::open(entry).and_then(|folder| folder.set_modified(SystemTime::now()));
@@ -207,6 +219,19 @@ mod tests {
         let leaving = entry(folder.path(), &format!("{LEAVING}c"), Duration::ZERO);
         keep_at_most(folder.path(), u64::MAX);
         assert!(!left.exists() && !leaving.exists() && making.exists());
+    }
+
+    #[test]
+    fn what_is_too_large_by_itself_goes_though_it_is_the_newest() {
+        let folder = tempfile::tempdir().unwrap();
+        let [large, small] = ["a", "b"].map(|name| entry(folder.path(), name, Duration::ZERO));
+        std::fs::write(large.join("more"), vec![0; 100_000]).unwrap();
+        let held = InUse::of(&large).unwrap();
+        remove_large(folder.path(), 50_000);
+        assert!(large.exists());
+        drop(held);
+        remove_large(folder.path(), 50_000);
+        assert!(!large.exists() && small.exists());
     }
 
     #[test]

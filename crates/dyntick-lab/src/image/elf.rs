@@ -47,6 +47,9 @@ pub enum ElfError {
 /// A desktop's program needs some 200 libraries.
 const MOST_FILES: usize = 400;
 
+/// 200 libraries with four folders each before the loader's own.
+const MOST_LOOKS: usize = 2000;
+
 /// Programs and all files that they need.
 #[derive(Debug, Default)]
 pub struct Programs {
@@ -55,6 +58,8 @@ pub struct Programs {
     pub files: BTreeMap<PathBuf, File>,
     /// What all of them have together.
     pub bytes: u64,
+    /// How often a library was looked for in a folder.
+    looks: usize,
 }
 
 impl Programs {
@@ -74,33 +79,54 @@ impl Programs {
             if self.bytes > LARGEST {
                 return Err(ElfError::TooLarge);
             }
-            queue.extend(needs(&file, &path)?);
+            queue.extend(self.needs(&file, &path)?);
             self.files.insert(path, file);
         }
         Ok(())
     }
-}
 
-fn needs(file: &File, path: &Path) -> Result<Vec<PathBuf>, ElfError> {
-    let bytes = read_open(file, path, LARGEST)?;
-    let not_elf = |reason: String| ElfError::NotElf { path: path.to_owned(), reason };
-    let tables = ElfTables::of(&bytes).map_err(|error| not_elf(error.to_string()))?;
-    if !tables.is_program() {
-        return Err(not_elf("it is neither a program nor a library for x86-64".to_owned()));
+    fn needs(&mut self, file: &File, path: &Path) -> Result<Vec<PathBuf>, ElfError> {
+        let bytes = read_open(file, path, LARGEST)?;
+        let not_elf = |reason: String| ElfError::NotElf { path: path.to_owned(), reason };
+        let tables = ElfTables::of(&bytes).map_err(|error| not_elf(error.to_string()))?;
+        if !tables.is_program() {
+            return Err(not_elf("it is neither a program nor a library for x86-64".to_owned()));
+        }
+        let needs = tables.needs().map_err(|error| not_elf(error.to_string()))?;
+        if needs.libraries.len() > MOST_FILES {
+            return Err(ElfError::TooMany(path.to_owned()));
+        }
+        let mut files: Vec<PathBuf> = needs.interpreter.iter().map(PathBuf::from).collect();
+        let own_paths = search_paths(&needs, path);
+        for library in &needs.libraries {
+            files.push(self.find(library, &own_paths, path)?.ok_or_else(|| ElfError::MissingLibrary {
+                library: (*library).to_owned(),
+                needed_by: path.to_owned(),
+            })?);
+        }
+        Ok(files)
     }
-    let needs = tables.needs().map_err(|error| not_elf(error.to_string()))?;
-    if needs.libraries.len() > MOST_FILES {
-        return Err(ElfError::TooMany(path.to_owned()));
+
+    /// A library in the first folder that has it. Each look may lead through any number of links.
+    fn find(
+        &mut self,
+        name: &str,
+        own_paths: &[PathBuf],
+        needed_by: &Path,
+    ) -> Result<Option<PathBuf>, ElfError> {
+        let standard = LIBRARY_DIRECTORIES.iter().map(PathBuf::from);
+        for folder in own_paths.iter().cloned().chain(standard) {
+            self.looks += 1;
+            if self.looks > MOST_LOOKS {
+                return Err(ElfError::TooMany(needed_by.to_owned()));
+            }
+            let place = folder.join(name);
+            if place.is_file() {
+                return Ok(Some(place));
+            }
+        }
+        Ok(None)
     }
-    let mut files: Vec<PathBuf> = needs.interpreter.iter().map(PathBuf::from).collect();
-    let own_paths = search_paths(&needs, path);
-    for library in &needs.libraries {
-        files.push(find_library(library, &own_paths).ok_or_else(|| ElfError::MissingLibrary {
-            library: (*library).to_owned(),
-            needed_by: path.to_owned(),
-        })?);
-    }
-    Ok(files)
 }
 
 /// The folders that the file itself names, `$ORIGIN` resolved. A file may name more than fit into any memory.
@@ -112,11 +138,6 @@ fn search_paths(needs: &Needs, path: &Path) -> Vec<PathBuf> {
         needs.runpaths.last().into_iter().chain(needs.rpaths.last()).flat_map(|paths| paths.split(':'));
     let named = named.filter(|path| path.len() < 4096).take(MOST);
     named.map(|p| PathBuf::from(p.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin))).collect()
-}
-
-fn find_library(name: &str, own_paths: &[PathBuf]) -> Option<PathBuf> {
-    let standard = LIBRARY_DIRECTORIES.iter().map(PathBuf::from);
-    own_paths.iter().cloned().chain(standard).map(|dir| dir.join(name)).find(|path| path.is_file())
 }
 
 #[cfg(test)]

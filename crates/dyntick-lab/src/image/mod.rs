@@ -59,8 +59,12 @@ pub enum ImageError {
     Read(#[from] InputError),
 }
 
-/// What making an image takes of memory for each byte of its programs: the archive as it grows, and a file.
-pub const TIMES: u64 = 3;
+/// The memory that making an image of these takes, bytes: the archive as it grows, and a file.
+pub fn memory_to_build(tools: &Programs, modules: &[String]) -> u64 {
+    const TIMES: u64 = 3;
+    let modules = if modules.is_empty() { 0 } else { modules::LARGEST };
+    TIMES * (tools.bytes + modules)
+}
 
 /// Builds the initramfs: `init` is this program's own static binary, `tools` are [`programs`], `modules` are names of kernel modules, `own` is one that does not come with the kernel, and `files`
 /// are texts by their paths from [`STUDY_FOLDER`]. A file of `padding` bytes comes before all others and is read by nobody, so

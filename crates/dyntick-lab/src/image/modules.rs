@@ -138,7 +138,7 @@ fn list(folder: &Path, files: &mut BTreeMap<String, PathBuf>) {
 }
 
 /// Of one, and of all together. The largest modules, graphics drivers, have a twentieth of it.
-const LARGEST: u64 = 256 << 20;
+pub const LARGEST: u64 = 256 << 20;
 
 fn decompress(path: &Path) -> std::io::Result<Vec<u8>> {
     let bytes = dyntick_system::read_regular(path, LARGEST).map_err(std::io::Error::other)?;

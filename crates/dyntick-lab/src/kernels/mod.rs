@@ -189,10 +189,10 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
         progress(&format!("uncompressing {}", files.image.display()));
         let mut kernel = vmlinux::extract(&bytes)
             .map_err(|source| KernelError::Image { path: files.image.clone(), source })?;
+        // What names no release is no kernel, and is neither copied nor kept.
+        parsed_release(&release_of(&bytes, &kernel), &files.image)?;
         let pauses = pauses::replace(kernel.to_mut());
         let known = examine(&bytes, &kernel, pauses);
-        // What names no release is no kernel, and is not kept.
-        parsed_release(&known.release, &files.image)?;
         ensure_space(folder, (kernel.len() + bytes.len()) as u64)?;
         write_whole(&folder.join(VMLINUX), &kernel)?;
         if !known.has_pvh_entry {
@@ -251,10 +251,13 @@ fn known(folder: &Path, image_hash: &str) -> Option<Known> {
     (bootable && is_intact(&folder.join(VMLINUX), &known.sha256)).then_some(known)
 }
 
+fn release_of(image: &[u8], kernel: &[u8]) -> String {
+    vmlinux::release(image).or_else(|| vmlinux::release_of_vmlinux(kernel)).unwrap_or_default()
+}
+
 fn examine(image: &[u8], kernel: &[u8], pauses: usize) -> Known {
-    let release = vmlinux::release(image).or_else(|| vmlinux::release_of_vmlinux(kernel));
     Known {
-        release: release.unwrap_or_default(),
+        release: release_of(image, kernel),
         sha256: hex::encode(Sha256::digest(kernel)),
         has_pvh_entry: vmlinux::has_pvh_entry(kernel),
         config: vmlinux::embedded_config(kernel),
@@ -286,10 +289,24 @@ fn config_text(path: &Path) -> Result<String, KernelError> {
     }
 }
 
+/// What examining a kernel takes of memory for each byte of its file: the file, and a copy in which instructions are replaced.
+const TIMES: u64 = 2;
+
+/// The memory that a kernel takes which is given as a file, bytes, until it is known.
+pub fn memory_to_examine(spec: &str) -> u64 {
+    match spec.parse() {
+        Ok(Spec::Path(path)) => path.metadata().map_or(0, |found| TIMES * found.len().min(LARGEST)),
+        _ => 0,
+    }
+}
+
+/// A vmlinux with all its debug information has less.
+const LARGEST: u64 = 1 << 30;
+
 fn read(path: &Path) -> Result<Vec<u8>, KernelError> {
-    /// A vmlinux with all its debug information has less.
-    const LARGEST: u64 = 1 << 30;
-    Ok(dyntick_system::read_solid(path, LARGEST)?)
+    // dyntick itself has half of the memory.
+    let room = dyntick_system::memory() / 2 / (TIMES + 1);
+    Ok(dyntick_system::read_solid(path, LARGEST.min(room))?)
 }
 
 #[cfg(test)]

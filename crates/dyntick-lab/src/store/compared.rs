@@ -4,6 +4,7 @@
 use super::{RAW, TIMING};
 use crate::hash::Contents;
 use crate::seal;
+use dyntick_system::open_beneath;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -23,10 +24,12 @@ pub fn comparable_files(folder: &Path) -> std::io::Result<BTreeMap<String, Conte
         }
         for entry in std::fs::read_dir(within)? {
             let path = entry?.path();
-            let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
+            let inner = path.strip_prefix(folder).unwrap_or(&path);
+            let name = inner.to_string_lossy().into_owned();
             // A stranger's run may hold links to what has no end; a run has none.
             if path.symlink_metadata()?.is_file() && ![TIMING, seal::FILE].contains(&name.as_str()) {
-                let contents = Contents::of(&path, left).map_err(std::io::Error::other)?;
+                let file = open_beneath(folder, inner)?;
+                let contents = Contents::of_open(&file, &path, left).map_err(std::io::Error::other)?;
                 left -= contents.bytes;
                 files.insert(name, contents);
             }

@@ -86,7 +86,7 @@ fn unpack(reader: impl Read, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder)?;
     let allowance = Rc::new(Cell::new(0));
     let mut archive = tar::Archive::new(Metered { reader, left: Rc::clone(&allowance) });
-    let mut entries = archive.entries()?;
+    let mut entries = archive.entries().map_err(|_| unreadable(0, &allowance))?;
     let mut left = BYTES;
     for number in 0.. {
         if number > ENTRIES {
@@ -95,9 +95,9 @@ fn unpack(reader: impl Read, folder: &Path) -> Result<()> {
         // A name is read into memory whole; a file is not.
         allowance.set(HEADERS);
         let Some(entry) = entries.next() else { break };
-        let mut entry = entry?;
+        let mut entry = entry.map_err(|_| unreadable(number, &allowance))?;
         allowance.set(left.saturating_add(HEADERS));
-        let path = entry.path()?.into_owned();
+        let path = entry.path().map_err(|_| unreadable(number, &allowance))?.into_owned();
         let Some(inner) = without_outermost(&path)? else { continue };
         let at = |error: Error| {
             refused(format!("{}: {error}", dyntick_model::text::clean_line(&path.to_string_lossy())))
@@ -127,6 +127,15 @@ pub fn of_itself(inner: &Path) -> Result<u64> {
 
 fn too_much() -> Error {
     refused(format!("the archive holds more than {} GiB", BYTES >> 30))
+}
+
+/// What is said of an archive that cannot be read. The tar library quotes what it does not understand, and a study may name any file
+/// as an archive.
+fn unreadable(number: usize, left: &Cell<u64>) -> Error {
+    match left.get() {
+        0 => refused("a name, or the archive, is larger than that of any kernel".to_owned()),
+        _ => refused(format!("it is not a tar archive, or damaged at its entry {}", number + 1)),
+    }
 }
 
 fn refused(reason: String) -> Error {
@@ -203,6 +212,7 @@ impl<R: Read> Read for Metered<R> {
         match self.left.get().checked_sub(size as u64) {
             Some(left) => self.left.set(left),
             None => {
+                self.left.set(0);
                 return Err(refused("a name, or the archive, is larger than that of any kernel".to_owned()));
             }
         }
@@ -402,6 +412,10 @@ mod tests {
         std::fs::write(&path, b"\xfd7zXZ\0damaged").unwrap();
         let error = file(&path, dir.path()).unwrap_err().to_string();
         assert!(error.contains("x.tar.xz"), "{error}");
+        let secret = dir.path().join("shadow");
+        std::fs::write(&secret, "root:HASH:19000:0:99999:7:::\n".repeat(100)).unwrap();
+        let error = file(&secret, &dir.path().join("to")).unwrap_err().to_string();
+        assert!(error.contains("not a tar archive") && !error.contains("HASH"), "{error}");
         assert!(matches!(file(Path::new("/no/such"), dir.path()), Err(SourceError::Input(_))));
     }
 }
