@@ -56,7 +56,7 @@ fn output_and_status_are_the_commands() {
 fn wrong_input_is_told_before_anything_runs() {
     for (arguments, words) in [
         (["-C", "4000", "touch"], "not online"),
-        (["-e", "ghosts", "touch"], "no kind of interruption"),
+        (["-e", "ghosts", "touch"], "not a kind of interruption"),
         (["-o", "/no/such/folder/file", "touch"], "cannot write /no/such/folder/file"),
         (["-C", "0", "/no/such/program"], "cannot run '/no/such/program'"),
     ] {

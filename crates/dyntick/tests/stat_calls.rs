@@ -31,7 +31,8 @@ fn a_function_that_is_not_there_is_named_with_its_like() {
 #[test]
 fn wrong_names_and_too_many_are_refused() {
     let nine = ["do_idle"; 9].join(",");
-    for (functions, words) in [(nine.as_str(), "9 functions"), ("do idle", "has a name as in /proc/kallsyms")]
+    for (functions, words) in
+        [(nine.as_str(), "9 functions"), ("do idle", "not a kernel function name as in /proc/kallsyms")]
     {
         let output = run(dyntick().args(["stat", "-C", "0", "--calls", functions, "touch"]));
         assert_eq!(output.status.code(), Some(2));

@@ -51,12 +51,12 @@ impl Drop for Terminal {
 #[test]
 fn a_person_looks_at_it() {
     let terminal = Terminal::start("-d 0.5");
-    let screen = terminal.shows("main cause");
+    let screen = terminal.shows("interruption");
     assert!(screen.contains("ticks/s") && screen.contains("CPU 0"), "{screen}");
     terminal.press("h");
     terminal.shows("show the selected CPU");
     terminal.press("Escape");
-    terminal.shows("main cause");
+    terminal.shows("interruption");
     terminal.press("K");
     terminal.shows("sort: ticks");
     terminal.press("Z");
