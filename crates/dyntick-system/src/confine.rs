@@ -10,7 +10,9 @@
 mod filter;
 
 use crate::owner::is_mapped;
+use rustix::fs::{MemfdFlags, memfd_create};
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -37,6 +39,19 @@ pub enum NoWalls {
         /// What to do, where that is known: text that begins with a separator.
         fix: &'static str,
     },
+    /// It permits them, and something else was in the way.
+    #[error("programs cannot be confined at present: {said}")]
+    Failed {
+        /// What.
+        said: String,
+    },
+}
+
+impl NoWalls {
+    /// Whether it is known that this machine has none at all. What fails for another reason may be somebody's doing.
+    pub fn is_final(&self) -> bool {
+        !matches!(self, NoWalls::Failed { .. })
+    }
 }
 
 /// The user that confined programs run as where dyntick runs as root: one that no distribution gives to
@@ -369,10 +384,9 @@ fn attempt() -> Result<(), NoWalls> {
     if is_root() && !Path::new(SETPRIV).exists() {
         return lack("setpriv", "util-linux");
     }
-    let refused = |said: String| Err(NoWalls::Refused { said, fix: fix() });
-    // Into a file: a pipe would be waited for until everybody has closed it, and bwrap can leave a process.
+    // Into memory: a pipe would be waited for until everybody has closed it, and bwrap can leave a process.
     let tried = || -> std::io::Result<(ExitStatus, String)> {
-        let mut said = tempfile::tempfile()?;
+        let mut said = File::from(memfd_create("dyntick-bwrap", MemfdFlags::CLOEXEC)?);
         let mut walls = Walls::default().around(&Command::new("/usr/bin/true"));
         let status = walls.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone()?).status()?;
         said.rewind()?;
@@ -380,8 +394,28 @@ fn attempt() -> Result<(), NoWalls> {
     };
     match tried() {
         Ok((status, _)) if status.success() => Ok(()),
-        Ok((_, said)) => refused(said.lines().next().unwrap_or("bwrap exited without a message").to_owned()),
-        Err(error) => refused(format!("bwrap: {error}")),
+        Ok((_, said)) => Err(judged(said.lines().next().unwrap_or("bwrap exited without a message"))),
+        Err(error) => Err(NoWalls::Failed { said: format!("bwrap: {error}") }),
+    }
+}
+
+/// What bwrap's words mean: that the machine does not permit walls, or that something else was in the way.
+fn judged(said: &str) -> NoWalls {
+    const REFUSALS: [&str; 5] = [
+        "No permissions",
+        "Operation not permitted",
+        "Permission denied",
+        "Function not implemented",
+        "Invalid argument",
+    ];
+    let said = said.to_owned();
+    match (setting(), REFUSALS.iter().any(|words| said.contains(words))) {
+        (Some(fix), _) => NoWalls::Refused { said, fix },
+        (None, true) => NoWalls::Refused {
+            said,
+            fix: ": in a container, start it with the permission to create namespaces",
+        },
+        (None, false) => NoWalls::Failed { said },
     }
 }
 
@@ -391,18 +425,25 @@ fn is_on_path(program: &str) -> bool {
 }
 
 /// The setting that stands in the way, if it is one of those that are known.
-fn fix() -> &'static str {
+fn setting() -> Option<&'static str> {
     let value = |name: &str| {
         std::fs::read_to_string(Path::new("/proc/sys").join(name)).unwrap_or_default().trim().to_owned()
     };
-    if value("user/max_user_namespaces") == "0" {
-        ": user namespaces are disabled; as root, sysctl user.max_user_namespaces=10000"
+    // To root none of these matters.
+    if is_root() {
+        None
+    } else if value("user/max_user_namespaces") == "0" {
+        Some(": user namespaces are disabled; as root, sysctl user.max_user_namespaces=10000")
     } else if value("kernel/unprivileged_userns_clone") == "0" {
-        ": unprivileged users may not create user namespaces; as root, sysctl kernel.unprivileged_userns_clone=1"
+        Some(
+            ": unprivileged users may not create user namespaces; as root, sysctl kernel.unprivileged_userns_clone=1",
+        )
     } else if value("kernel/apparmor_restrict_unprivileged_userns") == "1" {
-        ": AppArmor restricts user namespaces; give bwrap a profile with 'userns,' in /etc/apparmor.d, as Ubuntu's notes say"
+        Some(
+            ": AppArmor restricts user namespaces; give bwrap a profile with 'userns,' in /etc/apparmor.d, as Ubuntu's notes say",
+        )
     } else {
-        ": in a container, start it with the permission to create namespaces"
+        None
     }
 }
 
@@ -413,6 +454,13 @@ mod tests {
     /// Nothing where this machine cannot confine, with the reason printed.
     fn walls() -> Option<Walls> {
         Walls::new().inspect_err(|error| eprintln!("skipped: {error}")).ok()
+    }
+
+    #[test]
+    fn a_full_disk_is_no_refusal() {
+        let full = judged("bwrap: Can't make tmpfs: No space left on device");
+        assert!(setting().is_some() || matches!(full, NoWalls::Failed { .. }), "{full}");
+        assert!(judged("bwrap: No permissions to create new namespace").is_final());
     }
 
     fn shell(walls: &Walls, script: &str) -> std::process::Output {

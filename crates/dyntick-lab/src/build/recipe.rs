@@ -58,7 +58,8 @@ impl Recipe {
         };
         self.config.iter_mut().chain(&mut self.patches).for_each(place);
         if let Some(rest) = self.source.strip_prefix("git:") {
-            if rest.starts_with('.') {
+            // Else it would be looked for where whoever runs the study stands.
+            if !rest.contains("://") {
                 self.source = format!("git:{}", folder.join(rest).to_string_lossy());
             }
         } else if !self.source.starts_with("debian:") {
@@ -140,6 +141,12 @@ mod tests {
         assert_eq!(placed.source, "studies/../linux");
         assert_eq!(placed.config, ["lab", "studies/mine.config", "/etc/x"]);
         assert_eq!(placed.patches, ["studies/a/b.cocci"]);
+        let placed = |source: &str| {
+            Recipe { source: source.into(), ..Recipe::default() }.relative_to(Path::new("studies")).source
+        };
+        assert_eq!(placed("git:linux#v6.12"), "git:studies/linux#v6.12");
+        assert_eq!(placed("git:/src/linux"), "git:/src/linux");
+        assert_eq!(placed("git:https://git.kernel.org/x#v6.12"), "git:https://git.kernel.org/x#v6.12");
         let debian = Recipe { source: "debian:6.12".into(), ..Recipe::default() };
         assert_eq!(debian.clone().relative_to(Path::new("studies")), debian);
     }

@@ -13,6 +13,8 @@ use std::time::{Duration, SystemTime};
 pub const UNFINISHED: &str = ".new-";
 /// And of one that is being removed.
 const LEAVING: &str = ".old-";
+/// How the name of a folder ends that is used beside one that is being made, under the same lock.
+pub const OBJECTS: &str = "-objects";
 
 /// Removes the entries of a folder that nothing has used for so long.
 pub fn remove_old(folder: &Path, age: Duration) {
@@ -93,6 +95,7 @@ fn remove_unfinished(folder: &Path) {
             let _ = remove_tree(&entry.path());
         }
         let Some(name) = name.to_str().and_then(|name| name.strip_prefix(UNFINISHED)) else { continue };
+        let name = name.strip_suffix(OBJECTS).unwrap_or(name);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let Ok(lock) = open(folder.join(format!("{name}.lock")), flags, Mode::empty()) else { continue };
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
@@ -217,8 +220,9 @@ mod tests {
         let lock = File::open(folder.path().join("b.lock")).unwrap();
         flock(&lock, FlockOperation::LockExclusive).unwrap();
         let leaving = entry(folder.path(), &format!("{LEAVING}c"), Duration::ZERO);
+        let beside = entry(folder.path(), &format!("{UNFINISHED}a{OBJECTS}"), Duration::ZERO);
         keep_at_most(folder.path(), u64::MAX);
-        assert!(!left.exists() && !leaving.exists() && making.exists());
+        assert!(!left.exists() && !beside.exists() && !leaving.exists() && making.exists());
     }
 
     #[test]

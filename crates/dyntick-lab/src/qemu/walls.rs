@@ -30,7 +30,8 @@ pub fn confinement(qemu: &Qemu) -> Confinement {
 impl Confinement {
     /// What is lacking, in words; nothing where all is as it should be.
     pub fn note(&self) -> Option<String> {
-        let reason = self.walls.as_ref().err()?;
+        // What is not final ends the run.
+        let reason = self.walls.as_ref().err().filter(|reason| reason.is_final())?;
         let left = match self.seccomp {
             true => "guests run with seccomp only",
             false => "guests run unconfined: this QEMU has no seccomp either",
@@ -104,7 +105,11 @@ pub(super) fn spawn(
             let given = Given::new(&written).map_err(host("make the files that QEMU writes".to_owned()))?;
             (seen(walls, machine, &written).around(&command), given)
         }
-        Err(_) => (command, Given(Vec::new())),
+        Err(reason) if reason.is_final() => (command, Given(Vec::new())),
+        // Who fills a disk takes no walls away.
+        Err(reason) => {
+            return Err(host("confine QEMU".to_owned())(std::io::Error::other(reason.to_string())));
+        }
     };
     // Of the command behind the walls bwrap takes no streams over.
     if streams == Streams::Apart {

@@ -78,10 +78,12 @@ pub fn find(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Commit
         let message = "name a branch, a tag or a commit, not the text of a message".to_owned();
         return Err(BuildError::Failed { what: format!("find '{revision}'"), message });
     }
-    if Path::new(repository).exists() {
+    let is_elsewhere = ["https://", "git://"].iter().any(|way| repository.starts_with(way));
+    // A folder may have such a name.
+    if !is_elsewhere && Path::new(repository).exists() {
         return here(Path::new(repository), revision);
     }
-    if !["https://", "git://"].iter().any(|way| repository.starts_with(way)) {
+    if !is_elsewhere {
         let message = "it is no folder here, and its address begins with neither https:// nor git://; clone one that asks \
             who you are yourself, and name its folder";
         return Err(BuildError::Failed { what: format!("fetch {repository}"), message: message.to_owned() });
@@ -193,7 +195,7 @@ pub fn unpack(commit: &Commit, folder: &Path) -> Result<(), BuildError> {
 /// An empty folder that nobody else may enter. Its name is fixed, so that what a killed process left is removed.
 fn folder_beside(folder: &Path) -> std::io::Result<TempDir> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let (name, place) = (format!("{name}-objects"), folder.parent().unwrap_or(folder));
+    let (name, place) = (format!("{name}{}", unused::OBJECTS), folder.parent().unwrap_or(folder));
     remove_tree(&place.join(&name))?;
     tempfile::Builder::new()
         .prefix(&name)
