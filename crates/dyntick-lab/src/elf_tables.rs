@@ -4,7 +4,7 @@
 
 use goblin::container::Ctx;
 use goblin::elf::dynamic::{DT_NEEDED, DT_RPATH, DT_RUNPATH, Dyn, Dynamic};
-use goblin::elf::header::{EM_X86_64, ET_DYN, ET_EXEC};
+use goblin::elf::header::{EM_X86_64, ET_DYN, ET_EXEC, ET_REL};
 use goblin::elf::note::{Note, NoteDataIterator};
 use goblin::elf::program_header::{PT_DYNAMIC, PT_INTERP, PT_NOTE};
 use goblin::elf::section_header::{SHN_XINDEX, SHT_NOBITS};
@@ -65,6 +65,11 @@ impl<'a> ElfTables<'a> {
     /// Whether it is a program or a library for this architecture; a core dump has the memory of whoever crashed.
     pub fn is_program(&self) -> bool {
         [ET_EXEC, ET_DYN].contains(&self.header.e_type) && self.header.e_machine == EM_X86_64
+    }
+
+    /// Whether it is an object to be linked, as a kernel's module is, for this architecture.
+    pub fn is_module(&self) -> bool {
+        self.header.e_type == ET_REL && self.header.e_machine == EM_X86_64
     }
 
     /// Whether it is a 64-bit file.

@@ -8,6 +8,7 @@ use super::products;
 use super::program::Builder;
 use super::recipe::Part;
 use crate::cache::{Cache, CacheError, write_whole};
+use crate::kernels::LARGEST_CONFIG;
 use dyntick_model::text::shortened;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -98,7 +99,7 @@ pub fn keep(
         }
         false => take(compiled.image, "bzImage", products::KERNEL)?,
     }
-    take(CONFIG, "config", products::TEXT)?;
+    take(CONFIG, "config", LARGEST_CONFIG)?;
     take("System.map", "System.map", products::TEXT)?;
     if compiled.modules {
         let mut install = builder.make(&["modules_install", "INSTALL_MOD_STRIP=1"]);

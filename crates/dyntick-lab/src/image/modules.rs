@@ -64,7 +64,8 @@ pub fn with_dependencies(kernel: &Kernel, names: &[String]) -> Result<Vec<Module
     })?;
     let mut files = BTreeMap::new();
     list(folder, &mut files);
-    let mut wanted = Wanted { files: &files, kernel, begun: BTreeSet::new(), bytes: 0, loaded: Vec::new() };
+    let (begun, loaded) = (BTreeSet::new(), Vec::new());
+    let mut wanted = Wanted { folder, files: &files, kernel, begun, bytes: 0, loaded };
     for name in names {
         wanted.add(&canonical(name))?;
     }
@@ -83,6 +84,7 @@ const MOST: usize = 256;
 
 /// What is on its way into the guest.
 struct Wanted<'a> {
+    folder: &'a Path,
     files: &'a BTreeMap<String, PathBuf>,
     kernel: &'a Kernel,
     /// Those that were looked at, so that modules that depend on each other end.
@@ -102,7 +104,7 @@ impl Wanted<'_> {
             kernel: self.kernel.release.to_string(),
         })?;
         let damaged = |reason: String| ModuleError::Damaged { path: path.clone(), reason };
-        let contents = decompress(path).map_err(|error| damaged(error.to_string()))?;
+        let contents = decompress(self.folder, path).map_err(|error| damaged(error.to_string()))?;
         self.bytes += contents.len() as u64;
         if self.begun.len() > MOST || self.bytes > LARGEST {
             return Err(ModuleError::TooMany { module: name.to_owned() });
@@ -140,8 +142,10 @@ fn list(folder: &Path, files: &mut BTreeMap<String, PathBuf>) {
 /// Of one, and of all together. The largest modules, graphics drivers, have a twentieth of it.
 pub const LARGEST: u64 = 256 << 20;
 
-fn decompress(path: &Path) -> std::io::Result<Vec<u8>> {
-    let bytes = dyntick_system::read_regular(path, LARGEST).map_err(std::io::Error::other)?;
+/// Through no link: what was listed as a file may be one by now.
+fn decompress(folder: &Path, path: &Path) -> std::io::Result<Vec<u8>> {
+    let inner = path.strip_prefix(folder).map_err(std::io::Error::other)?;
+    let bytes = dyntick_system::read_beneath(folder, inner, LARGEST).map_err(std::io::Error::other)?;
     let mut contents = Vec::new();
     match path.extension().and_then(|e| e.to_str()) {
         Some("xz") => {
@@ -162,7 +166,11 @@ fn decompress(path: &Path) -> std::io::Result<Vec<u8>> {
 
 /// The `depends=` entry of `.modinfo`, a list of NUL-terminated texts.
 fn dependencies(module: &[u8]) -> Result<Vec<String>, goblin::error::Error> {
-    let info = ElfTables::of(module)?.section(".modinfo")?.map_or(&module[..0], |range| &module[range]);
+    let tables = ElfTables::of(module)?;
+    if !tables.is_module() {
+        return Err(goblin::error::Error::Malformed("it is not a kernel module for x86-64".to_owned()));
+    }
+    let info = tables.section(".modinfo")?.map_or(&module[..0], |range| &module[range]);
     let entry = info.split(|byte| *byte == 0).find_map(|text| text.strip_prefix(b"depends="));
     let names = String::from_utf8_lossy(entry.unwrap_or_default()).into_owned();
     Ok(names.split(',').filter(|name| !name.is_empty()).map(canonical).collect())
@@ -183,6 +191,21 @@ mod tests {
         let mut files = BTreeMap::new();
         list(dir.path(), &mut files);
         assert_eq!(files.keys().collect::<Vec<_>>(), ["x_y"]);
+    }
+
+    /// A core dump has the memory of whoever crashed, and a link leads to any file.
+    #[test]
+    fn only_modules_are_read_and_through_no_link() {
+        const E_TYPE: usize = 16;
+        let dir = tempfile::tempdir().unwrap();
+        let (core, link) = (dir.path().join("core.ko"), dir.path().join("link.ko"));
+        let mut bytes = module("");
+        assert!(dependencies(&bytes).is_ok());
+        bytes[E_TYPE] = 4;
+        std::fs::write(&core, &bytes).unwrap();
+        assert!(dependencies(&bytes).unwrap_err().to_string().contains("not a kernel module"));
+        std::os::unix::fs::symlink(&core, &link).unwrap();
+        assert!(decompress(dir.path(), &core).is_ok() && decompress(dir.path(), &link).is_err());
     }
 
     /// A module that needs others.

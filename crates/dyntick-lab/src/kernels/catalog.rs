@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! All kernels that could be booted here.
 
-use super::Spec;
 use super::debian::{self, Wanted};
+use super::{LARGEST_CONFIG, Spec};
 use crate::apt::Apt;
 use crate::build::{self, Built};
 use crate::cache::Cache;
@@ -101,8 +101,8 @@ pub fn catalog(cache: &Cache, progress: &dyn Fn(&str)) -> (Vec<Entry>, Option<St
 const SHOWN_KEY: usize = 12;
 
 fn of_built(built: Built) -> Entry {
-    let text = std::fs::read_to_string(built.config_file()).unwrap_or_default();
-    let config = KernelConfig::parse(&text);
+    let text = dyntick_system::read_regular(&built.config_file(), LARGEST_CONFIG).unwrap_or_default();
+    let config = KernelConfig::parse(&String::from_utf8_lossy(&text));
     Entry {
         spec: format!("built:{}", &built.key[..SHOWN_KEY.min(built.key.len())]),
         release: built.release,

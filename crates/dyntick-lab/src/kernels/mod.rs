@@ -266,7 +266,7 @@ fn examine(image: &[u8], kernel: &[u8], pauses: usize) -> Known {
 }
 
 /// A configuration has some 300 KB; what unpacks to more is none, and each of its bytes takes seven of memory.
-const LARGEST_CONFIG: u64 = 1 << 20;
+pub(crate) const LARGEST_CONFIG: u64 = 1 << 20;
 
 /// The text of a configuration file; /proc/config.gz is compressed.
 fn config_text(path: &Path) -> Result<String, KernelError> {
