@@ -4,7 +4,7 @@
 mod owner;
 pub mod unused;
 
-pub use owner::is_only_ours;
+pub use owner::is_only_ours_with_all;
 
 use crate::hash::Contents;
 use crate::remove::remove_tree;

@@ -64,8 +64,15 @@ fn check(root: &Path) -> Result<(), CacheError> {
 }
 
 /// Whether nobody but this user and root can change what a path leads to.
-pub fn is_only_ours(path: &Path) -> bool {
+fn is_only_ours(path: &Path) -> bool {
     path.canonicalize().is_ok_and(|real| above(&real).is_ok() && judge_at(&real).is_ok())
+}
+
+/// The same of a folder with all that is in it.
+pub fn is_only_ours_with_all(folder: &Path) -> bool {
+    let Ok(real) = folder.canonicalize() else { return false };
+    let mut entries = walkdir::WalkDir::new(&real).into_iter();
+    is_only_ours(&real) && entries.all(|entry| entry.is_ok_and(|entry| judge_at(entry.path()).is_ok()))
 }
 
 /// In a folder with this bit, as /tmp, only its owner takes away what stands there (chmod(1)).
@@ -146,7 +153,9 @@ mod tests {
         assert!(is_only_ours(&makefile) && !is_only_ours(&dir.path().join("none")));
         mode(&makefile, 0o646);
         assert!(!is_only_ours(&makefile));
+        assert!(!is_only_ours_with_all(dir.path()) && is_only_ours(dir.path()));
         mode(&makefile, 0o644);
+        assert!(is_only_ours_with_all(dir.path()));
         mode(dir.path(), 0o777);
         assert!(!is_only_ours(&makefile));
     }

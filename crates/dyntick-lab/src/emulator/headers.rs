@@ -3,7 +3,7 @@
 
 use super::EmulatorError;
 use crate::apt::{Apt, AptError, Package};
-use crate::cache::{Cache, is_only_ours};
+use crate::cache::{Cache, is_only_ours_with_all};
 use crate::kernels::Kernel;
 use dyntick_model::KernelConfig;
 use std::path::{Path, PathBuf};
@@ -83,14 +83,15 @@ fn packages_in(folder: &Path) -> Vec<String> {
 /// The headers that are installed for a kernel's release, as a distribution installs them; or why there are none.
 pub fn of_host(kernel: &Kernel) -> Result<Headers, &'static str> {
     let release = kernel.release.to_string();
-    let folder = Path::new("/lib/modules").join(&release).join("build");
+    let place = Path::new("/lib/modules").join(&release);
+    let (folder, sources) = (place.join("build"), place.join("source"));
     let makefile = folder.join("Makefile");
     // An image tells its release by itself; this one becomes the name of a folder whose Makefile is run.
     if release.contains('/') || !makefile.is_file() {
         return Err("its headers are not available");
     }
     // `make modules_install` leaves a link to the tree of whoever built the kernel.
-    if !is_only_ours(&folder) || !is_only_ours(&makefile) {
+    if !is_only_ours_with_all(&folder) || (sources.exists() && !is_only_ours_with_all(&sources)) {
         return Err(
             "its headers in /lib/modules may be changed by another user, and their Makefile would run as you",
         );
