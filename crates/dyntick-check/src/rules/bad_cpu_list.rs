@@ -25,13 +25,14 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         };
         let finding = RULE
             .error(format!("'{name}={value}' is not a valid CPU list: {why}"))
-                .seen(machine.said(name))
-                .seen(machine.evidence(POSSIBLE))
-                .so(*effect);
+            .seen(machine.said(name))
+            .seen(machine.evidence(POSSIBLE))
+            .so(*effect);
         // Which callbacks were meant only the user knows; interrupts go where nothing is isolated.
         Some(match *name {
             "irqaffinity" => finding.composed(machine.composed(&interrupts(machine))),
-            _ => finding.advice(format!("boot with {name}=LIST, with CPUs of {}", CpuList::first(machine.possible))),
+            _ => finding
+                .advice(format!("boot with {name}=LIST, with CPUs of {}", CpuList::first(machine.possible))),
         })
     };
     EFFECTS.iter().filter_map(told).collect()

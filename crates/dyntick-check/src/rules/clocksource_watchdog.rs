@@ -22,7 +22,10 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .on(&machine.target)
         .seen(machine.evidence(CLOCKSOURCE))
         .seen(machine.evidence(CLOCKSOURCES))
-        .so(format!("{how} interrupts each CPU once every {seconds} s (0.5 s times the number of CPUs).", how = capital(how)))
+        .so(format!(
+            "{how} interrupts each CPU once every {seconds} s (0.5 s times the number of CPUs).",
+            how = capital(how)
+        ))
         .advice("if the TSC is known to be reliable: boot with tsc=nowatchdog");
     vec![finding]
 }

@@ -19,9 +19,11 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .note("proactive compaction is on")
         .on(&machine.target)
         .seen(machine.evidence(COMPACTION))
-        .so("The kcompactd thread of each node checks twice a second whether memory is fragmented. Migrating \
+        .so(
+            "The kcompactd thread of each node checks twice a second whether memory is fragmented. Migrating \
              a page flushes the TLB of each CPU that runs a program with it, and makes CPUs drain their \
-             per-CPU page batches.")
+             per-CPU page batches.",
+        )
         .command("sysctl -w vm.compaction_proactiveness=0");
     vec![finding]
 }

@@ -26,7 +26,11 @@ fn told(machine: &Machine<'_>, file: &str, found: &[(&crate::Task, String)]) -> 
     let own = found.iter().filter(|(_, other)| other == file).map(|(task, _)| *task);
     let hit = own.clone().fold(CpuList::default(), |sum, task| sum.union(&task.allowed));
     let finding = RULE
-        .warning(format!("a CPU quota (cpu.max) limits {} on {}", names(own.map(|task| task.name.as_str()), 4), cpus(&hit)))
+        .warning(format!(
+            "a CPU quota (cpu.max) limits {} on {}",
+            names(own.map(|task| task.name.as_str()), 4),
+            cpus(&hit)
+        ))
         .on(&hit)
         .seen(machine.evidence(file))
         .so("The scheduler must detect when the quota is used up, so it keeps the tick even for a single \
@@ -46,7 +50,10 @@ fn pinned<'a>(machine: &'a Machine<'_>) -> impl Iterator<Item = &'a crate::Task>
 
 /// The file of the first control group above a task that limits it.
 fn quota(machine: &Machine<'_>, task: &crate::Task) -> Option<String> {
-    let group = machine.text(&format!("/proc/{}/cgroup", task.pid))?.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let group = machine
+        .text(&format!("/proc/{}/cgroup", task.pid))?
+        .lines()
+        .find_map(|line| line.strip_prefix("0::/"))?;
     let ends = group.match_indices('/').map(|(at, _)| at).chain([group.len()]);
     let mut files = ends.map(|end| format!("/sys/fs/cgroup/{}/cpu.max", &group[..end]));
     files.find(|file| machine.text(file).is_some_and(|limit| !limit.starts_with("max")))

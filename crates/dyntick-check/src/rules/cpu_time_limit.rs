@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let quiet = machine.of_target(&machine.nohz_full);
-    let here = |task: &&crate::Task| !task.kernel && !task.allowed.is_empty() && task.allowed.is_subset(&quiet);
+    let here =
+        |task: &&crate::Task| !task.kernel && !task.allowed.is_empty() && task.allowed.is_subset(&quiet);
     let limit = |task: &crate::Task| {
         let file = format!("/proc/{}/limits", task.pid);
         let line = machine.text(&file)?.lines().find_map(|line| line.strip_prefix("Max cpu time"))?;
@@ -22,7 +23,12 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let leaders = machine.tasks.iter().filter(here).filter(|task| task.pid == task.tid);
     let told = |task: &crate::Task| {
         let finding = RULE
-            .note(format!("{} (pid {}) on {} has a CPU time limit (RLIMIT_CPU)", task.name, task.pid, cpus(&task.allowed)))
+            .note(format!(
+                "{} (pid {}) on {} has a CPU time limit (RLIMIT_CPU)",
+                task.name,
+                task.pid,
+                cpus(&task.allowed)
+            ))
             .on(&task.allowed)
             .seen(machine.evidence(&limit(task)?))
             .so("If the program or prlimit set it at run time, it is checked in the tick, which is kept for \

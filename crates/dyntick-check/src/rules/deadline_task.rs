@@ -12,12 +12,15 @@ pub(super) static RULE: Rule = Rule {
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let quiet = machine.of_target(&machine.nohz_full);
-    let here = |task: &&crate::Task| !task.kernel && task.is_deadline() && !task.allowed.intersection(&quiet).is_empty();
+    let here = |task: &&crate::Task| {
+        !task.kernel && task.is_deadline() && !task.allowed.intersection(&quiet).is_empty()
+    };
     let found: Vec<&crate::Task> = machine.tasks.iter().filter(here).collect();
     if found.is_empty() {
         return Vec::new();
     }
-    let hit = found.iter().fold(CpuList::default(), |sum, task| sum.union(&task.allowed.intersection(&quiet)));
+    let hit =
+        found.iter().fold(CpuList::default(), |sum, task| sum.union(&task.allowed.intersection(&quiet)));
     let finding = RULE
         .warning(format!(
             "{} under SCHED_DEADLINE may run on {}",
@@ -25,7 +28,10 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             cpus(&hit)
         ))
         .on(&hit)
-        .seen(found.iter().take(3).map(|task| Evidence { file: task.file.clone(), value: format!("Cpus_allowed_list: {}", task.allowed) }))
+        .seen(found.iter().take(3).map(|task| Evidence {
+            file: task.file.clone(),
+            value: format!("Cpus_allowed_list: {}", task.allowed),
+        }))
         .so("Its runtime is charged in the tick, so the tick is kept while it is runnable, even if no other \
              task is.")
         .advice(

@@ -36,7 +36,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
 /// The slowest state to leave that a CPU may enter, where it is slow.
 pub(super) fn deepest(machine: &Machine<'_>, cpu: u32) -> Option<crate::IdleState> {
     let limit = limit_us(machine, cpu);
-    let allowed = machine.idle_states(cpu).into_iter().filter(|state| state.enabled && state.exit_us <= limit);
+    let allowed =
+        machine.idle_states(cpu).into_iter().filter(|state| state.enabled && state.exit_us <= limit);
     allowed.max_by_key(|state| state.exit_us).filter(|state| state.exit_us >= SLOW_US)
 }
 

@@ -28,10 +28,21 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let numbers: Vec<String> = here.iter().map(|irq| irq.number.to_string()).collect();
     let evidence = here.iter().take(4).filter_map(|irq| machine.evidence(&irq.file));
     let finding = RULE
-        .finding(severity, format!("{} handled on {}: IRQ {}", plural(here.len()), cpus(&hit), names(who.iter().map(String::as_str), 4)))
+        .finding(
+            severity,
+            format!(
+                "{} handled on {}: IRQ {}",
+                plural(here.len()),
+                cpus(&hit),
+                names(who.iter().map(String::as_str), 4)
+            ),
+        )
         .on(&hit)
         .seen(evidence)
-        .so(format!("Each one interrupts the running task; {} handled {total} since boot.", cpus(&machine.target)));
+        .so(format!(
+            "Each one interrupts the running task; {} handled {total} since boot.",
+            cpus(&machine.target)
+        ));
     let command = |rest: &CpuList| {
         format!("for i in {}; do echo {rest} > /proc/irq/$i/smp_affinity_list; done", numbers.join(" "))
     };

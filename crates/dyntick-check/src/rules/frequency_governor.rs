@@ -22,7 +22,9 @@ enum Frequency {
 }
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    let of = |wanted| machine.target.iter().filter(|cpu| decides(machine, *cpu) == Some(wanted)).collect::<CpuList>();
+    let of = |wanted| {
+        machine.target.iter().filter(|cpu| decides(machine, *cpu) == Some(wanted)).collect::<CpuList>()
+    };
     let kinds = [Frequency::Governor, Frequency::Hardware, Frequency::Lowest];
     kinds.into_iter().filter_map(|kind| told(machine, kind, &of(kind))).collect()
 }
@@ -52,7 +54,10 @@ fn told(machine: &Machine<'_>, kind: Frequency, hit: &CpuList) -> Option<Finding
     let first = hit.iter().next()?;
     let all: Vec<String> = hit.iter().map(|cpu| cpu.to_string()).collect();
     let write = |file: &str| {
-        format!("for c in {}; do echo performance > /sys/devices/system/cpu/cpu$c/cpufreq/{file}; done", all.join(" "))
+        format!(
+            "for c in {}; do echo performance > /sys/devices/system/cpu/cpu$c/cpufreq/{file}; done",
+            all.join(" ")
+        )
     };
     let finding = match kind {
         Frequency::Governor => RULE
@@ -75,7 +80,8 @@ fn told(machine: &Machine<'_>, kind: Frequency, hit: &CpuList) -> Option<Finding
         .seen(machine.evidence(&machine.of_cpu(FREQ_PREFERENCE, first).0))
         .command(write("scaling_governor"));
     Some(match kind {
-        Frequency::Hardware => finding.advice(untried(format!("or keep powersave, and: {}", write("energy_performance_preference")))),
+        Frequency::Hardware => finding
+            .advice(untried(format!("or keep powersave, and: {}", write("energy_performance_preference")))),
         _ => finding,
     })
 }

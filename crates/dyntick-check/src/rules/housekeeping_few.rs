@@ -19,7 +19,11 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let finding = RULE
-        .note(format!("{} does the housekeeping for {} isolated CPUs", cpus(&housekeeping), machine.target.len()))
+        .note(format!(
+            "{} does the housekeeping for {} isolated CPUs",
+            cpus(&housekeeping),
+            machine.target.len()
+        ))
         .seen(machine.evidence(ONLINE))
         .seen(machine.evidence(NOHZ_FULL))
         .so("It runs their RCU callbacks, timers, unbound work and remote ticks; if it is overloaded, grace \

@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    let default = machine.text(IRQ_DEFAULT).and_then(|mask| CpuList::from_mask(mask).ok()).unwrap_or_default();
+    let default =
+        machine.text(IRQ_DEFAULT).and_then(|mask| CpuList::from_mask(mask).ok()).unwrap_or_default();
     let hit = machine.of_target(&default);
     let rest = default.intersection(&machine.housekeeping());
     if hit.is_empty() || rest.is_empty() {

@@ -14,7 +14,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let Some(task) = machine.runs("irqbalance") else { return Vec::new() };
     let booted: CpuList = machine.text(ISOLATED).and_then(|list| list.parse().ok()).unwrap_or_default();
     let isolated = booted.union(&machine.nohz_full);
-    let told = [IRQBALANCE, IRQBALANCE_RH].into_iter().find_map(|file| Some((file, banned(machine.text(file)?)?)));
+    let told =
+        [IRQBALANCE, IRQBALANCE_RH].into_iter().find_map(|file| Some((file, banned(machine.text(file)?)?)));
     // The variable is taken in place of what the kernel isolates (`setup_banned_cpus`).
     let spared = told.as_ref().map_or(&isolated, |(_, cpus)| cpus);
     let hit = machine.target.difference(spared);

@@ -12,7 +12,9 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    let hit = machine.of_target(&machine.nohz_full).intersection(&machine.asked.tick.difference(&machine.asked.noise));
+    let hit = machine
+        .of_target(&machine.nohz_full)
+        .intersection(&machine.asked.tick.difference(&machine.asked.noise));
     if hit.is_empty() || machine.since(6, 14) {
         return Vec::new();
     }

@@ -30,12 +30,14 @@ fn find_one(machine: &Machine<'_>) -> Option<Finding> {
 /// The CPUs that `isolcpus=` names only under other flags, and nothing else isolates.
 pub(super) fn concerned(machine: &Machine<'_>) -> CpuList {
     // All of them count that the kernel follows, not the last alone.
-    let values = machine.line.iter().filter_map(|word| word.split_once('=')).filter(|(name, _)| *name == "isolcpus");
+    let values =
+        machine.line.iter().filter_map(|word| word.split_once('=')).filter(|(name, _)| *name == "isolcpus");
     let flags: Vec<&str> = values.flat_map(|(_, value)| value.split(',')).collect();
     if !machine.asked.domain.is_empty() {
         return CpuList::default();
     }
-    let under = |flag: &str, cpus: &CpuList| if flags.contains(&flag) { cpus.clone() } else { CpuList::default() };
+    let under =
+        |flag: &str, cpus: &CpuList| if flags.contains(&flag) { cpus.clone() } else { CpuList::default() };
     let named = under("nohz", &machine.asked.tick).union(&under("managed_irq", &machine.asked.managed_irq));
     machine.of_target(&named).difference(&machine.isolated)
 }

@@ -14,7 +14,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     if machine.config.is_some() {
         return Vec::new();
     }
-    let [boot, modules] = [BOOT_CONFIG, MODULES_CONFIG].map(|place| place.replace('*', &machine.kernel.release));
+    let [boot, modules] =
+        [BOOT_CONFIG, MODULES_CONFIG].map(|place| place.replace('*', &machine.kernel.release));
     let finding = RULE
         .note(format!("none of {CONFIG_GZ}, {boot} and {modules} can be read"))
         .seen(machine.evidence(RELEASE))

@@ -13,7 +13,10 @@ pub(super) static RULE: Rule = Rule {
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let free = |task: &&crate::Task| {
         // Threads of interrupts follow their interrupt; another rule has it.
-        task.kernel && task.movable && !task.name.starts_with("irq/") && !machine.of_target(&task.allowed).is_empty()
+        task.kernel
+            && task.movable
+            && !task.name.starts_with("irq/")
+            && !machine.of_target(&task.allowed).is_empty()
     };
     let found: Vec<_> = machine.tasks.iter().filter(free).collect();
     if found.is_empty() {

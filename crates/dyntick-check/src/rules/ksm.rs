@@ -18,8 +18,10 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .note("KSM is running")
         .on(&machine.target)
         .seen(machine.evidence(KSM))
-        .so("Programs that asked for merging get TLB flushes on their CPUs, and a page fault when they write \
-             to a merged page.")
+        .so(
+            "Programs that asked for merging get TLB flushes on their CPUs, and a page fault when they write \
+             to a merged page.",
+        )
         .command(format!("echo 0 > {KSM}"));
     vec![finding]
 }

@@ -15,7 +15,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let holders = machine.matching(TASK_FILES).filter(|(_, links)| links.contains(CPU_DMA_LATENCY));
-    let holders = holders.map(|(folder, _)| Evidence { file: folder.to_owned(), value: CPU_DMA_LATENCY.to_owned() });
+    let holders =
+        holders.map(|(folder, _)| Evidence { file: folder.to_owned(), value: CPU_DMA_LATENCY.to_owned() });
     let finding = RULE
         .note("/dev/cpu_dma_latency is held at 0 µs: every idle CPU of the machine polls")
         .seen(machine.evidence(CPU_DMA_LATENCY))

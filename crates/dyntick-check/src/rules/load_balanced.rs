@@ -17,7 +17,9 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let more = match machine.since(7, 0) {
-        true => " Since 7.0 nohz_full alone does not keep kernel threads, unbound work and vmstat away either.",
+        true => {
+            " Since 7.0 nohz_full alone does not keep kernel threads, unbound work and vmstat away either."
+        }
         false => "",
     };
     let finding = RULE
@@ -25,7 +27,9 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .on(&balanced)
         .seen(machine.evidence(NOHZ_FULL))
         .seen(machine.evidence(ISOLATED))
-        .so(format!("Any task may be placed there, and the tick restarts once a second task is runnable.{more}"))
+        .so(format!(
+            "Any task may be placed there, and the tick restarts once a second task is runnable.{more}"
+        ))
         .composed(machine.composed(&domain(machine, &balanced).and(&managed_irq(&balanced))));
     vec![partition(finding, machine, &balanced)]
 }

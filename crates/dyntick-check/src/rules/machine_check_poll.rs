@@ -11,7 +11,9 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    let Some(seconds) = machine.number(MCE_INTERVAL).filter(|seconds| *seconds > 0) else { return Vec::new() };
+    let Some(seconds) = machine.number(MCE_INTERVAL).filter(|seconds| *seconds > 0) else {
+        return Vec::new();
+    };
     if machine.target.is_empty() {
         return Vec::new();
     }

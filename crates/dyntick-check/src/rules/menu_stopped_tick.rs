@@ -42,5 +42,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     if machine.since(7, 1) || machine.has("CPU_IDLE_GOV_TEO") != Some(true) {
         return vec![finding];
     }
-    vec![finding.advice("the teo governor does not help: before 7.1 it does the same when the tick is stopped")]
+    vec![
+        finding
+            .advice("the teo governor does not help: before 7.1 it does the same when the tick is stopped"),
+    ]
 }

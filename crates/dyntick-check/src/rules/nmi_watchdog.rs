@@ -5,7 +5,15 @@ pub(super) static RULE: Rule = Rule {
     id: "nmi-watchdog",
     title: "The hard-lockup watchdog runs on an isolated CPU",
     severity: Severity::Warning,
-    reads: &[NMI_WATCHDOG, SOFT_WATCHDOG, WATCHDOG_CPUMASK, WATCHDOG_THRESH, CONFIG_GZ, BOOT_CONFIG, MODULES_CONFIG],
+    reads: &[
+        NMI_WATCHDOG,
+        SOFT_WATCHDOG,
+        WATCHDOG_CPUMASK,
+        WATCHDOG_THRESH,
+        CONFIG_GZ,
+        BOOT_CONFIG,
+        MODULES_CONFIG,
+    ],
     source: "kernel/watchdog_perf.c: watchdog_hardlockup_enable; kernel/watchdog_buddy.c (from 6.5 on)",
     find,
 };

@@ -28,7 +28,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let can_stop = machine.has("NO_HZ_FULL") != Some(false);
     let full = if can_stop { tick(&free) } else { nothing() };
     let missing = domain(machine, &free).and(&managed_irq(&free)).and(&full).and(&interrupts(machine));
-    let finding = super::load_balanced::partition(finding.composed(machine.composed(&missing)), machine, &free);
+    let finding =
+        super::load_balanced::partition(finding.composed(machine.composed(&missing)), machine, &free);
     let by_parameter = !finding.fixes.iter().any(|fix| matches!(fix, Fix::Command(_)));
     vec![match by_parameter {
         true => finding,

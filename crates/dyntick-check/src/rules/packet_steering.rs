@@ -12,7 +12,8 @@ pub(super) static RULE: Rule = Rule {
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let named = |mask: &str| machine.of_target(&CpuList::from_mask(mask).unwrap_or_default());
-    let queues: Vec<(&str, CpuList)> = machine.matching(RPS_CPUS).map(|(path, mask)| (path, named(mask))).collect();
+    let queues: Vec<(&str, CpuList)> =
+        machine.matching(RPS_CPUS).map(|(path, mask)| (path, named(mask))).collect();
     let queues: Vec<(&str, CpuList)> = queues.into_iter().filter(|(_, hit)| !hit.is_empty()).collect();
     let default = named(machine.text(RPS_DEFAULT).unwrap_or_default());
     let hit = queues.iter().fold(default.clone(), |sum, (_, hit)| sum.union(hit));

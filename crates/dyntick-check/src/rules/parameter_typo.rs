@@ -54,7 +54,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
 }
 
 fn typo(machine: &Machine<'_>, parameter: &str) -> Option<Finding> {
-    let (written, value) = parameter.split_once('=').map_or((parameter, None), |(name, value)| (name, Some(value)));
+    let (written, value) =
+        parameter.split_once('=').map_or((parameter, None), |(name, value)| (name, Some(value)));
     let name = written.replace('-', "_");
     if KNOWN.contains(&name.as_str()) || NEIGHBOURS.contains(&name.as_str()) {
         return None;
@@ -73,10 +74,10 @@ fn typo(machine: &Machine<'_>, parameter: &str) -> Option<Finding> {
     let severity = if log.is_some() { Severity::Error } else { Severity::Warning };
     let fixed = value.map_or(meant.to_owned(), |value| format!("{meant}={value}"));
     let finding = RULE
-            .finding(severity, format!("'{parameter}' is not a kernel parameter: '{meant}' was probably meant"))
-            .seen([said(parameter)])
-            .seen(log)
-            .so("It has no effect.");
+        .finding(severity, format!("'{parameter}' is not a kernel parameter: '{meant}' was probably meant"))
+        .seen([said(parameter)])
+        .seen(log)
+        .so("It has no effect.");
     Some(match isolates(meant) {
         true => finding.composed(machine.composed(&asks(machine, &fixed))).unboot(parameter),
         false => finding.boot(fixed),

@@ -17,7 +17,10 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             Outcome::NoList(error) => error.to_string(),
             Outcome::Beyond(beyond) => format!("{} not possible on this machine", cpus_are(beyond)),
             Outcome::IllegalFlag(word) => format!("'{word}' is not a flag"),
-            Outcome::NoneLeft => "with an earlier parameter no CPU is left that has both its tick and load balancing".to_owned(),
+            Outcome::NoneLeft => {
+                "with an earlier parameter no CPU is left that has both its tick and load balancing"
+                    .to_owned()
+            }
             Outcome::Empty => "it names no CPU that can be isolated".to_owned(),
             _ => return None,
         };
@@ -33,7 +36,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
                  kernel requires it",
             ));
         }
-        let known = if let Outcome::Beyond(beyond) = outcome { fixed(machine, parameter, beyond) } else { None };
+        let known =
+            if let Outcome::Beyond(beyond) = outcome { fixed(machine, parameter, beyond) } else { None };
         Some(match known {
             Some(parameter) => finding.composed(machine.composed(&asks(machine, &parameter))),
             None => finding.advice(exists),

@@ -21,7 +21,10 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let severity = if machine.is_rt() { Severity::Warning } else { Severity::Note };
     let rest = (period - runtime) / 1000;
     let finding = RULE
-        .finding(severity, format!("FIFO and RR tasks are throttled for {rest} ms of each {} ms", period / 1000))
+        .finding(
+            severity,
+            format!("FIFO and RR tasks are throttled for {rest} ms of each {} ms", period / 1000),
+        )
         .on(&machine.target)
         .seen(machine.evidence(RT_RUNTIME))
         .seen(machine.evidence(RT_PERIOD))

@@ -24,10 +24,13 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(machine.evidence(CLOCKSOURCES))
         .seen(machine.said("clocksource"))
         .so(match name.starts_with("hyperv") {
-            true => "clock_gettime() becomes a system call that leaves the guest: the hypervisor reads the clock.",
+            true => {
+                "clock_gettime() becomes a system call that leaves the guest: the hypervisor reads the clock."
+            }
             false => "clock_gettime() becomes a system call that reads a device, for which all CPUs contend.",
         });
-    let offered: Vec<&str> = machine.text(CLOCKSOURCES).unwrap_or_default().split_ascii_whitespace().collect();
+    let offered: Vec<&str> =
+        machine.text(CLOCKSOURCES).unwrap_or_default().split_ascii_whitespace().collect();
     vec![match FAST.iter().find(|fast| offered.contains(*fast)) {
         Some(fast) => finding.command(format!("echo {fast} > {CLOCKSOURCE}")),
         None => finding.advice(

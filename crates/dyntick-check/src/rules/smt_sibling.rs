@@ -27,8 +27,10 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .warning(format!("{} share cores with {}, used for housekeeping", cpus(&hit), cpus(&others)))
         .on(&hit)
         .seen(found.iter().take(4).filter_map(|(_, file, _)| machine.evidence(file)))
-        .so("SMT siblings compete for the execution units and caches of their core: run times vary with the \
-             load of the sibling.");
+        .so(
+            "SMT siblings compete for the execution units and caches of their core: run times vary with the \
+             load of the sibling.",
+        );
     let finding = match whole_cores(machine) {
         Some(instead) => finding.composed(machine.composed_of(&in_place(machine, &instead))).advice(format!(
             "isolate complete cores at run time, without a reboot: dyntick isolate -C {instead} -- COMMAND"
@@ -48,7 +50,8 @@ fn whole_cores(machine: &Machine<'_>) -> Option<CpuList> {
     cores.sort();
     cores.dedup();
     let free = cores.iter().filter(|core| !core.contains(0));
-    let (whole, other): (Vec<&CpuList>, Vec<&CpuList>) = free.partition(|core| core.is_subset(&machine.target));
+    let (whole, other): (Vec<&CpuList>, Vec<&CpuList>) =
+        free.partition(|core| core.is_subset(&machine.target));
     let mut chosen = CpuList::default();
     for core in whole.into_iter().chain(other.into_iter().rev()) {
         if chosen.len() >= machine.target.len() {

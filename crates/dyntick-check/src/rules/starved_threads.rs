@@ -27,13 +27,18 @@ fn told(machine: &Machine<'_>, cpu: u32) -> Option<Finding> {
     let spins = |task: &&crate::Task| !task.kernel && task.is_realtime() && task.runnable;
     let task = own().filter(spins).max_by_key(|task| task.priority)?;
     let needed = |other: &&crate::Task| {
-        other.kernel && other.priority < task.priority && NEEDED.iter().any(|name| other.name.starts_with(name))
+        other.kernel
+            && other.priority < task.priority
+            && NEEDED.iter().any(|name| other.name.starts_with(name))
     };
     let below: Vec<&crate::Task> = own().filter(needed).collect();
     if below.is_empty() {
         return None;
     }
-    let priority = |task: &crate::Task| Evidence { file: task.file.clone(), value: format!("priority {}", task.priority) };
+    let priority = |task: &crate::Task| Evidence {
+        file: task.file.clone(),
+        value: format!("priority {}", task.priority),
+    };
     let finding = RULE
         .note(format!(
             "{} runs on {} at priority {}, above {}",
@@ -47,8 +52,10 @@ fn told(machine: &Machine<'_>, cpu: u32) -> Option<Finding> {
         .seen(below.iter().take(3).map(|other| priority(other)))
         .so("If it never sleeps, they never run: RCU stalls, timers and softirqs of this CPU wait, and all \
              that depends on them hangs.")
-        .advice("let the task sleep regularly, give it a lower priority (chrt -p), or give these threads a \
-                 higher one");
+        .advice(
+            "let the task sleep regularly, give it a lower priority (chrt -p), or give these threads a \
+                 higher one",
+        );
     let rcu = below.iter().any(|other| other.name.starts_with("rcuc/")) && task.priority < 99;
     Some(if rcu { finding.boot(format!("rcutree.kthread_prio={}", task.priority + 1)) } else { finding })
 }

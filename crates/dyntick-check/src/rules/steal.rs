@@ -14,10 +14,12 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     if !machine.is_guest() || machine.target.is_empty() {
         return Vec::new();
     }
-    let stolen: Vec<(u32, u64)> = machine.target.iter().filter_map(|cpu| Some((cpu, steal(machine, cpu)?))).collect();
+    let stolen: Vec<(u32, u64)> =
+        machine.target.iter().filter_map(|cpu| Some((cpu, steal(machine, cpu)?))).collect();
     let hit: CpuList = stolen.iter().filter(|(_, ticks)| *ticks > 0).map(|(cpu, _)| *cpu).collect();
     let seconds = stolen.iter().map(|(_, ticks)| *ticks).fold(0, u64::saturating_add) as f64 / 100.0;
-    let seen = |cpu: u32, ticks: u64| Evidence { file: STAT.to_owned(), value: format!("cpu{cpu} steal {ticks}") };
+    let seen =
+        |cpu: u32, ticks: u64| Evidence { file: STAT.to_owned(), value: format!("cpu{cpu} steal {ticks}") };
     let effect = "This kernel can keep its own work off a CPU, but not the host's: that takes vCPU threads \
                   that are pinned to isolated CPUs of the host.";
     let finding = match hit.is_empty() {
@@ -26,7 +28,14 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     };
     let evidence = stolen.iter().filter(|(_, ticks)| *ticks > 0).map(|(cpu, ticks)| seen(*cpu, *ticks));
     let guest = Evidence { file: CPUINFO.to_owned(), value: "flags: hypervisor".to_owned() };
-    vec![finding.on(&hit).seen([guest]).seen(evidence).so(effect).advice("pin each vCPU to an isolated CPU of the host")]
+    vec![
+        finding
+            .on(&hit)
+            .seen([guest])
+            .seen(evidence)
+            .so(effect)
+            .advice("pin each vCPU to an isolated CPU of the host"),
+    ]
 }
 
 /// The eighth field, in hundredths of a second (USER_HZ).

@@ -29,7 +29,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
              timers of idle housekeeping CPUs. Only nohz_full CPUs are excluded, while their tick is \
              stopped.");
     vec![match machine.has("NO_HZ_FULL") == Some(false) || hit.is_subset(&boot_cpu) {
-        true => finding.advice("run a kernel with CONFIG_NO_HZ_FULL=y and nohz_full=, 6.19 or newer, or one before 6.9"),
+        true => finding
+            .advice("run a kernel with CONFIG_NO_HZ_FULL=y and nohz_full=, 6.19 or newer, or one before 6.9"),
         false => finding.composed(machine.composed(&tick(&hit))),
     }]
 }

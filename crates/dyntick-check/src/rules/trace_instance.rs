@@ -28,7 +28,9 @@ fn told(machine: &Machine<'_>, file: &str) -> Option<Finding> {
     }
     let left = left_by(machine, &name);
     let (severity, message) = match left {
-        true => (Severity::Warning, format!("the trace instance {name} of a killed dyntick is still recording")),
+        true => {
+            (Severity::Warning, format!("the trace instance {name} of a killed dyntick is still recording"))
+        }
         false => (Severity::Note, format!("the trace instance {name} is recording")),
     };
     let finding = RULE
@@ -37,12 +39,16 @@ fn told(machine: &Machine<'_>, file: &str) -> Option<Finding> {
         .seen(machine.evidence(file))
         .seen(machine.evidence(&events).filter(|_| has_events))
         .seen(machine.evidence(&tracer).filter(|_| has_tracer))
-        .so("Each recorded event takes time on the CPU where it occurs, even if the buffer is full and drops \
-             it; each change of the recorded events patches kernel code, which interrupts all CPUs.");
+        .so(
+            "Each recorded event takes time on the CPU where it occurs, even if the buffer is full and drops \
+             it; each change of the recorded events patches kernel code, which interrupts all CPUs.",
+        );
     Some(match shell::path(folder) {
         Ok(folder) if left => finding.command(format!("rmdir {folder}")),
         Ok(folder) => finding.advice(format!("if it is no longer needed: rmdir {folder}")),
-        Err(why) => finding.advice(format!("remove it if it is no longer needed ({why}, so no command is given)")),
+        Err(why) => {
+            finding.advice(format!("remove it if it is no longer needed ({why}, so no command is given)"))
+        }
     })
 }
 

@@ -39,7 +39,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         (probes, format!("echo > {KPROBES}")),
     ];
     for (_, off) in offs.into_iter().filter(|(active, _)| *active) {
-        finding = finding.advice(format!("if it is no longer needed, and before the isolated task starts: {off}"));
+        finding =
+            finding.advice(format!("if it is no longer needed, and before the isolated task starts: {off}"));
     }
     vec![finding]
 }

@@ -15,11 +15,16 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         let Outcome::SkippedFlag(word) = outcome else { return None };
         let finding = RULE
             .error(format!("the kernel skips the flag '{word}' in '{parameter}'"))
-                .seen([said(parameter)])
-                .so("Only domain, nohz and managed_irq are flags; if none of them is left, domain applies.");
+            .seen([said(parameter)])
+            .so("Only domain, nohz and managed_irq are flags; if none of them is left, domain applies.");
         let composed = machine.composed(&nothing());
-        let says = composed.iter().flat_map(|composed| &composed.with).any(|word| word.starts_with("isolcpus="));
-        Some(if says { finding.composed(composed) } else { finding.advice("boot with isolcpus=domain,managed_irq,LIST") })
+        let says =
+            composed.iter().flat_map(|composed| &composed.with).any(|word| word.starts_with("isolcpus="));
+        Some(if says {
+            finding.composed(composed)
+        } else {
+            finding.advice("boot with isolcpus=domain,managed_irq,LIST")
+        })
     };
     machine.asked.outcomes.iter().filter_map(told).collect()
 }

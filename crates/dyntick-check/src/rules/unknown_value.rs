@@ -35,7 +35,12 @@ fn number(value: &str) -> Option<&'static str> {
 }
 
 const VALUES: [Values; 6] = [
-    Values { name: "idle", values: "poll, halt or nomwait", known: |v| ["poll", "halt", "nomwait"].contains(&v), meant: nobody_knows },
+    Values {
+        name: "idle",
+        values: "poll, halt or nomwait",
+        known: |v| ["poll", "halt", "nomwait"].contains(&v),
+        meant: nobody_knows,
+    },
     Values {
         name: "nmi_watchdog",
         values: "0 or 1",
@@ -73,7 +78,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
                 .so("It has no effect; the kernel's default applies.");
             match (parameter.meant)(&value.to_ascii_lowercase()) {
                 Some(meant) => finding.boot(format!("{}={meant}", parameter.name)),
-                None => finding.advice(format!("set {} to one of its values: {}", parameter.name, parameter.values)),
+                None => finding
+                    .advice(format!("set {} to one of its values: {}", parameter.name, parameter.values)),
             }
         })
     };

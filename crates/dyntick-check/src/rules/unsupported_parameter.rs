@@ -35,6 +35,9 @@ fn nohz_flag(machine: &Machine<'_>) -> Option<Finding> {
             .seen([said])
             .seen(machine.option("NO_HZ_FULL"))
             .so("Because of the flag nohz the complete parameter is ignored, domain isolation included.")
-            .composed(machine.composed_of(&Wanted { tick: CpuList::default(), ..machine.wanted().and(&domain(machine, &machine.asked.tick)) }))
+            .composed(machine.composed_of(&Wanted {
+                tick: CpuList::default(),
+                ..machine.wanted().and(&domain(machine, &machine.asked.tick))
+            }))
     })
 }

@@ -24,7 +24,12 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let who = names(found.iter().map(|task| task.name.as_str()), 4);
     let tids: Vec<String> = found.iter().map(|task| task.tid.to_string()).collect();
     let finding = RULE
-        .note(format!("{} user thread{} may run on {} and elsewhere: {who}", found.len(), if found.len() == 1 { "" } else { "s" }, cpus(&quiet)))
+        .note(format!(
+            "{} user thread{} may run on {} and elsewhere: {who}",
+            found.len(),
+            if found.len() == 1 { "" } else { "s" },
+            cpus(&quiet)
+        ))
         .on(&quiet)
         .seen(found.iter().take(3).map(|task| Evidence {
             file: task.file.clone(),

@@ -25,7 +25,9 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         _ => machine.nohz_full.clone(),
     };
     let hit = machine.target.difference(&spared);
-    let Some(seconds) = machine.number(STAT_INTERVAL).filter(|seconds| *seconds <= OFTEN_S) else { return Vec::new() };
+    let Some(seconds) = machine.number(STAT_INTERVAL).filter(|seconds| *seconds <= OFTEN_S) else {
+        return Vec::new();
+    };
     if hit.is_empty() {
         return Vec::new();
     }

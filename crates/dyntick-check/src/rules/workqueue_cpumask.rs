@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    let mask = machine.text(WORKQUEUE_CPUMASK).and_then(|mask| CpuList::from_mask(mask).ok()).unwrap_or_default();
+    let mask =
+        machine.text(WORKQUEUE_CPUMASK).and_then(|mask| CpuList::from_mask(mask).ok()).unwrap_or_default();
     let hit = machine.of_target(&mask);
     if hit.is_empty() {
         return Vec::new();

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What ARCHITECTURE.md and CONTRIBUTING.md say of every file and crate.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// A crate as the table of floors in ARCHITECTURE.md has it.
+struct Room {
+    floor: u32,
+    is_pure: bool,
+}
+
+/// The rows `| FLOOR | `CRATE` | what lives there | … |` with a number.
+fn floors() -> BTreeMap<String, Room> {
+    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let floor = cells.get(1)?.parse().ok()?;
+        let is_pure = floor == 0 || cells.get(3)?.ends_with("; pure") || cells.get(3)?.contains("; pure ");
+        Some((cells.get(2)?.trim_matches('`').to_owned(), Room { floor, is_pure }))
+    };
+    text.lines().filter_map(row).collect()
+}
+
+/// The crates of this workspace that a crate is built with, tests aside.
+fn dependencies(name: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).unwrap();
+    let mut table = "";
+    let mut found = Vec::new();
+    for line in text.lines() {
+        table = if line.starts_with('[') { line } else { table };
+        if table == "[dependencies]" && line.starts_with("dyntick-") {
+            found.extend(line.split(['.', ' ', '=']).next().map(str::to_owned));
+        }
+    }
+    found
+}
+
+#[test]
+fn code_depends_downward() {
+    let floors = floors();
+    assert!(floors.len() > 10, "the table was found");
+    for (name, room) in &floors {
+        for below in dependencies(name) {
+            let other = floors.get(&below).unwrap_or_else(|| panic!("{below} is not in the table"));
+            assert!(
+                other.floor < room.floor,
+                "{name} is on floor {}, {below} on {}",
+                room.floor,
+                other.floor
+            );
+        }
+    }
+    let is_crate = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+    for name in std::fs::read_dir(root().join("crates")).unwrap().flatten().map(is_crate) {
+        assert!(
+            floors.contains_key(&name) || name == "dyntick-fuzz",
+            "{name} is not in ARCHITECTURE.md's table"
+        );
+    }
+}
+
+/// All files of a kind below a folder.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        match path.is_dir() {
+            true => found.extend(files(&path, ending)),
+            false if path.extension().is_some_and(|it| it == ending) => found.push(path),
+            false => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn what_is_pure_touches_nothing() {
+    const IO: [&str; 6] =
+        ["std::fs", "std::net", "std::process::Command", "std::env::", "Instant::now", "SystemTime::now"];
+    for (name, _) in floors().iter().filter(|(_, room)| room.is_pure) {
+        for file in files(&root().join("crates").join(name).join("src"), "rs") {
+            let text = std::fs::read_to_string(&file).unwrap();
+            // Tests may read what they want, in a module at the end or in a file of their own.
+            if file.ends_with("tests.rs") {
+                continue;
+            }
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let used = IO.iter().find(|word| code.contains(**word));
+            assert_eq!(used, None, "{} is of a pure crate", file.display());
+        }
+    }
+}
+
+#[test]
+fn each_file_says_whose_it_is_and_what_it_is_about() {
+    for file in files(&root().join("crates"), "rs") {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let mut lines = text.lines();
+        assert_eq!(lines.next(), Some("// SPDX-License-Identifier: GPL-2.0-only"), "{}", file.display());
+        // A rule's title says what it is about.
+        let is_rule = file.parent().is_some_and(|folder| folder.ends_with("rules"));
+        let opens = lines.next().is_some_and(|line| line.starts_with("//!"));
+        assert!(opens || is_rule || file.ends_with("tests.rs"), "{} has no opening comment", file.display());
+    }
+}
