@@ -26,7 +26,9 @@ pub fn configure(parts: &Parts, builder: &Builder<'_>) -> Result<KernelConfig, B
     match whole {
         // Of two values for an option kconfig takes the last.
         Some(whole) => {
-            let text = format!("{}\n{}", whole.text, fragment::render(&wanted));
+            // Its options alone: the source's Makefile reads it, and a study may name any file that begins as one.
+            let all = fragment::parse(&whole.file, &whole.text)?;
+            let text = format!("{}\n{}", fragment::render(&all), fragment::render(&wanted));
             write_whole(&objects.join(CONFIG), text.as_bytes())?;
             builder.run("configure the kernel", builder.make(&["olddefconfig"]), &[])?;
         }

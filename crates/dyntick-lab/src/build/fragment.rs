@@ -136,6 +136,8 @@ mod tests {
             assert!(error(&long).len() < 200);
         }
         assert!(error("CONFIG_A\n").contains("f.config:1"));
+        let other = "# Automatically generated file\nBR2_ROOT_PASSWD=\"hunter2\"\n";
+        assert!(is_whole(other) && !error(other).contains("hunter2"));
         assert!(is_whole("#\n# Automatically generated file; DO NOT EDIT.\n") && !is_whole("CONFIG_A=y\n"));
     }
 

@@ -30,7 +30,7 @@ pub struct Commit {
 const TRANSPORTS: &str = "https:git";
 
 /// What a repository's own configuration could otherwise have git run, and what only takes time.
-const SETTINGS: [&str; 16] = [
+const SETTINGS: [&str; 17] = [
     // `$Format:%G?$` in a file with export-subst has git verify the commit's signature by these.
     "gpg.program=/bin/false",
     "gpg.openpgp.program=/bin/false",
@@ -38,6 +38,8 @@ const SETTINGS: [&str; 16] = [
     "gpg.ssh.program=/bin/false",
     // Whose ticket the user has is no server's business.
     "http.emptyAuth=false",
+    // What is fetched is of the server that the study names.
+    "http.followRedirects=false",
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.alternateRefsCommand=true",
@@ -88,6 +90,14 @@ pub fn find(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Commit
             who you are yourself, and name its folder";
         return Err(BuildError::Failed { what: format!("fetch {repository}"), message: message.to_owned() });
     }
+    if names_a_user(repository) {
+        let message = "leave the user and the password out of its address, which the report shows; clone it yourself, and name \
+            its folder";
+        return Err(BuildError::Failed {
+            what: "fetch a repository".to_owned(),
+            message: message.to_owned(),
+        });
+    }
     // `a:b` would write another reference of the copy.
     if revision.starts_with(['+', '^']) || revision.contains([':', '*']) {
         let message = "a revision is a branch, a tag or a commit".to_owned();
@@ -108,6 +118,12 @@ pub fn find(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Commit
     run(&what, fetch.args(["--", repository, revision]))?;
     unused::touch(&copy);
     here(&copy, "FETCH_HEAD")
+}
+
+/// Whether an address has a user before its host, as `https://user:password@host/path`.
+fn names_a_user(address: &str) -> bool {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    rest.split(['/', '?', '#']).next().is_some_and(|host| host.contains('@'))
 }
 
 /// Removes what a fetch that was ended has left, which nothing reads.
@@ -262,8 +278,9 @@ pub fn git(repository: &Path) -> Command {
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_NO_LAZY_FETCH", "1")
-        // libcurl takes passwords from ~/.netrc, for whichever server asks.
-        .env("HOME", "/nonexistent");
+        // libcurl takes passwords from ~/.netrc, and Kerberos has tickets and keys, for whichever server asks.
+        .env("HOME", "/nonexistent")
+        .envs(["KRB5CCNAME", "KRB5_CLIENT_KTNAME", "KRB5_CONFIG"].map(|name| (name, "/dev/null")));
     // Two deltas of some bytes make an object of any size; the largest file of a kernel has some 20 MiB.
     command.env("GIT_ALLOC_LIMIT", "512m");
     command.env("GIT_ALLOW_PROTOCOL", "none").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_PAGER", "cat");
@@ -413,6 +430,10 @@ mod tests {
             assert!(told.contains("neither https:// nor git://"), "{told}");
         }
         assert!(refused("https://127.0.0.1:1/x#a:refs/heads/b").contains("a branch, a tag or a commit"));
+        for user in ["https://ci:SECRET@127.0.0.1:1/x", "https://:@127.0.0.1:1/x#v1", "git://x@127.0.0.1/a"] {
+            let told = refused(user);
+            assert!(told.contains("leave the user") && !told.contains("SECRET"), "{told}");
+        }
         for searched in [":/x", "HEAD^{/x}", "main:/x"] {
             let told = refused(&format!("{}#{searched}", repository.path().display()));
             assert!(told.contains("not the text of a message"), "{searched}: {told}");
