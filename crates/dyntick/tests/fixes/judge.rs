@@ -13,7 +13,7 @@ pub const ENOUGH: u64 = 10;
 /// By what at least a cause has to fall.
 const FALLS: u64 = 10;
 /// Where the advice says that so much is left: ticks of Debian's kernels per second, and to what share it has to fall.
-const TICKS: (&str, f64, u64, u64) = ("at most one in each tick is left", 250.0, 2, 3);
+const TICKS: (&str, f64, u64, u64) = ("at most one softirq per tick remains", 250.0, 2, 3);
 /// A recording itself, and programs that begin and end, leave a few interruptions.
 const SMALL: u64 = 5;
 /// What a CPU has that nothing else disturbs, and how often at most, per second: about once a second 6.12 has two
