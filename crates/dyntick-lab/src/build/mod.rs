@@ -152,7 +152,6 @@ pub fn build(
     progress: &dyn Fn(&str),
     accept: Accept<'_>,
 ) -> Result<Built, BuildError> {
-    remove_left(cache);
     let parts = recipe.load()?;
     let source = source::identify(&parts.source, cache, progress)?;
     let toolchain = toolchain::find(&parts)?;
@@ -178,7 +177,8 @@ fn make(
     accept: Accept<'_>,
 ) -> Result<(), BuildError> {
     let begin = std::time::Instant::now();
-    // For it to have room among the others.
+    // For it to have room.
+    remove_left(cache);
     unused::keep_at_most(&cache.path(built::FOLDER), built::MOST_BYTES);
     let place = walls::Place::of(source, parts, toolchain, cache)?;
     let (pristine, _in_use) = source.fetch(cache, progress)?;

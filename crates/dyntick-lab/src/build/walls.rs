@@ -17,9 +17,7 @@ use dyntick_system::confine::{self, Walls};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::Permissions;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -168,11 +166,8 @@ pub fn remove_unused(cache: &Cache) {
 
 impl Ccache {
     fn open(company: &str, cache: &Cache) -> Result<Self, CacheError> {
-        let all = cache.path(CCACHES);
-        let folder = all.join(company);
-        let made = std::fs::create_dir_all(&folder)
-            .and_then(|()| std::fs::set_permissions(&all, Permissions::from_mode(0o700)))
-            .and_then(|()| confine::give(&folder));
+        let folder = cache.private(CCACHES)?.join(company);
+        let made = std::fs::create_dir_all(&folder).and_then(|()| confine::give(&folder));
         made.map_err(|error| CacheError::from_io(&folder, error))?;
         let in_use = InUse::of(&folder).ok_or_else(|| CacheError::Unsteady(folder.clone()))?;
         Ok(Self { folder, in_use: Some(in_use) })

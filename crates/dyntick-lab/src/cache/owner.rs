@@ -4,7 +4,7 @@
 
 use super::CacheError;
 use dyntick_system::{is_trusted, others_may_write};
-use rustix::process::geteuid;
+use rustix::process::{getegid, geteuid};
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -109,10 +109,16 @@ fn judge(path: &Path, found: &Metadata) -> Result<(), CacheError> {
                 .to_owned(),
         );
     }
-    if others_may_write(path, found) {
+    if others_may_write(path, found) || is_of_another_group(found) {
         return refused("may be written by other users".to_owned(), format!("chmod go-w {}", quoted(path)));
     }
     Ok(())
+}
+
+/// Whether a group may write it that is not this user's own, whoever is in it.
+fn is_of_another_group(found: &Metadata) -> bool {
+    const GROUP: u32 = 0o020;
+    !found.is_symlink() && found.mode() & GROUP != 0 && found.gid() != getegid().as_raw()
 }
 
 fn quoted(path: &Path) -> String {

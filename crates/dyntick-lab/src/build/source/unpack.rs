@@ -129,11 +129,15 @@ fn too_much() -> Error {
     refused(format!("the archive holds more than {} GiB", BYTES >> 30))
 }
 
+fn too_large() -> Error {
+    refused("a name, or the archive, is larger than that of any kernel".to_owned())
+}
+
 /// What is said of an archive that cannot be read. The tar library quotes what it does not understand, and a study may name any file
 /// as an archive.
 fn unreadable(number: usize, left: &Cell<u64>) -> Error {
     match left.get() {
-        0 => refused("a name, or the archive, is larger than that of any kernel".to_owned()),
+        0 => too_large(),
         _ => refused(format!("it is not a tar archive, or damaged at its entry {}", number + 1)),
     }
 }
@@ -213,7 +217,7 @@ impl<R: Read> Read for Metered<R> {
             Some(left) => self.left.set(left),
             None => {
                 self.left.set(0);
-                return Err(refused("a name, or the archive, is larger than that of any kernel".to_owned()));
+                return Err(too_large());
             }
         }
         Ok(size)
