@@ -4,6 +4,7 @@
 mod beneath;
 pub mod confine;
 mod input;
+pub mod landlock;
 mod locked;
 mod memory;
 mod output;

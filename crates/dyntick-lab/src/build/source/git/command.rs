@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! git as it is run here: without the settings of user and machine, without running anything of a repository's, and
+//! opening nothing but the repository.
+
+use super::super::unpack;
+use super::folders;
+use crate::build::BuildError;
+use crate::build::program::run_unquoted;
+use crate::programs::{end_after, limit, without_devices};
+use dyntick_system::landlock::Files;
+use rustix::process::Resource;
+use std::ffi::OsString;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// How repositories elsewhere are reached: by what says nothing of who asks. Not `ssh`, which does as the user's own
+/// configuration says and offers the user's keys to whom a study names; not `ext`, which runs a command; and not `file`: what
+/// is on this machine is named by its path.
+pub const TRANSPORTS: [&str; 2] = ["https", "git"];
+
+/// What a repository's own configuration could otherwise have git run, and what only takes time.
+const SETTINGS: [&str; 17] = [
+    // `$Format:%G?$` in a file with export-subst has git verify the commit's signature by these.
+    "gpg.program=/bin/false",
+    "gpg.openpgp.program=/bin/false",
+    "gpg.x509.program=/bin/false",
+    "gpg.ssh.program=/bin/false",
+    // Whose ticket the user has is no server's business.
+    "http.emptyAuth=false",
+    // What is fetched is of the server that the study names.
+    "http.followRedirects=false",
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.alternateRefsCommand=true",
+    // Damaged ones end git by a signal; it only saves time to read them.
+    "core.multiPackIndex=false",
+    "core.commitGraph=false",
+    "core.splitIndex=false",
+    "core.untrackedCache=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    // Whose a repository is does not matter where nothing of it is run.
+    "safe.directory=*",
+];
+
+/// The memory of git itself, bytes.
+pub const MEMORY: u64 = 2 << 30;
+
+/// The files of a kernel are looked through or copied in a minute, a whole history's packs behind them in some.
+const LOOK_THROUGH: u32 = 30 * 60;
+
+/// One commit of a kernel has 250 MiB; a server that says nothing is not waited for without end.
+const FETCH: u32 = 3 * 3600;
+
+/// The files of a repository on this machine.
+pub fn files_of(repository: &Path) -> Files {
+    folders::of(repository).iter().fold(Files::default(), |files, folder| files.read(folder))
+}
+
+/// git in a repository, which opens these files alone and no device, for the time that it takes to look through a whole one.
+pub fn git(repository: &Path, files: &Files) -> Command {
+    let mut command = set(repository);
+    without_devices(&mut command);
+    end_after(&mut command, LOOK_THROUGH);
+    files.hold(&mut command);
+    command
+}
+
+/// git that fetches into a repository of ours, and writes nothing else.
+pub fn fetching(repository: &Path) -> Command {
+    let mut command = set(repository);
+    end_after(&mut command, FETCH);
+    Files::default().online().write(repository).hold(&mut command);
+    command.env("GIT_ALLOW_PROTOCOL", TRANSPORTS.join(":")).env("GIT_TERMINAL_PROMPT", "0");
+    command
+}
+
+/// git without the settings of user and machine, which runs nothing of the repository's own. Objects that a partial clone
+/// lacks are not asked for.
+fn set(repository: &Path) -> Command {
+    let mut command = Command::new("git");
+    command
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_NO_LAZY_FETCH", "1")
+        // libcurl takes passwords from ~/.netrc, and Kerberos has tickets and keys, for whichever server asks.
+        .env("HOME", "/nonexistent")
+        .envs(["KRB5CCNAME", "KRB5_CLIENT_KTNAME", "KRB5_CONFIG"].map(|name| (name, "/dev/null")));
+    // Two deltas of some bytes make an object of any size; the largest file of a kernel has some 20 MiB.
+    command.env("GIT_ALLOC_LIMIT", "512m");
+    command.env("GIT_ALLOW_PROTOCOL", "none").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_PAGER", "cat");
+    for name in [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_COMMON_DIR",
+        "GIT_CONFIG_PARAMETERS",
+        "GIT_CONFIG_COUNT",
+        "GIT_EXEC_PATH",
+        "GIT_ASKPASS",
+        "SSH_ASKPASS",
+        "XDG_CONFIG_HOME",
+    ] {
+        command.env_remove(name);
+    }
+    // Who serves a repository decides how much it sends, and git writes all of it into one file.
+    limit(&mut command, Resource::Fsize, unpack::BYTES);
+    // Of trees in trees git keeps all on the way down. For a commit of a kernel it needs some 200 MiB.
+    limit(&mut command, Resource::Data, MEMORY);
+    command.arg("-C").arg(repository);
+    for setting in SETTINGS {
+        command.args(["-c", setting]);
+    }
+    command
+}
+
+/// Asks git about a repository, whose files may be links to others of this machine: git quotes what it does not understand.
+pub fn ask(what: &str, repository: &Path, command: &mut Command) -> Result<Output, BuildError> {
+    let place = repository.display();
+    let message = format!(
+        "git finds none, or cannot read the repository; `git -C {place} status` says more, unless the repository leads out of \
+         its folders: those of its worktree and of what it borrows from are read, and no other files"
+    );
+    run_unquoted(what, command, &message)
+}
+
+/// Refuses FIFOs and devices among what git reads in a repository: it would wait for them without end. What a
+/// repository elsewhere has, which it may name, is met by git's time.
+pub fn refuse_special_files(repository: &Path) -> Result<(), BuildError> {
+    let inner = repository.join(".git");
+    let folder = if inner.is_dir() { &inner } else { repository };
+    for entry in walkdir::WalkDir::new(folder).into_iter().flatten() {
+        // Of a link it is what the link leads to.
+        let Ok(kind) = entry.path().metadata().map(|found| found.file_type()) else { continue };
+        if kind.is_fifo() || kind.is_char_device() || kind.is_block_device() {
+            dyntick_system::open_regular(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// A path in a list of git's, whose elements a colon would part.
+pub fn quoted(path: &Path) -> OsString {
+    let text = path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{text}\"").into()
+}
