@@ -75,16 +75,15 @@ pub fn read<R: Receiver>(
     limits: Limits,
     receiver: &mut R,
 ) -> Result<(), R::Error> {
-    let mut archive = tar::Archive::new(Bounded::new(source, limits));
+    let bounded = Bounded::new(source, limits);
+    let why = Rc::clone(&bounded.why);
+    let mut archive = tar::Archive::new(bounded);
     let mut names = BTreeSet::new();
-    for entry in archive.entries().map_err(|error| ArchiveError::Foreign(error.to_string()))? {
+    for entry in archive.entries().map_err(|_| unreadable(0, &why))? {
         let begun = !names.is_empty();
-        let mut entry = entry.map_err(|error| match begun {
-            true => ArchiveError::Damaged(error.to_string()),
-            false => ArchiveError::Foreign(error.to_string()),
-        })?;
+        let mut entry = entry.map_err(|_| unreadable(names.len(), &why))?;
         let name = entry.path().map(|path| path.to_string_lossy().into_owned());
-        let name = name.map_err(|error| ArchiveError::Damaged(error.to_string()))?;
+        let name = name.map_err(|_| unreadable(names.len(), &why))?;
         if !begun && name != first {
             return Err(ArchiveError::Foreign(format!("it does not start with {first}")).into());
         }
@@ -115,6 +114,17 @@ pub fn read<R: Receiver>(
     let damaged = |error: io::Error| ArchiveError::Damaged(error.to_string());
     io::copy(&mut archive.into_inner(), &mut io::sink()).map_err(damaged)?;
     Ok(())
+}
+
+/// What is wrong with an archive after so many entries: why no more of it could be read, or that tar's format is broken. The
+/// tar library quotes what it does not understand, which may be the text of any file.
+fn unreadable(entries: usize, why: &Cell<Option<String>>) -> ArchiveError {
+    match (why.take(), entries) {
+        (Some(why), 0) => ArchiveError::Foreign(why),
+        (Some(why), _) => ArchiveError::Damaged(why),
+        (None, 0) => ArchiveError::Foreign("it is not a tar archive".to_owned()),
+        (None, _) => ArchiveError::Damaged(format!("it is damaged after its entry {entries}")),
+    }
 }
 
 /// The bytes of a piece. Memory is taken as bytes come, and not as the header promises.
@@ -149,18 +159,18 @@ struct Bounded<R: Read> {
     packed: Rc<Cell<u64>>,
     taken: u64,
     limits: Limits,
+    /// Why it was read no further.
+    why: Rc<Cell<Option<String>>>,
 }
 
 impl<R: Read> Bounded<R> {
     fn new(source: R, limits: Limits) -> Self {
         let packed = Rc::new(Cell::new(0));
         let unpacked = GzDecoder::new(Counted { source, count: Rc::clone(&packed) });
-        Self { unpacked, packed, taken: 0, limits }
+        Self { unpacked, packed, taken: 0, limits, why: Rc::default() }
     }
-}
 
-impl<R: Read> Read for Bounded<R> {
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+    fn within_limits(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let length = self.unpacked.read(to)?;
         self.taken += length as u64;
         let Limits { free, ratio, total, .. } = self.limits;
@@ -175,6 +185,12 @@ impl<R: Read> Read for Bounded<R> {
             )));
         }
         Ok(length)
+    }
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        self.within_limits(to).inspect_err(|error| self.why.set(Some(error.to_string())))
     }
 }
 
@@ -246,6 +262,14 @@ mod tests {
 
     fn said(bytes: &[u8]) -> String {
         received(bytes, LIMITS).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_file_that_is_no_archive_is_not_quoted() {
+        let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
+        gz.write_all(&b"root:$6$SECRET:19000:0:99999:7:::\n".repeat(100)).unwrap();
+        assert_eq!(said(&gz.finish().unwrap()), "it is not a tar archive");
+        assert_eq!(said(b"root:$6$SECRET:19000"), "invalid gzip header");
     }
 
     #[test]

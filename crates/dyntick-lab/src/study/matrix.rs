@@ -2,7 +2,6 @@
 //! Expanding a case over its matrix.
 
 use super::reader::{Section, Source, Value, integer, nearest, sections};
-use dyntick_model::text::clean_line;
 use dyntick_stats::Factor;
 use std::collections::HashSet;
 use toml::de::DeValue;
@@ -222,12 +221,6 @@ fn label(source: &Source<'_>, item: &Value<'_>, text: &str) -> String {
             format!("a label has at most {LONGEST_LABEL} bytes: write {{ label = \"…\", value = … }}");
         source.problem(item.span().start, message);
         return String::new();
-    }
-    // It becomes a part of the names of runs and of folders, and is printed with them.
-    let cleaned = clean_line(text);
-    if cleaned != text {
-        let message = format!("'{cleaned}' cannot be a label: it has a control character; remove it");
-        source.problem(item.span().start, message);
     }
     text.to_owned()
 }

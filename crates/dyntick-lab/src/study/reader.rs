@@ -6,6 +6,8 @@
 //! goes on after a syntax error, and is a dependency already. Serde would end at the first
 //! problem and knows no nearest key.
 
+mod plain;
+
 use dyntick_model::CpuList;
 use dyntick_model::text::shortened;
 use std::cell::{Cell, RefCell};
@@ -94,6 +96,7 @@ pub fn read<T>(
         }
         return Err(source.into_problems());
     }
+    plain::check(&source, root.get_ref());
     let described = read(Section { source: &source, name, at: 0, table: root.get_ref() });
     source.finish().map(|()| described)
 }
