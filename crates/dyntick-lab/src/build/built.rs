@@ -166,13 +166,7 @@ mod tests {
     fn the_largest_record_is_read_and_a_larger_one_is_no_kernel() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path());
-        let part = Part {
-            name: "x/".repeat(2000),
-            file: String::new(),
-            text: String::new(),
-            folder: None,
-            is_public: true,
-        };
+        let part = Part { name: "x/".repeat(2000), file: String::new(), text: String::new(), folder: None };
         put(&cache, "largest", names(&vec![part; 1024]));
         put(&cache, "larger", vec!["x".repeat(1 << 20)]);
         let keys: Vec<String> = all(&cache).into_iter().map(|built| built.key).collect();

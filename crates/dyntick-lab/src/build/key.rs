@@ -47,7 +47,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn part(text: &str) -> Part {
-        Part { name: "x".into(), file: "x.config".into(), text: text.into(), folder: None, is_public: true }
+        Part { name: "x".into(), file: "x.config".into(), text: text.into(), folder: None }
     }
 
     fn parts(config: &[String], patches: &[String]) -> Parts {

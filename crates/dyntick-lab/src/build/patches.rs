@@ -7,7 +7,6 @@ use super::recipe::Part;
 use super::walls::Place;
 use super::workspace::{Workspace, replace};
 use crate::cache::CacheError;
-use dyntick_system::confine::real_path;
 use dyntick_system::{is_inner, open_beneath, place_beneath};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -45,13 +44,17 @@ pub enum PatchError {
     #[error("the patch {0} contains no change")]
     Empty(String),
     /// A path that leads out of the tree or through a symbolic link.
-    #[error("the patch {patch} would change '{file}', which is not a file inside the source tree")]
+    #[error("the patch {patch} would change {}, which is not a file inside the source tree", named(.file))]
     Outside {
         /// The patch.
         patch: String,
-        /// The path.
-        file: String,
+        /// The path, where the patch comes with dyntick.
+        file: Option<String>,
     },
+}
+
+fn named(file: &Option<String>) -> String {
+    file.as_ref().map_or_else(|| "a path".to_owned(), |file| format!("'{file}'"))
 }
 
 /// A line of a semantic patch that names the files or folders that it is for; without it the whole
@@ -83,7 +86,7 @@ pub fn apply(
         progress(&format!("applying {}", patch.name));
         // What patch(1) changes are copies in a folder of their own: whatever a patch makes it do,
         // the tree gets regular files under the names that the patch says.
-        let desk = Desk { tree: &tree, copies: place.folder(space, COPIES)?, place };
+        let desk = Desk { tree: &tree, copies: place.folder(space, COPIES)?, space, place };
         desk.apply(patch)?;
     }
     Ok(())
@@ -96,36 +99,37 @@ const COPIES: &str = "patching";
 struct Desk<'a> {
     tree: &'a Path,
     copies: PathBuf,
+    space: &'a Workspace,
     place: &'a Place,
 }
 
 impl Desk<'_> {
     fn apply(&self, patch: &Part) -> Result<(), BuildError> {
         match kind(patch) {
-            Some("patch" | "diff") => self.apply_diff(&patch.name, &patch.text),
-            Some(SEMANTIC) => self.apply_diff(&patch.name, &diff_of_rule(patch, self)?),
+            Some("patch" | "diff") => self.apply_diff(patch, &patch.text),
+            Some(SEMANTIC) => self.apply_diff(patch, &diff_of_rule(patch, self)?),
             _ => Err(PatchError::Kind(patch.name.clone()).into()),
         }
     }
 
     /// Applies a diff whose paths have one folder before them (`-p1`). Lines may have moved; their
     /// surroundings may not differ.
-    fn apply_diff(&self, name: &str, diff: &str) -> Result<(), BuildError> {
+    fn apply_diff(&self, patch: &Part, diff: &str) -> Result<(), BuildError> {
         let files = changed_files(diff);
         if files.is_empty() {
-            return Err(PatchError::Empty(name.to_owned()).into());
+            return Err(PatchError::Empty(patch.name.clone()).into());
         }
         for file in &files {
-            self.copy(name, file)?;
+            self.copy(patch, file)?;
         }
-        self.patch(name, diff)?;
-        self.only_named(name, &files)?;
-        files.iter().try_for_each(|file| self.put_back(name, file))
+        self.patch(patch, diff)?;
+        self.only_named(patch, &files)?;
+        files.iter().try_for_each(|file| self.put_back(&patch.name, file))
     }
 
     /// Copies a file of the tree, if it is there, for patch(1) to change.
-    fn copy(&self, name: &str, file: &str) -> Result<(), BuildError> {
-        let outside = || PatchError::Outside { patch: name.to_owned(), file: file.to_owned() };
+    fn copy(&self, patch: &Part, file: &str) -> Result<(), BuildError> {
+        let outside = || outside(patch, file);
         if !is_inner(Path::new(file)) {
             return Err(outside().into());
         }
@@ -147,32 +151,32 @@ impl Desk<'_> {
         Ok(())
     }
 
-    fn patch(&self, name: &str, diff: &str) -> Result<(), BuildError> {
-        let input = tempfile(diff)?;
+    fn patch(&self, part: &Part, diff: &str) -> Result<(), BuildError> {
+        let name = &part.name;
+        let input = self.space.file("change.patch", diff)?;
         let mut patch = self.place.program("patch");
         patch.args(["-p1", "--fuzz=0", "--batch", "--forward", "--no-backup-if-mismatch", "--reject-file=-"]);
-        patch.arg("-i").arg(input.path()).current_dir(&self.copies);
-        let mut patch = self.place.command(patch, &[input.path()], &[&self.copies]);
+        patch.arg("-i").arg(&input).current_dir(&self.copies);
+        let mut patch = self.place.command(patch, &[&input], &[&self.copies]);
         let output = output(&mut patch).map_err(|error| failed(name, &error.to_string()))?;
         if output.status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&output.stdout);
-        match failures(&said) {
-            none if none.is_empty() => {
-                Err(failed(name, &format!("{said}{}", String::from_utf8_lossy(&output.stderr))))
-            }
+        match failures(&String::from_utf8_lossy(&output.stdout)) {
+            none if none.is_empty() => Err(failed(
+                name,
+                &said(part, "patch --dry-run -p1 -i", &[output.stdout, output.stderr].concat()),
+            )),
             failures => Err(PatchError::Fits { patch: name.to_owned(), failures }.into()),
         }
     }
 
     /// Refuses what patch(1) made under names that were not seen in the patch.
-    fn only_named(&self, name: &str, files: &[String]) -> Result<(), BuildError> {
+    fn only_named(&self, patch: &Part, files: &[String]) -> Result<(), BuildError> {
         for entry in walkdir::WalkDir::new(&self.copies).into_iter().flatten() {
             let inner = entry.path().strip_prefix(&self.copies).unwrap_or(entry.path()).to_string_lossy();
             if !entry.file_type().is_dir() && !files.iter().any(|file| *file == inner) {
-                let file = inner.into_owned();
-                return Err(PatchError::Outside { patch: name.to_owned(), file }.into());
+                return Err(outside(patch, &inner).into());
             }
         }
         Ok(())
@@ -196,27 +200,31 @@ impl Desk<'_> {
     }
 }
 
-/// What a program says of a patch, where everybody may read that.
-fn said(patch: &Part, words: &[u8]) -> String {
-    match patch.is_public {
-        true => String::from_utf8_lossy(words).into_owned(),
-        false => "it is damaged; not every user may read it, so no line of it is shown".to_owned(),
+/// What a program says of a patch. A study may name any file as one, so of a patch that does not come with dyntick only the
+/// place is shown, and how the user gets the rest.
+fn said(patch: &Part, how: &str, words: &[u8]) -> String {
+    let words = String::from_utf8_lossy(words);
+    if patch.is_shipped() {
+        return words.into_owned();
     }
+    let line = words.split("line ").skip(1).find_map(|rest| {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        (1..10).contains(&digits).then(|| format!(" (line {})", &rest[..digits]))
+    });
+    format!(
+        "it is damaged{}; its text is not quoted here: `{how} {}` says more",
+        line.unwrap_or_default(),
+        patch.file
+    )
+}
+
+fn outside(patch: &Part, file: &str) -> PatchError {
+    let file = patch.is_shipped().then(|| file.to_owned());
+    PatchError::Outside { patch: patch.name.clone(), file }
 }
 
 fn failed(name: &str, message: &str) -> BuildError {
     BuildError::Failed { what: format!("apply the patch {name}"), message: essence(message.trim()) }
-}
-
-fn tempfile(text: &str) -> Result<tempfile::NamedTempFile, BuildError> {
-    let written = || {
-        let mut file = tempfile::NamedTempFile::new_in(real_path(&std::env::temp_dir()))?;
-        std::io::Write::write_all(&mut file, text.as_bytes())?;
-        Ok(file)
-    };
-    written().map_err(|error: std::io::Error| {
-        crate::cache::CacheError::from_io(&std::env::temp_dir(), error).into()
-    })
 }
 
 /// The files that a diff changes, without their first folder.
@@ -289,17 +297,15 @@ fn failures_of(said: &str) -> Vec<String> {
 
 /// What a semantic patch would change, as a diff.
 fn diff_of_rule(rule: &Part, desk: &Desk<'_>) -> Result<String, BuildError> {
-    let file = tempfile::Builder::new().suffix(".cocci").tempfile_in(real_path(&std::env::temp_dir()));
-    let file = file.map_err(|error| failed(&rule.name, &error.to_string()))?;
-    std::fs::write(file.path(), &rule.text).map_err(|error| failed(&rule.name, &error.to_string()))?;
+    let file = desk.space.file("rule.cocci", &rule.text)?;
     let mut spatch = desk.place.program("spatch");
-    spatch.args(["--very-quiet", "--patch", ".", "--sp-file"]).arg(file.path());
+    spatch.args(["--very-quiet", "--patch", ".", "--sp-file"]).arg(&file);
     spatch.args(places(&rule.text)).current_dir(desk.tree);
     // A semantic patch may carry programs in Python and OCaml.
-    let mut spatch = desk.place.command(spatch, &[desk.tree, file.path()], &[]);
+    let mut spatch = desk.place.command(spatch, &[desk.tree, &file], &[]);
     let output = output(&mut spatch).map_err(|error| failed(&rule.name, &error.to_string()))?;
     if !output.status.success() {
-        return Err(failed(&rule.name, &said(rule, &output.stderr)));
+        return Err(failed(&rule.name, &said(rule, "spatch --parse-cocci", &output.stderr)));
     }
     let diff = String::from_utf8_lossy(&output.stdout).into_owned();
     if changed_files(&diff).is_empty() {
@@ -329,6 +335,7 @@ fn places(rule: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cache::Cache;
 
     #[test]
     fn a_rule_that_matches_in_part_is_told() {
@@ -358,13 +365,19 @@ mod tests {
     }
 
     fn part(file: &str, text: &str) -> Part {
-        Part { name: file.into(), file: file.into(), text: text.into(), folder: None, is_public: true }
+        Part { name: file.into(), file: file.into(), text: text.into(), folder: None }
     }
 
     fn applied(file: &str, text: &str, tree: &Path) -> Result<(), String> {
-        let copies = tempfile::tempdir().unwrap();
-        let desk = Desk { tree, copies: copies.path().to_owned(), place: &Place::Host };
-        desk.apply(&part(file, text)).map_err(|error| error.to_string())
+        applied_part(&part(file, text), tree)
+    }
+
+    fn applied_part(part: &Part, tree: &Path) -> Result<(), String> {
+        let (cache, empty) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let space = Workspace::open(&Cache::at(cache.path()), "x", empty.path(), &|_| ()).unwrap();
+        let copies = space.folder(COPIES).unwrap();
+        let desk = Desk { tree, copies, space: &space, place: &Place::Host };
+        desk.apply(part).map_err(|error| error.to_string())
     }
 
     #[test]

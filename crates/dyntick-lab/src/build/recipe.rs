@@ -6,7 +6,6 @@ use dyntick_system::InputError;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What a study asks for. Paths stand as they are found from the working folder.
@@ -43,8 +42,13 @@ pub struct Part {
     pub text: String,
     /// The folder that it was read in, by its real path; none of what comes with dyntick.
     pub folder: Option<PathBuf>,
-    /// Whether every user may read it: only then what programs say of it is shown. A study may name any file as a patch.
-    pub is_public: bool,
+}
+
+impl Part {
+    /// Whether it comes with dyntick.
+    pub fn is_shipped(&self) -> bool {
+        self.folder.is_none()
+    }
 }
 
 impl Recipe {
@@ -92,9 +96,6 @@ const LARGEST: u64 = 64 << 20;
 /// What each part takes at least, so that an empty one named without end is refused too.
 const LEAST: u64 = 64 << 10;
 
-/// S_IROTH of stat(2).
-const READ_BY_OTHERS: u32 = 0o004;
-
 /// Reads a part, of what is `left` of [`LARGEST`].
 fn part(name: &str, shipped: &shipped::Parts, left: &mut u64) -> Result<Part, BuildError> {
     if is_path(name) {
@@ -111,11 +112,10 @@ fn part(name: &str, shipped: &shipped::Parts, left: &mut u64) -> Result<Part, Bu
         let text = String::from_utf8(bytes).map_err(|_| InputError::NotText { path: name.into() })?;
         let io = |source| InputError::Io { path: name.into(), source };
         let folder = Some(folder_of(&file).map_err(io)?);
-        let is_public = file.metadata().map_err(io)?.mode() & READ_BY_OTHERS != 0;
-        return Ok(Part { name: name.to_owned(), file: name.to_owned(), text, folder, is_public });
+        return Ok(Part { name: name.to_owned(), file: name.to_owned(), text, folder });
     }
     match shipped.find(name) {
-        Some((file, text)) => Ok(Part { name: name.to_owned(), file, text, folder: None, is_public: true }),
+        Some((file, text)) => Ok(Part { name: name.to_owned(), file, text, folder: None }),
         None => Err(BuildError::NoSuchPart(shipped.lack(name))),
     }
 }

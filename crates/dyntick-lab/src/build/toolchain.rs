@@ -112,7 +112,7 @@ mod tests {
     use std::slice::from_ref;
 
     fn part(file: &str, text: &str) -> Part {
-        Part { name: file.into(), file: file.into(), text: text.into(), folder: None, is_public: true }
+        Part { name: file.into(), file: file.into(), text: text.into(), folder: None }
     }
 
     /// The helpers of such a kernel, or what is lacking; on this machine each may be there or not.

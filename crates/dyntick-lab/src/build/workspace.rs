@@ -65,6 +65,13 @@ impl Workspace {
         Ok(folder)
     }
 
+    /// A file beside the three, for one of the programs that work here.
+    pub fn file(&self, name: &str, text: &str) -> Result<PathBuf, CacheError> {
+        let file = self.folder.join(name);
+        std::fs::write(&file, text).map_err(|error| CacheError::from_io(&file, error))?;
+        Ok(file)
+    }
+
     /// Where the objects go.
     pub fn objects(&self) -> PathBuf {
         self.folder.join("objects")

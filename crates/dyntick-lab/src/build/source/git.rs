@@ -11,7 +11,6 @@ use crate::programs::{end_after, end_with_this_one};
 use crate::remove::remove_tree;
 use command::{TRANSPORTS, ask, fetching, files_of, git, quoted, refuse_special_files};
 use dyntick_system::landlock::Files;
-use dyntick_system::private_folder;
 use rustix::process::Signal;
 use sha2::{Digest, Sha256};
 use std::fs::Permissions;
@@ -163,12 +162,13 @@ fn copy_objects(commit: &Commit, copy: &Path) -> Result<(), BuildError> {
     let what = format!("copy commit {}", commit.hash);
     let failed = |message: String| BuildError::Failed { what: what.clone(), message };
     let objects = std::path::absolute(&commit.objects).map_err(|error| failed(error.to_string()))?;
-    let theirs = private_folder(&std::env::temp_dir()).map_err(|error| failed(error.to_string()))?;
-    prepare(theirs.path())?;
+    // Within the copy, which is a private folder: it borrows the objects and has none.
+    let theirs = copy.join("theirs.git");
     prepare(copy)?;
-    let files = commit.files.clone().read(theirs.path());
+    prepare(&theirs)?;
+    let files = commit.files.clone().read(&theirs);
     let read = |words: &[&str]| {
-        let mut command = git(theirs.path(), &files);
+        let mut command = git(&theirs, &files);
         command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&objects)).args(words);
         command
     };
