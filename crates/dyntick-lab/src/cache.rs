@@ -4,7 +4,7 @@
 mod owner;
 pub mod unused;
 
-pub use owner::is_only_ours_with_all;
+pub use owner::keeps_what_is_made;
 
 use crate::hash::Contents;
 use crate::remove::remove_tree;

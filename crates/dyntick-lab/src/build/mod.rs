@@ -25,7 +25,7 @@ mod built;
 
 pub use built::{Built, all};
 pub use fragment::FragmentError;
-pub use module::{make_module, module, take_module};
+pub use module::{give_all, make_module, module, take_module};
 pub use patches::PatchError;
 pub use recipe::{Part, Parts, Recipe};
 pub use source::{SourceError, check as check_source};

@@ -6,6 +6,7 @@ use super::walls::Place;
 use super::workspace::Workspace;
 use super::{BuildError, Built, Recipe, configure, patches, products, source, toolchain};
 use crate::cache::{Cache, CacheError};
+use dyntick_system::confine;
 use std::path::Path;
 use std::process::Command;
 
@@ -37,16 +38,17 @@ pub fn module(
     let mut make = builder.make(&[]);
     // Without the symbols of the whole kernel, which only a kernel that checks their versions asks for.
     make.arg("KBUILD_MODPOST_WARN=1").arg(format!("M={}", folder.display())).args(MODULE);
-    give_all(&place, folder)?;
+    if let Place::Behind { .. } = place {
+        give_all(folder)?;
+    }
     builder.run(WHAT, make, &[folder]).map(|_| ())
 }
 
-/// Lets the build write the module's folder and what is in it.
-fn give_all(place: &Place, folder: &Path) -> Result<(), CacheError> {
-    for entry in walkdir::WalkDir::new(folder).into_iter().flatten() {
-        place.give(entry.path())?;
-    }
-    Ok(())
+/// Lets what runs behind walls write a module's folder and what is in it.
+pub fn give_all(folder: &Path) -> Result<(), CacheError> {
+    let all = walkdir::WalkDir::new(folder).into_iter().flatten();
+    let given = all.map(|entry| confine::give(entry.path())).collect::<std::io::Result<()>>();
+    given.map_err(|error| CacheError::from_io(folder, error))
 }
 
 /// Takes the module that was compiled in `folder`; what a stranger's Makefile left there may be something

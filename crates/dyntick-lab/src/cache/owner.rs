@@ -63,16 +63,9 @@ fn check(root: &Path) -> Result<(), CacheError> {
     Ok(())
 }
 
-/// Whether nobody but this user and root can change what a path leads to.
-fn is_only_ours(path: &Path) -> bool {
-    path.canonicalize().is_ok_and(|real| above(&real).is_ok() && judge_at(&real).is_ok())
-}
-
-/// The same of a folder with all that is in it.
-pub fn is_only_ours_with_all(folder: &Path) -> bool {
-    let Ok(real) = folder.canonicalize() else { return false };
-    let mut entries = walkdir::WalkDir::new(&real).into_iter();
-    is_only_ours(&real) && entries.all(|entry| entry.is_ok_and(|entry| judge_at(entry.path()).is_ok()))
+/// Whether nobody but this user and root can put something else in the place of what is made in a folder, as of temporary files.
+pub fn keeps_what_is_made(folder: &Path) -> bool {
+    folder.canonicalize().is_ok_and(|real| real.is_dir() && above(&real.join("x")).is_ok())
 }
 
 /// In a folder with this bit, as /tmp, only its owner takes away what stands there (chmod(1)).
@@ -152,18 +145,15 @@ mod tests {
     }
 
     #[test]
-    fn what_others_may_change_is_not_only_ours() {
+    fn what_is_made_in_a_folder_stays_where_nobody_else_may_write_it() {
         let dir = tempfile::tempdir().unwrap();
-        let makefile = dir.path().join("Makefile");
-        std::fs::write(&makefile, "").unwrap();
-        assert!(is_only_ours(&makefile) && !is_only_ours(&dir.path().join("none")));
-        mode(&makefile, 0o646);
-        assert!(!is_only_ours(&makefile));
-        assert!(!is_only_ours_with_all(dir.path()) && is_only_ours(dir.path()));
-        mode(&makefile, 0o644);
-        assert!(is_only_ours_with_all(dir.path()));
-        mode(dir.path(), 0o777);
-        assert!(!is_only_ours(&makefile));
+        let keeps = |rights| {
+            mode(dir.path(), rights);
+            keeps_what_is_made(dir.path())
+        };
+        assert!(
+            keeps(0o755) && keeps(0o1777) && !keeps(0o777) && !keeps_what_is_made(&dir.path().join("none"))
+        );
     }
 
     #[test]

@@ -4,8 +4,9 @@
 
 use crate::remove::remove_tree;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
-use std::fs::{File, Metadata};
-use std::os::unix::fs::MetadataExt;
+use rustix::io::Errno;
+use std::fs::{File, Metadata, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -39,7 +40,7 @@ pub fn remove_if_large(entry: &Path, most: u64) {
 
 /// Notes that an entry was used just now; where that cannot be noted it is only removed early.
 pub fn touch(entry: &Path) {
-    let _ = File::open(entry).and_then(|folder| folder.set_modified(SystemTime::now()));
+    let _ = opened(entry).and_then(|folder| folder.set_modified(SystemTime::now()));
 }
 
 /// An entry that is read, or a kernel that runs: it stays in the cache as long as this is held.
@@ -55,7 +56,7 @@ impl InUse {
 
     /// Holds an entry; nothing where it was removed meanwhile.
     pub fn of(entry: &Path) -> Option<Self> {
-        let folder = File::open(entry).ok()?;
+        let folder = opened(entry).ok()?;
         flock(&folder, FlockOperation::LockShared).ok()?;
         // Its time says when it was used last; where that cannot be set it is only removed early.
         let _ = folder.set_modified(SystemTime::now());
@@ -135,12 +136,23 @@ fn is_gone(error: &walkdir::Error) -> bool {
 
 /// Removes one that nobody uses. What is no folder is nobody's entry.
 fn remove(entry: &Path) -> bool {
+    if !entry.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        return std::fs::remove_file(entry).is_ok();
+    }
+    let is_free = |folder| flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok();
+    opened(entry).is_ok_and(is_free) && remove_folder(entry).is_ok()
+}
+
+/// Opens the folder of an entry. A build may have shut its own, and nobody could remove it.
+fn opened(entry: &Path) -> std::io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match open(entry, flags, Mode::empty()) {
-        Ok(folder) => {
-            flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok() && remove_folder(entry).is_ok()
+        // Nobody else can put a link in its place: the folders of the cache are this user's.
+        Err(Errno::ACCESS) => {
+            std::fs::set_permissions(entry, Permissions::from_mode(0o700))?;
+            Ok(open(entry, flags, Mode::empty())?.into())
         }
-        Err(_) => std::fs::remove_file(entry).is_ok(),
+        opened => Ok(opened?.into()),
     }
 }
 

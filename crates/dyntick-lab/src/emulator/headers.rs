@@ -3,7 +3,7 @@
 
 use super::EmulatorError;
 use crate::apt::{Apt, AptError, Package};
-use crate::cache::{Cache, is_only_ours_with_all};
+use crate::cache::Cache;
 use crate::kernels::Kernel;
 use dyntick_model::KernelConfig;
 use std::path::{Path, PathBuf};
@@ -80,21 +80,18 @@ fn packages_in(folder: &Path) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// The headers that are installed for a kernel's release, as a distribution installs them; or why there are none.
-pub fn of_host(kernel: &Kernel) -> Result<Headers, &'static str> {
+/// The headers that are installed for a kernel's release, as a distribution installs them, with the folders that they are
+/// in; none where there are none. `make modules_install` leaves links to the tree of whoever built the kernel, whose Makefile
+/// runs anything.
+pub fn of_host(kernel: &Kernel) -> Option<(Headers, Vec<PathBuf>)> {
     let release = kernel.release.to_string();
     let place = Path::new("/lib/modules").join(&release);
-    let (folder, sources) = (place.join("build"), place.join("source"));
-    let makefile = folder.join("Makefile");
-    // An image tells its release by itself; this one becomes the name of a folder whose Makefile is run.
-    if release.contains('/') || !makefile.is_file() {
-        return Err("its headers are not available");
+    // An image tells its release by itself; this one becomes the name of a folder.
+    if release.contains('/') || !place.join("build/Makefile").is_file() {
+        return None;
     }
-    // `make modules_install` leaves a link to the tree of whoever built the kernel.
-    if !is_only_ours_with_all(&folder) || (sources.exists() && !is_only_ours_with_all(&sources)) {
-        return Err(
-            "its headers in /lib/modules may be changed by another user, and their Makefile would run as you",
-        );
-    }
-    Ok(Headers { folder, makefile: None })
+    let folder = place.join("build").canonicalize().ok()?;
+    let sources = place.join("source").canonicalize();
+    let folders = [folder.clone()].into_iter().chain(sources).collect();
+    Some((Headers { folder, makefile: None }, folders))
 }

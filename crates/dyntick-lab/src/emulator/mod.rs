@@ -14,6 +14,7 @@ use crate::build::{self, BuildError, Recipe};
 use crate::cache::{Cache, CacheError, unused, write_whole};
 use crate::kernels::Kernel;
 use crate::programs::{self, end_with_this_one};
+use dyntick_system::confine::Walls;
 use headers::Headers;
 use include_dir::{Dir, include_dir};
 use rustix::process::Signal;
@@ -119,16 +120,28 @@ fn compile(
         (Some(_), None, _) => Err(lack(
             "it is named only by its key, which does not say how it was built; name it as STUDY.toml:NAME",
         )),
-        (None, _, Some(package)) => with_headers(&headers::of_debian(package, cache, progress)?, source),
-        (None, ..) => match headers::of_host(kernel) {
-            Ok(headers) => with_headers(&headers, source),
-            Err(why) => Err(lack(why)),
-        },
+        (None, _, Some(package)) => {
+            let make = make(&headers::of_debian(package, cache, progress)?, source)?;
+            Ok(build::make_module(make)?)
+        }
+        (None, ..) => {
+            let (headers, folders) =
+                headers::of_host(kernel).ok_or_else(|| lack("its headers are not available"))?;
+            let walls =
+                Walls::new().map_err(|reason| lack(&format!("it would run in a sandbox: {reason}")))?;
+            let walls = folders.iter().fold(walls, |walls, folder| walls.read(folder)).write(source);
+            build::give_all(source)?;
+            let mut make = make(&headers, source)?;
+            Ok(build::make_module(walls.around(make.env("PATH", IN_USR)))?)
+        }
     }
 }
 
-/// Compiles against a kernel's headers, with the compiler that the kernel was compiled with.
-fn with_headers(headers: &Headers, source: &Path) -> Result<(), EmulatorError> {
+/// Where the programs are that a sandbox has.
+const IN_USR: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// make against a kernel's headers, with the compiler that the kernel was compiled with.
+fn make(headers: &Headers, source: &Path) -> Result<Command, EmulatorError> {
     let compiler = headers.compiler();
     if programs::find(&compiler).is_none() {
         return Err(BuildError::Missing { package: compiler.clone(), program: compiler }.into());
@@ -141,7 +154,7 @@ fn with_headers(headers: &Headers, source: &Path) -> Result<(), EmulatorError> {
         command.arg("-f").arg(makefile);
     }
     command.arg(format!("CC={compiler}")).arg(format!("M={}", source.display()));
-    Ok(build::make_module(command)?)
+    Ok(command)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! What the laboratory and all that it starts have of the user's environment. An empty or relative path in it is of the folder
 //! that one stands in, and a stranger's study comes with a folder: programs, libraries and settings of it would be taken.
 
+use crate::cache::keeps_what_is_made;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
@@ -14,9 +15,8 @@ const LISTS: [(&str, &[u8]); 4] =
     [("PATH", b":"), ("LD_LIBRARY_PATH", b":;"), ("LD_PRELOAD", b": "), ("LD_AUDIT", b":")];
 
 /// Paths, which are kept where they are absolute.
-const PATHS: [&str; 10] = [
+const PATHS: [&str; 9] = [
     "HOME",
-    "TMPDIR",
     "XDG_CACHE_HOME",
     "XDG_RUNTIME_DIR",
     "SSH_AUTH_SOCK",
@@ -26,6 +26,9 @@ const PATHS: [&str; 10] = [
     "GIT_SSL_CAINFO",
     "GIT_SSL_CAPATH",
 ];
+
+/// Where temporary files are made.
+const TEMPORARY: &str = "TMPDIR";
 
 /// What names no file: of terminals and languages, of who calls, of a kernel's compiler, of the network.
 const WORDS: [&str; 22] = [
@@ -84,7 +87,10 @@ fn kept(name: &OsStr, value: &OsStr) -> Option<OsString> {
     let is_word = PREFIXES.iter().any(|prefix| name.starts_with(prefix))
         || WORDS.contains(&name.to_uppercase().as_str());
     let is_path = PATHS.contains(&name) && Path::new(value).is_absolute();
-    (is_word || is_path).then(|| value.to_owned())
+    // In another user's folder (`sudo -E`) temporary files are that user's to exchange; then /tmp is taken.
+    let is_place =
+        name == TEMPORARY && Path::new(value).is_absolute() && keeps_what_is_made(Path::new(value));
+    (is_word || is_path || is_place).then(|| value.to_owned())
 }
 
 /// The parts of a list that begin with a slash.
@@ -98,6 +104,7 @@ fn only_absolute(list: &OsStr, separators: &[u8]) -> OsString {
 mod tests {
     use super::*;
     use crate::programs::find;
+    use std::os::unix::fs::PermissionsExt;
     use std::process::Command;
 
     #[test]
@@ -105,6 +112,9 @@ mod tests {
         let left = |name: &str, value: &str| {
             kept(name.as_ref(), value.as_ref()).map(|kept| kept.into_string().unwrap())
         };
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+        let theirs = dir.path().to_str().unwrap();
         for (name, value, wanted) in [
             ("PATH", ".:/usr/bin:", Some("/usr/bin")),
             ("LD_LIBRARY_PATH", "lib;/usr/lib:", Some("/usr/lib")),
@@ -112,6 +122,8 @@ mod tests {
             ("XDG_CACHE_HOME", ".", None),
             ("HOME", "/root", Some("/root")),
             ("HOME", "", None),
+            ("TMPDIR", "/tmp", Some("/tmp")),
+            ("TMPDIR", theirs, None),
             ("https_proxy", "http://proxy:3128", Some("http://proxy:3128")),
             ("LC_ALL", "C", Some("C")),
             ("DYNTICK_CACHE", "cache", Some("cache")),
