@@ -9,7 +9,7 @@
 //! Only root enters its folder: who could write to it could have root write for him on the way back.
 
 use crate::guarded::open_guarded;
-use crate::record::{Contents, Header, Record, VERSION, boot};
+use crate::record::{BOOT, Contents, Header, Record, VERSION, boot};
 use crate::system::{lives, own_start};
 use dyntick_model::CpuList;
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate};
@@ -18,7 +18,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Why there is no journal.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +48,12 @@ pub enum JournalError {
         /// Its first line.
         text: String,
     },
+    /// It was written since the machine started, and says that that was another start.
+    #[error(
+        "{0}: this journal was written during this boot, but /proc/sys/kernel/random/boot_id has another number than it says: restore from where \
+         the isolation was started (a container may have a number of its own), or delete it to keep the settings as they are"
+    )]
+    Elsewhere(PathBuf),
 }
 
 /// How long a process may take to end that is being killed right now.
@@ -165,7 +171,7 @@ impl Journal {
     ) -> Result<(), JournalError> {
         let header = Header {
             version: VERSION,
-            boot: boot(),
+            boot: number_of_boot()?,
             pid: std::process::id(),
             start: own_start(),
             cpus: cpus.clone(),
@@ -224,8 +230,17 @@ impl Journal {
     /// # Errors
     /// Where it cannot be read, or its first line is not of this version of dyntick.
     pub fn read(&mut self) -> Result<Option<Contents>, JournalError> {
+        let file = |source| JournalError::File { path: self.path.clone(), source };
+        let written = self.file.metadata().and_then(|found| found.modified()).map_err(file)?;
         let text = self.bytes().map_err(|source| JournalError::File { path: self.path.clone(), source })?;
-        Contents::parse(&text).map_err(|text| JournalError::Foreign { path: self.path.clone(), text })
+        let contents =
+            Contents::parse(&text).map_err(|text| JournalError::Foreign { path: self.path.clone(), text })?;
+        let Some(contents) = contents else { return Ok(None) };
+        match contents.header.boot == number_of_boot()? {
+            true => Ok(Some(contents)),
+            false if written > began() => Err(JournalError::Elsewhere(self.path.clone())),
+            false => Ok(None),
+        }
     }
 
     /// Ends it: all is as before.
@@ -242,6 +257,16 @@ enum Attempt {
     Taken(Journal),
     /// Another has it: who has begun it, if that is written yet.
     Held(Option<Header>),
+}
+
+fn number_of_boot() -> Result<String, JournalError> {
+    boot().map_err(|source| JournalError::File { path: BOOT.into(), source })
+}
+
+/// When this boot began, by the clock as it is set now.
+fn began() -> SystemTime {
+    let up = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    SystemTime::now() - Duration::from_secs(up.tv_sec.try_into().unwrap_or_default())
 }
 
 fn taken(header: Option<&Header>) -> JournalError {
@@ -384,7 +409,10 @@ mod tests {
         let path = folder.path().join("j");
         drop(begun(folder.path()));
         let text = std::fs::read_to_string(&path).unwrap();
-        std::fs::write(&path, text.replace(&boot(), "another")).unwrap();
+        std::fs::write(&path, text.replace(&boot().unwrap(), "another")).unwrap();
+        let told = Journal::take(&path).unwrap().read().unwrap_err().to_string();
+        assert!(told.contains("written during this boot"), "{told}");
+        File::options().write(true).open(&path).unwrap().set_modified(began() - PATIENCE).unwrap();
         assert_eq!(Journal::take(&path).unwrap().read().unwrap(), None);
         std::fs::write(&path, text.replace("\"version\":1", "\"version\":9")).unwrap();
         assert!(Journal::take(&path).unwrap().read().unwrap_err().to_string().contains("another version"));

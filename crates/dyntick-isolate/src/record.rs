@@ -83,8 +83,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Reads the lines; none where there is no whole one, or it is of an earlier boot. An error is a first
-    /// line that is not of this version.
+    /// Reads the lines; none where there is no whole one. An error is a first line that is not of this version.
     ///
     /// What may be passed over follows from how lines come to be. A change is made after its line is
     /// written with its end, so a record that was cut stands for no change: the last line without its
@@ -99,9 +98,6 @@ impl Contents {
         let header: Header = serde_json::from_slice(first).map_err(|_| foreign())?;
         if header.version != VERSION {
             return Err(foreign());
-        }
-        if header.boot != boot() {
-            return Ok(None);
         }
         let mut contents = Self { header, records: Vec::new(), cut: Vec::new(), unreadable: Vec::new() };
         for (line, number) in lines.zip(2..) {
@@ -148,9 +144,18 @@ fn is_cut(before: &[u8]) -> bool {
     before.starts_with(b"{") && !is_whole
 }
 
+/// Where the number of this boot stands.
+pub(crate) const BOOT: &str = "/proc/sys/kernel/random/boot_id";
+
 /// The number of this boot.
-pub(crate) fn boot() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+///
+/// # Errors
+/// Where there is none: no journal could then be told from one of another boot.
+pub(crate) fn boot() -> std::io::Result<String> {
+    match std::fs::read_to_string(BOOT)?.trim() {
+        "" => Err(std::io::ErrorKind::UnexpectedEof.into()),
+        number => Ok(number.to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -168,7 +173,7 @@ mod tests {
     fn parse(lines: &[&str]) -> Contents {
         let header = Header {
             version: VERSION,
-            boot: boot(),
+            boot: boot().unwrap(),
             pid: 1,
             start: 2,
             cpus: CpuList::from_iter([3]),
