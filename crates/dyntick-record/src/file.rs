@@ -77,7 +77,7 @@ impl Record {
     /// of the same name, a device or a pipe is written into, `-` is standard output.
     pub fn save(&self, path: &Path) -> Result<(), FileError> {
         let io = |source: std::io::Error| FileError::Io { what: "write", path: path.to_owned(), source };
-        dyntick_system::write_named(path, |file| self.write(file)).map(drop).map_err(io)
+        dyntick_system::write_private(path, |file| self.write(file)).map(drop).map_err(io)
     }
 
     /// Writes it to a name that nobody typed, which a link or another user's file may have.

@@ -18,5 +18,7 @@ pub use input::{
 };
 pub use locked::locked;
 pub use memory::{leave_half_of_memory, memory};
-pub use output::{is_standard_output, open_growing, private_folder, write_named, write_unasked};
+pub use output::{
+    is_standard_output, open_growing, private_folder, write_named, write_private, write_unasked,
+};
 pub use owner::{is_trusted, others_may_write};

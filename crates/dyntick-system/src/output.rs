@@ -21,11 +21,26 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// Whatever the file system or `write` says; an older regular file of this user is then as it was.
 pub fn write_named(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
+    write_with(path, 0o666 & !umask(), write)
+}
+
+/// The same where a new file is this user's alone, whatever the umask is: what root may read of a machine is in it.
+///
+/// # Errors
+/// As [`write_named`].
+pub fn write_private(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
+    write_with(path, PRIVATE, write)
+}
+
+/// Read and written by its owner alone.
+const PRIVATE: u32 = 0o600;
+
+fn write_with(path: &Path, mode: u32, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
     if is_standard_output(path) {
         return write_into(&mut std::io::stdout().lock(), write);
     }
     match target(path)? {
-        Target::Absent => replace(path, 0o666 & !umask(), write),
+        Target::Absent => replace(path, mode, write),
         Target::Own(place, mode) => replace(&place, mode, write),
         Target::Foreign(mut file) => {
             if file.metadata()?.is_file() {
@@ -56,13 +71,13 @@ pub fn open_growing(path: &Path, keep: bool) -> Result<File> {
 }
 
 /// Writes a file under a name that nobody typed: it takes the place of whatever is there, which is never
-/// opened. Returns its length in bytes.
+/// opened. It is this user's alone. Returns its length in bytes.
 ///
 /// # Errors
 /// Whatever the file system or `write` says, as where what is there is another user's in a folder with the
 /// sticky bit; what was there is then as it was.
 pub fn write_unasked(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
-    replace(path, 0o666 & !umask(), write)
+    replace(path, PRIVATE, write)
 }
 
 /// A folder of this user's own in `place`, into which nobody else may look whatever the umask is; gone

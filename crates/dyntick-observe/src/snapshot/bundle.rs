@@ -57,7 +57,7 @@ struct Manifest {
 /// # Errors
 /// Where the file cannot be written; an older file of that name is then as it was.
 pub fn write(files: &Snapshot, path: &Path) -> Result<u64, BundleError> {
-    dyntick_system::write_named(path, |to| pack(files, to))
+    dyntick_system::write_private(path, |to| pack(files, to))
         .map_err(|error| BundleError::Io(path.to_owned(), error))
 }
 
