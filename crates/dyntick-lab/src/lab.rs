@@ -242,7 +242,9 @@ impl<'a> Lab<'a> {
         let modules = order::modules(case, &kernel);
         let perturbation = perturb::of(case.clock, repetition);
         let padding = perturbation.map_or(0, |perturbation| perturbation.padding);
+        let looking = self.own_memory.take(image::LARGEST);
         let tools = image::programs(&case.tools)?;
+        drop(looking);
         // What no guest of this case has room for is not read, and no image of it kept.
         qemu::ensure_room(tools.bytes, case.memory)?;
         let _memory = self.own_memory.take(image::memory_to_build(&tools, &modules));

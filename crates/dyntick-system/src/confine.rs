@@ -401,7 +401,8 @@ fn attempt() -> Result<(), NoWalls> {
 
 /// What bwrap's words mean: that the machine does not permit walls, or that something else was in the way.
 fn judged(said: &str) -> NoWalls {
-    const REFUSALS: [&str; 5] = [
+    const REFUSALS: [&str; 6] = [
+        "Creating new namespace failed",
         "No permissions",
         "Operation not permitted",
         "Permission denied",
@@ -409,14 +410,11 @@ fn judged(said: &str) -> NoWalls {
         "Invalid argument",
     ];
     let said = said.to_owned();
-    match (setting(), REFUSALS.iter().any(|words| said.contains(words))) {
-        (Some(fix), _) => NoWalls::Refused { said, fix },
-        (None, true) => NoWalls::Refused {
-            said,
-            fix: ": in a container, start it with the permission to create namespaces",
-        },
-        (None, false) => NoWalls::Failed { said },
+    if !REFUSALS.iter().any(|words| said.contains(words)) {
+        return NoWalls::Failed { said };
     }
+    let fix = setting().unwrap_or(": in a container, start it with the permission to create namespaces");
+    NoWalls::Refused { said, fix }
 }
 
 fn is_on_path(program: &str) -> bool {
@@ -459,7 +457,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_no_refusal() {
         let full = judged("bwrap: Can't make tmpfs: No space left on device");
-        assert!(setting().is_some() || matches!(full, NoWalls::Failed { .. }), "{full}");
+        assert!(matches!(full, NoWalls::Failed { .. }), "{full}");
         assert!(judged("bwrap: No permissions to create new namespace").is_final());
     }
 

@@ -2,6 +2,8 @@
 //! Configuration fragments: read, laid over one another, and written as one.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
 /// What a source must do about an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,9 +26,22 @@ pub struct Wanted {
     /// As a configuration file has it; `n` for what is not set.
     pub value: String,
     /// File and line.
-    pub place: String,
+    pub place: Place,
     /// Of which sources it is wanted.
     pub need: Need,
+}
+
+/// Where an option stands. A path has up to 4 KiB, and a fragment some thousand options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    file: Arc<str>,
+    line: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
 }
 
 /// Options by name, without `CONFIG_`.
@@ -38,15 +53,16 @@ pub type Options = BTreeMap<String, Wanted>;
 #[error("{place}: this line is neither 'CONFIG_NAME=value' nor '# CONFIG_NAME is not set' nor a comment")]
 pub struct FragmentError {
     /// File and line.
-    pub place: String,
+    pub place: Place,
 }
 
 /// Reads a fragment; `file` names it in messages. Where an option stands twice, the last counts.
 pub fn parse(file: &str, text: &str) -> Result<Options, FragmentError> {
+    let file: Arc<str> = file.into();
     let mut options = Options::new();
     let mut need = Need::Always;
     for (number, line) in text.lines().map(str::trim).enumerate() {
-        let place = format!("{file}:{}", number + 1);
+        let place = Place { file: Arc::clone(&file), line: number + 1 };
         need = match NEEDS.iter().find(|(marker, _)| *marker == line) {
             Some((_, marked)) => *marked,
             None if line.is_empty() => Need::Always,
@@ -111,7 +127,7 @@ mod tests {
         let hz = parse("hz.config", "# CONFIG_HZ_250 is not set\nCONFIG_HZ_1000=y\n").unwrap();
         let merged = merge([lab, hz]);
         assert_eq!(render(&merged), "CONFIG_HZ_1000=y\n# CONFIG_HZ_250 is not set\nCONFIG_PVH=y\n");
-        assert_eq!(merged["HZ_250"].place, "hz.config:1");
+        assert_eq!(merged["HZ_250"].place.to_string(), "hz.config:1");
     }
 
     #[test]
@@ -146,7 +162,7 @@ mod tests {
         fn what_is_rendered_is_read_again(
             options in prop::collection::btree_map("[A-Z][A-Z0-9_]{0,9}", "[ynm0-9]|\"[a-z ]{0,5}\"", 0..20)
         ) {
-            let wanted = |value: &String| Wanted { value: value.clone(), place: String::new(), need: Need::Always };
+            let wanted = |value: &String| Wanted { value: value.clone(), place: Place { file: "f".into(), line: 1 }, need: Need::Always };
             let options: Options = options.iter().map(|(name, value)| (name.clone(), wanted(value))).collect();
             let read = parse("f", &render(&options)).unwrap();
             let plain = |options: &Options| -> Vec<(String, String)> {

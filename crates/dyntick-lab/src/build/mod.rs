@@ -139,8 +139,10 @@ pub fn lacking_patch(name: &str) -> Option<String> {
 /// Looks at a configuration before the kernel is compiled; what it returns is wrong with it.
 pub type Accept<'a> = &'a dyn Fn(&KernelConfig) -> Vec<String>;
 
-/// Removes what builds that were ended have left: nobody else does, and it may be all that the disk had.
+/// Removes what was being made when dyntick was ended: nobody else does, and it may be all that the disk had. For the beginning
+/// of a verb, before it takes room itself.
 pub fn remove_left(cache: &Cache) {
+    unused::remove_unfinished_of_all(cache.root());
     workspace::remove_abandoned(cache);
     walls::remove_unused(cache);
 }

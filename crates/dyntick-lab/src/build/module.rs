@@ -46,9 +46,8 @@ pub fn module(
 
 /// Lets what runs behind walls write a module's folder and what is in it.
 pub fn give_all(folder: &Path) -> Result<(), CacheError> {
-    let all = walkdir::WalkDir::new(folder).into_iter().flatten();
-    let given = all.map(|entry| confine::give(entry.path())).collect::<std::io::Result<()>>();
-    given.map_err(|error| CacheError::from_io(folder, error))
+    let mut all = walkdir::WalkDir::new(folder).into_iter().flatten();
+    all.try_for_each(|entry| confine::give(entry.path())).map_err(|error| CacheError::from_io(folder, error))
 }
 
 /// Takes the module that was compiled in `folder`; what a stranger's Makefile left there may be something

@@ -74,14 +74,14 @@ impl Recipe {
 
     /// Reads the fragments and patches.
     pub fn load(&self) -> Result<Parts, BuildError> {
-        let mut left = LARGEST;
-        let mut all = |names: &[String], shipped: &shipped::Parts| -> Result<Vec<Part>, BuildError> {
-            names.iter().map(|name| part(name, shipped, &mut left)).collect()
+        let all = |names: &[String], shipped: &shipped::Parts, most: u64| -> Result<Vec<Part>, BuildError> {
+            let mut left = most;
+            names.iter().map(|name| part(name, shipped, most, &mut left)).collect()
         };
         Ok(Parts {
             source: self.source.clone(),
-            config: all(&self.config, &shipped::FRAGMENTS)?,
-            patches: all(&self.patches, &shipped::PATCHES)?,
+            config: all(&self.config, &shipped::FRAGMENTS, MOST_CONFIG)?,
+            patches: all(&self.patches, &shipped::PATCHES, MOST_PATCHES)?,
         })
     }
 }
@@ -91,20 +91,22 @@ pub fn is_path(name: &str) -> bool {
     name.contains('/') || PathBuf::from(name).extension().is_some()
 }
 
-/// All parts of a kernel together, bytes: the largest patch set against one has some MiB.
-const LARGEST: u64 = 64 << 20;
+/// All fragments of a kernel together, bytes: a distribution's whole configuration has 300 KiB, and each option takes memory.
+const MOST_CONFIG: u64 = 8 << 20;
+/// All patches of a kernel together, bytes: the largest patch set against one has some MiB.
+const MOST_PATCHES: u64 = 64 << 20;
 /// What each part takes at least, so that an empty one named without end is refused too.
 const LEAST: u64 = 64 << 10;
 
-/// Reads a part, of what is `left` of [`LARGEST`].
-fn part(name: &str, shipped: &shipped::Parts, left: &mut u64) -> Result<Part, BuildError> {
+/// Reads a part, of what is `left` of so many bytes.
+fn part(name: &str, shipped: &shipped::Parts, most: u64, left: &mut u64) -> Result<Part, BuildError> {
     if is_path(name) {
         let file = dyntick_system::open_regular(Path::new(name))?;
         let bytes =
             dyntick_system::read_open(&file, Path::new(name), *left).map_err(|error| match error {
                 InputError::TooLarge { .. } => BuildError::Failed {
                     what: format!("read {name}"),
-                    message: format!("the parts of a kernel have more than {} MiB together", LARGEST >> 20),
+                    message: format!("its parts of this kind have more than {} MiB together", most >> 20),
                 },
                 error => error.into(),
             })?;
@@ -182,7 +184,7 @@ mod tests {
     fn parts_have_a_limit_together() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("large.patch");
-        std::fs::write(&path, vec![b'x'; LARGEST as usize / 2]).unwrap();
+        std::fs::write(&path, vec![b'x'; MOST_PATCHES as usize / 2]).unwrap();
         let name = path.to_string_lossy().into_owned();
         let load = |count: usize| {
             let patches = vec![name.clone(); count];

@@ -81,7 +81,9 @@ impl Place {
         match self {
             Place::Host => {
                 let set = |name: &str| Some((name.to_owned(), std::env::var_os(name)?));
-                command.envs(["PATH", "HOME", "TMPDIR"].into_iter().filter_map(set));
+                command.envs(["PATH", "TMPDIR"].into_iter().filter_map(set));
+                // Python would run what a home has for it, which with `sudo -E` is another user's.
+                command.env("HOME", "/nonexistent");
             }
             Place::Behind { .. } => {
                 command.env("PATH", path_in_usr()).env("HOME", "/tmp");

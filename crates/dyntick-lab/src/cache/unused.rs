@@ -88,6 +88,12 @@ pub fn keep_at_most(folder: &Path, most: u64) {
     }
 }
 
+/// Removes from each folder of a cache what a process that was killed was making or removing.
+pub fn remove_unfinished_of_all(root: &Path) {
+    let folders = std::fs::read_dir(root).into_iter().flatten().flatten();
+    folders.for_each(|folder| remove_unfinished(&folder.path()));
+}
+
 /// Removes what a process that was killed was making or removing; one that makes an entry holds its lock.
 fn remove_unfinished(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {

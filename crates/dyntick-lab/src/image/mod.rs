@@ -123,4 +123,4 @@ pub fn programs(tools: &[String]) -> Result<Programs, ImageError> {
 }
 
 /// More than any program that a guest has room for.
-const LARGEST: u64 = 512 << 20;
+pub const LARGEST: u64 = 512 << 20;

@@ -7,6 +7,7 @@ use super::{Disk, DiskError, Profile, Qemu};
 use crate::guest::{Archive, MAILBOX_AT, MAILBOX_BYTES, Mailbox, MailboxError, Stage};
 use crate::guest::{console, pieces, received};
 use dyntick_model::CommandLine;
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsRawFd;
@@ -323,8 +324,11 @@ fn guest_memory(bytes: u64) -> Result<File, RunError> {
         what: format!("reserve {} MiB of memory for the guest", bytes >> 20),
         source: source.into(),
     };
-    let fd = rustix::fs::memfd_create("dyntick-guest", rustix::fs::MemfdFlags::CLOEXEC).map_err(host)?;
-    rustix::fs::ftruncate(&fd, bytes).map_err(host)?;
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let fd = memfd_create("dyntick-guest", flags).map_err(host)?;
+    ftruncate(&fd, bytes).map_err(host)?;
+    // Who breaks out of QEMU could shorten it, and reading on would end this process (SIGBUS).
+    fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL).map_err(host)?;
     Ok(File::from(fd))
 }
 

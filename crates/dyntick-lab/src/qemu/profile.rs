@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub const STREAM: &str = "profile.bin";
 
 /// No run keeps more than about so many bytes; a second of a busy CPU in the kernel is some 100 MiB.
-const LIMIT: u64 = 1 << 30;
+pub(super) const LIMIT: u64 = 1 << 30;
 
 /// How a machine's instructions are recorded.
 #[derive(Clone, Debug)]

@@ -4,9 +4,11 @@
 //! that QEMU refuses itself system calls.
 
 use super::machine::{Accelerator, Machine, RunError};
-use super::{Disk, Profile, Qemu, disk};
-use crate::programs::end_with_this_one;
+use super::{Disk, Profile, Qemu, disk, profile};
+use crate::guest::console;
+use crate::programs::{end_with_this_one, limit};
 use dyntick_system::confine::{self, NoWalls, Walls};
+use rustix::process::Resource;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
@@ -115,11 +117,21 @@ pub(super) fn spawn(
     if streams == Streams::Apart {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     }
+    limit(&mut command, Resource::Fsize, largest_file(machine));
     confine::hand_on(&mut command, &descriptors);
     // A guest must not outlive a study that is killed.
     end_with_this_one(&mut command, rustix::process::Signal::KILL);
     let child = command.spawn().map_err(host(format!("start {}", machine.qemu.binary.display())))?;
     Ok(Started { child, _given: given })
+}
+
+/// No file that QEMU writes has more, bytes. Its console and the stream of a profile have limits that this process keeps, which
+/// may stand still (Ctrl-Z) while a guest writes on.
+fn largest_file(machine: &Machine) -> u64 {
+    let disk = machine.disk.as_ref().map_or(0, |disk| disk.bytes);
+    let stream = machine.profile.map_or(0, |_| profile::LIMIT);
+    // Room for what comes between two looks.
+    disk.max(stream).max(console::LIMIT) + (16 << 20)
 }
 
 /// Opens KVM's device and tells QEMU that it is handed on: behind the walls there is no such device,

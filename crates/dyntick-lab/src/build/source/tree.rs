@@ -8,7 +8,7 @@ use crate::cache::CacheError;
 use dyntick_system::{open_beneath, place_beneath};
 use sha2::{Digest, Sha256};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// A tree, looked through.
@@ -29,10 +29,12 @@ pub fn look(root: &Path) -> Result<Tree, BuildError> {
             return Err(SourceError::NotAKernel(root.display().to_string()).into());
         }
     }
+    refuse_home(root)?;
     let mut files = match root.join(".git").exists() {
         true => tracked(root)?,
         false => sources(root)?,
     };
+    only_public(root, &mut files)?;
     files.sort();
     let size = |file: &PathBuf| {
         let contents = root.join(file).symlink_metadata().map_or(0, |found| found.len());
@@ -45,6 +47,41 @@ pub fn look(root: &Path) -> Result<Tree, BuildError> {
     }
     let hash = hash(root, &files)?;
     Ok(Tree { root: root.to_owned(), files, hash })
+}
+
+/// A study that was unpacked among somebody's own files may name all of them as a kernel's.
+fn refuse_home(root: &Path) -> Result<(), BuildError> {
+    let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
+    match (home, root.canonicalize()) {
+        (Some(home), Ok(real)) if home.starts_with(&real) => Err(BuildError::Failed {
+            what: format!("read the source tree {}", root.display()),
+            message: "your home folder is in it; move the source to a folder of its own".to_owned(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Keeps what every user may read, as far as modes within the tree say so, and has no hidden name: a build may print or keep what it
+/// reads, and in a folder that others write to, or that a study was unpacked in, there are files that are no source.
+fn only_public(root: &Path, files: &mut Vec<PathBuf>) -> Result<(), BuildError> {
+    const READ: u32 = 0o004;
+    const ENTER: u32 = 0o001;
+    let may = |path: &Path, what: u32| {
+        root.join(path).symlink_metadata().is_ok_and(|found| found.is_symlink() || found.mode() & what != 0)
+    };
+    let is_open = |folder: &Path| folder.as_os_str().is_empty() || may(folder, ENTER);
+    let is_hidden = |file: &Path| file.components().any(|part| part.as_os_str().as_bytes().starts_with(b"."));
+    files.retain(|file| !is_hidden(file) && may(file, READ) && file.ancestors().skip(1).all(is_open));
+    match ["Kconfig", "Makefile"].iter().all(|file| files.iter().any(|kept| kept == Path::new(file))) {
+        true => Ok(()),
+        false => Err(BuildError::Failed {
+            what: format!("read the source tree {}", root.display()),
+            message: format!(
+                "not every user may read its Kconfig and Makefile, and a build takes only such files: chmod -R o+rX {}",
+                root.display()
+            ),
+        }),
+    }
 }
 
 /// The hash of these files with their names.
@@ -70,7 +107,7 @@ fn tracked(root: &Path) -> Result<Vec<PathBuf>, BuildError> {
     Ok(paths.filter(|path| root.join(path).symlink_metadata().is_ok_and(|file| !file.is_dir())).collect())
 }
 
-/// All files but hidden ones and the products of builds.
+/// All files but the products of builds.
 fn sources(root: &Path) -> Result<Vec<PathBuf>, BuildError> {
     let product = |name: &str| {
         name.starts_with('.')
@@ -172,6 +209,39 @@ mod tests {
     }
 
     #[test]
+    fn what_only_its_owner_may_read_is_no_source() {
+        let dir = tempfile::tempdir().unwrap();
+        kernel(dir.path());
+        let rights = |file: &str, mode: u32| {
+            let rights = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(dir.path().join(file), rights).unwrap();
+        };
+        let taken = || look(dir.path()).map(|tree| tree.files.len()).map_err(|error| error.to_string());
+        for file in ["kernel/fork.c", "certs/signing_key.pem", "private/x.c", ".ssh/id", ".npmrc"] {
+            put(dir.path(), file, "x");
+        }
+        rights("certs/signing_key.pem", 0o600);
+        rights("private", 0o700);
+        assert_eq!(taken(), Ok(3));
+        // What git would list, too.
+        let mut init = std::process::Command::new("git");
+        assert!(init.args(["init", "--quiet"]).arg(dir.path()).status().unwrap().success());
+        assert_eq!(taken(), Ok(3));
+        rights("Makefile", 0o600);
+        assert!(taken().unwrap_err().contains("chmod -R o+rX"));
+    }
+
+    #[test]
+    fn a_home_folder_is_no_source() {
+        let Some(home) = std::env::var_os("HOME").filter(|home| Path::new(home).is_dir()) else { return };
+        let home = Path::new(&home);
+        for place in [home, home.parent().unwrap_or(home)] {
+            assert!(refuse_home(place).is_err());
+        }
+        assert!(refuse_home(&home.join("linux")).is_ok());
+    }
+
+    #[test]
     fn a_tree_that_is_edited_before_it_is_copied_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         kernel(dir.path());
@@ -215,7 +285,7 @@ mod tests {
             let tree = Tree { root: dir.path().to_owned(), files: vec![file.into()], hash: String::new() };
             assert!(copy(&tree, copied.path()).is_err(), "{file}");
         }
-        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        let mode = rustix::fs::Mode::from_raw_mode(0o644);
         let pipe = dir.path().join("pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
         assert!(look(dir.path()).is_err_and(|error| error.to_string().contains("not a regular file")));

@@ -161,7 +161,8 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
-        if !entry.file_name().to_string_lossy().starts_with('.') {
+        // A link in a folder that somebody sent leads to files of this machine.
+        if !entry.file_name().to_string_lossy().starts_with('.') && !entry.file_type()?.is_symlink() {
             paths.push(entry.path());
         }
         if paths.len() > MOST_FILES {

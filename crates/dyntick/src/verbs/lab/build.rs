@@ -36,6 +36,7 @@ pub struct Arguments {
 /// Builds what is not built yet.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let cache = Cache::of_user()?;
+    dyntick_lab::build::remove_left(&cache);
     let mut kernels = Vec::new();
     for (name, recipe) in recipes(&arguments)? {
         let say = |text: &str| output::step(format_args!("{name}: {text}"));
