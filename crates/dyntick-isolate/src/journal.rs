@@ -9,7 +9,7 @@
 //! Only root enters its folder: who could write to it could have root write for him on the way back.
 
 use crate::guarded::open_guarded;
-use crate::record::{BOOT, Contents, Header, Record, VERSION, boot};
+use crate::record::{BOOT, Contents, Header, Record, VERSION, boot, namespaces};
 use crate::system::{lives, own_start};
 use dyntick_model::CpuList;
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate};
@@ -48,10 +48,10 @@ pub enum JournalError {
         /// Its first line.
         text: String,
     },
-    /// It was written since the machine started, and says that that was another start.
+    /// It was written since the machine started, from where other processes, or another number of this start, are seen.
     #[error(
-        "{0}: this journal was written during this boot, but /proc/sys/kernel/random/boot_id has another number than it says: restore from where \
-         the isolation was started (a container may have a number of its own), or delete it to keep the settings as they are"
+        "{0}: this journal was written during this boot from another container (its boot_id, or its PID, cgroup or network namespace, \
+         is not this one's): restore from where the isolation was started, or delete it to keep the settings as they are"
     )]
     Elsewhere(PathBuf),
 }
@@ -172,6 +172,7 @@ impl Journal {
         let header = Header {
             version: VERSION,
             boot: number_of_boot()?,
+            namespaces: Some(own_namespaces()?),
             pid: std::process::id(),
             start: own_start(),
             cpus: cpus.clone(),
@@ -236,10 +237,12 @@ impl Journal {
         let contents =
             Contents::parse(&text).map_err(|text| JournalError::Foreign { path: self.path.clone(), text })?;
         let Some(contents) = contents else { return Ok(None) };
+        let own = own_namespaces()?;
+        let is_here = contents.header.namespaces.as_ref().is_none_or(|theirs| *theirs == own);
         match contents.header.boot == number_of_boot()? {
-            true => Ok(Some(contents)),
-            false if written > began() => Err(JournalError::Elsewhere(self.path.clone())),
-            false => Ok(None),
+            true if is_here => Ok(Some(contents)),
+            false if written <= began() => Ok(None),
+            _ => Err(JournalError::Elsewhere(self.path.clone())),
         }
     }
 
@@ -257,6 +260,10 @@ enum Attempt {
     Taken(Journal),
     /// Another has it: who has begun it, if that is written yet.
     Held(Option<Header>),
+}
+
+fn own_namespaces() -> Result<Vec<u64>, JournalError> {
+    namespaces().map_err(|source| JournalError::File { path: "/proc/self/ns".into(), source })
 }
 
 fn number_of_boot() -> Result<String, JournalError> {
@@ -412,6 +419,11 @@ mod tests {
         std::fs::write(&path, text.replace(&boot().unwrap(), "another")).unwrap();
         let told = Journal::take(&path).unwrap().read().unwrap_err().to_string();
         assert!(told.contains("written during this boot"), "{told}");
+        let [pid, ..] = own_namespaces().unwrap()[..] else { panic!("three") };
+        std::fs::write(&path, text.replace(&pid.to_string(), "1")).unwrap();
+        let told = Journal::take(&path).unwrap().read().unwrap_err().to_string();
+        assert!(told.contains("PID, cgroup or network namespace"), "{told}");
+        std::fs::write(&path, text.replace(&boot().unwrap(), "another")).unwrap();
         File::options().write(true).open(&path).unwrap().set_modified(began() - PATIENCE).unwrap();
         assert_eq!(Journal::take(&path).unwrap().read().unwrap(), None);
         std::fs::write(&path, text.replace("\"version\":1", "\"version\":9")).unwrap();

@@ -7,6 +7,7 @@ use dyntick_model::CpuList;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Deserializer;
+use std::os::unix::fs::MetadataExt;
 
 /// Of the format.
 pub(crate) const VERSION: u32 = 1;
@@ -18,6 +19,9 @@ pub struct Header {
     pub version: u32,
     /// The boot of which it tells (`/proc/sys/kernel/random/boot_id`).
     pub boot: String,
+    /// The namespaces of whoever wrote it ([`namespaces`]); none in a journal of an earlier dyntick.
+    #[serde(default)]
+    pub namespaces: Option<Vec<u64>>,
     /// The process that wrote it.
     pub pid: u32,
     /// When that started, clock ticks since boot.
@@ -144,6 +148,16 @@ fn is_cut(before: &[u8]) -> bool {
     before.starts_with(b"{") && !is_whole
 }
 
+/// The numbers of the namespaces that decide what a journal's words mean (`namespaces(7)`): processes by their numbers, cgroups,
+/// and network devices with their queues.
+///
+/// # Errors
+/// Where /proc does not tell.
+pub(crate) fn namespaces() -> std::io::Result<Vec<u64>> {
+    let number = |name: &str| Ok(std::fs::metadata(format!("/proc/self/ns/{name}"))?.ino());
+    ["pid", "cgroup", "net"].into_iter().map(number).collect()
+}
+
 /// Where the number of this boot stands.
 pub(crate) const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
@@ -174,6 +188,7 @@ mod tests {
         let header = Header {
             version: VERSION,
             boot: boot().unwrap(),
+            namespaces: None,
             pid: 1,
             start: 2,
             cpus: CpuList::from_iter([3]),
