@@ -21,10 +21,24 @@ pub(crate) struct Finding {
     pub chain: Vec<String>,
 }
 
+/// A step of a chain has at most so many bytes: one is kept for each interruption, and a record may say that a hundred programs with
+/// long names are the cause of all of them.
+const LONGEST_STEP: usize = 256;
+
+fn short(mut step: String) -> String {
+    if step.len() > LONGEST_STEP {
+        let end = (0..=LONGEST_STEP).rev().find(|end| step.is_char_boundary(*end)).unwrap_or(0);
+        step.truncate(end);
+        step.push('…');
+        step.shrink_to_fit();
+    }
+    step
+}
+
 impl Finding {
     /// A cause with its chain, from origin to interruption.
     pub fn new(cause: CauseId, chain: impl IntoIterator<Item = String>) -> Option<Self> {
-        Some(Self { cause, chain: chain.into_iter().collect() })
+        Some(Self { cause, chain: chain.into_iter().map(short).collect() })
     }
 }
 
@@ -203,4 +217,17 @@ impl<'a> Case<'a> {
 /// `X on CPU 0 sent the interrupt (place in the kernel)`
 pub(crate) fn sent_by(send: &Send) -> String {
     format!("{} sent the interrupt ({})", send.origin, send.callsite)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_has_a_length_whoever_is_named_in_it() {
+        let said = |step: String| Finding::new(CauseId::class("x"), [step]).unwrap().chain.remove(0);
+        assert_eq!(said("a tick".to_owned()), "a tick");
+        let long = said("µ€".repeat(1000));
+        assert!(long.len() <= LONGEST_STEP + '…'.len_utf8() && long.ends_with('…'), "{}", long.len());
+    }
 }
