@@ -142,8 +142,8 @@ pub struct Lab<'a> {
     kernels: Mutex<KnownKernels>,
 }
 
-/// By what a study calls them.
-type KnownKernels = BTreeMap<(String, Option<Recipe>), Kernel>;
+/// By what a study calls them; of one that could not be built why: each of its cases would try again.
+type KnownKernels = BTreeMap<(String, Option<Recipe>), Result<Kernel, String>>;
 
 /// A case, ready to run.
 pub struct Prepared {
@@ -300,22 +300,28 @@ impl<'a> Lab<'a> {
     fn kernel(&self, name: &str, recipe: Option<&Recipe>, accept: Accept<'_>) -> Result<Kernel, KernelError> {
         let mut known = self.known_kernels();
         let question = (name.to_owned(), recipe.cloned());
-        if let Some(kernel) = known.get(&question) {
-            return Ok(kernel.clone());
+        if let Some(known) = known.get(&question) {
+            return known.clone().map_err(KernelError::FailedBefore);
         }
         let say = |text: &str| self.say(text);
         let _memory = self.own_memory.take(kernels::memory_to_examine(name));
         let kernel = match recipe {
-            Some(recipe) => kernels::made_to_order(name, recipe, &self.cache, &say, accept)?,
-            None => kernels::resolve(name, &self.cache, &say)?,
+            Some(recipe) => kernels::made_to_order(name, recipe, &self.cache, &say, accept),
+            None => kernels::resolve(name, &self.cache, &say),
+        };
+        let result = match &kernel {
+            Ok(kernel) => Ok(kernel.clone()),
+            Err(KernelError::Build(error @ BuildError::Failed { .. })) => Err(error.to_string()),
+            // Something else may be well the next time.
+            Err(_) => return kernel,
         };
         // A study may call one kernel by a thousand names.
         const MOST_KERNELS: usize = 64;
         if known.len() >= MOST_KERNELS {
             known.clear();
         }
-        known.insert(question, kernel.clone());
-        Ok(kernel)
+        known.insert(question, result);
+        kernel
     }
 
     fn emulator(&self, case: &Case, kernel: &Kernel) -> Result<Module, LabError> {

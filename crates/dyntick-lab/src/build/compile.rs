@@ -5,6 +5,7 @@ use super::BuildError;
 use super::products;
 use super::program::{Builder, essence};
 use dyntick_model::KernelConfig;
+use std::time::{Duration, Instant};
 
 /// What was compiled.
 pub struct Compiled {
@@ -18,8 +19,8 @@ pub struct Compiled {
     pub objects: u32,
 }
 
-/// Progress is told at each so many objects.
-const STEP: u32 = 200;
+/// Progress is told at most so often, whatever a Makefile prints.
+const STEP: Duration = Duration::from_secs(2);
 
 /// Compiles. `estimate` is how many objects earlier kernels took.
 pub fn compile(
@@ -48,12 +49,13 @@ fn compile_targets(
     progress: &dyn Fn(&str),
 ) -> Result<u32, BuildError> {
     let failed = |message: String| BuildError::Failed { what: "compile the kernel".to_owned(), message };
-    let mut objects = 0;
+    let (mut objects, mut told) = (0_u32, Instant::now());
     let (ended, errors) = builder
         .follow(builder.make(targets), |line| {
             if is_object(line) {
-                objects += 1;
-                if objects % STEP == 0 {
+                objects = objects.saturating_add(1);
+                if told.elapsed() >= STEP {
+                    told = Instant::now();
                     progress(&so_far(objects, estimate));
                 }
             }

@@ -7,6 +7,7 @@ use super::recipe::Part;
 use super::walls::Place;
 use super::workspace::{Workspace, replace};
 use crate::cache::CacheError;
+use dyntick_model::text::shortened;
 use dyntick_system::{is_inner, open_beneath, place_beneath};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -163,10 +164,9 @@ impl Desk<'_> {
             return Ok(());
         }
         match failures(&String::from_utf8_lossy(&output.stdout)) {
-            none if none.is_empty() => Err(failed(
-                name,
-                &said(part, "patch --dry-run -p1 -i", &[output.stdout, output.stderr].concat()),
-            )),
+            none if none.is_empty() => {
+                Err(failed(name, &said(part, &[output.stdout, output.stderr].concat())))
+            }
             failures => Err(PatchError::Fits { patch: name.to_owned(), failures }.into()),
         }
     }
@@ -201,8 +201,8 @@ impl Desk<'_> {
 }
 
 /// What a program says of a patch. A study may name any file as one, so of a patch that does not come with dyntick only the
-/// place is shown, and how the user gets the rest.
-fn said(patch: &Part, how: &str, words: &[u8]) -> String {
+/// place is shown.
+fn said(patch: &Part, words: &[u8]) -> String {
     let words = String::from_utf8_lossy(words);
     if patch.is_shipped() {
         return words.into_owned();
@@ -211,11 +211,7 @@ fn said(patch: &Part, how: &str, words: &[u8]) -> String {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         (1..10).contains(&digits).then(|| format!(" (line {})", &rest[..digits]))
     });
-    format!(
-        "it is damaged{}; its text is not quoted here: `{how} {}` says more",
-        line.unwrap_or_default(),
-        patch.file
-    )
+    format!("it is damaged{}; its text is not quoted here", line.unwrap_or_default())
 }
 
 fn outside(patch: &Part, file: &str) -> PatchError {
@@ -267,32 +263,39 @@ fn hunk(line: &str) -> Option<(u32, u32)> {
     Some((count(old)?, count(new)?))
 }
 
-/// From what patch(1) says: the file and number of each hunk that failed.
+/// From what patch(1) says: the file and number of each hunk that failed, of some. It may say so of a million.
 fn failures(said: &str) -> Vec<String> {
     const MOST: usize = 20;
-    let mut all = failures_of(said);
-    if let Some(more) = all.len().checked_sub(MOST).filter(|more| *more > 0) {
-        all.truncate(MOST);
-        all.push(format!("{more} more"));
-    }
-    all
-}
-
-fn failures_of(said: &str) -> Vec<String> {
-    let mut file = "";
-    let mut failures = Vec::new();
+    const LONGEST_NAME: usize = 500;
+    let (mut file, mut failures, mut more) = ("", Vec::new(), 0_u64);
     for line in said.lines() {
         let begins = line.strip_prefix("patching file ").or_else(|| line.strip_prefix("checking file "));
         file = begins.unwrap_or(file).trim_matches('\'');
-        if line.starts_with("can't find file to patch") {
-            failures.push(format!("it changes a file that does not exist ({line})"));
-        } else if line.starts_with("Hunk #") && (line.contains(" FAILED") || line.contains(" ignored")) {
-            failures.push(format!("{file}: {}", line.trim_end_matches('.')));
-        } else if line.contains("Reversed (or previously applied) patch detected") {
-            failures.push(format!("{file}: it is already applied to this source"));
+        let Some(failure) = failure(line) else { continue };
+        match failures.len() < MOST {
+            true if failure.is_empty() => {
+                failures.push(format!("it changes a file that does not exist ({line})"))
+            }
+            true => failures.push(format!("{}: {failure}", shortened(file, LONGEST_NAME))),
+            false => more += 1,
         }
     }
+    if more > 0 {
+        failures.push(format!("{more} more"));
+    }
     failures
+}
+
+/// What a line of patch(1) says is wrong with the file that it is at; empty where it is at none.
+fn failure(line: &str) -> Option<&str> {
+    if line.starts_with("can't find file to patch") {
+        Some("")
+    } else if line.starts_with("Hunk #") && (line.contains(" FAILED") || line.contains(" ignored")) {
+        Some(line.trim_end_matches('.'))
+    } else {
+        line.contains("Reversed (or previously applied) patch detected")
+            .then_some("it is already applied to this source")
+    }
 }
 
 /// What a semantic patch would change, as a diff.
@@ -305,7 +308,7 @@ fn diff_of_rule(rule: &Part, desk: &Desk<'_>) -> Result<String, BuildError> {
     let mut spatch = desk.place.command(spatch, &[desk.tree, &file], &[]);
     let output = output(&mut spatch).map_err(|error| failed(&rule.name, &error.to_string()))?;
     if !output.status.success() {
-        return Err(failed(&rule.name, &said(rule, "spatch --parse-cocci", &output.stderr)));
+        return Err(failed(&rule.name, &said(rule, &output.stderr)));
     }
     let diff = String::from_utf8_lossy(&output.stdout).into_owned();
     if changed_files(&diff).is_empty() {

@@ -140,7 +140,7 @@ fn run_with(
 pub fn output(command: &mut Command) -> std::io::Result<Output> {
     end_with_this_one(command, Signal::TERM);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let stderr = child.stderr.take().map(|stderr| std::thread::spawn(|| said(stderr)));
+    let stderr = child.stderr.take().map(|stderr| std::thread::spawn(|| complained(stderr)));
     let stdout = child.stdout.take().map(said).transpose()?.unwrap_or_default();
     let status = child.wait()?;
     Ok(Output { status, stdout, stderr: joined(stderr)? })
@@ -151,6 +151,21 @@ type Reader = std::thread::JoinHandle<std::io::Result<Vec<u8>>>;
 fn joined(reader: Option<Reader>) -> std::io::Result<Vec<u8>> {
     let read = reader.map(|reader| reader.join().unwrap_or_else(|_| Ok(Vec::new())));
     Ok(read.transpose()?.unwrap_or_default())
+}
+
+/// What a program complains of: its end, in which it says why it failed.
+fn complained(mut from: impl Read) -> std::io::Result<Vec<u8>> {
+    const KEPT: usize = 1 << 20;
+    let (mut end, mut part) = (Vec::new(), vec![0; 64 << 10]);
+    loop {
+        match from.read(&mut part)? {
+            0 => return Ok(end),
+            length => end.extend_from_slice(&part[..length]),
+        }
+        if end.len() > 2 * KEPT {
+            end.drain(..end.len() - KEPT);
+        }
+    }
 }
 
 fn said(mut from: impl Read) -> std::io::Result<Vec<u8>> {
@@ -166,7 +181,7 @@ fn follow(
 ) -> std::io::Result<(std::process::ExitStatus, String)> {
     end_with_this_one(command, Signal::TERM);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let stderr = child.stderr.take().map(|stderr| std::thread::spawn(|| said(stderr)));
+    let stderr = child.stderr.take().map(|stderr| std::thread::spawn(|| complained(stderr)));
     if let Some(mut stdout) = child.stdout.take().map(BufReader::new) {
         let mut bytes = Vec::new();
         while stdout.by_ref().take(LINE).read_until(b'\n', &mut bytes)? > 0 {
@@ -192,8 +207,9 @@ fn lines_that_matter(message: &str) -> String {
     if !errors.is_empty() {
         return errors.join("\n");
     }
-    let lines: Vec<&str> = message.lines().collect();
-    lines[lines.len().saturating_sub(LINES)..].join("\n")
+    let mut lines: Vec<&str> = message.lines().rev().take(LINES).collect();
+    lines.reverse();
+    lines.join("\n")
 }
 
 #[cfg(test)]

@@ -66,6 +66,9 @@ pub enum KernelError {
     /// It could not be built.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// It could not be built for an earlier case of the study.
+    #[error("{0} (as for an earlier case)")]
+    FailedBefore(String),
     /// No built kernel, or more than one.
     #[error("no kernel, or more than one, was built here as '{0}'; see `dyntick lab kernels`")]
     NotBuilt(String),

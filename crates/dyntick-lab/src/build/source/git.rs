@@ -113,7 +113,7 @@ fn here(repository: &Path, revision: &str) -> Result<Commit, BuildError> {
     let parsed = |what: &str, words: &[&str]| -> Result<String, BuildError> {
         let mut git = git(repository, &files);
         end_after(&mut git, LOOK_UP);
-        let output = ask(what, repository, git.arg("rev-parse").args(words))?;
+        let output = ask(what, git.arg("rev-parse").args(words))?;
         Ok(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned())
     };
     let what = format!("find the revision '{revision}' in {}", repository.display());
@@ -195,9 +195,7 @@ fn pipeline([mut first, mut second, mut third]: [Command; 3]) -> std::io::Result
     let ended = [first.wait()?, second.wait()?, third.wait()?];
     match ended.iter().all(ExitStatus::success) {
         true => Ok(()),
-        false => {
-            Err(std::io::Error::other("git could not read its objects; `git fsck` says which are damaged"))
-        }
+        false => Err(std::io::Error::other("git could not read its objects: some are damaged or missing")),
     }
 }
 

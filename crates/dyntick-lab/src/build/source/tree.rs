@@ -100,7 +100,7 @@ fn tracked(root: &Path) -> Result<Vec<PathBuf>, BuildError> {
     refuse_special_files(root)?;
     let mut git = git(root, &files_of(root));
     git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
-    let output = ask(&format!("list the files of {}", root.display()), root, &mut git)?;
+    let output = ask(&format!("list the files of {}", root.display()), &mut git)?;
     let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     let paths = names.map(|name| PathBuf::from(std::ffi::OsStr::from_bytes(name)));
     // A file that was removed and not yet committed is still listed.

@@ -118,14 +118,12 @@ fn set(repository: &Path) -> Command {
     command
 }
 
-/// Asks git about a repository, whose files may be links to others of this machine: git quotes what it does not understand.
-pub fn ask(what: &str, repository: &Path, command: &mut Command) -> Result<Output, BuildError> {
-    let place = repository.display();
-    let message = format!(
-        "git finds none, or cannot read the repository; `git -C {place} status` says more, unless the repository leads out of \
-         its folders: those of its worktree and of what it borrows from are read, and no other files"
-    );
-    run_unquoted(what, command, &message)
+/// Asks git about a repository, whose files may be links to others of this machine: git quotes what it does not understand. No
+/// command is named that says more: git as the user would run it runs what a repository's configuration says.
+pub fn ask(what: &str, command: &mut Command) -> Result<Output, BuildError> {
+    let message = "git finds none, or cannot read the repository, of which the files of its worktree and of what it borrows \
+        from are read, and no others";
+    run_unquoted(what, command, message)
 }
 
 /// Refuses FIFOs and devices among what git reads in a repository: it would wait for them without end. What a
