@@ -145,6 +145,7 @@ pub fn remove_left(cache: &Cache) {
     unused::remove_unfinished_of_all(cache.root());
     workspace::remove_abandoned(cache);
     walls::remove_unused(cache);
+    source::remove_unused(cache);
 }
 
 /// The kernel of a recipe: out of the cache, or built now. `progress` is told each step.

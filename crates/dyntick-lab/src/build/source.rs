@@ -6,6 +6,8 @@ mod git;
 mod tree;
 mod unpack;
 
+pub use git::remove_unused;
+
 use super::BuildError;
 use crate::apt::Package;
 use crate::cache::unused::{self, InUse};

@@ -9,7 +9,9 @@ use crate::build::program::run;
 use crate::cache::{Cache, CacheError, unused};
 use crate::programs::{end_after, end_with_this_one};
 use crate::remove::remove_tree;
-use command::{TRANSPORTS, ask, fetching, files_of, git, quoted, refuse_special_files};
+use command::{
+    MOST_BYTES_OF_A_FETCH, TRANSPORTS, ask, fetching, files_of, git, quoted, refuse_special_files,
+};
 use dyntick_system::landlock::Files;
 use rustix::process::Signal;
 use sha2::{Digest, Sha256};
@@ -33,6 +35,15 @@ pub struct Commit {
 const COPIES: &str = "git";
 /// All of them together have at most so many bytes; a commit of a kernel has 250 MiB.
 const MOST_BYTES: u64 = 8 << 30;
+/// One of them has at most so many before another commit is fetched into it.
+const MOST_BYTES_OF_ONE: u64 = 4 << 30;
+
+/// Removes copies with more than any may have, and of what is left those that were used longest ago.
+pub fn remove_unused(cache: &Cache) {
+    let copies = cache.path(COPIES);
+    unused::remove_large(&copies, MOST_BYTES_OF_ONE + MOST_BYTES_OF_A_FETCH);
+    unused::keep_at_most(&copies, MOST_BYTES);
+}
 
 /// What git looks up in a repository on this machine is there at once; on a slow disk it takes seconds.
 const LOOK_UP: u32 = 60;
@@ -72,6 +83,8 @@ pub fn find(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Commit
     let name = hex::encode(&Sha256::digest(repository)[..6]);
     let copy = cache.path(&format!("{COPIES}/{name}"));
     let _lock = cache.lock(&format!("{COPIES}/{name}"))?;
+    // Each commit that was fetched stays in it.
+    unused::remove_if_large(&copy, MOST_BYTES_OF_ONE);
     unused::keep_at_most(&cache.path(COPIES), MOST_BYTES);
     progress(&format!("fetching {revision} of {repository}"));
     prepare(&copy)?;

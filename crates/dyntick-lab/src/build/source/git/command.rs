@@ -51,6 +51,9 @@ pub const MEMORY: u64 = 2 << 30;
 /// The files of a kernel are looked through or copied in a minute, a whole history's packs behind them in some.
 const LOOK_THROUGH: u32 = 30 * 60;
 
+/// What one fetch may bring, bytes: a commit of a kernel has 250 MiB.
+pub const MOST_BYTES_OF_A_FETCH: u64 = 2 << 30;
+
 /// One commit of a kernel has 250 MiB; a server that says nothing is not waited for without end.
 const FETCH: u32 = 3 * 3600;
 
@@ -72,6 +75,9 @@ pub fn git(repository: &Path, files: &Files) -> Command {
 pub fn fetching(repository: &Path) -> Command {
     let mut command = set(repository);
     end_after(&mut command, FETCH);
+    limit(&mut command, Resource::Fsize, MOST_BYTES_OF_A_FETCH);
+    // What is fetched is one file, with that limit, and not any number of them.
+    command.args(["-c", "fetch.unpackLimit=1"]);
     Files::default().online().write(repository).hold(&mut command);
     command.env("GIT_ALLOW_PROTOCOL", TRANSPORTS.join(":")).env("GIT_TERMINAL_PROMPT", "0");
     command
