@@ -4,6 +4,7 @@
 use crate::facts::{Entry, Facts, Newcomer, Send, TimerRun, WorkRun};
 use crate::log::Log;
 use crate::{CauseId, Class, Context, Kind, Task, names};
+use dyntick_model::text::beginning;
 use dyntick_model::{TickDependency, Vector};
 
 /// What a rule is asked about.
@@ -27,10 +28,7 @@ const LONGEST_STEP: usize = 256;
 
 fn short(mut step: String) -> String {
     if step.len() > LONGEST_STEP {
-        let end = (0..=LONGEST_STEP).rev().find(|end| step.is_char_boundary(*end)).unwrap_or(0);
-        step.truncate(end);
-        step.push('…');
-        step.shrink_to_fit();
+        step = format!("{}…", beginning(&step, LONGEST_STEP));
     }
     step
 }

@@ -3,6 +3,7 @@
 
 use crate::names;
 use dyntick_model::Symbol;
+use dyntick_model::text::beginning;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -12,6 +13,9 @@ use std::fmt;
 #[serde(transparent)]
 pub struct CauseId(Symbol);
 
+/// The longest function of Debian's 6.12 has 85 characters; `KSYM_NAME_LEN` allows 512. Bytes.
+const LONGEST_MEMBER: usize = 128;
+
 impl CauseId {
     /// A cause without members, as `fair-server`.
     pub fn class(class: &str) -> Self {
@@ -19,8 +23,10 @@ impl CauseId {
     }
 
     /// A member of a class, as `timer` and `clocksource_watchdog`.
+    ///
+    /// A name longer than any that the kernel has is cut: one is kept for each interruption.
     pub fn member(class: &str, member: &str) -> Self {
-        Self(format!("{class}:{member}").into())
+        Self(format!("{class}:{}", beginning(member, LONGEST_MEMBER)).into())
     }
 
     /// The cause of a kernel thread's turn: `kernel-thread` and the thread's name, without the number of the

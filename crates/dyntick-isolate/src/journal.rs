@@ -231,9 +231,10 @@ impl Journal {
     /// # Errors
     /// Where it cannot be read, or its first line is not of this version of dyntick.
     pub fn read(&mut self) -> Result<Option<Contents>, JournalError> {
-        let file = |source| JournalError::File { path: self.path.clone(), source };
+        let path = self.path.clone();
+        let file = |source| JournalError::File { path: path.clone(), source };
         let written = self.file.metadata().and_then(|found| found.modified()).map_err(file)?;
-        let text = self.bytes().map_err(|source| JournalError::File { path: self.path.clone(), source })?;
+        let text = self.bytes().map_err(file)?;
         let contents =
             Contents::parse(&text).map_err(|text| JournalError::Foreign { path: self.path.clone(), text })?;
         let Some(contents) = contents else { return Ok(None) };
@@ -241,9 +242,16 @@ impl Journal {
         let is_here = contents.header.namespaces.as_ref().is_none_or(|theirs| *theirs == own);
         match contents.header.boot == number_of_boot()? {
             true if is_here => Ok(Some(contents)),
-            false if written <= began() => Ok(None),
+            false if written <= began() && !self.is_in_memory().map_err(file)? => Ok(None),
             _ => Err(JournalError::Elsewhere(self.path.clone())),
         }
+    }
+
+    /// Whether it survives no boot, as all of `/run` where that is a tmpfs (`include/uapi/linux/magic.h`): a clock that was set
+    /// meanwhile says nothing then.
+    fn is_in_memory(&self) -> io::Result<bool> {
+        const TMPFS_MAGIC: u64 = 0x0102_1994;
+        Ok(rustix::fs::fstatfs(&self.file)?.f_type as u64 == TMPFS_MAGIC)
     }
 
     /// Ends it: all is as before.

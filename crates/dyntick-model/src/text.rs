@@ -25,6 +25,12 @@ pub fn shortened(text: &str, longest: usize) -> String {
     }
 }
 
+/// The beginning of a text that has at most so many bytes.
+pub fn beginning(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
+}
+
 fn printable(c: char) -> char {
     match c {
         '\n' => '\n',
@@ -54,6 +60,11 @@ mod tests {
         assert_eq!(clean("evil\u{202e}txt"), "evil\u{fffd}txt");
         assert_eq!(clean("µs – 3 ≤ 4"), "µs – 3 ≤ 4");
         assert_eq!(clean_line("a\nb"), "a b");
+    }
+
+    #[test]
+    fn a_beginning_has_whole_characters() {
+        assert_eq!([0, 1, 2, 3, 9].map(|bytes| beginning("aµ", bytes)), ["", "a", "a", "aµ", "aµ"]);
     }
 
     #[test]

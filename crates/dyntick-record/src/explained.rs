@@ -3,7 +3,7 @@
 
 use crate::{About, Record};
 use dyntick_explain::{Class, Context, Explanation, Known, explain};
-use dyntick_model::text::shortened;
+use dyntick_model::text::{beginning, clean};
 use dyntick_observe::facts::{Policy, SchedExt, Thread};
 use dyntick_observe::trace::DecodeError;
 use std::collections::BTreeMap;
@@ -54,13 +54,13 @@ impl Record {
 }
 
 /// Names and what tasks own stand in the chain of each interruption that they cause: so long at most,
-/// characters, and so many owners.
+/// bytes, and so many owners.
 const LONGEST_NAME: usize = 64;
 const LONGEST_OWNED: usize = 400;
 const MOST_OPENERS: usize = 32;
 
 fn name_of(thread: &Thread) -> String {
-    shortened(&thread.comm, LONGEST_NAME)
+    clean(beginning(&thread.comm, LONGEST_NAME))
 }
 
 /// What no event tells. What a process owns counts for each of its threads.
@@ -68,7 +68,7 @@ fn known(about: &About) -> Known {
     let About { threads, owners, machine, .. } = about;
     let of_process = |owned: &BTreeMap<i32, String>| {
         let own = threads.iter().filter_map(|(number, thread)| {
-            Some((*number, shortened(owned.get(&thread.process)?, LONGEST_OWNED)))
+            Some((*number, clean(beginning(owned.get(&thread.process)?, LONGEST_OWNED))))
         });
         own.collect()
     };

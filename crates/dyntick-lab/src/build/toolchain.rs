@@ -96,13 +96,17 @@ fn missing((program, package): (&str, &str)) -> BuildError {
 }
 
 fn first_line(program: &str) -> Result<String, BuildError> {
-    let output = Command::new(program).arg("--version").env("LC_ALL", "C").output();
-    let output = output.map_err(|error| BuildError::Failed {
-        what: format!("ask {program} for its version"),
-        message: error.to_string(),
-    })?;
+    let mut command = Command::new(program);
+    // spatch takes a `.cocciconfig` of the folder that it is started in and of the home, and may run what that names.
+    command.current_dir("/").env("HOME", "/nonexistent").arg("--version").env("LC_ALL", "C");
+    let failed =
+        |message: String| BuildError::Failed { what: format!("ask {program} for its version"), message };
+    let output = command.output().map_err(|error| failed(error.to_string()))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    Ok(text.lines().next().unwrap_or_default().to_owned())
+    match text.lines().next() {
+        Some(line) if output.status.success() => Ok(line.to_owned()),
+        _ => Err(failed(format!("it ended with {}", output.status))),
+    }
 }
 
 #[cfg(test)]

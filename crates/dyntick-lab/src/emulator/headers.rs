@@ -6,6 +6,7 @@ use crate::apt::{Apt, AptError, Package};
 use crate::cache::Cache;
 use crate::kernels::Kernel;
 use dyntick_model::KernelConfig;
+use dyntick_system::read_regular;
 use std::path::{Path, PathBuf};
 
 /// Where unpacked headers are in the cache, each in a folder RELEASE_VERSION.
@@ -23,7 +24,10 @@ pub struct Headers {
 impl Headers {
     /// The compiler that the kernel was compiled with, as `gcc-12`.
     pub fn compiler(&self) -> String {
-        let text = std::fs::read_to_string(self.folder.join(".config")).unwrap_or_default();
+        const LONGEST: u64 = 1 << 20;
+        // Of whoever built the kernel: a FIFO would be waited for.
+        let bytes = read_regular(&self.folder.join(".config"), LONGEST).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
         let config = KernelConfig::parse(&text);
         let version = config.get("CC_VERSION_TEXT").unwrap_or_default();
         let word = version.split_whitespace().next().unwrap_or_default();
