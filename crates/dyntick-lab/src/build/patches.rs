@@ -417,6 +417,18 @@ mod tests {
     }
 
     #[test]
+    fn no_line_of_a_file_that_a_study_names_as_a_patch_is_shown() {
+        let told = |file: &str, text: &str| {
+            let users = Part { folder: Some("/home/user".into()), ..part(file, text) };
+            applied_part(&users, tree().path()).unwrap_err()
+        };
+        let damaged = told("x.patch", "--- a/kernel/x.c\n+++ b/kernel/x.c\n@@ -1,3 +1,3 @@\nSECRET\n");
+        assert!(damaged.ends_with("it is damaged (line 4); its text is not quoted here"), "{damaged}");
+        let outside = told("x.patch", &GOOD.replace("b/kernel/x.c", "b/../SECRET"));
+        assert!(outside.contains("a path, which is not a file inside"), "{outside}");
+    }
+
+    #[test]
     fn nothing_is_written_through_a_link() {
         let tree = tree();
         let outside = tempfile::tempdir().unwrap();
