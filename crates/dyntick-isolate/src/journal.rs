@@ -9,7 +9,7 @@
 //! Only root enters its folder: who could write to it could have root write for him on the way back.
 
 use crate::guarded::open_guarded;
-use crate::record::{BOOT, Contents, Header, Record, VERSION, boot, namespaces};
+use crate::record::{BOOT, Contents, Header, Record, VERSION, are_of_the_machine, boot, namespaces};
 use crate::system::{lives, own_start};
 use dyntick_model::CpuList;
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate};
@@ -51,7 +51,7 @@ pub enum JournalError {
     /// It was written since the machine started, from where other processes, or another number of this start, are seen.
     #[error(
         "{0}: this journal was written during this boot from another container (its boot_id, or its PID, cgroup or network namespace, \
-         is not this one's): restore from where the isolation was started, or delete it to keep the settings as they are"
+         is not this one's): restore on the host or from where the isolation was started, or delete it to keep the settings as they are"
     )]
     Elsewhere(PathBuf),
 }
@@ -239,7 +239,8 @@ impl Journal {
             Contents::parse(&text).map_err(|text| JournalError::Foreign { path: self.path.clone(), text })?;
         let Some(contents) = contents else { return Ok(None) };
         let own = own_namespaces()?;
-        let is_here = contents.header.namespaces.as_ref().is_none_or(|theirs| *theirs == own);
+        let is_theirs = contents.header.namespaces.as_ref().is_none_or(|theirs| *theirs == own);
+        let is_here = is_theirs || are_of_the_machine(&own);
         match contents.header.boot == number_of_boot()? {
             true if is_here => Ok(Some(contents)),
             false if written <= began() && !self.is_in_memory().map_err(file)? => Ok(None),
@@ -429,8 +430,11 @@ mod tests {
         assert!(told.contains("written during this boot"), "{told}");
         let [pid, ..] = own_namespaces().unwrap()[..] else { panic!("three") };
         std::fs::write(&path, text.replace(&pid.to_string(), "1")).unwrap();
-        let told = Journal::take(&path).unwrap().read().unwrap_err().to_string();
-        assert!(told.contains("PID, cgroup or network namespace"), "{told}");
+        let read = Journal::take(&path).unwrap().read();
+        match are_of_the_machine(&own_namespaces().unwrap()) {
+            true => assert!(read.unwrap().is_some(), "the machine sees all that is left of a container"),
+            false => assert!(read.unwrap_err().to_string().contains("PID, cgroup or network namespace")),
+        }
         std::fs::write(&path, text.replace(&boot().unwrap(), "another")).unwrap();
         File::options().write(true).open(&path).unwrap().set_modified(began() - PATIENCE).unwrap();
         assert_eq!(Journal::take(&path).unwrap().read().unwrap(), None);

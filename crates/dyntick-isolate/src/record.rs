@@ -154,8 +154,19 @@ fn is_cut(before: &[u8]) -> bool {
 /// # Errors
 /// Where /proc does not tell.
 pub(crate) fn namespaces() -> std::io::Result<Vec<u64>> {
-    let number = |name: &str| Ok(std::fs::metadata(format!("/proc/self/ns/{name}"))?.ino());
+    namespaces_of("self")
+}
+
+fn namespaces_of(process: &str) -> std::io::Result<Vec<u64>> {
+    let number = |name: &str| Ok(std::fs::metadata(format!("/proc/{process}/ns/{name}"))?.ino());
     ["pid", "cgroup", "net"].into_iter().map(number).collect()
+}
+
+/// Whether these are the machine's own, from where all is seen that there still is: those of process 1, by the number that the
+/// first PID namespace always has (`include/linux/proc_ns.h`: PROC_PID_INIT_INO).
+pub(crate) fn are_of_the_machine(own: &[u64]) -> bool {
+    const PROC_PID_INIT_INO: u64 = 0xEFFF_FFFC;
+    own.first() == Some(&PROC_PID_INIT_INO) && namespaces_of("1").is_ok_and(|first| first == own)
 }
 
 /// Where the number of this boot stands.
