@@ -2,6 +2,7 @@
 //! The user's cache: kernels, QEMU, images. Entries are whole or absent.
 
 mod owner;
+mod tag;
 pub mod unused;
 
 pub use owner::keeps_what_is_made;
@@ -49,6 +50,11 @@ pub enum CacheError {
         /// What there is.
         free_mib: u64,
     },
+    /// A folder with something else in it.
+    #[error(
+        "{0} has other files, and a cache's are removed when they are old: set DYNTICK_CACHE to a folder of its own, as {0}/dyntick"
+    )]
+    Foreign(PathBuf),
     /// Somebody else could have put something there.
     #[error("{path} {why}, and files of a cache are executed: {fix}")]
     NotOurs {

@@ -31,6 +31,7 @@ pub fn settled(named: &Path) -> Result<PathBuf, CacheError> {
     }
     let root = real.join(rest).canonicalize().map_err(failed)?;
     check(&root)?;
+    super::tag::claim(&root)?;
     shut(&root);
     Ok(root)
 }
@@ -182,7 +183,7 @@ mod tests {
         mode(&home, 0o777);
         let told = settled(&root).unwrap_err().to_string();
         assert!(told.contains("home may be written by other users"), "{told}");
-        std::fs::remove_dir(&root).unwrap();
+        std::fs::remove_dir_all(&root).unwrap();
         assert!(settled(&root).is_err(), "also before there is one");
     }
 
