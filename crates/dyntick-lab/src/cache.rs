@@ -50,6 +50,11 @@ pub enum CacheError {
         /// What there is.
         free_mib: u64,
     },
+    /// A path that lists of paths cannot have.
+    #[error(
+        "{0} has a colon, a semicolon or white space in its path, with which its libraries cannot be found: set DYNTICK_CACHE to a folder without"
+    )]
+    Unlistable(PathBuf),
     /// A folder with something else in it.
     #[error(
         "{0} has other files, and a cache's are removed when they are old: set DYNTICK_CACHE to a folder of its own, as {0}/dyntick"

@@ -8,12 +8,40 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Whether a path names something in a folder by plain names: it is neither absolute nor empty, and
 /// has no `..` in it.
 pub fn is_inner(path: &Path) -> bool {
     path.components().next().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Opens a regular file in `folder`, through no symbolic link, that every user may read by its mode: what stood there when
+/// [`is_public`] looked may be another file by now.
+///
+/// # Errors
+/// As [`open_beneath`], and where it is not every user's to read.
+pub fn open_public(folder: &Path, inner: &Path) -> Result<File> {
+    let opened = open_beneath(folder, inner)?;
+    match opened.metadata()?.mode() & READ {
+        0 => Err(Error::new(ErrorKind::PermissionDenied, "not every user may read it")),
+        _ => Ok(opened),
+    }
+}
+
+/// For others (stat(2): S_IROTH).
+const READ: u32 = 0o004;
+
+/// Whether every user may read a file in `folder`, as far as the modes beneath that folder say so; of a link it is the link. What a
+/// study may show of a folder must not be its owner's alone: others' and private files may lie there, too.
+pub fn is_public(folder: &Path, inner: &Path) -> bool {
+    const ENTER: u32 = 0o001;
+    let may = |path: &Path, what: u32| {
+        folder.join(path).symlink_metadata().is_ok_and(|found| found.is_symlink() || found.mode() & what != 0)
+    };
+    let is_open = |above: &Path| above.as_os_str().is_empty() || may(above, ENTER);
+    may(inner, READ) && inner.ancestors().skip(1).all(is_open)
 }
 
 /// Opens a regular file in `folder` for reading, through no symbolic link.

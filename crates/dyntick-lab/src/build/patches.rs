@@ -9,6 +9,7 @@ use super::workspace::{Workspace, replace};
 use crate::cache::CacheError;
 use dyntick_model::text::shortened;
 use dyntick_system::{is_inner, open_beneath, place_beneath};
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -236,7 +237,7 @@ fn changed_files(diff: &str) -> Vec<String> {
         words.iter().find_map(|word| line.strip_prefix(word)).map(|path| path.trim().to_owned())
     };
     // Only before the first hunk of a file are these its name; in a hunk they are changed lines.
-    let mut files: Vec<String> = Vec::new();
+    let mut files = BTreeSet::new();
     let (mut old, mut new) = (0, 0);
     for line in diff.lines() {
         if let Some(counts) = hunk(line) {
@@ -250,9 +251,7 @@ fn changed_files(diff: &str) -> Vec<String> {
             new -= u32::from((plus || context) && new > 0);
         }
     }
-    files.sort();
-    files.dedup();
-    files
+    files.into_iter().collect()
 }
 
 /// How many old and new lines `@@ -1,5 +1,6 @@` announces.

@@ -30,10 +30,21 @@ pub fn settled(named: &Path) -> Result<PathBuf, CacheError> {
         super::make_folders(&real.join(rest)).map_err(failed)?;
     }
     let root = real.join(rest).canonicalize().map_err(failed)?;
+    fit_for_loader(&root)?;
     check(&root)?;
     super::tag::claim(&root)?;
     shut(&root);
     Ok(root)
+}
+
+/// QEMU's libraries are named to ld.so(8) in lists, which have no way to quote what parts them: what stands behind it would be a path of
+/// the folder that one stands in.
+fn fit_for_loader(root: &Path) -> Result<(), CacheError> {
+    let parts = |byte: &u8| b":; \t\n".contains(byte);
+    match root.as_os_str().as_bytes().iter().any(parts) {
+        true => Err(CacheError::Unlistable(root.to_owned())),
+        false => Ok(()),
+    }
 }
 
 /// Lets nobody else into this user's folders in a cache, whoever made them: images of guests and sources are no other user's
@@ -143,6 +154,14 @@ mod tests {
         mode(&root.join("qemu"), 0o755);
         mode(&root, 0o777);
         assert!(settled(&root).is_err());
+    }
+
+    #[test]
+    fn a_path_that_the_loader_would_part_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a:b", "My Disk", "a;b"] {
+            assert!(settled(&dir.path().join(name)).unwrap_err().to_string().contains("colon"), "{name}");
+        }
     }
 
     #[test]

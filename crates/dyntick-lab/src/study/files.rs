@@ -3,7 +3,7 @@
 
 use super::Case;
 use super::reader::{Source, Value};
-use dyntick_system::{is_inner, read_beneath};
+use dyntick_system::{is_inner, is_public, open_beneath, open_public, read_open};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -40,7 +40,13 @@ fn text(folder: &Path, name: &str) -> Result<String, String> {
             .to_owned());
     }
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let bytes = read_beneath(folder, Path::new(name), LARGEST).map_err(|error| error.to_string())?;
+    if !is_public(folder, Path::new(name)) {
+        // What is not there is said so.
+        open_beneath(folder, Path::new(name)).map_err(|error| error.to_string())?;
+        return Err("a run shows it to whoever reads the report, and not every user may read it: set its mode to 0644".to_owned());
+    }
+    let file = open_public(folder, Path::new(name)).map_err(|error| error.to_string())?;
+    let bytes = read_open(&file, Path::new(name), LARGEST).map_err(|error| error.to_string())?;
     String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
 }
 
@@ -69,6 +75,19 @@ mod tests {
         assert!(cases[0].tasks[0].to_its_end);
         let kept = toml::to_string(&cases[0]).unwrap();
         assert_eq!(toml::from_str::<Case>(&kept).unwrap(), cases[0], "run.toml has all of it");
+    }
+
+    #[test]
+    fn a_private_file_is_not_shown_to_who_reads_a_report() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path().join("key"), "x").unwrap();
+        let asked = |mode: u32| {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(folder.path().join("key"), mode).unwrap();
+            study(folder.path(), "['key']").map(|_| ())
+        };
+        assert!(asked(0o644).is_ok() && asked(0o600).unwrap_err().contains("not every user may read it"));
     }
 
     #[test]

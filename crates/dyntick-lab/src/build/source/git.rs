@@ -12,11 +12,12 @@ use crate::remove::remove_tree;
 use command::{
     MOST_BYTES_OF_A_FETCH, TRANSPORTS, ask, fetching, files_of, git, quoted, refuse_special_files,
 };
+use dyntick_system::is_public;
 use dyntick_system::landlock::Files;
 use rustix::process::Signal;
 use sha2::{Digest, Sha256};
 use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use tempfile::TempDir;
@@ -122,6 +123,7 @@ fn prepare(place: &Path) -> Result<(), BuildError> {
 
 fn here(repository: &Path, revision: &str) -> Result<Commit, BuildError> {
     refuse_special_files(repository)?;
+    refuse_private(repository)?;
     let files = files_of(repository);
     let parsed = |what: &str, words: &[&str]| -> Result<String, BuildError> {
         let mut git = git(repository, &files);
@@ -133,6 +135,24 @@ fn here(repository: &Path, revision: &str) -> Result<Commit, BuildError> {
     let hash = parsed(&what, &["--verify", "--end-of-options", &format!("{revision}^{{commit}}")])?;
     let objects = parsed(&what, &["--git-path", "objects"])?;
     Ok(Commit { hash, objects: repository.join(objects), files })
+}
+
+/// A build shows what it reads to whoever reads its report.
+fn refuse_private(repository: &Path) -> Result<(), BuildError> {
+    const ENTER: u32 = 0o001;
+    let is_open = |folder: &PathBuf| {
+        let may_enter = folder.metadata().is_ok_and(|found| found.mode() & ENTER != 0);
+        may_enter && (!folder.join("HEAD").exists() || is_public(folder, Path::new("HEAD")))
+    };
+    match folders::of(repository).iter().all(is_open) {
+        true => Ok(()),
+        false => Err(BuildError::Failed {
+            what: format!("read the repository {}", repository.display()),
+            message:
+                "not every user may read it, and a report may show what is built; clone it with umask 022"
+                    .to_owned(),
+        }),
+    }
 }
 
 /// Unpacks the files of a commit. git reads its objects out of a repository without any settings: filters

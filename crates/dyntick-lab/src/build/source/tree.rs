@@ -5,10 +5,10 @@ use super::git::command::{ask, files_of, git, refuse_special_files};
 use super::unpack::{BYTES, of_itself};
 use super::{BuildError, SourceError};
 use crate::cache::CacheError;
-use dyntick_system::{open_beneath, place_beneath};
+use dyntick_system::{is_public, open_public, place_beneath};
 use sha2::{Digest, Sha256};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A tree, looked through.
@@ -102,21 +102,13 @@ const OF_A_KERNEL: [&str; 33] = [
 /// a build may print or keep what it reads, and in a folder that others write to, or that a study was unpacked in, there are files
 /// that are no source.
 fn only_public(root: &Path, files: &mut Vec<PathBuf>) -> Result<(), BuildError> {
-    const READ: u32 = 0o004;
-    const ENTER: u32 = 0o001;
-    let may = |path: &Path, what: u32| {
-        root.join(path).symlink_metadata().is_ok_and(|found| found.is_symlink() || found.mode() & what != 0)
-    };
-    let is_open = |folder: &Path| folder.as_os_str().is_empty() || may(folder, ENTER);
     let is_hidden = |file: &Path| file.components().any(|part| part.as_os_str().as_bytes().starts_with(b"."));
     let is_kernels = |file: &Path| {
         let top = file.components().next().map(|top| top.as_os_str().to_string_lossy());
         // Distributions and developers have several (`localversion-rt`).
         top.is_some_and(|top| OF_A_KERNEL.contains(&top.split('-').next().unwrap_or_default()))
     };
-    files.retain(|file| {
-        is_kernels(file) && !is_hidden(file) && may(file, READ) && file.ancestors().skip(1).all(is_open)
-    });
+    files.retain(|file| is_kernels(file) && !is_hidden(file) && is_public(root, file));
     match ["Kconfig", "Makefile"].iter().all(|file| files.iter().any(|kept| kept == Path::new(file))) {
         true => Ok(()),
         false => Err(BuildError::Failed {
@@ -182,7 +174,7 @@ fn digest(root: &Path, file: &Path) -> Result<Vec<u8>, SourceError> {
         return Ok(Sha256::digest([b"link ", target.as_os_str().as_bytes()].concat()).to_vec());
     }
     // A tree may be a stranger's: a pipe in it has no end, and a folder that is a link leads elsewhere.
-    let mut opened = open_beneath(root, file).map_err(read)?;
+    let mut opened = open_public(root, file).map_err(read)?;
     let kind: &[u8] = if opened.metadata().map_err(read)?.permissions().mode() & 0o100 == 0 {
         b"file "
     } else {
@@ -204,7 +196,7 @@ pub fn copy(tree: &Tree, folder: &Path) -> Result<(), BuildError> {
             if from.symlink_metadata()?.is_symlink() {
                 return std::os::unix::fs::symlink(std::fs::read_link(&from)?, &to);
             }
-            let mut opened = open_beneath(&tree.root, file)?;
+            let mut opened = open_public(&tree.root, file)?;
             let rights = if opened.metadata()?.permissions().mode() & 0o100 == 0 { 0o644 } else { 0o755 };
             let mut copy = std::fs::File::create_new(&to)?;
             std::io::copy(&mut opened, &mut copy)?;

@@ -4,6 +4,7 @@
 use super::tell::{Told, Wanted};
 use anyhow::{Result, bail};
 use clap::Args;
+use dyntick_check::shell::quoted;
 use dyntick_lab::cache::Cache;
 use dyntick_lab::lab::{CaseResult, LabError};
 use dyntick_lab::seal::Sealer;
@@ -36,10 +37,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&study.name));
     let results = kept(&study, &out.join("runs"));
     if results.iter().all(|result| result.run.is_err()) {
+        // The name of a mailed file may be a command of a shell.
+        let study = quoted(&arguments.study.to_string_lossy()).unwrap_or_else(|_| "STUDY".to_owned());
         bail!(
-            "{} has no run of this study's cases as they are now; to run them: dyntick lab run {}{}",
+            "{} has no run of this study's cases as they are now; to run them: dyntick lab run {study}{}",
             out.display(),
-            arguments.study.display(),
             reasons(&results)
         );
     }
