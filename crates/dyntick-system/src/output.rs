@@ -24,12 +24,12 @@ pub fn write_named(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>
     write_with(path, 0o666 & !umask(), write)
 }
 
-/// The same where a new file is this user's alone, whatever the umask is: what root may read of a machine is in it.
+/// The same where a new file is at most this user's: what root may read of a machine is in it.
 ///
 /// # Errors
 /// As [`write_named`].
 pub fn write_private(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
-    write_with(path, PRIVATE, write)
+    write_with(path, PRIVATE & !umask(), write)
 }
 
 /// Read and written by its owner alone.
@@ -71,13 +71,13 @@ pub fn open_growing(path: &Path, keep: bool) -> Result<File> {
 }
 
 /// Writes a file under a name that nobody typed: it takes the place of whatever is there, which is never
-/// opened. It is this user's alone. Returns its length in bytes.
+/// opened. It is at most this user's. Returns its length in bytes.
 ///
 /// # Errors
 /// Whatever the file system or `write` says, as where what is there is another user's in a folder with the
 /// sticky bit; what was there is then as it was.
 pub fn write_unasked(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
-    replace(path, PRIVATE, write)
+    replace(path, PRIVATE & !umask(), write)
 }
 
 /// A folder of this user's own in `place`, into which nobody else may look whatever the umask is; gone
