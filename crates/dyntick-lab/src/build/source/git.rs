@@ -10,12 +10,13 @@ use crate::cache::{Cache, CacheError, unused};
 use crate::programs::{end_after, end_with_this_one};
 use crate::remove::remove_tree;
 use command::{
-    MOST_BYTES_OF_A_FETCH, TRANSPORTS, ask, fetching, files_of, git, quoted, refuse_special_files,
+    MOST_BYTES_OF_A_FETCH, TRANSPORTS, ask, fetching, files_in, git, quoted, refuse_special_files,
 };
 use dyntick_system::is_public;
 use dyntick_system::landlock::Files;
 use rustix::process::Signal;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -123,8 +124,9 @@ fn prepare(place: &Path) -> Result<(), BuildError> {
 
 fn here(repository: &Path, revision: &str) -> Result<Commit, BuildError> {
     refuse_special_files(repository)?;
-    refuse_private(repository)?;
-    let files = files_of(repository);
+    let folders = folders::of(repository);
+    refuse_private(repository, &folders)?;
+    let files = files_in(&folders);
     let parsed = |what: &str, words: &[&str]| -> Result<String, BuildError> {
         let mut git = git(repository, &files);
         end_after(&mut git, LOOK_UP);
@@ -138,13 +140,13 @@ fn here(repository: &Path, revision: &str) -> Result<Commit, BuildError> {
 }
 
 /// A build shows what it reads to whoever reads its report.
-fn refuse_private(repository: &Path) -> Result<(), BuildError> {
+fn refuse_private(repository: &Path, folders: &BTreeSet<PathBuf>) -> Result<(), BuildError> {
     const ENTER: u32 = 0o001;
     let is_open = |folder: &PathBuf| {
         let may_enter = folder.metadata().is_ok_and(|found| found.mode() & ENTER != 0);
         may_enter && (!folder.join("HEAD").exists() || is_public(folder, Path::new("HEAD")))
     };
-    match folders::of(repository).iter().all(is_open) {
+    match folders.iter().all(is_open) {
         true => Ok(()),
         false => Err(BuildError::Failed {
             what: format!("read the repository {}", repository.display()),

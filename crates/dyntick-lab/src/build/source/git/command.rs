@@ -9,9 +9,10 @@ use crate::build::program::run_unquoted;
 use crate::programs::{end_after, limit, without_devices};
 use dyntick_system::landlock::Files;
 use rustix::process::Resource;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// How repositories elsewhere are reached: by what says nothing of who asks. Not `ssh`, which does as the user's own
@@ -59,7 +60,12 @@ const FETCH: u32 = 3 * 3600;
 
 /// The files of a repository on this machine.
 pub fn files_of(repository: &Path) -> Files {
-    folders::of(repository).iter().fold(Files::default(), |files, folder| files.read(folder))
+    files_in(&folders::of(repository))
+}
+
+/// The files in the folders of one.
+pub fn files_in(folders: &BTreeSet<PathBuf>) -> Files {
+    folders.iter().fold(Files::default(), |files, folder| files.read(folder))
 }
 
 /// git in a repository, which opens these files alone and no device, for the time that it takes to look through a whole one.

@@ -2,6 +2,7 @@
 //! The folders that a repository on this machine is made of (gitrepository-layout(5)): its own, that of the repository
 //! whose worktree it is, and the objects that it borrows (`git clone --shared`). git may read these and no others.
 
+use dyntick_system::confine::real_path;
 use dyntick_system::read_regular;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,15 +14,15 @@ const MOST: usize = 32;
 
 /// The folders of the repository in `folder`, by their real paths.
 pub fn of(folder: &Path) -> BTreeSet<PathBuf> {
-    let mut all = BTreeSet::from([real(folder)]);
-    let mut own = real(&folder.join(".git"));
+    let mut all = BTreeSet::from([real_path(folder)]);
+    let mut own = real_path(&folder.join(".git"));
     if let Some(elsewhere) = text(&own).as_deref().and_then(|text| text.trim_end().strip_prefix("gitdir: ")) {
-        own = real(&folder.join(elsewhere));
+        own = real_path(&folder.join(elsewhere));
     }
     if !is_of_git(&own) {
-        own = real(folder);
+        own = real_path(folder);
     }
-    let common = text(&own.join("commondir")).map(|text| real(&own.join(text.trim_end())));
+    let common = text(&own.join("commondir")).map(|text| real_path(&own.join(text.trim_end())));
     let of_git = [Some(own), common].into_iter().flatten().filter(|place| is_of_git(place));
     for place in of_git {
         borrowed(&place.join("objects"), &mut all);
@@ -34,7 +35,7 @@ pub fn of(folder: &Path) -> BTreeSet<PathBuf> {
 fn borrowed(objects: &Path, all: &mut BTreeSet<PathBuf>) {
     let Some(lines) = text(&objects.join("info/alternates")) else { return };
     for line in lines.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        let place = real(&objects.join(line));
+        let place = real_path(&objects.join(line));
         let has_objects = place.join("pack").is_dir() || place.join("info").is_dir();
         if all.len() < MOST && has_objects && all.insert(place.clone()) {
             borrowed(&place, all);
@@ -49,8 +50,4 @@ fn is_of_git(folder: &Path) -> bool {
 
 fn text(file: &Path) -> Option<String> {
     read_regular(file, LONGEST).ok().and_then(|bytes| String::from_utf8(bytes).ok())
-}
-
-fn real(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

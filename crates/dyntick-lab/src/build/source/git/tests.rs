@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-use super::command::MEMORY;
+use super::command::{MEMORY, files_of};
 use super::*;
 use dyntick_system::landlock;
 
