@@ -22,6 +22,7 @@ pub fn settled(named: &Path) -> Result<PathBuf, CacheError> {
     let there = named.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
     let (there, real) = there.ok_or_else(|| failed(std::io::ErrorKind::NotFound.into()))?;
     let rest = named.strip_prefix(there).unwrap_or(Path::new(""));
+    fit_for_loader(&real.join(rest))?;
     above(&real.join("x"))?;
     if rest.components().next().is_some() {
         if rest.components().any(|part| part == Component::ParentDir) {
@@ -30,7 +31,6 @@ pub fn settled(named: &Path) -> Result<PathBuf, CacheError> {
         super::make_folders(&real.join(rest)).map_err(failed)?;
     }
     let root = real.join(rest).canonicalize().map_err(failed)?;
-    fit_for_loader(&root)?;
     check(&root)?;
     super::tag::claim(&root)?;
     shut(&root);
@@ -161,6 +161,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for name in ["a:b", "My Disk", "a;b"] {
             assert!(settled(&dir.path().join(name)).unwrap_err().to_string().contains("colon"), "{name}");
+            assert!(!dir.path().join(name).exists(), "nothing is made of it");
         }
     }
 
