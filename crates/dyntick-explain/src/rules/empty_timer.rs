@@ -7,7 +7,9 @@ pub(super) static RULE: Rule = Rule {
     id: "empty-timer",
     title: "Timer interrupt, but no timer had expired",
     explanation: "The timer hardware had been programmed for a timer that was cancelled or moved before it \
-        fired. Reprogramming the hardware each time would cost more than an occasional interrupt.",
+        fired. Reprogramming the hardware each time would cost more than an occasional interrupt. On a CPU \
+        without high resolution timers (highres=off, or shortly after boot, while no clocksource is trusted) \
+        every tick looks like this.",
     fixes: &[],
     versions: Versions::ALL,
     source: "kernel/time/hrtimer.c: hrtimer_interrupt",
@@ -16,7 +18,6 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn detect(case: &Case<'_>) -> Option<Finding> {
-    let chain =
-        [format!("the timer hardware of {} fired for a timer that was cancelled or moved", case.cpu())];
+    let chain = [format!("the timer hardware of {} fired, and no hrtimer had expired", case.cpu())];
     (*case.kind == Kind::EmptyTimer).then(|| Finding::new(CauseId::class("empty-timer"), chain)).flatten()
 }

@@ -38,7 +38,7 @@ pub fn all() -> Vec<Group> {
         group("watchdog_thresh=1", vec![booted("ticking", &["hrtimer:watchdog_timer_fn"], SELDOM)]),
         group(
             "nohz_full=1 isolcpus=domain,1 tsc=noirqtime tsc_early_khz=1030000",
-            vec![booted("unstable-clock", &["dependency-clock-unstable"], 13_000)],
+            vec![booted("unstable-clock", &["dependency-clock-unstable"], 3_250)],
         ),
         group(
             "nohz_full=1 isolcpus=domain,1 tsc=unstable",

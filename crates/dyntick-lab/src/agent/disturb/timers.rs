@@ -133,6 +133,7 @@ fn set_itimer(which: i32, every: libc::timeval) {
 
 /// The victim alone, on a kernel that has found its clock to be unstable: so it does a few seconds after boot
 /// with `tsc=noirqtime tsc_early_khz=` and a number that is 3 % wrong. One that was told to trust it never does.
+/// Until then its ticks are those of a CPU without high resolution timers; the victim's are to be more.
 fn unstable_clock(stage: &Stage) -> Result<()> {
     const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     for _ in 0..100 {
@@ -142,7 +143,7 @@ fn unstable_clock(stage: &Stage) -> Result<()> {
         std::thread::sleep(Duration::from_millis(100));
     }
     let _victim = stage.victim()?;
-    stage.wait_times(1);
+    stage.wait_times(4);
     Ok(())
 }
 
