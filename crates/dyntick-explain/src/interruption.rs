@@ -99,6 +99,25 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The names of all kinds.
+    pub const NAMES: [&str; 15] = [
+        "tick",
+        "timer-wheel",
+        "hrtimer",
+        "empty-timer",
+        "reschedule",
+        "function-call",
+        "irq-work",
+        "device",
+        "other-vector",
+        "nmi",
+        "page-fault",
+        "softirq",
+        "work-item",
+        "kernel-thread",
+        "other-task",
+    ];
+
     /// A short name, as used in tables.
     pub fn name(&self) -> &'static str {
         match self {
@@ -123,5 +142,33 @@ impl Kind {
     /// Whether the local timer interrupt was the way in.
     pub fn is_local_timer(&self) -> bool {
         matches!(self, Kind::Tick | Kind::TimerWheel | Kind::Hrtimer | Kind::EmptyTimer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_has_its_name_in_the_list() {
+        let (irq, name, handler) = (4, "ttyS0".into(), "perf".into());
+        let kinds = [
+            Kind::Tick,
+            Kind::TimerWheel,
+            Kind::Hrtimer,
+            Kind::EmptyTimer,
+            Kind::Reschedule,
+            Kind::FunctionCall,
+            Kind::IrqWork,
+            Kind::Device { irq, name },
+            Kind::OtherVector { vector: Vector::Other },
+            Kind::Nmi { handler },
+            Kind::PageFault { user: true },
+            Kind::Softirq { softirq: Softirq::Rcu },
+            Kind::WorkItem,
+            Kind::KernelThread,
+            Kind::OtherTask,
+        ];
+        assert_eq!(kinds.each_ref().map(Kind::name), Kind::NAMES);
     }
 }

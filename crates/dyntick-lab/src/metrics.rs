@@ -3,7 +3,7 @@
 
 use crate::figures::figure_of;
 use crate::store::Run;
-use crate::study::QPERF;
+use crate::study::figure::table::QPERF;
 use dyntick_stats::{Better, Metric, MetricName, Values};
 use std::collections::BTreeMap;
 
@@ -59,9 +59,9 @@ fn of_run(run: &Run, wanted: &[String]) -> Vec<(String, Metric)> {
     let unusual =
         wanted.iter().filter(|figure| known(figure) && USUAL.iter().all(|usual| usual.0 != **figure));
     metrics.extend(unusual.filter_map(|figure| value(figure, unit_of(run, figure), Better::Unknown)));
-    metrics.extend(run.observations.iter().filter(|row| row.figure == QPERF).map(|row| {
+    metrics.extend(run.observations.iter().filter(|row| row.figure == QPERF.name).map(|row| {
         let better = if row.unit == "B/s" { Better::Higher } else { Better::Lower };
-        (format!("{QPERF}:{}", row.key), metric(&row.unit, better, Values::Runs(vec![row.value])))
+        (format!("{}:{}", row.figure, row.key), metric(&row.unit, better, Values::Runs(vec![row.value])))
     }));
     metrics.extend(run.latency.iter().filter_map(|latency| {
         let values = Values::Distribution(vec![latency.samples()?]);

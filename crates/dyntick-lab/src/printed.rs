@@ -3,14 +3,12 @@
 //! others ([`dyntick_formats::tools`]). cyclictest and qperf have figures of their own.
 
 use crate::guest::{Work, pieces};
+use crate::study::figure::table;
 use crate::study::{Case, Pick};
 use dyntick_formats::{Error, Observation, metrics, picked};
 use dyntick_model::Clock;
 use dyntick_stats::{Grouped, Metric, MetricName, POINTS, Summary, Values};
 use std::collections::BTreeMap;
-
-/// The figure, by a metric's name: `tool:fio/writes/write/iops`.
-pub const TOOL: &str = "tool";
 
 /// Tools whose output is read elsewhere.
 const OWN_FIGURES: [&str; 2] = ["cyclictest", "qperf"];
@@ -98,7 +96,7 @@ fn of_pick(pick: &Pick, texts: &[&(String, String)], clock: Clock) -> Result<Met
 fn of_metric(name: &MetricName, metric: &Metric) -> Vec<Observation> {
     let row = |key: String, value: f64| Observation {
         cpu: None,
-        figure: TOOL.to_owned(),
+        figure: table::TOOL.name.to_owned(),
         key,
         value,
         unit: metric.unit.clone(),

@@ -52,22 +52,31 @@ pub enum Vector {
 }
 
 impl Vector {
-    /// From the name of its events, as `local_timer` of `irq_vectors:local_timer_entry`.
+    /// All vectors with the names of their events, as `local_timer` of `irq_vectors:local_timer_entry`
+    /// (arch/x86/include/asm/trace/irq_vectors.h).
+    pub const NAMES: [(Vector, &str); 12] = [
+        (Vector::LocalTimer, "local_timer"),
+        (Vector::Reschedule, "reschedule"),
+        (Vector::CallFunction, "call_function"),
+        (Vector::CallFunctionSingle, "call_function_single"),
+        (Vector::IrqWork, "irq_work"),
+        (Vector::Thermal, "thermal_apic"),
+        (Vector::Threshold, "threshold_apic"),
+        (Vector::DeferredError, "deferred_error_apic"),
+        (Vector::ApicError, "error_apic"),
+        (Vector::Spurious, "spurious_apic"),
+        (Vector::Platform, "x86_platform_ipi"),
+        (Vector::Other, "other"),
+    ];
+
+    /// From the name of its events.
     pub fn from_event(name: &str) -> Self {
-        match name {
-            "local_timer" => Vector::LocalTimer,
-            "reschedule" => Vector::Reschedule,
-            "call_function" => Vector::CallFunction,
-            "call_function_single" => Vector::CallFunctionSingle,
-            "irq_work" => Vector::IrqWork,
-            "thermal_apic" => Vector::Thermal,
-            "threshold_apic" => Vector::Threshold,
-            "deferred_error_apic" => Vector::DeferredError,
-            "error_apic" => Vector::ApicError,
-            "spurious_apic" => Vector::Spurious,
-            "x86_platform_ipi" => Vector::Platform,
-            _ => Vector::Other,
-        }
+        Self::NAMES.iter().find(|(_, own)| *own == name).map_or(Vector::Other, |(vector, _)| *vector)
+    }
+
+    /// The name of its events; `other` of those that have none.
+    pub fn kernel_name(self) -> &'static str {
+        Self::NAMES.iter().find(|(vector, _)| *vector == self).map_or("other", |(_, name)| name)
     }
 }
 

@@ -7,7 +7,7 @@ pub mod check;
 pub mod claims;
 mod disk;
 mod effects;
-mod figure;
+pub mod figure;
 mod files;
 mod kernels;
 mod limits;
@@ -21,7 +21,6 @@ pub(crate) mod units;
 mod tests;
 
 pub use effects::Effects;
-pub use figure::{FILE, QPERF, is_of_idle, is_of_trace};
 pub(crate) use limits::is_id;
 pub use picks::{Pick, Place};
 pub use reader::{Problem, Problems, nearest};

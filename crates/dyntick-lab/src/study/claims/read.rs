@@ -3,8 +3,9 @@
 
 use super::{Against, Check, Claim, How};
 use crate::guest::name_of_file;
+use crate::study::Case;
+use crate::study::figure::{self, Figure};
 use crate::study::reader::{Section, Source, Value, nearest};
-use crate::study::{Case, figure};
 
 /// Reads a claim.
 pub fn read(section: Section<'_, '_, '_>, cases: &[Case]) -> Claim {
@@ -115,16 +116,17 @@ pub fn figure_reference(section: Section<'_, '_, '_>, cases: &[Case]) -> String 
 
 /// Refuses a figure that does not exist, or not for the cases that `reference` means; `value` is where it is named.
 pub fn refuse_figure(source: &Source<'_>, value: &Value<'_>, figure: &str, reference: &str, cases: &[Case]) {
-    if let Err(message) = figure::refuse(figure) {
-        source.problem(start(value), format!("figure: {message}"));
-    }
-    let without_script = cases.iter().find(|case| case.answers_to(reference) && case.script.is_none());
-    if let Some(case) = without_script.filter(|_| figure::is_of_script(figure)) {
+    let known = match figure::read(figure) {
+        Ok(known) => known,
+        Err(message) => return source.problem(start(value), format!("figure: {message}")),
+    };
+    let lacking =
+        |lacks: fn(&Case) -> bool| cases.iter().find(|case| case.answers_to(reference) && lacks(case));
+    if let Some(case) = lacking(|case| case.script.is_none()).filter(|_| known.needs_script()) {
         let message = format!("figure: '{figure}' needs a script, and the case '{}' has none", case.id);
         source.problem(start(value), message);
     }
-    let without_machine = cases.iter().find(|case| case.answers_to(reference) && case.machine.is_none());
-    if let Some(case) = without_machine.filter(|_| figure::is_of_idle(figure)) {
+    if let Some(case) = lacking(|case| case.machine.is_none()).filter(|_| known.needs_machine()) {
         let message = format!(
             "figure: '{figure}' needs idle states, and the case '{}' has no machine: add [machine] profile = \"…\"",
             case.id
@@ -150,7 +152,7 @@ fn refuse_unread(source: &Source<'_>, value: &Value<'_>, figure: &str, of: &str,
 /// What is counted from the trace is not known of a CPU whose events are not recorded.
 fn refuse_untraced(section: Section<'_, '_, '_>, check: &Check, case: &Case) {
     let (Some(cpu), Some(value)) = (check.cpu, section.get("cpu")) else { return };
-    if figure::is_of_trace(&check.figure) && !case.traces(cpu) {
+    if Figure::named(&check.figure).is_some_and(Figure::is_of_trace) && !case.traces(cpu) {
         let message = format!(
             "cpu: '{}' is counted from the trace, and the case '{}' records none of CPU {cpu} (trace-cpus)",
             check.figure, case.id
@@ -179,7 +181,10 @@ fn refuse_against(section: Section<'_, '_, '_>, check: &Check, case: &Case, case
              figures of the other",
             case.id, case.clock, reference.id, reference.clock
         ),
-        [reference] if figure::is_of_script(&check.figure) && reference.script.is_none() => {
+        [reference]
+            if reference.script.is_none()
+                && Figure::named(&check.figure).is_some_and(Figure::needs_script) =>
+        {
             format!("figure: '{}' needs a script, and the case '{}' has none", check.figure, reference.id)
         }
         [_] => return,

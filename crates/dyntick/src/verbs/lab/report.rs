@@ -17,12 +17,13 @@ use dyntick_explain::{Summary, rules};
 use dyntick_formats::Observation;
 use dyntick_lab::compare::Compared;
 use dyntick_lab::effects::Found;
-use dyntick_lab::figures::{STOLEN_NS, figure_of};
+use dyntick_lab::figures::figure_of;
 use dyntick_lab::lab::CaseResult;
 use dyntick_lab::perturb::Perturbation;
 use dyntick_lab::store::Run;
 use dyntick_lab::study::Study;
 use dyntick_lab::study::claims;
+use dyntick_lab::study::figure::table::STOLEN_NS;
 use dyntick_model::Clock;
 use dyntick_report::{Block, Column, Document, Failure, Ruling, Table, Verdict, numbers};
 use std::collections::BTreeSet;
@@ -302,7 +303,7 @@ fn taken_by_host(run: &Run) -> Option<String> {
         let percent = 100.0 * row.value / (end - begin).max(1) as f64;
         Some(format!("at most {:.1} % from CPU {}", percent.min(100.0), row.cpu?))
     };
-    let rows = run.observations.named(STOLEN_NS);
+    let rows = run.observations.named(STOLEN_NS.name);
     let shares: Vec<String> = rows.filter_map(share).collect();
     (!shares.is_empty()).then(|| shares.join(", "))
 }

@@ -3,13 +3,13 @@
 
 use super::title_of_run;
 use dyntick_lab::store::Run;
-use dyntick_lab::study::QPERF;
 use dyntick_lab::study::claims::number;
+use dyntick_lab::study::figure::table::QPERF;
 use dyntick_report::{Block, Column, Table};
 
 /// A row for each run in which qperf ran; nothing where there is none.
 pub fn blocks(runs: &[&Run]) -> Vec<Block> {
-    let of_qperf = |run: &&Run| run.observations.iter().any(|row| row.figure == QPERF);
+    let of_qperf = |run: &&Run| run.observations.iter().any(|row| row.figure == QPERF.name);
     let runs: Vec<&Run> = runs.iter().filter(|run| of_qperf(run)).copied().collect();
     if runs.is_empty() {
         return Vec::new();
@@ -19,13 +19,13 @@ pub fn blocks(runs: &[&Run]) -> Vec<Block> {
 
 fn table(runs: &[&Run]) -> Table {
     let mut tests: Vec<(&str, &str)> = Vec::new();
-    for row in runs.iter().flat_map(|run| run.observations.iter()).filter(|row| row.figure == QPERF) {
+    for row in runs.iter().flat_map(|run| run.observations.iter()).filter(|row| row.figure == QPERF.name) {
         if !tests.contains(&(&row.key, &row.unit)) {
             tests.push((&row.key, &row.unit));
         }
     }
     let row = |run: &&Run| {
-        let value = |test: &str| run.observations.of(QPERF, test).next();
+        let value = |test: &str| run.observations.of(QPERF.name, test).next();
         let values = tests.iter().map(|(test, _)| value(test).map_or("–".into(), |row| number(row.value)));
         [title_of_run(run)].into_iter().chain(values).collect()
     };
