@@ -7,6 +7,7 @@ use crate::command::{Placement, Running};
 use crate::facts::{Facts, FactsError};
 use crate::guardian::Guardian;
 use crate::journal::{Journal, JournalError};
+use crate::machine::ensure_on_machine;
 use crate::plan::{Plan, Request, plan};
 use crate::record::Record;
 use crate::restore::{Restored, restore};
@@ -60,6 +61,7 @@ impl Isolation {
         program: &Path,
         say: fn(&Result<Restored, JournalError>),
     ) -> Result<Self, IsolateError> {
+        ensure_on_machine()?;
         signals::keep();
         let mut journal = take_clean()?;
         let online = Facts::online(&Live)?;

@@ -9,7 +9,7 @@
 //! Only root enters its folder: who could write to it could have root write for him on the way back.
 
 use crate::guarded::open_guarded;
-use crate::record::{BOOT, Contents, Header, Record, VERSION, are_of_the_machine, boot, namespaces};
+use crate::record::{BOOT, Contents, Header, Record, VERSION, boot};
 use crate::system::{lives, own_start};
 use dyntick_model::CpuList;
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate};
@@ -48,12 +48,15 @@ pub enum JournalError {
         /// Its first line.
         text: String,
     },
-    /// It was written since the machine started, from where other processes, or another number of this start, are seen.
+    /// It was written since the machine started, where another number of this start is seen.
     #[error(
-        "{0}: this journal was written during this boot from another container (its boot_id, or its PID, cgroup or network namespace, \
-         is not this one's): restore on the host or from where the isolation was started, or delete it to keep the settings as they are"
+        "{0}: this journal was written during this boot, but with another boot_id: restore from where the isolation was started, or \
+         delete it to keep the settings as they are"
     )]
     Elsewhere(PathBuf),
+    /// This process is in a container, in the way that is said.
+    #[error("dyntick runs in a container ({0}), and if that is killed nothing restores the machine")]
+    Container(String),
 }
 
 /// How long a process may take to end that is being killed right now.
@@ -172,7 +175,6 @@ impl Journal {
         let header = Header {
             version: VERSION,
             boot: number_of_boot()?,
-            namespaces: Some(own_namespaces()?),
             pid: std::process::id(),
             start: own_start(),
             cpus: cpus.clone(),
@@ -238,13 +240,10 @@ impl Journal {
         let contents =
             Contents::parse(&text).map_err(|text| JournalError::Foreign { path: self.path.clone(), text })?;
         let Some(contents) = contents else { return Ok(None) };
-        let own = own_namespaces()?;
-        let is_theirs = contents.header.namespaces.as_ref().is_none_or(|theirs| *theirs == own);
-        let is_here = is_theirs || are_of_the_machine(&own);
         match contents.header.boot == number_of_boot()? {
-            true if is_here => Ok(Some(contents)),
+            true => Ok(Some(contents)),
             false if written <= began() && !self.is_in_memory().map_err(file)? => Ok(None),
-            _ => Err(JournalError::Elsewhere(self.path.clone())),
+            false => Err(JournalError::Elsewhere(self.path.clone())),
         }
     }
 
@@ -269,10 +268,6 @@ enum Attempt {
     Taken(Journal),
     /// Another has it: who has begun it, if that is written yet.
     Held(Option<Header>),
-}
-
-fn own_namespaces() -> Result<Vec<u64>, JournalError> {
-    namespaces().map_err(|source| JournalError::File { path: "/proc/self/ns".into(), source })
 }
 
 fn number_of_boot() -> Result<String, JournalError> {
@@ -428,13 +423,6 @@ mod tests {
         std::fs::write(&path, text.replace(&boot().unwrap(), "another")).unwrap();
         let told = Journal::take(&path).unwrap().read().unwrap_err().to_string();
         assert!(told.contains("written during this boot"), "{told}");
-        let [pid, ..] = own_namespaces().unwrap()[..] else { panic!("three") };
-        std::fs::write(&path, text.replace(&pid.to_string(), "1")).unwrap();
-        let read = Journal::take(&path).unwrap().read();
-        match are_of_the_machine(&own_namespaces().unwrap()) {
-            true => assert!(read.unwrap().is_some(), "the machine sees all that is left of a container"),
-            false => assert!(read.unwrap_err().to_string().contains("PID, cgroup or network namespace")),
-        }
         std::fs::write(&path, text.replace(&boot().unwrap(), "another")).unwrap();
         File::options().write(true).open(&path).unwrap().set_modified(began() - PATIENCE).unwrap();
         let mut old = Journal::take(&path).unwrap();

@@ -7,7 +7,6 @@ use dyntick_model::CpuList;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Deserializer;
-use std::os::unix::fs::MetadataExt;
 
 /// Of the format.
 pub(crate) const VERSION: u32 = 1;
@@ -19,9 +18,6 @@ pub struct Header {
     pub version: u32,
     /// The boot of which it tells (`/proc/sys/kernel/random/boot_id`).
     pub boot: String,
-    /// The namespaces of whoever wrote it ([`namespaces`]); none in a journal of an earlier dyntick.
-    #[serde(default)]
-    pub namespaces: Option<Vec<u64>>,
     /// The process that wrote it.
     pub pid: u32,
     /// When that started, clock ticks since boot.
@@ -148,27 +144,6 @@ fn is_cut(before: &[u8]) -> bool {
     before.starts_with(b"{") && !is_whole
 }
 
-/// The numbers of the namespaces that decide what a journal's words mean (`namespaces(7)`): processes by their numbers, cgroups,
-/// and network devices with their queues.
-///
-/// # Errors
-/// Where /proc does not tell.
-pub(crate) fn namespaces() -> std::io::Result<Vec<u64>> {
-    namespaces_of("self")
-}
-
-fn namespaces_of(process: &str) -> std::io::Result<Vec<u64>> {
-    let number = |name: &str| Ok(std::fs::metadata(format!("/proc/{process}/ns/{name}"))?.ino());
-    ["pid", "cgroup", "net"].into_iter().map(number).collect()
-}
-
-/// Whether these are the machine's own, from where all is seen that there still is: those of process 1, by the number that the
-/// first PID namespace always has (`include/linux/proc_ns.h`: PROC_PID_INIT_INO).
-pub(crate) fn are_of_the_machine(own: &[u64]) -> bool {
-    const PROC_PID_INIT_INO: u64 = 0xEFFF_FFFC;
-    own.first() == Some(&PROC_PID_INIT_INO) && namespaces_of("1").is_ok_and(|first| first == own)
-}
-
 /// Where the number of this boot stands.
 pub(crate) const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
@@ -199,7 +174,6 @@ mod tests {
         let header = Header {
             version: VERSION,
             boot: boot().unwrap(),
-            namespaces: None,
             pid: 1,
             start: 2,
             cpus: CpuList::from_iter([3]),

@@ -5,6 +5,7 @@
 use crate::affinity::{After, Remembered, after, to_adopt};
 use crate::change::PARTITION_FILE;
 use crate::journal::{Journal, JournalError};
+use crate::machine::ensure_on_machine;
 use crate::places::may_be_changed;
 use crate::record::{Contents, Header, Record};
 use crate::system::{Live, System, TaskId};
@@ -71,6 +72,7 @@ pub fn restore_leftover() -> Result<Option<Restored>, JournalError> {
     if !path.try_exists().unwrap_or(false) {
         return Ok(None);
     }
+    ensure_on_machine()?;
     match Journal::take_of_dead(&path) {
         Ok(journal) => restore(&mut Live, journal),
         Err(JournalError::Taken(_)) => Ok(None),

@@ -97,6 +97,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             report::without_root(&plan(&Facts::read(&Live, &request.cpus)?, &request));
             only_pinned(arguments, &request)
         }
+        Err(IsolateError::Journal(error @ JournalError::Container(_))) => {
+            output::note(format_args!(
+                "no setting of the machine is changed: {error}; isolate on the machine itself. Here the command only has its CPUs"
+            ));
+            only_pinned(arguments, &request)
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -206,6 +212,9 @@ fn put_back(json: bool) -> Result<ExitCode> {
     let there = path.try_exists().with_context(|| {
         format!("look for {}: putting settings back needs root, who alone may read it", path.display())
     })?;
+    if there {
+        dyntick_isolate::ensure_on_machine().context("restore on the machine itself")?;
+    }
     let restored = match there {
         true => restore(&mut Live, Journal::take_of_dead(&path)?).context(NOT_PUT_BACK)?,
         false => None,
