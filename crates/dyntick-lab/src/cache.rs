@@ -52,7 +52,7 @@ pub enum CacheError {
     },
     /// A path that lists of paths cannot have.
     #[error(
-        "{0} has a colon, a semicolon or white space in its path, with which its libraries cannot be found: set DYNTICK_CACHE to a folder without"
+        "{0} has a colon, a semicolon, a dollar sign or white space in its path, with which its libraries cannot be found: set DYNTICK_CACHE to a folder without"
     )]
     Unlistable(PathBuf),
     /// A folder with something else in it.

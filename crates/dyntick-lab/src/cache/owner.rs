@@ -3,6 +3,7 @@
 //! user and root: with `sudo -E` or a kept HOME root would run what another user has put there.
 
 use super::CacheError;
+use super::tag::is_own;
 use dyntick_system::{is_trusted, others_may_write};
 use rustix::process::{getegid, geteuid};
 use std::fs::Metadata;
@@ -40,7 +41,7 @@ pub fn settled(named: &Path) -> Result<PathBuf, CacheError> {
 /// QEMU's libraries are named to ld.so(8) in lists, which have no way to quote what parts them: what stands behind it would be a path of
 /// the folder that one stands in.
 fn fit_for_loader(root: &Path) -> Result<(), CacheError> {
-    let parts = |byte: &u8| b":; \t\n".contains(byte);
+    let parts = |byte: &u8| b":;$ \t\n".contains(byte);
     match root.as_os_str().as_bytes().iter().any(parts) {
         true => Err(CacheError::Unlistable(root.to_owned())),
         false => Ok(()),
@@ -52,8 +53,10 @@ fn fit_for_loader(root: &Path) -> Result<(), CacheError> {
 fn shut(root: &Path) {
     let own = |found: &Metadata| found.is_dir() && found.uid() == geteuid().as_raw();
     for entry in std::fs::read_dir(root).into_iter().flatten().flatten() {
-        let is_apts = entry.file_name().as_bytes().starts_with(b"apt");
-        if !is_apts && entry.metadata().is_ok_and(|found| own(&found) && found.mode() & 0o077 != 0) {
+        let name = entry.file_name();
+        let (is_own, is_apts) = (is_own(&name.to_string_lossy()), name.as_bytes().starts_with(b"apt"));
+        if is_own && !is_apts && entry.metadata().is_ok_and(|found| own(&found) && found.mode() & 0o077 != 0)
+        {
             let _ = super::make_private(&entry.path());
         }
     }
@@ -115,7 +118,8 @@ fn judge(path: &Path, found: &Metadata) -> Result<(), CacheError> {
         );
     }
     if others_may_write(path, found) || is_of_another_group(found) {
-        return refused("may be written by other users".to_owned(), format!("chmod go-w {}", quoted(path)));
+        let fix = "let only its owner write it, or set DYNTICK_CACHE to a folder elsewhere".to_owned();
+        return refused("may be written by other users".to_owned(), fix);
     }
     Ok(())
 }
@@ -124,10 +128,6 @@ fn judge(path: &Path, found: &Metadata) -> Result<(), CacheError> {
 fn is_of_another_group(found: &Metadata) -> bool {
     const GROUP: u32 = 0o020;
     !found.is_symlink() && found.mode() & GROUP != 0 && found.gid() != getegid().as_raw()
-}
-
-fn quoted(path: &Path) -> String {
-    format!("'{}'", String::from_utf8_lossy(path.as_os_str().as_bytes()).replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -150,7 +150,7 @@ mod tests {
         assert!(settled(&root).is_ok());
         mode(&root.join("qemu"), 0o757);
         let told = settled(&root).unwrap_err().to_string();
-        assert!(told.contains("may be written by other users") && told.contains("chmod go-w '"), "{told}");
+        assert!(told.contains("may be written by other users"), "{told}");
         mode(&root.join("qemu"), 0o755);
         mode(&root, 0o777);
         assert!(settled(&root).is_err());

@@ -3,25 +3,28 @@
 //! A disk with a user's files on it, as somebody may name it, is none.
 
 use super::CacheError;
-use std::fs::File;
-use std::io::{ErrorKind, Write};
+use super::unused::{LEAVING, UNFINISHED};
+use dyntick_system::{open_beneath, read_open, write_unasked};
+use std::io::Error;
 use std::path::Path;
+use std::time::Duration;
 
 /// Says so to whoever makes backups, too (`https://bford.info/cachedir/`).
 const TAG: &str = "CACHEDIR.TAG";
 const TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
     # This folder is a cache of dyntick: what is in it may be removed at any time.\n";
 
-/// What stands in one that was made before there was a tag, by how it begins.
-const OF_OLDER: [&str; 15] = [
+/// What dyntick makes in a cache: of these folders what is old leaves, and they are closed to others.
+const OWN: [&str; 16] = [
     "apt",
+    "apt-sid",
     "building",
     "built",
     "ccache",
+    "ccache-of",
     "git",
     "headers",
     "kernels",
-    "kvm-",
     "modules",
     "plugins",
     "qemu",
@@ -33,38 +36,46 @@ const OF_OLDER: [&str; 15] = [
 /// And what only dyntick makes; folders of the names above are anybody's.
 const SURE: [&str; 2] = ["seal.secret", "apt.lock"];
 
+/// Whether dyntick makes a folder or a file of this name in a cache.
+pub fn is_own(name: &str) -> bool {
+    let name = name.strip_prefix(UNFINISHED).or_else(|| name.strip_prefix(LEAVING)).unwrap_or(name);
+    let name = name.strip_suffix(".lock").unwrap_or(name);
+    OWN.contains(&name) || name.starts_with("kvm-") && name.ends_with(".json")
+}
+
 /// Makes an empty folder a cache, and refuses one with other files.
 pub fn claim(root: &Path) -> Result<(), CacheError> {
     let failed = |error| CacheError::from_io(root, error);
-    if is_tagged(root) {
-        return Ok(());
+    // Another dyntick may just be making it.
+    for _ in 0..20 {
+        if is_tagged(root) {
+            return Ok(());
+        }
+        let names = names(root).map_err(failed)?;
+        if names.is_empty() || is_of_older(&names) {
+            let written = write_unasked(&root.join(TAG), |to| to.write_all(TEXT.as_bytes()));
+            // One that is only read needs none.
+            return written
+                .map(|_| ())
+                .or_else(|error| if names.is_empty() { Err(failed(error)) } else { Ok(()) });
+        }
+        std::thread::sleep(Duration::from_millis(10));
     }
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(root).map_err(failed)? {
-        names.push(entry.map_err(failed)?.file_name().to_string_lossy().into_owned());
-    }
-    // Another dyntick may just have made it.
-    if !names.is_empty() && !is_of_older(&names) && !is_tagged(root) {
-        return Err(CacheError::Foreign(root.to_owned()));
-    }
-    match File::options().write(true).create_new(true).open(root.join(TAG)) {
-        Ok(mut file) => file.write_all(TEXT.as_bytes()).map_err(failed),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        // One that is only read needs none.
-        Err(_) if !names.is_empty() => Ok(()),
-        Err(error) => Err(failed(error)),
-    }
+    Err(CacheError::Foreign(root.to_owned()))
 }
 
-/// Of a tag that another dyntick is just writing there is nothing yet.
+fn names(root: &Path) -> std::io::Result<Vec<String>> {
+    std::fs::read_dir(root)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+}
+
 fn is_tagged(root: &Path) -> bool {
-    let text = dyntick_system::read_regular(&root.join(TAG), 4096).ok();
-    text.is_some_and(|text| text.is_empty() || text == TEXT.as_bytes())
+    let tag = open_beneath(root, Path::new(TAG))
+        .and_then(|tag| read_open(&tag, Path::new(TAG), 4096).map_err(Error::other));
+    tag.is_ok_and(|text| text == TEXT.as_bytes())
 }
 
 fn is_of_older(names: &[String]) -> bool {
-    names.iter().all(|name| OF_OLDER.iter().any(|known| name.starts_with(known)))
-        && names.iter().any(|name| SURE.contains(&name.as_str()))
+    names.iter().all(|name| is_own(name)) && names.iter().any(|name| SURE.contains(&name.as_str()))
 }
 
 #[cfg(test)]
@@ -85,6 +96,8 @@ mod tests {
         assert!(is_tagged(root));
         std::fs::write(root.join("photos"), "").unwrap();
         claim(root).unwrap();
+        std::fs::write(root.join(TAG), "").unwrap();
+        assert!(claim(root).is_err(), "anybody may make an empty tag");
     }
 
     #[test]
@@ -95,5 +108,15 @@ mod tests {
         std::fs::write(dir.path().join(TAG), "Signature: 8a477f597d28d172789f06886806bc55\n# cargo\n")
             .unwrap();
         assert!(claim(dir.path()).is_err(), "of another program");
+    }
+
+    #[test]
+    fn names_are_its_own_by_their_whole() {
+        for own in ["git", "apt-sid.lock", "kvm-0b43dd7f5bc7.json.lock", ".new-apt", "seal.secret"] {
+            assert!(is_own(own), "{own}");
+        }
+        for other in ["git-work", "builtin", "photos", "kvm-images", ".old-2024", "git.old"] {
+            assert!(!is_own(other), "{other}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! What leaves the cache: each kernel, source or tree that somebody builds or sends is another entry, and a study of some
 //! hundred bytes may have any number of them.
 
+use super::tag::is_own;
 use crate::remove::remove_tree;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::io::Errno;
@@ -13,7 +14,7 @@ use std::time::{Duration, SystemTime};
 /// How the name of an entry begins that is being made.
 pub const UNFINISHED: &str = ".new-";
 /// And of one that is being removed.
-const LEAVING: &str = ".old-";
+pub const LEAVING: &str = ".old-";
 /// How the name of a folder ends that is used beside one that is being made, under the same lock.
 pub const OBJECTS: &str = "-objects";
 
@@ -91,7 +92,8 @@ pub fn keep_at_most(folder: &Path, most: u64) {
 /// Removes from each folder of a cache what a process that was killed was making or removing.
 pub fn remove_unfinished_of_all(root: &Path) {
     let folders = std::fs::read_dir(root).into_iter().flatten().flatten();
-    folders.for_each(|folder| remove_unfinished(&folder.path()));
+    let own = folders.filter(|folder| is_own(&folder.file_name().to_string_lossy()));
+    own.for_each(|folder| remove_unfinished(&folder.path()));
 }
 
 /// Removes what a process that was killed was making or removing; one that makes an entry holds its lock.
