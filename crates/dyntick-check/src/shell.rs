@@ -3,6 +3,7 @@
 //! control groups, parameters, must neither end a comment nor become words of a command.
 
 use dyntick_model::text::clean;
+use std::path::Path;
 
 /// Why a text may not stand in a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,6 +32,18 @@ pub fn quoted(text: &str) -> Result<String, ShellError> {
         true => Ok(text.to_owned()),
         // A quote ends the quotes, stands for itself behind a backslash, and begins them again.
         false => Ok(format!("'{}'", text.replace('\'', r"'\''"))),
+    }
+}
+
+/// A file that somebody named, as an argument of a command that takes options too.
+///
+/// # Errors
+/// As [`quoted`].
+pub fn file(path: &Path) -> Result<String, ShellError> {
+    let text = path.to_str().ok_or(ShellError::Control)?;
+    match text.starts_with('-') {
+        true => quoted(&format!("./{text}")),
+        false => quoted(text),
     }
 }
 
@@ -63,6 +76,7 @@ mod tests {
         assert_eq!(quoted("it's").as_deref(), Ok(r"'it'\''s'"));
         assert_eq!(quoted("").as_deref(), Ok("''"));
         assert_eq!(quoted("~root").as_deref(), Ok("'~root'"));
+        assert_eq!(file(Path::new("-rf x")).as_deref(), Ok("'./-rf x'"));
         for text in ["a\nb", "a\tb", "a\rb", "\x1b[1m", "x\u{202e}y", "\u{9b}m", "a\0"] {
             assert_eq!(quoted(text), Err(ShellError::Control), "{text:?}");
         }

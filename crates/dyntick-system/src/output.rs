@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// Whatever the file system or `write` says; an older regular file of this user is then as it was.
 pub fn write_named(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
-    write_with(path, 0o666 & !umask(), write)
+    write_with(path, 0o666, 0o777, write)
 }
 
 /// The same where a new file is at most this user's: what root may read of a machine is in it.
@@ -29,19 +29,25 @@ pub fn write_named(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>
 /// # Errors
 /// As [`write_named`].
 pub fn write_private(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
-    write_with(path, PRIVATE & !umask(), write)
+    write_with(path, PRIVATE, PRIVATE, write)
 }
 
 /// Read and written by its owner alone.
 const PRIVATE: u32 = 0o600;
 
-fn write_with(path: &Path, mode: u32, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
+/// A new file gets of the rights `new` what the umask leaves, and an older one of this user keeps of its own those in `kept`.
+fn write_with(
+    path: &Path,
+    new: u32,
+    kept: u32,
+    write: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<u64> {
     if is_standard_output(path) {
         return write_into(&mut std::io::stdout().lock(), write);
     }
     match target(path)? {
-        Target::Absent => replace(path, mode, write),
-        Target::Own(place, mode) => replace(&place, mode, write),
+        Target::Absent => replace(path, new & !umask(), write),
+        Target::Own(place, mode) => replace(&place, mode & kept, write),
         Target::Foreign(mut file) => {
             if file.metadata()?.is_file() {
                 file.set_len(0)?;
@@ -124,6 +130,7 @@ fn target(path: &Path) -> Result<Target> {
 /// What stands at this path, open to be written; none where nothing does. Opened first and looked at then: what is judged
 /// is what will be written. A FIFO that nobody reads is an error and not a wait without end.
 fn opened(path: &Path) -> Result<Option<File>> {
+    refuse_planted_link(path)?;
     let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let until = Instant::now() + PATIENCE;
     let opened = loop {
@@ -149,10 +156,28 @@ fn opened(path: &Path) -> Result<Option<File>> {
     Ok(Some(file))
 }
 
+const STICKY: u32 = 0o1000;
+
+/// Refuses a link that another user put into a folder where everybody may, as the kernel does with fs.protected_symlinks.
+fn refuse_planted_link(path: &Path) -> Result<()> {
+    let Ok(link) = path.symlink_metadata() else { return Ok(()) };
+    let parent = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = parent.metadata()?;
+    let is_own = link.uid() == rustix::process::geteuid().as_raw() || link.uid() == folder.uid();
+    match link.is_symlink() && folder.mode() & STICKY != 0 && folder.mode() & 0o002 != 0 && !is_own {
+        true => Err(planted()),
+        false => Ok(()),
+    }
+}
+
+fn planted() -> Error {
+    let why = "another user created it in a folder that all users may write to";
+    Error::new(ErrorKind::PermissionDenied, why)
+}
+
 /// Refuses what another user put into a folder where everybody may, as the kernel does it for files that are opened to be made
 /// (fs.protected_regular, fs.protected_fifos): root's words would be that user's to read.
 fn refuse_planted(path: &Path, found: &Metadata) -> Result<()> {
-    const STICKY: u32 = 0o1000;
     let kind = found.file_type();
     let me = rustix::process::geteuid().as_raw();
     if !(kind.is_file() || kind.is_fifo()) || found.uid() == me {
@@ -162,10 +187,7 @@ fn refuse_planted(path: &Path, found: &Metadata) -> Result<()> {
     let folder = real.parent().unwrap_or(Path::new("/")).metadata()?;
     let everybodys = folder.mode() & STICKY != 0 && folder.mode() & 0o022 != 0;
     match everybodys && folder.uid() != found.uid() {
-        true => Err(Error::new(
-            ErrorKind::PermissionDenied,
-            "another user created it in a folder that all users may write to",
-        )),
+        true => Err(planted()),
         false => Ok(()),
     }
 }

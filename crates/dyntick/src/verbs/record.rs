@@ -4,6 +4,7 @@
 use crate::output;
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use dyntick_check::shell;
 use dyntick_model::CpuList;
 use dyntick_observe::facts::Machine;
 use dyntick_record::{
@@ -65,7 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         record.about.cpus,
         (end - begin) as f64 / 1e9,
         arguments.output.display(),
-        arguments.output.display(),
+        shell::file(&arguments.output).unwrap_or_else(|_| "FILE".to_owned()),
     ));
     record.about.notes.iter().for_each(output::note);
     Ok(as_own(status))

@@ -4,7 +4,7 @@
 use super::tell::{Told, Wanted};
 use anyhow::{Result, bail};
 use clap::Args;
-use dyntick_check::shell::quoted;
+use dyntick_check::shell;
 use dyntick_lab::cache::Cache;
 use dyntick_lab::lab::{CaseResult, LabError};
 use dyntick_lab::seal::Sealer;
@@ -38,7 +38,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let results = kept(&study, &out.join("runs"));
     if results.iter().all(|result| result.run.is_err()) {
         // The name of a mailed file may be a command of a shell.
-        let study = quoted(&arguments.study.to_string_lossy()).unwrap_or_else(|_| "STUDY".to_owned());
+        let study = shell::file(&arguments.study).unwrap_or_else(|_| "STUDY".to_owned());
         bail!(
             "{} has no run of this study's cases as they are now; to run them: dyntick lab run {study}{}",
             out.display(),
