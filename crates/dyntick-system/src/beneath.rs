@@ -5,7 +5,7 @@
 use crate::place::{self, Found};
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
@@ -32,16 +32,28 @@ pub fn open_public(folder: &Path, inner: &Path) -> Result<File> {
 
 /// For others (stat(2): S_IROTH).
 const READ: u32 = 0o004;
+const ENTER: u32 = 0o001;
 
 /// Whether every user may read a file in `folder`, as far as the modes beneath that folder say so; of a link it is the link. What a
 /// study may show of a folder must not be its owner's alone: others' and private files may lie there, too.
 pub fn is_public(folder: &Path, inner: &Path) -> bool {
-    const ENTER: u32 = 0o001;
     let may = |path: &Path, what: u32| {
         folder.join(path).symlink_metadata().is_ok_and(|found| found.is_symlink() || found.mode() & what != 0)
     };
     let is_open = |above: &Path| above.as_os_str().is_empty() || may(above, ENTER);
     may(inner, READ) && inner.ancestors().skip(1).all(is_open)
+}
+
+/// The first of the folders that lead to a path, or what it names, that other users may not enter or read; what also leads to
+/// `from` is left out. Nothing where there is none, or nothing there.
+pub fn closed_to_others(from: &Path, path: &Path) -> Option<PathBuf> {
+    let (from, real) = (from.canonicalize().ok()?, path.canonicalize().ok()?);
+    let is_closed = |place: &&Path| {
+        let wanted = |found: &Metadata| if found.is_dir() { ENTER } else { READ };
+        place.symlink_metadata().is_ok_and(|found| found.mode() & wanted(&found) == 0)
+    };
+    let own = real.ancestors().take_while(|place| !from.starts_with(place));
+    own.filter(is_closed).last().map(Path::to_owned)
 }
 
 /// Opens a regular file in `folder` for reading, through no symbolic link.

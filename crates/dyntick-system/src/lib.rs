@@ -11,7 +11,7 @@ mod output;
 mod owner;
 pub mod place;
 
-pub use beneath::{is_inner, is_public, open_beneath, open_in, open_public, place_beneath};
+pub use beneath::{closed_to_others, is_inner, is_public, open_beneath, open_in, open_public, place_beneath};
 pub use input::{
     InputError, ensure_solid, open_named, open_regular, read_beneath, read_lossy, read_named, read_open,
     read_regular, read_solid,

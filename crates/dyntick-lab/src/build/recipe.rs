@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a kernel is made of, as a study says it, and the same with its files read.
 
-use super::{BuildError, shipped};
+use super::{BuildError, shipped, source};
 use dyntick_system::InputError;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -70,6 +70,15 @@ impl Recipe {
             place(&mut self.source);
         }
         self
+    }
+
+    /// What it reads on this machine, each with the key that names it.
+    pub fn reads(&self) -> Vec<(&'static str, PathBuf)> {
+        let paths = |key, names: &[String]| -> Vec<(&'static str, PathBuf)> {
+            names.iter().filter(|name| is_path(name)).map(|name| (key, PathBuf::from(name))).collect()
+        };
+        let source = source::reads(&self.source).into_iter().map(|place| ("source", place));
+        source.chain(paths("config", &self.config)).chain(paths("patches", &self.patches)).collect()
     }
 
     /// Reads the fragments and patches.

@@ -13,7 +13,7 @@ use crate::apt::Package;
 use crate::cache::unused::{self, InUse};
 use crate::cache::{Cache, CacheError, ensure_space};
 use crate::hash::Contents;
-use dyntick_system::{InputError, is_public};
+use dyntick_system::InputError;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
@@ -93,6 +93,15 @@ pub fn check(text: &str) -> Result<(), SourceError> {
     if fits { Ok(()) } else { Err(SourceError::Spec(text.to_owned())) }
 }
 
+/// What a text names on this machine: a folder, an archive, or the folders of a repository.
+pub fn reads(text: &str) -> Vec<PathBuf> {
+    match text.strip_prefix("git:") {
+        Some(repository) => git::reads(repository),
+        None if text.starts_with("debian:") => Vec::new(),
+        None => vec![text.into()],
+    }
+}
+
 /// Finds out what a text names, without unpacking it.
 pub fn identify(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Source, BuildError> {
     check(text)?;
@@ -118,23 +127,8 @@ pub fn identify(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<So
         let tree = tree::look(path)?;
         return Ok(keyed(format!("source tree {}", tree.hash), Kind::Tree(tree)));
     }
-    refuse_private(path)?;
     let hash = Contents::of(path, unpack::BYTES)?.sha256;
     Ok(keyed(format!("tarball {hash}"), Kind::Tarball(path.to_owned(), hash)))
-}
-
-/// A build shows what it reads to whoever reads its report. What is not there, or cannot be read, is an error of its own.
-fn refuse_private(archive: &Path) -> Result<(), BuildError> {
-    let Ok(real) = archive.canonicalize() else { return Ok(()) };
-    let (folder, name) = (real.parent().unwrap_or(Path::new("/")), real.file_name().unwrap_or_default());
-    match !real.is_file() || is_public(folder, Path::new(name)) {
-        true => Ok(()),
-        false => Err(BuildError::Failed {
-            what: format!("read {}", archive.display()),
-            message: "not every user may read it, and a report may show what is built: set its mode to 0644"
-                .to_owned(),
-        }),
-    }
 }
 
 /// A source without a good name of its own.

@@ -43,7 +43,7 @@ fn text(folder: &Path, name: &str) -> Result<String, String> {
     if !is_public(folder, Path::new(name)) {
         // What is not there is said so.
         open_beneath(folder, Path::new(name)).map_err(|error| error.to_string())?;
-        return Err("a run shows it to whoever reads the report, and not every user may read it: set its mode to 0644".to_owned());
+        return Err("a run shows it to whoever reads the report, and not every user may read it".to_owned());
     }
     let file = open_public(folder, Path::new(name)).map_err(|error| error.to_string())?;
     let bytes = read_open(&file, Path::new(name), LARGEST).map_err(|error| error.to_string())?;

@@ -3,6 +3,7 @@
 
 use super::reader::{Section, Value};
 use crate::build::{self, Recipe};
+use dyntick_system::closed_to_others;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -18,12 +19,12 @@ pub fn read(root: Section<'_, '_, '_>, study: &Path) -> BTreeMap<String, Recipe>
         let name = name.get_ref().as_ref();
         refuse_unfit_name(root, name, at);
         let table = Section::of(root.source, "[kernels.NAME]", name, value);
-        recipes.insert(name.to_owned(), table.map(recipe).unwrap_or_default().relative_to(folder));
+        recipes.insert(name.to_owned(), table.map(|table| recipe(table, folder)).unwrap_or_default());
     }
     recipes
 }
 
-fn recipe(table: Section<'_, '_, '_>) -> Recipe {
+fn recipe(table: Section<'_, '_, '_>, folder: &Path) -> Recipe {
     table.only(&KEYS);
     let list = |key: &str, value| texts(table, key, value);
     let recipe = Recipe {
@@ -43,6 +44,20 @@ fn recipe(table: Section<'_, '_, '_>) -> Recipe {
     recipe.patches.iter().filter_map(|name| build::lacking_patch(name)).for_each(|lack| {
         note("patches", format!("patches: {lack}"));
     });
+    let recipe = recipe.relative_to(folder);
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    for (key, place) in recipe.reads() {
+        // What a build reads it may print, and a kernel hold: a study is to name nothing that is its reader's alone.
+        if let Some(closed) = closed_to_others(folder, &place) {
+            let closed = closed.display();
+            note(
+                key,
+                format!(
+                    "{key}: {closed} is closed to other users, and runs and reports may show what is built from it"
+                ),
+            );
+        }
+    }
     recipe
 }
 
@@ -62,5 +77,65 @@ fn refuse_unfit_name(root: Section<'_, '_, '_>, name: &str, at: usize) {
             "'{name}' cannot be the name of a kernel: use letters, digits, '.', '_', '+', '-', and not 'host'"
         );
         root.source.problem(at, message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Size, parse};
+    use std::fs::{Permissions, create_dir_all, set_permissions, write};
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    fn problems(study: &Path, kernel: &str) -> String {
+        let text = format!(
+            "title = 't'\nquestion = 'q'\n[kernels.k]\nconfig = 'lab'\n{kernel}\n[[case]]\nname = 'a'\nkernel = 'k'\n"
+        );
+        let parsed = parse::study(study, &text, Size::Scaled);
+        parsed.map_err(|problems| problems.to_string()).err().unwrap_or_default()
+    }
+
+    /// Whoever runs somebody's study may send its report back.
+    #[test]
+    fn what_only_its_owner_may_read_is_not_built() {
+        let outer = tempfile::tempdir().unwrap();
+        let (study, home) = (outer.path().join("study/s.toml"), outer.path().join("home"));
+        for folder in [
+            "study/worktree",
+            "study/own",
+            "study/borrower/.git/objects/info",
+            "home/linux/.git/objects/info",
+        ] {
+            create_dir_all(outer.path().join(folder)).unwrap();
+        }
+        for file in ["home/linux/.git/HEAD", "home/l.tar.gz", "home/p.patch", "study/borrower/.git/HEAD"] {
+            write(outer.path().join(file), "").unwrap();
+        }
+        write(outer.path().join("study/worktree/.git"), "gitdir: ../../home/linux/.git").unwrap();
+        let alternates = outer.path().join("study/borrower/.git/objects/info/alternates");
+        write(alternates, "../../../../home/linux/.git/objects").unwrap();
+        let of_home = [
+            "source = 'git:../home/linux'",
+            "source = 'git:../home/linux/.git#v6.12'",
+            "source = 'git:./worktree'",
+            "source = 'git:./borrower'",
+            "source = '../home/linux'",
+            "source = '../home/l.tar.gz'",
+            "source = 'debian:6.12'\npatches = '../home/p.patch'",
+        ];
+        let close = |mode: u32| set_permissions(&home, Permissions::from_mode(mode)).unwrap();
+        for kernel in of_home {
+            close(0o755);
+            assert_eq!(problems(&study, kernel), "", "{kernel}");
+            close(0o700);
+            let told = problems(&study, kernel);
+            assert!(
+                told.contains("home is closed to other users") && told.contains("s.toml:"),
+                "{kernel}: {told}"
+            );
+        }
+        assert_eq!(problems(&study, "source = './own'"), "");
+        let within = home.join("s.toml");
+        assert_eq!(problems(&within, "source = './linux'"), "", "a study in the closed folder itself");
     }
 }

@@ -12,13 +12,11 @@ use crate::remove::remove_tree;
 use command::{
     MOST_BYTES_OF_A_FETCH, TRANSPORTS, ask, fetching, files_in, git, quoted, refuse_special_files,
 };
-use dyntick_system::is_public;
 use dyntick_system::landlock::Files;
 use rustix::process::Signal;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
 use std::fs::Permissions;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use tempfile::TempDir;
@@ -50,16 +48,35 @@ pub fn remove_unused(cache: &Cache) {
 /// What git looks up in a repository on this machine is there at once; on a slow disk it takes seconds.
 const LOOK_UP: u32 = 60;
 
+/// The folders of a repository on this machine, as [`find`] reads them.
+pub fn reads(text: &str) -> Vec<PathBuf> {
+    let (repository, _) = split(text);
+    if is_elsewhere(repository) {
+        Vec::new()
+    } else {
+        folders::of(Path::new(repository)).into_iter().collect()
+    }
+}
+
+/// The repository and the revision; without one, what is checked out.
+fn split(text: &str) -> (&str, &str) {
+    text.split_once('#').unwrap_or((text, "HEAD"))
+}
+
+fn is_elsewhere(repository: &str) -> bool {
+    repository.split_once("://").is_some_and(|(way, _)| TRANSPORTS.contains(&way))
+}
+
 /// Finds `REPOSITORY#REVISION`; without a revision, what is checked out. A repository elsewhere is
 /// asked for that one commit only.
 pub fn find(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Commit, BuildError> {
-    let (repository, revision) = text.split_once('#').unwrap_or((text, "HEAD"));
+    let (repository, revision) = split(text);
     // Those search by a regular expression, which may take any time and memory.
     if revision.contains(":/") || revision.contains("{/") {
         let message = "name a branch, a tag or a commit, not the text of a message".to_owned();
         return Err(BuildError::Failed { what: format!("find '{revision}'"), message });
     }
-    let is_elsewhere = repository.split_once("://").is_some_and(|(way, _)| TRANSPORTS.contains(&way));
+    let is_elsewhere = is_elsewhere(repository);
     // A folder may have such a name.
     if !is_elsewhere && Path::new(repository).exists() {
         return here(Path::new(repository), revision);
@@ -125,7 +142,6 @@ fn prepare(place: &Path) -> Result<(), BuildError> {
 fn here(repository: &Path, revision: &str) -> Result<Commit, BuildError> {
     refuse_special_files(repository)?;
     let folders = folders::of(repository);
-    refuse_private(repository, &folders)?;
     let files = files_in(&folders);
     let parsed = |what: &str, words: &[&str]| -> Result<String, BuildError> {
         let mut git = git(repository, &files);
@@ -137,24 +153,6 @@ fn here(repository: &Path, revision: &str) -> Result<Commit, BuildError> {
     let hash = parsed(&what, &["--verify", "--end-of-options", &format!("{revision}^{{commit}}")])?;
     let objects = parsed(&what, &["--git-path", "objects"])?;
     Ok(Commit { hash, objects: repository.join(objects), files })
-}
-
-/// A build shows what it reads to whoever reads its report.
-fn refuse_private(repository: &Path, folders: &BTreeSet<PathBuf>) -> Result<(), BuildError> {
-    const ENTER: u32 = 0o001;
-    let is_open = |folder: &PathBuf| {
-        let may_enter = folder.metadata().is_ok_and(|found| found.mode() & ENTER != 0);
-        may_enter && (!folder.join("HEAD").exists() || is_public(folder, Path::new("HEAD")))
-    };
-    match folders.iter().all(is_open) {
-        true => Ok(()),
-        false => Err(BuildError::Failed {
-            what: format!("read the repository {}", repository.display()),
-            message:
-                "not every user may read it, and a report may show what is built; clone it with umask 022"
-                    .to_owned(),
-        }),
-    }
 }
 
 /// Unpacks the files of a commit. git reads its objects out of a repository without any settings: filters

@@ -7,13 +7,13 @@ use crate::output;
 use crate::progress::Display;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use dyntick_lab::cache::{Cache, write_whole};
+use dyntick_lab::cache::Cache;
 use dyntick_lab::lab::{CaseResult, Lab};
 use dyntick_lab::study::{Case, Size, Study};
 use dyntick_model::Clock;
 use dyntick_report::{Block, Document};
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{Metadata, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -81,14 +81,22 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 }
 
 /// The folder for the runs, made now: what somebody else has made there by then is refused, and what is this
-/// user's nobody else can move.
+/// user's nobody else can move. Nobody else may enter it: what a study names, and what its kernels print, is in its runs.
 fn place_of_runs(typed: Option<&Path>, out: &Path) -> Result<PathBuf> {
     let runs = out.join("runs");
     // Before, so that no folder is made through a link.
     ensure_unmoved(typed, out)?;
     std::fs::create_dir_all(&runs).with_context(|| format!("cannot make {}", runs.display()))?;
     ensure_unmoved(typed, out)?;
+    shut(&runs).with_context(|| format!("cannot close {} to other users", runs.display()))?;
     Ok(runs)
+}
+
+fn shut(folder: &Path) -> std::io::Result<()> {
+    match folder.metadata()?.mode() & 0o077 {
+        0 => Ok(()),
+        _ => std::fs::set_permissions(folder, Permissions::from_mode(0o700)),
+    }
 }
 
 /// Refuses places from which somebody else could lead what is written to another file, now or while the guests
@@ -157,15 +165,20 @@ fn moved(path: &Path, why: &str) -> anyhow::Error {
 /// written into: these names nobody typed.
 fn keep(document: &Document, out: &Path) -> Result<()> {
     std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
-    write_whole(&out.join("report.html"), dyntick_report::html(document).as_bytes())?;
+    write(&out.join("report.html"), &dyntick_report::html(document))?;
     let picture = document.blocks.iter().find_map(|block| match block {
         Block::Timeline(timeline) => Some(dyntick_report::svg(timeline)),
         _ => None,
     });
     if let Some(picture) = picture {
-        write_whole(&out.join("timeline.svg"), picture.as_bytes())?;
+        write(&out.join("timeline.svg"), &picture)?;
     }
     Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    let written = dyntick_system::write_unasked(path, |to| to.write_all(text.as_bytes()));
+    written.map(|_| ()).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// 1 where a guest failed, 2 where the input or this machine was at fault. A claim that is not

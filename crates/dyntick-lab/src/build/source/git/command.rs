@@ -7,6 +7,7 @@ use super::folders;
 use crate::build::BuildError;
 use crate::build::program::run_unquoted;
 use crate::programs::{end_after, limit, without_devices};
+use dyntick_system::confine::real_path;
 use dyntick_system::landlock::Files;
 use rustix::process::Resource;
 use std::collections::BTreeSet;
@@ -123,6 +124,9 @@ fn set(repository: &Path) -> Command {
     limit(&mut command, Resource::Fsize, unpack::BYTES);
     // Of trees in trees git keeps all on the way down. For a commit of a kernel it needs some 200 MiB.
     limit(&mut command, Resource::Data, MEMORY);
+    // What is no repository is none because a folder above it is one.
+    let own = real_path(repository);
+    command.env("GIT_CEILING_DIRECTORIES", own.parent().unwrap_or(&own));
     command.arg("-C").arg(repository);
     for setting in SETTINGS {
         command.args(["-c", setting]);

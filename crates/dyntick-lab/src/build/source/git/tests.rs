@@ -212,20 +212,3 @@ fn a_repository_is_read_with_what_it_is_made_of() {
     let is_read = find(&text(&origin), &Cache::at(cache.path()), &|_| ()).is_ok();
     assert_eq!(is_read, !landlock::is_there(), "where the kernel has the rules");
 }
-
-#[test]
-fn a_private_repository_is_not_shown_to_who_reads_a_report() {
-    let (folder, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    hostile(folder.path(), folder.path());
-    let text = folder.path().to_string_lossy().into_owned();
-    let found =
-        || find(&text, &Cache::at(cache.path()), &|_| ()).map(|_| ()).map_err(|error| error.to_string());
-    assert_eq!(found(), Ok(()));
-    for private in ["", ".git", ".git/HEAD"] {
-        let place = folder.path().join(private);
-        let before = place.metadata().unwrap().permissions();
-        std::fs::set_permissions(&place, Permissions::from_mode(before.mode() & !0o007)).unwrap();
-        assert!(found().unwrap_err().contains("not every user may read it"), "{private}");
-        std::fs::set_permissions(&place, before).unwrap();
-    }
-}
