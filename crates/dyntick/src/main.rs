@@ -5,6 +5,7 @@ mod causes;
 mod classes;
 mod few;
 mod file_limit;
+mod json;
 mod output;
 mod progress;
 mod verbs;

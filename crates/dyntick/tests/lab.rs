@@ -506,7 +506,7 @@ fn kernel_built_without_no_hz_full() -> tempfile::TempDir {
     let list = dyntick().args(["lab", "kernels", "--json"]).output().unwrap();
     let entries: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
     let specs: Vec<&str> =
-        entries.as_array().unwrap().iter().filter_map(|entry| entry["spec"].as_str()).collect();
+        entries["kernels"].as_array().unwrap().iter().filter_map(|entry| entry["spec"].as_str()).collect();
     assert!(specs.contains(&"debian:6.12"), "{specs:?}");
     // Any case that runs has the kernel fetched; its files are found in the cache.
     Study::new("[[case]]\nname = 'fetch'\ntimeout = '1ms'\n").run(&[]);

@@ -3,6 +3,7 @@
 
 mod text;
 
+use crate::json;
 use crate::output;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
@@ -110,7 +111,7 @@ fn read(from: Option<&Path>) -> Result<Snapshot> {
 fn print(arguments: &Arguments, report: &Report) -> Result<()> {
     match (arguments.json, arguments.format) {
         (true, Format::Sarif | Format::Script) => bail!("--json is --format json: omit one of the two"),
-        (true, _) | (_, Format::Json) => output::json(report),
+        (true, _) | (_, Format::Json) => output::json(&json::CHECK.of(report)),
         (_, Format::Sarif) => output::json(&dyntick_formats::sarif(report)),
         (_, Format::Script) => output::text(dyntick_check::script(report)),
         (_, Format::Text) => output::rendered(text::render(report, &page(arguments.verbose))),

@@ -4,6 +4,7 @@
 mod sides;
 mod table;
 
+use crate::json;
 use crate::output;
 use anyhow::{Result, bail};
 use clap::Args;
@@ -57,8 +58,6 @@ fn percent(text: &str) -> Result<f64, String> {
 /// The document that `--json` prints.
 #[derive(Serialize)]
 struct Printed<'a> {
-    format: &'static str,
-    version: u32,
     #[serde(flatten)]
     comparison: &'a Comparison,
     /// Of each side, whether this user's laboratory made its runs; null of what tools printed.
@@ -80,9 +79,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         bail!("{}", nothing_in_common(&comparison, &arguments.metrics));
     }
     if arguments.json {
-        let (format, version) = ("dyntick-compare", 1);
         let (made_here, disturbed_runs) = (&made_here[..], &disturbed_runs[..]);
-        output::json(&Printed { format, version, comparison: &comparison, made_here, disturbed_runs })?;
+        let printed = Printed { comparison: &comparison, made_here, disturbed_runs };
+        output::json(&json::COMPARE.of(&printed))?;
     } else {
         let document = table::document(&comparison);
         output::rendered(dyntick_report::terminal(&document, output::columns(), output::is_terminal()))?;

@@ -4,6 +4,7 @@
 mod report;
 
 use super::record::{What, take};
+use crate::json;
 use crate::output;
 use anyhow::{Result, bail};
 use clap::Args;
@@ -60,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         output::file(path, dyntick_report::html(&document).as_bytes())?;
     }
     match arguments.json {
-        true => output::json(&findings)?,
+        true => output::json(&json::EXPLAIN.of(&findings))?,
         false => {
             let document = report::document(&findings, &record, &explained, arguments.verbose);
             output::rendered(dyntick_report::terminal(&document, output::columns(), output::is_terminal()))?;

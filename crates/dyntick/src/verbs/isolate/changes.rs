@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The plan as text and as JSON.
 
+use crate::json;
 use crate::output;
 use anyhow::Result;
 use dyntick_isolate::{Change, Plan, Request, Step, Subject};
@@ -10,7 +11,7 @@ use serde_json::json;
 /// Prints each change; none is made.
 pub fn print(plan: &Plan, request: &Request, json: bool) -> Result<()> {
     match json {
-        true => output::json(&as_json(plan, request)),
+        true => output::json(&json::ISOLATE_CHANGES.of(&as_json(plan, request))),
         false => output::text(as_text(plan, request)),
     }
 }

@@ -5,6 +5,7 @@ mod changes;
 mod proof;
 mod report;
 
+use crate::json;
 use crate::output;
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -220,7 +221,7 @@ fn put_back(json: bool) -> Result<ExitCode> {
         false => None,
     };
     if json {
-        output::json(&restored.clone().unwrap_or_default())?;
+        output::json(&json::ISOLATE_RESTORED.of(&restored.clone().unwrap_or_default()))?;
     } else {
         match &restored {
             Some(restored) => report::restored(restored, &mut aside_line),

@@ -2,6 +2,7 @@
 //! What is told at the end.
 
 use super::proof::{Proof, Trace};
+use crate::json;
 use crate::output;
 use anyhow::Result;
 use dyntick_isolate::apply::Applied;
@@ -69,7 +70,7 @@ impl Report {
     /// command has had standard output.
     pub fn write(&self, json: bool, file: Option<&Path>) -> Result<()> {
         let text = match json {
-            true => output::as_json(self)?,
+            true => output::as_json(&json::ISOLATE.of(self))?,
             false => self.text(),
         };
         match file {

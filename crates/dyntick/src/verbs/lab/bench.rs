@@ -2,6 +2,7 @@
 //! `dyntick lab bench`: where the wall time of a case goes.
 
 use super::{in_words, own_binary};
+use crate::json;
 use crate::output;
 use anyhow::{Context, Result};
 use clap::Args;
@@ -48,7 +49,8 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     stages.push(("decode and store".to_owned(), total - told));
     if arguments.json {
         let stages: serde_json::Map<_, _> = stages.into_iter().map(|(name, s)| (name, s.into())).collect();
-        output::json(&serde_json::json!({ "case": case.id, "seconds": total, "stages": stages }))?;
+        let found = serde_json::json!({ "case": case.id, "seconds": total, "stages": stages });
+        output::json(&json::LAB_BENCH.of(&found))?;
     } else {
         output::line(format_args!("{} (wall seconds)", case.id))?;
         for (name, seconds) in &stages {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab build`: kernels made to order.
 
+use crate::json;
 use crate::output;
 use anyhow::{Result, bail};
 use clap::Args;
@@ -47,7 +48,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         kernels.push(built);
     }
     if arguments.json {
-        output::json(&kernels)?;
+        output::json(&json::LAB_BUILD.of(&serde_json::json!({ "kernels": kernels })))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,6 +2,7 @@
 //! `dyntick lab doctor`: what this machine can run.
 
 use super::own_binary;
+use crate::json;
 use crate::output;
 use anyhow::Result;
 use clap::Args;
@@ -32,7 +33,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         checks.push(kvm(cache));
     }
     if arguments.json {
-        output::json(&checks)?;
+        output::json(&json::LAB_DOCTOR.of(&serde_json::json!({ "checks": checks })))?;
     } else {
         checks.iter().try_for_each(print)?;
     }

@@ -3,6 +3,7 @@
 
 mod diff;
 
+use crate::json;
 use crate::output;
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -34,7 +35,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     }
     let (entries, apt_problem) = catalog(&Cache::of_user()?, &|text| output::step(text));
     if arguments.json {
-        output::json(&entries)?;
+        output::json(&json::LAB_KERNELS.of(&serde_json::json!({ "kernels": entries })))?;
     } else {
         output::text(dyntick_report::terminal(&document(&entries), 100, false))?;
     }

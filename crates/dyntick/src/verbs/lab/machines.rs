@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab machines`: the machines whose idle states can be emulated, and where each figure is from.
 
+use crate::json;
 use crate::output;
 use anyhow::Result;
 use clap::Args;
@@ -26,7 +27,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         Some(name) => {
             let machine = machine::find(&name)?;
             if arguments.json {
-                output::json(&machine)?;
+                output::json(&json::LAB_MACHINE.of(&machine))?;
                 return Ok(ExitCode::SUCCESS);
             }
             one(&machine)
@@ -35,7 +36,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
             let machines: Vec<Machine> =
                 machine::names().into_iter().map(machine::find).collect::<Result<_, _>>()?;
             if arguments.json {
-                output::json(&machines)?;
+                output::json(&json::LAB_MACHINES.of(&serde_json::json!({ "machines": machines })))?;
                 return Ok(ExitCode::SUCCESS);
             }
             all(&machines)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab profile`: instructions by way into the kernel and by function.
 
+use crate::json;
 use crate::output;
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -51,12 +52,13 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     };
     let spans: Vec<Spans> = arguments.runs.iter().enumerate().map(spans).collect::<Result<_>>()?;
     let blocks = match &spans[..] {
-        [one] if arguments.json => return print(&json(one)),
+        [one] if arguments.json => return print(json::LAB_PROFILE, &profile(one)),
         [one] => one_run(one, arguments.top),
         [a, b, ..] => {
             let compared = compared(a, b)?;
             if arguments.json {
-                return print(&serde_json::json!({ "a": json(a), "b": json(b), "differences": compared }));
+                let both = serde_json::json!({ "a": profile(a), "b": profile(b), "differences": compared });
+                return print(json::LAB_PROFILES, &both);
             }
             two_runs(a, b, &compared, arguments.top)
         }
@@ -79,8 +81,8 @@ fn of_others(spans: &Spans) -> Option<String> {
     })
 }
 
-fn print(value: &serde_json::Value) -> Result<ExitCode> {
-    output::json(value)?;
+fn print(format: json::Format, value: &serde_json::Value) -> Result<ExitCode> {
+    output::json(&format.of(value))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -104,7 +106,7 @@ fn load(folder: &Path, cpus: Option<&CpuList>, wanted: &str) -> Result<Spans> {
     })
 }
 
-fn json(spans: &Spans) -> serde_json::Value {
+fn profile(spans: &Spans) -> serde_json::Value {
     let kind = |(name, kind): (&String, &Kind)| {
         let functions: BTreeMap<_, _> = kind.largest_functions().into_iter().collect();
         serde_json::json!({

@@ -2,6 +2,7 @@
 //! What became of a study, in one of the forms in which it can be told.
 
 use super::report;
+use crate::json;
 use crate::output;
 use anyhow::Result;
 use dyntick_lab::compare::{Compared, compare_all};
@@ -74,7 +75,7 @@ impl<'a> Told<'a> {
             }
             Format::Mail => output::text(dyntick_report::mail(&self.document)),
             Format::Html => output::text(dyntick_report::html(&self.document)),
-            Format::Json => output::json(&self.json()),
+            Format::Json => output::json(&json::LAB_RUN.of(&self.json())),
         }
     }
 

@@ -333,9 +333,10 @@ impl Out {
             Form::Csv(separator) => csv::text(measured, separator, first),
             Form::Json { lines } => {
                 let value = json::value(measured, &self.command, advice);
+                let named = crate::json::STAT.of(&value);
                 match lines {
-                    true => output::as_json_line(&value)?,
-                    false => output::as_json(&value)?,
+                    true => output::as_json_line(&named)?,
+                    false => output::as_json(&named)?,
                 }
             }
         };

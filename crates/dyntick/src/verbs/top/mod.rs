@@ -7,6 +7,7 @@ mod screen;
 mod state;
 
 use super::stat::measure::{Measured, Running, Session};
+use crate::json;
 use crate::output;
 use anyhow::{Context, Result};
 use clap::Args;
@@ -118,7 +119,7 @@ impl Top<'_> {
             }
             let sample = self.sample()?;
             match json {
-                true => output::json_line(&sample)?,
+                true => output::json_line(&json::TOP.of(&sample))?,
                 false => output::text(batch::text(&self.title, &sample, &self.state))?,
             }
         }

@@ -2,6 +2,7 @@
 //! `dyntick lab kernels diff`: in what two kernels' configurations and patches differ.
 
 use super::super::named;
+use crate::json;
 use crate::output;
 use anyhow::{Result, bail};
 use clap::Args;
@@ -62,7 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         let patches = json!({ "old": gone, "new": added });
         let releases = json!([old.release, new.release]);
         let all = json!({ "releases": releases, "options": options, "patches": patches });
-        output::json(&all)?;
+        output::json(&json::LAB_KERNELS_DIFF.of(&all))?;
     } else {
         changes.iter().try_for_each(output::line)?;
         gone.iter().try_for_each(|patch| output::line(format_args!("-patch {patch}")))?;
