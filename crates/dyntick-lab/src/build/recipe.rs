@@ -2,7 +2,7 @@
 //! What a kernel is made of, as a study says it, and the same with its files read.
 
 use super::{BuildError, shipped, source};
-use dyntick_system::InputError;
+use dyntick_system::{InputError, closed_to_others};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -72,8 +72,25 @@ impl Recipe {
         self
     }
 
+    /// What it names that other users may not read, unless `from` is in the same closed folder: the key, and what is said of it.
+    /// What a build reads it may print, and a kernel hold, and who wrote a study or a run is to have nothing that is its reader's alone.
+    pub fn closed_to_others(&self, from: &Path) -> Vec<(&'static str, String)> {
+        let from = if from.as_os_str().is_empty() { Path::new(".") } else { from };
+        let told = |(key, place): (&'static str, PathBuf)| {
+            let closed = closed_to_others(from, &place)?;
+            let closed = closed.display();
+            Some((
+                key,
+                format!(
+                    "{key}: {closed} is closed to other users, and runs and reports may show what is built from it"
+                ),
+            ))
+        };
+        self.reads().into_iter().filter_map(told).collect()
+    }
+
     /// What it reads on this machine, each with the key that names it.
-    pub fn reads(&self) -> Vec<(&'static str, PathBuf)> {
+    fn reads(&self) -> Vec<(&'static str, PathBuf)> {
         let paths = |key, names: &[String]| -> Vec<(&'static str, PathBuf)> {
             names.iter().filter(|name| is_path(name)).map(|name| (key, PathBuf::from(name))).collect()
         };

@@ -3,7 +3,6 @@
 
 use super::reader::{Section, Value};
 use crate::build::{self, Recipe};
-use dyntick_system::closed_to_others;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -45,18 +44,8 @@ fn recipe(table: Section<'_, '_, '_>, folder: &Path) -> Recipe {
         note("patches", format!("patches: {lack}"));
     });
     let recipe = recipe.relative_to(folder);
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    for (key, place) in recipe.reads() {
-        // What a build reads it may print, and a kernel hold: a study is to name nothing that is its reader's alone.
-        if let Some(closed) = closed_to_others(folder, &place) {
-            let closed = closed.display();
-            note(
-                key,
-                format!(
-                    "{key}: {closed} is closed to other users, and runs and reports may show what is built from it"
-                ),
-            );
-        }
+    for (key, message) in recipe.closed_to_others(folder) {
+        note(key, message);
     }
     recipe
 }

@@ -44,6 +44,11 @@ fn verify(lab: &Lab, folder: &Path) -> Result<bool> {
             case.id
         );
     }
+    // Its paths are from the working folder.
+    let closed = case.recipe.iter().flat_map(|recipe| recipe.closed_to_others(Path::new(".")));
+    if let Some((_, message)) = closed.into_iter().next() {
+        bail!("the kernel of this run is not built again: {message}");
+    }
     let mut prepared = lab.prepare(&on_the_same_kernel(&first.asked), first.asked.repetition)?;
     prepared.asked.case = case.clone();
     for difference in differences(&first.asked, &prepared.asked) {
