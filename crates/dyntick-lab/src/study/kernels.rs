@@ -123,6 +123,14 @@ mod tests {
                 "{kernel}: {told}"
             );
         }
+        close(0o755);
+        for part in ["HEAD", "objects"] {
+            let place = home.join("linux/.git").join(part);
+            let before = place.metadata().unwrap().permissions();
+            set_permissions(&place, Permissions::from_mode(before.mode() & !0o007)).unwrap();
+            assert!(problems(&study, of_home[0]).contains("is closed to other users"), "{part}");
+            set_permissions(&place, before).unwrap();
+        }
         assert_eq!(problems(&study, "source = './own'"), "");
         let within = home.join("s.toml");
         assert_eq!(problems(&within, "source = './linux'"), "", "a study in the closed folder itself");

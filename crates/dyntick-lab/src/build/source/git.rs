@@ -48,14 +48,20 @@ pub fn remove_unused(cache: &Cache) {
 /// What git looks up in a repository on this machine is there at once; on a slow disk it takes seconds.
 const LOOK_UP: u32 = 60;
 
-/// The folders of a repository on this machine, as [`find`] reads them.
+/// The folders of a repository on this machine, as [`find`] reads them, and those parts of them whose modes say for whom its
+/// objects are.
 pub fn reads(text: &str) -> Vec<PathBuf> {
     let (repository, _) = split(text);
     if is_elsewhere(repository) {
-        Vec::new()
-    } else {
-        folders::of(Path::new(repository)).into_iter().collect()
+        return Vec::new();
     }
+    let parts = ["", "HEAD", "objects", "objects/pack", "pack"];
+    let of_folder = |folder: PathBuf| parts.map(|part| folder.join(part));
+    folders::of(Path::new(repository))
+        .into_iter()
+        .flat_map(of_folder)
+        .filter(|place| place.exists())
+        .collect()
 }
 
 /// The repository and the revision; without one, what is checked out.
