@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What may stand in a command that root is to run. Names that a machine's users choose, of tasks,
-//! control groups, parameters, must neither end a comment nor become words of a command.
+//! control groups, parameters, must neither end a comment nor become words of a command (invariant 6).
 
 use dyntick_model::text::clean;
 use std::path::Path;

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the kernel's names tell.
 
-use dyntick_model::Symbol;
+use dyntick_model::{Symbol, TICK_FUNCTIONS, function_of};
 
-/// The function behind a symbol with an offset (`f+0x1/0x2`) or a compiler's suffix (`f.isra.0`).
+/// The function behind a symbol.
 pub(crate) fn function(symbol: &Symbol) -> Symbol {
-    match symbol.find(['+', '.']) {
-        Some(end) if end > 0 => symbol[..end].into(),
+    match function_of(symbol) {
+        function if function.len() < symbol.len() => function.into(),
         _ => symbol.clone(),
     }
 }
 
-/// Whether a function is that of the tick's hrtimer: `tick_sched_timer` until 6.8,
-/// `tick_nohz_handler` since.
+/// Whether a function is that of the tick's hrtimer.
 pub(crate) fn is_tick(function: &str) -> bool {
-    matches!(function, "tick_sched_timer" | "tick_nohz_handler")
+    TICK_FUNCTIONS.contains(&function)
 }
 
 /// The names of kernel threads begin so. There is no event that marks a thread as the kernel's.

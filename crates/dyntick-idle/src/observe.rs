@@ -5,7 +5,7 @@ use crate::cpu::Cpu;
 use crate::sleep::{Prediction, Sleep, Start, Unfinished, Wakeup};
 use crate::state::Miss;
 use crate::timers::Timers;
-use dyntick_model::{Event, EventKind};
+use dyntick_model::{Event, EventKind, TICK_FUNCTIONS, function_of};
 use std::collections::{BTreeMap, HashMap};
 
 /// What the events tell of idleness, each list in order of time for each CPU.
@@ -114,9 +114,7 @@ impl Observer {
     }
 }
 
-/// Whether a function is that of the tick's hrtimer: `tick_sched_timer` until 6.8, `tick_nohz_handler` since;
-/// symbols may carry an offset.
-fn is_tick(function: &str) -> bool {
-    let name = function.split(['+', '.']).next().unwrap_or(function);
-    matches!(name, "tick_sched_timer" | "tick_nohz_handler")
+/// Whether a symbol is a function of the tick's hrtimer.
+fn is_tick(symbol: &str) -> bool {
+    TICK_FUNCTIONS.contains(&function_of(symbol))
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A file that root believes later: in a folder that only its owner enters, and nobody else can have
-//! written. Its rights do not depend on the umask.
+//! written. Its rights do not depend on the umask (invariant 6).
 
 use rustix::fs::{Mode, OFlags, fchmod, fstat, mkdir, open, openat};
 use rustix::io::Errno;

@@ -6,26 +6,38 @@ use crate::JournalError;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 
-/// The first namespaces of a machine, of processes and of cgroups, have the same numbers everywhere (`include/linux/proc_ns.h`:
-/// PROC_PID_INIT_INO, PROC_CGROUP_INIT_INO).
-const FIRST: [(&str, u64); 2] = [("pid", 0xEFFF_FFFC), ("cgroup", 0xEFFF_FFFB)];
+/// The number of a machine's first PID namespace (`include/linux/proc_ns.h`: PROC_PID_INIT_INO).
+const PROC_PID_INIT_INO: u64 = 0xEFFF_FFFC;
+
+/// The other namespaces that decide what a journal's words mean: groups, network devices, and when a thread started.
+const OTHERS: [&str; 3] = ["cgroup", "net", "time"];
 
 /// # Errors
 /// In a container, and where /proc does not say.
 pub fn ensure_on_machine() -> Result<(), JournalError> {
-    for (name, first) in FIRST {
-        let path = format!("/proc/self/ns/{name}");
-        match std::fs::metadata(&path) {
-            Ok(found) if found.ino() == first => {}
-            Ok(_) => return Err(JournalError::Container(format!("in a {name} namespace of its own"))),
-            // A kernel without such namespaces.
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(source) => return Err(JournalError::File { path: path.into(), source }),
+    let inside = |name: &str| Err(JournalError::Container(format!("in a {name} namespace of its own")));
+    if number("self", "pid")?.is_some_and(|own| own != PROC_PID_INIT_INO) {
+        return inside("pid");
+    }
+    for name in OTHERS {
+        // Of all processes kthreadd is the one that no user moves, and whose namespaces a security module need not hide.
+        if number("self", name)? != number("2", name)? {
+            return inside(name);
         }
     }
     match has_own_run() {
         true => Err(JournalError::Container("with a /run of its own".to_owned())),
         false => Ok(()),
+    }
+}
+
+/// The number of a process's namespace; none where the kernel has no such.
+fn number(process: &str, name: &str) -> Result<Option<u64>, JournalError> {
+    let path = format!("/proc/{process}/ns/{name}");
+    match std::fs::metadata(&path) {
+        Ok(found) => Ok(Some(found.ino())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(JournalError::File { path: path.into(), source }),
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Programs of this machine: where they are, and that they do not outlive this one.
+//! Programs of this machine: where they are, and that they do not outlive this one (invariant 10).
 
 mod devices;
 pub mod environment;

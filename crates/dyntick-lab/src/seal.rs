@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Whether a run was made by this user: its folder may as well have come with a study, and what is in it would
-//! then be believed instead of run.
+//! then be believed instead of run (invariant 8).
 
 use crate::cache::{Cache, CacheError, write_whole};
 use crate::opened::{Opened, close_to_others};

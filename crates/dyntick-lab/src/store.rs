@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Runs on disk: one folder each, whole or absent.
+//! Runs on disk: one folder each, whole or absent (invariant 9).
 
 mod analysis;
 mod asked;

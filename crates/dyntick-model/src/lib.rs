@@ -18,5 +18,5 @@ pub use cpulist::{CpuList, CpuListError};
 pub use event::{Event, EventKind, Softirq, Symbol, Vector};
 pub use idle::{Basis, Exit, IdleState, IdleTable, Machine, MeasuredExit, PackageState, Power, Quantile};
 pub use kconfig::{KernelConfig, PARAMETER_OPTIONS};
-pub use tick::{TickDependency, UnknownDependency};
+pub use tick::{TICK_FUNCTIONS, TickDependency, UnknownDependency, function_of};
 pub use version::{KernelVersion, KernelVersionError};

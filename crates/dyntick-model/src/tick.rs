@@ -64,6 +64,18 @@ impl std::fmt::Display for TickDependency {
     }
 }
 
+/// The functions of the tick's hrtimer: `tick_sched_timer` until 6.8, and `tick_nohz_handler` since (kernel/time/tick-sched.c). Before,
+/// the second was that of a tick without high resolution, so the first one that a kernel has counts.
+pub const TICK_FUNCTIONS: [&str; 2] = ["tick_sched_timer", "tick_nohz_handler"];
+
+/// A function's name without the offset (`f+0x1/0x2`) or the compiler's suffix (`f.isra.0`) of its symbol.
+pub fn function_of(symbol: &str) -> &str {
+    match symbol.find(['+', '.']) {
+        Some(end) if end > 0 => &symbol[..end],
+        _ => symbol,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -45,8 +45,13 @@ pub fn is_public(folder: &Path, inner: &Path) -> bool {
 }
 
 /// The first of the folders that lead to a path, or what it names, that other users may not enter or read; what also leads to
-/// `from` is left out. Nothing where there is none, or nothing there.
+/// `from` is left out. Nothing where there is none, or nothing there. A path through one of the kernel's own links, as
+/// `/proc/PID/root`, leads to another machine's or container's files, and is closed.
 pub fn closed_to_others(from: &Path, path: &Path) -> Option<PathBuf> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    if let Err(Errno::LOOP) = open_in(rustix::fs::CWD, path, flags, ResolveFlags::NO_MAGICLINKS) {
+        return Some(path.to_owned());
+    }
     let (from, real) = (from.canonicalize().ok()?, path.canonicalize().ok()?);
     let is_closed = |place: &&Path| {
         let wanted = |found: &Metadata| if found.is_dir() { ENTER } else { READ };
@@ -123,6 +128,16 @@ pub fn place_beneath(folder: &Path, inner: &Path) -> Result<PathBuf> {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn the_kernels_own_links_are_closed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = Path::new("/proc/self/root").join(dir.path().strip_prefix("/").unwrap());
+        assert!(path.exists());
+        assert_eq!(closed_to_others(dir.path(), &path), Some(path.clone()));
+        assert_eq!(closed_to_others(dir.path(), dir.path()), None);
+        assert_eq!(closed_to_others(dir.path(), &dir.path().join("nothing")), None);
+    }
 
     #[test]
     fn links_lead_nowhere() {

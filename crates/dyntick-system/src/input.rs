@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Reading files that somebody named. A user on a command line may name a pipe; a file that came by
-//! mail may name regular files only, for a FIFO would hang its reader and a device has no end.
+//! mail may name regular files only, for a FIFO would hang its reader and a device has no end (invariant 4).
 
 use crate::place::{self, Found};
 use rustix::fs::{FileType, SeekFrom, seek};

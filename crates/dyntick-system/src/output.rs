@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Writing files that a user named. What is there decides how: a regular file of one's own appears
 //! under its name when it is complete; a device, a pipe, or somebody else's file is written into, as
-//! any other program would, and keeps being what it was.
+//! any other program would, and keeps being what it was (invariant 7).
 
 use rustix::fs::{Mode, OFlags};
 use std::fs::{File, Metadata};

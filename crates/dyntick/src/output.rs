@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The one place where this program prints, and where it writes the files that its user names.
+//! The one place where this program prints, and where it writes the files that its user names (invariant 5).
 //!
 //! Names of tasks, words of guests, keys of studies and arguments may hold anything, so every text is
 //! cleaned here ([`clean`]) unless it goes through [`rendered`], whose name says who has done it then.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What ARCHITECTURE.md and CONTRIBUTING.md say of every file and crate.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
@@ -107,4 +107,24 @@ fn each_file_says_whose_it_is_and_what_it_is_about() {
         let opens = lines.next().is_some_and(|line| line.starts_with("//!"));
         assert!(opens || is_rule || file.ends_with("tests.rs"), "{} has no opening comment", file.display());
     }
+}
+
+/// What the map promises is kept somewhere, and code speaks of no other promise.
+#[test]
+fn each_invariant_is_kept_somewhere() {
+    let map = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let of_map = map.split("## Invariants").nth(1).unwrap().split("\n## ").next().unwrap();
+    let number = |line: &str| line.split_once(". **")?.0.parse().ok();
+    let stated: BTreeSet<u32> = of_map.lines().filter_map(number).collect();
+    assert!(stated.len() > 10, "they were found");
+    let mut cited = BTreeSet::new();
+    for file in
+        files(&root().join("crates"), "rs").into_iter().filter(|file| !file.ends_with("tests/tidy.rs"))
+    {
+        let text = std::fs::read_to_string(file).unwrap();
+        let numbers =
+            text.split("invariant ").skip(1).map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
+        cited.extend(numbers.filter_map(|number| number?.parse::<u32>().ok()));
+    }
+    assert_eq!(cited, stated);
 }

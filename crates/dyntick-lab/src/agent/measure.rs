@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The observation window.
+//! The observation window (invariant 1).
 
 use super::tasks::Running;
 use super::{files, idle, idle_accounts, profile, tasks};

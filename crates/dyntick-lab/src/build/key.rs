@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a built kernel is known by: all that decides its bytes, and nothing else.
+//! What a built kernel is known by: all that decides its bytes, and nothing else (invariant 13).
 
 use super::recipe::{Part, Parts};
 use super::toolchain::Toolchain;

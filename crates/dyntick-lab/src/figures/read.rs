@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Single figures of runs, and whether they prove anything.
+//! Single figures of runs, and whether they prove anything (invariant 11).
 
 use crate::lab::CaseResult;
 use crate::observations::Observations;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What host and guest say to each other, and the memory through which they say it.
+//! What host and guest say to each other, and the memory through which they say it (invariant 3).
 
 mod archive;
 pub mod console;

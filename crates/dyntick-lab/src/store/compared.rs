@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The files of a run as they are compared with those of another.
+//! The files of a run as they are compared with those of another (invariant 2).
 
 use super::{RAW, TIMING};
 use crate::hash::Contents;

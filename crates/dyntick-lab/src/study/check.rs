@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether a kernel can do what a case asks of it, told before anything boots.
+//! Whether a kernel can do what a case asks of it, told before anything boots (invariant 12).
 
 use super::{Case, disk};
 use dyntick_model::{CpuList, KernelConfig, PARAMETER_OPTIONS};

@@ -3,15 +3,11 @@
 
 use super::keys::{MEMBER, address};
 use crate::trace::{addresses_of, resolve};
-use dyntick_model::Symbol;
+use dyntick_model::{Symbol, TICK_FUNCTIONS};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 
 const KALLSYMS: &str = "/proc/kallsyms";
-
-/// The functions of the tick's timer: until 6.8, and since. Before, the second was that of a tick without
-/// high resolution, so the first one that there is counts.
-const TICK_FUNCTIONS: [&str; 2] = ["tick_sched_timer", "tick_nohz_handler"];
 
 /// Names by address, without its highest byte. Those that have none are kept as their address.
 #[derive(Default)]
