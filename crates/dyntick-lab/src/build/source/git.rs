@@ -48,8 +48,7 @@ pub fn remove_unused(cache: &Cache) {
 /// What git looks up in a repository on this machine is there at once; on a slow disk it takes seconds.
 const LOOK_UP: u32 = 60;
 
-/// The folders of a repository on this machine, as [`find`] reads them, and those parts of them whose modes say for whom its
-/// objects are.
+/// What [`find`] reads of a repository on this machine, and those parts of its folders whose modes say for whom its objects are.
 pub fn reads(text: &str) -> Vec<PathBuf> {
     let (repository, _) = split(text);
     if is_elsewhere(repository) {

@@ -59,9 +59,9 @@ pub const MOST_BYTES_OF_A_FETCH: u64 = 2 << 30;
 /// One commit of a kernel has 250 MiB; a server that says nothing is not waited for without end.
 const FETCH: u32 = 3 * 3600;
 
-/// The files of a repository on this machine.
-pub fn files_of(repository: &Path) -> Files {
-    files_in(&folders::of(repository))
+/// The files of a repository on this machine, with those that are checked out.
+pub fn files_of(worktree: &Path) -> Files {
+    files_in(&folders::of(worktree)).read(&real_path(worktree))
 }
 
 /// The files in the folders of one.

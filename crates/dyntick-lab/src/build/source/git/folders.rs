@@ -12,11 +12,13 @@ const LONGEST: u64 = 64 << 10;
 /// A repository that borrows from more is not one that somebody works with.
 const MOST: usize = 32;
 
-/// The folders of the repository in `folder`, by their real paths.
+/// What git reads of the repository in `folder`, by real paths. Of a worktree it is what git keeps and not what is checked out,
+/// which may have been unpacked beside others' files, with links to them.
 pub fn of(folder: &Path) -> BTreeSet<PathBuf> {
-    let mut all = BTreeSet::from([real_path(folder)]);
+    let mut all = BTreeSet::new();
     let mut own = real_path(&folder.join(".git"));
     if let Some(elsewhere) = text(&own).as_deref().and_then(|text| text.trim_end().strip_prefix("gitdir: ")) {
+        all.insert(own);
         own = real_path(&folder.join(elsewhere));
     }
     if !is_of_git(&own) {

@@ -207,8 +207,18 @@ fn a_repository_is_read_with_what_it_is_made_of() {
         unpack(&commit, &to).unwrap();
         assert_eq!(std::fs::read_to_string(to.join("Makefile")).unwrap(), "m");
     }
+    // As an archive could have it that is unpacked beside somebody's repository.
+    let linked = folder.path().join("linked");
+    std::fs::create_dir_all(linked.join(".git")).unwrap();
+    std::fs::copy(origin.join(".git/HEAD"), linked.join(".git/HEAD")).unwrap();
+    for part in ["objects", "refs"] {
+        let beside = Path::new("../beside/.git").join(part);
+        std::os::unix::fs::symlink(beside, linked.join(".git").join(part)).unwrap();
+    }
+    plain(folder.path(), &["clone", "--quiet", "--bare", &text(&origin), &text(&linked.join("beside/.git"))]);
+    let is_read = |place: &Path| find(&text(place), &Cache::at(cache.path()), &|_| ()).is_ok();
+    assert_eq!(is_read(&linked), !landlock::is_there(), "its objects are elsewhere");
     std::fs::write(folder.path().join("outside"), "[core]\nbare = false\n").unwrap();
     plain(&origin, &["config", "include.path", &text(&folder.path().join("outside"))]);
-    let is_read = find(&text(&origin), &Cache::at(cache.path()), &|_| ()).is_ok();
-    assert_eq!(is_read, !landlock::is_there(), "where the kernel has the rules");
+    assert_eq!(is_read(&origin), !landlock::is_there(), "where the kernel has the rules");
 }
