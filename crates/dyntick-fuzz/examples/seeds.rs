@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Writes those files of the corpus that are no texts: `cargo run -p dyntick-fuzz --example seeds`.
 
-use dyntick_lab::guest::{Archive, Outcome, Settled};
+use dyntick_guest::{Archive, Outcome, Settled};
 use dyntick_lab::qemu::Accelerator;
 use dyntick_lab::store::Asked;
-use dyntick_lab::study::Case;
 use dyntick_model::{CommandLine, CpuList};
 use dyntick_profile::stream::Writer;
+use dyntick_study::Case;
 use std::path::Path;
 
 fn main() -> std::io::Result<()> {

@@ -2,9 +2,10 @@
 //! What the corpus begins with is accepted by its reader: else a search from there finds little.
 
 use dyntick_fuzz::Pieces;
-use dyntick_lab::{machine, store, study::Study};
+use dyntick_lab::store;
 use dyntick_observe::snapshot::bundle;
 use dyntick_record::Record;
+use dyntick_study::{Study, machine};
 use std::path::{Path, PathBuf};
 
 fn seed(name: &str) -> (PathBuf, Vec<u8>) {

@@ -2,8 +2,8 @@
 //! What the runs that one verb holds at once may take together: a hundred links to one large run are a small archive, and so is
 //! a study of a thousand cases.
 
-use crate::guest::MAILBOX_BYTES;
 use crate::store::RAW;
+use dyntick_guest::MAILBOX_BYTES;
 use dyntick_observe::trace::room_for_events;
 use std::cell::Cell;
 use std::path::Path;

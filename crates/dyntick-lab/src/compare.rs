@@ -3,12 +3,13 @@
 //! function.
 
 use crate::lab::CaseResult;
-use crate::latency::{Latency, QUANTILES};
+use crate::latency::Latency;
 use crate::profiles::{RunProfile, kinds_on};
 use crate::store::Run;
-use crate::study::{Comparison, Study, claims};
 use dyntick_profile::{Difference, Kind, compare};
 use dyntick_stats::Histogram;
+use dyntick_study::figure::QUANTILES;
+use dyntick_study::{Comparison, Study, claims};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -68,7 +69,7 @@ fn pairs(study: &Study, comparison: &Comparison, results: &[CaseResult]) -> Vec<
         let of_case = results.iter().find(|result| result.case.id == id && result.repetition == 0);
         of_case.and_then(|result| result.run.as_ref().ok())
     };
-    let compared = |case: &crate::study::Case| {
+    let compared = |case: &dyntick_study::Case| {
         let [with] = claims::references(case, &comparison.with, &study.cases)[..] else { return None };
         // Figures of two clocks are never compared.
         (with.clock == case.clock).then_some(())?;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What this machine can and cannot run, and the command that fixes each lack.
 
-use crate::apt::Apt;
-use crate::build;
-use crate::cache::{Cache, free_bytes};
-use crate::image::find_tool;
-use crate::kernels::{Entry, State as Where, catalog};
 use crate::qemu::{Qemu, provide};
+use dyntick_kernels::apt::Apt;
+use dyntick_kernels::build;
+use dyntick_kernels::cache::{Cache, free_bytes};
+use dyntick_kernels::find::{Entry, State as Where, catalog};
+use dyntick_kernels::image::find_tool;
 use dyntick_system::confine::{NoWalls, Walls};
 use serde::Serialize;
 

@@ -4,9 +4,9 @@
 use crate::figures::RunFigures;
 use crate::lab::CaseResult;
 use crate::metrics::unit_of;
-use crate::study::claims::{Figures, known};
-use crate::study::{Effects, Study};
 use dyntick_stats::{Factor, Factorial, Summary, factorial};
+use dyntick_study::claims::{Figures, known};
+use dyntick_study::{Effects, Study};
 use serde::Serialize;
 
 /// The effects that a study asks for.
@@ -134,7 +134,7 @@ fn repeats(cells: &[Summary]) -> Option<Repeats> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::Case;
+    use dyntick_study::Case;
     use std::path::Path;
 
     const STUDY: &str = "title='t'\nquestion='q'\n[defaults]\nclock='wall'\n\

@@ -5,17 +5,18 @@ mod read;
 
 pub use read::{RunFigures, figure_of, taken_by_host};
 
-use crate::guest::{Outcome, name_of_file};
 use crate::idle::RunIdle;
-use crate::latency::{Latency, QUANTILES};
+use crate::latency::Latency;
 use crate::profiles::{RunProfile, kinds_on};
 use crate::qemu::Stolen;
-use crate::study::Case;
-use crate::study::figure::{Figure, table};
 use dyntick_explain::{Explanation, Summary};
 use dyntick_formats::{Observation, qperf};
+use dyntick_guest::{Outcome, name_of_file};
 use dyntick_idle::{Account, Joules};
 use dyntick_model::{CpuList, NANOS_PER_SEC};
+use dyntick_study::Case;
+use dyntick_study::figure::QUANTILES;
+use dyntick_study::figure::{Figure, table};
 use std::collections::BTreeMap;
 
 /// A number in a file that the case reads.

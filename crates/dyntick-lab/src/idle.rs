@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The idle states of a run: dyntick's count from the trace beside the kernel's own, and modelled energy.
 
-use crate::study::Case;
+use dyntick_guest::received::Accounts;
 use dyntick_idle::{
     Account, Energy, Observed, Sleep, State, States, Wakeup, account, energy, observe, tally,
 };
 use dyntick_model::{CpuList, Event};
 use dyntick_observe::cpuidle::{Reading, StateReading};
 use dyntick_stats::Histogram;
+use dyntick_study::Case;
 use std::collections::BTreeMap;
-
-/// The pieces of the agent's archive that hold the kernel's accounts before and after the window.
-pub const BEFORE: &str = "cpuidle.before";
-/// After it.
-pub const AFTER: &str = "cpuidle.after";
 
 /// The events that tell of idleness, beside the usual ones.
 pub const EVENTS: [&str; 3] = ["power:cpu_idle", "power:cpu_idle_miss", "sched:sched_waking"];
-
-/// The kernel's accounts of all CPUs at one moment.
-pub type Accounts = BTreeMap<u32, Vec<StateReading>>;
 
 /// What a run's CPUs did while they had nothing to do.
 #[derive(Clone, Debug)]

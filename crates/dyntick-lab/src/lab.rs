@@ -2,13 +2,7 @@
 //! Running studies: every case that is not yet whole, several at a time.
 
 use crate::budget::{self, Budget};
-use crate::build::{self, Accept, BuildError, Recipe};
-use crate::cache::unused::InUse;
-use crate::cache::{Cache, CacheError, free_bytes, write_whole};
 use crate::emulator::{self, EmulatorError};
-use crate::guest::{Job, SHELL_STATUS, Stage, console};
-use crate::image::{self, Image, ImageError, Module, Programs};
-use crate::kernels::{self, Kernel, KernelError};
 use crate::order;
 use crate::perturb;
 use crate::qemu::probe::{self, KvmProbe};
@@ -17,9 +11,15 @@ use crate::room::{Part, Room};
 use crate::running::{RunningFolder, remove_abandoned};
 use crate::seal::Sealer;
 use crate::store::{self, Asked, CONSOLE, Run, StoreError};
-use crate::study::{Case, check};
+use dyntick_guest::{Job, SHELL_STATUS, Stage, console};
+use dyntick_kernels::build::{self, Accept, BuildError, Recipe};
+use dyntick_kernels::cache::unused::InUse;
+use dyntick_kernels::cache::{Cache, CacheError, free_bytes, write_whole};
+use dyntick_kernels::find::{self, Kernel, KernelError};
+use dyntick_kernels::image::{self, Image, ImageError, Module, Programs};
 use dyntick_model::{Clock, CommandLine, KernelConfig};
 use dyntick_stats::interleaved;
+use dyntick_study::{Case, check};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -190,7 +190,7 @@ impl<'a> Lab<'a> {
         remove_abandoned(&cache.path(SCRATCH));
         build::remove_left(&cache);
         allow_open_files();
-        kernels::remove_old(&cache);
+        find::remove_old(&cache);
         let (memory, own_memory) =
             (Room::new(dyntick_system::memory()), Room::new(dyntick_system::memory() / 2));
         // The other half is for runs, builds and images.
@@ -304,10 +304,10 @@ impl<'a> Lab<'a> {
             return known.clone().map_err(KernelError::FailedBefore);
         }
         let say = |text: &str| self.say(text);
-        let _memory = self.own_memory.take(kernels::memory_to_examine(name));
+        let _memory = self.own_memory.take(find::memory_to_examine(name));
         let kernel = match recipe {
-            Some(recipe) => kernels::made_to_order(name, recipe, &self.cache, &say, accept),
-            None => kernels::resolve(name, &self.cache, &say),
+            Some(recipe) => find::made_to_order(name, recipe, &self.cache, &say, accept),
+            None => find::resolve(name, &self.cache, &say),
         };
         let result = match &kernel {
             Ok(kernel) => Ok(kernel.clone()),

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Wake-up latencies that the cyclictest of a run printed, or its packets.
 
-use crate::agent::packets;
-use crate::guest::{Work, pieces};
-use crate::order::OWN_NAME;
-use crate::study::Case;
 use dyntick_formats::cyclictest::{self, CyclictestError, Thread};
+use dyntick_guest::names::{OWN_NAME, PACKETS};
+use dyntick_guest::{Work, pieces};
 use dyntick_stats::{Histogram, Samples};
+use dyntick_study::Case;
 use std::collections::BTreeMap;
 
 /// What measures latencies.
@@ -17,21 +16,6 @@ pub enum Meter {
     /// `dyntick guest-packets`: from a packet's sending to the woken receiver.
     Packets,
 }
-
-/// Shares at which distributions are told and compared, with their names as figures.
-pub const QUANTILES: [(&str, f64); 11] = [
-    ("p1", 0.01),
-    ("p5", 0.05),
-    ("p10", 0.1),
-    ("p25", 0.25),
-    ("p50", 0.5),
-    ("p75", 0.75),
-    ("p90", 0.9),
-    ("p95", 0.95),
-    ("p99", 0.99),
-    ("p99.9", 0.999),
-    ("p99.99", 0.9999),
-];
 
 /// Latencies, ns, by thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +83,7 @@ impl Latency {
 fn meter(words: &[String]) -> Option<Meter> {
     match words.first()?.rsplit('/').next()? {
         "cyclictest" => Some(Meter::Cyclictest),
-        OWN_NAME if words.get(1).is_some_and(|verb| verb == packets::COMMAND) => Some(Meter::Packets),
+        OWN_NAME if words.get(1).is_some_and(|verb| verb == PACKETS) => Some(Meter::Packets),
         _ => None,
     }
 }
@@ -141,7 +125,7 @@ fn in_ns(mut threads: BTreeMap<u32, Thread>, unit: u64) -> BTreeMap<u32, Thread>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guest::Script;
+    use dyntick_guest::Script;
 
     fn case(words: &[&str]) -> Case {
         let run = words.iter().map(|word| (*word).to_owned()).collect();

@@ -3,8 +3,8 @@
 
 use crate::figures::figure_of;
 use crate::store::Run;
-use crate::study::figure::table::QPERF;
 use dyntick_stats::{Better, Metric, MetricName, Values};
+use dyntick_study::figure::table::QPERF;
 use std::collections::BTreeMap;
 
 /// The figures that are compared where none is named, with the unit and the direction that is better.

@@ -2,12 +2,13 @@
 //! From a case to the job that its agent is given.
 
 use crate::emulator;
-use crate::guest::{Job, Script, Task, Work};
 use crate::idle;
-use crate::image::{self, ImageError};
-use crate::kernels::Kernel;
 use crate::perturb::Perturbation;
-use crate::study::Case;
+use dyntick_guest::names::{INIT, OWN_NAME};
+use dyntick_guest::{Job, Script, Task, Work};
+use dyntick_kernels::find::Kernel;
+use dyntick_kernels::image::{self, ImageError};
+use dyntick_study::Case;
 
 /// The events that every window records.
 const EVENTS: [&str; 37] = [
@@ -50,9 +51,6 @@ const EVENTS: [&str; 37] = [
     "irq_vectors:thermal_apic_entry",
 ];
 
-/// A study calls this program by its name; in a guest it is there already.
-pub const OWN_NAME: &str = "dyntick";
-
 /// What the emulator of idle states is told, where the case has a machine.
 pub fn idle_states(case: &Case) -> Option<String> {
     case.machine.as_ref().map(|machine| emulator::parameters(&machine.idle, case))
@@ -77,7 +75,7 @@ pub fn job(case: &Case, perturbation: Option<Perturbation>) -> Result<Job, Image
     let placed = |words: &[String]| -> Result<Vec<String>, ImageError> {
         let Some((program, arguments)) = words.split_first() else { return Ok(Vec::new()) };
         let path = match program == OWN_NAME {
-            true => image::INIT.to_owned(),
+            true => INIT.to_owned(),
             false => image::find_tool(program)?.to_string_lossy().into_owned(),
         };
         Ok([path].into_iter().chain(arguments.iter().cloned()).collect())

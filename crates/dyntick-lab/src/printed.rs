@@ -2,12 +2,12 @@
 //! What the programs of a case printed, where it is the output of a tool that is known: fio, stress-ng, hackbench and
 //! others ([`dyntick_formats::tools`]). cyclictest and qperf have figures of their own.
 
-use crate::guest::{Work, pieces};
-use crate::study::figure::table;
-use crate::study::{Case, Pick};
 use dyntick_formats::{Error, Observation, metrics, picked};
+use dyntick_guest::{Work, pieces};
 use dyntick_model::Clock;
 use dyntick_stats::{Grouped, Metric, MetricName, POINTS, Summary, Values};
+use dyntick_study::figure::table;
+use dyntick_study::{Case, Pick};
 use std::collections::BTreeMap;
 
 /// Tools whose output is read elsewhere.
@@ -116,9 +116,9 @@ fn of_metric(name: &MetricName, metric: &Metric) -> Vec<Observation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guest::{Policy, Script, Task};
-    use crate::study::Place;
+    use dyntick_guest::{Policy, Script, Task};
     use dyntick_stats::Better;
+    use dyntick_study::Place;
 
     fn case() -> Case {
         let tool = |name: &str| Task {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The profile of a run: reading what the plugin and the agent left in its folder.
 
-use crate::guest::MAILBOX_BYTES;
 use crate::qemu::STREAM;
 use crate::store::{Asked, RAW};
+use dyntick_guest::{MAILBOX_BYTES, pieces};
 use dyntick_model::CpuList;
 use dyntick_profile::symbols::Symbols;
 use dyntick_profile::{Kind, MOST_HELD, Phase, Profile, phases_with_calls, stream};
@@ -11,9 +11,6 @@ use dyntick_system::{InputError, ensure_solid, open_beneath, read_beneath};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
-
-/// The kernel's functions, in the archive and among the raw files of a run.
-pub const SYMBOLS: &str = "kallsyms";
 
 /// Why a run has no profile.
 #[derive(Debug, thiserror::Error)]
@@ -82,7 +79,7 @@ pub(crate) fn load_within(folder: &Path, asked: &Asked, most: usize) -> Result<R
     if !asked.case.profile {
         return Err(ProfileError::NotRecorded(folder.to_owned()));
     }
-    let symbols = read_beneath(folder, &Path::new(RAW).join(SYMBOLS), MAILBOX_BYTES)?;
+    let symbols = read_beneath(folder, &Path::new(RAW).join(pieces::SYMBOLS), MAILBOX_BYTES)?;
     let symbols = Symbols::parse(&String::from_utf8_lossy(&symbols));
     let path = folder.join(STREAM);
     let stream = open_beneath(folder, Path::new(STREAM));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Folders of runs in progress, each locked by its process.
 
-use crate::cache::CacheError;
+use dyntick_kernels::cache::CacheError;
 use dyntick_system::locked;
 use rustix::io::Errno;
 use std::fs::{File, Permissions};

@@ -2,9 +2,9 @@
 //! Whether a run was made by this user: its folder may as well have come with a study, and what is in it would
 //! then be believed instead of run (invariant 8).
 
-use crate::cache::{Cache, CacheError, write_whole};
 use crate::opened::{Opened, close_to_others};
 use crate::store::{self, RAW};
+use dyntick_kernels::cache::{Cache, CacheError, write_whole};
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use std::fs::File;

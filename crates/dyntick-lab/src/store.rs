@@ -14,9 +14,6 @@ pub use distinct::Distinct;
 pub use newest::{Kept, newest};
 
 use crate::budget::{Amounts, Budget, Spent};
-use crate::cache::{CacheError, write_whole};
-use crate::guest::Outcome;
-use crate::guest::pieces::{self, Unexpected};
 use crate::idle::RunIdle;
 use crate::latency::Latency;
 use crate::observations::Observations;
@@ -26,12 +23,15 @@ use crate::profiles::RunProfile;
 use crate::qemu::Ended;
 use crate::running::RunningFolder;
 use crate::seal::Sealer;
-use crate::study::Case;
 use analysis::read;
 use dyntick_explain::Explanation;
 use dyntick_formats::{ObservationError, write_parquet};
+use dyntick_guest::Outcome;
+use dyntick_guest::pieces;
+use dyntick_kernels::cache::{CacheError, write_whole};
 use dyntick_model::Clock;
 use dyntick_observe::trace::DecodeError;
+use dyntick_study::Case;
 use files::Files;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -107,8 +107,13 @@ pub enum StoreError {
         other: PathBuf,
     },
     /// The guest sent what it was not asked for.
-    #[error(transparent)]
-    Unexpected(#[from] Unexpected),
+    #[error("the guest sent a file named '{piece}', which the case '{case}' does not yield")]
+    Unexpected {
+        /// What it called it.
+        piece: String,
+        /// The case's id.
+        case: String,
+    },
     /// The trace.
     #[error("{path}: the run's trace cannot be decoded: {source}")]
     Decode {
@@ -158,7 +163,8 @@ pub const CONSOLE: &str = "console.log";
 
 /// Writes what the guest sent into the folder that becomes the run.
 pub fn receive(folder: &Path, ended: &Ended, case: &Case) -> Result<(), StoreError> {
-    pieces::check(&ended.archive, case)?;
+    pieces::check(&ended.archive, case.guest())
+        .map_err(|piece| StoreError::Unexpected { piece, case: case.id.clone() })?;
     for (name, bytes) in &ended.archive.0 {
         write_whole(&folder.join(RAW).join(name), bytes)?;
     }

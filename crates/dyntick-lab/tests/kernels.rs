@@ -2,9 +2,9 @@
 //! Real kernels and a real QEMU, fetched from the machine's Debian mirror. The user's cache is used,
 //! so that only the first run downloads.
 
-use dyntick_lab::apt::{Apt, AptError};
-use dyntick_lab::cache::Cache;
-use dyntick_lab::kernels::{self, Kernel, KernelError, State};
+use dyntick_kernels::apt::{Apt, AptError};
+use dyntick_kernels::cache::Cache;
+use dyntick_kernels::find::{self, Kernel, KernelError, State};
 use dyntick_lab::qemu::provide;
 
 fn say(text: &str) {
@@ -16,7 +16,7 @@ fn cache() -> Cache {
 }
 
 fn resolve(spec: &str) -> Kernel {
-    kernels::resolve(spec, &cache(), &say).unwrap()
+    find::resolve(spec, &cache(), &say).unwrap()
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn debian_kernels_are_fetched_and_uncompressed() {
 fn an_exact_kernel_of_the_cache_needs_no_mirror() {
     let newest = resolve("debian:6.12");
     let silent = |text: &str| panic!("nothing is to be asked or fetched: {text}");
-    let exact = kernels::resolve(&format!("debian:{}", newest.release), &cache(), &silent).unwrap();
+    let exact = find::resolve(&format!("debian:{}", newest.release), &cache(), &silent).unwrap();
     assert_eq!((exact.sha256, exact.source), (newest.sha256, newest.source));
 }
 
@@ -59,7 +59,7 @@ fn the_same_image_by_its_path_finds_its_configuration_and_modules() {
 
 #[test]
 fn what_is_not_there_is_told() {
-    let refusal = |spec: &str| kernels::resolve(spec, &cache(), &say).unwrap_err();
+    let refusal = |spec: &str| find::resolve(spec, &cache(), &say).unwrap_err();
     assert!(matches!(refusal("debian:2.6"), KernelError::NotOffered(name) if name == "2.6"));
     let unknown = refusal("debian:6.12.0+nobody-amd64");
     assert!(matches!(unknown, KernelError::NotOffered(_)), "{unknown}");
@@ -70,7 +70,7 @@ fn what_is_not_there_is_told() {
 #[test]
 fn the_list_names_what_is_downloaded_and_what_is_offered() {
     let kernel = resolve("debian:6.12");
-    let (entries, problem) = kernels::catalog(&cache(), &say);
+    let (entries, problem) = find::catalog(&cache(), &say);
     assert_eq!(problem, None);
     let downloaded = entries.iter().find(|entry| entry.spec == format!("debian:{}", kernel.release)).unwrap();
     assert_eq!((downloaded.state, downloaded.hz), (State::Downloaded, Some(250)));

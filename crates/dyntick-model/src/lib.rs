@@ -10,6 +10,7 @@ mod idle;
 mod kconfig;
 pub mod text;
 mod tick;
+pub mod units;
 mod version;
 
 pub use clock::{Clock, NANOS_PER_SEC};

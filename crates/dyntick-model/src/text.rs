@@ -47,6 +47,20 @@ fn printable(c: char) -> char {
     }
 }
 
+/// The known word that is most like this one, if any is like it at all.
+pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    const LIKE_ENOUGH: f64 = 0.75;
+    // To compare two takes as long as their lengths multiplied, and a word that somebody typed has some letters.
+    const LONGEST: usize = 256;
+    if word.len() > LONGEST {
+        return None;
+    }
+    let likeness = |right: &&'a str| strsim::jaro_winkler(word, right);
+    let known = known.iter().copied().filter(|right| right.len() <= LONGEST);
+    let best = known.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(&best) >= LIKE_ENOUGH).then_some(best)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

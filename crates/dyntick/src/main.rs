@@ -11,7 +11,6 @@ mod progress;
 mod verbs;
 
 use clap::Parser;
-use dyntick_lab::agent;
 use dyntick_model::text::clean;
 use std::process::ExitCode;
 
@@ -28,14 +27,16 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    if agent::is_agent() {
-        agent::main();
+    if dyntick_agent::is_agent() {
+        dyntick_agent::main();
     }
     file_limit::is_an_error();
     let mut words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     match words.next().as_deref() {
-        Some(agent::TASK_COMMAND) => {
-            return finish(agent::run_task(&words.next().unwrap_or_default()).map(|()| ExitCode::SUCCESS));
+        Some(dyntick_agent::TASK_COMMAND) => {
+            return finish(
+                dyntick_agent::run_task(&words.next().unwrap_or_default()).map(|()| ExitCode::SUCCESS),
+            );
         }
         Some(dyntick_isolate::GUARD_COMMAND) => {
             return finish(verbs::isolate::guard(&words.next().unwrap_or_default()));

@@ -5,7 +5,7 @@ mod ahead;
 
 use crate::output;
 use ahead::Ahead;
-use dyntick_lab::guest::Stage;
+use dyntick_guest::Stage;
 use dyntick_lab::lab::Progress;
 use dyntick_model::text::{clean, clean_line};
 use dyntick_report::message;

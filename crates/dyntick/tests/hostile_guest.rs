@@ -2,7 +2,7 @@
 //! Guests whose root means harm: what they write into the memory that the host reads, and onto the
 //! console, stays harmless and is told. Real kernels boot; the host's own perl is the attacker.
 
-use dyntick_lab::guest::{Archive, MAILBOX_AT};
+use dyntick_guest::{Archive, MAILBOX_AT};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 

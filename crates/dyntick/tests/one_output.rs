@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const MAY: [(&str, &str); 7] = [
     ("dyntick/src/output.rs", "is the one place"),
     ("dyntick-system/src/output.rs", "writes files that users name, standard output among them"),
-    ("dyntick-lab/src/agent/", "prints to the guest's console, in the guest"),
+    ("dyntick-agent/src/", "prints to the guest's console, in the guest"),
     ("dyntick-lab/src/qemu/shell.rs", "shows the console of `lab shell`, as it is and for its user"),
     ("dyntick-plugin/src/plugin/", "runs in QEMU, whose words are cleaned when they are told"),
     ("dyntick-plugin/src/steady/", "runs in QEMU, whose words are cleaned when they are told"),

@@ -66,13 +66,18 @@ fn code_depends_downward() {
 
 /// All files of a kind below a folder.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    all_files(folder).into_iter().filter(|path| path.extension().is_some_and(|it| it == ending)).collect()
+}
+
+/// All files below a folder, without what is built there.
+fn all_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
         match path.is_dir() {
-            true => found.extend(files(&path, ending)),
-            false if path.extension().is_some_and(|it| it == ending) => found.push(path),
-            false => {}
+            true if path.ends_with("target") || path.ends_with(".git") => {}
+            true => found.extend(all_files(&path)),
+            false => found.push(path),
         }
     }
     found
@@ -107,6 +112,33 @@ fn each_file_says_whose_it_is_and_what_it_is_about() {
         let opens = lines.next().is_some_and(|line| line.starts_with("//!"));
         assert!(opens || is_rule || file.ends_with("tests.rs"), "{} has no opening comment", file.display());
     }
+}
+
+/// Files and folders that the map names, as `CRATE/FILE`, by the end of that path, or by the path from the top.
+#[test]
+fn each_place_on_the_map_is_there() {
+    let map = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let mut there = BTreeSet::new();
+    for file in all_files(&root()) {
+        let path = file.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+        let short = path.strip_prefix("crates/dyntick-").map(|rest| rest.replacen("/src/", "/", 1));
+        there.extend([path, short.unwrap_or_default()].map(|path| format!("/{path}")));
+    }
+    let is_there = |place: &str| {
+        let (place, folder) = (format!("/{}", place.trim_end_matches('/')), place.ends_with('/'));
+        there
+            .iter()
+            .any(|path| if folder { path.contains(&format!("{place}/")) } else { path.ends_with(&place) })
+    };
+    // Every other piece between backticks is code.
+    let places = map.split('`').skip(1).step_by(2).filter(|text| {
+        let is_path = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
+        is_path
+            && !text.starts_with('/')
+            && (text.ends_with(".rs") || (text.ends_with('/') && text.contains("src/")))
+    });
+    let missing: Vec<&str> = places.filter(|place| !is_there(place)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 /// What the map promises is kept somewhere, and code speaks of no other promise.

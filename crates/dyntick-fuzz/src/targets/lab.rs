@@ -3,9 +3,10 @@
 
 use super::assert_clean;
 use crate::Pieces;
-use dyntick_lab::guest::Archive;
-use dyntick_lab::study::Study;
-use dyntick_lab::{machine, store};
+use dyntick_guest::Archive;
+use dyntick_lab::store;
+use dyntick_study::Study;
+use dyntick_study::machine;
 use std::path::{Component, Path};
 
 /// A study. Files that it names by relative paths are looked for where there are none.

@@ -2,9 +2,9 @@
 //! What a module is compiled against, where the kernel was not built here.
 
 use super::EmulatorError;
-use crate::apt::{Apt, AptError, Package};
-use crate::cache::Cache;
-use crate::kernels::Kernel;
+use dyntick_kernels::apt::{Apt, AptError, Package};
+use dyntick_kernels::cache::Cache;
+use dyntick_kernels::find::Kernel;
 use dyntick_model::KernelConfig;
 use dyntick_system::read_regular;
 use std::path::{Path, PathBuf};

@@ -9,11 +9,11 @@ pub mod records;
 
 pub use parameters::{FOLDER, parameters};
 
-use crate::apt::AptError;
-use crate::build::{self, BuildError, Recipe};
-use crate::cache::{Cache, CacheError, unused, write_whole};
-use crate::kernels::Kernel;
-use crate::programs::{self, end_with_this_one};
+use dyntick_kernels::apt::AptError;
+use dyntick_kernels::build::{self, BuildError, Recipe};
+use dyntick_kernels::cache::{Cache, CacheError, unused, write_whole};
+use dyntick_kernels::find::Kernel;
+use dyntick_kernels::programs::{self, end_with_this_one};
 use dyntick_system::confine::Walls;
 use headers::Headers;
 use include_dir::{Dir, include_dir};
@@ -73,7 +73,8 @@ pub fn module(
         }
         compile(kernel, recipe, &place, cache, progress)?;
         build::take_module(&place, &file_name(), &folder.join(file_name()))?;
-        crate::remove::remove_tree(&place).map_err(|error| CacheError::from_io(&place, error).into())
+        dyntick_kernels::remove::remove_tree(&place)
+            .map_err(|error| CacheError::from_io(&place, error).into())
     })?;
     unused::touch(&folder);
     let path = folder.join(file_name());

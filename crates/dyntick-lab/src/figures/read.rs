@@ -4,11 +4,11 @@
 use crate::lab::CaseResult;
 use crate::observations::Observations;
 use crate::store::Run;
-use crate::study::Case;
-use crate::study::claims::Figures;
-use crate::study::figure::{Absent, Figure, OfCpus, table};
 use dyntick_formats::Observation;
 use dyntick_model::CpuList;
+use dyntick_study::Case;
+use dyntick_study::claims::Figures;
+use dyntick_study::figure::{Absent, Figure, OfCpus, table};
 use std::collections::BTreeMap;
 
 /// The runs of a study as figures for its claims.

@@ -4,9 +4,9 @@
 //! The file system is made here, by mke2fs, before the guest has it. What the guest writes is read by nobody on the host: no mount,
 //! no check, and the file is gone with the last who holds it open.
 
-use crate::cache::{CacheError, ensure_space};
-use crate::programs::{self, end_after, end_with_this_one};
 use crate::running::RunningFolder;
+use dyntick_kernels::cache::{CacheError, ensure_space};
+use dyntick_kernels::programs::{self, end_after, end_with_this_one};
 use rustix::process::Signal;
 use std::fs::File;
 use std::os::fd::AsRawFd;

@@ -4,8 +4,9 @@
 use super::stolen::{self, NAMED_THREADS, Stolen};
 use super::walls::{self, Started, Streams};
 use super::{Disk, DiskError, Profile, Qemu};
-use crate::guest::{Archive, MAILBOX_AT, MAILBOX_BYTES, Mailbox, MailboxError, Stage};
-use crate::guest::{console, pieces, received};
+use dyntick_guest::names::{EXIT_PORT, EXIT_VALUE};
+use dyntick_guest::{Archive, MAILBOX_AT, MAILBOX_BYTES, Mailbox, MailboxError, Stage};
+use dyntick_guest::{console, pieces, received};
 use dyntick_model::CommandLine;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use std::fs::File;
@@ -158,10 +159,7 @@ pub enum RunError {
     Disk(#[from] DiskError),
 }
 
-/// The agent leaves the machine by writing this to the debug-exit port; QEMU then ends with
-/// `2 * value + 1`, which nothing else does.
-pub(crate) const EXIT_PORT: u16 = 0xf4;
-pub(crate) const EXIT_VALUE: u8 = 0x10;
+/// With which QEMU ends where the agent has left the machine.
 pub(super) const EXIT_STATUS: i32 = 2 * EXIT_VALUE as i32 + 1;
 
 /// How often the host looks at the guest's stage.

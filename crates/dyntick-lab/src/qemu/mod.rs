@@ -14,14 +14,13 @@ mod walls;
 pub use disk::{Disk, DiskError};
 pub use host::Host;
 pub use machine::{Accelerator, Ended, Failure, Machine, RunError, StageTimes, ensure_room, run};
-pub(crate) use machine::{EXIT_PORT, EXIT_VALUE};
 pub use profile::{Profile, STREAM};
 pub use provide::{Qemu, QemuError};
 pub use shell::{command, interactive};
 pub use stolen::Stolen;
 pub use walls::{Confinement, confinement};
 
-use crate::cache::{Cache, CacheError, write_whole};
+use dyntick_kernels::cache::{Cache, CacheError, write_whole};
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 

@@ -6,7 +6,7 @@
 //! host's kernel and QEMU stay the same.
 
 use super::{Accelerator, Failure, Host, Machine, Qemu, RunError, run};
-use crate::guest::{Job, received};
+use dyntick_guest::{Job, received};
 use dyntick_model::{CommandLine, CpuList};
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
@@ -179,7 +179,7 @@ mod tests {
         let real = failed(&aborted, false).fix.unwrap();
         assert!(real.contains("firmware") && !real.contains("virtual"), "{real}");
         let all = [
-            (Failure::Hung(LIMIT, crate::guest::Stage::Boot), "it had not finished after 120s"),
+            (Failure::Hung(LIMIT, dyntick_guest::Stage::Boot), "it had not finished after 120s"),
             (Failure::Panic("no".to_owned()), "the guest's kernel panicked: no"),
             (qemu("x.c:1: f: Assertion `a' failed."), "QEMU ended with signal: 6 (SIGABRT)"),
             (qemu(""), "QEMU ended with signal: 6 (SIGABRT)"),

@@ -2,7 +2,7 @@
 //! Loading the plugin that records what a guest executes.
 
 use super::unpacked;
-use crate::cache::{Cache, CacheError};
+use dyntick_kernels::cache::{Cache, CacheError};
 use std::path::{Path, PathBuf};
 
 /// The stream of a run, in its folder.

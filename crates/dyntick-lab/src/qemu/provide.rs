@@ -6,9 +6,9 @@
 //! distribution or its backports is unpacked into the cache together with the libraries that the
 //! machine lacks, and used from there.
 
-use crate::apt::{Apt, AptError, Offer, Package};
-use crate::cache::{Cache, CacheError};
-use crate::programs;
+use dyntick_kernels::apt::{Apt, AptError, Offer, Package};
+use dyntick_kernels::cache::{Cache, CacheError};
+use dyntick_kernels::programs;
 use std::cmp::Reverse;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

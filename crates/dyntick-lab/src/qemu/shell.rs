@@ -3,7 +3,7 @@
 
 use super::machine::{EXIT_STATUS, Failure, Machine, Reaped, RunError, delivered, memory_with_job, run};
 use super::walls::{self, Streams};
-use crate::guest::Archive;
+use dyntick_guest::Archive;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};

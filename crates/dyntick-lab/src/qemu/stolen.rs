@@ -3,7 +3,7 @@
 //! the host ran something else (`run_delay`, the second number of /proc/PID/task/TID/schedstat;
 //! Documentation/scheduler/sched-stats.rst).
 
-use crate::guest::Stage;
+use dyntick_guest::Stage;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -5,8 +5,8 @@
 
 use super::machine::{Accelerator, Machine, RunError};
 use super::{Disk, Profile, Qemu, disk, profile};
-use crate::guest::console;
-use crate::programs::{end_with_this_one, limit};
+use dyntick_guest::console;
+use dyntick_kernels::programs::{end_with_this_one, limit};
 use dyntick_system::confine::{self, NoWalls, Walls};
 use rustix::process::Resource;
 use std::fs::File;

@@ -5,11 +5,11 @@ use super::files::{Files, OF_NUMBER};
 use super::{Asked, RAW, Run, StoreError};
 use crate::budget::Budget;
 use crate::figures;
-use crate::guest::{Outcome, pieces, received};
 use crate::latency::Latency;
 use crate::opened::Opened;
 use crate::printed::Printed;
 use dyntick_explain::{Context, Explanation, Known, explain};
+use dyntick_guest::{Outcome, pieces, received};
 use dyntick_model::CpuList;
 use dyntick_observe::interrupts::Interrupts;
 use std::cell::RefCell;
@@ -23,7 +23,7 @@ pub(super) fn read(folder: &Path, opened: &Opened, budget: &Budget) -> Result<Ru
     let asked = files.asked()?;
     // What is small first: a run that is damaged there costs no time.
     let (timing, stolen) = (files.timing()?, files.stolen(&asked.case)?);
-    let mut outcome = files.said(pieces::OUTCOME, |said| received::outcome(said, &asked.case))?;
+    let mut outcome = files.said(pieces::OUTCOME, |said| received::outcome(said, asked.case.guest()))?;
     let recording = files.recording(&asked.case)?;
     let decoded = files.decoded(&recording)?;
     let interrupts = |name: &str| files.text(&format!("{RAW}/{name}")).map(|text| Interrupts::parse(&text));

@@ -4,8 +4,8 @@
 use crate::order;
 use crate::perturb::{self, Perturbation};
 use crate::qemu::{Accelerator, Host};
-use crate::study::Case;
 use dyntick_model::{CommandLine, KernelVersion};
+use dyntick_study::Case;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

@@ -2,8 +2,8 @@
 //! The files of a run as they are compared with those of another (invariant 2).
 
 use super::{RAW, TIMING};
-use crate::hash::Contents;
 use crate::seal;
+use dyntick_kernels::hash::Contents;
 use dyntick_system::open_beneath;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -5,17 +5,17 @@ use super::{Asked, RAW, RUN, STOLEN, StoreError, TIMING};
 use crate::budget::{Budget, Spent};
 use crate::emulator::records;
 use crate::figures::{self, FileCount};
-use crate::guest::{MAILBOX_BYTES, Moment, Outcome, piece_of_file, pieces, received};
 use crate::idle::{self, RunIdle};
 use crate::profiles::{self, ProfileError, RunProfile};
 use crate::qemu::Stolen;
-use crate::study::{Case, is_id};
 use dyntick_formats::qperf;
+use dyntick_guest::{MAILBOX_BYTES, Moment, Outcome, piece_of_file, pieces, received};
 use dyntick_model::text::shortened;
 use dyntick_model::{Clock, Event};
 use dyntick_observe::counters::Counters;
 use dyntick_observe::trace::{DecodeError, Decoded, Recording, room_for_events};
 use dyntick_profile::{MOST_HELD, stream};
+use dyntick_study::{Case, is_id};
 use dyntick_system::read_beneath;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -216,17 +216,17 @@ impl Files<'_> {
         events: &[Event],
     ) -> Result<Option<RunIdle>, StoreError> {
         let piece = |name: &str| format!("{RAW}/{name}");
-        if !self.place.join(piece(idle::BEFORE)).exists() {
+        if !self.place.join(piece(pieces::IDLE_BEFORE)).exists() {
             return Ok(None);
         }
-        let accounts = |name: &str| self.said(name, |said| received::idle(said, &asked.case));
-        let (before, after) = (accounts(idle::BEFORE)?, accounts(idle::AFTER)?);
+        let accounts = |name: &str| self.said(name, |said| received::idle(said, asked.case.guest()));
+        let (before, after) = (accounts(pieces::IDLE_BEFORE)?, accounts(pieces::IDLE_AFTER)?);
         let (case, hz, window) = (&asked.case, asked.hz, outcome.window_ns);
         Ok(idle::of_run(events, &idle::Setting { case, hz, window, before: &before, after: &after }))
     }
 
     pub(super) fn recording(&self, case: &Case) -> Result<Recording, StoreError> {
-        let metadata = self.said(pieces::TRACE, |said| received::trace(said, case))?;
+        let metadata = self.said(pieces::TRACE, |said| received::trace(said, case.guest()))?;
         let mut recording = Recording { metadata, ..Recording::default() };
         let mut left = MAILBOX_BYTES;
         for cpu in recording.metadata.stats.keys() {

@@ -5,7 +5,7 @@ use super::asked::is_of;
 use super::{Distinct, OBSERVATIONS, Run, StoreError, asked, load_within};
 use crate::budget::{Budget, Spent};
 use crate::seal::Sealer;
-use crate::study::Case;
+use dyntick_study::Case;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

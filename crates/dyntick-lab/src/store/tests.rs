@@ -4,11 +4,11 @@
 use super::files::MOST_NUMBERS;
 use super::newest::{chosen, read_chosen};
 use super::*;
-use crate::guest::{Moment, piece_of_file};
 use crate::perturb;
 use crate::qemu::{Accelerator, Host};
-use crate::study::Case;
+use dyntick_guest::{Moment, piece_of_file};
 use dyntick_profile::stream;
+use dyntick_study::Case;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, SystemTime};
 

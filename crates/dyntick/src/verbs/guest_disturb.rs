@@ -4,7 +4,7 @@
 use crate::output;
 use anyhow::{Context, Result};
 use clap::Args;
-use dyntick_lab::agent::disturb;
+use dyntick_agent::disturb;
 use serde_json::{Value, json};
 use std::process::{Command, ExitCode};
 

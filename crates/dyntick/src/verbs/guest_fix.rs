@@ -8,8 +8,8 @@
 use crate::output;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use dyntick_agent::disturb;
 use dyntick_explain::rules::UNTRIED;
-use dyntick_lab::agent::disturb;
 use serde_json::{Value, json};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::str::FromStr;

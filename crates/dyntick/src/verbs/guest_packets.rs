@@ -3,8 +3,8 @@
 
 use anyhow::Result;
 use clap::Args;
-use dyntick_lab::agent::packets::{self, Gaps, Packets};
-use dyntick_lab::study::Nanos;
+use dyntick_agent::packets::{self, Gaps, Packets};
+use dyntick_model::units::Nanos;
 use std::process::ExitCode;
 
 /// What may be said to `guest-packets`.

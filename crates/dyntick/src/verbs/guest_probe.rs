@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use dyntick_lab::agent::probe::{self, Probe};
+use dyntick_agent::probe::{self, Probe};
 use std::process::ExitCode;
 use std::time::Instant;
 

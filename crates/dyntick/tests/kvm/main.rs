@@ -4,7 +4,7 @@
 
 mod outer;
 
-use dyntick_lab::cache::Cache;
+use dyntick_kernels::cache::Cache;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

@@ -2,9 +2,9 @@
 //! A machine with KVM: QEMU's emulation of an AMD processor with SVM, on whose kernel KVM runs. Its files are those of
 //! this machine, which it reads and does not change, so that dyntick finds there all that it finds here.
 
-use dyntick_lab::cache::Cache;
-use dyntick_lab::image;
-use dyntick_lab::kernels::{self, Kernel};
+use dyntick_kernels::cache::Cache;
+use dyntick_kernels::find::{self, Kernel};
+use dyntick_kernels::image;
 use dyntick_lab::qemu::provide;
 use rustix::process::Signal;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ const LIMIT: Duration = Duration::from_secs(5400);
 
 /// The stock kernel of the machine, and of the guests in it.
 pub fn kernel(cache: &Cache) -> Kernel {
-    kernels::resolve("debian:6.12", cache, &|text| eprintln!("{text}")).unwrap()
+    find::resolve("debian:6.12", cache, &|text| eprintln!("{text}")).unwrap()
 }
 
 /// Runs `work.sh` on such a machine as this user; what it leaves is in `shared`, where its studies are.

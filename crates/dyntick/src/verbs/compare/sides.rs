@@ -4,7 +4,7 @@
 use crate::output;
 use anyhow::{Context, Result, bail};
 use dyntick_formats::metrics;
-use dyntick_lab::cache::Cache;
+use dyntick_kernels::cache::Cache;
 use dyntick_lab::figures::taken_by_host;
 use dyntick_lab::metrics::{Metrics, add, add_run};
 use dyntick_lab::seal::Sealer;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A comparison as a document.
 
-use dyntick_lab::study::claims::rounded;
 use dyntick_report::{Block, Column, Document, Table};
 use dyntick_stats::compare::{Basis, Change, Comparison, Figure, Flag, Outcome, Refusal, Row, Verdict};
 use dyntick_stats::{Better, Bounds, Estimate, NoInterval, Ratio, Tail};
+use dyntick_study::claims::rounded;
 
 /// The document: a table for each side but the first.
 pub fn document(comparison: &Comparison) -> Document {

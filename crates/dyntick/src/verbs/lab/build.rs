@@ -5,9 +5,9 @@ use crate::json;
 use crate::output;
 use anyhow::{Result, bail};
 use clap::Args;
-use dyntick_lab::build::{Built, Recipe, build};
-use dyntick_lab::cache::Cache;
-use dyntick_lab::study::Study;
+use dyntick_kernels::build::{Built, Recipe, build};
+use dyntick_kernels::cache::Cache;
+use dyntick_study::Study;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -37,7 +37,7 @@ pub struct Arguments {
 /// Builds what is not built yet.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let cache = Cache::of_user()?;
-    dyntick_lab::build::remove_left(&cache);
+    dyntick_kernels::build::remove_left(&cache);
     let mut kernels = Vec::new();
     for (name, recipe) in recipes(&arguments)? {
         let say = |text: &str| output::step(format_args!("{name}: {text}"));

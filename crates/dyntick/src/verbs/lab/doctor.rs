@@ -6,7 +6,7 @@ use crate::json;
 use crate::output;
 use anyhow::Result;
 use clap::Args;
-use dyntick_lab::cache::Cache;
+use dyntick_kernels::cache::Cache;
 use dyntick_lab::doctor::{Check, State, examine};
 use dyntick_lab::lab::{Lab, Progress};
 use dyntick_lab::qemu::probe::KvmProbe;

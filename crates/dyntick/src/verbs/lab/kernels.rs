@@ -7,8 +7,8 @@ use crate::json;
 use crate::output;
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use dyntick_lab::cache::Cache;
-use dyntick_lab::kernels::{Entry, catalog};
+use dyntick_kernels::cache::Cache;
+use dyntick_kernels::find::{Entry, catalog};
 use dyntick_report::{Block, Column, Document, Table};
 use std::process::ExitCode;
 

@@ -5,9 +5,9 @@ use crate::json;
 use crate::output;
 use anyhow::Result;
 use clap::Args;
-use dyntick_lab::machine::{self, exits};
 use dyntick_model::{Exit, IdleState, Machine, Power, Quantile};
 use dyntick_report::{Block, Column, Document, Table};
+use dyntick_study::machine::{self, exits};
 use std::process::ExitCode;
 
 /// What may be said to `lab machines`.

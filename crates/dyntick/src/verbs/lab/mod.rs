@@ -18,8 +18,8 @@ mod verify;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
+use dyntick_kernels::programs;
 use dyntick_lab::lab::LabError;
-use dyntick_lab::programs;
 use rustix::fs::Mode;
 use rustix::process::umask;
 use std::path::PathBuf;

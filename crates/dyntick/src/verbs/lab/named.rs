@@ -3,10 +3,10 @@
 
 use super::build::recipe_of;
 use anyhow::Result;
-use dyntick_lab::build::Recipe;
-use dyntick_lab::cache::Cache;
-use dyntick_lab::kernels::{self, Kernel};
-use dyntick_lab::study::Study;
+use dyntick_kernels::build::Recipe;
+use dyntick_kernels::cache::Cache;
+use dyntick_kernels::find::{self, Kernel};
+use dyntick_study::Study;
 use std::path::Path;
 
 /// Name and recipe of a study's own kernel, where the text names one.
@@ -21,7 +21,7 @@ pub fn of_study(text: &str) -> Result<Option<(String, Recipe)>> {
 /// The kernel, fetched or built where needed.
 pub fn kernel(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Kernel> {
     Ok(match of_study(text)? {
-        Some((_, recipe)) => kernels::made_to_order(text, &recipe, cache, progress, &|_| Vec::new())?,
-        None => kernels::resolve(text, cache, progress)?,
+        Some((_, recipe)) => find::made_to_order(text, &recipe, cache, progress, &|_| Vec::new())?,
+        None => find::resolve(text, cache, progress)?,
     })
 }

@@ -5,7 +5,7 @@ use crate::json;
 use crate::output;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use dyntick_lab::cache::Cache;
+use dyntick_kernels::cache::Cache;
 use dyntick_lab::seal::Sealer;
 use dyntick_lab::{profiles, store};
 use dyntick_model::CpuList;

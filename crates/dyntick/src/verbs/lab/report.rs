@@ -21,11 +21,11 @@ use dyntick_lab::figures::figure_of;
 use dyntick_lab::lab::CaseResult;
 use dyntick_lab::perturb::Perturbation;
 use dyntick_lab::store::Run;
-use dyntick_lab::study::Study;
-use dyntick_lab::study::claims;
-use dyntick_lab::study::figure::table::STOLEN_NS;
 use dyntick_model::Clock;
 use dyntick_report::{Block, Column, Document, Failure, Ruling, Table, Verdict, numbers};
+use dyntick_study::Study;
+use dyntick_study::claims;
+use dyntick_study::figure::table::STOLEN_NS;
 use std::collections::BTreeSet;
 
 /// A window shorter than this is not what its study is about, but its script is, ns.

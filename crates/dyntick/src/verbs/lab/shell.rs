@@ -5,10 +5,10 @@ use super::{named, own_binary};
 use crate::output;
 use anyhow::{Context, Result};
 use clap::Args;
-use dyntick_lab::cache::Cache;
+use dyntick_kernels::cache::Cache;
 use dyntick_lab::lab::{Lab, Progress};
-use dyntick_lab::study::{Case, Study};
 use dyntick_report::message;
+use dyntick_study::{Case, Study};
 use std::io::IsTerminal;
 use std::process::ExitCode;
 

@@ -9,8 +9,8 @@ use dyntick_lab::compare::{Compared, compare_all};
 use dyntick_lab::effects::{self, Found};
 use dyntick_lab::figures::RunFigures;
 use dyntick_lab::lab::CaseResult;
-use dyntick_lab::study::{Study, claims};
 use dyntick_report::Document;
+use dyntick_study::{Study, claims};
 
 /// The width that every terminal of today has.
 const COLUMNS: usize = 100;

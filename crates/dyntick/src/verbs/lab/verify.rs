@@ -6,12 +6,12 @@ use crate::output;
 use crate::progress::Display;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use dyntick_lab::cache::Cache;
+use dyntick_kernels::cache::Cache;
 use dyntick_lab::lab::Lab;
 use dyntick_lab::store::{self, Asked};
-use dyntick_lab::study::Case;
 use dyntick_model::Clock;
 use dyntick_model::text::clean_line;
+use dyntick_study::Case;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

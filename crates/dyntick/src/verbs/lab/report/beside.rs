@@ -3,9 +3,9 @@
 
 use dyntick_lab::figures::figure_of;
 use dyntick_lab::store::Run;
-use dyntick_lab::study::claims::number;
-use dyntick_lab::study::{Published, PublishedFigure, Study};
 use dyntick_report::{Column, Table};
+use dyntick_study::claims::number;
+use dyntick_study::{Published, PublishedFigure, Study};
 use std::collections::BTreeSet;
 
 /// A row for each published figure, in their order.

@@ -2,7 +2,7 @@
 //! Which guests had a disk.
 
 use crate::few::few;
-use dyntick_lab::guest::DISK_FOLDER;
+use dyntick_guest::names::DISK_FOLDER;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So many cases are named with their disk.

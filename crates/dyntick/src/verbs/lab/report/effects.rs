@@ -3,9 +3,9 @@
 
 use super::few;
 use dyntick_lab::effects::{FigureEffects, Found, Repeats};
-use dyntick_lab::study::claims::number;
 use dyntick_report::{Block, Column, Table, numbers};
 use dyntick_stats::{Factor, Factorial, LevelMean, Term, TwoWay};
+use dyntick_study::claims::number;
 
 /// Terms with a smaller share are summed up.
 const LEAST_SHARE: f64 = 0.001;

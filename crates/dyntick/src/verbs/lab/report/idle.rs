@@ -5,11 +5,11 @@
 use super::title_of_run;
 use dyntick_idle::{Account, Joules, Tick};
 use dyntick_lab::idle::RunIdle;
-use dyntick_lab::machine::exits;
 use dyntick_lab::store::Run;
 use dyntick_model::Machine;
 use dyntick_report::{Axis, Block, Column, Plot, Series, Shape, Table, numbers};
 use dyntick_stats::Histogram;
+use dyntick_study::machine::exits;
 
 /// More pictures than this are not looked at one by one.
 const MOST_PLOTS: usize = 6;

@@ -3,9 +3,9 @@
 
 use super::title_of_run;
 use dyntick_lab::store::Run;
-use dyntick_lab::study::claims::number;
-use dyntick_lab::study::figure::table::QPERF;
 use dyntick_report::{Block, Column, Table};
+use dyntick_study::claims::number;
+use dyntick_study::figure::table::QPERF;
 
 /// A row for each run in which qperf ran; nothing where there is none.
 pub fn blocks(runs: &[&Run]) -> Vec<Block> {

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The other side of the laboratory: this program as PID 1 of a guest.
+//!
+//! The agent sets the guest up, waits until it is at rest, runs the workload, measures, and
+//! leaves everything in the mailbox. During the window it sleeps on a housekeeping CPU and
+//! sends nothing.
+
+mod cgroup;
+mod deadline;
+mod disk;
+pub mod disturb;
+mod exit;
+mod files;
+mod idle;
+mod idle_accounts;
+mod loopback;
+mod measure;
+mod mounts;
+pub mod packets;
+pub mod probe;
+mod profile;
+mod settle;
+mod shell;
+mod tasks;
+
+pub use tasks::{TASK_COMMAND, run_task};
+
+use anyhow::{Context, Result};
+use dyntick_guest::names::INIT;
+use dyntick_guest::{Archive, Job, Mailbox, Outcome, SHELL_STATUS, Stage, pieces};
+use std::fs::OpenOptions;
+
+/// Whether this process is the agent: PID 1, started by the kernel as `/init`. Who is PID 1 of a container
+/// or a namespace has the name that it was called by.
+pub fn is_agent() -> bool {
+    std::process::id() == 1 && std::env::args_os().next().is_some_and(|name| name == INIT)
+}
+
+/// Does the job and ends the machine. Never returns.
+pub fn main() -> ! {
+    if let Err(error) = deliver() {
+        // Without a mailbox the console is all there is.
+        eprintln!("dyntick agent: {error:#}");
+    }
+    exit::leave()
+}
+
+fn deliver() -> Result<()> {
+    mounts::mount_all()?;
+    let memory = OpenOptions::new().read(true).write(true).open("/dev/mem").context("open /dev/mem")?;
+    let mut mailbox = Mailbox::map(&memory)?;
+    let mut archive = perform(&mailbox).unwrap_or_else(|error| only_error(&error));
+    archive.insert(pieces::KERNEL_LOG, mounts::kernel_log());
+    if let Err(error) = mailbox.put_result(&archive.to_bytes()) {
+        mailbox.put_result(&only_error(&error.into()).to_bytes())?;
+    }
+    mailbox.set_stage(Stage::Done);
+    Ok(())
+}
+
+fn only_error(error: &anyhow::Error) -> Archive {
+    let mut archive = Archive::default();
+    archive.insert(pieces::ERROR, format!("{error:#}"));
+    archive
+}
+
+fn perform(mailbox: &Mailbox) -> Result<Archive> {
+    let job: &Job = &serde_json::from_slice(mailbox.job()?).context("read the job")?;
+    mounts::load_modules(&job.module_parameters, &mounts::command_line()?)?;
+    loopback::up()?;
+    disk::mount(job)?;
+    idle::prepare(job)?;
+    mounts::mount_debugfs(job);
+    mounts::apply_settings(&job.sysctl, &job.write)?;
+    let mut archive = Archive::default();
+    if let Some(command) = &job.shell {
+        archive.insert(SHELL_STATUS, shell::run(command)?.to_string());
+        return Ok(archive);
+    }
+    let mut notes = Vec::new();
+    profile::introduce_cpus(job)?;
+    settle::keep_off(&job.measured_cpus)?;
+    profile::prepare(job, &mut archive)?;
+
+    mailbox.set_stage(Stage::Settle);
+    let settled = settle::wait(job)?;
+    let window = measure::window(job, mailbox, &mut archive, &mut notes)?;
+
+    mailbox.set_stage(Stage::Script);
+    let after = job.script.as_ref().filter(|script| !script.in_window);
+    let after = after.map(|script| tasks::time_script(script, job.profile, &mut archive)).transpose()?;
+    mailbox.set_stage(Stage::Collect);
+    let outcome = Outcome {
+        settled,
+        window_ns: window.bounds,
+        task_cpu_ns: window.task_cpu_ns,
+        script: window.script.or(after),
+        notes,
+    };
+    archive.insert(pieces::OUTCOME, serde_json::to_vec_pretty(&outcome)?);
+    Ok(archive)
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Claims and the verdicts on them.
+
+mod condition;
+mod judge;
+mod perturbed;
+mod read;
+
+pub use condition::{Condition, ConditionError, Relation};
+pub use judge::known;
+pub use judge::{judge, number, rounded};
+pub use read::references;
+pub(super) use read::{case_reference, figure_reference, read, refuse_figure};
+
+use super::Case;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A claim: reproduced for a variant if all its checks hold there.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Claim {
+    /// What is claimed.
+    pub text: String,
+    /// Why it cannot be told here at all, where that is so.
+    pub cannot_tell: Option<String>,
+    /// The matrix labels (as kernels) that it speaks of; all where empty.
+    pub only: Vec<String>,
+    /// What must hold.
+    pub checks: Vec<Check>,
+    /// Figures that are shown beside, without being judged.
+    pub evidence: Vec<Check>,
+    /// What the answer means, said with the verdict.
+    pub comment: Option<String>,
+}
+
+impl Claim {
+    /// Whether the claim speaks of this case's variant.
+    pub fn speaks_of(&self, case: &Case) -> bool {
+        self.only.is_empty() || case.labels().any(|label| self.only.iter().any(|only| only == label))
+    }
+}
+
+/// One figure of one case, and what it must be.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    /// The case, as [`Case::answers_to`] reads it; each variant that answers is checked.
+    pub case: String,
+    /// Figure, or `figure:key`.
+    pub figure: String,
+    /// On this CPU; on all measured CPUs together where not given.
+    pub cpu: Option<u32>,
+    /// Set it against the same figure of another case.
+    pub against: Option<Against>,
+    /// What it must be; none for evidence.
+    pub is: Option<Condition>,
+}
+
+/// Another case that a figure is set against.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Against {
+    /// The case, as [`Case::answers_to`] reads it.
+    pub case: String,
+    /// What is done with its figure.
+    pub how: How,
+}
+
+/// What is done with the other case's figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum How {
+    /// Divide by it: `ratio-to`.
+    Ratio,
+    /// Subtract it: `minus`.
+    Difference,
+}
+
+impl How {
+    /// The key of a study file that asks for it.
+    pub fn key(self) -> &'static str {
+        match self {
+            How::Ratio => "ratio-to",
+            How::Difference => "minus",
+        }
+    }
+
+    fn of(self, value: f64, other: f64) -> f64 {
+        match self {
+            How::Ratio => value / other,
+            How::Difference => value - other,
+        }
+    }
+}
+
+/// Where figures are looked up.
+pub trait Figures {
+    /// The values of a figure in all runs of a case, by its id: on one CPU, or on the measured
+    /// CPUs together. None where the case has no complete run or the figure was not measured; a
+    /// count of something that never happened is 0.
+    fn get(&self, case: &Case, figure: &str, cpu: Option<u32>) -> Option<Vec<f64>>;
+
+    /// Why a figure of this case must not be relied on, if so.
+    fn doubt(&self, case: &Case, figure: &str, cpu: Option<u32>) -> Option<String>;
+
+    /// The figure in the perturbed runs of a case, by their numbers: none where the run failed, has no such figure, or
+    /// one that must not be relied on. Empty where the case has no such runs.
+    fn perturbed(&self, _case: &Case, _figure: &str, _cpu: Option<u32>) -> BTreeMap<u32, Option<f64>> {
+        BTreeMap::new()
+    }
+}
+
+/// What became of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ruling {
+    /// Every check holds.
+    Reproduced,
+    /// Every check holds or does not, but one not in all perturbed runs: it hangs on what is irrelevant.
+    Inconclusive,
+    /// One does not.
+    NotReproduced,
+    /// A run is missing or failed, or it is a question that this laboratory cannot answer.
+    CannotTell,
+}
+
+impl fmt::Display for Ruling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Ruling::Reproduced => "reproduced",
+            Ruling::Inconclusive => "inconclusive",
+            Ruling::NotReproduced => "not reproduced",
+            Ruling::CannotTell => "inconclusive",
+        })
+    }
+}
+
+/// A claim with what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The claim.
+    pub claim: Claim,
+    /// The ruling for each variant (as each kernel), in the order of the study.
+    pub rulings: Vec<(String, Ruling)>,
+    /// The figures, one line each; where it cannot be told, why.
+    pub evidence: Vec<String>,
+    /// What the rulings rest on beside the figures: how long the exits of an emulated machine take, each
+    /// machine once; empty where no judged case has one.
+    pub rests_on: Vec<String>,
+}
+
+impl Verdict {
+    /// The rulings in one line: `debian:6.1: not reproduced, debian:6.12: reproduced`, or only
+    /// the ruling where all variants have the same; and what they rest on.
+    pub fn summary(&self) -> String {
+        match self.assumption() {
+            None => self.ruled(),
+            Some(assumption) => format!("{} ({assumption})", self.ruled()),
+        }
+    }
+
+    /// What the rulings rest on, in one line.
+    pub fn assumption(&self) -> Option<String> {
+        (!self.rests_on.is_empty()).then(|| format!("emulated: {}", self.rests_on.join("; ")))
+    }
+
+    fn ruled(&self) -> String {
+        let first = self.rulings.first().map_or(Ruling::CannotTell, |(_, ruling)| *ruling);
+        if self.rulings.iter().all(|(_, ruling)| *ruling == first) {
+            return first.to_string();
+        }
+        let each = self.rulings.iter().map(|(variant, ruling)| format!("{variant}: {ruling}"));
+        each.collect::<Vec<_>>().join(", ")
+    }
+}

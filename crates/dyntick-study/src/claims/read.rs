@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Reading `[[claim]]`, and refusing what could never be judged.
+
+use super::{Against, Check, Claim, How};
+use crate::Case;
+use crate::figure::{self, Figure};
+use crate::reader::{Section, Source, Value};
+use dyntick_guest::name_of_file;
+use dyntick_model::text::nearest;
+
+/// Reads a claim.
+pub fn read(section: Section<'_, '_, '_>, cases: &[Case]) -> Claim {
+    section.only(&["text", "cannot-tell", "only", "comment", "check", "evidence"]);
+    let only = section.get("only").and_then(|value| section.source.texts("only", value));
+    let mut claim = Claim {
+        text: section.required_text("text").unwrap_or_default(),
+        cannot_tell: section.text("cannot-tell"),
+        only: only.unwrap_or_default(),
+        checks: Vec::new(),
+        evidence: Vec::new(),
+        comment: section.text("comment"),
+    };
+    refuse_labels(section, &claim, cases);
+    let checks = section.sections("check", "a check").into_iter();
+    claim.checks = checks.filter_map(|check| read_check(check, &claim, cases, true)).collect();
+    let evidence = section.sections("evidence", "evidence").into_iter();
+    claim.evidence = evidence.filter_map(|check| read_check(check, &claim, cases, false)).collect();
+    match (section.get("check"), section.get("cannot-tell")) {
+        (None, None) => section.source.problem(section.at, "[[claim]] has neither 'check' nor 'cannot-tell'"),
+        (Some(checks), None) if checks.get_ref().as_array().is_some_and(|list| list.is_empty()) => {
+            section.source.problem(start(checks), "a claim needs at least one check");
+        }
+        (Some(_), Some(reason)) => {
+            let message =
+                "a claim has either 'check' or 'cannot-tell'; figures that are not judged are 'evidence'";
+            section.source.problem(start(reason), message);
+        }
+        _ => {}
+    }
+    claim
+}
+
+fn start(value: &Value<'_>) -> usize {
+    value.span().start
+}
+
+fn refuse_labels(section: Section<'_, '_, '_>, claim: &Claim, cases: &[Case]) {
+    let labels: Vec<&str> = cases.iter().flat_map(Case::labels).collect();
+    for label in claim.only.iter().filter(|label| !labels.contains(&label.as_str())) {
+        let at = section.get("only").map_or(section.at, start);
+        section.source.problem(at, format!("no matrix has the label '{label}'{}", meant(label, &labels)));
+    }
+}
+
+fn read_check(section: Section<'_, '_, '_>, claim: &Claim, cases: &[Case], judged: bool) -> Option<Check> {
+    section.only(&["case", "figure", "cpu", "ratio-to", "minus", "is"]);
+    let is = if judged { section.required("is") } else { section.get("is") };
+    let cpu = section.get("cpu").map(|value| section.source.number("cpu", value, 0..=8191));
+    let check = Check {
+        case: case_reference(section, "case", cases),
+        figure: figure_reference(section, cases),
+        cpu: cpu.flatten(),
+        against: against(section, cases),
+        is: is.and_then(|value| section.source.parse("is", value)),
+    };
+    let meant: Vec<&Case> = cases.iter().filter(|case| case.answers_to(&check.case)).collect();
+    if !meant.is_empty() && !meant.iter().any(|case| claim.speaks_of(case)) {
+        let message = format!("'{}' has no variant among those that the claim speaks of (only)", check.case);
+        section.source.problem(section.get("case").map_or(section.at, start), message);
+    }
+    for case in meant {
+        refuse_cpu(section, &check, case);
+        refuse_untraced(section, &check, case);
+        refuse_against(section, &check, case, cases);
+    }
+    Some(check)
+}
+
+fn against(section: Section<'_, '_, '_>, cases: &[Case]) -> Option<Against> {
+    let asked = |how: &How| section.get(how.key()).is_some();
+    if let (true, Some(value)) = (asked(&How::Ratio), section.get(How::Difference.key())) {
+        section.source.problem(start(value), "a check has either 'ratio-to' or 'minus'");
+    }
+    let how = [How::Ratio, How::Difference].into_iter().find(asked)?;
+    Some(Against { case: case_reference(section, how.key(), cases), how })
+}
+
+/// Reads the name of a case, with or without labels, and refuses one that means none.
+pub fn case_reference(section: Section<'_, '_, '_>, key: &'static str, cases: &[Case]) -> String {
+    let reference = section.required_text(key).unwrap_or_default();
+    let Some(value) = section.get(key).filter(|value| value.get_ref().is_str()) else { return reference };
+    // A study without cases has been refused already.
+    if cases.is_empty() || cases.iter().any(|case| case.answers_to(&reference)) {
+        return reference;
+    }
+    let name = reference.split('/').next().unwrap_or_default();
+    let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+    let message = if names.contains(&name) {
+        let ids: Vec<&str> =
+            cases.iter().filter(|case| case.name == name).map(|case| case.id.as_str()).collect();
+        format!("{key}: '{reference}' has no variant{}", meant(&reference, &ids))
+    } else {
+        format!("{key}: there is no case '{name}'{}", meant(name, &names))
+    };
+    section.source.problem(start(value), message);
+    reference
+}
+
+/// Reads the name of a figure and refuses one that does not exist, or not for its case.
+pub fn figure_reference(section: Section<'_, '_, '_>, cases: &[Case]) -> String {
+    let figure = section.required_text("figure").unwrap_or_default();
+    let Some(value) = section.get("figure").filter(|value| value.get_ref().is_str()) else { return figure };
+    let reference = section.get("case").and_then(|value| value.get_ref().as_str()).unwrap_or_default();
+    refuse_figure(section.source, value, &figure, reference, cases);
+    figure
+}
+
+/// Refuses a figure that does not exist, or not for the cases that `reference` means; `value` is where it is named.
+pub fn refuse_figure(source: &Source<'_>, value: &Value<'_>, figure: &str, reference: &str, cases: &[Case]) {
+    let known = match figure::read(figure) {
+        Ok(known) => known,
+        Err(message) => return source.problem(start(value), format!("figure: {message}")),
+    };
+    let lacking =
+        |lacks: fn(&Case) -> bool| cases.iter().find(|case| case.answers_to(reference) && lacks(case));
+    if let Some(case) = lacking(|case| case.script.is_none()).filter(|_| known.needs_script()) {
+        let message = format!("figure: '{figure}' needs a script, and the case '{}' has none", case.id);
+        source.problem(start(value), message);
+    }
+    if let Some(case) = lacking(|case| case.machine.is_none()).filter(|_| known.needs_machine()) {
+        let message = format!(
+            "figure: '{figure}' needs idle states, and the case '{}' has no machine: add [machine] profile = \"…\"",
+            case.id
+        );
+        source.problem(start(value), message);
+    }
+    refuse_unread(source, value, figure, reference, cases);
+}
+
+/// A number in a file can be told only where the case reads that file.
+fn refuse_unread(source: &Source<'_>, value: &Value<'_>, figure: &str, of: &str, cases: &[Case]) {
+    let Some(file) = figure::file_of(figure).filter(|file| !file.is_empty()) else { return };
+    let reads = |case: &Case| case.read.iter().any(|path| name_of_file(path) == file);
+    if let Some(case) = cases.iter().find(|case| case.answers_to(of) && !reads(case)) {
+        let message = format!(
+            "figure: the case '{}' reads no file named '{file}': add its full path to read = […]",
+            case.id
+        );
+        source.problem(start(value), message);
+    }
+}
+
+/// What is counted from the trace is not known of a CPU whose events are not recorded.
+fn refuse_untraced(section: Section<'_, '_, '_>, check: &Check, case: &Case) {
+    let (Some(cpu), Some(value)) = (check.cpu, section.get("cpu")) else { return };
+    if Figure::named(&check.figure).is_some_and(Figure::is_of_trace) && !case.traces(cpu) {
+        let message = format!(
+            "cpu: '{}' is counted from the trace, and the case '{}' records none of CPU {cpu} (trace-cpus)",
+            check.figure, case.id
+        );
+        section.source.problem(start(value), message);
+    }
+}
+
+fn refuse_cpu(section: Section<'_, '_, '_>, check: &Check, case: &Case) {
+    if let (Some(cpu), Some(value)) = (check.cpu.filter(|cpu| *cpu >= case.cpus), section.get("cpu")) {
+        let message = format!("cpu: the case '{}' has no CPU {cpu} (cpus = {})", case.id, case.cpus);
+        section.source.problem(start(value), message);
+    }
+}
+
+/// A figure is set against that of exactly one other case, which ran on the same clock.
+fn refuse_against(section: Section<'_, '_, '_>, check: &Check, case: &Case, cases: &[Case]) {
+    let Some(Against { case: other, how }) = &check.against else { return };
+    let Some(value) = section.get(how.key()) else { return };
+    if !cases.iter().any(|case| case.answers_to(other)) {
+        return; // refused by its name already
+    }
+    let message = match references(case, other, cases)[..] {
+        [reference] if reference.clock != case.clock => format!(
+            "'{}' is on the {} clock and '{}' on the {} clock: figures of one are never compared with \
+             figures of the other",
+            case.id, case.clock, reference.id, reference.clock
+        ),
+        [reference]
+            if reference.script.is_none()
+                && Figure::named(&check.figure).is_some_and(Figure::needs_script) =>
+        {
+            format!("figure: '{}' needs a script, and the case '{}' has none", check.figure, reference.id)
+        }
+        [_] => return,
+        [] => format!("'{other}' has no variant to compare with '{}'", case.id),
+        [first, second, ..] => format!(
+            "'{other}' is not one case to compare with '{}': both '{}' and '{}' match; name a label",
+            case.id, first.id, second.id
+        ),
+    };
+    section.source.problem(start(value), message);
+}
+
+/// The cases that `reference` means beside `case`: those with no other labels than it and the reference have.
+pub fn references<'c>(case: &Case, reference: &str, cases: &'c [Case]) -> Vec<&'c Case> {
+    let beside = |other: &&Case| {
+        let mut labels = other.labels();
+        labels.all(|label| {
+            case.labels().any(|own| own == label) || reference.split('/').skip(1).any(|named| named == label)
+        })
+    };
+    cases.iter().filter(|other| other.answers_to(reference)).filter(beside).collect()
+}
+
+fn meant(word: &str, known: &[&str]) -> String {
+    nearest(word, known).map_or(String::new(), |right| format!("; did you mean '{right}'?"))
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The figures of a run: what each is, where it comes from, how CPUs add up. What makes figures, what a study may
+//! claim of them and the book's table all go by [`table`].
+
+mod keys;
+pub mod table;
+
+pub use keys::QUANTILES;
+
+use Source::*;
+use dyntick_model::text::nearest;
+
+/// A figure, or the figures of one name by key: `softirq:RCU`.
+#[derive(Debug)]
+pub struct Figure {
+    /// The name before the key.
+    pub name: &'static str,
+    /// What may follow the name.
+    pub key: Key,
+    /// The unit, `1` for a count; none where it depends on the key.
+    pub unit: Option<&'static str>,
+    /// What it is made from.
+    pub source: Source,
+    /// What it is of several CPUs together.
+    pub of_cpus: OfCpus,
+    /// What it means that a run has no such figure.
+    pub absent: Absent,
+    /// What it is, for the book.
+    pub text: &'static str,
+}
+
+/// What may follow a figure's name.
+#[derive(Debug)]
+pub enum Key {
+    /// Nothing.
+    None,
+    /// Nothing, or a key of this form.
+    Optional(&'static str),
+    /// A key.
+    Required {
+        /// Its form, as the book has it: `NAME`.
+        form: &'static str,
+        /// One that there is.
+        example: &'static str,
+        /// Says what is wrong with one, if anything is.
+        refuse: fn(name: &str, key: &str) -> Result<(), String>,
+    },
+}
+
+/// What a figure is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The trace.
+    Trace,
+    /// The trace, and the idle states of the guest's machine.
+    IdleTrace,
+    /// A model of the machine, fed by the trace.
+    Model,
+    /// The kernel's own counters of idle states, in a guest with a machine.
+    IdleCounters,
+    /// Files of the kernel, read before and after the window.
+    Files,
+    /// The guest's clocks.
+    Clock,
+    /// The guest's clocks around the script.
+    Script,
+    /// The host.
+    Host,
+    /// What a tool printed.
+    Tool,
+    /// The instructions that the emulator counted.
+    Profile,
+}
+
+/// What a figure is of several CPUs together.
+#[derive(Clone, Copy, Debug)]
+pub enum OfCpus {
+    /// Their sum.
+    Sum,
+    /// Their mean.
+    Mean,
+    /// Their mean, weighted by another figure of the same key: exact for a mean, and for the median of one CPU.
+    Weighted(&'static Figure),
+}
+
+/// What it means that a run has no such figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absent {
+    /// It did not happen.
+    Zero,
+    /// It was not measured.
+    Unknown,
+}
+
+impl Source {
+    /// In a few words, for the book.
+    pub fn name(self) -> &'static str {
+        match self {
+            Trace => "trace",
+            IdleTrace => "trace, machine",
+            Model => "model",
+            IdleCounters => "cpuidle's counters, machine",
+            Files => "files",
+            Clock => "clock",
+            Script => "clock, script",
+            Host => "host",
+            Tool => "tool",
+            Profile => "profile",
+        }
+    }
+}
+
+impl Figure {
+    /// The figure of this name, with or without a key.
+    pub fn named(figure: &str) -> Option<&'static Figure> {
+        let name = figure.split(':').next().unwrap_or(figure);
+        table::ALL.iter().copied().find(|one| one.name == name)
+    }
+
+    /// Whether it is of the script, which a case may be without.
+    pub fn needs_script(&self) -> bool {
+        self.source == Script
+    }
+
+    /// Whether it is of idle states, which a guest without a machine does not have.
+    pub fn needs_machine(&self) -> bool {
+        matches!(self.source, IdleTrace | Model | IdleCounters)
+    }
+
+    /// Whether it is counted from the trace, so that lost events make it wrong.
+    pub fn is_of_trace(&self) -> bool {
+        matches!(self.source, Trace | IdleTrace | Model)
+    }
+}
+
+/// The file that a figure is read from, if it is one of those that a case reads.
+pub fn file_of(figure: &str) -> Option<&str> {
+    let key = figure.strip_prefix(table::FILE.name)?.strip_prefix(':')?;
+    Some(key.split(':').next().unwrap_or(key))
+}
+
+/// The figure of this name.
+///
+/// # Errors
+/// What is wrong with the name or its key.
+pub fn read(figure: &str) -> Result<&'static Figure, String> {
+    let (name, key) = figure.split_once(':').map_or((figure, None), |(name, key)| (name, Some(key)));
+    let names = || table::ALL.iter().map(|one| one.name).collect::<Vec<_>>();
+    let found = Figure::named(name).ok_or_else(|| unknown("figure", name, &names()))?;
+    match (&found.key, key) {
+        (Key::None | Key::Optional(_), None) => Ok(found),
+        (Key::None, Some(_)) => Err(format!("'{name}' has no key: remove ':'")),
+        (Key::Required { example, .. }, None) => Err(format!("'{name}' needs a key: {name}:{example}")),
+        (Key::Required { example, .. }, Some("")) => Err(format!("'{name}:' needs a key, as {example}")),
+        (Key::Optional(form), Some("")) => Err(format!("'{name}:' needs a key, {form}")),
+        (Key::Required { refuse, .. }, Some(key)) => refuse(name, key).map(|()| found),
+        (Key::Optional(_), Some(_)) => Ok(found),
+    }
+}
+
+fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    match nearest(name, known) {
+        Some(right) => format!("there is no {what} '{name}'; did you mean '{right}'?"),
+        None => format!("there is no {what} '{name}'; known are {}", known.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests;
