@@ -2,6 +2,7 @@
 //! Folders of runs in progress, each locked by its process.
 
 use dyntick_kernels::cache::CacheError;
+use dyntick_kernels::remove::remove_tree;
 use dyntick_system::locked;
 use rustix::io::Errno;
 use std::fs::{File, Permissions};
@@ -61,7 +62,7 @@ pub fn remove_abandoned(place: &Path) {
         if entry.file_name().to_string_lossy().starts_with(PREFIX) {
             // The lock is held until all is gone, so that its maker sees it go.
             if let Ok(_lock) = locked(&entry.path()) {
-                let _ = std::fs::remove_dir_all(entry.path());
+                let _ = remove_tree(&entry.path());
             }
         }
     }

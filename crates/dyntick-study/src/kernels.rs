@@ -2,16 +2,23 @@
 //! The `[kernels.NAME]` tables: kernels that a study has built to order.
 
 use super::reader::{Section, Value};
-use dyntick_kernels::build::{self, Recipe};
+use dyntick_kernels::build::{self, NamedBy, Recipe};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 const KEYS: [&str; 3] = ["source", "config", "patches"];
 
+/// What each names on this machine is looked at when the study is read.
+const MOST: usize = 64;
+
 /// Reads the tables; paths in them are meant from the folder of the study.
 pub fn read(root: Section<'_, '_, '_>, study: &Path) -> BTreeMap<String, Recipe> {
     let folder = study.parent().unwrap_or(Path::new(""));
     let Some(tables) = root.section("kernels", "[kernels]") else { return BTreeMap::new() };
+    if tables.table.len() > MOST {
+        root.source.problem(tables.at, format!("a study has at most {MOST} kernels of its own"));
+        return BTreeMap::new();
+    }
     let mut recipes = BTreeMap::new();
     for (name, value) in tables.table {
         let at = name.span().start;
@@ -30,6 +37,7 @@ fn recipe(table: Section<'_, '_, '_>, folder: &Path) -> Recipe {
         source: table.required_text("source").unwrap_or_default(),
         config: table.required("config").map(|value| list("config", value)).unwrap_or_default(),
         patches: table.get("patches").map(|value| list("patches", value)).unwrap_or_default(),
+        named_by: NamedBy::default(),
     };
     let note = |key: &str, message: String| {
         table.source.problem(table.get(key).map_or(table.at, |value| value.span().start), message);
@@ -43,8 +51,9 @@ fn recipe(table: Section<'_, '_, '_>, folder: &Path) -> Recipe {
     recipe.patches.iter().filter_map(|name| build::lacking_patch(name)).for_each(|lack| {
         note("patches", format!("patches: {lack}"));
     });
-    let recipe = recipe.relative_to(folder);
-    for (key, message) in recipe.closed_to_others(folder) {
+    let named_by = NamedBy::FileIn(folder.to_owned());
+    let recipe = Recipe { named_by, ..recipe.relative_to(folder) };
+    for (key, message) in recipe.closed() {
         note(key, message);
     }
     recipe
@@ -82,6 +91,20 @@ mod tests {
         );
         let parsed = parse::study(study, &text, Size::Scaled);
         parsed.map_err(|problems| problems.to_string()).err().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_study_has_few_kernels_of_its_own() {
+        let outer = tempfile::tempdir().unwrap();
+        let study = outer.path().join("s.toml");
+        let kernels = |count: usize| -> String {
+            (1..count)
+                .map(|number| format!("[kernels.k{number}]\nconfig = 'lab'\nsource = 'debian:6.12'\n"))
+                .collect()
+        };
+        let told = |count| problems(&study, &format!("source = 'debian:6.12'\n{}", kernels(count)));
+        assert_eq!(told(super::MOST), "");
+        assert!(told(super::MOST + 1).contains("at most 64 kernels"));
     }
 
     /// Whoever runs somebody's study may send its report back.

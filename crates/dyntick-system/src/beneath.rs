@@ -7,7 +7,7 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 use std::fs::{File, Metadata};
 use std::io::{Error, ErrorKind, Result};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -44,21 +44,47 @@ pub fn is_public(folder: &Path, inner: &Path) -> bool {
     may(inner, READ) && inner.ancestors().skip(1).all(is_open)
 }
 
-/// The first of the folders that lead to a path, or what it names, that other users may not enter or read; what also leads to
-/// `from` is left out. Nothing where there is none, or nothing there. A path through one of the kernel's own links, as
-/// `/proc/PID/root`, leads to another machine's or container's files, and is closed.
-pub fn closed_to_others(from: &Path, path: &Path) -> Option<PathBuf> {
+/// Why a path is not every user's to read.
+#[derive(Debug, thiserror::Error)]
+pub enum NotShared {
+    /// There is nothing.
+    #[error("there is nothing")]
+    Missing,
+    /// This file, or a folder that leads to it, other users may not read or enter; or no path leads to it that could be asked.
+    #[error("{0} is closed to other users")]
+    Closed(PathBuf),
+}
+
+/// The real path of what is there, where every user may read it by the modes on the way; what also leads to `from` is left out.
+/// A path through one of the kernel's own links, as `/proc/PID/root`, leads to another machine's or container's files, and is closed.
+///
+/// # Errors
+/// Where there is nothing, or something is closed: the first folder on the way, or the file.
+pub fn shared(from: Option<&Path>, path: &Path) -> std::result::Result<PathBuf, NotShared> {
+    let closed = || NotShared::Closed(path.to_owned());
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    if let Err(Errno::LOOP) = open_in(rustix::fs::CWD, path, flags, ResolveFlags::NO_MAGICLINKS) {
-        return Some(path.to_owned());
+    let opened = open_in(rustix::fs::CWD, path, flags, ResolveFlags::NO_MAGICLINKS);
+    let found = File::from(opened.map_err(|error| match error {
+        Errno::NOENT | Errno::NOTDIR => NotShared::Missing,
+        _ => closed(),
+    })?);
+    // Of what was opened, and not of what the path leads to by now; it may also be longer than any path that can be asked.
+    let real = std::fs::read_link(format!("/proc/self/fd/{}", found.as_raw_fd())).map_err(|_| closed())?;
+    let is_it = |one: &Metadata, other: &Metadata| (one.dev(), one.ino()) == (other.dev(), other.ino());
+    match (found.metadata(), real.symlink_metadata()) {
+        (Ok(one), Ok(other)) if is_it(&one, &other) => {}
+        _ => return Err(closed()),
     }
-    let (from, real) = (from.canonicalize().ok()?, path.canonicalize().ok()?);
+    let from = from.and_then(|from| from.canonicalize().ok());
+    let leads_there = |place: &&Path| from.as_ref().is_none_or(|from| !from.starts_with(place));
     let is_closed = |place: &&Path| {
         let wanted = |found: &Metadata| if found.is_dir() { ENTER } else { READ };
-        place.symlink_metadata().is_ok_and(|found| found.mode() & wanted(&found) == 0)
+        place.symlink_metadata().map_or(true, |found| found.mode() & wanted(&found) == 0)
     };
-    let own = real.ancestors().take_while(|place| !from.starts_with(place));
-    own.filter(is_closed).last().map(Path::to_owned)
+    match real.ancestors().take_while(leads_there).filter(is_closed).last() {
+        Some(place) => Err(NotShared::Closed(place.to_owned())),
+        None => Ok(real),
+    }
 }
 
 /// Opens a regular file in `folder` for reading, through no symbolic link.
@@ -130,13 +156,31 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn the_kernels_own_links_are_closed() {
+    fn what_cannot_be_asked_is_closed() {
         let dir = tempfile::tempdir().unwrap();
+        let from = Some(dir.path());
+        assert_eq!(shared(from, dir.path()).unwrap(), dir.path().canonicalize().unwrap());
+        assert!(matches!(shared(from, &dir.path().join("nothing/below")), Err(NotShared::Missing)));
         let path = Path::new("/proc/self/root").join(dir.path().strip_prefix("/").unwrap());
-        assert!(path.exists());
-        assert_eq!(closed_to_others(dir.path(), &path), Some(path.clone()));
-        assert_eq!(closed_to_others(dir.path(), dir.path()), None);
-        assert_eq!(closed_to_others(dir.path(), &dir.path().join("nothing")), None);
+        assert!(
+            path.exists() && matches!(shared(from, &path), Err(NotShared::Closed(_))),
+            "a link of the kernel's"
+        );
+        // A folder whose path is longer than the kernel takes or says.
+        let part = "d".repeat(200);
+        let (mut folder, mut depth) =
+            (rustix::fs::open(dir.path(), OFlags::DIRECTORY, Mode::empty()).unwrap(), 0);
+        while depth < 25 {
+            rustix::fs::mkdirat(&folder, &part, Mode::from(0o755)).unwrap();
+            folder = rustix::fs::openat(&folder, &part, OFlags::DIRECTORY, Mode::empty()).unwrap();
+            depth += 1;
+            if depth == 15 {
+                symlink(vec![part.as_str(); 15].join("/"), dir.path().join("half")).unwrap();
+            }
+        }
+        let far = dir.path().join("half").join([part.as_str(); 10].join("/"));
+        assert!(far.metadata().is_ok_and(|found| found.is_dir()));
+        assert!(matches!(shared(from, &far), Err(NotShared::Closed(_))));
     }
 
     #[test]

@@ -11,7 +11,9 @@ mod output;
 mod owner;
 pub mod place;
 
-pub use beneath::{closed_to_others, is_inner, is_public, open_beneath, open_in, open_public, place_beneath};
+pub use beneath::{
+    NotShared, is_inner, is_public, open_beneath, open_in, open_public, place_beneath, shared,
+};
 pub use input::{
     InputError, ensure_solid, open_named, open_regular, read_beneath, read_lossy, read_named, read_open,
     read_regular, read_solid,

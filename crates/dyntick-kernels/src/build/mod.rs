@@ -11,6 +11,7 @@ mod fragment;
 mod kconfig;
 mod key;
 mod module;
+mod named_by;
 mod patches;
 mod products;
 mod program;
@@ -26,6 +27,7 @@ mod built;
 pub use built::{Built, all};
 pub use fragment::FragmentError;
 pub use module::{give_all, make_module, module, take_module};
+pub use named_by::NamedBy;
 pub use patches::PatchError;
 pub use recipe::{Part, Parts, Recipe};
 pub use source::{SourceError, check as check_source};
@@ -36,6 +38,7 @@ use recipe::is_path;
 use crate::apt::AptError;
 use crate::cache::{Cache, CacheError, unused};
 use dyntick_model::KernelConfig;
+use dyntick_model::text::clean_line;
 use dyntick_system::InputError;
 use dyntick_system::confine::NoWalls;
 use sha2::{Digest, Sha256};
@@ -59,6 +62,9 @@ pub enum BuildError {
     /// A file that the recipe names is none that is read.
     #[error(transparent)]
     Input(#[from] InputError),
+    /// A file that the recipe names is not every user's.
+    #[error("{} is closed to other users, and runs and reports may show what is built from it", clean_line(&.0.display().to_string()))]
+    Closed(PathBuf),
     /// The source.
     #[error(transparent)]
     Source(#[from] SourceError),
@@ -156,7 +162,7 @@ pub fn build(
     accept: Accept<'_>,
 ) -> Result<Built, BuildError> {
     let parts = recipe.load()?;
-    let source = source::identify(&parts.source, cache, progress)?;
+    let source = source::identify(&parts.source, &recipe.named_by, cache, progress)?;
     let toolchain = toolchain::find(&parts)?;
     let company = walls::company(&source, &parts);
     let key = key::of(&parts, &source.id, &toolchain, company.as_deref());

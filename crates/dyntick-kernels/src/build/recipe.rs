@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a kernel is made of, as a study says it, and the same with its files read.
 
-use super::{BuildError, shipped, source};
-use dyntick_system::{InputError, closed_to_others};
+use super::{BuildError, NamedBy, shipped, source};
+use dyntick_system::InputError;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -18,6 +18,9 @@ pub struct Recipe {
     /// Patches by name or path, in the order in which they are applied.
     #[serde(default)]
     pub patches: Vec<String>,
+    /// Who named these files. It is not stored: a run's folder may have come from anywhere.
+    #[serde(skip)]
+    pub named_by: NamedBy,
 }
 
 /// A recipe whose files have been read.
@@ -72,19 +75,17 @@ impl Recipe {
         self
     }
 
-    /// What it names that other users may not read, unless `from` is in the same closed folder: the key, and what is said of it.
-    /// What a build reads it may print, and a kernel hold, and who wrote a study or a run is to have nothing that is its reader's alone.
-    pub fn closed_to_others(&self, from: &Path) -> Vec<(&'static str, String)> {
-        let from = if from.as_os_str().is_empty() { Path::new(".") } else { from };
-        let told = |(key, place): (&'static str, PathBuf)| {
-            let closed = closed_to_others(from, &place)?;
-            let closed = closed.display();
-            Some((
-                key,
-                format!(
-                    "{key}: {closed} is closed to other users, and runs and reports may show what is built from it"
-                ),
-            ))
+    /// The same without who named its files, which does not make it another kernel's.
+    pub fn of_anybody(&self) -> Self {
+        Self { named_by: NamedBy::default(), ..self.clone() }
+    }
+
+    /// What it names that is closed to other users, and will not be read: the key, and what is said of it. What is not there is not
+    /// looked for before it is read.
+    pub fn closed(&self) -> Vec<(&'static str, String)> {
+        let told = |(key, place): (&'static str, PathBuf)| match self.named_by.place(&place) {
+            Err(error @ BuildError::Closed(_)) => Some((key, format!("{key}: {error}"))),
+            _ => None,
         };
         self.reads().into_iter().filter_map(told).collect()
     }
@@ -102,7 +103,7 @@ impl Recipe {
     pub fn load(&self) -> Result<Parts, BuildError> {
         let all = |names: &[String], shipped: &shipped::Parts, most: u64| -> Result<Vec<Part>, BuildError> {
             let mut left = most;
-            names.iter().map(|name| part(name, shipped, most, &mut left)).collect()
+            names.iter().map(|name| part(name, &self.named_by, shipped, most, &mut left)).collect()
         };
         Ok(Parts {
             source: self.source.clone(),
@@ -125,9 +126,15 @@ const MOST_PATCHES: u64 = 64 << 20;
 const LEAST: u64 = 64 << 10;
 
 /// Reads a part, of what is `left` of so many bytes.
-fn part(name: &str, shipped: &shipped::Parts, most: u64, left: &mut u64) -> Result<Part, BuildError> {
+fn part(
+    name: &str,
+    named_by: &NamedBy,
+    shipped: &shipped::Parts,
+    most: u64,
+    left: &mut u64,
+) -> Result<Part, BuildError> {
     if is_path(name) {
-        let file = dyntick_system::open_regular(Path::new(name))?;
+        let file = dyntick_system::open_regular(&named_by.place(Path::new(name))?)?;
         let bytes =
             dyntick_system::read_open(&file, Path::new(name), *left).map_err(|error| match error {
                 InputError::TooLarge { .. } => BuildError::Failed {
@@ -164,6 +171,7 @@ mod tests {
             source: "../linux".into(),
             config: vec!["lab".into(), "mine.config".into(), "/etc/x".into()],
             patches: vec!["a/b.cocci".into()],
+            named_by: NamedBy::Unknown,
         };
         let placed = recipe.relative_to(Path::new("studies"));
         assert_eq!(placed.source, "studies/../linux");
@@ -199,8 +207,8 @@ mod tests {
         let way = dir.path().join("way");
         std::os::unix::fs::symlink(&theirs, &way).unwrap();
         let name = way.join("f.config").to_string_lossy().into_owned();
-        let parts =
-            Recipe { source: "debian:6.12".into(), config: vec![name], patches: Vec::new() }.load().unwrap();
+        let named_by = NamedBy::User;
+        let parts = Recipe { config: vec![name], named_by, ..Recipe::default() }.load().unwrap();
         std::fs::remove_file(&way).unwrap();
         std::os::unix::fs::symlink(&mine, &way).unwrap();
         assert_eq!(parts.config[0].folder.as_deref(), Some(&*theirs));
@@ -214,7 +222,7 @@ mod tests {
         let name = path.to_string_lossy().into_owned();
         let load = |count: usize| {
             let patches = vec![name.clone(); count];
-            Recipe { source: "debian:6.12".into(), config: Vec::new(), patches }.load().map(|_| ())
+            Recipe { patches, named_by: NamedBy::User, ..Recipe::default() }.load().map(|_| ())
         };
         load(2).unwrap();
         let told = load(3).unwrap_err().to_string();
@@ -224,10 +232,38 @@ mod tests {
         assert!(load(2000).is_err());
     }
 
+    /// `out/` is made between the moment when a study is read and the one when its kernel is built.
+    #[test]
+    fn what_is_closed_is_asked_when_it_is_read() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let (study, home) = (dir.path().join("study"), dir.path().join("home"));
+        for folder in [&study, &home] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        std::fs::write(home.join("p.patch"), "secret").unwrap();
+        let name = study.join("out/../../home/p.patch").to_string_lossy().into_owned();
+        let named_by = NamedBy::FileIn(study.clone());
+        let recipe = Recipe { source: name.clone(), patches: vec![name], named_by, ..Recipe::default() };
+        let read = || recipe.load().map(|_| ());
+        std::fs::set_permissions(&home, std::fs::Permissions::from_mode(0o700)).unwrap();
+        assert!(
+            recipe.closed().is_empty() && matches!(read(), Err(BuildError::Input(_))),
+            "nothing there yet"
+        );
+        std::fs::create_dir(study.join("out")).unwrap();
+        assert!(matches!(read(), Err(BuildError::Closed(_))));
+        let cache = crate::cache::Cache::at(dir.path());
+        let source = source::identify(&recipe.source, &recipe.named_by, &cache, &|_| ());
+        assert!(matches!(source, Err(BuildError::Closed(_))));
+        assert_eq!(recipe.closed().len(), 2);
+        std::fs::set_permissions(&home, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(read().is_ok() && recipe.closed().is_empty());
+    }
+
     #[test]
     fn a_part_is_a_regular_file() {
-        let recipe =
-            Recipe { source: "debian:6.12".into(), config: vec!["/dev/zero".into()], patches: Vec::new() };
+        let recipe = Recipe { config: vec!["/dev/zero".into()], ..Recipe::default() };
         let told = recipe.load().err().unwrap().to_string();
         assert_eq!(told, "cannot read /dev/zero: it is a device, but a regular file is required");
     }

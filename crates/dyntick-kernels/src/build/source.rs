@@ -8,7 +8,7 @@ mod unpack;
 
 pub use git::remove_unused;
 
-use super::BuildError;
+use super::{BuildError, NamedBy};
 use crate::apt::Package;
 use crate::cache::unused::{self, InUse};
 use crate::cache::{Cache, CacheError, ensure_space};
@@ -93,7 +93,7 @@ pub fn check(text: &str) -> Result<(), SourceError> {
     if fits { Ok(()) } else { Err(SourceError::Spec(text.to_owned())) }
 }
 
-/// What a text names on this machine: a folder, an archive, or the folders of a repository.
+/// What a text names on this machine: a folder, an archive, or what is read of a repository.
 pub fn reads(text: &str) -> Vec<PathBuf> {
     match text.strip_prefix("git:") {
         Some(repository) => git::reads(repository),
@@ -103,7 +103,12 @@ pub fn reads(text: &str) -> Vec<PathBuf> {
 }
 
 /// Finds out what a text names, without unpacking it.
-pub fn identify(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Source, BuildError> {
+pub fn identify(
+    text: &str,
+    named_by: &NamedBy,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+) -> Result<Source, BuildError> {
     check(text)?;
     if let Some(series) = text.strip_prefix("debian:") {
         let package = debian::newest(series, cache, progress)?;
@@ -116,19 +121,19 @@ pub fn identify(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<So
         });
     }
     if let Some(text) = text.strip_prefix("git:") {
-        let commit = git::find(text, cache, progress)?;
+        let commit = git::find(text, named_by, cache, progress)?;
         // Not the key of a dyntick that believed a repository's names of objects.
         let key = key(&format!("objects of git commit {}", commit.hash));
         return Ok(Source { id: format!("git commit {}", commit.hash), key, kind: Kind::Git(commit) });
     }
-    let path = Path::new(text);
+    let path = named_by.place(Path::new(text))?;
     if path.is_dir() {
         progress(&format!("reading the source tree {text}"));
-        let tree = tree::look(path)?;
+        let tree = tree::look(&path)?;
         return Ok(keyed(format!("source tree {}", tree.hash), Kind::Tree(tree)));
     }
-    let hash = Contents::of(path, unpack::BYTES)?.sha256;
-    Ok(keyed(format!("tarball {hash}"), Kind::Tarball(path.to_owned(), hash)))
+    let hash = Contents::of(&path, unpack::BYTES)?.sha256;
+    Ok(keyed(format!("tarball {hash}"), Kind::Tarball(path, hash)))
 }
 
 /// A source without a good name of its own.

@@ -4,14 +4,12 @@
 pub mod command;
 mod folders;
 
-use super::{BuildError, unpack};
+use super::{BuildError, NamedBy, unpack};
 use crate::build::program::run;
 use crate::cache::{Cache, CacheError, unused};
 use crate::programs::{end_after, end_with_this_one};
 use crate::remove::remove_tree;
-use command::{
-    MOST_BYTES_OF_A_FETCH, TRANSPORTS, ask, fetching, files_in, git, quoted, refuse_special_files,
-};
+use command::{MOST_BYTES_OF_A_FETCH, TRANSPORTS, ask, fetching, git, quoted, refuse_special_files};
 use dyntick_system::landlock::Files;
 use rustix::process::Signal;
 use sha2::{Digest, Sha256};
@@ -48,19 +46,15 @@ pub fn remove_unused(cache: &Cache) {
 /// What git looks up in a repository on this machine is there at once; on a slow disk it takes seconds.
 const LOOK_UP: u32 = 60;
 
-/// What [`find`] reads of a repository on this machine, and those parts of its folders whose modes say for whom its objects are.
+/// What [`find`] reads of a repository on this machine, as far as can be said without reading all of it.
 pub fn reads(text: &str) -> Vec<PathBuf> {
     let (repository, _) = split(text);
     if is_elsewhere(repository) {
         return Vec::new();
     }
-    let parts = ["", "HEAD", "objects", "objects/pack", "pack"];
-    let of_folder = |folder: PathBuf| parts.map(|part| folder.join(part));
-    folders::of(Path::new(repository))
-        .into_iter()
-        .flat_map(of_folder)
-        .filter(|place| place.exists())
-        .collect()
+    let mut all = vec![PathBuf::from(repository)];
+    all.extend(folders::of(Path::new(repository)).unwrap_or_default());
+    all
 }
 
 /// The repository and the revision; without one, what is checked out.
@@ -74,7 +68,12 @@ fn is_elsewhere(repository: &str) -> bool {
 
 /// Finds `REPOSITORY#REVISION`; without a revision, what is checked out. A repository elsewhere is
 /// asked for that one commit only.
-pub fn find(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Commit, BuildError> {
+pub fn find(
+    text: &str,
+    named_by: &NamedBy,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+) -> Result<Commit, BuildError> {
     let (repository, revision) = split(text);
     // Those search by a regular expression, which may take any time and memory.
     if revision.contains(":/") || revision.contains("{/") {
@@ -84,7 +83,7 @@ pub fn find(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Commit
     let is_elsewhere = is_elsewhere(repository);
     // A folder may have such a name.
     if !is_elsewhere && Path::new(repository).exists() {
-        return here(Path::new(repository), revision);
+        return here(&named_by.place(Path::new(repository))?, named_by, revision);
     }
     if !is_elsewhere {
         let message = "it is no folder here, and its address begins with neither https:// nor git://; clone one that asks \
@@ -118,7 +117,7 @@ pub fn find(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Commit
     fetch.args(["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"]);
     run(&what, fetch.args(["--", repository, revision]))?;
     unused::touch(&copy);
-    here(&copy, "FETCH_HEAD")
+    here(&copy, &NamedBy::User, "FETCH_HEAD")
 }
 
 /// Whether an address has a user before its host, as `https://user:password@host/path`.
@@ -144,10 +143,12 @@ fn prepare(place: &Path) -> Result<(), BuildError> {
     run("prepare a git repository", &mut init).map(|_| ())
 }
 
-fn here(repository: &Path, revision: &str) -> Result<Commit, BuildError> {
+fn here(repository: &Path, named_by: &NamedBy, revision: &str) -> Result<Commit, BuildError> {
     refuse_special_files(repository)?;
-    let folders = folders::of(repository);
-    let files = files_in(&folders);
+    let mut files = Files::default();
+    for place in folders::of(repository)? {
+        files = files.read(&named_by.place(&place)?);
+    }
     let parsed = |what: &str, words: &[&str]| -> Result<String, BuildError> {
         let mut git = git(repository, &files);
         end_after(&mut git, LOOK_UP);

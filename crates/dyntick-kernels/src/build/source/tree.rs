@@ -133,7 +133,7 @@ fn hash(root: &Path, files: &[PathBuf]) -> Result<String, SourceError> {
 /// What git knows and what it would take in, without what it ignores: the products of builds.
 fn tracked(root: &Path) -> Result<Vec<PathBuf>, BuildError> {
     refuse_special_files(root)?;
-    let mut git = git(root, &files_of(root));
+    let mut git = git(root, &files_of(root)?);
     git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
     let output = ask(&format!("list the files of {}", root.display()), &mut git)?;
     let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());

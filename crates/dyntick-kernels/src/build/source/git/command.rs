@@ -7,13 +7,13 @@ use super::folders;
 use crate::build::BuildError;
 use crate::build::program::run_unquoted;
 use crate::programs::{end_after, limit, without_devices};
+use dyntick_system::InputError;
 use dyntick_system::confine::real_path;
 use dyntick_system::landlock::Files;
 use rustix::process::Resource;
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// How repositories elsewhere are reached: by what says nothing of who asks. Not `ssh`, which does as the user's own
@@ -60,13 +60,9 @@ pub const MOST_BYTES_OF_A_FETCH: u64 = 2 << 30;
 const FETCH: u32 = 3 * 3600;
 
 /// The files of a repository on this machine, with those that are checked out.
-pub fn files_of(worktree: &Path) -> Files {
-    files_in(&folders::of(worktree)).read(&real_path(worktree))
-}
-
-/// The files in the folders of one.
-pub fn files_in(folders: &BTreeSet<PathBuf>) -> Files {
-    folders.iter().fold(Files::default(), |files, folder| files.read(folder))
+pub fn files_of(worktree: &Path) -> Result<Files, BuildError> {
+    let own = Files::default().read(&real_path(worktree));
+    Ok(folders::of(worktree)?.iter().fold(own, |files, place| files.read(place)))
 }
 
 /// git in a repository, which opens these files alone and no device, for the time that it takes to look through a whole one.
@@ -142,12 +138,19 @@ pub fn ask(what: &str, command: &mut Command) -> Result<Output, BuildError> {
     run_unquoted(what, command, message)
 }
 
-/// Refuses FIFOs and devices among what git reads in a repository: it would wait for them without end. What a
-/// repository elsewhere has, which it may name, is met by git's time.
+/// Refuses FIFOs and devices among what git reads in a repository, for which it would wait without end, and links among its objects
+/// and references, which git makes none of. What a repository elsewhere has, which it may name, is met by git's time.
 pub fn refuse_special_files(repository: &Path) -> Result<(), BuildError> {
     let inner = repository.join(".git");
     let folder = if inner.is_dir() { &inner } else { repository };
     for entry in walkdir::WalkDir::new(folder).into_iter().flatten() {
+        let inner = entry.path().strip_prefix(folder).unwrap_or(entry.path());
+        let is_gits = ["objects", "refs"].iter().any(|part| inner.starts_with(part));
+        if entry.path_is_symlink() && is_gits && entry.depth() > 1 {
+            return Err(
+                InputError::NotRegular { path: entry.path().to_owned(), kind: "a symbolic link" }.into()
+            );
+        }
         // Of a link it is what the link leads to.
         let Ok(kind) = entry.path().metadata().map(|found| found.file_type()) else { continue };
         if kind.is_fifo() || kind.is_char_device() || kind.is_block_device() {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The folders that a repository on this machine is made of (gitrepository-layout(5)): its own, that of the repository
-//! whose worktree it is, and the objects that it borrows (`git clone --shared`). git may read these and no others.
+//! What git reads of a repository on this machine (gitrepository-layout(5)): its own files, those of the repository whose worktree
+//! it is, and the objects that it borrows (`git clone --shared`). git may open these and no others.
 
+use crate::build::BuildError;
 use dyntick_system::confine::real_path;
 use dyntick_system::read_regular;
 use std::collections::BTreeSet;
@@ -12,9 +13,30 @@ const LONGEST: u64 = 64 << 10;
 /// A repository that borrows from more is not one that somebody works with.
 const MOST: usize = 32;
 
-/// What git reads of the repository in `folder`, by real paths. Of a worktree it is what git keeps and not what is checked out,
-/// which may have been unpacked beside others' files, with links to them.
-pub fn of(folder: &Path) -> BTreeSet<PathBuf> {
+/// The parts of a folder of git's that it reads to find a commit. What else lies there may be somebody's: an archive may have
+/// been unpacked beside other repositories.
+const PARTS: [&str; 14] = [
+    "HEAD",
+    "FETCH_HEAD",
+    "ORIG_HEAD",
+    "commondir",
+    "config",
+    "config.worktree",
+    "gitdir",
+    "info",
+    "logs",
+    "objects",
+    "packed-refs",
+    "refs",
+    "reftable",
+    "shallow",
+];
+
+/// The files and folders, by real paths. Of a worktree it is what git keeps and not what is checked out.
+///
+/// # Errors
+/// Where it borrows objects as no git writes it, or from too many.
+pub fn of(folder: &Path) -> Result<BTreeSet<PathBuf>, BuildError> {
     let mut all = BTreeSet::new();
     let mut own = real_path(&folder.join(".git"));
     if let Some(elsewhere) = text(&own).as_deref().and_then(|text| text.trim_end().strip_prefix("gitdir: ")) {
@@ -25,24 +47,39 @@ pub fn of(folder: &Path) -> BTreeSet<PathBuf> {
         own = real_path(folder);
     }
     let common = text(&own.join("commondir")).map(|text| real_path(&own.join(text.trim_end())));
-    let of_git = [Some(own), common].into_iter().flatten().filter(|place| is_of_git(place));
-    for place in of_git {
-        borrowed(&place.join("objects"), &mut all);
-        all.insert(place);
+    let mut lenders = BTreeSet::new();
+    for place in [Some(own), common].into_iter().flatten().filter(|place| is_of_git(place)) {
+        let parts = PARTS.iter().map(|part| place.join(part)).filter(|part| part.exists());
+        all.extend(parts.map(|part| real_path(&part)));
+        borrowed(&place.join("objects"), &mut lenders)?;
     }
-    all
+    all.extend(lenders);
+    Ok(all)
 }
 
 /// Adds the folders that these objects are completed by, and those that complete them.
-fn borrowed(objects: &Path, all: &mut BTreeSet<PathBuf>) {
-    let Some(lines) = text(&objects.join("info/alternates")) else { return };
-    for line in lines.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+fn borrowed(objects: &Path, all: &mut BTreeSet<PathBuf>) -> Result<(), BuildError> {
+    let list = objects.join("info/alternates");
+    let Some(lines) = text(&list) else { return Ok(()) };
+    let odd = |message: &str| BuildError::Failed {
+        what: format!("read {}", list.display()),
+        message: message.to_owned(),
+    };
+    for (number, line) in lines.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).enumerate()
+    {
+        if line.starts_with('"') {
+            return Err(odd("it has a quoted path; write it without quotes"));
+        }
         let place = real_path(&objects.join(line));
         let has_objects = place.join("pack").is_dir() || place.join("info").is_dir();
-        if all.len() < MOST && has_objects && all.insert(place.clone()) {
-            borrowed(&place, all);
+        if number >= MOST || all.len() >= MOST {
+            return Err(odd("objects are borrowed from more than 32 folders"));
+        }
+        if has_objects && all.insert(place.clone()) {
+            borrowed(&place, all)?;
         }
     }
+    Ok(())
 }
 
 /// Whether a folder is of git: a repository's, or a worktree's. No other folder is read because a file says so.

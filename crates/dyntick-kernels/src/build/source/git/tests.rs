@@ -40,7 +40,7 @@ fn git_quotes_no_file_of_the_machine() {
     std::fs::write(&secret, "root:HASH:19000\n").unwrap();
     for name in ["shallow", "packed-refs"] {
         std::os::unix::fs::symlink(&secret, folder.path().join(".git").join(name)).unwrap();
-        let found = find(&folder.path().to_string_lossy(), &Cache::at(cache.path()), &|_| ());
+        let found = find(&folder.path().to_string_lossy(), &NamedBy::User, &Cache::at(cache.path()), &|_| ());
         let told = found.map_or_else(|error| error.to_string(), |commit| commit.hash);
         assert!(!told.contains("HASH"), "{told}");
         // Where the kernel has no rules, git reads it, and does not understand it.
@@ -55,7 +55,8 @@ fn nothing_that_a_repository_says_is_run() {
     hostile(folder.path(), marks.path());
     let _ = std::fs::remove_file(marks.path().join("ran-fsmonitor"));
     let cache = tempfile::tempdir().unwrap();
-    let commit = find(&folder.path().to_string_lossy(), &Cache::at(cache.path()), &|_| ()).unwrap();
+    let commit =
+        find(&folder.path().to_string_lossy(), &NamedBy::User, &Cache::at(cache.path()), &|_| ()).unwrap();
     let unpacked = tempfile::tempdir().unwrap();
     unpack(&commit, unpacked.path()).unwrap();
     assert_eq!(std::fs::read_to_string(unpacked.path().join("Makefile")).unwrap(), "m");
@@ -70,7 +71,8 @@ fn git_opens_no_device() {
     let (folder, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     hostile(folder.path(), folder.path());
     let repository = folder.path().to_string_lossy().into_owned();
-    let find = || find(&repository, &Cache::at(cache.path()), &|_| ()).map(|commit| commit.hash);
+    let find =
+        || find(&repository, &NamedBy::User, &Cache::at(cache.path()), &|_| ()).map(|commit| commit.hash);
     plain(folder.path(), &["config", "include.path", "/dev/null"]);
     assert!(find().is_ok());
     plain(folder.path(), &["config", "include.path", "/dev/full"]);
@@ -82,9 +84,10 @@ fn an_object_is_what_its_name_says_or_nothing() {
     let folder = tempfile::tempdir().unwrap();
     hostile(folder.path(), folder.path());
     let cache = tempfile::tempdir().unwrap();
-    let ask = || find(&folder.path().to_string_lossy(), &Cache::at(cache.path()), &|_| ()).unwrap();
+    let ask =
+        || find(&folder.path().to_string_lossy(), &NamedBy::User, &Cache::at(cache.path()), &|_| ()).unwrap();
     let object = |name: &str| {
-        let mut git = git(folder.path(), &files_of(folder.path()));
+        let mut git = git(folder.path(), &files_of(folder.path()).unwrap());
         let output = git.args(["rev-parse", name]).output().unwrap();
         let hash = String::from_utf8(output.stdout).unwrap().trim().to_owned();
         folder.path().join(".git/objects").join(&hash[..2]).join(&hash[2..])
@@ -106,7 +109,9 @@ fn a_repository_is_reached_by_transports_that_run_nothing() {
     let repository = tempfile::tempdir().unwrap();
     hostile(repository.path(), marks.path());
     let refused = |text: &str| {
-        let error = find(text, &Cache::at(cache.path()), &|_| ()).map(|commit| commit.hash).unwrap_err();
+        let error = find(text, &NamedBy::User, &Cache::at(cache.path()), &|_| ())
+            .map(|commit| commit.hash)
+            .unwrap_err();
         error.to_string()
     };
     let mark = marks.path().join("ran-ext");
@@ -143,7 +148,7 @@ fn a_repository_with_what_is_waited_for_is_refused_at_once() {
         let was_there = std::fs::rename(&place, &aside).is_ok();
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
         rustix::fs::mknodat(rustix::fs::CWD, &place, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-        let found = find(&folder.path().to_string_lossy(), &Cache::at(cache.path()), &|_| ());
+        let found = find(&folder.path().to_string_lossy(), &NamedBy::User, &Cache::at(cache.path()), &|_| ());
         let told = found.map(|commit| commit.hash).unwrap_err().to_string();
         assert!(told.contains(name) && told.contains("it is a FIFO"), "{name}: {told}");
         let told = crate::build::source::tree::look(folder.path()).err().unwrap().to_string();
@@ -155,7 +160,7 @@ fn a_repository_with_what_is_waited_for_is_refused_at_once() {
     }
     // A link to one, too.
     std::os::unix::fs::symlink("/dev/zero", folder.path().join(".git/packed-refs")).unwrap();
-    let found = find(&folder.path().to_string_lossy(), &Cache::at(cache.path()), &|_| ());
+    let found = find(&folder.path().to_string_lossy(), &NamedBy::User, &Cache::at(cache.path()), &|_| ());
     assert!(found.err().unwrap().to_string().contains("a device"));
 }
 
@@ -163,7 +168,7 @@ fn a_repository_with_what_is_waited_for_is_refused_at_once() {
 fn git_has_its_limits() {
     let folder = tempfile::tempdir().unwrap();
     let limits = ["-c", "alias.limits=!ulimit -d; ulimit -f", "limits"];
-    let output = git(folder.path(), &files_of(folder.path())).args(limits).output().unwrap();
+    let output = git(folder.path(), &files_of(folder.path()).unwrap()).args(limits).output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     let limits: Vec<u64> = told.lines().map(|line| line.parse().expect("a limit")).collect();
     assert_eq!(limits, [MEMORY >> 10, unpack::BYTES >> 9], "KiB, and blocks of 512 bytes");
@@ -174,7 +179,7 @@ fn git_has_its_limits() {
 fn git_sees_nothing_of_the_users_home() {
     let folder = tempfile::tempdir().unwrap();
     let said = ["-c", "alias.home=!echo $HOME $XDG_CONFIG_HOME", "home"];
-    let output = git(folder.path(), &files_of(folder.path())).args(said).output().unwrap();
+    let output = git(folder.path(), &files_of(folder.path()).unwrap()).args(said).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "/nonexistent");
 }
 
@@ -182,7 +187,8 @@ fn git_sees_nothing_of_the_users_home() {
 fn no_program_verifies_a_strangers_signature() {
     let folder = tempfile::tempdir().unwrap();
     let value = |key: &str| {
-        let output = git(folder.path(), &files_of(folder.path())).args(["config", key]).output().unwrap();
+        let output =
+            git(folder.path(), &files_of(folder.path()).unwrap()).args(["config", key]).output().unwrap();
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     };
     for key in ["gpg.program", "gpg.openpgp.program", "gpg.x509.program", "gpg.ssh.program"] {
@@ -193,6 +199,7 @@ fn no_program_verifies_a_strangers_signature() {
 /// A worktree, and a clone that borrows its objects: those are read where they are, and nothing else is that a repository names.
 #[test]
 fn a_repository_is_read_with_what_it_is_made_of() {
+    use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let [origin, worktree, clone] = ["origin", "worktree", "clone"].map(|name| folder.path().join(name));
     std::fs::create_dir(&origin).unwrap();
@@ -202,7 +209,7 @@ fn a_repository_is_read_with_what_it_is_made_of() {
     plain(folder.path(), &["clone", "--quiet", "--shared", "--no-checkout", &text(&origin), &text(&clone)]);
     let cache = tempfile::tempdir().unwrap();
     for (number, place) in [&worktree, &clone, &origin.join(".git")].into_iter().enumerate() {
-        let commit = find(&text(place), &Cache::at(cache.path()), &|_| ()).unwrap();
+        let commit = find(&text(place), &NamedBy::User, &Cache::at(cache.path()), &|_| ()).unwrap();
         let to = cache.path().join(number.to_string());
         unpack(&commit, &to).unwrap();
         assert_eq!(std::fs::read_to_string(to.join("Makefile")).unwrap(), "m");
@@ -211,13 +218,32 @@ fn a_repository_is_read_with_what_it_is_made_of() {
     let linked = folder.path().join("linked");
     std::fs::create_dir_all(linked.join(".git")).unwrap();
     std::fs::copy(origin.join(".git/HEAD"), linked.join(".git/HEAD")).unwrap();
-    for part in ["objects", "refs"] {
+    for part in ["objects", "refs", "packed-refs"] {
         let beside = Path::new("../beside/.git").join(part);
         std::os::unix::fs::symlink(beside, linked.join(".git").join(part)).unwrap();
     }
     plain(folder.path(), &["clone", "--quiet", "--bare", &text(&origin), &text(&linked.join("beside/.git"))]);
-    let is_read = |place: &Path| find(&text(place), &Cache::at(cache.path()), &|_| ()).is_ok();
-    assert_eq!(is_read(&linked), !landlock::is_there(), "its objects are elsewhere");
+    let is_read =
+        |place: &Path| find(&text(place), &NamedBy::User, &Cache::at(cache.path()), &|_| ()).is_ok();
+    assert!(is_read(&linked), "by the user's own word");
+    let named_by = NamedBy::FileIn(folder.path().to_owned());
+    let is_read_of = |place: &Path| find(&text(place), &named_by, &Cache::at(cache.path()), &|_| ()).is_ok();
+    let beside = linked.join("beside");
+    let close = |mode| std::fs::set_permissions(&beside, std::fs::Permissions::from_mode(mode)).unwrap();
+    assert!(is_read_of(&linked), "everybody may read what it links to");
+    close(0o700);
+    assert!(!is_read_of(&linked));
+    close(0o755);
+    // Links where git makes none, and paths in quotes, which git undoes.
+    let of_clone = clone.join(".git/objects");
+    std::os::unix::fs::symlink(&of_clone, of_clone.join("ab")).unwrap();
+    assert!(!is_read(&clone));
+    std::fs::remove_file(of_clone.join("ab")).unwrap();
+    assert!(is_read(&clone));
+    for odd in [format!("\"{}\"\n", text(&of_clone)), "../a\n".repeat(33)] {
+        std::fs::write(of_clone.join("info/alternates"), odd).unwrap();
+        assert!(!is_read(&clone));
+    }
     std::fs::write(folder.path().join("outside"), "[core]\nbare = false\n").unwrap();
     plain(&origin, &["config", "include.path", &text(&folder.path().join("outside"))]);
     assert_eq!(is_read(&origin), !landlock::is_there(), "where the kernel has the rules");

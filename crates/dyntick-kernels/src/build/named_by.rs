@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Who named the files that a kernel is built from, and so which of them are read. What a build reads it may print, and a kernel hold:
+//! who wrote a study or a run is to have nothing that is its reader's alone.
+
+use super::BuildError;
+use dyntick_system::{InputError, NotShared, shared};
+use std::path::{Path, PathBuf};
+
+/// Who named them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NamedBy {
+    /// Nobody knows: only what every user may read is read.
+    #[default]
+    Unknown,
+    /// A file in this folder, whose own closed folders are no secret of its reader's.
+    FileIn(PathBuf),
+    /// The user, who typed them.
+    User,
+}
+
+impl NamedBy {
+    /// The path by which what is named is read, at the moment when it is read: the real one, where not the user named it.
+    ///
+    /// # Errors
+    /// Where nothing is there, or other users may not read it.
+    pub fn place(&self, path: &Path) -> Result<PathBuf, BuildError> {
+        let from = match self {
+            NamedBy::User => return Ok(path.to_owned()),
+            NamedBy::Unknown => None,
+            NamedBy::FileIn(folder) if folder.as_os_str().is_empty() => Some(Path::new(".")),
+            NamedBy::FileIn(folder) => Some(folder.as_path()),
+        };
+        shared(from, path).map_err(|error| match error {
+            NotShared::Missing => {
+                let source = std::io::Error::from(std::io::ErrorKind::NotFound);
+                InputError::Io { path: path.to_owned(), source }.into()
+            }
+            NotShared::Closed(place) => BuildError::Closed(place),
+        })
+    }
+}
