@@ -83,13 +83,13 @@ impl System for Live {
         let (runs, end) = (channel(), AtomicBool::new(false));
         std::thread::scope(|scope| {
             let (report, end) = (runs.0, &end);
-            scope.spawn(move || {
+            std::thread::Builder::new().spawn_scoped(scope, move || {
                 let here = be_ordinary_on(cpu);
                 let _ = report.send(here);
                 while !end.load(Ordering::Relaxed) {
                     std::hint::spin_loop();
                 }
-            });
+            })?;
             let here = runs.1.recv().expect("it reports before it ends");
             let result = here.and_then(|()| self.write(path, text));
             end.store(true, Ordering::Relaxed);

@@ -401,8 +401,10 @@ fn attempt() -> Result<(), NoWalls> {
 
 /// What bwrap's words mean: that the machine does not permit walls, or that something else was in the way.
 fn judged(said: &str) -> NoWalls {
-    const REFUSALS: [&str; 6] = [
-        "Creating new namespace failed",
+    // Not its other words on namespaces: memory or process numbers that are used up are somebody's doing.
+    const REFUSALS: [&str; 7] = [
+        "does not support user namespaces",
+        "max_*_namespaces exceeded",
         "No permissions",
         "Operation not permitted",
         "Permission denied",
@@ -457,6 +459,8 @@ mod tests {
     #[test]
     fn a_full_disk_is_no_refusal() {
         let full = judged("bwrap: Can't make tmpfs: No space left on device");
+        assert!(matches!(full, NoWalls::Failed { .. }), "{full}");
+        let full = judged("bwrap: Creating new namespace failed: Resource temporarily unavailable");
         assert!(matches!(full, NoWalls::Failed { .. }), "{full}");
         assert!(judged("bwrap: No permissions to create new namespace").is_final());
     }

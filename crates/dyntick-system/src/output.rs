@@ -6,7 +6,7 @@
 use rustix::fs::{Mode, OFlags};
 use std::fs::{File, Metadata};
 use std::io::{Error, ErrorKind, Result, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -120,7 +120,7 @@ fn target(path: &Path) -> Result<Target> {
     let Some(file) = opened(path)? else { return Ok(Target::Absent) };
     let found = file.metadata()?;
     let own = found.is_file() && found.nlink() == 1 && found.uid() == rustix::process::geteuid().as_raw();
-    let place = std::fs::read_link(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file)));
+    let place = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
     match place {
         Ok(place) if own => Ok(Target::Own(place, found.mode() & 0o777)),
         _ => Ok(Target::Foreign(file)),
@@ -130,22 +130,37 @@ fn target(path: &Path) -> Result<Target> {
 /// What stands at this path, open to be written; none where nothing does. Opened first and looked at then: what is judged
 /// is what will be written. A FIFO that nobody reads is an error and not a wait without end.
 fn opened(path: &Path) -> Result<Option<File>> {
-    refuse_planted_link(path)?;
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let found = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(found) => File::from(found),
+        Err(rustix::io::Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    // Another name may be put there while a FIFO is waited for; a link is followed by its name.
+    let place = match found.metadata()? {
+        link if link.is_symlink() => {
+            refuse_planted_link(path, &link)?;
+            path.to_owned()
+        }
+        other => {
+            refuse_planted(path, &other)?;
+            format!("/proc/self/fd/{}", found.as_raw_fd()).into()
+        }
+    };
     let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let until = Instant::now() + PATIENCE;
     let opened = loop {
-        match rustix::fs::open(path, flags, Mode::empty()) {
+        match rustix::fs::open(&place, flags, Mode::empty()) {
             Err(rustix::io::Errno::NXIO) if Instant::now() < until => std::thread::sleep(PATIENCE / 100),
             opened => break opened,
         }
     };
     let file = match opened {
         Ok(fd) => File::from(fd),
-        Err(rustix::io::Errno::NOENT) if path.symlink_metadata().is_ok() => {
+        Err(rustix::io::Errno::NOENT) => {
             let why = "it is a symbolic link to a file that does not exist";
             return Err(Error::new(ErrorKind::NotFound, why));
         }
-        Err(rustix::io::Errno::NOENT) => return Ok(None),
         Err(rustix::io::Errno::NXIO) => {
             return Err(Error::other("it is a FIFO that no process reads, or a device that does not exist"));
         }
@@ -159,12 +174,11 @@ fn opened(path: &Path) -> Result<Option<File>> {
 const STICKY: u32 = 0o1000;
 
 /// Refuses a link that another user put into a folder where everybody may, as the kernel does with fs.protected_symlinks.
-fn refuse_planted_link(path: &Path) -> Result<()> {
-    let Ok(link) = path.symlink_metadata() else { return Ok(()) };
+fn refuse_planted_link(path: &Path, link: &Metadata) -> Result<()> {
     let parent = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = parent.metadata()?;
     let is_own = link.uid() == rustix::process::geteuid().as_raw() || link.uid() == folder.uid();
-    match link.is_symlink() && folder.mode() & STICKY != 0 && folder.mode() & 0o002 != 0 && !is_own {
+    match folder.mode() & STICKY != 0 && folder.mode() & 0o002 != 0 && !is_own {
         true => Err(planted()),
         false => Ok(()),
     }
@@ -272,6 +286,25 @@ mod tests {
         });
         assert_eq!(text, large.as_bytes(), "more than the pipe holds");
         assert!(fifo.metadata().unwrap().file_type().is_fifo());
+    }
+
+    /// While a FIFO is waited for, its owner may put a link to another file under its name.
+    #[test]
+    fn what_was_found_is_what_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let (fifo, victim) = (dir.path().join("fifo"), dir.path().join("victim"));
+        std::fs::write(&victim, "old").unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, Mode::from(0o600), 0)
+            .unwrap();
+        let swapped = std::thread::scope(|scope| {
+            let written = scope.spawn(|| put(&fifo, "new"));
+            std::thread::sleep(PATIENCE / 10);
+            std::fs::remove_file(&fifo).unwrap();
+            std::os::unix::fs::symlink(&victim, &fifo).unwrap();
+            written.join().unwrap()
+        });
+        assert!(swapped.unwrap_err().to_string().contains("no process reads"));
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "old");
     }
 
     #[test]

@@ -113,9 +113,15 @@ impl Qemu {
 /// steady keeps two of QEMU's threads on one CPU, without which a sleeping guest takes far longer.
 const SANDBOX: [&str; 2] = ["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny"];
 
-/// Asks for nothing but the list of accelerators: a QEMU without seccomp refuses the option.
+/// Asks for nothing but the list of accelerators: a QEMU without seccomp refuses the option. What fails otherwise, as for lack of
+/// memory or of process numbers, does not say that it has none.
 fn has_seccomp(mut command: Command) -> bool {
-    command.args(SANDBOX).args(["-accel", "help"]).output().is_ok_and(|output| output.status.success())
+    let output = command.args(SANDBOX).args(["-accel", "help"]).output();
+    !output.is_ok_and(|output| lacks_seccomp(output.status.code(), &String::from_utf8_lossy(&output.stderr)))
+}
+
+fn lacks_seccomp(status: Option<i32>, said: &str) -> bool {
+    status == Some(1) && said.contains("sandbox") && !said.contains("Cannot allocate memory")
 }
 
 fn data_folders(root: &Path) -> [PathBuf; 2] {
@@ -284,6 +290,15 @@ mod tests {
         assert_eq!(best(&trixie).as_deref(), Some("1:10.0.13+ds-0+deb13u1"));
         assert_eq!(best(&["1:11.1.3+ds-1"]).as_deref(), Some("1:11.1.3+ds-1"));
         assert_eq!(best(&["1:7.2+dfsg-7"]), None);
+    }
+
+    #[test]
+    fn what_fails_for_another_reason_says_nothing_of_seccomp() {
+        assert!(lacks_seccomp(Some(1), "qemu: -sandbox on: There is no option group 'sandbox'"));
+        assert!(
+            !lacks_seccomp(None, "")
+                && !lacks_seccomp(Some(1), "pthread_create: Resource temporarily unavailable")
+        );
     }
 
     #[test]

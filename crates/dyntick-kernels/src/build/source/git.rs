@@ -144,10 +144,11 @@ fn prepare(place: &Path) -> Result<(), BuildError> {
 }
 
 fn here(repository: &Path, named_by: &NamedBy, revision: &str) -> Result<Commit, BuildError> {
-    refuse_special_files(repository)?;
+    let parts = folders::of(repository)?;
+    refuse_special_files(&parts)?;
     let mut files = Files::default();
-    for place in folders::of(repository)? {
-        files = files.read(&named_by.place(&place)?);
+    for part in &parts {
+        files = files.read(&named_by.place(part)?);
     }
     let parsed = |what: &str, words: &[&str]| -> Result<String, BuildError> {
         let mut git = git(repository, &files);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A source tree on this machine, with whatever is being changed in it. It is read and never written.
 
-use super::git::command::{ask, files_of, git, refuse_special_files};
+use super::git::command::{ask, files_of, git};
 use super::unpack::{BYTES, of_itself};
 use super::{BuildError, SourceError};
 use crate::cache::CacheError;
@@ -132,7 +132,6 @@ fn hash(root: &Path, files: &[PathBuf]) -> Result<String, SourceError> {
 
 /// What git knows and what it would take in, without what it ignores: the products of builds.
 fn tracked(root: &Path) -> Result<Vec<PathBuf>, BuildError> {
-    refuse_special_files(root)?;
     let mut git = git(root, &files_of(root)?);
     git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
     let output = ask(&format!("list the files of {}", root.display()), &mut git)?;

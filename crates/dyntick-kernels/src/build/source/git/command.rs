@@ -11,9 +11,10 @@ use dyntick_system::InputError;
 use dyntick_system::confine::real_path;
 use dyntick_system::landlock::Files;
 use rustix::process::Resource;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// How repositories elsewhere are reached: by what says nothing of who asks. Not `ssh`, which does as the user's own
@@ -60,9 +61,15 @@ pub const MOST_BYTES_OF_A_FETCH: u64 = 2 << 30;
 const FETCH: u32 = 3 * 3600;
 
 /// The files of a repository on this machine, with those that are checked out.
+///
+/// # Errors
+/// Where it is not as git makes one ([`refuse_special_files`]).
 pub fn files_of(worktree: &Path) -> Result<Files, BuildError> {
+    let mut parts = folders::of(worktree)?;
+    parts.extend([worktree.join(".git/index")].into_iter().filter(|index| index.exists()));
+    refuse_special_files(&parts)?;
     let own = Files::default().read(&real_path(worktree));
-    Ok(folders::of(worktree)?.iter().fold(own, |files, place| files.read(place)))
+    Ok(parts.iter().fold(own, |files, place| files.read(place)))
 }
 
 /// git in a repository, which opens these files alone and no device, for the time that it takes to look through a whole one.
@@ -138,21 +145,15 @@ pub fn ask(what: &str, command: &mut Command) -> Result<Output, BuildError> {
     run_unquoted(what, command, message)
 }
 
-/// Refuses FIFOs and devices among what git reads in a repository, for which it would wait without end, and links among its objects
-/// and references, which git makes none of. What a repository elsewhere has, which it may name, is met by git's time.
-pub fn refuse_special_files(repository: &Path) -> Result<(), BuildError> {
-    let inner = repository.join(".git");
-    let folder = if inner.is_dir() { &inner } else { repository };
-    for entry in walkdir::WalkDir::new(folder).into_iter().flatten() {
-        let inner = entry.path().strip_prefix(folder).unwrap_or(entry.path());
-        let is_gits = ["objects", "refs"].iter().any(|part| inner.starts_with(part));
-        if entry.path_is_symlink() && is_gits && entry.depth() > 1 {
-            return Err(
-                InputError::NotRegular { path: entry.path().to_owned(), kind: "a symbolic link" }.into()
-            );
+/// Refuses FIFOs and devices among what git reads of a repository, for which it would wait without end, and links in its folders, of
+/// which git makes none: they lead to what nobody has asked for. What a repository elsewhere has, which it may name, is met by git's time.
+pub fn refuse_special_files(parts: &BTreeSet<PathBuf>) -> Result<(), BuildError> {
+    for entry in parts.iter().flat_map(walkdir::WalkDir::new).flatten() {
+        let kind = entry.file_type();
+        if kind.is_symlink() {
+            let path = entry.path().to_owned();
+            return Err(InputError::NotRegular { path, kind: "a symbolic link" }.into());
         }
-        // Of a link it is what the link leads to.
-        let Ok(kind) = entry.path().metadata().map(|found| found.file_type()) else { continue };
         if kind.is_fifo() || kind.is_char_device() || kind.is_block_device() {
             dyntick_system::open_regular(entry.path())?;
         }

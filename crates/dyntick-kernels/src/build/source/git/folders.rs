@@ -84,7 +84,7 @@ fn borrowed(objects: &Path, all: &mut BTreeSet<PathBuf>) -> Result<(), BuildErro
 
 /// Whether a folder is of git: a repository's, or a worktree's. No other folder is read because a file says so.
 fn is_of_git(folder: &Path) -> bool {
-    folder.join("HEAD").is_file() && ["objects", "commondir"].iter().any(|name| folder.join(name).exists())
+    folder.join("HEAD").exists() && ["objects", "commondir"].iter().any(|name| folder.join(name).exists())
 }
 
 fn text(file: &Path) -> Option<String> {
