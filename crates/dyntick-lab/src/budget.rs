@@ -8,16 +8,16 @@ use dyntick_observe::trace::room_for_events;
 use std::cell::Cell;
 use std::path::Path;
 
-/// How many times as many events all runs of a report may have as one: of an event that is explained, a tenth of what
-/// explaining took is held.
-const RUNS: u64 = 4;
+/// How many times as many events all runs of a report may have as one. It bounds the time: of each run only what is held counts
+/// in the memory, and a study of a hundred cases has some ten million events.
+const RUNS: u64 = 64;
 
 /// The share of the machine's memory that other files of runs may have; JSON takes nine times what its text has.
 const SHARE: u64 = 64;
 
-/// The share of the machine's memory that profiles and the numbers of files may have; figures of them are made, which
-/// take as much again.
-const SHARE_OF_HELD: u64 = 8;
+/// The share of the machine's memory that may be held of runs: sleeps, timer interrupts, causes, profiles and the numbers of files;
+/// of the last two figures are made, which take as much again.
+const SHARE_OF_HELD: u64 = 6;
 
 /// How often a run's reading asks for the bytes of a file, at most: each fits into the guest's mailbox with all others.
 const READINGS: u64 = 3;
@@ -35,7 +35,7 @@ pub struct Amounts {
     events: u64,
     /// Bytes of their other files.
     bytes: u64,
-    /// Memory of their profiles, and of numbers in their files, bytes.
+    /// Memory of what is held of them, bytes.
     held: u64,
 }
 
@@ -72,8 +72,10 @@ pub enum Spent {
         /// How many of them there are.
         failed: usize,
     },
-    /// Memory of profiles, and of numbers in files.
-    #[error("its profile and the numbers in its files take {bytes} bytes of memory, and {left} are left")]
+    /// Memory of what is held of it.
+    #[error(
+        "its sleeps, timer interrupts, causes, profile and the numbers in its files take {bytes} bytes of memory, and {left} are left"
+    )]
     Held {
         /// How many they take.
         bytes: u64,
@@ -94,7 +96,7 @@ impl Budget {
         Self::new(room_for_events().saturating_mul(RUNS), memory / SHARE, memory / SHARE_OF_HELD)
     }
 
-    /// For so many events, bytes of other files, and bytes of memory for profiles and numbers.
+    /// For so many events, bytes of other files, and bytes of memory for what is held.
     pub(crate) fn new(events: u64, bytes: u64, held: u64) -> Self {
         Self { left: Cell::new(Amounts { events, bytes, held }) }
     }

@@ -21,7 +21,7 @@ pub struct RunIdle {
     pub window: (u64, u64),
     /// The states, as this guest's kernel has them.
     pub states: States,
-    /// All sleeps and wake-ups of all CPUs, also from beside the window.
+    /// All sleeps of all CPUs, also from beside the window.
     pub observed: Observed,
     /// What the two trace points of a sleep add to it, ns: see [`trace_cost_ns`].
     pub cost_ns: u64,
@@ -77,19 +77,24 @@ pub struct Setting<'a> {
 pub fn of_run(events: &[Event], setting: &Setting<'_>) -> Option<RunIdle> {
     let case = setting.case;
     let states = states(setting)?;
-    let observed = observe(events, setting.hz);
+    let mut observed = observe(events, setting.hz);
     let cost_ns = trace_cost_ns(&observed, setting);
     let count = |cpu: &u32| (*cpu, account(&states, &observed, *cpu, setting.window, cost_ns));
     let accounts = setting.after.keys().filter(|cpu| case.traces(**cpu)).map(count).collect();
-    let in_window = |wakeup: &&Wakeup| {
+    let in_window = |wakeup: &Wakeup| {
         let ran_ns = wakeup.start_ns + wakeup.latency_ns;
         case.measured_cpus.contains(wakeup.cpu) && (setting.window.0..setting.window.1).contains(&ran_ns)
     };
+    let mut wakeups = std::mem::take(&mut observed.wakeups);
+    wakeups.retain(in_window);
+    observed.told = Vec::new();
+    observed.sleeps.shrink_to_fit();
+    wakeups.shrink_to_fit();
     let model =
         |cpus: &CpuList| case.machine.as_ref().map(|one| energy(one, &observed, cpus, setting.window));
     Some(RunIdle {
         comparisons: comparisons(&states, &observed, cost_ns, setting),
-        wakeups: observed.wakeups.iter().filter(in_window).cloned().collect(),
+        wakeups,
         energy: model(&case.measured_cpus),
         energy_of_all: case.trace_cpus.is_none().then(|| model(&package_of(case))).flatten(),
         window: setting.window,
@@ -227,6 +232,11 @@ impl RunIdle {
             sum.residency.merge(&account.residency);
         }
         sum
+    }
+
+    /// The memory that it takes, bytes, but for some hundred a state.
+    pub fn held(&self) -> u64 {
+        (size_of_val(&*self.observed.sleeps) + size_of_val(&*self.wakeups)) as u64
     }
 
     /// The longest that the CPU stayed in a state at a stretch within the window, ns: of a sleep that had not

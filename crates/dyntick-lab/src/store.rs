@@ -47,7 +47,8 @@ pub struct Run {
     pub asked: Asked,
     /// What the agent said.
     pub outcome: Outcome,
-    /// What interrupted each CPU, and why; the single interruptions without chains, functions and evidence.
+    /// What interrupted each CPU, and why; single interruptions only of the measured CPUs by timers, without chains, functions and
+    /// evidence.
     pub explanation: Explanation,
     /// Its idle states, where the guest has some.
     pub idle: Option<RunIdle>,

@@ -2,6 +2,7 @@
 //! All kernels that could be booted here.
 
 use super::debian::{self, Wanted};
+use super::spec::SHOWN_KEY;
 use super::{LARGEST_CONFIG, Spec};
 use crate::apt::Apt;
 use crate::build::{self, Built};
@@ -96,9 +97,6 @@ pub fn catalog(cache: &Cache, progress: &dyn Fn(&str)) -> (Vec<Entry>, Option<St
         Err(error) => (entries, Some(error.to_string())),
     }
 }
-
-/// So much of a key tells kernels apart, and fits a line of the list.
-const SHOWN_KEY: usize = 12;
 
 fn of_built(built: Built) -> Entry {
     let text = dyntick_system::read_regular(&built.config_file(), LARGEST_CONFIG).unwrap_or_default();

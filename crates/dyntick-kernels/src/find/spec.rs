@@ -21,7 +21,7 @@ pub enum Spec {
     },
     /// `debian:6.12.117+deb12-amd64`: one exact package.
     Exact(String),
-    /// `built:KEY`: one that was built here, by its key or how it begins.
+    /// `built:KEY`: one that was built here, by its key or its first [`SHOWN_KEY`] digits.
     Built(String),
     /// `host`: the running machine's.
     Host,
@@ -31,6 +31,9 @@ pub enum Spec {
 
 /// The name of Debian's suite unstable, which never changes.
 pub(crate) const UNSTABLE: &str = "sid";
+
+/// So many digits of a built kernel's key name it. They are not to be guessed: who wrote a study may not have kernels that others built.
+pub const SHOWN_KEY: usize = 12;
 
 /// A text that names no kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,7 +49,7 @@ impl FromStr for Spec {
         if text == "host" {
             return Ok(Spec::Host);
         }
-        if let Some(key) = text.strip_prefix("built:").filter(|key| !key.is_empty()) {
+        if let Some(key) = text.strip_prefix("built:").filter(|key| key.len() >= SHOWN_KEY) {
             return Ok(Spec::Built(key.to_owned()));
         }
         if let Some(name) = text.strip_prefix("debian:") {
@@ -85,7 +88,7 @@ mod tests {
         assert_eq!("debian:6.12".parse(), Ok(series("6.12", "")));
         assert_eq!("debian:6.12-rt".parse(), Ok(series("6.12", "rt")));
         assert_eq!("debian:6.12.117+deb12-amd64".parse(), Ok(Spec::Exact("6.12.117+deb12-amd64".into())));
-        assert_eq!("built:41591a".parse(), Ok(Spec::Built("41591a".into())));
+        assert_eq!("built:41591a41591a".parse(), Ok(Spec::Built("41591a41591a".into())));
         assert_eq!("./vmlinuz".parse(), Ok(Spec::Path("./vmlinuz".into())));
         assert_eq!("debian:sid-rt".parse(), Ok(Spec::Unstable { flavour: "rt".into() }));
         assert_eq!("debian:sid".parse(), Ok(Spec::Unstable { flavour: String::new() }));
@@ -97,6 +100,7 @@ mod tests {
             "6.12",
             "debian:",
             "built:",
+            "built:4",
             "debian:6/../../x-amd64",
         ] {
             assert_eq!(wrong.parse::<Spec>(), Err(SpecError(wrong.into())));

@@ -118,11 +118,18 @@ pub(super) fn spawn(
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     }
     limit(&mut command, Resource::Fsize, largest_file(machine));
+    limit(&mut command, Resource::Data, own_memory(machine));
     confine::hand_on(&mut command, &descriptors);
     // A guest must not outlive a study that is killed.
     end_with_this_one(&mut command, rustix::process::Signal::KILL);
     let child = command.spawn().map_err(host(format!("start {}", machine.qemu.binary.display())))?;
     Ok(Started { child, _given: given })
+}
+
+/// What QEMU may take beside the guest's memory, which is a file, bytes: 1 GiB of translated code, what the plugin knows of each block
+/// that was ever translated, and the threads' stacks. A guest that changes its own code has any number of blocks.
+fn own_memory(machine: &Machine) -> u64 {
+    (3 << 30) + u64::from(machine.cpus) * (64 << 20)
 }
 
 /// No file that QEMU writes has more, bytes. Its console and the stream of a profile have limits that this process keeps, which

@@ -5,6 +5,7 @@ use super::files::{Files, OF_NUMBER};
 use super::{Asked, RAW, Run, StoreError};
 use crate::budget::Budget;
 use crate::figures;
+use crate::idle::RunIdle;
 use crate::latency::Latency;
 use crate::opened::Opened;
 use crate::printed::Printed;
@@ -32,8 +33,10 @@ pub(super) fn read(folder: &Path, opened: &Opened, budget: &Budget) -> Result<Ru
     let read = files.read_by(&asked.case)?;
     let comms = files.said(pieces::COMMS, received::comms)?;
     let mut explanation = explain(&decoded.events, &context(&asked, &outcome, &comms));
-    forget_texts(&mut explanation);
+    forget(&mut explanation, &asked.case.measured_cpus);
+    files.take_held(held_of(&explanation))?;
     let idle = files.idle(&asked, &outcome, &decoded.events)?;
+    files.take_held(idle.as_ref().map_or(0, RunIdle::held))?;
     let too_much = RefCell::new(None);
     // A program that printed nothing has no file; what is more than may be read is no such.
     let output = |name: &str| match files.text(&format!("{RAW}/{name}")) {
@@ -77,12 +80,21 @@ pub(super) fn read(folder: &Path, opened: &Opened, budget: &Budget) -> Result<Ru
     })
 }
 
-/// A report holds all runs of its study at once, and tells of single interruptions only when they came and why;
-/// chains and functions are summed up by cause.
-fn forget_texts(explanation: &mut Explanation) {
+/// A report holds all runs of its study at once, and shows of single interruptions only when timers interrupted the measured CPUs,
+/// and why; all others are in the sums by cause.
+fn forget(explanation: &mut Explanation, measured: &CpuList) {
+    explanation.interruptions.retain(|one| measured.contains(one.cpu) && one.kind.is_local_timer());
     for one in &mut explanation.interruptions {
         (one.chain, one.functions, one.evidence) = (Vec::new(), Vec::new(), Vec::new());
     }
+    explanation.interruptions.shrink_to_fit();
+}
+
+/// The memory of what is left of it, bytes. Of the sums it is their text, with the lists and maps around it.
+fn held_of(explanation: &Explanation) -> u64 {
+    const TIMES: usize = 4;
+    let sums = serde_json::to_vec(&explanation.per_cpu).expect("plain data").len();
+    (size_of_val(&*explanation.interruptions) + TIMES * sums) as u64
 }
 
 fn context(asked: &Asked, outcome: &Outcome, comms: &BTreeMap<i32, String>) -> Context {

@@ -12,6 +12,12 @@ use std::io::Write as _;
 /// So many bytes are gathered before they are written.
 const CHUNK: usize = 1 << 20;
 
+/// The most CPUs that an x86 kernel supports (`arch/x86/Kconfig`: NR_CPUS_RANGE_END).
+const MOST_CPUS: usize = 8192;
+
+/// An agent has some twenty addresses watched.
+const MOST_WATCHES: usize = 1024;
+
 /// A translated block: where each of its instructions is.
 pub struct Code {
     address: u64,
@@ -162,6 +168,9 @@ impl Recorder {
 
     /// The CPU with this number has its state there.
     fn learn(&mut self, number: usize, state: usize) {
+        if number >= MOST_CPUS {
+            give_up("the guest speaks of more CPUs than a kernel supports");
+        }
         if self.cpus.iter().any(|cpu| cpu.state == state) {
             give_up("two CPUs of the guest look like one to the plugin; this QEMU version is not supported");
         }
@@ -228,7 +237,7 @@ impl Recorder {
     }
 
     fn watch(&mut self, address: u64, watch: Watch) {
-        if address != 0 {
+        if address != 0 && self.watches.len() < MOST_WATCHES {
             self.watches.retain(|(at, _)| *at != address);
             self.watches.push((address, watch));
             self.watches.sort_unstable_by_key(|(at, _)| *at);

@@ -101,6 +101,9 @@ fn set(repository: &Path) -> Command {
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_NO_LAZY_FETCH", "1")
+        // By these one commit is taken for another (git-replace(1), gitrepository-layout(5)), and a hash names what is cached.
+        .env("GIT_NO_REPLACE_OBJECTS", "1")
+        .env("GIT_GRAFT_FILE", "/dev/null")
         // libcurl takes passwords from ~/.netrc, and Kerberos has tickets and keys, for whichever server asks.
         .env("HOME", "/nonexistent")
         .envs(["KRB5CCNAME", "KRB5_CLIENT_KTNAME", "KRB5_CONFIG"].map(|name| (name, "/dev/null")));

@@ -79,6 +79,21 @@ fn git_opens_no_device() {
     assert!(find().is_err(), "it is not read without end either");
 }
 
+/// The tree of a commit that somebody else's kernel was built from is in the cache, and reports name its hash.
+#[test]
+fn no_commit_stands_for_another() {
+    let folder = tempfile::tempdir().unwrap();
+    hostile(folder.path(), folder.path());
+    let elsewhere = "c2b16e991840befea428cee1c3ea91b885747821";
+    let head = folder.path().join(".git/refs/replace");
+    std::fs::create_dir_all(&head).unwrap();
+    let own =
+        git(folder.path(), &files_of(folder.path()).unwrap()).args(["rev-parse", "HEAD"]).output().unwrap();
+    std::fs::write(head.join(elsewhere), own.stdout).unwrap();
+    let text = format!("{}#{elsewhere}", folder.path().display());
+    assert!(find(&text, &NamedBy::User, &Cache::at(folder.path()), &|_| ()).is_err());
+}
+
 #[test]
 fn an_object_is_what_its_name_says_or_nothing() {
     let folder = tempfile::tempdir().unwrap();
