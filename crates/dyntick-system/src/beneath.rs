@@ -44,6 +44,12 @@ pub fn is_public(folder: &Path, inner: &Path) -> bool {
     may(inner, READ) && inner.ancestors().skip(1).all(is_open)
 }
 
+/// Whether the mode of what stands there lets every user read a file, or enter a folder.
+pub fn is_readable_by_all(path: &Path) -> bool {
+    let wanted = |found: &Metadata| if found.is_dir() { ENTER } else { READ };
+    path.symlink_metadata().is_ok_and(|found| found.mode() & wanted(&found) != 0)
+}
+
 /// Why a path is not every user's to read.
 #[derive(Debug, thiserror::Error)]
 pub enum NotShared {
@@ -77,11 +83,7 @@ pub fn shared(from: Option<&Path>, path: &Path) -> std::result::Result<PathBuf, 
     }
     let from = from.and_then(|from| from.canonicalize().ok());
     let leads_there = |place: &&Path| from.as_ref().is_none_or(|from| !from.starts_with(place));
-    let is_closed = |place: &&Path| {
-        let wanted = |found: &Metadata| if found.is_dir() { ENTER } else { READ };
-        place.symlink_metadata().map_or(true, |found| found.mode() & wanted(&found) == 0)
-    };
-    match real.ancestors().take_while(leads_there).filter(is_closed).last() {
+    match real.ancestors().take_while(leads_there).filter(|place| !is_readable_by_all(place)).last() {
         Some(place) => Err(NotShared::Closed(place.to_owned())),
         None => Ok(real),
     }

@@ -12,7 +12,8 @@ mod owner;
 pub mod place;
 
 pub use beneath::{
-    NotShared, is_inner, is_public, open_beneath, open_in, open_public, place_beneath, shared,
+    NotShared, is_inner, is_public, is_readable_by_all, open_beneath, open_in, open_public, place_beneath,
+    shared,
 };
 pub use input::{
     InputError, ensure_solid, open_named, open_regular, read_beneath, read_lossy, read_named, read_open,

@@ -3,7 +3,7 @@
 //! who wrote a study or a run is to have nothing that is its reader's alone.
 
 use super::BuildError;
-use dyntick_system::{InputError, NotShared, shared};
+use dyntick_system::{InputError, NotShared, is_readable_by_all, shared};
 use std::path::{Path, PathBuf};
 
 /// Who named them.
@@ -19,6 +19,17 @@ pub enum NamedBy {
 }
 
 impl NamedBy {
+    /// Asks a file or folder by its own mode alone, for the folders that lead to it have been asked.
+    ///
+    /// # Errors
+    /// Where other users may not read it.
+    pub fn ask(&self, path: &Path) -> Result<(), BuildError> {
+        match *self == NamedBy::User || is_readable_by_all(path) {
+            true => Ok(()),
+            false => Err(BuildError::Closed(path.to_owned())),
+        }
+    }
+
     /// The path by which what is named is read, at the moment when it is read: the real one, where not the user named it.
     ///
     /// # Errors

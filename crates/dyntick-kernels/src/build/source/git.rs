@@ -150,6 +150,10 @@ fn here(repository: &Path, named_by: &NamedBy, revision: &str) -> Result<Commit,
     for part in &parts {
         files = files.read(&named_by.place(part)?);
     }
+    // A branch of it may be closed by the modes of its own objects.
+    for entry in parts.iter().flat_map(walkdir::WalkDir::new).flatten() {
+        named_by.ask(entry.path())?;
+    }
     let parsed = |what: &str, words: &[&str]| -> Result<String, BuildError> {
         let mut git = git(repository, &files);
         end_after(&mut git, LOOK_UP);

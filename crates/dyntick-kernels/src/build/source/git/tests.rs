@@ -246,6 +246,11 @@ fn a_repository_is_read_with_what_it_is_made_of() {
     let beside = linked.join("beside");
     let close = |mode| std::fs::set_permissions(&beside, std::fs::Permissions::from_mode(mode)).unwrap();
     assert!(is_read_of(&linked), "everybody may read what it links to");
+    let loose = linked.join("beside/.git/objects").join("aa");
+    std::fs::create_dir_all(&loose).unwrap();
+    std::fs::set_permissions(&loose, std::fs::Permissions::from_mode(0o700)).unwrap();
+    assert!(!is_read_of(&linked), "objects of a branch are closed");
+    std::fs::set_permissions(&loose, std::fs::Permissions::from_mode(0o755)).unwrap();
     close(0o700);
     assert!(!is_read_of(&linked));
     close(0o755);
