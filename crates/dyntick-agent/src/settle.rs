@@ -4,7 +4,8 @@
 use anyhow::{Context, Result, bail};
 use dyntick_guest::{Job, Settled};
 use dyntick_model::CpuList;
-use dyntick_observe::thread::{now_ns, run_on};
+use dyntick_observe::thread::now_ns;
+use dyntick_system::run_on;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

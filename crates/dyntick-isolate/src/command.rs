@@ -2,8 +2,8 @@
 //! The command on its CPUs.
 
 use crate::signals;
-use crate::system::cpu_set;
 use dyntick_model::CpuList;
+use dyntick_system::cpu_set;
 use rustix::process::{Pid, WaitId, WaitIdOptions};
 use rustix::thread::CpuSet;
 use std::ffi::OsString;

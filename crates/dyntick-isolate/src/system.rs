@@ -2,10 +2,8 @@
 //! The few things that are done to a machine, so that a test can stand in for one that dies.
 
 use dyntick_model::CpuList;
-use dyntick_system::read_lossy;
+use dyntick_system::{affinity, read_lossy, run_on};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, openat2, unlinkat};
-use rustix::process::Pid;
-use rustix::thread::CpuSet;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io;
@@ -138,20 +136,13 @@ impl System for Live {
         if stat(id.tid).is_none_or(|stat| stat.start != id.start) {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
-        Ok(rustix::thread::sched_setaffinity(Pid::from_raw(id.tid), &cpu_set(cpus))?)
+        run_on(Some(id.tid), cpus)
     }
-}
-
-/// These CPUs, as the kernel wants them told.
-pub(crate) fn cpu_set(cpus: &CpuList) -> CpuSet {
-    let mut set = CpuSet::new();
-    cpus.iter().for_each(|cpu| set.set(cpu as usize));
-    set
 }
 
 /// Makes this thread one of the fair class on this CPU.
 fn be_ordinary_on(cpu: u32) -> io::Result<()> {
-    rustix::thread::sched_setaffinity(None, &cpu_set(&CpuList::from_iter([cpu])))?;
+    run_on(None, &CpuList::from_iter([cpu]))?;
     let parameter = libc::sched_param { sched_priority: 0 };
     // SAFETY: a system call on this thread.
     match unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &parameter) } {
@@ -162,8 +153,7 @@ fn be_ordinary_on(cpu: u32) -> io::Result<()> {
 
 fn task(tid: i32) -> Option<Task> {
     let Stat { comm, flags, start, .. } = stat(tid)?;
-    let set = rustix::thread::sched_getaffinity(Pid::from_raw(tid)).ok()?;
-    let cpus = (0..CpuSet::MAX_CPU as u32).filter(|cpu| set.is_set(*cpu as usize)).collect();
+    let cpus = affinity(Some(tid)).ok()?;
     Some(Task {
         id: TaskId { tid, start },
         comm,

@@ -40,7 +40,7 @@ pub use counts::Counts;
 pub use error::LatencyError;
 pub use late::{Late, Lates};
 pub use measure::Shared;
-pub use placement::{allowed, node_of, online, run_on};
+pub use placement::{allowed, node_of, online};
 pub use plan::{Align, Clock, Plan, Policy, Sleep, ThreadPlan};
 pub use power::{PowerLimit, hold};
 pub use running::{Running, Wake};

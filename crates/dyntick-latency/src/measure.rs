@@ -6,8 +6,9 @@ use crate::mark::Mark;
 use crate::realtime::{schedule, touch_stack};
 use crate::smi::Smi;
 use crate::timer::Timer;
-use crate::{Align, Counts, Late, LatencyError, Lates, Plan, Sleep, ThreadPlan, now_ns, run_on};
+use crate::{Align, Counts, Late, LatencyError, Lates, Plan, Sleep, ThreadPlan, now_ns};
 use dyntick_model::NANOS_PER_SEC;
+use dyntick_system::run_on;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::thread::{
@@ -77,7 +78,7 @@ fn prepare(plan: &Plan, shared: &Shared, number: usize) -> Result<Option<Smi>, L
     let own = plan.threads[number];
     shared.threads[number].tid.store(rustix::thread::gettid().as_raw_nonzero().get(), Relaxed);
     if let Some(cpu) = own.cpu {
-        run_on(&[cpu].into_iter().collect()).map_err(|source| LatencyError::Cpu { cpu, source })?;
+        run_on(None, &[cpu].into_iter().collect()).map_err(|source| LatencyError::Cpu { cpu, source })?;
     }
     touch_stack();
     let smi = own.cpu.filter(|_| plan.smi).map(Smi::open).transpose()?;

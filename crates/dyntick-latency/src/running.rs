@@ -4,7 +4,8 @@
 use crate::measure::{self, Shared};
 use crate::realtime::{lock_memory, schedule};
 use crate::signals::{self, Signals};
-use crate::{LatencyError, Plan, Policy, run_on};
+use crate::{LatencyError, Plan, Policy};
+use dyntick_system::run_on;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -50,7 +51,8 @@ impl Running {
             result => result.is_ok(),
         };
         if !plan.home.is_empty() {
-            run_on(&plan.home).map_err(|error| LatencyError::System("move to --mainaffinity", error))?;
+            run_on(None, &plan.home)
+                .map_err(|error| LatencyError::System("move to --mainaffinity", error))?;
         }
         let mut running = Self { plan, shared, threads: Vec::new(), signals, locked };
         for number in 0..running.plan.threads.len() {

@@ -2,9 +2,10 @@
 //! What a recording lasts as long as: a command, a process, or until Ctrl-C.
 
 use crate::{Options, Record, RecordError, record};
+use dyntick_model::CpuList;
+use dyntick_system::{affinity, run_on};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -15,7 +16,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 /// SIGHUP are passed on to it.
 pub fn record_command(options: &Options, words: &[String]) -> Result<(Record, ExitStatus), RecordError> {
     let Some((program, arguments)) = words.split_first() else { return Err(RecordError::NoCommand) };
-    let home = sched_getaffinity(None).map_err(|error| RecordError::Start(program.clone(), error.into()))?;
+    let home = affinity(None).map_err(|error| RecordError::Start(program.clone(), error))?;
     let mut command = Command::new(program);
     command.args(arguments);
     at(&mut command, home);
@@ -46,11 +47,11 @@ pub fn record_until_interrupted(options: &Options) -> Result<Record, RecordError
 }
 
 /// Gives a command these CPUs.
-fn at(command: &mut Command, cpus: CpuSet) {
+fn at(command: &mut Command, cpus: CpuList) {
     // SAFETY: one system call between fork and exec. Where it is refused the command runs elsewhere.
     unsafe {
         command.pre_exec(move || {
-            let _ = sched_setaffinity(None, &cpus);
+            let _ = run_on(None, &cpus);
             Ok(())
         });
     }

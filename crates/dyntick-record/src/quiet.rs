@@ -2,19 +2,18 @@
 //! Keeping this program off the CPUs that it observes.
 
 use dyntick_model::CpuList;
-use dyntick_observe::thread::run_on;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use dyntick_system::{affinity, run_on};
 
 /// This thread runs elsewhere while this lives, and where it did before afterwards.
 pub(crate) struct OutOfTheWay {
-    before: Option<CpuSet>,
+    before: Option<CpuList>,
 }
 
 impl OutOfTheWay {
     /// Moves this thread, and so those that it starts from now on, to `others`; stays where that is
     /// refused, as in a cpuset of none of them.
     pub fn to(others: &CpuList) -> Self {
-        let before = sched_getaffinity(None).ok().filter(|_| !others.is_empty());
+        let before = affinity(None).ok().filter(|_| !others.is_empty());
         let moved = before.is_some() && run_on(None, others).is_ok();
         Self { before: before.filter(|_| moved) }
     }
@@ -28,7 +27,7 @@ impl OutOfTheWay {
 impl Drop for OutOfTheWay {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
-            let _ = sched_setaffinity(None, before);
+            let _ = run_on(None, before);
         }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The host under dyntick: files that users and strangers name, and walls around what strangers wrote.
 
+mod affinity;
 mod beneath;
 pub mod confine;
 mod input;
@@ -11,6 +12,7 @@ mod output;
 mod owner;
 pub mod place;
 
+pub use affinity::{affinity, cpu_set, run_on};
 pub use beneath::{
     NotShared, is_inner, is_public, is_readable_by_all, open_beneath, open_in, open_public, place_beneath,
     shared,

@@ -120,7 +120,7 @@ fn migration(stage: &Stage) -> Result<()> {
 }
 
 fn move_to(thread: i32, cpus: &CpuList) -> Result<()> {
-    Ok(dyntick_observe::thread::run_on(Some(thread), cpus)?)
+    Ok(dyntick_system::run_on(Some(thread), cpus)?)
 }
 
 /// Mounts control groups, version 2, and makes one with these controllers.

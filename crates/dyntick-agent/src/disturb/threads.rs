@@ -118,7 +118,7 @@ pub(super) struct Bound {
 impl Drop for Bound {
     fn drop(&mut self) {
         for thread in &self.threads {
-            let _ = dyntick_observe::thread::run_on(Some(*thread), &self.others);
+            let _ = dyntick_system::run_on(Some(*thread), &self.others);
         }
     }
 }
@@ -130,7 +130,7 @@ pub(super) fn bind(name: &str, stage: &Stage) -> Result<Bound> {
         all.filter(|(_, thread)| thread.comm.starts_with(name)).map(|(number, _)| number).collect();
     anyhow::ensure!(!threads.is_empty(), "there is no thread {name}");
     for thread in &threads {
-        dyntick_observe::thread::run_on(Some(*thread), &stage.list())?;
+        dyntick_system::run_on(Some(*thread), &stage.list())?;
     }
     Ok(Bound { threads, others: stage.others()? })
 }

@@ -2,14 +2,13 @@
 //! Where dyntick itself runs: not on the CPUs that it measures.
 
 use crate::facts::Cpus;
-use crate::thread::run_on;
 use dyntick_model::CpuList;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use dyntick_system::{affinity, run_on};
 
 /// The affinity that this thread had, for what it starts.
 #[derive(Clone)]
 pub struct Place {
-    before: CpuSet,
+    before: CpuList,
     /// The CPUs that dyntick runs on now.
     pub cpus: CpuList,
 }
@@ -17,7 +16,7 @@ pub struct Place {
 /// Moves this thread, and all that it starts from now on, to CPUs that are not measured and not
 /// isolated. Where all are measured it keeps off the isolated ones, and where all are isolated it stays.
 pub fn keep_off(measured: &CpuList) -> std::io::Result<Place> {
-    let before = sched_getaffinity(None)?;
+    let before = affinity(None)?;
     let all = Cpus::read("").unwrap_or_default();
     for cpus in candidates(&all.online, measured, &all.isolated.union(&all.nohz_full)) {
         // A cpuset may forbid all of them.
@@ -25,14 +24,13 @@ pub fn keep_off(measured: &CpuList) -> std::io::Result<Place> {
             return Ok(Place { before, cpus });
         }
     }
-    let cpus = (0..CpuSet::MAX_CPU as u32).filter(|cpu| before.is_set(*cpu as usize)).collect();
-    Ok(Place { before, cpus })
+    Ok(Place { cpus: before.clone(), before })
 }
 
 impl Place {
     /// Gives this thread its CPUs back; for a child between fork and exec, as it only does a system call.
     pub fn give_back(&self) -> std::io::Result<()> {
-        Ok(sched_setaffinity(None, &self.before)?)
+        run_on(None, &self.before)
     }
 }
 
@@ -58,13 +56,13 @@ mod tests {
     #[test]
     fn moves_and_comes_back() {
         std::thread::spawn(|| {
-            let before = sched_getaffinity(None).unwrap();
+            let before = affinity(None).unwrap();
             let place = keep_off(&CpuList::first(1)).unwrap();
             let online: CpuList =
                 std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap().parse().unwrap();
             assert!(online.len() == 1 || !place.cpus.contains(0), "{}", place.cpus);
             place.give_back().unwrap();
-            assert_eq!(sched_getaffinity(None).unwrap(), before);
+            assert_eq!(affinity(None).unwrap(), before);
         })
         .join()
         .unwrap();

@@ -2,9 +2,10 @@
 //! What the programs at a function cost the CPU, measured where it is cheap: at a system call.
 
 use super::{Pair, probed::Probed};
-use crate::thread::{now_ns, run_on};
+use crate::thread::now_ns;
 use dyntick_model::CpuList;
-use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
+use dyntick_system::{affinity, run_on};
+use rustix::thread::sched_getcpu;
 
 /// What a pair of programs costs each call, measured on calls of a function that does next to nothing.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,10 +44,10 @@ pub fn measure(pair: Pair) -> ProbeCost {
 
 fn on_one_cpu(measure: impl FnOnce(u32) -> Result<Cost, String>) -> Result<Cost, String> {
     let cpu = sched_getcpu() as u32;
-    let before = sched_getaffinity(None).map_err(|error| error.to_string())?;
+    let before = affinity(None).map_err(|error| error.to_string())?;
     run_on(None, &CpuList::from_iter([cpu])).map_err(|error| format!("cannot stay on CPU {cpu}: {error}"))?;
     let measured = measure(cpu);
-    sched_setaffinity(None, &before).map_err(|error| error.to_string())?;
+    run_on(None, &before).map_err(|error| error.to_string())?;
     measured
 }
 

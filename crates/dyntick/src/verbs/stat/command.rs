@@ -4,7 +4,7 @@
 use anyhow::{Context, Result};
 use dyntick_model::CpuList;
 use dyntick_observe::live::Place;
-use dyntick_observe::thread::run_on;
+use dyntick_system::run_on;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, Sender, channel};
