@@ -273,7 +273,9 @@ mod tests {
         let tid = child.id() as i32;
         let id = TaskId { tid, start: stat(tid).unwrap().start };
         assert!(lives(id) && !lives(TaskId { start: id.start + 1, ..id }));
-        let send = |signal| rustix::process::kill_process(Pid::from_raw(tid).unwrap(), signal).unwrap();
+        let send = |signal| {
+            rustix::process::kill_process(rustix::process::Pid::from_raw(tid).unwrap(), signal).unwrap()
+        };
         send(rustix::process::Signal::STOP);
         std::thread::sleep(std::time::Duration::from_millis(20));
         assert!(lives(id), "stopped");

@@ -92,8 +92,12 @@ impl Budget {
 
     /// For all runs of a report.
     pub fn of_many() -> Self {
-        let memory = dyntick_system::memory();
-        Self::new(room_for_events().saturating_mul(RUNS), memory / SHARE, memory / SHARE_OF_HELD)
+        Self::of_many_in(dyntick_system::memory(), room_for_events())
+    }
+
+    /// On a machine of so much memory, which has room for so many events of one run.
+    fn of_many_in(memory: u64, events: u64) -> Self {
+        Self::new(events.saturating_mul(RUNS), memory / SHARE, memory / SHARE_OF_HELD)
     }
 
     /// For so many events, bytes of other files, and bytes of memory for what is held.
@@ -175,6 +179,15 @@ mod tests {
         assert_eq!(budget.take_events(7), Err(Spent::Events { events: 7, left: 6 }));
         budget.take_events(6).unwrap();
         budget.take_bytes(7).unwrap();
+    }
+
+    /// studies/menu-stopped-tick.toml: each of two CPUs sleeps and is woken some 20 000 times a second.
+    #[test]
+    fn a_study_of_a_hundred_cases_fits_into_a_small_machine() {
+        let budget = Budget::of_many_in(8 << 30, 2 << 20);
+        let held = 40_000 * (size_of::<dyntick_idle::Sleep>() + size_of::<dyntick_idle::Wakeup>()) as u64;
+        let run = Amounts { events: 500_000, bytes: 100 << 10, held };
+        (0..112).for_each(|_| budget.take(run).unwrap());
     }
 
     #[test]
