@@ -11,9 +11,6 @@ use dyntick_stats::Histogram;
 use dyntick_study::Case;
 use std::collections::BTreeMap;
 
-/// The events that tell of idleness, beside the usual ones.
-pub const EVENTS: [&str; 3] = ["power:cpu_idle", "power:cpu_idle_miss", "sched:sched_waking"];
-
 /// What a run's CPUs did while they had nothing to do.
 #[derive(Clone, Debug)]
 pub struct RunIdle {

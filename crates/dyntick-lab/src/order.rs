@@ -2,66 +2,31 @@
 //! From a case to the job that its agent is given.
 
 use crate::emulator;
-use crate::idle;
 use crate::perturb::Perturbation;
 use dyntick_guest::names::{INIT, OWN_NAME};
 use dyntick_guest::{Job, Script, Task, Work};
 use dyntick_kernels::find::Kernel;
 use dyntick_kernels::image::{self, ImageError};
+use dyntick_observe::trace::events::{EVENTS, Guests, TraceEvent, of_vectors};
 use dyntick_study::Case;
-
-/// The events that every window records.
-const EVENTS: [&str; 37] = [
-    "irq_vectors:local_timer_entry",
-    "irq_vectors:local_timer_exit",
-    "irq_vectors:reschedule_entry",
-    "irq_vectors:reschedule_exit",
-    "irq_vectors:call_function_entry",
-    "irq_vectors:call_function_exit",
-    "irq_vectors:call_function_single_entry",
-    "irq_vectors:call_function_single_exit",
-    "irq_vectors:irq_work_entry",
-    "irq_vectors:irq_work_exit",
-    "irq_vectors:x86_platform_ipi_entry",
-    "irq_vectors:x86_platform_ipi_exit",
-    "irq:irq_handler_entry",
-    "irq:irq_handler_exit",
-    "irq:softirq_raise",
-    "irq:softirq_entry",
-    "irq:softirq_exit",
-    "timer:tick_stop",
-    "timer:hrtimer_start",
-    "timer:hrtimer_cancel",
-    "timer:hrtimer_expire_entry",
-    "timer:hrtimer_expire_exit",
-    "timer:timer_start",
-    "timer:timer_expire_entry",
-    "timer:timer_expire_exit",
-    "workqueue:workqueue_queue_work",
-    "workqueue:workqueue_execute_start",
-    "workqueue:workqueue_execute_end",
-    "sched:sched_switch",
-    "sched:sched_wakeup",
-    "sched:sched_wakeup_new",
-    "ipi:ipi_send_cpu",
-    "csd:csd_function_entry",
-    "csd:csd_function_exit",
-    "irq_vectors:spurious_apic_entry",
-    "irq_vectors:error_apic_entry",
-    "irq_vectors:thermal_apic_entry",
-];
 
 /// What the emulator of idle states is told, where the case has a machine.
 pub fn idle_states(case: &Case) -> Option<String> {
     case.machine.as_ref().map(|machine| emulator::parameters(&machine.idle, case))
 }
 
-/// The events that are recorded: the usual ones, those of idle states where there are some, and the case's own.
+/// The events that are recorded: those of all guests, those of idle states where there are some, and the case's own.
 fn events(case: &Case) -> Vec<String> {
-    let idle: &[&str] = if case.machine.is_some() { &idle::EVENTS } else { &[] };
-    let known = || EVENTS.iter().chain(idle).map(|event| (*event).to_owned());
-    let own = case.events.iter().filter(|event| !known().any(|other| other == **event));
-    known().chain(own.cloned()).collect()
+    let is_wanted = |event: &&TraceEvent| match event.guests {
+        Guests::Always => true,
+        Guests::WithStates => case.machine.is_some(),
+        Guests::OnRequest => false,
+    };
+    let mut events: Vec<String> = of_vectors().collect();
+    events.extend(EVENTS.iter().filter(is_wanted).map(|event| event.name.to_owned()));
+    let own: Vec<String> = case.events.iter().filter(|event| !events.contains(event)).cloned().collect();
+    events.extend(own);
+    events
 }
 
 /// The modules that its guest loads: those of its disk, and its own.

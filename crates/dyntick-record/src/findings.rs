@@ -5,6 +5,7 @@ use crate::printed_fix::{Named, Place, PrintedFix};
 use crate::{Explained, Record, uncaused};
 use dyntick_explain::{CauseId, Interruption, Kind, Summary, rules};
 use dyntick_model::{CommandLine, CpuList, Symbol};
+use dyntick_observe::trace::events::consequences;
 use dyntick_stats::Histogram;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -164,7 +165,7 @@ impl Explained {
                 .notes
                 .iter()
                 .cloned()
-                .chain(uncaused::consequences(missing))
+                .chain(consequences(missing))
                 .chain(uncaused::limits(record))
                 .collect(),
         }

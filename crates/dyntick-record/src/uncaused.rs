@@ -144,28 +144,6 @@ pub(crate) fn limits(record: &Record) -> Option<String> {
     })
 }
 
-/// What the lack of an event means for the findings.
-const CONSEQUENCES: &[(&str, &str)] = &[
-    (
-        "ipi:ipi_send_cpu",
-        "this kernel (before 6.5) has no ipi:* and csd:* events: the sender of an interrupt from another \
-         CPU, and the function that it calls, are known from kprobes only, where these could be set",
-    ),
-    ("nmi:nmi_handler", "this kernel has no nmi:nmi_handler: NMIs are counted in /proc/interrupts only"),
-    ("exceptions:page_fault_user", "this kernel has no exceptions:page_fault_*: page faults are missing"),
-    (
-        "irq_vectors:local_timer_entry",
-        "this kernel has no irq_vectors:*: interrupts are known by their handlers only",
-    ),
-    ("timer:tick_stop", "this kernel has no timer:tick_stop: tick dependencies are not known"),
-];
-
-/// In words, what is not known for want of these events.
-pub(crate) fn consequences(missing: &[String]) -> Vec<String> {
-    let of = CONSEQUENCES.iter().filter(|(event, _)| missing.iter().any(|name| name == event));
-    of.map(|(_, words)| (*words).to_owned()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From raw pages to events.
 
-use super::{
-    Field, Format, FormatError, IRQ_WORKS, Lost, Recording, RingError, SymbolTable, ring, room_for_events,
-};
-use dyntick_model::{CpuList, Event, EventKind, Softirq, Symbol, TickDependency, Vector};
+use super::events::{OfFields, by_name_alone, read_as};
+use super::{Field, Format, FormatError, Lost, Recording, RingError, SymbolTable, ring, room_for_events};
+use dyntick_model::{CpuList, Event, EventKind, Softirq, Symbol};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The events of a recording and what is missing from them.
@@ -202,14 +201,12 @@ struct Layout {
 enum Make {
     /// The same event each time.
     Always(EventKind),
-    /// One that is made of the fields that [`layout`] names, in that order.
+    /// One that is made of the fields that the table names, in that order.
     Of(OfFields),
 }
 
-type OfFields = fn(&mut Fields) -> Option<EventKind>;
-
 /// The fields of one record.
-struct Fields<'a> {
+pub(super) struct Fields<'a> {
     record: &'a [u8],
     fields: std::slice::Iter<'a, Field>,
     symbols: &'a mut SymbolTable,
@@ -217,23 +214,23 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    fn number(&mut self) -> Option<u64> {
+    pub(super) fn number(&mut self) -> Option<u64> {
         self.fields.next()?.number(self.record)
     }
 
-    fn function(&mut self) -> Option<Symbol> {
+    pub(super) fn function(&mut self) -> Option<Symbol> {
         let address = self.number()?;
         Some(self.symbols.name(address))
     }
 
-    fn text(&mut self) -> Option<Symbol> {
+    pub(super) fn text(&mut self) -> Option<Symbol> {
         let text = self.fields.next()?.text(self.record)?;
         Some(self.texts.keep(text))
     }
 
     /// A set of CPUs: a field of variable length that is a bit mask, the lowest byte first. Behind the
     /// last CPU that Linux can have there is nothing to be found.
-    fn cpus(&mut self) -> Option<CpuList> {
+    pub(super) fn cpus(&mut self) -> Option<CpuList> {
         let bytes = self.fields.next()?.bytes(self.record)?;
         let bytes = &bytes[..bytes.len().min(LONGEST_MASK)];
         let bits = |(position, byte): (usize, &u8)| {
@@ -243,7 +240,7 @@ impl Fields<'_> {
         Some(bytes.iter().enumerate().flat_map(bits).collect())
     }
 
-    fn softirq(&mut self) -> Option<Softirq> {
+    pub(super) fn softirq(&mut self) -> Option<Softirq> {
         Softirq::from_number(self.number()? as u32)
     }
 }
@@ -264,14 +261,13 @@ fn readers(formats: &BTreeMap<String, String>) -> Result<Readers, FormatError> {
                 .cloned()
                 .ok_or_else(|| FormatError::NoField { event: event.clone(), field: name.into() })
         };
-        let alone = of_vector(event).or_else(|| of_irq_work(event));
-        let layout = match (alone, layout(event)) {
+        let layout = match (by_name_alone(event), read_as(event)) {
             (Some(kind), _) => {
                 Some(Layout { pid: field("common_pid")?, fields: Vec::new(), make: Make::Always(kind) })
             }
-            (None, Some((names, make))) => {
-                let fields = names.iter().map(|name| field(name)).collect::<Result<_, _>>()?;
-                Some(Layout { pid: field("common_pid")?, fields, make: Make::Of(make) })
+            (None, Some(known)) => {
+                let fields = known.fields.iter().map(|name| field(name)).collect::<Result<_, _>>()?;
+                Some(Layout { pid: field("common_pid")?, fields, make: Make::Of(known.make) })
             }
             (None, None) => None,
         };
@@ -295,156 +291,6 @@ impl Layout {
             Make::Of(make) => Some((pid, make(&mut fields)?)),
         }
     }
-}
-
-/// What `power:cpu_idle` says where a state is left (`include/trace/events/power.h`).
-const PWR_EVENT_EXIT: u32 = u32::MAX;
-
-/// Which fields an event's record is read for, and what is made of them. Field names are the same
-/// in 6.1, 6.12 and 7.2.
-fn layout(event: &str) -> Option<(&'static [&'static str], OfFields)> {
-    use EventKind::*;
-    Some(match event {
-        "irq:irq_handler_entry" => {
-            (&["irq", "name"], |f| Some(IrqEntry { irq: f.number()? as u32, name: f.text()? }))
-        }
-        "irq:irq_handler_exit" => (&["irq"], |f| Some(IrqExit { irq: f.number()? as u32 })),
-        "irq:softirq_raise" => (&["vec"], |f| Some(SoftirqRaise { softirq: f.softirq()? })),
-        "irq:softirq_entry" => (&["vec"], |f| Some(SoftirqEntry { softirq: f.softirq()? })),
-        "irq:softirq_exit" => (&["vec"], |f| Some(SoftirqExit { softirq: f.softirq()? })),
-        "timer:tick_stop" => (&["success", "dependency"], |f| {
-            Some(TickStop {
-                success: f.number()? != 0,
-                dependency: TickDependency::from_mask(f.number()? as u32).ok()?,
-            })
-        }),
-        "timer:hrtimer_start" => (&["hrtimer", "function", "expires"], |f| {
-            Some(HrtimerStart { timer: f.number()?, function: f.function()?, expires: f.number()? as i64 })
-        }),
-        "timer:hrtimer_cancel" => (&["hrtimer"], |f| Some(HrtimerCancel { timer: f.number()? })),
-        "timer:hrtimer_expire_entry" => {
-            (&["hrtimer", "function"], |f| Some(HrtimerEntry { timer: f.number()?, function: f.function()? }))
-        }
-        "timer:hrtimer_expire_exit" => (&["hrtimer"], |f| Some(HrtimerExit { timer: f.number()? })),
-        "timer:timer_start" => (&["timer", "function", "expires", "flags"], |f| {
-            Some(TimerStart {
-                timer: f.number()?,
-                function: f.function()?,
-                expires: f.number()?,
-                flags: f.number()? as u32,
-            })
-        }),
-        "timer:timer_expire_entry" => {
-            (&["timer", "function"], |f| Some(TimerEntry { timer: f.number()?, function: f.function()? }))
-        }
-        "timer:timer_expire_exit" => (&["timer"], |f| Some(TimerExit { timer: f.number()? })),
-        "workqueue:workqueue_queue_work" => (&["work", "function", "cpu"], |f| {
-            Some(WorkQueued { work: f.number()?, function: f.function()?, target: f.number()? as u32 })
-        }),
-        "workqueue:workqueue_execute_start" => {
-            (&["work", "function"], |f| Some(WorkStart { work: f.number()?, function: f.function()? }))
-        }
-        "workqueue:workqueue_execute_end" => (&["work"], |f| Some(WorkEnd { work: f.number()? })),
-        "sched:sched_switch" => (&["prev_pid", "prev_comm", "prev_state", "next_pid", "next_comm"], |f| {
-            Some(SchedSwitch {
-                prev: f.number()? as i32,
-                prev_comm: f.text()?,
-                prev_state: f.number()?,
-                next: f.number()? as i32,
-                next_comm: f.text()?,
-            })
-        }),
-        "sched:sched_process_fork" => (&["parent_pid", "child_pid"], |f| {
-            Some(SchedFork { parent: f.number()? as i32, child: f.number()? as i32 })
-        }),
-        "task:task_rename" => {
-            (&["pid", "newcomm"], |f| Some(TaskRename { pid: f.number()? as i32, comm: f.text()? }))
-        }
-        "sched:sched_wakeup" | "sched:sched_wakeup_new" => (&["pid", "comm", "target_cpu"], |f| {
-            Some(SchedWakeup { pid: f.number()? as i32, comm: f.text()?, target: f.number()? as u32 })
-        }),
-        "sched:sched_waking" => (&["pid", "target_cpu"], |f| {
-            Some(SchedWaking { pid: f.number()? as i32, target: f.number()? as u32 })
-        }),
-        "power:cpu_idle" => (&["state"], |f| {
-            let state = f.number()? as u32;
-            Some(CpuIdle { state: (state != PWR_EVENT_EXIT).then_some(state) })
-        }),
-        "power:menu_predict" => (&["predicted_ns", "used_ns", "next_timer_ns", "tick_stopped"], |f| {
-            Some(MenuPredict {
-                predicted_ns: f.number()?,
-                used_ns: f.number()?,
-                next_timer_ns: f.number()?,
-                tick_stopped: f.number()? != 0,
-            })
-        }),
-        "power:cpu_idle_miss" => (&["state", "below"], |f| {
-            Some(CpuIdleMiss { state: f.number()? as u32, below: f.number()? != 0 })
-        }),
-        "ipi:ipi_send_cpu" => (&["cpu", "callsite", "callback"], |f| {
-            Some(IpiSend { target: f.number()? as u32, callsite: f.function()?, callback: f.function()? })
-        }),
-        "ipi:ipi_send_cpumask" => (&["cpumask", "callsite", "callback"], |f| {
-            Some(IpiSendMask { targets: f.cpus()?, callsite: f.function()?, callback: f.function()? })
-        }),
-        "csd:csd_queue_cpu" => (&["cpu", "callsite", "func"], |f| {
-            Some(CsdQueued { target: f.number()? as u32, callsite: f.function()?, function: f.function()? })
-        }),
-        "probe:call_many" => (&["targets", "callsite", "func"], |f| {
-            let mask = f.number()?;
-            let targets = (0..u64::BITS).filter(|bit| mask >> bit & 1 == 1).collect();
-            Some(CsdQueuedMask { targets, callsite: f.function()?, function: f.function()? })
-        }),
-        "probe:call_single" => (&["cpu", "callsite", "func"], |f| {
-            Some(CsdQueued { target: f.number()? as u32, callsite: f.function()?, function: f.function()? })
-        }),
-        "probe:kick" => (&["cpu", "callsite"], |f| {
-            let (target, callsite) = (f.number()? as u32, f.function()?);
-            Some(CsdQueued { target, callsite, function: "nohz_full_kick_func".into() })
-        }),
-        "probe:reschedule" => (&["cpu", "callsite"], |f| {
-            let (target, callsite) = (f.number()? as u32, f.function()?);
-            Some(IpiSend { target, callsite, callback: "0x0".into() })
-        }),
-        "csd:csd_function_entry" => (&["func"], |f| Some(CsdEntry { function: f.function()? })),
-        "csd:csd_function_exit" => (&["func"], |f| Some(CsdExit { function: f.function()? })),
-        "sched:sched_migrate_task" => (&["pid", "comm", "orig_cpu", "dest_cpu"], |f| {
-            Some(SchedMigrate {
-                pid: f.number()? as i32,
-                comm: f.text()?,
-                from: f.number()? as u32,
-                to: f.number()? as u32,
-            })
-        }),
-        "nmi:nmi_handler" => (&["handler", "delta_ns"], |f| {
-            Some(Nmi { handler: f.function()?, duration_ns: (f.number()? as i64).max(0) as u64 })
-        }),
-        "exceptions:page_fault_user" => {
-            (&["address", "ip"], |f| Some(PageFault { user: true, address: f.number()?, ip: f.number()? }))
-        }
-        "exceptions:page_fault_kernel" => {
-            (&["address", "ip"], |f| Some(PageFault { user: false, address: f.number()?, ip: f.number()? }))
-        }
-        "timer:itimer_state" => (&["which", "value_sec", "value_nsec"], |f| {
-            Some(Itimer { which: f.number()? as u32, armed: f.number()? != 0 || f.number()? != 0 })
-        }),
-        _ => return None,
-    })
-}
-
-/// The events of the interrupt vectors, which carry nothing that their names do not tell.
-fn of_vector(event: &str) -> Option<EventKind> {
-    let name = event.strip_prefix("irq_vectors:")?;
-    let entry = |name| EventKind::VectorEntry { vector: Vector::from_event(name) };
-    let exit = |name| EventKind::VectorExit { vector: Vector::from_event(name) };
-    name.strip_suffix("_entry").map(entry).or_else(|| name.strip_suffix("_exit").map(exit))
-}
-
-/// The probe of a function that was queued for interrupt context has its name.
-fn of_irq_work(event: &str) -> Option<EventKind> {
-    let name = event.strip_prefix("probe:")?;
-    let known = IRQ_WORKS.iter().any(|(function, _)| *function == name);
-    known.then(|| EventKind::IrqWork { function: name.into() })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! Kernel trace events by way of tracefs, read as raw ring-buffer pages.
 
 mod decode;
+pub mod events;
 mod format;
 mod probes;
 mod recording;

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The trace events that dyntick reads: their fields and what is made of them, who records them, since which kernel they are there,
+//! and what is not known without them. The events of the interrupt vectors follow from [`Vector::NAMES`].
+
+use super::IRQ_WORKS;
+use super::decode::Fields;
+use Guests::*;
+use Place::*;
+use dyntick_model::EventKind::*;
+use dyntick_model::{EventKind, TickDependency, Vector};
+
+/// Makes an event of the fields of its record, in the order in which they are named.
+pub(super) type OfFields = fn(&mut Fields) -> Option<EventKind>;
+
+/// A trace event.
+pub struct TraceEvent {
+    /// Its name, `system:name`.
+    pub name: &'static str,
+    /// The fields that are read. Their names are the same in 6.1, 6.12 and 7.2.
+    pub fields: &'static [&'static str],
+    pub(super) make: OfFields,
+    /// Where a recording of a live machine has it; none where it is recorded on request.
+    pub place: Option<Place>,
+    /// Which guests record it.
+    pub guests: Guests,
+    /// The first kernel that has it, where that is not older than 6.1.
+    pub since: Option<(u32, u32)>,
+    /// What is not known without it, in words; empty where nothing is to be said.
+    pub without: &'static str,
+}
+
+/// Where an event matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Only on the recorded CPUs.
+    Here,
+    /// On every CPU: it tells what another CPU was doing when it did something to a recorded one.
+    All,
+    /// On the recorded CPUs, and elsewhere where this field names one of them.
+    Target(&'static str),
+    /// The same, and where it names none: unbound work runs on any.
+    TargetOrNone(&'static str),
+    /// As `Target` with two fields.
+    Either(&'static str, &'static str),
+}
+
+/// Which guests of the laboratory record an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guests {
+    /// All.
+    Always,
+    /// Those with a machine's idle states.
+    WithStates,
+    /// Those whose case names it.
+    OnRequest,
+}
+
+/// What `power:cpu_idle` says where a state is left (`include/trace/events/power.h`).
+const PWR_EVENT_EXIT: u32 = u32::MAX;
+
+const fn event(name: &'static str, fields: &'static [&'static str], make: OfFields) -> TraceEvent {
+    TraceEvent { name, fields, make, place: None, guests: OnRequest, since: None, without: "" }
+}
+
+/// All but those of the interrupt vectors.
+pub static EVENTS: &[TraceEvent] = &[
+    TraceEvent {
+        place: Some(All),
+        guests: Always,
+        ..event("irq:irq_handler_entry", &["irq", "name"], |f| {
+            Some(IrqEntry { irq: f.number()? as u32, name: f.text()? })
+        })
+    },
+    TraceEvent {
+        place: Some(All),
+        guests: Always,
+        ..event("irq:irq_handler_exit", &["irq"], |f| Some(IrqExit { irq: f.number()? as u32 }))
+    },
+    TraceEvent {
+        place: Some(Here),
+        guests: Always,
+        ..event("irq:softirq_raise", &["vec"], |f| Some(SoftirqRaise { softirq: f.softirq()? }))
+    },
+    TraceEvent {
+        place: Some(Here),
+        guests: Always,
+        ..event("irq:softirq_entry", &["vec"], |f| Some(SoftirqEntry { softirq: f.softirq()? }))
+    },
+    TraceEvent {
+        place: Some(Here),
+        guests: Always,
+        ..event("irq:softirq_exit", &["vec"], |f| Some(SoftirqExit { softirq: f.softirq()? }))
+    },
+    TraceEvent {
+        place: Some(Here),
+        guests: Always,
+        without: "this kernel has no timer:tick_stop: tick dependencies are not known",
+        ..event("timer:tick_stop", &["success", "dependency"], |f| {
+            Some(TickStop {
+                success: f.number()? != 0,
+                dependency: TickDependency::from_mask(f.number()? as u32).ok()?,
+            })
+        })
+    },
+    TraceEvent {
+        place: Some(Here),
+        guests: Always,
+        ..event("timer:hrtimer_start", &["hrtimer", "function", "expires"], |f| {
+            Some(HrtimerStart { timer: f.number()?, function: f.function()?, expires: f.number()? as i64 })
+        })
+    },
+    TraceEvent {
+        place: Some(Here),
+        guests: Always,
+        ..event("timer:hrtimer_cancel", &["hrtimer"], |f| Some(HrtimerCancel { timer: f.number()? }))
+    },
+    TraceEvent {
+        place: Some(All),
+        guests: Always,
+        ..event("timer:hrtimer_expire_entry", &["hrtimer", "function"], |f| {
+            Some(HrtimerEntry { timer: f.number()?, function: f.function()? })
+        })
+    },
+    TraceEvent {
+        place: Some(All),
+        guests: Always,
+        ..event("timer:hrtimer_expire_exit", &["hrtimer"], |f| Some(HrtimerExit { timer: f.number()? }))
+    },
+    TraceEvent {
+        place: Some(Here),
+        guests: Always,
+        ..event("timer:timer_start", &["timer", "function", "expires", "flags"], |f| {
+            Some(TimerStart {
+                timer: f.number()?,
+                function: f.function()?,
+                expires: f.number()?,
+                flags: f.number()? as u32,
+            })
+        })
+    },
+    TraceEvent {
+        place: Some(All),
+        guests: Always,
+        ..event("timer:timer_expire_entry", &["timer", "function"], |f| {
+            Some(TimerEntry { timer: f.number()?, function: f.function()? })
+        })
+    },
+    TraceEvent {
+        place: Some(All),
+        guests: Always,
+        ..event("timer:timer_expire_exit", &["timer"], |f| Some(TimerExit { timer: f.number()? }))
+    },
+    TraceEvent {
+        place: Some(TargetOrNone("cpu")),
+        guests: Always,
+        ..event("workqueue:workqueue_queue_work", &["work", "function", "cpu"], |f| {
+            Some(WorkQueued { work: f.number()?, function: f.function()?, target: f.number()? as u32 })
+        })
+    },
+    TraceEvent {
+        place: Some(All),
+        guests: Always,
+        ..event("workqueue:workqueue_execute_start", &["work", "function"], |f| {
+            Some(WorkStart { work: f.number()?, function: f.function()? })
+        })
+    },
+    TraceEvent {
+        place: Some(All),
+        guests: Always,
+        ..event("workqueue:workqueue_execute_end", &["work"], |f| Some(WorkEnd { work: f.number()? }))
+    },
+    TraceEvent {
+        place: Some(Here),
+        guests: Always,
+        ..event(
+            "sched:sched_switch",
+            &["prev_pid", "prev_comm", "prev_state", "next_pid", "next_comm"],
+            |f| {
+                Some(SchedSwitch {
+                    prev: f.number()? as i32,
+                    prev_comm: f.text()?,
+                    prev_state: f.number()?,
+                    next: f.number()? as i32,
+                    next_comm: f.text()?,
+                })
+            },
+        )
+    },
+    event("sched:sched_process_fork", &["parent_pid", "child_pid"], |f| {
+        Some(SchedFork { parent: f.number()? as i32, child: f.number()? as i32 })
+    }),
+    event("task:task_rename", &["pid", "newcomm"], |f| {
+        Some(TaskRename { pid: f.number()? as i32, comm: f.text()? })
+    }),
+    TraceEvent {
+        place: Some(Target("target_cpu")),
+        guests: Always,
+        ..event("sched:sched_wakeup", &["pid", "comm", "target_cpu"], |f| {
+            Some(SchedWakeup { pid: f.number()? as i32, comm: f.text()?, target: f.number()? as u32 })
+        })
+    },
+    TraceEvent {
+        place: Some(Target("target_cpu")),
+        guests: Always,
+        ..event("sched:sched_wakeup_new", &["pid", "comm", "target_cpu"], |f| {
+            Some(SchedWakeup { pid: f.number()? as i32, comm: f.text()?, target: f.number()? as u32 })
+        })
+    },
+    TraceEvent {
+        guests: WithStates,
+        ..event("sched:sched_waking", &["pid", "target_cpu"], |f| {
+            Some(SchedWaking { pid: f.number()? as i32, target: f.number()? as u32 })
+        })
+    },
+    TraceEvent {
+        guests: WithStates,
+        ..event("power:cpu_idle", &["state"], |f| {
+            let state = f.number()? as u32;
+            Some(CpuIdle { state: (state != PWR_EVENT_EXIT).then_some(state) })
+        })
+    },
+    event("power:menu_predict", &["predicted_ns", "used_ns", "next_timer_ns", "tick_stopped"], |f| {
+        Some(MenuPredict {
+            predicted_ns: f.number()?,
+            used_ns: f.number()?,
+            next_timer_ns: f.number()?,
+            tick_stopped: f.number()? != 0,
+        })
+    }),
+    TraceEvent {
+        guests: WithStates,
+        ..event("power:cpu_idle_miss", &["state", "below"], |f| {
+            Some(CpuIdleMiss { state: f.number()? as u32, below: f.number()? != 0 })
+        })
+    },
+    TraceEvent {
+        place: Some(Target("cpu")),
+        guests: Always,
+        since: Some((6, 4)),
+        without: "this kernel (before 6.5) has no ipi:* and csd:* events: the sender of an interrupt from another \
+         CPU, and the function that it calls, are known from kprobes only, where these could be set",
+        ..event("ipi:ipi_send_cpu", &["cpu", "callsite", "callback"], |f| {
+            Some(IpiSend { target: f.number()? as u32, callsite: f.function()?, callback: f.function()? })
+        })
+    },
+    TraceEvent {
+        place: Some(All),
+        since: Some((6, 4)),
+        ..event("ipi:ipi_send_cpumask", &["cpumask", "callsite", "callback"], |f| {
+            Some(IpiSendMask { targets: f.cpus()?, callsite: f.function()?, callback: f.function()? })
+        })
+    },
+    TraceEvent {
+        place: Some(Target("cpu")),
+        since: Some((6, 5)),
+        ..event("csd:csd_queue_cpu", &["cpu", "callsite", "func"], |f| {
+            Some(CsdQueued { target: f.number()? as u32, callsite: f.function()?, function: f.function()? })
+        })
+    },
+    TraceEvent {
+        place: Some(Here),
+        guests: Always,
+        since: Some((6, 5)),
+        ..event("csd:csd_function_entry", &["func"], |f| Some(CsdEntry { function: f.function()? }))
+    },
+    TraceEvent {
+        place: Some(Here),
+        guests: Always,
+        since: Some((6, 5)),
+        ..event("csd:csd_function_exit", &["func"], |f| Some(CsdExit { function: f.function()? }))
+    },
+    TraceEvent {
+        place: Some(Either("orig_cpu", "dest_cpu")),
+        ..event("sched:sched_migrate_task", &["pid", "comm", "orig_cpu", "dest_cpu"], |f| {
+            Some(SchedMigrate {
+                pid: f.number()? as i32,
+                comm: f.text()?,
+                from: f.number()? as u32,
+                to: f.number()? as u32,
+            })
+        })
+    },
+    TraceEvent {
+        place: Some(Here),
+        without: "this kernel has no nmi:nmi_handler: NMIs are counted in /proc/interrupts only",
+        ..event("nmi:nmi_handler", &["handler", "delta_ns"], |f| {
+            Some(Nmi { handler: f.function()?, duration_ns: (f.number()? as i64).max(0) as u64 })
+        })
+    },
+    TraceEvent {
+        place: Some(Here),
+        without: "this kernel has no exceptions:page_fault_*: page faults are missing",
+        ..event("exceptions:page_fault_user", &["address", "ip"], |f| {
+            Some(PageFault { user: true, address: f.number()?, ip: f.number()? })
+        })
+    },
+    TraceEvent {
+        place: Some(Here),
+        ..event("exceptions:page_fault_kernel", &["address", "ip"], |f| {
+            Some(PageFault { user: false, address: f.number()?, ip: f.number()? })
+        })
+    },
+    event("timer:itimer_state", &["which", "value_sec", "value_nsec"], |f| {
+        Some(Itimer { which: f.number()? as u32, armed: f.number()? != 0 || f.number()? != 0 })
+    }),
+];
+
+/// What kprobes in place of missing events yield ([`super::SENDERS`]).
+static PROBES: &[TraceEvent] = &[
+    event("probe:call_many", &["targets", "callsite", "func"], |f| {
+        let mask = f.number()?;
+        let targets = (0..u64::BITS).filter(|bit| mask >> bit & 1 == 1).collect();
+        Some(CsdQueuedMask { targets, callsite: f.function()?, function: f.function()? })
+    }),
+    event("probe:call_single", &["cpu", "callsite", "func"], |f| {
+        Some(CsdQueued { target: f.number()? as u32, callsite: f.function()?, function: f.function()? })
+    }),
+    event("probe:kick", &["cpu", "callsite"], |f| {
+        let (target, callsite) = (f.number()? as u32, f.function()?);
+        Some(CsdQueued { target, callsite, function: "nohz_full_kick_func".into() })
+    }),
+    event("probe:reschedule", &["cpu", "callsite"], |f| {
+        let (target, callsite) = (f.number()? as u32, f.function()?);
+        Some(IpiSend { target, callsite, callback: "0x0".into() })
+    }),
+];
+
+/// What is not known where a kernel has no events of the interrupt vectors, which are x86's.
+const WITHOUT_VECTORS: (&str, &str) = (
+    "irq_vectors:local_timer_entry",
+    "this kernel has no irq_vectors:*: interrupts are known by their handlers only",
+);
+
+/// The events of the interrupt vectors, entry and exit of each.
+pub fn of_vectors() -> impl Iterator<Item = String> {
+    let own = Vector::NAMES.into_iter().filter(|(vector, _)| *vector != Vector::Other);
+    own.flat_map(|(_, name)| ["entry", "exit"].map(|end| format!("irq_vectors:{name}_{end}")))
+}
+
+/// In words, what is not known for want of these events.
+pub fn consequences(missing: &[String]) -> Vec<String> {
+    let all = EVENTS.iter().map(|event| (event.name, event.without)).chain([WITHOUT_VECTORS]);
+    let of = all.filter(|(event, words)| !words.is_empty() && missing.iter().any(|name| name == event));
+    of.map(|(_, words)| words.to_owned()).collect()
+}
+
+/// How an event is read; none where it is only counted.
+pub(super) fn read_as(name: &str) -> Option<&'static TraceEvent> {
+    EVENTS.iter().chain(PROBES).find(|event| event.name == name)
+}
+
+/// An event that carries nothing which its name does not tell.
+pub(super) fn by_name_alone(name: &str) -> Option<EventKind> {
+    of_vector(name).or_else(|| of_irq_work(name))
+}
+
+/// The events of the interrupt vectors, which carry nothing that their names do not tell.
+fn of_vector(event: &str) -> Option<EventKind> {
+    let name = event.strip_prefix("irq_vectors:")?;
+    let entry = |name| EventKind::VectorEntry { vector: Vector::from_event(name) };
+    let exit = |name| EventKind::VectorExit { vector: Vector::from_event(name) };
+    name.strip_suffix("_entry").map(entry).or_else(|| name.strip_suffix("_exit").map(exit))
+}
+
+/// The probe of a function that was queued for interrupt context has its name.
+fn of_irq_work(event: &str) -> Option<EventKind> {
+    let name = event.strip_prefix("probe:")?;
+    let known = IRQ_WORKS.iter().any(|(function, _)| *function == name);
+    known.then(|| EventKind::IrqWork { function: name.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_there_once_and_what_begins_ends() {
+        let names: Vec<&str> = EVENTS.iter().map(|event| event.name).collect();
+        for name in &names {
+            assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{name}");
+            let end = name.replace("_entry", "_exit").replace("execute_start", "execute_end");
+            let of = |name: &str| read_as(name).map(|event| (event.place, event.guests));
+            assert_eq!(of(name), of(&end), "{name} and {end}");
+        }
+        assert!(of_vectors().all(|name| by_name_alone(&name).is_some()));
+        assert_eq!(of_vectors().count(), 22);
+    }
+
+    #[test]
+    fn what_is_counted_live_is_known() {
+        for name in crate::live::Kind::ALL.iter().flat_map(|kind| kind.tracepoints()) {
+            assert!(read_as(name).is_some() || of_vectors().any(|vector| vector == *name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_said_once() {
+        let missing = ["ipi:ipi_send_cpu", "ipi:ipi_send_cpumask", "no_such:event"].map(str::to_owned);
+        assert_eq!(consequences(&missing).len(), 1);
+    }
+}
