@@ -132,16 +132,42 @@ fn leave_packages(machine: &Machine, stays: &mut [Stay], cpus: usize) {
         let of_package_ns = package.exit_latency_ns.saturating_sub(package.core_exit_latency_ns);
         let leaving_ns = of_package_ns + machine.idle.leaving_ns(package.needs);
         let woken = |stay: &Stay| stay.end.saturating_sub(leaving_ns).max(stay.since);
+        let deep_at = Counts::of(stays.iter().filter(|stay| deep(stay)));
         let leaving: Vec<usize> = (0..stays.len())
             .filter(|index| {
                 let (stay, moment) = (&stays[*index], woken(&stays[*index]));
-                let others = stays.iter().filter(|other| other.cpu != stay.cpu && deep(other));
-                let around = others.filter(|other| (other.since..other.until).contains(&moment));
-                deep(stay) && stay.end != u64::MAX && around.count() + 1 >= cpus
+                // A CPU is in one state at a time.
+                let own = i64::from((stay.since..stay.until).contains(&moment));
+                deep(stay) && stay.end != u64::MAX && deep_at.at(moment) - own + 1 >= cpus as i64
             })
             .collect();
         for index in leaving {
             stays[index].until = stays[index].until.min(woken(&stays[index]));
+        }
+    }
+}
+
+/// How many stays there are at each moment: of any number of sleeps each is looked up, and not looked through.
+struct Counts(Vec<(u64, i64)>);
+
+impl Counts {
+    fn of<'a>(stays: impl Iterator<Item = &'a Stay>) -> Self {
+        let lasting = stays.filter(|stay| stay.until > stay.since);
+        let mut edges: Vec<(u64, i64)> =
+            lasting.flat_map(|stay| [(stay.since, 1), (stay.until, -1)]).collect();
+        edges.sort_unstable();
+        let mut count = 0;
+        for (_, step) in &mut edges {
+            count += *step;
+            *step = count;
+        }
+        Self(edges)
+    }
+
+    fn at(&self, moment: u64) -> i64 {
+        match self.0.partition_point(|(at, _)| *at <= moment) {
+            0 => 0,
+            passed => self.0[passed - 1].1,
         }
     }
 }

@@ -18,7 +18,7 @@ pub struct RunIdle {
     pub window: (u64, u64),
     /// The states, as this guest's kernel has them.
     pub states: States,
-    /// All sleeps of all CPUs, also from beside the window.
+    /// All sleeps of all CPUs, also from beside the window, in order of CPU.
     pub observed: Observed,
     /// What the two trace points of a sleep add to it, ns: see [`trace_cost_ns`].
     pub cost_ns: u64,
@@ -75,6 +75,8 @@ pub fn of_run(events: &[Event], setting: &Setting<'_>) -> Option<RunIdle> {
     let case = setting.case;
     let states = states(setting)?;
     let mut observed = observe(events, setting.hz);
+    // For a CPU's sleeps to be found without looking at all others'; each CPU's stay in order of time.
+    observed.sleeps.sort_by_key(|sleep| sleep.cpu);
     let cost_ns = trace_cost_ns(&observed, setting);
     let count = |cpu: &u32| (*cpu, account(&states, &observed, *cpu, setting.window, cost_ns));
     let accounts = setting.after.keys().filter(|cpu| case.traces(**cpu)).map(count).collect();
@@ -141,7 +143,7 @@ fn states(setting: &Setting<'_>) -> Option<States> {
 fn trace_cost_ns(observed: &Observed, setting: &Setting<'_>) -> u64 {
     let mut costs: Vec<(i64, u64)> = Vec::new();
     for (cpu, place, before, after) in readings(setting, "time") {
-        let own = || observed.sleeps.iter().filter(|sleep| sleep.cpu == cpu && sleep.state == place);
+        let own = || of_cpu(&observed.sleeps, cpu).iter().filter(|sleep| sleep.state == place);
         let traced: Vec<u64> =
             own().filter(|one| surely(one, before, after)).map(Sleep::duration_ns).collect();
         if traced.is_empty() || own().filter(|one| possibly(one, before, after)).count() > traced.len() {
@@ -159,6 +161,13 @@ fn trace_cost_ns(observed: &Observed, setting: &Setting<'_>) -> u64 {
         passed > half
     });
     median.map_or(0, |(cost_ns, _)| (*cost_ns).max(0) as u64)
+}
+
+/// A CPU's sleeps, of all in order of their CPUs.
+fn of_cpu(sleeps: &[Sleep], cpu: u32) -> &[Sleep] {
+    let begin = sleeps.partition_point(|sleep| sleep.cpu < cpu);
+    let end = sleeps.partition_point(|sleep| sleep.cpu <= cpu);
+    &sleeps[begin..end]
 }
 
 /// Whether the kernel counted a sleep between two readings of a number.
@@ -189,7 +198,7 @@ fn comparisons(states: &States, observed: &Observed, cost_ns: u64, setting: &Set
     for counter in ["usage", "above", "below", "rejected", "time"] {
         for (cpu, place, before, after) in readings(setting, counter) {
             let count = |counted: &dyn Fn(&Sleep) -> bool| {
-                let sleeps = observed.sleeps.iter().filter(|sleep| sleep.cpu == cpu && counted(sleep));
+                let sleeps = of_cpu(&observed.sleeps, cpu).iter().filter(|sleep| counted(sleep));
                 let account = tally(states, sleeps, cost_ns).swap_remove(place);
                 match counter {
                     "usage" => account.usage,
@@ -242,7 +251,7 @@ impl RunIdle {
         let (begin, end) = self.window;
         let within = |entry: u64, exit: u64| exit.min(end).saturating_sub(entry.max(begin));
         let is = |of: u32, place: usize| of == cpu && self.states.get(place).is_some_and(|s| s.name == state);
-        let ended = self.observed.sleeps.iter().filter(|sleep| is(sleep.cpu, sleep.state));
+        let ended = of_cpu(&self.observed.sleeps, cpu).iter().filter(|sleep| is(sleep.cpu, sleep.state));
         let open = self.observed.unfinished.iter().filter(|sleep| is(sleep.cpu, sleep.state));
         let ended = ended.map(|sleep| within(sleep.entry_ns, sleep.exit_ns));
         ended.chain(open.map(|sleep| within(sleep.entry_ns, end))).max().unwrap_or(0)

@@ -47,6 +47,11 @@ fn printable(c: char) -> char {
     }
 }
 
+/// A path on one line, for messages: whoever named a file may have put anything into its name.
+pub fn shown(path: &std::path::Path) -> String {
+    clean_line(&path.display().to_string())
+}
+
 /// The known word that is most like this one, if any is like it at all.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     const LIKE_ENOUGH: f64 = 0.75;

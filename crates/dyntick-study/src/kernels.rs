@@ -51,7 +51,7 @@ fn recipe(table: Section<'_, '_, '_>, folder: &Path) -> Recipe {
     recipe.patches.iter().filter_map(|name| build::lacking_patch(name)).for_each(|lack| {
         note("patches", format!("patches: {lack}"));
     });
-    let named_by = NamedBy::FileIn(folder.to_owned());
+    let named_by = NamedBy::file_in(folder);
     let recipe = Recipe { named_by, ..recipe.relative_to(folder) };
     for (key, message) in recipe.closed() {
         note(key, message);

@@ -61,7 +61,8 @@ pub enum NotShared {
     Closed(PathBuf),
 }
 
-/// The real path of what is there, where every user may read it by the modes on the way; what also leads to `from` is left out.
+/// The real path of what is there, where every user may read it by the modes on the way; what also leads to `from`, a real path, is
+/// left out.
 /// A path through one of the kernel's own links, as `/proc/PID/root`, leads to another machine's or container's files, and is closed.
 ///
 /// # Errors
@@ -81,8 +82,7 @@ pub fn shared(from: Option<&Path>, path: &Path) -> std::result::Result<PathBuf, 
         (Ok(one), Ok(other)) if is_it(&one, &other) => {}
         _ => return Err(closed()),
     }
-    let from = from.and_then(|from| from.canonicalize().ok());
-    let leads_there = |place: &&Path| from.as_ref().is_none_or(|from| !from.starts_with(place));
+    let leads_there = |place: &&Path| from.is_none_or(|from| !from.starts_with(place));
     match real.ancestors().take_while(leads_there).filter(|place| !is_readable_by_all(place)).last() {
         Some(place) => Err(NotShared::Closed(place.to_owned())),
         None => Ok(real),
@@ -160,8 +160,9 @@ mod tests {
     #[test]
     fn what_cannot_be_asked_is_closed() {
         let dir = tempfile::tempdir().unwrap();
-        let from = Some(dir.path());
-        assert_eq!(shared(from, dir.path()).unwrap(), dir.path().canonicalize().unwrap());
+        let real = dir.path().canonicalize().unwrap();
+        let from = Some(&*real);
+        assert_eq!(shared(from, dir.path()).unwrap(), real);
         assert!(matches!(shared(from, &dir.path().join("nothing/below")), Err(NotShared::Missing)));
         let path = Path::new("/proc/self/root").join(dir.path().strip_prefix("/").unwrap());
         assert!(

@@ -3,6 +3,7 @@
 //! mail may name regular files only, for a FIFO would hang its reader and a device has no end (invariant 4).
 
 use crate::place::{self, Found};
+use dyntick_model::text::shown;
 use rustix::fs::{FileType, SeekFrom, seek};
 use rustix::io::Errno;
 use std::fs::File;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// The file system refused.
-    #[error("cannot read {path}: {}", self.reason())]
+    #[error("cannot read {}: {}", shown(path), self.reason())]
     Io {
         /// The file.
         path: PathBuf,
@@ -22,7 +23,7 @@ pub enum InputError {
         source: std::io::Error,
     },
     /// A device, a FIFO, a socket, a folder, or one of the kernel's own files.
-    #[error("cannot read {path}: {}", self.reason())]
+    #[error("cannot read {}: {}", shown(path), self.reason())]
     NotRegular {
         /// The file.
         path: PathBuf,
@@ -30,7 +31,7 @@ pub enum InputError {
         kind: &'static str,
     },
     /// More than such a file ever holds.
-    #[error("cannot read {path}: {}", self.reason())]
+    #[error("cannot read {}: {}", shown(path), self.reason())]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -38,13 +39,13 @@ pub enum InputError {
         limit: u64,
     },
     /// A text was wanted.
-    #[error("cannot read {path}: {}", self.reason())]
+    #[error("cannot read {}: {}", shown(path), self.reason())]
     NotText {
         /// The file.
         path: PathBuf,
     },
     /// A file that is large in name only.
-    #[error("cannot read {path}: {}", self.reason())]
+    #[error("cannot read {}: {}", shown(path), self.reason())]
     Hole {
         /// The file.
         path: PathBuf,

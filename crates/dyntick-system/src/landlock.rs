@@ -17,9 +17,27 @@ use std::process::Command;
 /// The newest rules that are asked for: those of 6.12.
 const RULES: ABI = ABI::V6;
 
-/// Where programs, their libraries and their data are.
-const PROGRAMS: [&str; 10] =
-    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix", "/etc/ld.so.cache"];
+/// Where programs, their libraries and their data are; not the sources in /usr/src and /opt, which may be somebody's.
+const PROGRAMS: [&str; 18] = [
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/libx32",
+    "/usr/libexec",
+    "/usr/share",
+    "/usr/local/bin",
+    "/usr/local/lib",
+    "/usr/local/libexec",
+    "/usr/local/share",
+    "/bin",
+    "/lib",
+    "/lib64",
+    "/nix/store",
+    "/gnu/store",
+    "/etc/ld.so.cache",
+];
 
 /// What programs have always opened.
 const DEVICES: [&str; 2] = ["/dev/null", "/dev/urandom"];

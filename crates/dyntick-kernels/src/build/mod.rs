@@ -38,7 +38,7 @@ use recipe::is_path;
 use crate::apt::AptError;
 use crate::cache::{Cache, CacheError, unused};
 use dyntick_model::KernelConfig;
-use dyntick_model::text::clean_line;
+use dyntick_model::text::{clean_line, shown};
 use dyntick_system::InputError;
 use dyntick_system::confine::NoWalls;
 use sha2::{Digest, Sha256};
@@ -52,7 +52,7 @@ pub enum BuildError {
     #[error("{0}")]
     NoSuchPart(String),
     /// A file of the recipe cannot be read.
-    #[error("cannot read {path}: {source}")]
+    #[error("cannot read {}: {source}", shown(path))]
     Read {
         /// The file.
         path: PathBuf,
@@ -63,7 +63,7 @@ pub enum BuildError {
     #[error(transparent)]
     Input(#[from] InputError),
     /// A file that the recipe names is not every user's.
-    #[error("{} is closed to other users, and runs and reports may show what is built from it", clean_line(&.0.display().to_string()))]
+    #[error("{} is closed to other users, and runs and reports may show what is built from it", shown(.0))]
     Closed(PathBuf),
     /// The source.
     #[error(transparent)]
@@ -89,7 +89,7 @@ pub enum BuildError {
         package: String,
     },
     /// A program failed.
-    #[error("cannot {what}:\n{message}")]
+    #[error("cannot {}:\n{message}", clean_line(what))]
     Failed {
         /// What was tried.
         what: String,

@@ -12,13 +12,20 @@ pub enum NamedBy {
     /// Nobody knows: only what every user may read is read.
     #[default]
     Unknown,
-    /// A file in this folder, whose own closed folders are no secret of its reader's.
+    /// A file in this folder, whose own closed folders are no secret of its reader's: by its real path when that file was read, for
+    /// somebody else's may stand at another path by now.
     FileIn(PathBuf),
     /// The user, who typed them.
     User,
 }
 
 impl NamedBy {
+    /// A file in this folder, where that is there.
+    pub fn file_in(folder: &Path) -> Self {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        folder.canonicalize().map_or(NamedBy::Unknown, NamedBy::FileIn)
+    }
+
     /// Asks a file or folder by its own mode alone, for the folders that lead to it have been asked.
     ///
     /// # Errors
@@ -38,7 +45,6 @@ impl NamedBy {
         let from = match self {
             NamedBy::User => return Ok(path.to_owned()),
             NamedBy::Unknown => None,
-            NamedBy::FileIn(folder) if folder.as_os_str().is_empty() => Some(Path::new(".")),
             NamedBy::FileIn(folder) => Some(folder.as_path()),
         };
         shared(from, path).map_err(|error| match error {

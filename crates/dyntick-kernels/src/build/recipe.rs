@@ -243,7 +243,7 @@ mod tests {
         }
         std::fs::write(home.join("p.patch"), "secret").unwrap();
         let name = study.join("out/../../home/p.patch").to_string_lossy().into_owned();
-        let named_by = NamedBy::FileIn(study.clone());
+        let named_by = NamedBy::file_in(&study);
         let recipe = Recipe { source: name.clone(), patches: vec![name], named_by, ..Recipe::default() };
         let read = || recipe.load().map(|_| ());
         std::fs::set_permissions(&home, std::fs::Permissions::from_mode(0o700)).unwrap();

@@ -13,6 +13,7 @@ use crate::apt::Package;
 use crate::cache::unused::{self, InUse};
 use crate::cache::{Cache, CacheError, ensure_space};
 use crate::hash::Contents;
+use dyntick_model::text::{clean_line, shown};
 use dyntick_system::InputError;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -32,7 +33,7 @@ pub enum SourceError {
     #[error(transparent)]
     Input(#[from] InputError),
     /// A file cannot be read.
-    #[error("cannot read {path}: {source}")]
+    #[error("cannot read {}: {source}", shown(path))]
     Read {
         /// The file.
         path: PathBuf,
@@ -40,16 +41,16 @@ pub enum SourceError {
         source: std::io::Error,
     },
     /// A tree whose files did not stay as they were.
-    #[error("the source tree {0} was changed while it was copied: start again when nothing writes to it")]
+    #[error("the source tree {} was changed while it was copied: start again when nothing writes to it", shown(.0))]
     Edited(PathBuf),
     /// An archive that did not stay as it was.
-    #[error("{0} was changed while it was unpacked: start again when nothing writes to it")]
+    #[error("{} was changed while it was unpacked: start again when nothing writes to it", shown(.0))]
     Swapped(PathBuf),
     /// Something else than a kernel.
-    #[error("{0} is not a kernel source: it has no Kconfig and Makefile in its top folder")]
+    #[error("{} is not a kernel source: it has no Kconfig and Makefile in its top folder", clean_line(.0))]
     NotAKernel(String),
     /// An archive that is damaged or of an unknown kind.
-    #[error("cannot unpack {what}: {reason}")]
+    #[error("cannot unpack {}: {reason}", clean_line(what))]
     Unpack {
         /// Which.
         what: String,
@@ -128,7 +129,7 @@ pub fn identify(
     }
     let path = named_by.place(Path::new(text))?;
     if path.is_dir() {
-        progress(&format!("reading the source tree {text}"));
+        progress(&format!("reading the source tree {}", clean_line(text)));
         let tree = tree::look(&path)?;
         return Ok(keyed(format!("source tree {}", tree.hash), Kind::Tree(tree)));
     }
@@ -178,7 +179,7 @@ impl Source {
             match &self.kind {
                 Kind::Debian(package) => debian::fetch(package, folder, cache, progress)?,
                 Kind::Tarball(path, sha256) => {
-                    progress(&format!("unpacking {}", path.display()));
+                    progress(&format!("unpacking {}", shown(path)));
                     unpack::file_of_hash(path, sha256, folder)?;
                 }
                 Kind::Git(commit) => {
@@ -186,7 +187,7 @@ impl Source {
                     git::unpack(commit, folder)?;
                 }
                 Kind::Tree(tree) => {
-                    progress(&format!("copying {}", tree.root.display()));
+                    progress(&format!("copying {}", shown(&tree.root)));
                     tree::copy(tree, folder)?;
                 }
             }

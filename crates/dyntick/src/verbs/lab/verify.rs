@@ -69,7 +69,7 @@ fn verify(lab: &Lab, folder: &Path) -> Result<bool> {
 fn as_it_was(asked: &Asked, folder: &Path) -> Case {
     let mut case = asked.case.clone();
     if let Some(recipe) = &mut case.recipe {
-        recipe.named_by = NamedBy::FileIn(folder.to_owned());
+        recipe.named_by = NamedBy::file_in(folder);
     }
     if case.kernel.starts_with("debian:") {
         case.kernel = format!("debian:{}", asked.release);

@@ -4,7 +4,7 @@
 
 use crate::build::BuildError;
 use dyntick_system::confine::real_path;
-use dyntick_system::read_regular;
+use dyntick_system::{InputError, read_regular};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 const LONGEST: u64 = 64 << 10;
 /// A repository that borrows from more is not one that somebody works with.
 const MOST: usize = 32;
+
+/// What git cuts off such a file (setup.c: read_gitfile_gently, get_common_dir_noenv), and no other white space.
+const END: [char; 2] = ['\n', '\r'];
 
 /// The parts of a folder of git's that it reads to find a commit. What else lies there may be somebody's: an archive may have
 /// been unpacked beside other repositories.
@@ -35,18 +38,20 @@ const PARTS: [&str; 14] = [
 /// The files and folders, by real paths. Of a worktree it is what git keeps and not what is checked out.
 ///
 /// # Errors
-/// Where it borrows objects as no git writes it, or from too many.
+/// Where it leads to other folders as no git writes it, or to too many.
 pub fn of(folder: &Path) -> Result<BTreeSet<PathBuf>, BuildError> {
     let mut all = BTreeSet::new();
     let mut own = real_path(&folder.join(".git"));
-    if let Some(elsewhere) = text(&own).as_deref().and_then(|text| text.trim_end().strip_prefix("gitdir: ")) {
+    if let Some(elsewhere) =
+        text(&own)?.as_deref().and_then(|text| text.trim_end_matches(END).strip_prefix("gitdir: "))
+    {
         all.insert(own);
         own = real_path(&folder.join(elsewhere));
     }
     if !is_of_git(&own) {
         own = real_path(folder);
     }
-    let common = text(&own.join("commondir")).map(|text| real_path(&own.join(text.trim_end())));
+    let common = text(&own.join("commondir"))?.map(|text| real_path(&own.join(text.trim_end_matches(END))));
     let mut lenders = BTreeSet::new();
     for place in [Some(own), common].into_iter().flatten().filter(|place| is_of_git(place)) {
         let parts = PARTS.iter().map(|part| place.join(part)).filter(|part| part.exists());
@@ -60,12 +65,13 @@ pub fn of(folder: &Path) -> Result<BTreeSet<PathBuf>, BuildError> {
 /// Adds the folders that these objects are completed by, and those that complete them.
 fn borrowed(objects: &Path, all: &mut BTreeSet<PathBuf>) -> Result<(), BuildError> {
     let list = objects.join("info/alternates");
-    let Some(lines) = text(&list) else { return Ok(()) };
+    let Some(lines) = text(&list)? else { return Ok(()) };
     let odd = |message: &str| BuildError::Failed {
         what: format!("read {}", list.display()),
         message: message.to_owned(),
     };
-    for (number, line) in lines.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).enumerate()
+    for (number, line) in
+        lines.split('\n').filter(|line| !line.is_empty() && !line.starts_with('#')).enumerate()
     {
         if line.starts_with('"') {
             return Err(odd("it has a quoted path; write it without quotes"));
@@ -87,6 +93,11 @@ fn is_of_git(folder: &Path) -> bool {
     folder.join("HEAD").exists() && ["objects", "commondir"].iter().any(|name| folder.join(name).exists())
 }
 
-fn text(file: &Path) -> Option<String> {
-    read_regular(file, LONGEST).ok().and_then(|bytes| String::from_utf8(bytes).ok())
+/// The text of a file that leads to other folders; none where there is none. What is too long, or no text, git would read otherwise.
+fn text(file: &Path) -> Result<Option<String>, BuildError> {
+    if !file.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
+        return Ok(None);
+    }
+    let text = String::from_utf8(read_regular(file, LONGEST)?);
+    text.map(Some).map_err(|_| InputError::NotText { path: file.to_owned() }.into())
 }

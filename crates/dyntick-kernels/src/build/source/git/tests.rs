@@ -241,7 +241,7 @@ fn a_repository_is_read_with_what_it_is_made_of() {
     let is_read =
         |place: &Path| find(&text(place), &NamedBy::User, &Cache::at(cache.path()), &|_| ()).is_ok();
     assert!(is_read(&linked), "by the user's own word");
-    let named_by = NamedBy::FileIn(folder.path().to_owned());
+    let named_by = NamedBy::file_in(folder.path());
     let is_read_of = |place: &Path| find(&text(place), &named_by, &Cache::at(cache.path()), &|_| ()).is_ok();
     let beside = linked.join("beside");
     let close = |mode| std::fs::set_permissions(&beside, std::fs::Permissions::from_mode(mode)).unwrap();
@@ -260,7 +260,9 @@ fn a_repository_is_read_with_what_it_is_made_of() {
     assert!(!is_read(&clone));
     std::fs::remove_file(of_clone.join("ab")).unwrap();
     assert!(is_read(&clone));
-    for odd in [format!("\"{}\"\n", text(&of_clone)), "../a\n".repeat(33)] {
+    for odd in
+        ["/a".to_owned() + &"\n".repeat(70_000), format!("\"{}\"\n", text(&of_clone)), "../a\n".repeat(33)]
+    {
         std::fs::write(of_clone.join("info/alternates"), odd).unwrap();
         assert!(!is_read(&clone));
     }
