@@ -2,7 +2,7 @@
 //! Cuts the events of all CPUs into sleeps and wake-ups, in one pass.
 
 use crate::cpu::Cpu;
-use crate::sleep::{Prediction, Sleep, Start, Unfinished, Wakeup};
+use crate::sleep::{NO_TIMER_NS, Prediction, Sleep, Start, Unfinished, Wakeup};
 use crate::state::Miss;
 use crate::timers::Timers;
 use dyntick_model::{Event, EventKind, TICK_FUNCTIONS, function_of};
@@ -20,10 +20,6 @@ pub struct Observed {
     /// What the kernel itself told of missed choices: when, CPU, state (`power:cpu_idle_miss`).
     pub told: Vec<(u64, u32, usize, Miss)>,
 }
-
-/// KTIME_MAX stands for a timer that was not looked up, and it less the uptime for none
-/// (`tick_nohz_get_sleep_length`). No timer is set half as far.
-pub(crate) const NO_TIMER_NS: u64 = i64::MAX as u64 / 2;
 
 /// Reads all events, which must be sorted by time. `hz` are the kernel's ticks per second.
 pub fn observe(events: &[Event], hz: u32) -> Observed {

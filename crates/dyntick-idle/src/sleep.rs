@@ -5,6 +5,10 @@ use crate::State;
 use dyntick_model::{Symbol, Vector};
 use serde::Serialize;
 
+/// KTIME_MAX stands for a timer that was not looked up, and it less the uptime for none
+/// (`tick_nohz_get_sleep_length`). No timer is set half as far.
+pub(crate) const NO_TIMER_NS: u64 = i64::MAX as u64 / 2;
+
 /// Whether a CPU's tick ran when it went to sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -49,7 +53,7 @@ pub struct Prediction {
 impl Prediction {
     /// The time by which it chose, ns; none where that is the time to a timer that there is not.
     pub fn used_timer_ns(&self) -> Option<u64> {
-        Some(self.used_ns).filter(|ns| *ns < crate::observe::NO_TIMER_NS)
+        Some(self.used_ns).filter(|ns| *ns < NO_TIMER_NS)
     }
 }
 

@@ -190,7 +190,7 @@ impl Cache {
     /// is removed by the next; the entry's lock keeps two from using it at once.
     fn fresh_folder(&self, place: &Path) -> Result<PathBuf, CacheError> {
         let name = place.file_name().unwrap_or_default().to_string_lossy();
-        let fresh = place.with_file_name(format!("{}{name}", unused::UNFINISHED));
+        let fresh = place.with_file_name(format!("{}{name}", tag::UNFINISHED));
         let cleared = remove_tree(&fresh).and_then(|()| make_folders(&fresh));
         cleared.map_err(|error| CacheError::from_io(&fresh, error))?;
         Ok(fresh)

@@ -2,7 +2,7 @@
 //! What the runs that one verb holds at once may take together: a hundred links to one large run are a small archive, and so is
 //! a study of a thousand cases.
 
-use crate::store::RAW;
+use crate::names::RAW;
 use dyntick_guest::MAILBOX_BYTES;
 use dyntick_observe::trace::room_for_events;
 use std::cell::Cell;

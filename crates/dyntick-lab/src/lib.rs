@@ -3,6 +3,7 @@
 
 pub mod budget;
 pub mod compare;
+mod compared;
 pub mod doctor;
 pub mod effects;
 pub mod emulator;
@@ -11,6 +12,7 @@ pub mod idle;
 pub mod lab;
 pub mod latency;
 pub mod metrics;
+mod names;
 pub mod observations;
 mod opened;
 mod order;

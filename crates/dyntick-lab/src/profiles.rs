@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The profile of a run: reading what the plugin and the agent left in its folder.
 
+use crate::names::RAW;
 use crate::qemu::STREAM;
-use crate::store::{Asked, RAW};
 use dyntick_guest::{MAILBOX_BYTES, pieces};
 use dyntick_model::CpuList;
 use dyntick_profile::symbols::Symbols;
 use dyntick_profile::{Kind, MOST_HELD, Phase, Profile, phases_with_calls, stream};
+use dyntick_study::Case;
 use dyntick_system::{InputError, ensure_solid, open_beneath, read_beneath};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufReader, Read};
@@ -70,13 +71,13 @@ pub fn kinds_on(phase: &Phase, cpus: &CpuList) -> BTreeMap<String, Kind> {
 const LARGEST: u64 = (1 << 30) + (64 << 20);
 
 /// Reads and cuts the profile of the run in this folder.
-pub fn load(folder: &Path, asked: &Asked) -> Result<RunProfile, ProfileError> {
-    load_within(folder, asked, MOST_HELD)
+pub fn load(folder: &Path, case: &Case) -> Result<RunProfile, ProfileError> {
+    load_within(folder, case, MOST_HELD)
 }
 
 /// The same of a profile that takes so many bytes of memory at most.
-pub(crate) fn load_within(folder: &Path, asked: &Asked, most: usize) -> Result<RunProfile, ProfileError> {
-    if !asked.case.profile {
+pub(crate) fn load_within(folder: &Path, case: &Case, most: usize) -> Result<RunProfile, ProfileError> {
+    if !case.profile {
         return Err(ProfileError::NotRecorded(folder.to_owned()));
     }
     let symbols = read_beneath(folder, &Path::new(RAW).join(pieces::SYMBOLS), MAILBOX_BYTES)?;
@@ -87,10 +88,10 @@ pub(crate) fn load_within(folder: &Path, asked: &Asked, most: usize) -> Result<R
     // A zero is a whole block of it.
     ensure_solid(&stream, &path)?;
     let stream = BufReader::with_capacity(1 << 20, stream.take(LARGEST));
-    let cut = phases_with_calls(stream, &symbols, &asked.case.calls, most.min(MOST_HELD))
+    let cut = phases_with_calls(stream, &symbols, &case.calls, most.min(MOST_HELD))
         .map_err(|source| ProfileError::Stream { path, source })?;
     // A script that makes the window has no phase of its own.
-    let names: &[_] = match asked.case.script.as_ref().is_some_and(|script| !script.in_window) {
+    let names: &[_] = match case.script.as_ref().is_some_and(|script| !script.in_window) {
         true => &["window", "script"],
         false => &["window"],
     };
@@ -98,8 +99,8 @@ pub(crate) fn load_within(folder: &Path, asked: &Asked, most: usize) -> Result<R
         return Err(ProfileError::Cut(folder.join(STREAM)));
     }
     Ok(RunProfile {
-        case: asked.case.id.clone(),
-        measured_cpus: asked.case.measured_cpus.clone(),
+        case: case.id.clone(),
+        measured_cpus: case.measured_cpus.clone(),
         phases: names.iter().copied().zip(cut).collect(),
     })
 }

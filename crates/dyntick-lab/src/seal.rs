@@ -2,8 +2,9 @@
 //! Whether a run was made by this user: its folder may as well have come with a study, and what is in it would
 //! then be believed instead of run (invariant 8).
 
+use crate::compared::comparable_files;
+use crate::names::{RAW, SEAL};
 use crate::opened::{Opened, close_to_others};
-use crate::store::{self, RAW};
 use dyntick_kernels::cache::{Cache, CacheError, write_whole};
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
@@ -11,8 +12,6 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
-/// The file with a run's seal.
-pub(crate) const FILE: &str = "seal";
 /// The file of the cache with the secret.
 const SECRET: &str = "seal.secret";
 const LENGTH: usize = 32;
@@ -52,7 +51,7 @@ impl Sealer {
 
     /// Seals a run as it is now.
     pub fn seal(&self, folder: &Path) -> Result<(), CacheError> {
-        let path = folder.join(FILE);
+        let path = folder.join(SEAL);
         let seal = self.over(folder).map_err(|error| CacheError::from_io(&path, error))?;
         write_whole(&path, hex::encode(seal.finalize().into_bytes()).as_bytes())?;
         close_to_others(folder).map_err(|error| CacheError::from_io(folder, error))
@@ -64,7 +63,7 @@ impl Sealer {
         if !run.is_own(RAW) {
             return false;
         }
-        let seal = dyntick_system::read_beneath(folder, Path::new(FILE), 2 * LENGTH as u64);
+        let seal = dyntick_system::read_beneath(folder, Path::new(SEAL), 2 * LENGTH as u64);
         let seal = seal.ok().and_then(|text| hex::decode(text).ok());
         let over = self.over(folder).ok();
         over.zip(seal).is_some_and(|(over, seal)| over.verify_slice(&seal).is_ok())
@@ -72,7 +71,7 @@ impl Sealer {
 
     fn over(&self, folder: &Path) -> std::io::Result<Hmac<Sha256>> {
         let mut over = Hmac::new_from_slice(&self.secret).map_err(std::io::Error::other)?;
-        for (name, contents) in store::comparable_files(folder)? {
+        for (name, contents) in comparable_files(folder)? {
             // A name ends with a NUL, which none has within.
             over.update(format!("{name}\0{}\0{}\n", contents.bytes, contents.sha256).as_bytes());
         }

@@ -3,19 +3,20 @@
 
 mod analysis;
 mod asked;
-mod compared;
 mod distinct;
 mod files;
 mod newest;
 
+pub use crate::compared::comparable_files;
+pub use crate::names::CONSOLE;
 pub use asked::Asked;
-pub use compared::comparable_files;
 pub use distinct::Distinct;
 pub use newest::{Kept, newest};
 
 use crate::budget::{Amounts, Budget, Spent};
 use crate::idle::RunIdle;
 use crate::latency::Latency;
+use crate::names::{OBSERVATIONS, RAW, RUN, STOLEN, TIMING};
 use crate::observations::Observations;
 use crate::opened::Opened;
 use crate::printed::Printed;
@@ -151,16 +152,6 @@ pub enum StoreError {
     #[error(transparent)]
     Observations(#[from] ObservationError),
 }
-
-const RUN: &str = "run.toml";
-const TIMING: &str = "timing.json";
-/// What the host took from the guest's CPUs, on the wall clock.
-const STOLEN: &str = "stolen.json";
-const OBSERVATIONS: &str = "observations.parquet";
-/// The folder of what the guest sent.
-pub(crate) const RAW: &str = "raw";
-/// The guest's serial console.
-pub const CONSOLE: &str = "console.log";
 
 /// Writes what the guest sent into the folder that becomes the run.
 pub fn receive(folder: &Path, ended: &Ended, case: &Case) -> Result<(), StoreError> {

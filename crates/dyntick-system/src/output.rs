@@ -143,7 +143,7 @@ fn opened(path: &Path) -> Result<Option<File>> {
             path.to_owned()
         }
         other => {
-            refuse_planted(path, &other)?;
+            refuse_planted(&found, &other)?;
             format!("/proc/self/fd/{}", found.as_raw_fd()).into()
         }
     };
@@ -167,7 +167,7 @@ fn opened(path: &Path) -> Result<Option<File>> {
         Err(error) => return Err(error.into()),
     };
     rustix::fs::fcntl_setfl(&file, rustix::fs::fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
-    refuse_planted(path, &file.metadata()?)?;
+    refuse_planted(&file, &file.metadata()?)?;
     Ok(Some(file))
 }
 
@@ -191,13 +191,14 @@ fn planted() -> Error {
 
 /// Refuses what another user put into a folder where everybody may, as the kernel does it for files that are opened to be made
 /// (fs.protected_regular, fs.protected_fifos): root's words would be that user's to read.
-fn refuse_planted(path: &Path, found: &Metadata) -> Result<()> {
+fn refuse_planted(file: &File, found: &Metadata) -> Result<()> {
     let kind = found.file_type();
     let me = rustix::process::geteuid().as_raw();
     if !(kind.is_file() || kind.is_fifo()) || found.uid() == me {
         return Ok(());
     }
-    let real = path.canonicalize()?;
+    // Where it is, and not where its name leads by now.
+    let real = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
     let folder = real.parent().unwrap_or(Path::new("/")).metadata()?;
     let everybodys = folder.mode() & STICKY != 0 && folder.mode() & 0o022 != 0;
     match everybodys && folder.uid() != found.uid() {

@@ -3,11 +3,15 @@
 //! A disk with a user's files on it, as somebody may name it, is none.
 
 use super::CacheError;
-use super::unused::{LEAVING, UNFINISHED};
 use dyntick_system::{open_beneath, read_open, write_unasked};
 use std::io::Error;
 use std::path::Path;
 use std::time::Duration;
+
+/// How the name of an entry begins that is being made.
+pub const UNFINISHED: &str = ".new-";
+/// And of one that is being removed.
+pub const LEAVING: &str = ".old-";
 
 /// Says so to whoever makes backups, too (`https://bford.info/cachedir/`).
 const TAG: &str = "CACHEDIR.TAG";

@@ -2,7 +2,7 @@
 //! What leaves the cache: each kernel, source or tree that somebody builds or sends is another entry, and a study of some
 //! hundred bytes may have any number of them.
 
-use super::tag::is_own;
+use super::tag::{LEAVING, UNFINISHED, is_own};
 use crate::remove::remove_tree;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::io::Errno;
@@ -11,10 +11,6 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// How the name of an entry begins that is being made.
-pub const UNFINISHED: &str = ".new-";
-/// And of one that is being removed.
-pub const LEAVING: &str = ".old-";
 /// How the name of a folder ends that is used beside one that is being made, under the same lock.
 pub const OBJECTS: &str = "-objects";
 

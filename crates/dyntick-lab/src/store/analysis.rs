@@ -2,11 +2,12 @@
 //! From the files of a run to its figures.
 
 use super::files::{Files, OF_NUMBER};
-use super::{Asked, RAW, Run, StoreError};
+use super::{Asked, Run, StoreError};
 use crate::budget::Budget;
 use crate::figures;
 use crate::idle::RunIdle;
 use crate::latency::Latency;
+use crate::names::RAW;
 use crate::opened::Opened;
 use crate::printed::Printed;
 use dyntick_explain::{Context, Explanation, Known, explain};

@@ -2,7 +2,8 @@
 //! Runs that have nothing in common: many links to one large file are a small archive, and each of them takes as long to read as
 //! the first.
 
-use super::{RAW, StoreError};
+use super::StoreError;
+use crate::names::RAW;
 use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Reading the files of a run's folder, with limits on each and on all.
 
-use super::{Asked, RAW, RUN, STOLEN, StoreError, TIMING};
+use super::{Asked, StoreError};
 use crate::budget::{Budget, Spent};
 use crate::emulator::records;
 use crate::figures::{self, FileCount};
 use crate::idle::{self, RunIdle};
+use crate::names::{RAW, RUN, STOLEN, TIMING};
 use crate::profiles::{self, ProfileError, RunProfile};
 use crate::qemu::Stolen;
 use dyntick_formats::qperf;
@@ -171,7 +172,7 @@ impl Files<'_> {
         }
         let left = self.budget.held();
         let most = usize::try_from(left).unwrap_or(usize::MAX);
-        let profile = profiles::load_within(self.place, asked, most).map_err(|error| match error {
+        let profile = profiles::load_within(self.place, &asked.case, most).map_err(|error| match error {
             ProfileError::Stream { source: stream::Error::TooMuch, .. } if most < MOST_HELD => {
                 self.spent(Spent::Held { bytes: left.saturating_add(1), left })
             }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The files of a run as they are compared with those of another (invariant 2).
 
-use super::{RAW, TIMING};
-use crate::seal;
+use crate::names::{RAW, SEAL, TIMING};
 use dyntick_kernels::hash::Contents;
 use dyntick_system::open_beneath;
 use std::collections::BTreeMap;
@@ -27,7 +26,7 @@ pub fn comparable_files(folder: &Path) -> std::io::Result<BTreeMap<String, Conte
             let inner = path.strip_prefix(folder).unwrap_or(&path);
             let name = inner.to_string_lossy().into_owned();
             // A stranger's run may hold links to what has no end; a run has none.
-            if path.symlink_metadata()?.is_file() && ![TIMING, seal::FILE].contains(&name.as_str()) {
+            if path.symlink_metadata()?.is_file() && ![TIMING, SEAL].contains(&name.as_str()) {
                 let file = open_beneath(folder, inner)?;
                 let contents = Contents::of_open(&file, &path, left).map_err(std::io::Error::other)?;
                 left -= contents.bytes;
