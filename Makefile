@@ -6,7 +6,7 @@ BINARY := target/x86_64-unknown-linux-gnu/release/dyntick
 OUT    ?= out
 JOBS   ?= 2
 
-.PHONY: all setup build share demo test test-kernels test-fixes test-kvm reproducible lint room bench deny clean help
+.PHONY: all setup build share deb dist try-install demo test test-kernels test-fixes test-kvm test-book test-page reproducible lint room bench bench-record deny clean help
 
 all: build
 
@@ -30,30 +30,56 @@ share: build
 	$(BINARY) completions zsh > target/share/zsh/site-functions/_dyntick
 	$(BINARY) completions fish > target/share/fish/vendor_completions.d/dyntick.fish
 
+## deb     a package for Debian, in target/package: binary, man pages, completions, book
+deb: build
+	@scripts/setup package
+	scripts/package deb
+
+## dist    the same as an archive for any x86-64 Linux, with SHA256SUMS; the same commit gives the same bytes
+dist: build
+	@scripts/setup package
+	scripts/package dist
+
+## try-install  the package installed, used and removed in bare Debian 12 and 13; three minutes
+try-install: deb
+	scripts/try-install
+
 ## demo    the adaptive-ticks study on real kernels: its table here, its report in out/
 demo: build
 	@scripts/setup studies
-	$(BINARY) lab run studies/adaptive-ticks.toml --jobs $(JOBS) --out $(OUT)/adaptive-ticks
+	$(BINARY) lab run adaptive-ticks --jobs $(JOBS) --out $(OUT)/adaptive-ticks
 
 ## test    every test, those that boot real kernels included; see also test-kernels, test-fixes and test-kvm
 test: build
 	@scripts/setup studies test
 	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --workspace --locked --no-fail-fast
 
-## test-kernels  build a kernel to order and boot it: minutes the first time, so not part of test
+## test-kernels  build a kernel to order and boot it, and run the live verbs on Debian's newest kernel: minutes the first
+##         time, so not part of test
 test-kernels: build
 	@scripts/setup studies test
-	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --locked --test kernels_to_order -- --ignored --nocapture
+	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --locked -p dyntick --test kernels_to_order --test verbs_by_kernel \
+		-- --ignored --nocapture
 
 ## test-fixes  try every fix that explain shows in guests: minutes; INSTA_UPDATE=always writes the book's table
 test-fixes: build
 	@scripts/setup studies test
 	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --locked -p dyntick --test fixes -- --ignored --nocapture
 
+## test-book  run the book's examples in guests and compare; INSTA_UPDATE=always writes the pages
+test-book: build
+	@scripts/setup studies test
+	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --locked -p dyntick --test book -- --ignored --nocapture
+
 ## test-kvm  the wall clock on KVM, in an emulated machine that has one: some ten minutes
 test-kvm: build
 	@scripts/setup studies test
 	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --locked -p dyntick --test kvm -- --ignored --nocapture
+
+## test-page  look at reports in headless Chromium: width, contrast, links, console; not part of test
+test-page:
+	@scripts/setup build page
+	scripts/test-page
 
 ## reproducible  whether the binary is the same wherever it is built
 reproducible:
@@ -76,8 +102,12 @@ deny:
 ## bench   where the time of one virtual-time case goes, stage by stage, and virtme-ng beside it
 bench: build
 	@scripts/setup studies
-	$(BINARY) lab bench studies/adaptive-ticks.toml
+	$(BINARY) lab bench adaptive-ticks
 	scripts/bench-virtme $(BINARY) || [ $$? -eq 3 ]
+
+## bench-record  recording and explaining a storm of events, and perf beside it (root)
+bench-record: build
+	scripts/bench-record $(BINARY) || [ $$? -eq 3 ]
 
 ## clean   what was built here; the cache of kernels stays (see `dyntick lab doctor`)
 clean:

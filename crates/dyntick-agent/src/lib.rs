@@ -73,8 +73,8 @@ fn perform(mailbox: &Mailbox) -> Result<Archive> {
     mounts::mount_debugfs(job);
     mounts::apply_settings(&job.sysctl, &job.write)?;
     let mut archive = Archive::default();
-    if let Some(command) = &job.shell {
-        archive.insert(SHELL_STATUS, shell::run(command)?.to_string());
+    if let Some(shell) = &job.shell {
+        archive.insert(SHELL_STATUS, shell::run(shell)?.to_string());
         return Ok(archive);
     }
     let mut notes = Vec::new();

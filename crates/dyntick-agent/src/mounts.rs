@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use dyntick_guest::Job;
 use dyntick_guest::names::MODULE_FOLDER;
 use dyntick_model::CommandLine;
+use dyntick_model::text::nearest;
 use rustix::mount::MountFlags;
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -91,9 +92,25 @@ pub fn apply_settings(sysctl: &BTreeMap<String, String>, write: &BTreeMap<String
         // An existing file is written to: a misspelt name must not become a new one.
         let file = std::fs::OpenOptions::new().write(true).open(&path);
         let written = file.and_then(|mut file| file.write_all(value.as_bytes()));
-        written.with_context(|| format!("the kernel refuses {value:?} in {path}"))?;
+        written.with_context(|| format!("the kernel refuses {value:?} in {path}{}", nearest_file(&path)))?;
     }
     Ok(())
+}
+
+/// Where there is no such file, the one of its folder that is most like it.
+fn nearest_file(path: &str) -> String {
+    let missing = Path::new(path);
+    let (Some(folder), Some(name)) = (missing.parent(), missing.file_name().and_then(|name| name.to_str()))
+    else {
+        return String::new();
+    };
+    if missing.exists() {
+        return String::new();
+    }
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    nearest(name, &names).map_or(String::new(), |right| format!(" (did you mean '{right}'?)"))
 }
 
 /// The kernel's log, as it is now.
@@ -109,6 +126,19 @@ pub fn kernel_log() -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_misspelt_file_is_told_with_the_nearest() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("stat_interval"), "").unwrap();
+        let write = |name: &str| {
+            let path = folder.path().join(name).display().to_string();
+            apply_settings(&BTreeMap::new(), &BTreeMap::from([(path, "60".to_owned())]))
+        };
+        let error = write("stat_intervall").unwrap_err().to_string();
+        assert!(error.ends_with("stat_intervall (did you mean 'stat_interval'?)"), "{error}");
+        assert!(write("stat_interval").is_ok());
+    }
 
     #[test]
     fn parameters_of_a_module() {

@@ -7,7 +7,7 @@ use super::profile;
 use super::settle::pin;
 use anyhow::{Context, Result, bail};
 use dyntick_guest::names::{INIT, STUDY_FOLDER};
-use dyntick_guest::{Archive, Policy, Script, ScriptResult, Task, Work, pieces};
+use dyntick_guest::{Archive, Outcome, Policy, Script, ScriptResult, Task, Work, pieces};
 use dyntick_model::{CpuList, NANOS_PER_SEC};
 use dyntick_observe::thread::now_ns;
 use rustix::process::{Resource, Rlimit};
@@ -68,7 +68,7 @@ impl Running {
         let endless = self.tasks.iter_mut().enumerate().filter(|(_, task)| !task.to_its_end);
         let early = endless.filter_map(|(number, task)| {
             let status = task.child.try_wait().ok().flatten()?;
-            Some(format!("task {number} ended before the window closed ({status})"))
+            Some(Outcome::note_of_early_end(number, status))
         });
         early.collect()
     }

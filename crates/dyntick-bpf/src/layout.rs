@@ -13,6 +13,8 @@ pub const CONSTANTS: &[(&str, u32)] = &[
     ("OPEN_CALLS", OPEN_CALLS),
     ("FIXED", FIXED as u32),
     ("FOUND", FOUND as u32),
+    ("PROGRAMS", PROGRAMS as u32),
+    ("MAX_THREADS", MAX_THREADS as u32),
     ("SOFTIRQ", SOFTIRQ as u32),
     ("SOFTIRQS", SOFTIRQS as u32),
     ("LOCAL_TIMER", vector::LOCAL_TIMER as u32),
@@ -41,6 +43,8 @@ pub const CONSTANTS: &[(&str, u32)] = &[
     ("DEVICE", family::DEVICE),
     ("KERNEL_THREAD", family::KERNEL_THREAD),
     ("TASK", family::TASK),
+    ("COMMAND", family::COMMAND),
+    ("OBSERVER", family::OBSERVER),
     ("NMI", family::NMI),
     ("TICK_KEPT", family::TICK_KEPT),
 ];
@@ -62,8 +66,12 @@ pub const OCTAVES: usize = 48;
 pub const OPEN_CALLS: u32 = 4096;
 /// Slots with a fixed meaning.
 pub const FIXED: usize = 64;
-/// Slots whose key says what they count; a power of two.
+/// Slots whose key says what they count, but for those of programs; a power of two.
 pub const FOUND: usize = 512;
+/// Slots of programs, by the names of their tasks; a power of two.
+pub const PROGRAMS: usize = 256;
+/// The highest number of threads that the kernel gives numbers to (`PID_MAX_LIMIT` on 64-bit machines).
+pub const MAX_THREADS: usize = 4 << 20;
 
 /// The fixed slots of softirqs begin here, in the kernel's order.
 pub const SOFTIRQ: usize = 16;
@@ -118,12 +126,16 @@ pub mod family {
     pub const WORK: u32 = 4;
     /// A device interrupt by its number.
     pub const DEVICE: u32 = 5;
-    /// A kernel thread by its number.
+    /// A kernel thread by its name.
     pub const KERNEL_THREAD: u32 = 6;
-    /// A user thread by its number.
+    /// A user thread by its name.
     pub const TASK: u32 = 7;
     /// A non-maskable interrupt by its handler.
     pub const NMI: u32 = 8;
     /// Decisions to keep the tick, by dependency mask.
     pub const TICK_KEPT: u32 = 9;
+    /// A thread that is followed, by its name.
+    pub const COMMAND: u32 = 10;
+    /// A thread of the process that reads, by its name.
+    pub const OBSERVER: u32 = 11;
 }

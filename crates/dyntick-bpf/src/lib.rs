@@ -8,7 +8,7 @@
 pub mod calls;
 pub mod layout;
 
-use layout::{BUCKETS, FIXED, FOUND, NAME};
+use layout::{BUCKETS, FIXED, FOUND, NAME, PROGRAMS};
 
 /// The object file. Its reader wants words at their natural places.
 pub static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/count.o")));
@@ -20,8 +20,8 @@ pub struct Aligned<T: ?Sized>(pub T);
 /// The map with the counts: an array of [`Row`], one for each CPU that is counted, which may be
 /// mapped into memory.
 pub const ROWS: &str = "rows";
-/// The map with the threads that are followed: a hash from thread number (u32) to u64. Key 0 counts those
-/// that found no room, if the reader put it there.
+/// The map with the threads that are followed: a bit for each of [`layout::MAX_THREADS`], in words of 64, which
+/// may be mapped into memory. Bits are set and cleared by atomic operations.
 pub const FOLLOWED: &str = "followed";
 /// The program that follows threads.
 pub const FOLLOW: &str = "sched_process_fork";
@@ -29,6 +29,9 @@ pub const FOLLOW: &str = "sched_process_fork";
 pub const ROW_OF_CPU: &str = "row_of_cpu";
 /// The global with the address of the function of the tick's timer: u64, 0 where it is not known.
 pub const TICK_FUNCTION: &str = "tick_function";
+
+/// The global with the process whose tasks are told from others: u32.
+pub const OBSERVER: &str = "observer";
 
 /// The ring buffer with a [`Detail`] of each that took long.
 pub const DETAILS: &str = "details";
@@ -47,6 +50,8 @@ pub struct Detail {
     pub cpu: u32,
     /// The slot that counts it.
     pub slot: u32,
+    /// That slot's key then.
+    pub key: u64,
     /// The thread that was interrupted; of a turn, whose it was.
     pub thread: u32,
     unused: u32,
@@ -56,11 +61,11 @@ pub struct Detail {
 
 /// `struct slot`: what one cause did on one CPU.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// The family in the highest byte, below it what tells its members apart; 0 for a free or fixed one.
     pub key: u64,
-    /// How often.
+    /// How often; of a program's slot, also how often those that had it before. No count ever falls.
     pub count: u64,
     /// Total duration, ns, without the interrupts within.
     pub ns: u64,
@@ -96,6 +101,9 @@ pub struct Row {
     hrtimers: u64,
     /// How many details found no room.
     pub details_lost: u64,
+    claiming: u64,
+    /// Whether any threads are followed. Written by the reader alone.
+    pub follows: u64,
     vector: Open,
     device: Open,
     call: Open,
@@ -105,6 +113,9 @@ pub struct Row {
     pub task: Open,
     work: Open,
     softirq: [Open; 16],
-    /// All slots: first those with a fixed meaning.
-    pub slots: [Slot; FIXED + FOUND],
+    /// All slots: those with a fixed meaning, those that are found by their keys, and those of programs.
+    pub slots: [Slot; FIXED + FOUND + PROGRAMS],
+    /// Of each program's slot: its count when the reader last read it with no turn in progress. While its
+    /// count is that, the slot may be given to another program. Written by the reader alone; 0 for none.
+    pub settled: [u64; PROGRAMS],
 }

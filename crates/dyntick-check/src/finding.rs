@@ -2,12 +2,14 @@
 //! What a rule found.
 
 use crate::tried::is_tried;
-use dyntick_model::CpuList;
 use dyntick_model::boot::Composed;
+use dyntick_model::{CpuList, Fix};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 
 /// How much a finding counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing; costs little, rarely, or only some workloads.
@@ -30,36 +32,12 @@ impl Severity {
 }
 
 /// A file, and what of its content matters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Evidence {
     /// The file's path on the machine that was examined.
     pub file: String,
     /// The value, or the part of it, that was judged.
     pub value: String,
-}
-
-/// One way to fix it, exact enough to be copied.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase", tag = "kind", content = "text")]
-pub enum Fix {
-    /// A shell command, as root; at once, and lost with the next boot.
-    Command(String),
-    /// Parameters for the kernel's command line, each in place of all of its name; takes a reboot.
-    Boot(String),
-    /// A parameter to take off the kernel's command line; takes a reboot.
-    Unboot(String),
-    /// Anything else, in words.
-    Advice(String),
-}
-
-impl std::fmt::Display for Fix {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Fix::Command(text) | Fix::Advice(text) => f.write_str(text),
-            Fix::Boot(parameter) => write!(f, "boot with {parameter}"),
-            Fix::Unboot(parameter) => write!(f, "boot without {parameter}"),
-        }
-    }
 }
 
 /// What a rule found on one machine.
@@ -69,8 +47,10 @@ pub struct Finding {
     pub rule: &'static str,
     /// How much it counts here.
     pub severity: Severity,
-    /// What is the matter, in one sentence without a full stop.
+    /// What is the matter, in one sentence without a full stop; of many names the first ones.
     pub message: String,
+    /// The same sentence with all names.
+    pub full_message: String,
     /// The CPUs that suffer; empty where it concerns the machine as a whole.
     pub cpus: CpuList,
     /// What it was read from.
@@ -82,7 +62,7 @@ pub struct Finding {
 }
 
 /// A fix as it is shown.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct Offered<'a> {
     /// What to do.
     #[serde(flatten)]
@@ -91,21 +71,40 @@ pub struct Offered<'a> {
     pub tried: bool,
 }
 
+/// A finding as it is printed as JSON: its fixes say whether they were tried.
+#[derive(Serialize, JsonSchema)]
+struct Shown<'a> {
+    /// The rule's id.
+    rule: &'static str,
+    /// How much it counts here.
+    severity: Severity,
+    /// What is the matter, in one sentence without a full stop.
+    message: &'a str,
+    /// The CPUs that suffer; empty where it concerns the machine as a whole.
+    cpus: &'a CpuList,
+    /// What it was read from.
+    evidence: &'a [Evidence],
+    /// What it does to the machine, as far as the kernel's source or a measurement tells.
+    effect: &'a str,
+    /// How to fix it, the best way first.
+    fixes: Vec<Offered<'a>>,
+}
+
 impl Serialize for Finding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Shown<'a> {
-            rule: &'static str,
-            severity: Severity,
-            message: &'a str,
-            cpus: &'a CpuList,
-            evidence: &'a [Evidence],
-            effect: &'a str,
-            fixes: Vec<Offered<'a>>,
-        }
-        let Self { rule, severity, message, cpus, evidence, effect, fixes: _ } = self;
+        let Self { rule, severity, message, full_message: _, cpus, evidence, effect, fixes: _ } = self;
         let fixes = self.offered().collect();
         Shown { rule, severity: *severity, message, cpus, evidence, effect, fixes }.serialize(serializer)
+    }
+}
+
+impl JsonSchema for Finding {
+    fn schema_name() -> Cow<'static, str> {
+        "Finding".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Shown::json_schema(generator)
     }
 }
 

@@ -16,7 +16,7 @@ mod snapshot;
 pub mod sources;
 pub mod tried;
 
-pub use finding::{Evidence, Finding, Fix, Offered, Severity};
+pub use finding::{Evidence, Finding, Offered, Severity};
 pub use isolation::{Bounds, Isolation, Outcome};
 pub use machine::{IdleState, Irq, Machine, MachineError, Task};
 pub use reboot::Reboot;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One command line for all findings together: what each of them says alone loses what another says.
 
-use crate::finding::{Finding, Fix, Severity};
+use crate::finding::{Finding, Severity};
 use crate::machine::Machine;
 use crate::rules::{self, asks};
 use dyntick_model::boot::{Composed, Wanted, is_composed};
-use dyntick_model::{CommandLine, CpuList};
+use dyntick_model::{CommandLine, CpuList, Fix};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What to boot with, so that everything is fixed that a parameter fixes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Reboot {
     /// Parameters, each in place of all of its name.
     pub with: Vec<String>,
@@ -21,9 +22,10 @@ pub struct Reboot {
 
 impl Reboot {
     /// From the findings that are a warning or worse and are best fixed by a parameter; none where there is no
-    /// such finding, nothing to change, or all together would leave no CPU for everything else: each finding says then what it
-    /// needs, and which of them holds is for the owner to decide. What the machine would lack that is booted so is part of it: a CPU is
-    /// judged by what it is set aside from, by load balancing once its tick may stop.
+    /// such finding, nothing to change, or all together would leave no CPU for everything else: each finding
+    /// says then what it needs, and which of them holds is for the owner to decide. What the machine would
+    /// lack that is booted so is part of it: a CPU is judged by what it is set aside from, by load balancing
+    /// once its tick may stop.
     pub(crate) fn of(machine: &Machine<'_>, findings: &[Finding]) -> Option<Self> {
         let mut asked = Asked::default();
         asked.add(machine, findings);

@@ -8,11 +8,12 @@ use crate::rules;
 use crate::snapshot::{Content, Snapshot, matcher};
 use crate::sources::{FAIR_SERVER, SOURCES};
 use dyntick_model::CpuList;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Files that could not be read, and the rules that could not be judged for it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unread {
     /// The path, or the pattern of paths.
     pub file: String,
@@ -25,7 +26,7 @@ pub struct Unread {
 }
 
 /// What was found on one machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Report {
     /// `uname -r`.
     pub kernel: String,
@@ -97,9 +98,10 @@ fn unread(files: &Snapshot) -> Vec<Unread> {
     for (path, content) in files.unread() {
         let Some(source) = SOURCES.iter().find(|source| matcher(source.pattern)(path)) else { continue };
         let kind = kinds.entry(source.pattern).or_default();
-        let reason = match content {
-            Content::Failed(reason) => reason.as_str(),
-            _ => "permission denied",
+        // A right helps only where one is missing.
+        let (reason, needs) = match content {
+            Content::Failed(reason) => (reason.as_str(), ""),
+            _ => ("permission denied", source.needs),
         };
         let (file, reason) = match kind.len() {
             ..MOST_OF_A_KIND => (path, reason),
@@ -110,7 +112,7 @@ fn unread(files: &Snapshot) -> Vec<Unread> {
         kind.push(Unread {
             file: file.to_owned(),
             reason: reason.to_owned(),
-            needs: source.needs,
+            needs,
             rules: rules.map(|rule| rule.id).collect(),
         });
     }

@@ -4,13 +4,13 @@
 //! To add one, write its file beside the others and name it in the list below. What it reads must be
 //! among the sources, and what it says must hold for each kernel that it says it of: read the source.
 
-use crate::finding::{Evidence, Finding, Fix, Severity};
+use crate::finding::{Evidence, Finding, Severity};
 use crate::isolation::{self, Outcome};
 use crate::machine::{Machine, said};
 use crate::shell;
 use crate::sources::*;
 use dyntick_model::boot::{self, Wanted};
-use dyntick_model::{CommandLine, CpuList, text};
+use dyntick_model::{CommandLine, CpuList, Fix, text};
 
 /// One thing that is looked for.
 #[derive(Debug)]
@@ -30,15 +30,23 @@ pub struct Rule {
 
 impl Rule {
     fn finding(&self, severity: Severity, message: impl Into<String>) -> Finding {
+        let message = message.into();
         Finding {
             rule: self.id,
             severity,
-            message: message.into(),
+            full_message: message.clone(),
+            message,
             cpus: CpuList::default(),
             evidence: Vec::new(),
             effect: String::new(),
             fixes: Vec::new(),
         }
+    }
+
+    /// A finding that names things, of which there may be many: `say` is given how many names there is room for.
+    fn naming(&self, severity: Severity, say: impl Fn(usize) -> String) -> Finding {
+        const SHORT: usize = 4;
+        Finding { full_message: say(usize::MAX), ..self.finding(severity, say(SHORT)) }
     }
 
     fn error(&self, message: impl Into<String>) -> Finding {

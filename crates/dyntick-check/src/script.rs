@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The fixes of a report as a shell script for root.
 
-use crate::finding::{Finding, Fix, Offered, Severity};
+use crate::finding::{Finding, Offered, Severity};
 use crate::report::Report;
 use crate::shell::{comment, quoted};
+use dyntick_model::Fix;
 
 /// The commands that fix what is a warning or worse, as a shell script. All else stands in comments:
 /// what takes a reboot or a decision, also where a command would do for now, for it may stand in the way of the

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a guest has shown to work. The table is that of the book's page on fixes, which `make test-fixes` writes; a test holds
-//! both together.
+//! What a guest has shown to work. The table is that of the book's page on fixes, which `make test-fixes`
+//! writes; a test holds both together.
 
-use crate::finding::Fix;
 use Means::{Command, Parameter};
+use dyntick_model::Fix;
 
 /// By what something is fixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,8 +14,9 @@ pub enum Means {
     Parameter,
 }
 
-/// By which means a guest was fixed of what a rule found. A rule that is not here was not tried: it is for what no guest has
-/// (counters, frequencies and firmware of real machines), or nobody has set a guest up for it.
+/// By which means a guest was fixed of what a rule found. A rule that is not here was not tried: it is for
+/// what no guest has (counters, frequencies and firmware of real machines), or nobody has set a guest up for
+/// it.
 pub const TRIED: &[(&str, &[Means])] = &[
     ("all-cpus-isolated", &[Parameter]),
     ("boot-cpu-isolated", &[Parameter]),
@@ -54,7 +55,8 @@ pub const TRIED: &[(&str, &[Means])] = &[
     ("workqueue-cpumask", &[Command, Parameter]),
 ];
 
-/// Whether a guest has shown that this fixes what the rule found. Nobody can show it of words: they count as the rule's other fixes.
+/// Whether a guest has shown that this fixes what the rule found. Nobody can show it of words: they count as
+/// the rule's other fixes.
 pub(crate) fn is_tried(rule: &str, fix: &Fix) -> bool {
     let Some((_, tried)) = TRIED.iter().find(|(id, _)| *id == rule) else { return false };
     match fix {

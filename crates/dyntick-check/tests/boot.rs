@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Who boots with what a finding says loses nothing that he had asked for, and gets no other finding.
 
-use dyntick_check::{Bounds, Content, Finding, Fix, Isolation, Machine, Reboot, Report, Severity, Snapshot};
+use dyntick_check::{Bounds, Content, Finding, Isolation, Machine, Reboot, Report, Severity, Snapshot};
 use dyntick_model::boot::{Composed, is_composed};
-use dyntick_model::{CommandLine, CpuList};
+use dyntick_model::{CommandLine, CpuList, Fix};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

@@ -3,7 +3,8 @@
 
 mod good;
 
-use dyntick_check::{Content, Finding, Fix, Machine, Report, Severity, Snapshot, rules, sources};
+use dyntick_check::{Content, Finding, Machine, Report, Severity, Snapshot, rules, sources};
+use dyntick_model::Fix;
 use good::{files, good};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -621,6 +622,49 @@ fn what_may_not_be_read_is_told_with_the_rules_that_need_it() {
     assert_eq!(report.unread.len(), 1);
     assert_eq!(report.unread[0].rules, ["perf-events", "latency-held"]);
     assert!(report.unread[0].needs.contains("CAP_SYS_PTRACE"));
+}
+
+/// A right helps only where one is missing.
+#[test]
+fn what_the_kernel_refuses_needs_no_right() {
+    let mut files = good(&files());
+    files.insert("/dev/kmsg", Content::Failed("the kernel refuses it even to root".to_owned()));
+    let report = Report::of(&Machine::new(&files, None).unwrap(), &files);
+    assert_eq!(
+        (report.unread[0].reason.as_str(), report.unread[0].needs),
+        ("the kernel refuses it even to root", "")
+    );
+}
+
+#[test]
+fn of_many_threads_and_interrupts_each_one_is_evidence() {
+    let threads = (100..120).map(|tid| {
+        format!(
+            "/proc/{tid}/task/{tid}/stat = {tid} (thread{tid}) S 2 0 0 0 -1 2129984 {}\n\
+             /proc/{tid}/task/{tid}/status = Cpus_allowed_list: 0-3\n",
+            "0 ".repeat(43).trim_end()
+        )
+    });
+    let interrupts = (60..72).map(|number| {
+        format!(
+            "/proc/irq/{number}/smp_affinity_list = 0-3\n/proc/irq/{number}/effective_affinity_list = 2\n\
+             /sys/kernel/irq/{number}/actions = device{number}\n"
+        )
+    });
+    let changes: String = threads.chain(interrupts).collect();
+    let findings = findings(&but(&changes));
+    let of = |rule: &str| findings.iter().find(|finding| finding.rule == rule).unwrap();
+    for (rule, count, first, last) in
+        [("kernel-threads", 20, "thread100", "thread119"), ("device-irqs", 12, "60 device60", "71 device71")]
+    {
+        let finding = of(rule);
+        assert_eq!(finding.evidence.len(), count, "{finding:?}");
+        assert!(finding.message.ends_with(&format!(" and {} more", count - 4)), "{}", finding.message);
+        let full = &finding.full_message;
+        assert!(full.contains(first) && full.contains(last) && !full.contains(" more"), "{full}");
+    }
+    let evidence = &of("kernel-threads").evidence;
+    assert!(evidence.iter().any(|one| one.value.ends_with("(thread119)")), "evidence names its thread");
 }
 
 /// A bundle may name any number of them.

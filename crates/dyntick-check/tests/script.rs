@@ -34,7 +34,7 @@ const SHAPES: &[&str] = &[
     "rmdir INSTANCE",
     "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
     "echo MASK > /sys/devices/virtual/workqueue/cpumask",
-    "sysctl -w vm.stat_interval=120",
+    "sysctl -w vm.stat_interval=60",
     "sysctl -w kernel.watchdog=0",
     "sysctl -w kernel.watchdog_cpumask=LIST",
     "sysctl -w kernel.nmi_watchdog=0",

@@ -2,41 +2,134 @@
 //! From facts to causes: the first rule that covers a case names its cause.
 
 use crate::case::{Case, Finding, kind_of};
-use crate::facts::{Boxed, Facts};
+use crate::evidence::{Evidence, Longest};
+use crate::facts::Facts;
+use crate::intern::Interned;
+use crate::log::Log;
 use crate::observer::Observed;
-use crate::{CauseId, Context, Interruption, Kind, evidence, rules};
-use dyntick_model::{Event, Symbol};
-use std::collections::BTreeSet;
+use crate::stack::Slot;
+use crate::{CauseId, Context, Interruption, Kind, Step, rules};
+use dyntick_model::Symbol;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// The interruptions of the window with their causes, in order of time.
-pub(crate) fn attribute(events: &[Event], context: &Context, observed: Observed) -> Vec<Interruption> {
-    let Observed { facts, log } = observed;
-    let kinds: Vec<Kind> = facts.iter().map(|facts| kind_of(facts, &log)).collect();
-    let timekeeper = context.timekeeper.or_else(|| infer_timekeeper(context, &facts, &kinds));
-    let within = |facts: &Facts| (context.window.0..context.window.1).contains(&facts.start_ns);
-    let mut interruptions = Vec::with_capacity(facts.iter().filter(|facts| within(facts)).count());
-    // Each gives way to what is told of it: both of all of them would take twice the memory.
-    for (facts, kind) in facts.into_iter().zip(&kinds).filter(|(facts, _)| within(facts)) {
-        let case = Case { context, log: &log, facts: &facts, kind, timekeeper };
-        interruptions.push(interruption(&case, events));
-    }
-    interruptions
+/// What became of the facts.
+pub(crate) struct Attributed {
+    /// The interruptions of the window with their causes, in order of time.
+    pub interruptions: Vec<Interruption>,
+    /// Those without a named origin, the longest of each CPU.
+    pub evidence: BTreeMap<u32, Vec<Evidence>>,
 }
 
-fn interruption(case: &Case<'_>, events: &[Event]) -> Interruption {
-    let unknown = || Finding { cause: CauseId::class("unknown"), chain: Vec::new() };
-    let finding = rules::all().iter().find_map(|rule| (rule.detect?)(case)).unwrap_or_else(unknown);
-    Interruption {
-        cpu: case.facts.cpu,
-        start_ns: case.facts.start_ns,
-        duration_ns: case.facts.duration_ns,
-        kind: case.kind.clone(),
-        cause: finding.cause,
-        chain: finding.chain,
-        functions: functions(case.facts),
-        victim: case.facts.victim.clone(),
-        other: case.other().cloned(),
-        evidence: case.facts.events.iter().map(|&index| evidence::describe(&events[index])).collect(),
+/// Finds the causes of the interruptions of the window.
+pub(crate) fn attribute(context: &Context, observed: Observed) -> Attributed {
+    let Observed { facts, log } = observed;
+    let mut ticking = Ticking::default();
+    facts.iter().for_each(|facts| ticking.note(facts, &kind_of(facts, &log)));
+    let mut attribution = Attribution::new(context, ticking.timekeeper(context));
+    let mut interruptions =
+        Vec::with_capacity(facts.iter().filter(|facts| attribution.is_within(facts)).count());
+    // Each gives way to what is told of it: both of all of them would take twice the memory.
+    for facts in facts {
+        let told = attribution.interruption(&facts, &kind_of(&facts, &log), &log);
+        interruptions.extend(told.map(Told::now));
+    }
+    Attributed { interruptions, evidence: attribution.into_evidence() }
+}
+
+/// Finds causes, one interruption after another.
+pub(crate) struct Attribution<'a> {
+    context: &'a Context,
+    timekeeper: Option<u32>,
+    shared: Shared,
+    longest: Longest,
+}
+
+impl<'a> Attribution<'a> {
+    pub fn new(context: &'a Context, timekeeper: Option<u32>) -> Self {
+        Self { context, timekeeper, shared: Shared::default(), longest: Longest::default() }
+    }
+
+    fn is_within(&self, facts: &Facts) -> bool {
+        (self.context.window.0..self.context.window.1).contains(&facts.start_ns)
+    }
+
+    /// What is told of these facts; none where they are not of the window.
+    pub fn interruption(&mut self, facts: &Facts, kind: &Kind, log: &Log) -> Option<Told> {
+        if !self.is_within(facts) {
+            return None;
+        }
+        let case = Case { context: self.context, log, facts, kind, timekeeper: self.timekeeper };
+        let interruption = self.shared.interruption(&case);
+        if !rules::get(&interruption.cause).names_origin {
+            self.longest.offer(facts, kind);
+        }
+        Some(Told { interruption, stack: case.origin().and_then(|origin| origin.stack.clone()) })
+    }
+
+    /// Those without a named origin, the longest of each CPU.
+    pub fn into_evidence(self) -> BTreeMap<u32, Vec<Evidence>> {
+        self.longest.into_inner()
+    }
+}
+
+/// An interruption, whose stack may be still to come: it is recorded behind the event by which somebody caused it, and
+/// until then the interruption may be over.
+pub(crate) struct Told {
+    pub interruption: Interruption,
+    pub stack: Option<Slot>,
+}
+
+impl Told {
+    /// Whether nothing is to come any more.
+    pub fn is_complete(&self) -> bool {
+        self.stack.as_ref().is_none_or(|stack| stack.get().is_some())
+    }
+
+    /// With what has come.
+    pub fn now(self) -> Interruption {
+        let stack = self.stack.and_then(|stack| stack.get().cloned());
+        Interruption { stack, ..self.interruption }
+    }
+}
+
+/// A machine has some tens of causes. A trace that somebody made up may name any number: those beyond are
+/// told as unknown.
+const MOST_CAUSES: usize = 1 << 16;
+
+/// What many interruptions have in common.
+#[derive(Default)]
+struct Shared {
+    causes: HashSet<CauseId>,
+    members: Interned<str>,
+    chains: Interned<[Step]>,
+    functions: Interned<[Symbol]>,
+}
+
+impl Shared {
+    fn interruption(&mut self, case: &Case<'_>) -> Interruption {
+        let unknown = || Finding { cause: CauseId::of(rules::named::UNKNOWN), chain: Vec::new() };
+        let mut finding = rules::detect(case).unwrap_or_else(unknown);
+        if let Some(member) = finding.cause.member_mut() {
+            *member = self.members.keep(member.clone());
+        }
+        if !self.causes.contains(&finding.cause) {
+            match self.causes.len() < MOST_CAUSES {
+                true => _ = self.causes.insert(finding.cause.clone()),
+                false => finding = unknown(),
+            }
+        }
+        Interruption {
+            cpu: case.facts.cpu,
+            start_ns: case.facts.start_ns,
+            duration_ns: case.facts.duration_ns,
+            kind: case.kind.clone(),
+            cause: finding.cause,
+            chain: self.chains.keep(finding.chain).into(),
+            functions: self.functions.keep(functions(case.facts)),
+            victim: case.facts.victim.clone(),
+            other: case.other().cloned(),
+            stack: None,
+        }
     }
 }
 
@@ -48,21 +141,30 @@ fn functions(facts: &Facts) -> Vec<Symbol> {
     all.cloned().collect()
 }
 
-/// With `nohz_full` one CPU keeps the time for all and never stops its tick in idle
-/// (`can_stop_idle_tick`): the lowest housekeeping CPU that ticked in idle and never stopped.
-fn infer_timekeeper(context: &Context, facts: &[Boxed], kinds: &[Kind]) -> Option<u32> {
-    if context.nohz_full.is_empty() {
-        return None;
-    }
-    let (mut ticked_in_idle, mut stopped) = (BTreeSet::new(), BTreeSet::new());
-    for (facts, kind) in facts.iter().zip(kinds) {
+/// Which CPUs tick in idle, and which stop their tick.
+#[derive(Default)]
+pub(crate) struct Ticking {
+    in_idle: BTreeSet<u32>,
+    stopped: BTreeSet<u32>,
+}
+
+impl Ticking {
+    pub fn note(&mut self, facts: &Facts, kind: &Kind) {
         if *kind == Kind::Tick && facts.victim.pid == 0 {
-            ticked_in_idle.insert(facts.cpu);
+            self.in_idle.insert(facts.cpu);
         }
         if *kind == Kind::TimerWheel || facts.decision.is_some() {
-            stopped.insert(facts.cpu);
+            self.stopped.insert(facts.cpu);
         }
     }
-    let candidate = |cpu: &u32| ticked_in_idle.contains(cpu) && !stopped.contains(cpu);
-    context.cpus.difference(&context.nohz_full).iter().find(candidate)
+
+    /// With `nohz_full` one CPU keeps the time for all and never stops its tick in idle
+    /// (`can_stop_idle_tick`): the lowest housekeeping CPU that ticked in idle and never stopped.
+    pub fn timekeeper(&self, context: &Context) -> Option<u32> {
+        if context.timekeeper.is_some() || context.nohz_full.is_empty() {
+            return context.timekeeper;
+        }
+        let candidate = |cpu: &u32| self.in_idle.contains(cpu) && !self.stopped.contains(cpu);
+        context.cpus.difference(&context.nohz_full).iter().find(candidate)
+    }
 }

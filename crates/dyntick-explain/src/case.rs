@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One interruption before the rules: the facts, and the questions that several rules ask.
 
-use crate::facts::{Entry, Facts, Newcomer, Send, TimerRun, WorkRun};
+use crate::facts::{Entry, Facts, Newcomer, Origin, Send, TimerRun, WorkRun};
 use crate::log::Log;
-use crate::{CauseId, Class, Context, Kind, Task, names};
-use dyntick_model::text::beginning;
+use crate::{Arrived, CauseId, Class, Context, Kind, Step, Task, names};
 use dyntick_model::{TickDependency, Vector};
 
 /// What a rule is asked about.
@@ -19,24 +18,13 @@ pub(crate) struct Case<'a> {
 /// What a rule says of a case that it covers.
 pub(crate) struct Finding {
     pub cause: CauseId,
-    pub chain: Vec<String>,
-}
-
-/// A step of a chain has at most so many bytes: one is kept for each interruption, and a record may say that a hundred programs with
-/// long names are the cause of all of them.
-const LONGEST_STEP: usize = 256;
-
-fn short(mut step: String) -> String {
-    if step.len() > LONGEST_STEP {
-        step = format!("{}…", beginning(&step, LONGEST_STEP));
-    }
-    step
+    pub chain: Vec<Step>,
 }
 
 impl Finding {
     /// A cause with its chain, from origin to interruption.
-    pub fn new(cause: CauseId, chain: impl IntoIterator<Item = String>) -> Option<Self> {
-        Some(Self { cause, chain: chain.into_iter().map(short).collect() })
+    pub fn new(cause: CauseId, chain: impl IntoIterator<Item = Step>) -> Option<Self> {
+        Some(Self { cause, chain: chain.into_iter().collect() })
     }
 }
 
@@ -82,6 +70,24 @@ fn timer_kind(facts: &Facts) -> Kind {
     }
 }
 
+/// A worker of which it matters what it runs first, and of which that was not seen yet.
+pub(crate) fn awaited_worker(facts: &Facts, kind: &Kind, log: &Log) -> Option<i32> {
+    let kept = facts.kept.as_ref();
+    let newcomers = match kind {
+        Kind::Tick => &kept.filter(|kept| kept.dependency == TickDependency::Sched)?.others,
+        Kind::Reschedule | Kind::FunctionCall | Kind::IrqWork => &facts.newcomers,
+        _ => return None,
+    };
+    let workers = newcomers.iter().filter(|newcomer| names::is_worker(&newcomer.task.comm));
+    let mut workers = workers.map(|worker| worker.task.pid);
+    workers.find(|pid| log.work_after(*pid, wanted_since(facts)).is_none())
+}
+
+/// Since when what a newcomer runs may be what it came for.
+fn wanted_since(facts: &Facts) -> u64 {
+    facts.kept.as_ref().map_or(facts.start_ns, |kept| kept.since_ns).min(facts.start_ns)
+}
+
 impl<'a> Case<'a> {
     /// Whether the CPU may stop its tick while it is busy.
     pub fn adaptive(&self) -> bool {
@@ -93,9 +99,9 @@ impl<'a> Case<'a> {
         self.facts.victim.pid == 0
     }
 
-    /// `CPU 1`
-    pub fn cpu(&self) -> String {
-        format!("CPU {}", self.facts.cpu)
+    /// The CPU.
+    pub fn cpu(&self) -> u32 {
+        self.facts.cpu
     }
 
     /// What the tick of an adaptive CPU depends on: that by which it was kept, if it ran, else that
@@ -163,6 +169,32 @@ impl<'a> Case<'a> {
         self.facts.turn().or_else(arrived).or_else(|| self.facts.woken.first())
     }
 
+    /// Who did what led to it: sent the interrupt, set the timer, queued the work, woke the task.
+    pub fn origin(&self) -> Option<&'a Origin> {
+        let facts = self.facts;
+        let woken_by = |newcomers: &'a [Newcomer]| newcomers.last()?.woken_by.as_ref();
+        match self.kind {
+            Kind::Tick => {
+                let kept = facts.kept.as_ref().filter(|kept| kept.dependency == TickDependency::Sched)?;
+                woken_by(&kept.others)
+            }
+            Kind::TimerWheel => self.due_timer()?.set_by.as_ref(),
+            Kind::Hrtimer => facts.hrtimers.first()?.set_by.as_ref(),
+            Kind::Softirq { .. } => facts.timers.first()?.set_by.as_ref(),
+            Kind::Reschedule | Kind::FunctionCall | Kind::IrqWork => {
+                let calls = facts.called.iter().chain(&facts.irq_works).filter_map(|call| call.by.as_ref());
+                let sent = calls.chain(&facts.senders).last().map(|send| &send.origin);
+                sent.or_else(|| woken_by(&facts.newcomers))
+            }
+            Kind::WorkItem => {
+                let queued = facts.works.first().and_then(|work| work.queued_by.as_ref());
+                queued.or(facts.turn_by.as_ref())
+            }
+            Kind::KernelThread | Kind::OtherTask => facts.turn_by.as_ref(),
+            _ => None,
+        }
+    }
+
     /// The one of several arrivals that explains most: a work item, a kernel thread, a user task.
     fn foremost(&self, newcomers: &'a [Newcomer]) -> Option<Arrival<'a>> {
         let arrivals = newcomers.iter().map(|newcomer| self.arrival_of(newcomer));
@@ -177,8 +209,7 @@ impl<'a> Case<'a> {
     fn arrival_of(&self, newcomer: &'a Newcomer) -> Arrival<'a> {
         let task = &newcomer.task;
         if names::is_worker(&task.comm) {
-            let since = self.facts.kept.as_ref().map_or(self.facts.start_ns, |kept| kept.since_ns);
-            if let Some(work) = self.log.work_after(task.pid, since.min(self.facts.start_ns)) {
+            if let Some(work) = self.log.work_after(task.pid, wanted_since(self.facts)) {
                 return Arrival::Work { work, worker: task };
             }
         }
@@ -188,44 +219,24 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The last link of a chain that made a second task: what it did to this CPU.
-    pub fn effect(&self, arrived: &str) -> String {
+    /// The last step of a chain that made a second task: what it did to this CPU.
+    pub fn effect(&self, arrived: Arrived) -> Step {
         let cpu = self.cpu();
         match self.kind {
-            Kind::Tick => format!("tick of {cpu} kept by SCHED: {arrived} in addition to {}", self.kept_by()),
-            Kind::WorkItem | Kind::KernelThread if self.idle() => {
-                format!("{arrived} ran on {cpu}, which was idle")
-            }
+            Kind::Tick => Step::KeptTickFor { arrived, beside: self.kept_by().clone(), cpu },
+            Kind::WorkItem | Kind::KernelThread if self.idle() => Step::RanInIdle { arrived, cpu },
             Kind::WorkItem | Kind::KernelThread | Kind::OtherTask => {
-                format!("{arrived} ran on {cpu} instead of {}", self.facts.victim)
+                Step::RanInsteadOf { arrived, victim: self.facts.victim.clone(), cpu }
             }
-            _ if self.facts.decision.is_some_and(|decision| decision.restarted) => {
-                format!("{cpu} was interrupted for {arrived} and restarted its tick")
+            _ => {
+                let restarted_tick = self.facts.decision.is_some_and(|decision| decision.restarted);
+                Step::InterruptedFor { arrived, cpu, restarted_tick }
             }
-            _ => format!("{cpu} was interrupted for {arrived}"),
         }
     }
-
-    /// `X sent the interrupt`, where the sender is known.
-    pub fn sent_by(&self) -> Option<String> {
-        self.facts.senders.last().map(sent_by)
-    }
 }
 
-/// `X on CPU 0 sent the interrupt (place in the kernel)`
-pub(crate) fn sent_by(send: &Send) -> String {
-    format!("{} sent the interrupt ({})", send.origin, send.callsite)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_step_has_a_length_whoever_is_named_in_it() {
-        let said = |step: String| Finding::new(CauseId::class("x"), [step]).unwrap().chain.remove(0);
-        assert_eq!(said("a tick".to_owned()), "a tick");
-        let long = said("µ€".repeat(1000));
-        assert!(long.len() <= LONGEST_STEP + '…'.len_utf8() && long.ends_with('…'), "{}", long.len());
-    }
+/// Who sent the interrupt, from which place in the kernel.
+pub(crate) fn sent_by(send: &Send) -> Step {
+    Step::Sent { by: (&send.origin).into(), callsite: send.callsite.clone() }
 }

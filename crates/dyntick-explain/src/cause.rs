@@ -1,53 +1,152 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The name of a cause.
 
-use crate::names;
+use crate::rule::Rule;
 use dyntick_model::Symbol;
 use dyntick_model::text::beginning;
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
 
-/// A cause: a class and, where the class has many members, its member, as in
-/// `workqueue:vmstat_update`. `rules::get` finds the rule of the member or else of the class.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct CauseId(Symbol);
+/// A cause: a class and, where the class has many members, which of them: `workqueue:vmstat_update`. The class is
+/// the rule for it, so there is no cause without a rule; `rules::get` finds the rule of the member or else of the
+/// class.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct CauseId {
+    class: &'static Rule,
+    member: Option<Symbol>,
+}
 
 /// The longest function of Debian's 6.12 has 85 characters; `KSYM_NAME_LEN` allows 512. Bytes.
 const LONGEST_MEMBER: usize = 128;
 
 impl CauseId {
-    /// A cause without members, as `fair-server`.
-    pub fn class(class: &str) -> Self {
-        Self(class.into())
+    /// The cause that a rule is about, as `fair-server`; of a rule for a class, one whose member is not known.
+    pub fn of(class: &'static Rule) -> Self {
+        debug_assert!(!class.id.contains(':'), "{} is a member", class.id);
+        Self { class, member: None }
     }
 
     /// A member of a class, as `timer` and `clocksource_watchdog`.
     ///
     /// A name longer than any that the kernel has is cut: one is kept for each interruption.
-    pub fn member(class: &str, member: &str) -> Self {
-        Self(format!("{class}:{}", beginning(member, LONGEST_MEMBER)).into())
+    pub fn member(class: &'static Rule, member: impl Into<Symbol>) -> Self {
+        let member = member.into();
+        let member = match beginning(&member, LONGEST_MEMBER) {
+            short if short.len() < member.len() => short.into(),
+            _ => member,
+        };
+        Self { member: Some(member), ..Self::of(class) }
     }
 
-    /// The cause of a kernel thread's turn: `kernel-thread` and the thread's name, without the number of the
-    /// CPU, the memory node or the process that the thread belongs to.
-    pub fn kernel_thread(comm: &str) -> Self {
-        Self::member("kernel-thread", names::thread_family(comm))
+    /// The rule for its class.
+    pub(crate) fn class(&self) -> &'static Rule {
+        self.class
     }
 
-    /// The part before the colon.
-    pub fn class_name(&self) -> &str {
-        self.0.split_once(':').map_or(&self.0, |(class, _)| class)
+    /// Which member of the class it is.
+    pub(crate) fn member_name(&self) -> Option<&Symbol> {
+        self.member.as_ref()
     }
 
-    /// The whole name.
-    pub fn as_str(&self) -> &str {
-        &self.0
+    pub(crate) fn member_mut(&mut self) -> Option<&mut Symbol> {
+        self.member.as_mut()
+    }
+
+    /// Its text, in bytes.
+    fn bytes(&self) -> impl Iterator<Item = u8> {
+        let member = self.member.iter().flat_map(|member| [b':'].into_iter().chain(member.bytes()));
+        self.class.id.bytes().chain(member)
     }
 }
 
 impl fmt::Display for CauseId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
+        match &self.member {
+            None => f.pad(self.class.id),
+            Some(member) => f.pad(&format!("{}:{member}", self.class.id)),
+        }
+    }
+}
+
+impl fmt::Debug for CauseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CauseId({self})")
+    }
+}
+
+impl Serialize for CauseId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for CauseId {
+    fn schema_name() -> Cow<'static, str> {
+        "CauseId".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({
+            "description": "A cause, with its member where it is a class of many: `workqueue:vmstat_update`.",
+            "type": "string",
+        })
+    }
+}
+
+/// With its text.
+impl PartialEq<str> for CauseId {
+    fn eq(&self, text: &str) -> bool {
+        self.bytes().eq(text.bytes())
+    }
+}
+
+impl PartialEq<&str> for CauseId {
+    fn eq(&self, text: &&str) -> bool {
+        self == *text
+    }
+}
+
+/// As its text.
+impl Ord for CauseId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.bytes().cmp(other.bytes())
+    }
+}
+
+impl PartialOrd for CauseId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::named::*;
+
+    #[test]
+    fn causes_are_in_the_order_of_their_texts() {
+        let mut causes = [
+            CauseId::member(OTHER_TASK, "b"),
+            CauseId::of(WORKQUEUE),
+            CauseId::member(OTHER_TASK, "a"),
+            CauseId::member(WORKQUEUE, "x"),
+            CauseId::of(OTHER_TASK),
+            CauseId::of(FAIR_SERVER),
+        ];
+        causes.sort();
+        let mut texts = causes.each_ref().map(CauseId::to_string);
+        texts.sort();
+        assert_eq!(causes.each_ref().map(CauseId::to_string), texts);
+        assert!(causes[0] == "fair-server" && causes[2] == "other-task:a");
+    }
+
+    #[test]
+    fn a_long_name_is_cut() {
+        let cause = CauseId::member(HRTIMER, "µ".repeat(1000));
+        assert!(cause.to_string().len() <= "hrtimer:".len() + LONGEST_MEMBER);
     }
 }

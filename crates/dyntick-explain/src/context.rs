@@ -3,6 +3,7 @@
 
 use dyntick_model::{CpuList, KernelVersion, NANOS_PER_SEC, Symbol};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The kernel and the machine on which the events were recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,19 +39,30 @@ pub struct Known {
     /// The kernel's own threads. Without them they are told by their names.
     pub kernel_threads: BTreeSet<i32>,
     /// Tasks that have timers or a limit on their CPU time, with what they have.
-    pub cpu_timers: BTreeMap<i32, String>,
-    /// Who has perf events open, as `perf [123] (2 events)`.
-    pub perf_events: Vec<String>,
+    pub cpu_timers: BTreeMap<i32, Symbol>,
+    /// Who has perf events open.
+    pub perf_events: Arc<[PerfOpener]>,
     /// Tasks in a control group with a CPU quota, with the quota.
-    pub quotas: BTreeMap<i32, String>,
-    /// The clocksource in use; empty where it is not known.
-    pub clocksource: String,
+    pub quotas: BTreeMap<i32, Symbol>,
+    /// The clocksource in use.
+    pub clocksource: Option<Symbol>,
     /// How tasks are scheduled.
     pub classes: BTreeMap<i32, Class>,
 }
 
+/// A process that has perf events open.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PerfOpener {
+    /// Its name.
+    pub comm: Symbol,
+    /// Its number.
+    pub process: i32,
+    /// How many events.
+    pub events: u64,
+}
+
 /// The classes of the scheduler, as far as they matter to the tick (`kernel/sched/core.c: sched_can_stop_tick`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// SCHED_OTHER, SCHED_BATCH, SCHED_IDLE, where no sched_ext scheduler has taken these over.
     Fair,

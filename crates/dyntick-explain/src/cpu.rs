@@ -52,8 +52,10 @@ struct Open {
 #[derive(Debug)]
 struct Runnable {
     newcomer: Newcomer,
-    /// It was woken and has not run since.
+    /// It was woken, has not run since, and no interrupt has come for it.
     fresh: bool,
+    /// It has run since it was woken.
+    ran: bool,
 }
 
 #[derive(Debug)]
@@ -79,11 +81,21 @@ pub(crate) struct Cpu {
     /// The fair server was enqueued since the tick last stopped.
     fair_server: bool,
     tick_timer: Option<u64>,
-    /// A wake-up for the wheel whose timers a thread still has to run (PREEMPT_RT).
-    owed_timers: Option<usize>,
-    /// Interrupts from other CPUs, just ended, that brought no task that was seen to be woken.
-    without_newcomer: Vec<usize>,
+    /// Interruptions that have ended and to which something may still come.
+    held: Vec<Held>,
     done: Vec<Boxed>,
+    /// How many have ended.
+    ended: u64,
+}
+
+/// An interruption that has ended and to which something may still come.
+#[derive(Debug)]
+struct Held {
+    facts: Boxed,
+    /// A wake-up for the wheel whose timers a thread still has to run (PREEMPT_RT).
+    owes_timers: bool,
+    /// From another CPU, just ended, and without a task that was seen to be woken.
+    awaits_newcomer: bool,
 }
 
 impl Cpu {
@@ -103,9 +115,9 @@ impl Cpu {
             kept: None,
             fair_server: false,
             tick_timer: None,
-            owed_timers: None,
-            without_newcomer: Vec::new(),
+            held: Vec::new(),
             done: Vec::new(),
+            ended: 0,
         }
     }
 
@@ -124,30 +136,74 @@ impl Cpu {
         push_pending(&mut self.raised, request);
     }
 
-    /// All interruptions, at the end of the events.
-    pub fn finish(mut self, log: &Log) -> Vec<Boxed> {
+    /// Moves the interruptions that are complete behind others.
+    pub fn take_done(&mut self, done: &mut Vec<Boxed>) {
+        done.append(&mut self.done);
+    }
+
+    /// Ends what is open, at the end of the events: all is complete then.
+    pub fn finish(&mut self, log: &Log) {
         while !self.open.is_empty() {
             self.close(log);
         }
         self.close_turn(None);
-        self.done
+        self.done.extend(self.held.drain(..).map(|held| held.facts));
+    }
+
+    /// An interruption has ended.
+    fn end(&mut self, mut facts: Boxed) {
+        facts.order = self.ended;
+        self.ended += 1;
+        self.done.push(facts);
+    }
+
+    /// An interruption has ended to which something may still come.
+    fn hold(&mut self, mut facts: Boxed, owes_timers: bool, awaits_newcomer: bool) {
+        if !owes_timers && !awaits_newcomer {
+            return self.end(facts);
+        }
+        if owes_timers {
+            self.no_timers_owed();
+        }
+        facts.order = self.ended;
+        self.ended += 1;
+        self.held.push(Held { facts, owes_timers, awaits_newcomer });
+    }
+
+    /// What timers run from now on belong to no interruption that has ended.
+    fn no_timers_owed(&mut self) {
+        self.held.iter_mut().for_each(|held| held.owes_timers = false);
+    }
+
+    /// Lets go of those to which nothing can come any more.
+    fn release(&mut self, now_ns: u64) {
+        let mut at = 0;
+        while at < self.held.len() {
+            let held = &mut self.held[at];
+            held.awaits_newcomer &= tasks::may_bring(&held.facts, now_ns);
+            match held.owes_timers || held.awaits_newcomer {
+                true => at += 1,
+                false => self.done.push(self.held.remove(at).facts),
+            }
+        }
     }
 
     /// Takes the next event of this CPU.
-    pub fn step(&mut self, index: usize, event: &Event, log: &Log) {
+    pub fn step(&mut self, event: &Event, log: &Log) {
         if self.cuts_into_exit(event) {
             self.open.last_mut().expect("has an exit to cut into").phase = Phase::Softirq;
         } else if !self.belongs_to_exit(event) {
             self.close_exited(log);
         }
-        self.handle(index, event, log);
-        self.keep_as_evidence(index);
+        self.handle(event, log);
+        self.keep_as_evidence(event);
+        self.release(event.ts);
         for open in self.open.last_mut().into_iter().chain(&mut self.turn) {
             open.last_ns = event.ts;
         }
     }
 
-    fn handle(&mut self, index: usize, event: &Event, log: &Log) {
+    fn handle(&mut self, event: &Event, log: &Log) {
         use EventKind::*;
         match &event.kind {
             VectorEntry { vector } => self.enter(event, Entry::Vector(*vector), log),
@@ -170,8 +226,8 @@ impl Cpu {
             }
             CsdEntry { function } => self.call(names::function(function)),
             IrqWork { function } => self.run_irq_work(function),
-            Nmi { handler, duration_ns } => self.take_nmi(index, event, handler, *duration_ns, log),
-            PageFault { user, .. } => self.fault(index, event, *user, log),
+            Nmi { handler, duration_ns } => self.take_nmi(event, handler, *duration_ns, log),
+            PageFault { user, .. } => self.fault(event, *user, log),
             SchedSwitch { prev, prev_state, next, .. } => {
                 self.switch(event, log.task(*prev), *prev_state, log.task(*next), log)
             }
@@ -179,10 +235,10 @@ impl Cpu {
         }
     }
 
-    fn keep_as_evidence(&mut self, index: usize) {
+    fn keep_as_evidence(&mut self, event: &Event) {
         self.with_top(|facts| {
             if facts.events.len() < EVIDENCE {
-                facts.events.push(index);
+                facts.events.push(event.clone());
             }
         });
     }
@@ -195,29 +251,7 @@ impl Cpu {
     }
 
     fn facts(&self, start_ns: u64, entry: Entry, victim: Task) -> Boxed {
-        Box::new(Facts {
-            cpu: self.cpu,
-            start_ns,
-            duration_ns: 0,
-            entry,
-            victim,
-            tick: None,
-            hrtimers: Vec::new(),
-            timers: Vec::new(),
-            queued: Vec::new(),
-            works: Vec::new(),
-            called: Vec::new(),
-            irq_works: Vec::new(),
-            raised: Vec::new(),
-            left_over: Vec::new(),
-            woken: Vec::new(),
-            newcomers: Vec::new(),
-            after_nmi: None,
-            senders: Vec::new(),
-            kept: self.kept.clone(),
-            decision: None,
-            events: Vec::new(),
-        })
+        Facts::new(self.cpu, start_ns, entry, victim, self.kept.clone()).into()
     }
 }
 
@@ -267,9 +301,11 @@ mod tests {
         assert_eq!(cpu.runnable.len(), MOST_RUNNABLE);
         let vector = Vector::Reschedule;
         let event = |ts, kind| Event { ts, cpu: 0, pid: 0, kind };
-        cpu.step(0, &event(1, EventKind::VectorEntry { vector }), &log);
-        cpu.step(1, &event(2, EventKind::VectorExit { vector }), &log);
-        let facts = cpu.finish(&log);
+        cpu.step(&event(1, EventKind::VectorEntry { vector }), &log);
+        cpu.step(&event(2, EventKind::VectorExit { vector }), &log);
+        cpu.finish(&log);
+        let mut facts = Vec::new();
+        cpu.take_done(&mut facts);
         assert_eq!(facts[0].newcomers.len(), MOST_NAMED);
         assert_eq!(facts[0].newcomers[0].task.pid, kernel, "the one that explains most is among them");
     }
@@ -277,7 +313,7 @@ mod tests {
     #[test]
     fn what_never_arrives_is_given_up() {
         let mut cpu = Cpu::new(0, false, true);
-        let origin = Origin { cpu: 1, task: task(7, "x"), function: None };
+        let origin = Origin { cpu: 1, task: task(7, "x"), function: None, stack: None };
         for ts in 0..2 * MOST_PENDING as u64 {
             let send = Send { ts, origin: origin.clone(), callsite: "f".into(), reschedule: true };
             cpu.will_call(Call { function: "g".into(), by: Some(send.clone()) });

@@ -1,12 +1,66 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Events as text.
+//! The raw events of interruptions whose origin could not be named, and events as text.
 
-use dyntick_model::{Event, EventKind, Vector};
+use crate::Kind;
+use crate::facts::Facts;
+use dyntick_model::{Event, EventKind, NANOS_PER_SEC, Symbol, Vector};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-/// One line for an event: its time in seconds, its CPU, and what it says.
-pub(crate) fn describe(event: &Event) -> String {
+/// How many interruptions of a CPU have their events kept: the longest.
+const MOST: usize = 3;
+
+/// An interruption whose origin could not be named, as it was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// When it began, ns on the events' clock.
+    pub start_ns: u64,
+    /// How long it took, ns.
+    pub duration_ns: u64,
+    /// The way into the kernel.
+    pub kind: Kind,
+    /// Its events, the first few.
+    pub events: Vec<Event>,
+}
+
+impl Evidence {
+    /// A line for each event: its time in seconds, its CPU, and what it says.
+    pub fn lines(&self) -> Vec<String> {
+        self.events.iter().map(describe).collect()
+    }
+}
+
+/// The longest interruptions without a named origin, by CPU, the longest first.
+#[derive(Default)]
+pub(crate) struct Longest(BTreeMap<u32, Vec<Evidence>>);
+
+impl Longest {
+    /// Takes one into account. Of equally long ones the first counts, in whatever order they come.
+    pub fn offer(&mut self, facts: &Facts, kind: &Kind) {
+        let own = self.0.entry(facts.cpu).or_default();
+        let rank = (Reverse(facts.duration_ns), facts.start_ns);
+        let place = own.partition_point(|kept| (Reverse(kept.duration_ns), kept.start_ns) <= rank);
+        if place == MOST {
+            return;
+        }
+        own.truncate(MOST - 1);
+        let evidence = Evidence {
+            start_ns: facts.start_ns,
+            duration_ns: facts.duration_ns,
+            kind: kind.clone(),
+            events: facts.events.clone(),
+        };
+        own.insert(place, evidence);
+    }
+
+    pub fn into_inner(self) -> BTreeMap<u32, Vec<Evidence>> {
+        self.0
+    }
+}
+
+fn describe(event: &Event) -> String {
     let Event { ts, cpu, pid, kind } = event;
-    format!("{}.{:09} CPU {cpu} pid {pid}: {}", ts / 1_000_000_000, ts % 1_000_000_000, text(kind))
+    format!("{}.{:09} CPU {cpu} pid {pid}: {}", ts / NANOS_PER_SEC, ts % NANOS_PER_SEC, text(kind))
 }
 
 fn text(kind: &EventKind) -> String {
@@ -38,9 +92,11 @@ fn text(kind: &EventKind) -> String {
         SchedFork { parent, child } => format!("sched_process_fork pid={parent} child={child}"),
         TaskRename { pid, comm } => format!("task_rename pid={pid} {comm}"),
         SchedWakeup { pid, comm, target } => format!("sched_wakeup {comm} [{pid}] cpu={target}"),
-        IpiSend { target, callsite, callback } => format!("ipi_send_cpu {target} {callsite} {callback}"),
+        IpiSend { target, callsite, callback } => {
+            format!("ipi_send_cpu {target} {callsite} {}", callback_name(callback))
+        }
         IpiSendMask { targets, callsite, callback } => {
-            format!("ipi_send_cpumask {targets} {callsite} {callback}")
+            format!("ipi_send_cpumask {targets} {callsite} {}", callback_name(callback))
         }
         CsdQueuedMask { targets, callsite, function } => {
             format!("smp_call_function_many_cond {targets} {callsite} {function}")
@@ -61,24 +117,40 @@ fn text(kind: &EventKind) -> String {
         MenuPredict { predicted_ns, used_ns, .. } => {
             format!("menu_predict predicted={predicted_ns} used={used_ns}")
         }
+        KernelStack { frames } => format!("kernel_stack of {} frames", frames.len()),
+        UserStack { process, frames } => format!("user_stack tgid={process} of {} frames", frames.len()),
         CpuIdleMiss { state, below } => format!("cpu_idle_miss state={state} below={below}"),
     }
+}
+
+/// As the kernel prints a callback that is NULL.
+fn callback_name(callback: &Option<Symbol>) -> &str {
+    callback.as_deref().unwrap_or("0x0")
 }
 
 /// The vector as its tracepoints name it, `irq_work` of `irq_vectors:irq_work_entry`.
 fn vector_name(vector: Vector) -> &'static str {
     match vector {
-        Vector::LocalTimer => "local_timer",
-        Vector::Reschedule => "reschedule",
-        Vector::CallFunction => "call_function",
-        Vector::CallFunctionSingle => "call_function_single",
-        Vector::IrqWork => "irq_work",
-        Vector::Thermal => "thermal_apic",
-        Vector::Threshold => "threshold_apic",
-        Vector::DeferredError => "deferred_error_apic",
-        Vector::ApicError => "error_apic",
-        Vector::Spurious => "spurious_apic",
-        Vector::Platform => "x86_platform_ipi",
         Vector::Other => "other_vector",
+        vector => vector.kernel_name(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Task;
+    use crate::facts::Entry;
+
+    #[test]
+    fn the_longest_are_kept_and_of_equal_ones_the_first() {
+        let mut longest = Longest::default();
+        for (start_ns, duration_ns) in [(1, 5), (2, 9), (3, 5), (4, 7), (5, 5), (6, 7)] {
+            let victim = Task { pid: 7, comm: "app".into() };
+            let facts = Facts::new(0, start_ns, Entry::PageFault { user: true }, victim, None);
+            longest.offer(&Facts { duration_ns, ..facts }, &Kind::PageFault { user: true });
+        }
+        let kept: Vec<u64> = longest.into_inner()[&0].iter().map(|one| one.start_ns).collect();
+        assert_eq!(kept, [2, 4, 6]);
     }
 }

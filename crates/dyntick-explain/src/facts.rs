@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What was seen of one interruption, before anybody asks for its cause.
 
-use crate::Task;
-use dyntick_model::{Softirq, Symbol, TickDependency, Vector};
+use crate::stack::Slot;
+use crate::{Actor, Task};
+use dyntick_model::{Event, Role, Softirq, Symbol, TickDependency, Vector};
 use std::sync::Arc;
-
-/// What only has a CPU decide on its tick again, and is queued like a function of its own.
-pub(crate) const KICK: &str = "nohz_full_kick_func";
 
 /// One of millions: a list of them that grows moves pointers, and each can be given up on its own.
 pub(crate) type Boxed = Box<Facts>;
@@ -15,6 +13,8 @@ pub(crate) type Boxed = Box<Facts>;
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     pub cpu: u32,
+    /// Its place among the interruptions of its CPU, in the order in which they ended.
+    pub order: u64,
     pub start_ns: u64,
     pub duration_ns: u64,
     pub entry: Entry,
@@ -42,14 +42,16 @@ pub(crate) struct Facts {
     pub newcomers: Vec<Newcomer>,
     /// The handler of an NMI that came just before; it may have left work for interrupt context.
     pub after_nmi: Option<Symbol>,
+    /// Who made the task runnable whose turn it is, where it has not run since.
+    pub turn_by: Option<Origin>,
     /// The other CPUs that sent the interrupt.
     pub senders: Vec<Send>,
     /// What had kept the tick when it began.
     pub kept: Option<Arc<Kept>>,
     /// The decision on the tick that was taken at its end.
     pub decision: Option<Decision>,
-    /// Positions of the raw events, the first few.
-    pub events: Vec<usize>,
+    /// The raw events, the first few.
+    pub events: Vec<Event>,
 }
 
 /// How the CPU was taken from its task.
@@ -128,13 +130,23 @@ pub(crate) struct Origin {
     pub cpu: u32,
     pub task: Task,
     pub function: Option<Symbol>,
+    /// Where that was, where stacks are recorded.
+    pub stack: Option<Slot>,
 }
 
-impl std::fmt::Display for Origin {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.function {
-            Some(function) => write!(f, "{function} on CPU {}", self.cpu),
-            None => write!(f, "{} on CPU {}", self.task, self.cpu),
+impl Origin {
+    /// What its function is known for.
+    fn role(&self) -> Option<Role> {
+        self.function.as_ref().and_then(|function| Role::of(function))
+    }
+}
+
+impl From<&Origin> for Actor {
+    fn from(origin: &Origin) -> Self {
+        let cpu = origin.cpu;
+        match &origin.function {
+            Some(function) => Actor::Function { function: function.clone(), cpu },
+            None => Actor::Task { task: origin.task.clone(), cpu },
         }
     }
 }
@@ -173,6 +185,35 @@ pub(crate) struct Kept {
 }
 
 impl Facts {
+    /// Nothing yet of an interruption that begins.
+    pub fn new(cpu: u32, start_ns: u64, entry: Entry, victim: Task, kept: Option<Arc<Kept>>) -> Self {
+        Self {
+            cpu,
+            order: 0,
+            start_ns,
+            duration_ns: 0,
+            entry,
+            victim,
+            tick: None,
+            hrtimers: Vec::new(),
+            timers: Vec::new(),
+            queued: Vec::new(),
+            works: Vec::new(),
+            called: Vec::new(),
+            irq_works: Vec::new(),
+            raised: Vec::new(),
+            left_over: Vec::new(),
+            woken: Vec::new(),
+            newcomers: Vec::new(),
+            after_nmi: None,
+            turn_by: None,
+            senders: Vec::new(),
+            kept,
+            decision: None,
+            events: Vec::new(),
+        }
+    }
+
     /// The task whose turn it is.
     pub fn turn(&self) -> Option<&Task> {
         match &self.entry {
@@ -183,7 +224,7 @@ impl Facts {
 
     /// Whether it was sent by the deadline server of the fair class, which wakes no task.
     pub fn sent_by_fair_server(&self) -> bool {
-        self.senders.iter().any(|send| send.origin.function.as_deref() == Some("dl_task_timer"))
+        self.senders.iter().any(|send| send.origin.role() == Some(Role::DeadlineTimer))
     }
 
     /// Whether another CPU sent it, for another reason than a function call that is known.
@@ -193,20 +234,17 @@ impl Facts {
         sent && self.called.is_empty()
     }
 
-    /// Whether a timer of a deadline entity ran in it: of a deadline task, which then gets the CPU, or
-    /// of the fair server.
-    pub fn ran_deadline_timer(&self) -> bool {
-        self.hrtimers.iter().any(|timer| &*timer.function == "dl_task_timer")
-    }
-
-    /// The timer of [`Facts::ran_deadline_timer`] as who makes a task runnable.
-    pub fn deadline_timer(&self) -> Origin {
-        Origin { cpu: self.cpu, task: self.victim.clone(), function: Some("dl_task_timer".into()) }
+    /// The timer of a deadline entity that ran in it, as who makes a task runnable: of a deadline task, which
+    /// then gets the CPU, or of the fair server.
+    pub fn deadline_timer(&self) -> Option<Origin> {
+        let is_deadline = |timer: &&HrtimerRun| Role::of(&timer.function) == Some(Role::DeadlineTimer);
+        let function = Some(self.hrtimers.iter().find(is_deadline)?.function.clone());
+        Some(Origin { cpu: self.cpu, task: self.victim.clone(), function, stack: None })
     }
 
     /// Whether it only came so that the tick is decided on again.
     pub fn is_kick(&self) -> bool {
-        self.irq_works.iter().any(|work| &*work.function == KICK)
+        self.irq_works.iter().any(|work| Role::of(&work.function) == Some(Role::TickKick))
     }
 
     /// Whether it woke the CPU for timers that did not run within it.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One entry into the kernel that the running task did not ask for.
 
-use crate::CauseId;
+use crate::{CauseId, Chain, Stack, Task};
 use dyntick_model::{Softirq, Symbol, Vector};
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// One entry into the kernel, or one turn of another task, caused from outside of the task that
-/// had the CPU.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// had the CPU; which of them count as interruptions, [`Kind::is_interruption`] says. It is complete
+/// in itself, and what many have in common they share.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interruption {
     /// The CPU that was interrupted.
     pub cpu: u32,
@@ -21,41 +22,20 @@ pub struct Interruption {
     pub kind: Kind,
     /// Why it happened: `rules::get` has the words and the fix.
     pub cause: CauseId,
-    /// The chain of causation, from its origin to this interruption, one step a text.
-    pub chain: Vec<String>,
+    /// How it came about.
+    pub chain: Chain,
     /// Kernel functions that ran inside: timers, work items, called functions, in order.
-    pub functions: Vec<Symbol>,
+    pub functions: Arc<[Symbol]>,
     /// The task that was interrupted.
     pub victim: Task,
     /// The task that came to the CPU beside it, or that a timer woke.
-    #[serde(default)]
     pub other: Option<Task>,
-    /// The raw events that speak for the cause.
-    pub evidence: Vec<String>,
-}
-
-/// A thread.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Task {
-    /// Its number; 0 is the idle task of any CPU.
-    pub pid: i32,
-    /// Its name as last seen, `?` where no event named it.
-    pub comm: Symbol,
-}
-
-impl std::fmt::Display for Task {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.pid {
-            0 => f.write_str("the idle task"),
-            pid if &*self.comm == "?" => write!(f, "thread {pid}"),
-            pid => write!(f, "{} [{pid}]", self.comm),
-        }
-    }
+    /// Where the one was who caused it, where stacks are recorded.
+    pub stack: Option<Stack>,
 }
 
 /// The way in which a CPU was interrupted.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Kind {
     /// The periodic tick.
@@ -139,6 +119,12 @@ impl Kind {
         }
     }
 
+    /// Whether the kernel took the CPU from what ran there, unasked: nothing else is counted as an interruption. A page
+    /// fault is the running task's own, and which of the user tasks belong on a CPU only the user knows.
+    pub fn is_interruption(&self) -> bool {
+        !matches!(self, Kind::PageFault { .. } | Kind::OtherTask)
+    }
+
     /// Whether the local timer interrupt was the way in.
     pub fn is_local_timer(&self) -> bool {
         matches!(self, Kind::Tick | Kind::TimerWheel | Kind::Hrtimer | Kind::EmptyTimer)
@@ -170,5 +156,7 @@ mod tests {
             Kind::OtherTask,
         ];
         assert_eq!(kinds.each_ref().map(Kind::name), Kind::NAMES);
+        let others = kinds.iter().filter(|kind| !kind.is_interruption()).map(Kind::name);
+        assert_eq!(others.collect::<Vec<_>>(), ["page-fault", "other-task"]);
     }
 }

@@ -7,22 +7,40 @@
 mod attribute;
 mod case;
 mod cause;
+mod chain;
 mod context;
 mod cpu;
 mod evidence;
 mod facts;
+pub mod fixes;
+mod intern;
 mod interruption;
+pub mod late;
 mod log;
 mod names;
 mod observer;
+mod rule;
 pub mod rules;
+mod stack;
+mod stream;
 mod summary;
 mod tally;
+mod task;
+mod waking;
 
 pub use cause::CauseId;
-pub use context::{Class, Context, Known};
-pub use interruption::{Interruption, Kind, Task};
+pub use chain::{Actor, Arrived, Chain, CpuTimer, Step, Unseen};
+pub use context::{Class, Context, Known, PerfOpener};
+pub use evidence::Evidence;
+pub use interruption::{Interruption, Kind};
+pub use stack::Stack;
+pub use stream::{Foreknown, Stream, Survey};
 pub use summary::{CauseCount, Summary, TickStopCount};
+pub use task::Task;
+pub use waking::{Wakeups, Woken};
+
+use attribute::Attributed;
+use std::collections::BTreeMap;
 
 /// What interrupted the CPUs of one window, and why.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,13 +49,15 @@ pub struct Explanation {
     pub interruptions: Vec<Interruption>,
     /// One summary per CPU, in order of CPU.
     pub per_cpu: Vec<Summary>,
+    /// By CPU, the longest interruptions whose origin could not be named, the longest first.
+    pub evidence: BTreeMap<u32, Vec<Evidence>>,
 }
 
 /// Explains a window: `events` of all its CPUs, sorted by time. Events from before the window help:
 /// they tell the state in which it began.
 pub fn explain(events: &[dyntick_model::Event], context: &Context) -> Explanation {
     let observed = observer::observe(events, context);
-    let interruptions = attribute::attribute(events, context, observed);
+    let Attributed { interruptions, evidence } = attribute::attribute(context, observed);
     let per_cpu = tally::summarise(events, context, &interruptions);
-    Explanation { interruptions, per_cpu }
+    Explanation { interruptions, per_cpu, evidence }
 }

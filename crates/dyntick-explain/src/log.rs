@@ -2,9 +2,12 @@
 //! What is remembered across CPUs: names, who runs what, who queued what for whom.
 
 use crate::facts::{HrtimerRun, Origin, TimerRun, WorkRun};
+use crate::stack::{Slot, Stack};
 use crate::{Context, Task, names};
-use dyntick_model::{Event, EventKind, Symbol};
+use dyntick_model::{Event, EventKind, Role, Symbol};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// `TIMER_DEFERRABLE` in `include/linux/timer.h` (6.1 to 7.2).
 const TIMER_DEFERRABLE: u32 = 0x0008_0000;
@@ -13,6 +16,9 @@ const TIMER_CPUMASK: u32 = 0x0003_ffff;
 
 /// How many of what came before or after a moment are looked at. Within a tick hardly ten timers run.
 const MOST_LOOKED_AT: usize = 1024;
+
+/// How many timers that ran, and work items of a thread, a log keeps that forgets.
+const MOST_KEPT: usize = 4 * MOST_LOOKED_AT;
 
 #[derive(Debug, Default)]
 pub(crate) struct Log {
@@ -33,6 +39,13 @@ pub(crate) struct Log {
     works: HashMap<i32, Vec<(u64, WorkRun)>>,
     /// Who queued a work item last, by its address.
     queued: HashMap<u64, Origin>,
+    /// Whose stack is still to come, by the CPU of the event that it belongs to.
+    slots: HashMap<u32, (i32, Slot)>,
+    /// The part of it that has come.
+    users: HashMap<u32, (i32, Arc<[u64]>)>,
+    has_stacks: bool,
+    /// Of what was long ago it keeps only so much that a moment just past can be told of.
+    forgets: bool,
 }
 
 impl Log {
@@ -42,9 +55,21 @@ impl Log {
         Self { comms, kernel_threads: context.known.kernel_threads.clone(), ..Self::default() }
     }
 
+    /// A log that knows what the context does, and of interval timers what is found out later, and forgets what was
+    /// long ago.
+    pub fn forgetful(context: &Context, itimers: HashMap<i32, u32>) -> Self {
+        Self { itimers, forgets: true, ..Self::new(context) }
+    }
+
+    /// The interval timers on CPU time that were armed, by task.
+    pub fn into_itimers(self) -> HashMap<i32, u32> {
+        self.itimers
+    }
+
     /// Takes note of an event. To be called once for each, in order.
     pub fn note(&mut self, event: &Event) {
         use EventKind::*;
+        self.expect_stack(event);
         match &event.kind {
             SchedSwitch { prev, prev_comm, next, next_comm, .. } => {
                 self.name(*prev, prev_comm);
@@ -66,7 +91,11 @@ impl Log {
             WorkStart { work, function } => {
                 let function = names::function(function);
                 let run = WorkRun { function: function.clone(), queued_by: self.queued.remove(work) };
-                self.works.entry(event.pid).or_default().push((event.ts, run));
+                let works = self.works.entry(event.pid).or_default();
+                works.push((event.ts, run));
+                if self.forgets {
+                    forget(works);
+                }
                 self.push(event, function);
             }
             TimerEntry { timer, function } => {
@@ -74,6 +103,9 @@ impl Log {
                 if !self.timer(*timer, function).deferrable {
                     let origin = self.origin(event.cpu, event.pid);
                     self.timers_ran.push((event.ts, origin));
+                    if self.forgets {
+                        forget(&mut self.timers_ran);
+                    }
                 }
             }
             HrtimerEntry { function, .. } | CsdEntry { function } => {
@@ -81,8 +113,42 @@ impl Log {
             }
             IrqEntry { name, .. } => self.push(event, name.clone()),
             HrtimerExit { .. } | TimerExit { .. } | WorkEnd { .. } | CsdExit { .. } | IrqExit { .. } => {
-                self.running.entry((event.cpu, event.pid)).or_default().pop();
+                self.pop(event);
             }
+            _ => {}
+        }
+    }
+
+    /// A stack comes behind the event that it belongs to, so that has a place for it.
+    fn expect_stack(&mut self, event: &Event) {
+        use EventKind::*;
+        match &event.kind {
+            SchedWakeup { .. }
+            | SchedMigrate { .. }
+            | WorkQueued { .. }
+            | TimerStart { .. }
+            | HrtimerStart { .. }
+            | IpiSend { .. }
+            | IpiSendMask { .. }
+            | CsdQueued { .. }
+            | CsdQueuedMask { .. }
+                if self.has_stacks =>
+            {
+                self.slots.insert(event.cpu, (event.pid, Slot::default()));
+            }
+            UserStack { process, frames } => {
+                self.users.insert(event.cpu, (*process, frames.clone()));
+            }
+            KernelStack { frames } => {
+                self.has_stacks = true;
+                let user = self.users.remove(&event.cpu);
+                let slot = self.slots.remove(&event.cpu).filter(|(pid, _)| *pid == event.pid);
+                if let Some((pid, slot)) = slot {
+                    // Where it is there already, this one is another event's.
+                    let _ = slot.set(Stack::new(self.task(pid).comm, frames, user));
+                }
+            }
+            _ if self.has_stacks => _ = self.slots.remove(&event.cpu),
             _ => {}
         }
     }
@@ -95,6 +161,16 @@ impl Log {
 
     fn push(&mut self, event: &Event, function: Symbol) {
         self.running.entry((event.cpu, event.pid)).or_default().push(function);
+    }
+
+    fn pop(&mut self, event: &Event) {
+        if let Entry::Occupied(mut running) = self.running.entry((event.cpu, event.pid)) {
+            running.get_mut().pop();
+            // Else there would be one for each thread that ever took an interrupt.
+            if running.get().is_empty() {
+                running.remove();
+            }
+        }
     }
 
     /// A timer that sets itself again keeps whoever set it first.
@@ -134,7 +210,8 @@ impl Log {
     /// Who acts on a CPU at this moment.
     pub fn origin(&self, cpu: u32, pid: i32) -> Origin {
         let function = self.running.get(&(cpu, pid)).and_then(|stack| stack.last()).cloned();
-        Origin { cpu, task: self.task(pid), function }
+        let stack = self.slots.get(&cpu).map(|(_, slot)| slot.clone());
+        Origin { cpu, task: self.task(pid), function, stack }
     }
 
     /// A timer that expires.
@@ -171,6 +248,17 @@ impl Log {
     pub fn work_after(&self, pid: i32, ts: u64) -> Option<&WorkRun> {
         let works = self.works.get(&pid)?;
         let later = &works[works.partition_point(|(start, _)| *start < ts)..];
-        later.iter().take(MOST_LOOKED_AT).map(|(_, run)| run).find(|run| &*run.function != "wq_barrier_func")
+        later
+            .iter()
+            .take(MOST_LOOKED_AT)
+            .map(|(_, run)| run)
+            .find(|run| Role::of(&run.function) != Some(Role::WorkBarrier))
+    }
+}
+
+/// Gives up the older half of what is more than enough.
+fn forget<T>(all: &mut Vec<T>) {
+    if all.len() >= 2 * MOST_KEPT {
+        all.drain(..MOST_KEPT);
     }
 }

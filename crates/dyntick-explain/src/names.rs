@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the kernel's names tell.
 
-use dyntick_model::{Symbol, TICK_FUNCTIONS, function_of};
+use dyntick_model::{Role, Symbol, function_of};
 
 /// The function behind a symbol.
 pub(crate) fn function(symbol: &Symbol) -> Symbol {
@@ -13,7 +13,7 @@ pub(crate) fn function(symbol: &Symbol) -> Symbol {
 
 /// Whether a function is that of the tick's hrtimer.
 pub(crate) fn is_tick(function: &str) -> bool {
-    TICK_FUNCTIONS.contains(&function)
+    Role::of(function) == Some(Role::Tick)
 }
 
 /// The names of kernel threads begin so. There is no event that marks a thread as the kernel's.
@@ -64,6 +64,17 @@ pub(crate) fn is_kernel_thread(comm: &str) -> bool {
 /// Whether a thread of this name runs work items.
 pub(crate) fn is_worker(comm: &str) -> bool {
     comm.starts_with("kworker/")
+}
+
+/// Whether a thread of this name is one that stops a CPU, to move tasks and for what needs all CPUs: it goes
+/// before every priority (`kernel/sched/stop_task.c`).
+pub(crate) fn is_stopper(comm: &str) -> bool {
+    thread_family(comm) == "migration"
+}
+
+/// Whether a thread of this name runs the softirqs that interrupts left over.
+pub(crate) fn is_ksoftirqd(comm: &str) -> bool {
+    thread_family(comm) == "ksoftirqd"
 }
 
 /// Threads of which each memory node, or each process, has its own: its number stands behind the name.

@@ -16,33 +16,55 @@ pub(crate) struct Observed {
 
 /// Reads all events, which must be sorted by time.
 pub(crate) fn observe(events: &[Event], context: &Context) -> Observed {
-    let mut observer = Observer::new(events, context);
-    for (index, event) in events.iter().enumerate() {
-        observer.log.note(event);
-        observer.tell_target(event);
-        observer.cpus.get_mut(&event.cpu).expect("has one for each CPU").step(index, event, &observer.log);
-    }
-    let log = observer.log;
-    let mut facts: Vec<Boxed> = observer.cpus.into_values().flat_map(|cpu| cpu.finish(&log)).collect();
-    facts.sort_by_key(|facts| (facts.start_ns, facts.cpu));
-    Observed { facts, log }
+    let cpus: BTreeSet<u32> = events.iter().map(|event| event.cpu).collect();
+    let mut observer = Observer::new(cpus, events.iter().any(is_tick_start), Log::new(context), context);
+    let mut facts = Vec::new();
+    events.iter().for_each(|event| observer.step(event, &mut facts));
+    observer.finish(&mut facts);
+    facts.sort_by_key(|facts| (facts.start_ns, facts.cpu, facts.order));
+    Observed { facts, log: observer.log }
 }
 
-struct Observer {
-    log: Log,
+/// Takes events in order of time, and tells which interruptions are complete.
+pub(crate) struct Observer {
+    pub log: Log,
     cpus: BTreeMap<u32, Cpu>,
     /// The CPU on which a task runs or waits.
     home: HashMap<i32, u32>,
 }
 
 impl Observer {
-    fn new(events: &[Event], context: &Context) -> Self {
-        let starts_recorded = events.iter().any(is_tick_start);
+    /// Of the events of these CPUs. `starts_recorded`: whether any of them is the start of a tick's timer
+    /// ([`is_tick_start`]).
+    pub fn new(
+        cpus: impl IntoIterator<Item = u32>,
+        starts_recorded: bool,
+        log: Log,
+        context: &Context,
+    ) -> Self {
         let new = |cpu| (cpu, Cpu::new(cpu, context.nohz_full.contains(cpu), starts_recorded));
-        let numbers: BTreeSet<u32> = events.iter().map(|event| event.cpu).collect();
-        let cpus = numbers.into_iter().map(new).collect();
-        let log = Log::new(context);
-        Self { log, cpus, home: HashMap::new() }
+        Self { log, cpus: cpus.into_iter().map(new).collect(), home: HashMap::new() }
+    }
+
+    /// Takes the next event, and appends to `done` what is complete. An event of another CPU than those is passed over.
+    pub fn step(&mut self, event: &Event, done: &mut Vec<Boxed>) {
+        self.log.note(event);
+        if matches!(event.kind, EventKind::KernelStack { .. } | EventKind::UserStack { .. }) {
+            return; // a part of the event before it
+        }
+        self.tell_target(event);
+        if let Some(cpu) = self.cpus.get_mut(&event.cpu) {
+            cpu.step(event, &self.log);
+            cpu.take_done(done);
+        }
+    }
+
+    /// Appends to `done` what is complete because there are no more events.
+    pub fn finish(&mut self, done: &mut Vec<Boxed>) {
+        for cpu in self.cpus.values_mut() {
+            cpu.finish(&self.log);
+            cpu.take_done(done);
+        }
     }
 
     /// Tells a CPU what another one, or itself, has in store for it.
@@ -65,20 +87,20 @@ impl Observer {
                     cpu.will_run(newcomer);
                 }
             }
-            EventKind::IpiSend { target, callsite, callback } if *target == event.cpu => {
-                let by = Some(self.send(event, callsite, callback));
+            EventKind::IpiSend { target, callsite, callback: Some(callback) } if *target == event.cpu => {
+                let by = Some(self.send(event, callsite, false));
                 if let Some(cpu) = self.cpus.get_mut(target) {
                     cpu.will_interrupt_itself(Call { function: names::function(callback), by });
                 }
             }
             EventKind::IpiSend { target, callsite, callback } => {
-                let send = self.send(event, callsite, callback);
+                let send = self.send(event, callsite, callback.is_none());
                 if let Some(cpu) = self.cpus.get_mut(target) {
                     cpu.will_receive(send);
                 }
             }
             EventKind::IpiSendMask { targets, callsite, callback } => {
-                let send = self.send(event, callsite, callback);
+                let send = self.send(event, callsite, callback.is_none());
                 for target in targets.iter() {
                     if let Some(cpu) = self.cpus.get_mut(&target) {
                         cpu.will_receive(send.clone());
@@ -86,7 +108,7 @@ impl Observer {
                 }
             }
             EventKind::CsdQueuedMask { targets, callsite, function } => {
-                let by = Some(self.send(event, callsite, callsite));
+                let by = Some(self.send(event, callsite, false));
                 let call = Call { function: names::function(function), by };
                 for target in targets.iter().filter(|target| *target != event.cpu) {
                     if let Some(cpu) = self.cpus.get_mut(&target) {
@@ -95,7 +117,7 @@ impl Observer {
                 }
             }
             EventKind::CsdQueued { target, callsite, function } => {
-                let by = Some(self.send(event, callsite, callsite));
+                let by = Some(self.send(event, callsite, false));
                 if let Some(cpu) = self.cpus.get_mut(target) {
                     cpu.will_call(Call { function: names::function(function), by });
                 }
@@ -104,8 +126,7 @@ impl Observer {
         }
     }
 
-    fn send(&self, event: &Event, callsite: &Symbol, callback: &Symbol) -> Send {
-        let reschedule = matches!(&**callback, "" | "0" | "0x0" | "(null)");
+    fn send(&self, event: &Event, callsite: &Symbol, reschedule: bool) -> Send {
         let origin = self.log.origin(event.cpu, event.pid);
         Send { ts: event.ts, origin, callsite: names::function(callsite), reschedule }
     }
@@ -121,6 +142,7 @@ impl Observer {
     }
 }
 
-fn is_tick_start(event: &Event) -> bool {
+/// Whether an event is the start of the timer of a tick.
+pub(crate) fn is_tick_start(event: &Event) -> bool {
     matches!(&event.kind, EventKind::HrtimerStart { function, .. } if names::is_tick(&names::function(function)))
 }

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The causes that are known: one file each.
 //!
-//! To add one, write its file beside the others and name it in the two lists of this file. A rule that
-//! describes a single function (`timer:mce_timer_fn`) needs words only; it is found by its name.
-
-/// What the effect of a fix says that nobody has seen work in a guest.
-pub const UNTRIED: &str = "Not tried here";
+//! To add one, write its file beside the others and name it twice in this file: as a module, and in one of the two
+//! lists. A rule that describes a single function (`timer:mce_timer_fn`) needs words only; it is found by its name.
 
 /// The effect of a fix for what no guest shows, so that nobody has seen it work here: firmware, devices,
 /// counters and registers of real machines.
@@ -93,6 +90,7 @@ mod kernel_thread_khugepaged;
 mod kernel_thread_ksmd;
 mod kernel_thread_ksoftirqd;
 mod kernel_thread_kswapd;
+mod kernel_thread_kworker;
 mod kernel_thread_migration;
 mod kernel_thread_rcuop;
 mod late_idle;
@@ -138,162 +136,59 @@ mod workqueue_update_pages_handler;
 mod workqueue_vmstat_update;
 mod workqueue_wb_workfn;
 
-use crate::CauseId;
+pub use crate::rule::{Rule, RuleFix, UNTRIED, Versions};
+
 use crate::case::{Case, Finding};
-use dyntick_model::KernelVersion;
-use std::borrow::Cow;
+use crate::{CauseId, names};
+use dyntick_model::{Fix, Symbol};
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
-/// One cause, in words, and what removes it.
-#[derive(Debug)]
-pub struct Rule {
-    /// `class` or `class:member`, as in [`CauseId`].
-    pub id: &'static str,
-    /// What happened: the kernel's term first, then plain English.
-    pub title: &'static str,
-    /// How it comes about, in two or three sentences.
-    pub explanation: &'static str,
-    /// What removes it or makes it rarer, the most effective first. Empty where nothing does.
-    pub fixes: &'static [Fix],
-    /// The kernels that have this cause.
-    pub versions: Versions,
-    /// The kernel's file and function behind it.
-    pub source: &'static str,
-    /// Whether it names the origin. If not, its interruptions count as unattributed.
-    pub names_origin: bool,
-    /// Tells whether an interruption has this cause. A rule for a single function has none: it is
-    /// found by its name.
-    pub(crate) detect: Option<fn(&Case<'_>) -> Option<Finding>>,
-}
+/// Tells whether an interruption has a cause.
+type Detect = fn(&Case<'_>) -> Option<Finding>;
 
-/// One way to remove a cause.
-#[derive(Debug)]
-pub struct Fix {
-    /// The exact setting.
-    pub setting: Setting,
-    /// What it does and costs.
-    pub effect: &'static str,
-    /// The kernels on which it helps.
-    pub versions: Versions,
-}
+/// The rules that detect. The first one wins, so the order counts: what is certain and what lies deeper in the
+/// chain of causation stands above.
+static DETECTING: &[(&Rule, Detect)] = &[
+    (&remote_timer::RULE, remote_timer::detect),
+    (&not_adaptive::RULE, not_adaptive::detect),
+    (&timekeeper::RULE, timekeeper::detect),
+    (&idle_not_stopped::RULE, idle_not_stopped::detect),
+    (&fair_server::RULE, fair_server::detect),
+    (&workqueue::RULE, workqueue::detect),
+    (&function_call::RULE, function_call::detect),
+    (&dependency_posix_timer::RULE, dependency_posix_timer::detect),
+    (&dependency_perf::RULE, dependency_perf::detect),
+    (&dependency_clock_unstable::RULE, dependency_clock_unstable::detect),
+    (&dependency_rcu::RULE, dependency_rcu::detect),
+    (&dependency_rcu_exp::RULE, dependency_rcu_exp::detect),
+    (&softirq::RULE, softirq::detect),
+    (&kernel_thread::RULE, kernel_thread::detect),
+    (&dependency_deadline::RULE, dependency_deadline::detect),
+    (&dependency_sched_ext::RULE, dependency_sched_ext::detect),
+    (&cpu_quota::RULE, cpu_quota::detect),
+    (&dependency_sched::RULE, dependency_sched::detect),
+    (&wakeup::RULE, wakeup::detect),
+    (&timer::RULE, timer::detect),
+    (&until_first_check::RULE, until_first_check::detect),
+    (&hrtimer::RULE, hrtimer::detect),
+    (&wheel_empty::RULE, wheel_empty::detect),
+    (&empty_timer::RULE, empty_timer::detect),
+    (&signal::RULE, signal::detect),
+    (&nmi::RULE, nmi::detect),
+    (&irq_work::RULE, irq_work::detect),
+    (&ipi::RULE, ipi::detect),
+    (&anonymous_call::RULE, anonymous_call::detect),
+    (&anonymous_irq_work::RULE, anonymous_irq_work::detect),
+    (&other_task::RULE, other_task::detect),
+    (&device::RULE, device::detect),
+    (&page_fault::RULE, page_fault::detect),
+    (&vector::RULE, vector::detect),
+];
 
-/// A change that a user can make. `N` stands for the CPU, upper-case words for what only the user
-/// can know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Setting {
-    /// A parameter of the kernel's command line; takes a reboot.
-    Boot(&'static str),
-    /// `sysctl -w` of this.
-    Sysctl(&'static str),
-    /// A shell command, as root.
-    Command(&'static str),
-    /// A change of the program that runs.
-    Program(&'static str),
-}
-
-impl std::fmt::Display for Setting {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Setting::Boot(parameter) => write!(f, "boot with {parameter}"),
-            Setting::Sysctl(setting) => write!(f, "sysctl -w {setting}"),
-            Setting::Command(command) => f.write_str(command),
-            Setting::Program(change) => f.write_str(change),
-        }
-    }
-}
-
-/// A range of kernels, `(major, minor)` at both ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Versions {
-    /// The first that is in it; `None` for all from 6.1, the oldest that is supported.
-    pub since: Option<(u32, u32)>,
-    /// The first that is no longer in it.
-    pub until: Option<(u32, u32)>,
-}
-
-impl Versions {
-    /// Every kernel.
-    pub const ALL: Self = Self { since: None, until: None };
-
-    /// From this kernel on.
-    pub const fn since(major: u32, minor: u32) -> Self {
-        Self { since: Some((major, minor)), until: None }
-    }
-
-    /// Before this kernel.
-    pub const fn before(major: u32, minor: u32) -> Self {
-        Self { since: None, until: Some((major, minor)) }
-    }
-
-    /// From a kernel on until another that no longer has it.
-    pub const fn between(since: (u32, u32), until: (u32, u32)) -> Self {
-        Self { since: Some(since), until: Some(until) }
-    }
-
-    /// Whether a kernel is in the range.
-    pub fn contains(self, kernel: &KernelVersion) -> bool {
-        let kernel = (kernel.major, kernel.minor);
-        self.since.is_none_or(|since| kernel >= since) && self.until.is_none_or(|until| kernel < until)
-    }
-}
-
-impl Fix {
-    /// What it does and costs, and where no guest has shown it, that it was not tried. Words cannot be tried as
-    /// they stand.
-    pub fn told(&self) -> Cow<'static, str> {
-        match self.setting {
-            Setting::Program(_) if !self.effect.contains(UNTRIED) => {
-                format!("{} {UNTRIED}: no command does it.", self.effect).into()
-            }
-            _ => self.effect.into(),
-        }
-    }
-}
-
-impl Rule {
-    /// The fixes that help on one kernel.
-    pub fn fixes_for(&self, kernel: &KernelVersion) -> impl Iterator<Item = &'static Fix> {
-        self.fixes.iter().filter(|fix| fix.versions.contains(kernel))
-    }
-}
-
-/// The table of all rules. Of those that detect a case the first one wins, so the order counts:
-/// what is certain and what lies deeper in the chain of causation stands above.
-static RULES: &[&Rule] = &[
-    &remote_timer::RULE,
-    &not_adaptive::RULE,
-    &timekeeper::RULE,
-    &idle_not_stopped::RULE,
-    &fair_server::RULE,
-    &workqueue::RULE,
-    &function_call::RULE,
-    &dependency_posix_timer::RULE,
-    &dependency_perf::RULE,
-    &dependency_clock_unstable::RULE,
-    &dependency_rcu::RULE,
-    &dependency_rcu_exp::RULE,
-    &softirq::RULE,
-    &kernel_thread::RULE,
-    &dependency_deadline::RULE,
-    &dependency_sched_ext::RULE,
-    &cpu_quota::RULE,
-    &dependency_sched::RULE,
-    &wakeup::RULE,
-    &timer::RULE,
-    &until_first_check::RULE,
-    &hrtimer::RULE,
-    &wheel_empty::RULE,
-    &empty_timer::RULE,
-    &signal::RULE,
-    &nmi::RULE,
-    &irq_work::RULE,
-    &ipi::RULE,
-    &anonymous_call::RULE,
-    &anonymous_irq_work::RULE,
-    &other_task::RULE,
-    &device::RULE,
-    &page_fault::RULE,
-    &vector::RULE,
-    // Found by their names; in alphabetical order.
+/// The rules that are found by their names: of members of a class and of late wake-ups, in alphabetical order, then
+/// what is known from counters and not from events.
+static NAMED: &[&Rule] = &[
     &function_call_blk_mq_complete_request_remote::RULE,
     &function_call_cfsb_csd_unthrottle::RULE,
     &function_call_do_flush_tlb_all::RULE,
@@ -343,6 +238,7 @@ static RULES: &[&Rule] = &[
     &kernel_thread_ksmd::RULE,
     &kernel_thread_ksoftirqd::RULE,
     &kernel_thread_kswapd::RULE,
+    &kernel_thread_kworker::RULE,
     &kernel_thread_migration::RULE,
     &kernel_thread_rcuop::RULE,
     &late_idle::RULE,
@@ -371,7 +267,6 @@ static RULES: &[&Rule] = &[
     &workqueue_update_pages_handler::RULE,
     &workqueue_vmstat_update::RULE,
     &workqueue_wb_workfn::RULE,
-    // Known from counters and not from events.
     &clock_distrusted::RULE,
     &hypervisor_steal::RULE,
     &smi::RULE,
@@ -380,21 +275,90 @@ static RULES: &[&Rule] = &[
 
 /// All rules.
 pub fn all() -> &'static [&'static Rule] {
-    RULES
+    static ALL: LazyLock<Vec<&Rule>> =
+        LazyLock::new(|| DETECTING.iter().map(|(rule, _)| *rule).chain(NAMED.iter().copied()).collect());
+    &ALL
 }
 
-/// The rule of a cause: its own, else that of its class, else `unknown`.
+/// The cause of an interruption by the first rule that detects one.
+pub(crate) fn detect(case: &Case<'_>) -> Option<Finding> {
+    DETECTING.iter().find_map(|(_, detect)| detect(case))
+}
+
+/// The rules that other code names causes by: each is called as its file.
+#[allow(missing_docs)]
+pub mod named {
+    use super::*;
+
+    pub static ANONYMOUS_CALL: &Rule = &anonymous_call::RULE;
+    pub static ANONYMOUS_IRQ_WORK: &Rule = &anonymous_irq_work::RULE;
+    pub static CLOCK_DISTRUSTED: &Rule = &clock_distrusted::RULE;
+    pub static DEPENDENCY_CLOCK_UNSTABLE: &Rule = &dependency_clock_unstable::RULE;
+    pub static DEPENDENCY_PERF: &Rule = &dependency_perf::RULE;
+    pub static DEPENDENCY_POSIX_TIMER: &Rule = &dependency_posix_timer::RULE;
+    pub static DEPENDENCY_RCU: &Rule = &dependency_rcu::RULE;
+    pub static DEPENDENCY_RCU_EXP: &Rule = &dependency_rcu_exp::RULE;
+    pub static DEPENDENCY_SCHED: &Rule = &dependency_sched::RULE;
+    pub static DEVICE: &Rule = &device::RULE;
+    pub static EMPTY_TIMER: &Rule = &empty_timer::RULE;
+    pub static FAIR_SERVER: &Rule = &fair_server::RULE;
+    pub static FUNCTION_CALL: &Rule = &function_call::RULE;
+    pub static HRTIMER: &Rule = &hrtimer::RULE;
+    pub static HYPERVISOR_STEAL: &Rule = &hypervisor_steal::RULE;
+    pub static IPI: &Rule = &ipi::RULE;
+    pub static KERNEL_THREAD: &Rule = &kernel_thread::RULE;
+    pub static LATE_IDLE: &Rule = &late_idle::RULE;
+    pub static LATE_INTERRUPTS_OFF: &Rule = &late_interrupts_off::RULE;
+    pub static LATE_OWN: &Rule = &late_own::RULE;
+    pub static LATE_PATH: &Rule = &late_path::RULE;
+    pub static LATE_PREEMPTION_OFF: &Rule = &late_preemption_off::RULE;
+    pub static LATE_UNSEEN: &Rule = &late_unseen::RULE;
+    pub static NMI: &Rule = &nmi::RULE;
+    pub static OTHER_TASK: &Rule = &other_task::RULE;
+    pub static PAGE_FAULT: &Rule = &page_fault::RULE;
+    pub static SMI: &Rule = &smi::RULE;
+    pub static SOFTIRQ: &Rule = &softirq::RULE;
+    pub static TIMER: &Rule = &timer::RULE;
+    pub static UNKNOWN: &Rule = &unknown::RULE;
+    pub static VECTOR: &Rule = &vector::RULE;
+    pub static WORKQUEUE: &Rule = &workqueue::RULE;
+}
+
+/// The rule of a cause: that of the member, where it has its own, else that of its class.
 pub fn get(cause: &CauseId) -> &'static Rule {
-    let find = |id: &str| RULES.iter().copied().find(|rule| rule.id == id);
-    find(cause.as_str()).or_else(|| find(cause.class_name())).unwrap_or(&unknown::RULE)
+    static MEMBERS: LazyLock<HashMap<(&str, &str), &Rule>> =
+        LazyLock::new(|| NAMED.iter().filter_map(|rule| Some((rule.id.split_once(':')?, *rule))).collect());
+    let own = cause.member_name().and_then(|member| MEMBERS.get(&(cause.class().id, &**member)));
+    own.copied().unwrap_or(cause.class())
 }
 
 /// A cause in a few words. Where the rule is one for a whole class the member is named behind.
 pub fn title(cause: &CauseId) -> String {
     let rule = get(cause);
-    match cause.as_str().split_once(':').filter(|_| rule.id != cause.as_str()) {
-        Some((_, member)) => format!("{}: {member}", rule.title),
+    match cause.member_name().filter(|_| rule.id == cause.class().id) {
+        Some(member) => format!("{}: {member}", rule.title),
         None => rule.title.to_owned(),
+    }
+}
+
+impl CauseId {
+    /// The cause of a kernel thread's turn: `kernel-thread` and the thread's name, without the number of the
+    /// CPU, the memory node or the process that the thread belongs to.
+    pub fn kernel_thread(comm: &Symbol) -> Self {
+        let member = match names::thread_family(comm) {
+            family if family.len() < comm.len() => family.into(),
+            _ => comm.clone(),
+        };
+        Self::member(named::KERNEL_THREAD, member)
+    }
+
+    /// From its text; none where there is no such class.
+    pub fn parse(text: &str) -> Option<Self> {
+        let with_id = |id: &str| all().iter().copied().find(|rule| rule.id == id);
+        match text.split_once(':') {
+            Some((class, member)) => Some(Self::member(with_id(class)?, member)),
+            None => Some(Self::of(with_id(text)?)),
+        }
     }
 }
 
@@ -409,33 +373,41 @@ mod tests {
         assert_eq!(ids.len(), all().len());
     }
 
-    /// A rule that detects nothing must be found by its name, so its class must be one that some
-    /// other rule gives to what it detects.
+    /// A rule that is found by the name of a member must belong to a class that is detected.
     #[test]
     fn rules_for_one_function_belong_to_a_class() {
-        for rule in all().iter().filter(|rule| rule.detect.is_none() && rule.id.contains(':')) {
+        for rule in NAMED.iter().filter(|rule| rule.id.contains(':')) {
             let class = rule.id.split_once(':').map(|(class, _)| class);
-            let class = all().iter().find(|other| Some(other.id) == class);
-            assert!(class.is_some_and(|class| class.detect.is_some()), "{}", rule.id);
+            assert!(DETECTING.iter().any(|(other, _)| Some(other.id) == class), "{}", rule.id);
         }
+        assert!(DETECTING.iter().all(|(rule, _)| !rule.id.contains(':')));
+    }
+
+    #[test]
+    fn causes_from_their_texts() {
+        let parse = |text: &str| CauseId::parse(text).map(|cause| (cause.to_string(), get(&cause).id));
+        let own = ("workqueue:vmstat_update".to_owned(), "workqueue:vmstat_update");
+        assert_eq!(parse("workqueue:vmstat_update"), Some(own));
+        assert_eq!(parse("workqueue:new").unwrap().1, "workqueue");
+        assert_eq!(parse("fair-server").unwrap().1, "fair-server");
+        assert_eq!(parse("no-such-class:x"), None);
     }
 
     #[test]
     fn the_most_special_rule_answers() {
-        let id = |class: &str, member: &str| get(&CauseId::member(class, member)).id;
-        assert_eq!(id("workqueue", "vmstat_update"), "workqueue:vmstat_update");
-        assert_eq!(id("workqueue", "something_new"), "workqueue");
-        assert_eq!(id("nobody", "knows"), "unknown");
+        let id = |member: &str| get(&CauseId::member(named::WORKQUEUE, member)).id;
+        assert_eq!(id("vmstat_update"), "workqueue:vmstat_update");
+        assert_eq!(id("something_new"), "workqueue");
     }
 
     #[test]
     fn fixes_depend_on_the_kernel() {
         let settings = |kernel: &str| {
             let kernel = kernel.parse().unwrap();
-            let rule = get(&CauseId::member("workqueue", "vmstat_update"));
-            rule.fixes_for(&kernel).map(|fix| fix.setting).collect::<Vec<_>>()
+            let rule = get(&CauseId::member(named::WORKQUEUE, "vmstat_update"));
+            rule.fixes_for(&kernel).map(|fix| fix.action).collect::<Vec<_>>()
         };
-        let isolated = Setting::Boot("isolcpus=domain,N");
+        let isolated = Fix::Boot("isolcpus=domain,{quiet}");
         assert!(settings("6.12.95").contains(&isolated));
         assert!(!settings("6.1.0-56").contains(&isolated));
     }

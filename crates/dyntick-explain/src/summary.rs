@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What happened to one CPU, in figures.
 
-use crate::CauseId;
+use crate::{CauseId, Chain};
 use dyntick_model::{Softirq, Symbol, TickDependency, Vector};
-use serde::{Deserialize, Serialize};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// What interrupted one CPU over the window.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     /// The CPU.
     pub cpu: u32,
@@ -23,13 +24,19 @@ pub struct Summary {
     pub local_timer: u64,
     /// Local timer interrupts per second.
     pub local_timer_per_second: f64,
-    /// Interruptions of all kinds.
+    /// Interruptions: interrupts, NMIs, softirqs and time slices of kernel threads.
     pub interruptions: u64,
     /// Time in interruptions, ns.
     pub interrupted_ns: u64,
-    /// Interruptions by the way into the kernel (`Kind::name`).
+    /// Page faults of the task that had the CPU, which are no interruptions.
+    pub page_faults: u64,
+    /// Time slices of other user tasks while the task that had the CPU wanted it, which are no interruptions.
+    pub other_tasks: u64,
+    /// Time in those, ns.
+    pub other_tasks_ns: u64,
+    /// Interruptions, page faults and time slices of other user tasks by the way into the kernel (`Kind::name`).
     pub by_kind: BTreeMap<String, u64>,
-    /// Interruptions by cause, the most frequent first.
+    /// The same by cause, the most frequent first.
     pub by_cause: Vec<CauseCount>,
     /// Hrtimers that expired, by function.
     pub hrtimers: BTreeMap<Symbol, u64>,
@@ -58,13 +65,15 @@ pub struct Summary {
 }
 
 /// How often one cause interrupted a CPU.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CauseCount {
     /// The cause.
     pub cause: CauseId,
-    /// Interruptions.
+    /// Interruptions, page faults and time slices of other user tasks.
     pub count: u64,
-    /// Ticks among them.
+    /// Interruptions among them.
+    pub interruptions: u64,
+    /// Ticks among those.
     pub ticks: u64,
     /// Time in them, ns.
     pub total_ns: u64,
@@ -74,11 +83,11 @@ pub struct CauseCount {
     pub functions: BTreeMap<Symbol, u64>,
     /// The most frequent chain of causation, from origin to interruption; that of a tick, if the
     /// cause has any.
-    pub chain: Vec<String>,
+    pub chain: Chain,
 }
 
 /// How often `tick_stop` reported one outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TickStopCount {
     /// Whether the tick was stopped.
     pub success: bool,
@@ -89,8 +98,18 @@ pub struct TickStopCount {
 }
 
 impl Summary {
+    /// All that `by_cause` has.
+    pub fn listed(&self) -> u64 {
+        self.interruptions + self.page_faults + self.other_tasks
+    }
+
+    /// The time in all that, ns.
+    pub fn listed_ns(&self) -> u64 {
+        self.interrupted_ns.saturating_add(self.other_tasks_ns)
+    }
+
     /// The figures of one cause.
     pub fn cause(&self, name: &str) -> Option<&CauseCount> {
-        self.by_cause.iter().find(|count| count.cause.as_str() == name)
+        self.by_cause.iter().find(|count| count.cause == *name)
     }
 }

@@ -1,25 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Counts events and interruptions into summaries.
 
-use crate::{CauseCount, CauseId, Context, Interruption, Kind, Summary, TickStopCount, names, rules};
+use crate::{CauseCount, CauseId, Chain, Context, Interruption, Kind, Summary, TickStopCount, names, rules};
 use dyntick_model::{Event, EventKind, Symbol, TickDependency, Vector};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// One summary for each CPU of the context, in order.
 pub(crate) fn summarise(events: &[Event], context: &Context, interruptions: &[Interruption]) -> Vec<Summary> {
-    let mut tallies: BTreeMap<u32, Tally> = context.cpus.iter().map(|cpu| (cpu, Tally::default())).collect();
-    let (from, to) = context.window;
-    for event in events.iter().filter(|event| (from..to).contains(&event.ts)) {
-        if let Some(tally) = tallies.get_mut(&event.cpu) {
-            tally.count_event(&event.kind);
+    let mut tallies = Tallies::new(context);
+    events.iter().for_each(|event| tallies.event(event));
+    interruptions.iter().for_each(|interruption| tallies.interruption(interruption));
+    tallies.finish(context)
+}
+
+/// Counts of the CPUs of a context.
+pub(crate) struct Tallies {
+    by_cpu: BTreeMap<u32, Tally>,
+    window: (u64, u64),
+}
+
+impl Tallies {
+    pub fn new(context: &Context) -> Self {
+        let by_cpu = context.cpus.iter().map(|cpu| (cpu, Tally::default())).collect();
+        Self { by_cpu, window: context.window }
+    }
+
+    /// Counts an event, if it is of the window.
+    pub fn event(&mut self, event: &Event) {
+        if (self.window.0..self.window.1).contains(&event.ts) {
+            if let Some(tally) = self.by_cpu.get_mut(&event.cpu) {
+                tally.count_event(&event.kind);
+            }
         }
     }
-    for interruption in interruptions {
-        if let Some(tally) = tallies.get_mut(&interruption.cpu) {
+
+    /// Counts an interruption of the window.
+    pub fn interruption(&mut self, interruption: &Interruption) {
+        if let Some(tally) = self.by_cpu.get_mut(&interruption.cpu) {
             tally.count_interruption(interruption);
         }
     }
-    tallies.into_iter().map(|(cpu, tally)| tally.finish(cpu, context)).collect()
+
+    pub fn finish(self, context: &Context) -> Vec<Summary> {
+        self.by_cpu.into_iter().map(|(cpu, tally)| tally.finish(cpu, context)).collect()
+    }
 }
 
 #[derive(Default)]
@@ -33,12 +57,13 @@ struct Tally {
 #[derive(Default)]
 struct CauseTally {
     count: u64,
+    interruptions: u64,
     ticks: u64,
     total_ns: u64,
     longest_ns: u64,
     functions: BTreeMap<Symbol, u64>,
     /// By whether it is that of a tick, and the chain.
-    chains: BTreeMap<(bool, Vec<String>), u64>,
+    chains: HashMap<(bool, Chain), u64>,
 }
 
 impl Tally {
@@ -66,24 +91,36 @@ impl Tally {
     fn count_interruption(&mut self, interruption: &Interruption) {
         let summary = &mut self.summary;
         let is_tick = u64::from(interruption.kind == Kind::Tick);
-        summary.interruptions += 1;
-        summary.interrupted_ns = summary.interrupted_ns.saturating_add(interruption.duration_ns);
+        let ns = interruption.duration_ns;
+        match interruption.kind {
+            Kind::PageFault { .. } => summary.page_faults += 1,
+            Kind::OtherTask => {
+                summary.other_tasks += 1;
+                summary.other_tasks_ns = summary.other_tasks_ns.saturating_add(ns);
+            }
+            _ => {
+                summary.interruptions += 1;
+                summary.interrupted_ns = summary.interrupted_ns.saturating_add(ns);
+            }
+        }
+        let is_interruption = interruption.kind.is_interruption();
         summary.ticks += is_tick;
         summary.local_timer += u64::from(interruption.kind.is_local_timer());
         *summary.by_kind.entry(interruption.kind.name().to_owned()).or_default() += 1;
-        if !rules::get(&interruption.cause).names_origin {
+        if is_interruption && !rules::get(&interruption.cause).names_origin {
             summary.unattributed += 1;
-            self.unattributed_ns = self.unattributed_ns.saturating_add(interruption.duration_ns);
+            self.unattributed_ns = self.unattributed_ns.saturating_add(ns);
         }
         let cause = self.causes.entry(interruption.cause.clone()).or_default();
         cause.count += 1;
+        cause.interruptions += u64::from(is_interruption);
         cause.ticks += is_tick;
-        cause.total_ns = cause.total_ns.saturating_add(interruption.duration_ns);
-        cause.longest_ns = cause.longest_ns.max(interruption.duration_ns);
-        for function in &interruption.functions {
+        cause.total_ns = cause.total_ns.saturating_add(ns);
+        cause.longest_ns = cause.longest_ns.max(ns);
+        for function in &*interruption.functions {
             *cause.functions.entry(function.clone()).or_default() += 1;
         }
-        *cause.chains.entry((is_tick == 1, interruption.chain.clone())).or_default() += 1;
+        cause.count_chain((is_tick == 1, interruption.chain.clone()));
     }
 
     fn finish(self, cpu: u32, context: &Context) -> Summary {
@@ -109,12 +146,26 @@ impl Tally {
     }
 }
 
+/// So many different chains of a cause are counted; of more the rarest are given up.
+const MOST_CHAINS: usize = 1 << 13;
+
 impl CauseTally {
+    fn count_chain(&mut self, chain: (bool, Chain)) {
+        if self.chains.len() == MOST_CHAINS && !self.chains.contains_key(&chain) {
+            let mut counts: Vec<u64> = self.chains.values().copied().collect();
+            let median = *counts.select_nth_unstable(MOST_CHAINS / 2).1;
+            self.chains.retain(|_, count| *count > median);
+        }
+        *self.chains.entry(chain).or_default() += 1;
+    }
+
     fn finish(self, cause: CauseId) -> CauseCount {
-        let Self { count, ticks, total_ns, longest_ns, functions, chains } = self;
-        let chain = chains.into_iter().max_by_key(|((of_tick, _), count)| (*of_tick, *count));
-        let chain = chain.map(|((_, chain), _)| chain).unwrap_or_default();
-        CauseCount { cause, count, ticks, total_ns, longest_ns, functions, chain }
+        let Self { count, interruptions, ticks, total_ns, longest_ns, functions, chains } = self;
+        let most = chains.iter().map(|((of_tick, _), count)| (*of_tick, *count)).max();
+        let foremost = chains.into_iter().filter(|((of_tick, _), count)| most == Some((*of_tick, *count)));
+        // Of several it is the last in the order of their texts, for an order that anybody can see.
+        let chain = foremost.map(|((_, chain), _)| chain).max_by_key(Chain::texts).unwrap_or_default();
+        CauseCount { cause, count, interruptions, ticks, total_ns, longest_ns, functions, chain }
     }
 }
 

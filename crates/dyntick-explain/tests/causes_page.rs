@@ -19,7 +19,9 @@ fn page() -> String {
 }
 
 fn section(rule: &Rule) -> String {
-    let fix = |fix: &rules::Fix| format!("- `{}`{}: {}\n", fix.setting, range(fix.versions), fix.told());
+    let fix = |fix: &rules::RuleFix| {
+        format!("- `{}`{}: {}\n", fix.action.unfilled(), range(fix.versions), fix.told())
+    };
     let fixes: String = rule.fixes.iter().map(fix).collect();
     let origin = if rule.names_origin { "" } else { " Counts as unattributed." };
     let gap = if fixes.is_empty() { "" } else { "\n" };

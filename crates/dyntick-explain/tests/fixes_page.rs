@@ -25,12 +25,16 @@ fn a_fix_was_shown_to_work_or_says_that_it_was_not_tried() {
     let mut wrong = Vec::new();
     for rule in rules::all() {
         for fix in rule.fixes {
-            let proven = shown.remove(&(rule.id.to_owned(), fix.setting.to_string()));
+            let proven = shown.remove(&(rule.id.to_owned(), fix.action.unfilled().to_string()));
             match (proven, fix.told().contains(UNTRIED)) {
-                (true, true) => {
-                    wrong.push(format!("{}: {} was tried and says that it was not", rule.id, fix.setting))
+                (true, true) => wrong.push(format!(
+                    "{}: {} was tried and says that it was not",
+                    rule.id,
+                    fix.action.unfilled()
+                )),
+                (false, false) => {
+                    wrong.push(format!("{}: no guest has shown {}", rule.id, fix.action.unfilled()))
                 }
-                (false, false) => wrong.push(format!("{}: no guest has shown {}", rule.id, fix.setting)),
                 _ => {}
             }
         }

@@ -2,9 +2,10 @@
 //! Traces of real Debian kernels (6.1.192, 6.12.117), recorded in emulated guests with two CPUs in
 //! virtual time; CPU 1 is the one that is watched. The load is in each fixture's name.
 
+mod both;
 mod trace;
 
-use dyntick_explain::{Context, Explanation, Kind, Known, Summary, explain, rules};
+use dyntick_explain::{Context, Explanation, Kind, Known, Summary, rules};
 use dyntick_model::Symbol;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -31,7 +32,7 @@ fn explained(name: &str) -> (Explanation, Context) {
     let (events, comms) = trace::read(name);
     let window = (events.first().unwrap().ts, events.last().unwrap().ts + 1);
     let context = context(name, window, comms);
-    (explain(&events, &context), context)
+    (both::explained(&events, &context), context)
 }
 
 /// A summary as text, with the chain of each cause.
@@ -57,24 +58,28 @@ fn render(summary: &Summary) -> String {
         let (name, count, ticks, ns) = (&cause.cause, cause.count, cause.ticks, cause.total_ns);
         writeln!(out, "{name}: {count}, {ticks} ticks, {ns} ns, longest {} ns", cause.longest_ns).unwrap();
         writeln!(out, "  functions {:?}", cause.functions).unwrap();
-        cause.chain.iter().for_each(|link| writeln!(out, "  - {link}").unwrap());
+        cause.chain.texts().iter().for_each(|link| writeln!(out, "  - {link}").unwrap());
     }
     writeln!(out, "unattributed {} ({:.3})", s.unattributed, s.unattributed_share).unwrap();
     out
 }
 
 /// The causes of all ticks of a CPU.
-fn tick_causes(explanation: &Explanation, cpu: u32) -> Vec<&str> {
+fn tick_causes(explanation: &Explanation, cpu: u32) -> Vec<String> {
     let ticks = explanation.interruptions.iter().filter(|i| i.cpu == cpu && i.kind == Kind::Tick);
-    let mut causes: Vec<&str> = ticks.map(|i| i.cause.as_str()).collect();
+    let mut causes: Vec<String> = ticks.map(|i| i.cause.to_string()).collect();
     causes.sort_unstable();
     causes.dedup();
     causes
 }
 
 /// The causes of all interruptions of CPU 1, with their numbers.
-fn causes(explanation: &Explanation) -> Vec<(&str, u64)> {
-    explanation.per_cpu[1].by_cause.iter().map(|cause| (cause.cause.as_str(), cause.count)).collect()
+fn causes(explanation: &Explanation) -> Vec<(String, u64)> {
+    explanation.per_cpu[1].by_cause.iter().map(|cause| (cause.cause.to_string(), cause.count)).collect()
+}
+
+fn counted(cause: &str, count: u64) -> [(String, u64); 1] {
+    [(cause.to_owned(), count)]
 }
 
 /// A fixture: its summaries against the snapshot, its ticks on CPU 1 against their causes.
@@ -95,10 +100,10 @@ fn a_busy_cpu_that_is_not_adaptive_ticks_at_hz() {
 #[test]
 fn the_fair_server_costs_three_interrupts_and_one_tick_a_second() {
     let (explanation, context) = check("6.12-nohz_full-busy", &["fair-server"]);
-    assert_eq!(causes(&explanation), [("fair-server", 6)]);
+    assert_eq!(causes(&explanation), counted("fair-server", 6));
     assert_eq!(explanation.per_cpu[1].ticks, 2);
     let rule = rules::get(&explanation.per_cpu[1].by_cause[0].cause);
-    let fix = rule.fixes_for(&context.kernel).next().unwrap().setting.to_string();
+    let fix = rule.fixes_for(&context.kernel).next().unwrap().action.unfilled().to_string();
     assert_eq!(fix, "dyntick isolate -C N -- COMMAND", "not the bare write, which is wrong on an idle CPU");
 }
 
@@ -126,14 +131,14 @@ fn the_work_item_is_named_and_not_the_one_before_it() {
     let (explanation, _) =
         check("6.1-nohz_full-refresh_vm_stats", &["workqueue:refresh_vm_stats", "workqueue:vmstat_update"]);
     let vmstat = explanation.per_cpu[1].cause("workqueue:vmstat_update").unwrap();
-    assert!(vmstat.chain[0].starts_with("delayed_work_timer_fn on CPU 1 queued vmstat_update"));
+    assert!(vmstat.chain.texts()[0].starts_with("delayed_work_timer_fn on CPU 1 queued vmstat_update"));
 }
 
 #[test]
 fn a_second_task_keeps_the_tick() {
     let (explanation, _) = check("6.12-nohz_full-second-task", &["dependency-sched"]);
     let tick = explanation.per_cpu[1].cause("dependency-sched").unwrap();
-    assert!(tick.chain.last().unwrap().contains("kept by SCHED: noise"));
+    assert!(tick.chain.texts().last().unwrap().contains("kept by SCHED: noise"));
 }
 
 #[test]
@@ -149,15 +154,15 @@ fn a_perf_event_with_a_frequency_keeps_the_tick() {
 #[test]
 fn calls_from_other_cpus_are_named_where_the_kernel_names_them() {
     let (explanation, _) = check("6.12-nohz_full-membarrier", &[]);
-    assert_eq!(causes(&explanation), [("function-call:ipi_mb", 14)]);
+    assert_eq!(causes(&explanation), counted("function-call:ipi_mb", 14));
     let (explanation, _) = check("6.12-nohz_full-tlb", &[]);
-    assert_eq!(causes(&explanation), [("function-call:flush_tlb_func", 28)]);
+    assert_eq!(causes(&explanation), counted("function-call:flush_tlb_func", 28));
 }
 
 #[test]
 fn calls_that_the_kernel_does_not_name_count_as_unattributed() {
     let (explanation, _) = check("6.1-nohz_full-membarrier", &[]);
-    assert_eq!(causes(&explanation), [("anonymous-call", 9)]);
+    assert_eq!(causes(&explanation), counted("anonymous-call", 9));
     assert_eq!(explanation.per_cpu[1].unattributed_share, 1.0);
 }
 
@@ -165,8 +170,8 @@ fn calls_that_the_kernel_does_not_name_count_as_unattributed() {
 fn a_sleeper_is_woken_by_a_timer_on_another_cpu() {
     let (explanation, _) = check("6.12-nohz_full-sleeper", &[]);
     let wakeup = &explanation.per_cpu[1].by_cause[0];
-    assert_eq!(wakeup.cause.as_str(), "wakeup:noise");
-    assert!(wakeup.chain[0].starts_with("hrtimer_wakeup on CPU 0 made noise"));
+    assert_eq!(wakeup.cause, "wakeup:noise");
+    assert!(wakeup.chain.texts()[0].starts_with("hrtimer_wakeup on CPU 0 made noise"));
 }
 
 #[test]
@@ -193,7 +198,7 @@ fn a_sleeper_on_a_ticking_cpu_has_its_timer_there() {
 fn deferrable_timers_are_never_blamed() {
     for name in ["6.12-idle", "6.1-idle", "6.12-nohz_full-busy"] {
         let (explanation, _) = explained(name);
-        let blamed = |i: &&dyntick_explain::Interruption| i.cause.as_str().contains("tcp_orphan_update");
+        let blamed = |i: &&dyntick_explain::Interruption| i.cause.to_string().contains("tcp_orphan_update");
         assert!(explanation.per_cpu.iter().any(|s| s.timers.contains_key("tcp_orphan_update")), "{name}");
         assert!(!explanation.interruptions.iter().any(|i| blamed(&i)), "{name}");
     }

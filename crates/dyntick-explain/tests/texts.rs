@@ -2,7 +2,8 @@
 //! What some rules must say, or must not, whatever the wording: each was once said wrongly.
 
 use dyntick_explain::CauseId;
-use dyntick_explain::rules::{self, Rule, Setting};
+use dyntick_explain::rules::{self, Rule};
+use dyntick_model::{Fix, Template};
 
 fn rule(id: &str) -> &'static Rule {
     let found = rules::all().iter().copied().find(|rule| rule.id == id);
@@ -12,7 +13,7 @@ fn rule(id: &str) -> &'static Rule {
 /// Everything that a rule says.
 fn text(id: &str) -> String {
     let rule = rule(id);
-    let fixes = rule.fixes.iter().map(|fix| format!("{} {}", fix.setting, fix.effect));
+    let fixes = rule.fixes.iter().map(|fix| format!("{} {}", fix.action.unfilled(), fix.effect));
     [rule.title.to_owned(), rule.explanation.to_owned()]
         .into_iter()
         .chain(fixes)
@@ -20,8 +21,8 @@ fn text(id: &str) -> String {
         .join(" ")
 }
 
-fn settings(id: &str, kernel: &str) -> Vec<Setting> {
-    rule(id).fixes_for(&kernel.parse().unwrap()).map(|fix| fix.setting).collect()
+fn settings(id: &str, kernel: &str) -> Vec<Template> {
+    rule(id).fixes_for(&kernel.parse().unwrap()).map(|fix| fix.action).collect()
 }
 
 #[test]
@@ -39,12 +40,12 @@ fn a_membarrier_may_be_of_another_program() {
 /// User mode is an answer to RCU only where context is tracked.
 #[test]
 fn an_isolated_cpu_without_nohz_full_is_asked_by_rcu_in_user_mode_too() {
-    assert_eq!(settings("function-call:rcu_exp_handler", "6.12.117")[0], Setting::Boot("nohz_full=N"));
+    assert_eq!(settings("function-call:rcu_exp_handler", "6.12.117")[0], Fix::Boot("nohz_full={quiet}"));
 }
 
 #[test]
 fn what_has_a_rule_is_found_by_its_name() {
-    let found = |class: &str, member: &str| rules::get(&CauseId::member(class, member)).id.to_owned();
+    let found = |class: &str, member: &str| rules::get(&CauseId::member(rule(class), member)).id.to_owned();
     for (class, members) in [
         (
             "function-call",
@@ -94,7 +95,7 @@ fn a_quota_keeps_the_tick_from_6_6_on() {
 #[test]
 fn one_look_at_the_log_is_no_reader_that_waits() {
     let settings = settings("irq-work:wake_up_klogd_work_func", "6.12.117");
-    assert!(settings.iter().all(|setting| matches!(setting, Setting::Program(_))), "{settings:?}");
+    assert!(settings.iter().all(|setting| matches!(setting, Fix::Advice(_))), "{settings:?}");
     assert!(text("irq-work:wake_up_klogd_work_func").contains("not with --follow"));
 }
 

@@ -46,13 +46,13 @@ fn tick_with_timer_of(base: u32, kernel: &str) -> Interruption {
 #[test]
 fn a_timer_of_another_cpu_is_told_apart() {
     let one = tick_with_timer_of(0, "6.12.117");
-    assert_eq!(one.cause.as_str(), "remote-timer");
-    assert_eq!(one.chain[1], "timer delayed_work_timer_fn of CPU 0 was due", "{:?}", one.chain);
+    assert_eq!(one.cause, "remote-timer");
+    assert_eq!(one.chain.texts()[1], "timer delayed_work_timer_fn of CPU 0 was due", "{:?}", one.chain);
 }
 
 #[test]
 fn its_own_and_those_of_kernels_without_the_hierarchy_are_not() {
-    assert_eq!(tick_with_timer_of(1, "6.12.117").cause.as_str(), "not-adaptive");
-    assert_eq!(tick_with_timer_of(0, "6.1.192").cause.as_str(), "not-adaptive");
-    assert_eq!(tick_with_timer_of(0, "6.19.3").cause.as_str(), "not-adaptive");
+    assert_eq!(tick_with_timer_of(1, "6.12.117").cause, "not-adaptive");
+    assert_eq!(tick_with_timer_of(0, "6.1.192").cause, "not-adaptive");
+    assert_eq!(tick_with_timer_of(0, "6.19.3").cause, "not-adaptive");
 }

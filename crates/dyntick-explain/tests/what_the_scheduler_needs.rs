@@ -40,18 +40,18 @@ fn kept(kernel: &str, class: Option<Class>) -> Interruption {
 #[test]
 fn a_single_deadline_task_keeps_the_tick_and_no_second_one_is_invented() {
     let one = kept("6.12.117", Some(Class::Deadline));
-    assert_eq!(one.cause.as_str(), "dependency-deadline");
-    assert_eq!(one.chain[0], "app [7] is scheduled by SCHED_DEADLINE");
+    assert_eq!(one.cause, "dependency-deadline");
+    assert_eq!(one.chain.texts()[0], "app [7] is scheduled by SCHED_DEADLINE");
 }
 
 #[test]
 fn a_single_task_of_a_bpf_scheduler_keeps_the_tick() {
-    assert_eq!(kept("6.12.117", Some(Class::Ext)).cause.as_str(), "dependency-sched-ext");
+    assert_eq!(kept("6.12.117", Some(Class::Ext)).cause, "dependency-sched-ext");
 }
 
 #[test]
 fn what_is_not_known_is_told_by_all_that_it_may_be() {
-    let chain = |kernel, class| kept(kernel, class).chain.join(" -> ");
+    let chain = |kernel, class| kept(kernel, class).chain.texts().join(" -> ");
     let unknown = chain("6.12.117", None);
     assert!(unknown.contains("SCHED_DEADLINE") && unknown.contains("sched_ext"), "{unknown}");
     // With a full switch sched_ext schedules ordinary tasks, too.

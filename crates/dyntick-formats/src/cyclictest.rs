@@ -7,6 +7,7 @@ mod json;
 mod measured;
 mod print;
 
+pub use crate::error::CyclictestError;
 pub use json::{Json, JsonThread, Machine};
 pub use measured::{Measured, measured, measured_in_json};
 pub(crate) use measured::{knows, knows_json, metrics, metrics_of_json};
@@ -35,24 +36,9 @@ pub struct Thread {
     pub overflows: u64,
 }
 
-/// A text that is not cyclictest's.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CyclictestError {
-    /// No status line.
-    #[error("no line 'T: 0 …': this is not the output of cyclictest, or it was killed before it printed any")]
-    NoThread,
-    /// A line that is not understood.
-    #[error("line {line}: '{text}' is not valid cyclictest output")]
-    Line {
-        /// Its number, from 1.
-        line: usize,
-        /// What stands there.
-        text: String,
-    },
-}
-
 /// The threads by their numbers. The list of `--spike` is left out. Of the status lines, which are printed again and
-/// again, the last counts; with `--quiet` and a histogram there are none, and the histogram's foot has the same figures.
+/// again, the last counts; with `--quiet` and a histogram there are none, and the histogram's foot has the
+/// same figures.
 pub fn parse(text: &str) -> Result<BTreeMap<u32, Thread>, CyclictestError> {
     let mut threads = BTreeMap::new();
     let mut histogram = Printed::default();

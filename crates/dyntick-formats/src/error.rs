@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Why what a tool printed could not be read.
 
-use crate::cyclictest::CyclictestError;
-use crate::metrics::tools;
-use crate::qperf::QperfError;
 use crate::text::shortened;
 
 /// Why what a tool printed could not be read. The file is the caller's to name.
@@ -26,8 +23,11 @@ pub enum Error {
         offset: usize,
     },
     /// Nobody's.
-    #[error("this is not the output of a supported tool ({}), or not in a supported format", tools().join(", "))]
-    Unknown,
+    #[error("this is not the output of a supported tool ({}), or not in a supported format", tools.join(", "))]
+    Unknown {
+        /// Whose output is read.
+        tools: Vec<&'static str>,
+    },
     /// A form that is not read.
     #[error("this is {tool}'s human-readable output, which is not read; {fix}")]
     ForPeople {
@@ -106,4 +106,33 @@ impl Error {
     pub(crate) fn json(tool: &'static str, message: impl std::fmt::Display) -> Self {
         Self::Json { tool, message: shortened(&message.to_string()) }
     }
+}
+
+/// A line that is not qperf's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QperfError {
+    /// A line that is not understood.
+    #[error("line {line}: '{text}' is not valid qperf output")]
+    Line {
+        /// Its number, from 1.
+        line: usize,
+        /// What stands there.
+        text: String,
+    },
+}
+
+/// A text that is not cyclictest's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CyclictestError {
+    /// No status line.
+    #[error("no line 'T: 0 …': this is not the output of cyclictest, or it was killed before it printed any")]
+    NoThread,
+    /// A line that is not understood.
+    #[error("line {line}: '{text}' is not valid cyclictest output")]
+    Line {
+        /// Its number, from 1.
+        line: usize,
+        /// What stands there.
+        text: String,
+    },
 }

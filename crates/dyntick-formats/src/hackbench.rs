@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What hackbench prints (rt-tests 2.x, `src/hackbench/hackbench.c`): some lines about the groups, then `Time: 0.151`, in
-//! seconds.
+//! What hackbench prints (rt-tests 2.x, `src/hackbench/hackbench.c`): some lines about the groups, then
+//! `Time: 0.151`, in seconds.
 
 use crate::Error;
 use crate::metrics::{Collector, Kind};

@@ -4,6 +4,7 @@
 
 mod collect;
 
+pub use collect::MAX_METRICS;
 pub(crate) use collect::{Collector, Kind};
 
 use crate::text::without_escapes;
@@ -18,8 +19,6 @@ use dyntick_stats::{Metric, MetricName};
 pub const MAX_BYTES: usize = 16 << 20;
 /// The most lines of it.
 pub const MAX_LINES: usize = 1 << 20;
-/// The most metrics of one file.
-pub const MAX_METRICS: usize = 10_000;
 
 /// What a file says.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +70,7 @@ pub fn metrics(bytes: &[u8], clock: Clock) -> Result<Output, Error> {
         let printed = FOR_PEOPLE.iter().find(|(mark, ..)| text.contains(mark));
         return Err(match printed {
             Some((_, tool, fix)) => Error::ForPeople { tool, fix },
-            None => Error::Unknown,
+            None => Error::Unknown { tools: tools() },
         });
     };
     let mut collector = Collector::new(reader.tool, clock);
@@ -107,9 +106,9 @@ mod tests {
     fn what_nobody_printed() {
         let read = |bytes: &[u8]| metrics(bytes, Clock::Wall).unwrap_err();
         let unknown = read(b"hello\n");
-        assert_eq!(unknown, Error::Unknown);
+        assert_eq!(unknown, Error::Unknown { tools: tools() });
         assert!(tools().iter().all(|tool| unknown.to_string().contains(tool)), "{unknown}");
-        assert_eq!(read(b""), Error::Unknown);
+        assert_eq!(read(b""), Error::Unknown { tools: tools() });
         assert_eq!(read(b"ab\xff"), Error::NotText { offset: 2 });
         assert!(matches!(read(&vec![b'x'; MAX_BYTES + 1]), Error::Long { unit: "bytes", .. }));
         assert!(matches!(read(&vec![b'\n'; MAX_LINES + 1]), Error::Long { unit: "lines", .. }));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What oslat reports (rt-tests 2.x, `src/oslat/oslat.c`): its table, with a column for each core, or the file of
-//! `--json`. Latencies are in us. The last bucket counts all that were longer too. Averages are left out, for oslat adds
-//! the first core's time beyond the last bucket to each core's.
+//! `--json`. Latencies are in us. The last bucket counts all that were longer too. Averages are left out, for
+//! oslat adds the first core's time beyond the last bucket to each core's.
 
 use crate::Error;
 use crate::metrics::{Collector, Kind};

@@ -79,15 +79,16 @@ pub enum PickError {
 
 impl Picker {
     /// By a path into JSON: a JSON pointer (RFC 6901, `/jobs/0/read/iops`), or names with dots between them, where a
-    /// number is an index and `*` means all (`jobs.*.read.iops`). A list of numbers that it leads to counts as its numbers.
+    /// number is an index and `*` means all (`jobs.*.read.iops`). A list of numbers that it leads to counts
+    /// as its numbers.
     pub fn json(path: &str) -> Result<Self, PickError> {
         within(path)?;
         let wrong = |why: &str| PickError::Wrong { text: path.to_owned(), why: why.to_owned() };
         Ok(Self(How::Path(path::Path::parse(path).map_err(wrong)?)))
     }
 
-    /// By a regular expression (syntax of the crate regex-lite) with one group in parentheses, which is the number. It is looked
-    /// for in each line, whose ends are `^` and `$`; the first match counts.
+    /// By a regular expression (syntax of the crate regex-lite) with one group in parentheses, which is the
+    /// number. It is looked for in each line, whose ends are `^` and `$`; the first match counts.
     pub fn pattern(pattern: &str) -> Result<Self, PickError> {
         within(pattern)?;
         let wrong = |why: String| PickError::Wrong { text: pattern.to_owned(), why };

@@ -2,6 +2,8 @@
 //! What qperf prints (qperf 0.4.11, `qperf.c`: `show_info` and `view_time` and their like): the name of
 //! each test on a line of its own, and below it lines `name  =  value unit`.
 
+pub use crate::error::QperfError;
+
 use crate::Error;
 use crate::metrics::{Collector, Kind};
 use dyntick_stats::Better;
@@ -9,19 +11,6 @@ use std::collections::BTreeMap;
 
 /// The values of one test by their names, such as `latency` and `bw`; times in us, rates in 1/s or B/s.
 pub type Values = BTreeMap<String, f64>;
-
-/// A line that is not qperf's.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum QperfError {
-    /// A line that is not understood.
-    #[error("line {line}: '{text}' is not valid qperf output")]
-    Line {
-        /// Its number, from 1.
-        line: usize,
-        /// What stands there.
-        text: String,
-    },
-}
 
 /// The tests by their names. Values that are no measurement, as `protocol  =  TCP`, are left out.
 pub fn parse(text: &str) -> Result<BTreeMap<String, Values>, QperfError> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What schbench prints: blocks of percentiles, printed anew at each interval, or since 2024 the file of `--json`. Until
-//! version 1.0 (2023) there was one block, `Latency percentiles (usec)`; since then there are three, of wake-up
-//! latencies, request latencies and requests per second.
+//! What schbench prints: blocks of percentiles, printed anew at each interval, or since 2024 the file of
+//! `--json`. Until version 1.0 (2023) there was one block, `Latency percentiles (usec)`; since then there are
+//! three, of wake-up latencies, request latencies and requests per second.
 
 use crate::Error;
 use crate::json;

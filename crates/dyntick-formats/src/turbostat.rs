@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What turbostat prints (Linux 6.1 to 7.2, `tools/power/x86/turbostat/turbostat.c`: `print_header`, `format_counters`):
-//! a header, a row for the whole machine, whose CPU is `-`, and a row for each CPU; with `--Summary` only rows for the
-//! machine. Which columns there are depends on machine, version and options, so the header is believed and nothing
-//! inferred. Rows of a core's second thread are shorter: what is the core's or the package's stands in the first's.
+//! What turbostat prints (Linux 6.1 to 7.2, `tools/power/x86/turbostat/turbostat.c`: `print_header`,
+//! `format_counters`): a header, a row for the whole machine, whose CPU is `-`, and a row for each CPU; with
+//! `--Summary` only rows for the machine. Which columns there are depends on machine, version and options, so
+//! the header is believed and nothing inferred. Rows of a core's second thread are shorter: what is the
+//! core's or the package's stands in the first's.
 
 use crate::Error;
 use crate::metrics::{Collector, Kind};

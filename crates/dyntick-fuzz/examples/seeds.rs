@@ -7,6 +7,7 @@ use dyntick_lab::store::Asked;
 use dyntick_model::{CommandLine, CpuList};
 use dyntick_profile::stream::Writer;
 use dyntick_study::Case;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 fn main() -> std::io::Result<()> {
@@ -59,6 +60,7 @@ fn run() -> String {
         kernel_source: "debian:6.12".into(),
         kernel_sha256: "00".into(),
         hz: 250,
+        missing_options: BTreeSet::new(),
         program_sha256: None,
         image_sha256: "00".into(),
         command_line: CommandLine::parse("nohz_full=1 isolcpus=domain,1"),

@@ -38,6 +38,20 @@ impl<'a> Pieces<'a> {
         }
         archive.into_inner().and_then(GzEncoder::finish).unwrap_or_default()
     }
+
+    /// The files as a tar in which those are compressed whose names end in `.zst`.
+    pub fn members(&self) -> Vec<u8> {
+        let mut archive = tar::Builder::new(Vec::new());
+        for (name, bytes) in &self.0 {
+            let packed = name.ends_with(".zst").then(|| zstd::bulk::compress(bytes, 1).unwrap_or_default());
+            let bytes = packed.as_deref().unwrap_or(bytes);
+            let mut header = tar::Header::new_ustar();
+            header.set_size(bytes.len() as u64);
+            header.set_mode(0o644);
+            let _ = archive.append_data(&mut header, name, bytes);
+        }
+        archive.into_inner().unwrap_or_default()
+    }
 }
 
 #[cfg(test)]

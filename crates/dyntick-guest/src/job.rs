@@ -2,6 +2,7 @@
 //! What the guest is asked to do, and what it says of it.
 
 use dyntick_model::CpuList;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -53,7 +54,20 @@ pub struct Job {
     /// A fixed piece of work, timed after the window without tracing, or in it.
     pub script: Option<Script>,
     /// Start a shell on the console instead of measuring.
-    pub shell: Option<Vec<String>>,
+    pub shell: Option<Shell>,
+}
+
+/// A command on the guest's console, which is the user's terminal or is shown there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shell {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// What its environment has beside the usual.
+    pub environment: BTreeMap<String, String>,
+    /// Rows and columns of the user's terminal, where there is one.
+    pub size: Option<(u16, u16)>,
+    /// Whether the console sends each byte as it is, a newline without a carriage return: it goes to no terminal.
+    pub plain: bool,
 }
 
 fn is_zero(ns: &u64) -> bool {
@@ -61,7 +75,7 @@ fn is_zero(ns: &u64) -> bool {
 }
 
 /// Something that runs during the window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
     /// Where it may run.
     pub cpus: CpuList,
@@ -78,7 +92,7 @@ pub struct Task {
 }
 
 /// A scheduling policy (`sched(7)`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
     /// SCHED_OTHER.
@@ -102,7 +116,7 @@ impl Policy {
 }
 
 /// A kind of cpuset partition (`Documentation/admin-guide/cgroup-v2.rst`, cpuset.cpus.partition).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Partition {
     /// The CPUs are taken from all others and balanced among themselves.
@@ -122,7 +136,7 @@ impl Partition {
 }
 
 /// What a task does.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
     /// CPU-bound user code without system calls.
@@ -149,7 +163,7 @@ impl Work {
 }
 
 /// A fixed piece of work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Script {
     /// The CPU that it runs on.
     pub cpus: CpuList,
@@ -164,7 +178,7 @@ pub struct Script {
 pub const SHELL_STATUS: &str = "shell.status";
 
 /// What the agent says of a job that it finished.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
     /// Whether the other CPUs came to rest before the measurement.
     pub settled: Settled,
@@ -179,8 +193,24 @@ pub struct Outcome {
     pub notes: Vec<String>,
 }
 
+impl Outcome {
+    /// The note that a task which was to run until the window closes had ended by itself.
+    pub fn note_of_early_end(task: usize, status: impl std::fmt::Display) -> String {
+        format!("{}({status})", early_end(task))
+    }
+
+    /// Whether there is such a note of a task.
+    pub fn has_ended_early(&self, task: usize) -> bool {
+        self.notes.iter().any(|note| note.starts_with(&early_end(task)))
+    }
+}
+
+fn early_end(task: usize) -> String {
+    format!("task {task} ended before the window closed ")
+}
+
 /// How the settling went.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settled {
     /// How long the agent waited, ns.
     pub waited_ns: u64,
@@ -189,7 +219,7 @@ pub struct Settled {
 }
 
 /// The timed script's result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScriptResult {
     /// From start to end, ns.
     pub elapsed_ns: u64,

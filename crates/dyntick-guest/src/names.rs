@@ -16,6 +16,9 @@ pub const STUDY_FOLDER: &str = "/study";
 /// Where a guest has its disk, if it has one.
 pub const DISK_FOLDER: &str = "/mnt/disk";
 
+/// Where the folder is that `dyntick lab shell --share` copies into the guest.
+pub const SHARE_FOLDER: &str = "/share";
+
 /// The verb of dyntick that sends packets in a guest.
 pub const PACKETS: &str = "guest-packets";
 

@@ -70,8 +70,8 @@ impl Energy {
 ///
 /// A sleep takes the power of its state but for the time of entering and of leaving it, which take an
 /// active core's. A package state lasts from the moment at which the last CPU has entered a state that is deep
-/// enough, until the first begins to leave it, which takes the package's exit latency. Caches that must be refilled, and clocks that change with the
-/// load, are not modelled.
+/// enough, until the first begins to leave it, which takes the package's exit latency. Caches that must be
+/// refilled, and clocks that change with the load, are not modelled.
 pub fn energy(machine: &Machine, observed: &Observed, cpus: &CpuList, window: (u64, u64)) -> Energy {
     let mut model = Energy { window_ns: window.1 - window.0, ..Energy::default() };
     let stays = stays(machine, observed, cpus, window);

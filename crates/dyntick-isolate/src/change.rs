@@ -2,11 +2,12 @@
 //! A change of the machine, as plain data: all that is needed to make it and to undo it.
 
 use dyntick_model::CpuList;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// How a file of the kernel writes its value. Two texts of the same value may differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
     /// As it stands, but for white space at its ends.
@@ -52,7 +53,7 @@ pub(crate) const PARTITION_FILE: &str = "cpuset.cpus.partition";
 pub(crate) const FAIR_SERVERS: &str = "/sys/kernel/debug/sched/fair_server";
 
 /// The kind of a cpuset partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PartitionKind {
     /// The scheduler balances nothing within it.
@@ -72,7 +73,7 @@ impl PartitionKind {
 }
 
 /// One change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {
     /// A file that holds one value.

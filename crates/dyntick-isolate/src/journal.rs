@@ -186,8 +186,9 @@ impl Journal {
         self.append_line(&header)
     }
 
-    /// Adds a record. When this returns it outlives this process, which is all that is wanted: where `/run` is on a disk,
-    /// waiting for that would take milliseconds for each thread, and nothing of it is wanted after a boot.
+    /// Adds a record. When this returns it outlives this process, which is all that is wanted: where `/run`
+    /// is on a disk, waiting for that would take milliseconds for each thread, and nothing of it is wanted
+    /// after a boot.
     pub fn append(&mut self, record: &Record) -> Result<(), JournalError> {
         self.append_line(record)
     }
@@ -247,8 +248,8 @@ impl Journal {
         }
     }
 
-    /// Whether it survives no boot, as all of `/run` where that is a tmpfs (`include/uapi/linux/magic.h`): a clock that was set
-    /// meanwhile says nothing then.
+    /// Whether it survives no boot, as all of `/run` where that is a tmpfs (`include/uapi/linux/magic.h`): a
+    /// clock that was set meanwhile says nothing then.
     fn is_in_memory(&self) -> io::Result<bool> {
         const TMPFS_MAGIC: u64 = 0x0102_1994;
         Ok(rustix::fs::fstatfs(&self.file)?.f_type as u64 == TMPFS_MAGIC)

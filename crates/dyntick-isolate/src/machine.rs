@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether this process is on the machine itself. Who is in a container may die with all of it, the guardian too, and its journal then
-//! names threads and cgroups that nobody else finds by these names, where anybody finds the journal at all: nothing could be restored.
+//! Whether this process is on the machine itself. Who is in a container may die with all of it, the guardian
+//! too, and its journal then names threads and cgroups that nobody else finds by these names, where anybody
+//! finds the journal at all: nothing could be restored.
 
 use crate::JournalError;
 use std::io::{self, ErrorKind};
@@ -20,7 +21,8 @@ pub fn ensure_on_machine() -> Result<(), JournalError> {
         return inside("pid");
     }
     for name in OTHERS {
-        // Of all processes kthreadd is the one that no user moves, and whose namespaces a security module need not hide.
+        // Of all processes kthreadd is the one that no user moves, and whose namespaces a security module
+        // need not hide.
         if number("self", name)? != number("2", name)? {
             return inside(name);
         }

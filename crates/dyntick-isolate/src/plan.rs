@@ -50,7 +50,7 @@ pub struct Plan {
 }
 
 /// Seconds between two foldings of the statistics of virtual memory.
-const VM_STAT_INTERVAL: &str = "120";
+const VM_STAT_INTERVAL: &str = "60";
 
 /// Plans. `online` must hold more CPUs than are isolated.
 pub fn plan(facts: &Facts, request: &Request) -> Plan {
@@ -139,7 +139,7 @@ fn setting(file: &SettingFile, facts: &Facts, request: &Request) -> Option<Chang
     let mut via = None;
     let fixed = |new: &str| (value != new).then(|| new.to_owned());
     let new = match file.subject {
-        Subject::VmStat if value.parse::<u32>().is_ok_and(|seconds| seconds > 120) => None,
+        Subject::VmStat if value.parse::<u32>().is_ok_and(|seconds| seconds > 60) => None,
         Subject::VmStat => fixed(VM_STAT_INTERVAL),
         Subject::NumaBalancing | Subject::MachineCheck => fixed("0"),
         Subject::Rcu => fixed("1"),

@@ -88,8 +88,9 @@ impl Contents {
     /// What may be passed over follows from how lines come to be. A change is made after its line is
     /// written with its end, so a record that was cut stands for no change: the last line without its
     /// end, and what stands before another record on one line (earlier versions wrote on behind a half
-    /// line). Whole records that lost the ends of their lines are read. Any other line that says nothing was damaged after it was written, and may have been a
-    /// setting. It stops nothing either, but the machine is then not known to be put back.
+    /// line). Whole records that lost the ends of their lines are read. Any other line that says nothing was
+    /// damaged after it was written, and may have been a setting. It stops nothing either, but the machine is
+    /// then not known to be put back.
     pub(crate) fn parse(text: &[u8]) -> Result<Option<Self>, String> {
         let Some(end) = text.iter().rposition(|byte| *byte == b'\n') else { return Ok(None) };
         let mut lines = text[..end].split(|byte| *byte == b'\n');

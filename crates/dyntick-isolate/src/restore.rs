@@ -12,13 +12,14 @@ use crate::system::{Live, System, TaskId};
 use crate::{Change, Format, Verdict, judge};
 use dyntick_model::CpuList;
 use dyntick_model::text::clean_line;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// What putting back did.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Restored {
     /// What was put back.
     pub restored: u64,

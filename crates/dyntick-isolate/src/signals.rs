@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Signals to this process while it isolates: they end it in order, and reach the command.
 
+use dyntick_system::signals::is_ignored;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
@@ -10,13 +11,12 @@ static COMMAND: AtomicI32 = AtomicI32::new(0);
 /// Those that were ignored when it began stay so, as under `nohup`.
 pub(crate) fn keep() {
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: both structures live across the calls; the handler does only what a handler may.
+        if is_ignored(signal) {
+            continue;
+        }
+        // SAFETY: the structure lives across the call; the handler does only what a handler may.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(signal, std::ptr::null(), &mut action);
-            if action.sa_sigaction == libc::SIG_IGN {
-                continue;
-            }
             action.sa_sigaction = handle as extern "C" fn(_, _, _) as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
             libc::sigaction(signal, &action, std::ptr::null_mut());

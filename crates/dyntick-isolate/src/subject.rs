@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is changed, in words: why, and what it takes.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A group of changes with one purpose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
     /// The cpuset partition.
@@ -63,7 +64,7 @@ impl Subject {
             Subject::Interrupts => "devices interrupt the other CPUs",
             Subject::Workqueues => "unbound work items, writeback's among them, run on the other CPUs",
             Subject::Watchdog => "no watchdog timer (every 4 s) and no watchdog NMI on these CPUs",
-            Subject::VmStat => "per-CPU counters are folded every 120 s only",
+            Subject::VmStat => "per-CPU counters are folded every 60 s only",
             Subject::NumaBalancing => "no page faults and no TLB flushes for NUMA balancing",
             Subject::MachineCheck => "no timer that polls for corrected errors (every 300 s)",
             Subject::PacketSteering => "packets are processed on the other CPUs",

@@ -190,7 +190,7 @@ impl Case {
 fn isolates_all_that_there_is() {
     let case = isolate(&["0-3", "3", "0,3", "1"], true, usize::MAX);
     let file = |path: &str| case.now.files[Path::new(path)].as_str();
-    assert_eq!(file("/proc/sys/vm/stat_interval"), "120");
+    assert_eq!(file("/proc/sys/vm/stat_interval"), "60");
     assert_eq!(file("/proc/sys/kernel/watchdog_cpumask"), "0-2");
     assert_eq!(file("/proc/irq/4/smp_affinity_list"), "0-2");
     assert_eq!(file("/proc/irq/8/smp_affinity_list"), "0-2");

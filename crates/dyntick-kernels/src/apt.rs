@@ -55,16 +55,16 @@ pub struct Apt {
 enum Suites {
     /// This machine's, and those that have the kernels of the studies.
     OfMachine,
-    /// Debian's unstable alone.
-    Unstable,
+    /// One other suite alone.
+    Only(&'static str),
 }
 
 impl Suites {
     /// The folder in the cache, and the name of its lock.
-    fn place(self) -> &'static str {
+    fn place(self) -> String {
         match self {
-            Suites::OfMachine => "apt",
-            Suites::Unstable => "apt-sid",
+            Suites::OfMachine => "apt".to_owned(),
+            Suites::Only(suite) => format!("apt-{suite}"),
         }
     }
 }
@@ -113,9 +113,23 @@ impl Apt {
         Self::of(Suites::OfMachine, cache, progress)
     }
 
-    /// The same for Debian's suite unstable, of which nothing but kernels is to be taken: its other packages need each other.
-    pub fn unstable(cache: &Cache, progress: &dyn Fn(&str)) -> Result<Self, AptError> {
-        Self::of(Suites::Unstable, cache, progress)
+    /// The private apt as it was last asked, without asking anybody now; none where it never was.
+    ///
+    /// # Errors
+    /// Where this machine cannot have one.
+    pub fn known(cache: &Cache) -> Result<Option<Self>, AptError> {
+        let release = release()?;
+        if !Path::new(KEYRING).exists() {
+            return Err(AptError::NoKeyring);
+        }
+        let apt = Self { folder: cache.path(&Suites::OfMachine.place()), suites: Suites::OfMachine, release };
+        Ok(apt.has_index().then_some(apt))
+    }
+
+    /// As [`Apt::open`] for one other suite of Debian, of which nothing but kernels is to be taken: its other packages
+    /// need each other.
+    pub fn only(suite: &'static str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Self, AptError> {
+        Self::of(Suites::Only(suite), cache, progress)
     }
 
     fn of(suites: Suites, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Self, AptError> {
@@ -123,8 +137,8 @@ impl Apt {
         if !Path::new(KEYRING).exists() {
             return Err(AptError::NoKeyring);
         }
-        let apt = Self { folder: cache.path(suites.place()), suites, release };
-        let _lock = cache.lock(suites.place())?;
+        let apt = Self { folder: cache.path(&suites.place()), suites, release };
+        let _lock = cache.lock(&suites.place())?;
         if apt.age(FRESH) > INDEX_AGE && (!apt.has_index() || apt.age(ASKED) > RETRY_AGE) {
             progress("updating the package index of the Debian mirror");
             apt.refresh(progress)?;
@@ -148,7 +162,7 @@ impl Apt {
             .ok_or_else(|| AptError::NoMirror(self.release.clone()))?;
         let list = match self.suites {
             Suites::OfMachine => sources::list(&mirrors, &self.release),
-            Suites::Unstable => sources::unstable(&mirrors),
+            Suites::Only(suite) => sources::only(&mirrors, suite),
         };
         write_whole(&self.folder.join("sources.list"), list.as_bytes())?;
         write_whole(&self.folder.join(NO_HOOKS), CLEAR_HOOKS.as_bytes())?;

@@ -147,6 +147,15 @@ impl Cache {
         Ok(Self::at(owner::settled(&root)?))
     }
 
+    /// The same for whoever only looks: where it is not there yet, it is not made, and is found empty.
+    pub fn of_user_as_it_is() -> Result<Self, CacheError> {
+        let root = named_by_user().ok_or(CacheError::NoFolder)?;
+        match root.exists() || root.is_relative() {
+            true => Self::of_user(),
+            false => Ok(Self::at(root)),
+        }
+    }
+
     /// At a folder of one's own.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }

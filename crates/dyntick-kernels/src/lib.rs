@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a guest boots: kernels that are found, fetched or built, and the image that starts with them; and the cache that keeps
-//! what took long.
+//! What a guest boots: kernels that are found, fetched or built, and the image that starts with them; and the
+//! cache that keeps what took long.
 
 pub mod apt;
 pub mod build;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the runs that one verb holds at once may take together: a hundred links to one large run are a small archive, and so is
-//! a study of a thousand cases.
+//! What the runs that one verb holds at once may take together: a hundred links to one large run are a small
+//! archive, and so is a study of a thousand cases.
 
 use crate::names::RAW;
 use dyntick_guest::MAILBOX_BYTES;
@@ -8,15 +8,15 @@ use dyntick_observe::trace::room_for_events;
 use std::cell::Cell;
 use std::path::Path;
 
-/// How many times as many events all runs of a report may have as one. It bounds the time: of each run only what is held counts
-/// in the memory, and a study of a hundred cases has some ten million events.
+/// How many times as many events all runs of a report may have as one. It bounds the time: of each run only
+/// what is held counts in the memory, and a study of a hundred cases has some ten million events.
 const RUNS: u64 = 64;
 
 /// The share of the machine's memory that other files of runs may have; JSON takes nine times what its text has.
 const SHARE: u64 = 64;
 
-/// The share of the machine's memory that may be held of runs: sleeps, timer interrupts, causes, profiles and the numbers of files;
-/// of the last two figures are made, which take as much again.
+/// The share of the machine's memory that may be held of runs: sleeps, timer interrupts, causes, profiles and
+/// the numbers of files; of the last two figures are made, which take as much again.
 const SHARE_OF_HELD: u64 = 6;
 
 /// How often a run's reading asks for the bytes of a file, at most: each fits into the guest's mailbox with all others.
@@ -157,7 +157,8 @@ impl Budget {
     }
 }
 
-/// The memory that reading the run in this folder takes, bytes: dense traces were measured to take twenty times what they have.
+/// The memory that reading the run in this folder takes, bytes: dense traces were measured to take twenty
+/// times what they have.
 pub(crate) fn to_read(folder: &Path) -> u64 {
     const TIMES: u64 = 32;
     let files = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();

@@ -10,11 +10,12 @@ use dyntick_profile::{Difference, Kind, compare};
 use dyntick_stats::Histogram;
 use dyntick_study::figure::QUANTILES;
 use dyntick_study::{Comparison, Study, claims};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Two runs compared. Figures of `with` come first; `more` is what those of `case` exceed them by.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Compared {
     /// What it shows.
     pub title: String,
@@ -36,7 +37,7 @@ pub struct Compared {
 }
 
 /// How far one point of a distribution moved.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Shift {
     /// `min`, `p50`, …, `max`, `mean`.
     pub point: String,
@@ -47,7 +48,7 @@ pub struct Shift {
 }
 
 /// Mean instructions of one kind of span.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SpanShift {
     /// The kind.
     pub kind: String,

@@ -2,16 +2,17 @@
 //! What this machine can and cannot run, and the command that fixes each lack.
 
 use crate::qemu::{Qemu, provide};
-use dyntick_kernels::apt::Apt;
+use dyntick_kernels::apt::{Apt, AptError};
 use dyntick_kernels::build;
 use dyntick_kernels::cache::{Cache, free_bytes};
-use dyntick_kernels::find::{Entry, State as Where, catalog};
+use dyntick_kernels::find::{Entry, State as Where, at_hand, catalog};
 use dyntick_kernels::image::find_tool;
 use dyntick_system::confine::{NoWalls, Walls};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// One thing that was looked at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Check {
     /// What.
     pub what: String,
@@ -24,7 +25,7 @@ pub struct Check {
 }
 
 /// How it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// As it should be.
@@ -49,17 +50,37 @@ const SPACE_MIB: u64 = 2048;
 /// A guest's memory, and as much again for QEMU.
 const MEMORY_MIB: u64 = 1024;
 
-/// Looks at everything but KVM, which takes booting a guest.
-pub fn examine(cache: &Cache, progress: &dyn Fn(&str)) -> Vec<Check> {
+/// What is said of that which is not there yet and comes from the network.
+const FETCH: &str = "the first study fetches it, or `dyntick lab doctor --fetch` does now";
+
+/// Looks at everything but KVM, and fetches nothing.
+pub fn look(cache: &Cache) -> Vec<Check> {
+    let apt = Apt::known(cache);
+    let found = provide::at_hand(cache);
+    let confined = confined(found.as_ref().is_ok_and(Qemu::has_seccomp), Walls::new().err());
+    let can_fetch = apt.is_ok();
+    let local = at_hand(cache);
+    let kernels = match (local.len(), can_fetch) {
+        (0, true) => check("kernels", State::Limited, "none is here", Some(FETCH)),
+        (0, false) => kernels(local),
+        (count, _) => check("kernels", State::Ok, format!("{count} local; see `dyntick lab kernels`"), None),
+    };
+    let first = [packages_known(apt), qemu_known(found, can_fetch), confined, kernels];
+    first.into_iter().chain(of_machine(cache)).collect()
+}
+
+/// The same with what is missing fetched, as a first study does it.
+pub fn fetch(cache: &Cache, progress: &dyn Fn(&str)) -> Vec<Check> {
     let found = provide::find(cache, progress);
     let confined = confined(found.as_ref().is_ok_and(Qemu::has_seccomp), Walls::new().err());
-    let mut checks = vec![
-        packages(cache, progress),
-        qemu(found),
-        confined,
-        kernels(catalog(cache, progress).0),
-        building(&build::lacks()),
-    ];
+    let kernels = kernels(catalog(cache, progress).0);
+    let first = [packages(cache, progress), qemu(found), confined, kernels];
+    first.into_iter().chain(of_machine(cache)).collect()
+}
+
+/// What no network changes.
+fn of_machine(cache: &Cache) -> Vec<Check> {
+    let mut checks = vec![building(&build::lacks())];
     checks.extend(TOOLS.map(|(name, package)| tool(name, package)));
     checks.push(space(cache));
     checks.push(memory());
@@ -87,17 +108,45 @@ fn packages(cache: &Cache, progress: &dyn Fn(&str)) -> Check {
     }
 }
 
+fn packages_known(apt: Result<Option<Apt>, AptError>) -> Check {
+    let what = "Debian packages";
+    match apt {
+        Ok(Some(apt)) => {
+            check(what, State::Ok, format!("{}, by a private apt in the cache", apt.release), None)
+        }
+        Ok(None) => check(what, State::Ok, "the index of the mirror is not fetched yet", Some(FETCH)),
+        Err(error) => {
+            check(what, State::Limited, error.to_string(), Some("without them, give kernels by path"))
+        }
+    }
+}
+
+/// As [`qemu`], of what is here: `found` is the version of one that is not fit.
+fn qemu_known(found: Result<Qemu, String>, can_fetch: bool) -> Check {
+    let what = "QEMU for virtual time";
+    match (found, can_fetch) {
+        (Ok(found), _) => qemu(Ok(found)),
+        (Err(version), true) => check(
+            what,
+            State::Limited,
+            format!("installed: {version}; 10.0 or newer is needed, and one is fetched into the cache"),
+            Some(FETCH),
+        ),
+        (Err(version), false) => {
+            check(what, State::Missing, format!("installed: {version}"), Some(INSTALL_QEMU))
+        }
+    }
+}
+
+const INSTALL_QEMU: &str =
+    "apt-get install qemu-system-x86 (10.0 or newer: Debian 13, or Debian 12's backports)";
+
 fn qemu(found: Result<Qemu, crate::qemu::QemuError>) -> Check {
     match found {
         Ok(qemu) => {
             check("QEMU for virtual time", State::Ok, format!("{}, {}", qemu.version, qemu.source), None)
         }
-        Err(error) => check(
-            "QEMU for virtual time",
-            State::Missing,
-            error.to_string(),
-            Some("apt-get install qemu-system-x86 (10.0 or newer: Debian 13, or Debian 12's backports)"),
-        ),
+        Err(error) => check("QEMU for virtual time", State::Missing, error.to_string(), Some(INSTALL_QEMU)),
     }
 }
 
@@ -201,6 +250,21 @@ mod tests {
             check.state == State::Limited && check.detail.contains("apt-get install bubblewrap"),
             "{check:?}"
         );
+    }
+
+    #[test]
+    fn what_is_not_here_is_fetched_by_the_first_study() {
+        let told = |can_fetch| qemu_known(Err("7.2.22".into()), can_fetch);
+        assert_eq!(told(true).state, State::Limited);
+        assert!(told(true).fix.unwrap().contains("lab doctor --fetch"));
+        assert_eq!(told(false).state, State::Missing, "nothing can be fetched");
+    }
+
+    #[test]
+    fn looking_leaves_the_cache_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        look(&Cache::at(folder.path()));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What each axis of a matrix does to a figure, from the runs of all its cells (`[[effects]]`).
 
-use crate::figures::RunFigures;
 use crate::lab::CaseResult;
+use crate::lookup::RunFigures;
 use crate::metrics::unit_of;
 use dyntick_stats::{Factor, Factorial, Summary, factorial};
 use dyntick_study::claims::{Figures, known};
 use dyntick_study::{Effects, Study};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The effects that a study asks for.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Found {
     /// What it shows.
     pub title: String,
@@ -23,7 +24,7 @@ pub struct Found {
 }
 
 /// What was found of one figure.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FigureEffects {
     /// The figure.
     pub figure: String,
@@ -40,7 +41,7 @@ pub struct FigureEffects {
 }
 
 /// The spread of the runs of a cell, of which the mean is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Repeats {
     /// The fewest and the most runs of a cell.
     pub runs: (usize, usize),

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From an explained window to the flat table of figures that is stored, compared and judged.
 
-mod read;
-
-pub use read::{RunFigures, figure_of, taken_by_host};
-
 use crate::idle::RunIdle;
 use crate::latency::Latency;
 use crate::profiles::{RunProfile, kinds_on};
@@ -85,9 +81,10 @@ fn of_cpu(rows: &mut Rows, summary: &Summary) {
         rows.count(&table::INTERRUPTION, kind, *count);
     }
     for cause in &summary.by_cause {
-        rows.count(&table::CAUSED, cause.cause.as_str(), cause.count);
-        rows.count(&table::TICK_CAUSE, cause.cause.as_str(), cause.ticks);
-        rows.push(&table::CAUSE_NS, cause.cause.as_str(), cause.total_ns as f64);
+        let name = cause.cause.to_string();
+        rows.count(&table::CAUSED, &name, cause.count);
+        rows.count(&table::TICK_CAUSE, &name, cause.ticks);
+        rows.push(&table::CAUSE_NS, &name, cause.total_ns as f64);
     }
     for (function, count) in summary.hrtimers.iter().chain(&summary.timers).chain(&summary.works) {
         rows.count(&table::TIMED_FUNCTION, function, *count);

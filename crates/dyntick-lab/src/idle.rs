@@ -113,8 +113,8 @@ fn package_of(case: &Case) -> CpuList {
     }
 }
 
-/// The states of the first CPU: all CPUs of a guest have the same (`received::idle` refuses others). The machine knows their
-/// times to the nanosecond, which sysfs does not tell.
+/// The states of the first CPU: all CPUs of a guest have the same (`received::idle` refuses others). The
+/// machine knows their times to the nanosecond, which sysfs does not tell.
 fn states(setting: &Setting<'_>) -> Option<States> {
     let readings = setting.before.values().next()?;
     let table = setting.case.machine.as_ref().map(|machine| States::from(&machine.idle)).unwrap_or_default();

@@ -11,12 +11,13 @@ use crate::room::{Part, Room};
 use crate::running::{RunningFolder, remove_abandoned};
 use crate::seal::Sealer;
 use crate::store::{self, Asked, CONSOLE, Run, StoreError};
-use dyntick_guest::{Job, SHELL_STATUS, Stage, console};
+use dyntick_explain::fixes::Settings;
+use dyntick_guest::{Job, SHELL_STATUS, Shell, Stage, console};
 use dyntick_kernels::build::{self, Accept, BuildError, Recipe};
 use dyntick_kernels::cache::unused::InUse;
 use dyntick_kernels::cache::{Cache, CacheError, free_bytes, write_whole};
 use dyntick_kernels::find::{self, Kernel, KernelError};
-use dyntick_kernels::image::{self, Image, ImageError, Module, Programs};
+use dyntick_kernels::image::{self, Contents, Image, ImageError, Module, Share};
 use dyntick_model::{Clock, CommandLine, KernelConfig};
 use dyntick_stats::interleaved;
 use dyntick_study::{Case, check};
@@ -108,6 +109,10 @@ pub enum Progress {
         case: String,
         /// The stage.
         stage: Stage,
+        /// The clock of its window.
+        clock: Clock,
+        /// The length of its window, ns.
+        window_ns: u64,
     },
     /// A case ended.
     Ended {
@@ -152,8 +157,8 @@ pub struct Prepared {
     kernel: Kernel,
     _in_use: Vec<InUse>,
     initramfs: PathBuf,
-    /// Where the initramfs is. It is not kept: making it again takes no longer than reading it, and a study of many cases with
-    /// an image each would fill the disk.
+    /// Where the initramfs is. It is not kept: making it again takes no longer than reading it, and a study
+    /// of many cases with an image each would fill the disk.
     _folder: RunningFolder,
 }
 
@@ -224,9 +229,19 @@ impl<'a> Lab<'a> {
         (self.watch)(Progress::Preparing(text.to_owned()));
     }
 
-    /// Finds the kernel, checks the case against it, builds the image. What is changed in a perturbed run follows from the
-    /// repetition ([`perturb::of`]).
+    /// Finds the kernel, checks the case against it, builds the image. What is changed in a perturbed run
+    /// follows from the repetition ([`perturb::of`]).
     pub fn prepare(&self, case: &Case, repetition: u32) -> Result<Prepared, LabError> {
+        self.prepare_with(case, repetition, None)
+    }
+
+    /// The same with a folder of the user's in the image.
+    fn prepare_with(
+        &self,
+        case: &Case,
+        repetition: u32,
+        share: Option<&Share>,
+    ) -> Result<Prepared, LabError> {
         let accept = |config: &KernelConfig| check::against_kernel(case, config);
         let (kernel, in_use) = match self.kernel_in_use(&case.kernel, case.recipe.as_ref(), &accept) {
             Err(KernelError::Build(BuildError::Unfit(problems))) => {
@@ -246,9 +261,17 @@ impl<'a> Lab<'a> {
         let tools = image::programs(&case.tools)?;
         drop(looking);
         // What no guest of this case has room for is not read, and no image of it kept.
-        qemu::ensure_room(tools.bytes, case.memory)?;
-        let _memory = self.own_memory.take(image::memory_to_build(&tools, &modules));
-        let image = image::build(&self.init, &tools, &kernel, &modules, emulator, &case.files, padding)?;
+        qemu::ensure_room(tools.bytes + share.map_or(0, Share::bytes), case.memory)?;
+        let _memory = self.own_memory.take(image::memory_to_build(&tools, &modules, share));
+        let contents = Contents {
+            tools: Some(&tools),
+            modules: &modules,
+            own: emulator,
+            files: Some(&case.files),
+            share,
+            padding,
+        };
+        let image = image::build(&self.init, &kernel, contents)?;
         qemu::ensure_room(image.bytes.len() as u64, case.memory)?;
         let folder = self.scratch()?;
         let initramfs = keep_image(&folder, &image)?;
@@ -262,6 +285,7 @@ impl<'a> Lab<'a> {
             kernel_source: kernel.source.clone(),
             kernel_sha256: kernel.sha256.clone(),
             hz: kernel.config.hz().unwrap_or(0),
+            missing_options: Settings::missing_options(&kernel.config),
             program_sha256: Some(image.init_sha256),
             image_sha256: image.sha256,
             command_line: CommandLine::default(),
@@ -376,7 +400,7 @@ impl<'a> Lab<'a> {
             return Ok(probe);
         }
         self.say(&format!("booting a probe guest to test whether KVM works ({limit} s at most)"));
-        let image = image::build(&self.init, &Programs::default(), kernel, &[], None, &BTreeMap::new(), 0)?;
+        let image = image::build(&self.init, kernel, Contents::default())?;
         let folder = self.scratch()?;
         let initramfs = keep_image(&folder, &image)?;
         match probe::kvm(&self.qemu, &kernel.image, &initramfs, &folder.path().join(CONSOLE)) {
@@ -430,7 +454,10 @@ impl<'a> Lab<'a> {
         let job =
             order::job(case, prepared.asked.perturbation).map_err(|error| (error.into(), Vec::new()))?;
         let job = serde_json::to_vec(&job).unwrap_or_default();
-        let watch = |stage| (self.watch)(Progress::Stage { case: case.id.clone(), stage });
+        let watch = |stage: Stage| {
+            let (clock, window_ns) = (case.clock, case.measure_ns);
+            (self.watch)(Progress::Stage { case: case.id.clone(), stage, clock, window_ns });
+        };
         // Always in this order: who waits for memory has its space already, and nobody waits for that one in turn.
         let space = case.disk.map(|bytes| self.disks.take(bytes));
         let guest = self.memory.take(case.memory);
@@ -443,8 +470,8 @@ impl<'a> Lab<'a> {
         kept.map_err(|error| (error.into(), Vec::new()))
     }
 
-    /// Runs cases, `jobs` at a time, in the order of [`schedule`]. A run for which there is no memory beside the others is kept,
-    /// but its result is an error.
+    /// Runs cases, `jobs` at a time, in the order of [`schedule`]. A run for which there is no memory beside
+    /// the others is kept, but its result is an error.
     pub fn run_all(&self, cases: &[Case], runs: &Path, jobs: usize) -> Vec<CaseResult> {
         remove_abandoned(runs);
         let cases: Vec<Arc<Case>> = cases.iter().cloned().map(Arc::new).collect();
@@ -453,20 +480,23 @@ impl<'a> Lab<'a> {
         let next = AtomicUsize::new(0);
         let hopeless: Vec<AtomicBool> = cases.iter().map(|_| AtomicBool::new(false)).collect();
         let results = Mutex::new((BTreeMap::new(), Budget::of_many()));
-        std::thread::scope(|scope| {
-            for _ in 0..jobs.clamp(1, tasks.len().max(1)) {
-                scope.spawn(|| {
-                    while let Some((case, repetition)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let position = position(&cases, case);
-                        let result = self.run_case(case, *repetition, runs, &hopeless[position]);
-                        let mut held = results.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                        let (results, budget) = &mut *held;
-                        let number = results.len();
-                        let place = (position, *repetition, number);
-                        results.insert(place, result.within(budget));
-                    }
-                });
+        let work = || {
+            while let Some((case, repetition)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let position = position(&cases, case);
+                let result = self.run_case(case, *repetition, runs, &hopeless[position]);
+                let mut held = results.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                let (results, budget) = &mut *held;
+                let number = results.len();
+                let place = (position, *repetition, number);
+                results.insert(place, result.within(budget));
             }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..jobs.min(tasks.len()) {
+                // Where none can be started, those that there are do its work.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+            }
+            work();
         });
         let (results, _) = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         results.into_values().collect()
@@ -494,19 +524,25 @@ impl<'a> Lab<'a> {
         CaseResult { case: case.clone(), repetition, run, console_tail }
     }
 
-    /// Starts a guest that executes `command`, with its console on this terminal, or only shown there.
-    /// Returns the exit status of the command, or nothing where the guest was ended otherwise.
+    /// Starts a guest that executes a command, with its console on this terminal, or only shown there; `share` is
+    /// copied into it. Returns the exit status of the command, or nothing where the guest was ended otherwise.
     pub fn shell(
         &self,
         case: &Case,
-        command: Vec<String>,
+        shell: Shell,
         interactive: bool,
+        share: Option<&Share>,
     ) -> Result<Option<u8>, LabError> {
-        let prepared = self.prepare(case, 0)?;
+        let prepared = self.prepare_with(case, 0, share)?;
+        let how = match prepared.asked.accelerator {
+            Accelerator::Kvm => "on KVM",
+            Accelerator::Icount | Accelerator::EmulatedThreads => "emulated, which takes some ten seconds",
+        };
+        self.say(&format!("booting Linux {}, {how}", prepared.asked.release));
         let folder = self.scratch()?;
         let console = folder.path().join(CONSOLE);
         let machine = self.machine(&prepared, &console);
-        let job = Job { shell: Some(command), ..order::job(case, None)? };
+        let job = Job { shell: Some(shell), ..order::job(case, None)? };
         let job = serde_json::to_vec(&job).unwrap_or_default();
         let archive = match interactive {
             true => qemu::interactive(&machine, &job)?,
@@ -548,9 +584,9 @@ fn remembered(path: &Path) -> Option<KvmProbe> {
     (probe.works || age < DAY).then_some(probe)
 }
 
-/// In which order cases and their repetitions run: as given where none is repeated, and then their perturbed runs. Else every
-/// case runs once before one runs again, in an order that is random and always the same: whatever changes slowly, as the
-/// host's heat, meets all cases alike.
+/// In which order cases and their repetitions run: as given where none is repeated, and then their perturbed
+/// runs. Else every case runs once before one runs again, in an order that is random and always the same:
+/// whatever changes slowly, as the host's heat, meets all cases alike.
 fn schedule(cases: &[Arc<Case>]) -> Vec<(&Arc<Case>, u32)> {
     const SEED: u64 = 1;
     let most = cases.iter().map(|case| case.runs()).max().unwrap_or(0);

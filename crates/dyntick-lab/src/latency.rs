@@ -27,17 +27,11 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// What the case's cyclictest or packets printed, if it has one that ended by itself: its script, else
-    /// the first such task. `output` reads a piece of the guest's archive.
+    /// What the case's cyclictest or packets printed, if it has one that ended by itself. `output` reads a piece of the
+    /// guest's archive.
     pub fn of(case: &Case, output: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, CyclictestError> {
-        let script = case.script.iter().map(|script| (script.run.as_slice(), pieces::SCRIPT_OUT.to_owned()));
-        let tasks = case.tasks.iter().enumerate().filter_map(|(number, task)| match &task.work {
-            Work::Tool(words) => Some((words.as_slice(), pieces::output_of_task(number))),
-            _ => None,
-        });
-        let found = script.chain(tasks).find_map(|(words, file)| Some((meter(words)?, words, file)));
-        let Some((meter, words, file)) = found else { return Ok(None) };
-        let text = output(&file);
+        let Some(Measuring { meter, task, words }) = Measuring::of(case) else { return Ok(None) };
+        let text = output(&task.map_or(pieces::SCRIPT_OUT.to_owned(), pieces::output_of_task));
         if meter == Meter::Packets {
             return Ok(text.and_then(|text| of_packets(&text)));
         }
@@ -77,6 +71,30 @@ impl Latency {
     pub fn average(&self) -> f64 {
         let sum: u128 = self.threads.values().map(|t| u128::from(t.average) * u128::from(t.cycles)).sum();
         sum as f64 / self.cycles().max(1) as f64
+    }
+}
+
+/// The program of a case that measures latencies: its script, else the first such task.
+#[derive(Clone, Copy, Debug)]
+pub struct Measuring<'a> {
+    /// What it is.
+    pub meter: Meter,
+    /// Its place among the tasks, where it is one.
+    pub task: Option<usize>,
+    /// The program and its arguments.
+    words: &'a [String],
+}
+
+impl<'a> Measuring<'a> {
+    /// That of a case, if it has one.
+    pub fn of(case: &'a Case) -> Option<Self> {
+        let script = case.script.iter().map(|script| (None, script.run.as_slice()));
+        let tasks = case.tasks.iter().enumerate().filter_map(|(number, task)| match &task.work {
+            Work::Tool(words) => Some((Some(number), words.as_slice())),
+            _ => None,
+        });
+        let mut programs = script.chain(tasks);
+        programs.find_map(|(task, words)| Some(Self { meter: meter(words)?, task, words }))
     }
 }
 

@@ -11,6 +11,7 @@ pub mod figures;
 pub mod idle;
 pub mod lab;
 pub mod latency;
+pub mod lookup;
 pub mod metrics;
 mod names;
 pub mod observations;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Runs as metrics to compare: what they are about, a value or a distribution of each run.
 
-use crate::figures::figure_of;
+use crate::lookup::figure_of;
 use crate::store::Run;
 use dyntick_stats::{Better, Metric, MetricName, Values};
 use dyntick_study::figure::table::QPERF;
@@ -20,8 +20,8 @@ const USUAL: [(&str, &str, Better); 6] = [
 /// Metrics by name.
 pub type Metrics = BTreeMap<MetricName, Metric>;
 
-/// Adds what a run measured. `wanted` may name further figures. `by_case` puts the case's id before each name, for runs of many
-/// cases.
+/// Adds what a run measured. `wanted` may name further figures. `by_case` puts the case's id before each
+/// name, for runs of many cases.
 pub fn add_run(metrics: &mut Metrics, run: &Run, wanted: &[String], by_case: bool) {
     let case = if by_case { format!("{}: ", run.asked.case.id) } else { String::new() };
     for (name, metric) in of_run(run, wanted) {

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Irrelevant changes: what a perturbed run has otherwise than the run that it stands beside.
 //!
-//! Runs of virtual time are equal to the bit, so one run of a case says nothing of how much its figures hang on what nobody
-//! asked about: where things lie in memory, and at which phase of the tick the window begins. Mytkowicz, Diwan, Hauswirth and
-//! Sweeney, *Producing Wrong Data Without Doing Anything Obviously Wrong!* (ASPLOS 2009), found that such changes alone may
-//! be larger than the effect in question, and vary them at random.
+//! Runs of virtual time are equal to the bit, so one run of a case says nothing of how much its figures hang
+//! on what nobody asked about: where things lie in memory, and at which phase of the tick the window begins.
+//! Mytkowicz, Diwan, Hauswirth and Sweeney, *Producing Wrong Data Without Doing Anything Obviously Wrong!*
+//! (ASPLOS 2009), found that such changes alone may be larger than the effect in question, and vary them at
+//! random.
 
 use dyntick_model::Clock;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is changed in one perturbed run. Recorded in its `run.toml`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Perturbation {
     /// Bytes of a file that the guest image has before all others, and that nothing reads.
     pub padding: u32,

@@ -49,7 +49,7 @@ impl Printed {
                 Ok(read) if OWN_FIGURES.contains(&read.tool) => {}
                 Ok(read) => printed.add(&who, read.metrics),
                 // Most programs print something else.
-                Err(Error::Unknown) => {}
+                Err(Error::Unknown { .. }) => {}
                 Err(error) => printed.notes.push(format!("{who}: {error}")),
             }
         }

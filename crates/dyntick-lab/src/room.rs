@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The memory of guests that run at the same time, and of runs that are read beside them, and the space for guests' disks: all
-//! together have no more than there is.
+//! The memory of guests that run at the same time, and of runs that are read beside them, and the space for
+//! guests' disks: all together have no more than there is.
 
 use std::sync::{Condvar, Mutex, MutexGuard};
 

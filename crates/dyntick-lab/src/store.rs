@@ -48,8 +48,8 @@ pub struct Run {
     pub asked: Asked,
     /// What the agent said.
     pub outcome: Outcome,
-    /// What interrupted each CPU, and why; single interruptions only of the measured CPUs by timers, without chains, functions and
-    /// evidence.
+    /// What interrupted each CPU, and why; single interruptions only of the measured CPUs by timers, without
+    /// chains, functions and evidence.
     pub explanation: Explanation,
     /// Its idle states, where the guest has some.
     pub idle: Option<RunIdle>,
@@ -250,7 +250,8 @@ fn opened(folder: &Path) -> Result<Opened, StoreError> {
     Opened::at(folder).map_err(damaged)
 }
 
-/// What was asked of the runs in these folders, one after the other; what is read for that has a limit for all together.
+/// What was asked of the runs in these folders, one after the other; what is read for that has a limit for
+/// all together.
 pub fn asked(
     folders: impl IntoIterator<Item = PathBuf>,
 ) -> impl Iterator<Item = (PathBuf, Result<Asked, StoreError>)> {

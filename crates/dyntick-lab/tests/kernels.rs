@@ -60,9 +60,9 @@ fn the_same_image_by_its_path_finds_its_configuration_and_modules() {
 #[test]
 fn what_is_not_there_is_told() {
     let refusal = |spec: &str| find::resolve(spec, &cache(), &say).unwrap_err();
-    assert!(matches!(refusal("debian:2.6"), KernelError::NotOffered(name) if name == "2.6"));
+    assert!(matches!(refusal("debian:2.6"), KernelError::NotOffered { name, .. } if name == "2.6"));
     let unknown = refusal("debian:6.12.0+nobody-amd64");
-    assert!(matches!(unknown, KernelError::NotOffered(_)), "{unknown}");
+    assert!(matches!(unknown, KernelError::NotOffered { .. }), "{unknown}");
     assert!(matches!(refusal("./no-such-file"), KernelError::Input(_)));
     assert!(matches!(refusal("/etc/os-release"), KernelError::Image { .. }));
 }

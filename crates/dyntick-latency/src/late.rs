@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Late wake-ups with their times, in memory that is there already.
 
+mod recent;
+
+pub use recent::Recent;
+
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 
@@ -34,7 +38,7 @@ pub struct Lates {
 
 #[derive(Debug, Default)]
 struct Slot {
-    /// The thread's number and one; 0 while the slot is not whole.
+    /// The thread's number and one; 0 while the slot is not complete.
     thread: AtomicUsize,
     cycle: AtomicU64,
     due: AtomicU64,
@@ -42,7 +46,7 @@ struct Slot {
 }
 
 impl Lates {
-    /// With place for so many.
+    /// With room for `limit` of them.
     pub(crate) fn new(limit: usize) -> Self {
         Self { count: AtomicUsize::new(0), slots: (0..limit).map(|_| Slot::default()).collect() }
     }

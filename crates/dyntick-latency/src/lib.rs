@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Measures wake-up latency as cyclictest does, and tells why a wake-up was late.
+//! Measures wake-up latency as cyclictest does.
 //!
 //! A measuring thread sleeps until a time, and its latency is how much later it runs. Its loop allocates
 //! nothing, takes no lock and writes only to memory of its own that is there already; this program's
@@ -32,16 +32,14 @@ pub mod resolution;
 mod running;
 mod signals;
 mod smi;
-mod story;
 mod timer;
 
 pub use clock::{now_ns, stamp};
 pub use counts::Counts;
 pub use error::LatencyError;
-pub use late::{Late, Lates};
+pub use late::{Late, Lates, Recent};
 pub use measure::Shared;
 pub use placement::{allowed, node_of, online};
 pub use plan::{Align, Clock, Plan, Policy, Sleep, ThreadPlan};
 pub use power::{PowerLimit, hold};
 pub use running::{Running, Wake};
-pub use story::{Other, Question, Share, Step, Story};

@@ -6,7 +6,7 @@ use crate::mark::Mark;
 use crate::realtime::{schedule, touch_stack};
 use crate::smi::Smi;
 use crate::timer::Timer;
-use crate::{Align, Counts, Late, LatencyError, Lates, Plan, Sleep, ThreadPlan, now_ns};
+use crate::{Align, Counts, Late, LatencyError, Lates, Plan, Recent, Sleep, ThreadPlan, now_ns};
 use dyntick_model::NANOS_PER_SEC;
 use dyntick_system::run_on;
 use rustix::fd::OwnedFd;
@@ -23,9 +23,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 pub struct Shared {
     /// The figures, by thread.
     pub threads: Vec<Counts>,
-    /// Late wake-ups, and …
+    /// Late wake-ups, the first of them with their times.
     pub lates: Lates,
-    /// … the one that ended all, if one did.
+    /// The latest of them.
+    pub recent: Recent,
+    /// The one that ended all, if one did.
     pub broke: Lates,
     mark: Option<Mark>,
     pub(crate) stop: AtomicBool,
@@ -44,6 +46,7 @@ impl Shared {
         Ok(Self {
             threads: plan.threads.iter().map(counts).collect(),
             lates: Lates::new(plan.late_limit),
+            recent: Recent::new(),
             broke: Lates::new(1),
             stop: AtomicBool::new(false),
             running: AtomicUsize::new(plan.threads.len()),
@@ -191,6 +194,7 @@ impl Loop<'_> {
         let it = Late { thread: self.number, cycle, due_ns, woke_ns };
         if late {
             self.shared.lates.add(it);
+            self.shared.recent.add(it);
         }
         if breaks {
             if let Some(mark) = self.shared.mark.as_ref().filter(|_| self.shared.broke.count() == 0) {

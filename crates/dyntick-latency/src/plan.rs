@@ -35,9 +35,9 @@ pub struct Plan {
     pub break_above: Option<u64>,
     /// That latency is also marked in the machine's own trace, which is stopped.
     pub mark: bool,
-    /// Latencies above this, in units of `unit_ns`, are kept with their times …
+    /// Latencies above this, in units of `unit_ns`, are late wake-ups, which are kept with their times: the latest …
     pub late_above: Option<u64>,
-    /// … as far as this.
+    /// … and this many of the first.
     pub late_limit: usize,
     /// The CPUs for this program's other threads; empty for those that they have.
     pub home: CpuList,

@@ -2,6 +2,7 @@
 //! Signals: those to this program are read from a file, one is for waking measuring threads.
 
 use crate::LatencyError;
+use dyntick_system::signals::set_of;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -70,17 +71,6 @@ impl Drop for Signals {
 }
 
 extern "C" fn ignore(_: libc::c_int) {}
-
-/// A set of signals.
-pub(crate) fn set_of(signals: &[i32]) -> libc::sigset_t {
-    let mut set = MaybeUninit::uninit();
-    // SAFETY: emptied before it is used.
-    unsafe {
-        libc::sigemptyset(set.as_mut_ptr());
-        signals.iter().for_each(|signal| _ = libc::sigaddset(set.as_mut_ptr(), *signal));
-        set.assume_init()
-    }
-}
 
 /// Ends the sleep of a thread of this process.
 pub(crate) fn wake(tid: i32) {

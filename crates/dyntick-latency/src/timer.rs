@@ -2,8 +2,9 @@
 //! A POSIX timer that signals the thread that made it.
 
 use crate::clock::timespec;
-use crate::signals::{WAKE, set_of};
+use crate::signals::WAKE;
 use crate::{Clock, LatencyError};
+use dyntick_system::signals::set_of;
 use std::io;
 use std::mem::MaybeUninit;
 

@@ -294,6 +294,11 @@ mod tests {
         );
         assert_eq!(beside("quiet", &["isolcpus=domain,6"]), "isolcpus=domain,managed_irq,6 rcu_nocbs=6");
         assert_eq!(beside(line, &["isolcpus=domain,3"]), "nohz_full=2-3 isolcpus=domain,2-3", "as it is");
+        assert_eq!(
+            beside("quiet", &["isolcpus=domain,1", "isolcpus=managed_irq,domain,1", "nohz_full=1"]),
+            "nohz_full=1 isolcpus=domain,managed_irq,1",
+            "each parameter once"
+        );
         assert_eq!(beside(line, &["nosoftlockup"]), "nosoftlockup");
         assert_eq!(beside("", &["nohz_full=0-7"]), "nohz_full=0-7", "refused when it is asked for");
     }

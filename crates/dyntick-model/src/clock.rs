@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which clock a figure was measured on.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Nanoseconds in a second.
 pub const NANOS_PER_SEC: u64 = 1_000_000_000;
 
 /// The clock of a run. A figure of one clock is never compared with a figure of the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Clock {
     /// Emulated time that advances by a fixed step per executed instruction and jumps over

@@ -2,12 +2,13 @@
 //! Kernel command lines.
 
 use crate::{CpuList, CpuListError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A kernel command line as a list of parameters, in order. Quotes group words as in
 /// `lib/cmdline.c: next_arg`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", from = "String")]
 pub struct CommandLine(Vec<String>);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Sets of CPUs in the kernel's cpulist syntax.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt;
@@ -13,7 +14,7 @@ const MAX_CPU: u32 = 8191;
 /// `0-3,8`, `0-15:2/4` (two of every four), or empty. Prints in canonical form.
 ///
 /// It takes 1 KiB at most: files of strangers have many of them.
-#[derive(Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", try_from = "String")]
 pub struct CpuList {
     /// A bit for each CPU; the last word is not 0.

@@ -2,6 +2,7 @@
 //! What a kernel reported to have happened on a CPU.
 
 use crate::{CpuList, TickDependency};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ pub struct Event {
 }
 
 /// The interrupt vectors of `irq_vectors:*` (x86).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Vector {
     /// The local APIC timer: a tick or any other hrtimer.
@@ -81,7 +82,7 @@ impl Vector {
 }
 
 /// The kernel's softirqs, in the order of `include/linux/interrupt.h`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
 pub enum Softirq {
@@ -187,10 +188,10 @@ pub enum EventKind {
     /// `sched:sched_migrate_task`: a task that waits or is being woken is moved to another CPU
     SchedMigrate { pid: i32, comm: Symbol, from: u32, to: u32 },
     /// `ipi:ipi_send_cpu` (6.5 and newer): sent by this CPU, to itself where it queued `callback` for
-    /// interrupt context
-    IpiSend { target: u32, callsite: Symbol, callback: Symbol },
+    /// interrupt context. One without a callback asks for the scheduler
+    IpiSend { target: u32, callsite: Symbol, callback: Option<Symbol> },
     /// `ipi:ipi_send_cpumask` (6.5 and newer): sent by this CPU to several
-    IpiSendMask { targets: CpuList, callsite: Symbol, callback: Symbol },
+    IpiSendMask { targets: CpuList, callsite: Symbol, callback: Option<Symbol> },
     /// `csd:csd_queue_cpu` (6.5 and newer): this CPU asks another to run a function
     CsdQueued { target: u32, callsite: Symbol, function: Symbol },
     /// The same for several CPUs, as a probe tells it before 6.5; of the first 64 CPUs only
@@ -206,6 +207,11 @@ pub enum EventKind {
     /// `exceptions:page_fault_user` and `page_fault_kernel` (x86); `address` is what was touched, `ip`
     /// by which instruction
     PageFault { user: bool, address: u64, ip: u64 },
+    /// `ftrace:kernel_stack`: where the kernel was at the event just before it of this CPU, the innermost function
+    /// first
+    KernelStack { frames: Arc<[Symbol]> },
+    /// `ftrace:user_stack`: where the program was, in the memory of `process`
+    UserStack { process: i32, frames: Arc<[u64]> },
     /// `timer:itimer_state`: this task's interval timer `which` (as in setitimer) was armed or not
     Itimer { which: u32, armed: bool },
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The idle states of a machine: what the kernel's idle driver knows of them, and what they take.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a figure came about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
     /// Somebody measured it on such a machine.
@@ -23,7 +24,7 @@ impl std::fmt::Display for Basis {
 }
 
 /// A power, W, with the range in which it is believed to lie.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Power {
     /// The value to reckon with.
     pub watts: f64,
@@ -40,7 +41,7 @@ pub struct Power {
 }
 
 /// What others measured of a state's exit latency, set beside what the kernel reckons with, ns.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MeasuredExit {
     /// The median, or what was published instead of one.
     pub exit_latency_ns: u64,
@@ -54,7 +55,7 @@ pub struct MeasuredExit {
 }
 
 /// One point of a distribution: so many of all values are not above this one. Between two points it is linear.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Quantile {
     /// The share of all values, in millionths.
     pub millionths: u32,
@@ -68,7 +69,7 @@ impl Quantile {
 }
 
 /// How long an emulated exit takes. The kernel is told the table's latency in any case.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Exit {
     /// As the kernel's table says, which is the worst case.
@@ -76,12 +77,13 @@ pub enum Exit {
     Table,
     /// As it was measured: [`MeasuredExit::exit_latency_ns`], and the table's where there is none.
     Measured,
-    /// Another one each time, as they were distributed: [`MeasuredExit::quantiles`], and the table's where there are none.
+    /// Another one each time, as they were distributed: [`MeasuredExit::quantiles`], and the table's where
+    /// there are none.
     Distribution,
 }
 
 /// An idle state, as the kernel's `struct cpuidle_state` has it, with its power.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IdleState {
     /// The kernel's name, at most 15 bytes: `C1E`.
     pub name: String,
@@ -115,7 +117,7 @@ pub struct IdleState {
 }
 
 /// A state of what the cores of a package share, entered when all of them are idle deeply enough.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PackageState {
     /// Its name: `PC6`.
     pub name: String,
@@ -132,7 +134,7 @@ pub struct PackageState {
 }
 
 /// The idle states of a machine, from the shallowest to the deepest.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IdleTable {
     /// Of a CPU, at most [`IdleTable::MOST_STATES`], as in sysfs: `state0` first.
     pub states: Vec<IdleState>,
@@ -190,7 +192,7 @@ impl IdleTable {
 }
 
 /// A machine whose idle states can be emulated and whose energy can be modelled.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
     /// A short name: its file's, without the ending.
     pub name: String,

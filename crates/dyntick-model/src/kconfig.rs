@@ -19,6 +19,25 @@ pub const PARAMETER_OPTIONS: [(&str, &str); 9] = [
     ("nohz", "NO_HZ_COMMON"),
 ];
 
+/// The idle governors with their options (`drivers/cpuidle/governors/Makefile`, 6.1 to 7.2).
+pub const GOVERNORS: [(&str, &str); 4] = [
+    ("ladder", "CPU_IDLE_GOV_LADDER"),
+    ("menu", "CPU_IDLE_GOV_MENU"),
+    ("teo", "CPU_IDLE_GOV_TEO"),
+    ("haltpoll", "CPU_IDLE_GOV_HALTPOLL"),
+];
+
+/// The option without which a kernel ignores a parameter of its command line, `NAME` or `NAME=VALUE`; none where it
+/// needs no option.
+pub fn option_of(parameter: &str) -> Option<&'static str> {
+    let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+    match name {
+        "cpuidle.governor" => GOVERNORS.iter().find(|(governor, _)| *governor == value),
+        _ => PARAMETER_OPTIONS.iter().find(|(known, _)| *known == name),
+    }
+    .map(|(_, option)| *option)
+}
+
 /// The options of one kernel, without their `CONFIG_` prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelConfig(BTreeMap<String, String>);
@@ -62,6 +81,13 @@ impl KernelConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parameters_need_options() {
+        assert_eq!(option_of("nohz_full=1-3"), Some("NO_HZ_FULL"));
+        assert_eq!(option_of("cpuidle.governor=teo"), Some("CPU_IDLE_GOV_TEO"));
+        assert_eq!((option_of("cpuidle.governor=no"), option_of("quiet")), (None, None));
+    }
 
     #[test]
     fn reads_a_config_file() {

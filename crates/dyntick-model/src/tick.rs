@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The reasons for which a kernel keeps its tick.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What the `timer:tick_stop` event names as its dependency.
 /// Values as in `include/linux/tick.h`, `enum tick_dep_bits` (6.1 to 7.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TickDependency {
     /// Nothing: the tick was stopped.
@@ -64,8 +65,9 @@ impl std::fmt::Display for TickDependency {
     }
 }
 
-/// The functions of the tick's hrtimer: `tick_sched_timer` until 6.8, and `tick_nohz_handler` since (kernel/time/tick-sched.c). Before,
-/// the second was that of a tick without high resolution, so the first one that a kernel has counts.
+/// The functions of the tick's hrtimer: `tick_sched_timer` until 6.8, and `tick_nohz_handler` since
+/// (kernel/time/tick-sched.c). Before, the second was that of a tick without high resolution, so the first
+/// one that a kernel has counts.
 pub const TICK_FUNCTIONS: [&str; 2] = ["tick_sched_timer", "tick_nohz_handler"];
 
 /// A function's name without the offset (`f+0x1/0x2`) or the compiler's suffix (`f.isra.0`) of its symbol.

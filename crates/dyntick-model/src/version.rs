@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Kernel versions, as `uname -r` prints them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// A kernel version: compares by its numbers, keeps the whole release text.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", try_from = "String")]
 pub struct KernelVersion {
     /// Major, as the 6 of 6.12.95.

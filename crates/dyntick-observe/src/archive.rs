@@ -116,8 +116,8 @@ pub fn read<R: Receiver>(
     Ok(())
 }
 
-/// What is wrong with an archive after so many entries: why no more of it could be read, or that tar's format is broken. The
-/// tar library quotes what it does not understand, which may be the text of any file.
+/// What is wrong with an archive after so many entries: why no more of it could be read, or that tar's format
+/// is broken. The tar library quotes what it does not understand, which may be the text of any file.
 fn unreadable(entries: usize, why: &Cell<Option<String>>) -> ArchiveError {
     match (why.take(), entries) {
         (Some(why), 0) => ArchiveError::Foreign(why),

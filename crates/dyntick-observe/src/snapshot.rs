@@ -33,6 +33,7 @@ pub enum SnapshotError {
 pub fn read(folder: &Path) -> Result<Snapshot, SnapshotError> {
     let root = Root::open(folder).map_err(|error| SnapshotError::Io(folder.to_owned(), error))?;
     let mut files = Snapshot::default();
+    let refusal = Refusal { is_root: rustix::process::geteuid().is_root(), lockdown: lockdown(&root) };
     let release = root.text(Path::new(RELEASE)).unwrap_or_default().trim().to_owned();
     let release = if release.len() > LONGEST_RELEASE { String::new() } else { release };
     let kernel = release.parse::<KernelVersion>().map_or((0, 0), |kernel| (kernel.major, kernel.minor));
@@ -49,7 +50,7 @@ pub fn read(folder: &Path) -> Result<Snapshot, SnapshotError> {
                 Err(error) if is_gone(&error) => {}
                 // One word for all files of a pattern is enough.
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                    files.insert(source.pattern, Content::Denied);
+                    files.insert(source.pattern, refusal.content(&error));
                 }
                 Err(error) => files.insert(path.to_string_lossy(), Content::Failed(error.to_string())),
             }
@@ -59,6 +60,40 @@ pub fn read(folder: &Path) -> Result<Snapshot, SnapshotError> {
         }
     }
     Ok(files)
+}
+
+/// What a denied read means to this reader.
+struct Refusal {
+    is_root: bool,
+    /// The mode of lockdown, where it is on.
+    lockdown: Option<String>,
+}
+
+impl Refusal {
+    /// Root lacks no right to a file: EPERM is then what the kernel answers whoever reads
+    /// (`security/lockdown/lockdown.c`, `fs/debugfs/file.c: debugfs_locked_down`), or a right that a container took
+    /// from root.
+    fn content(&self, error: &io::Error) -> Content {
+        const EPERM: i32 = rustix::io::Errno::PERM.raw_os_error();
+        if !self.is_root || error.raw_os_error() != Some(EPERM) {
+            return Content::Denied;
+        }
+        let why = match &self.lockdown {
+            Some(mode) => {
+                format!("lockdown={mode}; only a boot without lockdown and Secure Boot changes that")
+            }
+            None => "lockdown, or a container without the capability".to_owned(),
+        };
+        Content::Failed(format!("the kernel refuses it even to root: {why}"))
+    }
+}
+
+/// `security/lockdown/lockdown.c: lockdown_read`: all modes, the one in force in brackets.
+fn lockdown(root: &Root) -> Option<String> {
+    let modes = root.text(Path::new("/sys/kernel/security/lockdown")).ok()?;
+    let (_, rest) = modes.split_once('[')?;
+    let (mode, _) = rest.split_once(']')?;
+    (mode != "none").then(|| mode.to_owned())
 }
 
 fn is_gone(error: &io::Error) -> bool {
@@ -114,4 +149,39 @@ fn partition(root: &Root, path: &Path) -> io::Result<Option<String>> {
     }
     let cpus = root.text(&path.with_file_name("cpuset.cpus.effective"))?;
     Ok(Some(format!("{}\n{}\n", state.trim(), cpus.trim())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_by(is_root: bool, errno: rustix::io::Errno, lockdown: Option<&str>) -> Content {
+        Refusal { is_root, lockdown: lockdown.map(str::to_owned) }.content(&errno.into())
+    }
+
+    #[test]
+    fn eperm_under_root_is_the_kernels_refusal() {
+        use rustix::io::Errno;
+        let Content::Failed(why) = read_by(true, Errno::PERM, Some("integrity")) else { panic!() };
+        assert!(why.contains("even to root: lockdown=integrity"), "{why}");
+        let Content::Failed(why) = read_by(true, Errno::PERM, None) else { panic!() };
+        assert!(why.contains("even to root: lockdown, or a container"), "{why}");
+        // Users lack a right: EPERM of /dev/kmsg is that of a missing CAP_SYSLOG.
+        assert_eq!(read_by(false, Errno::PERM, Some("integrity")), Content::Denied);
+        assert_eq!(read_by(true, Errno::ACCESS, Some("integrity")), Content::Denied);
+    }
+
+    #[test]
+    fn the_mode_of_lockdown_is_read_where_it_is_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("sys/kernel/security");
+        std::fs::create_dir_all(&place).unwrap();
+        let mode = |text: &str| {
+            std::fs::write(place.join("lockdown"), text).unwrap();
+            lockdown(&Root::open(folder.path()).unwrap())
+        };
+        assert_eq!(mode("none [integrity] confidentiality\n").as_deref(), Some("integrity"));
+        assert_eq!(mode("[none] integrity confidentiality\n"), None);
+        assert_eq!(mode(""), None);
+    }
 }

@@ -39,7 +39,8 @@ fn nothing_private_is_read() {
     assert!(!format!("{all:?}").contains("hush-hush"));
 }
 
-/// Links to the folder itself make as many paths of a pattern as one likes, and a link may name a file of the reader's machine.
+/// Links to the folder itself make as many paths of a pattern as one likes, and a link may name a file of the
+/// reader's machine.
 #[test]
 fn a_folder_that_somebody_made() {
     use std::os::unix::fs::symlink;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is counted on the machine at hand, by eBPF and by trace events, against the kernel's own counts.
 
-use dyntick_model::CpuList;
+use dyntick_model::{CpuList, Vector};
 use dyntick_observe::interrupts::Interrupts;
-use dyntick_observe::live::{Choice, Key, Kind, LiveError, Snapshot, Source, VectorKey, Wanted};
+use dyntick_observe::live::{Choice, Key, Kind, LiveError, Snapshot, Source, Wanted, Whose};
 use std::time::Duration;
 
 fn interrupts() -> Interrupts {
@@ -40,7 +40,7 @@ fn count(snapshot: &Snapshot, cpu: u32, wanted: impl Fn(&Key) -> bool) -> u64 {
     snapshot.cpus[&cpu].iter().filter(|(key, _)| wanted(key)).map(|(_, count)| count.count).sum()
 }
 
-fn is_vector(key: &Key, wanted: VectorKey) -> bool {
+fn is_vector(key: &Key, wanted: Vector) -> bool {
     matches!(key, Key::Vector { vector } if *vector == wanted)
 }
 
@@ -67,11 +67,11 @@ fn as_many_as_the_kernel_counts() {
 /// it are their bounds.
 fn differences(source: &mut Source) -> Vec<String> {
     let outer = interrupts();
-    let begin = source.read().unwrap();
+    source.read().unwrap();
     let inner = interrupts();
     std::thread::sleep(Duration::from_millis(100));
     let inner = interrupts().since(&inner);
-    let counted = source.read().unwrap().since(&begin);
+    let counted = source.read().unwrap();
     let outer = interrupts().since(&outer);
     assert_eq!(counted.lost, Default::default());
 
@@ -81,10 +81,10 @@ fn differences(source: &mut Source) -> Vec<String> {
     let mut differences = Vec::new();
     for cpu in online().iter() {
         for (row, vectors) in [
-            ("LOC", vec![VectorKey::LocalTimer]),
-            ("RES", vec![VectorKey::Reschedule]),
-            ("CAL", vec![VectorKey::CallFunction, VectorKey::CallFunctionSingle]),
-            ("IWI", vec![VectorKey::IrqWork]),
+            ("LOC", vec![Vector::LocalTimer]),
+            ("RES", vec![Vector::Reschedule]),
+            ("CAL", vec![Vector::CallFunction, Vector::CallFunctionSingle]),
+            ("IWI", vec![Vector::IrqWork]),
         ] {
             let count = count(&counted, cpu, |key| vectors.iter().any(|vector| is_vector(key, *vector)));
             let (least, most) = (bound(&inner, row, cpu), bound(&outer, row, cpu));
@@ -101,19 +101,13 @@ fn differences(source: &mut Source) -> Vec<String> {
 #[test]
 fn a_task_with_its_turns_and_its_sleep() {
     let Some(mut source) = source(Choice::Bpf, &[Kind::Timers, Kind::Tasks]) else { return };
-    let begin = source.read().unwrap();
-    let own = std::thread::spawn(|| {
-        for _ in 0..50 {
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        rustix::thread::gettid().as_raw_nonzero().get() as u32
-    });
-    let pid = own.join().unwrap();
-    let counted = source.read().unwrap().since(&begin);
-    let turns: u64 = online()
-        .iter()
-        .map(|cpu| count(&counted, cpu, |key| matches!(key, Key::Task { pid: of, .. } if *of == pid)))
-        .sum();
+    source.read().unwrap();
+    const NAME: &str = "sleeps-50-times";
+    let sleep = || (0..50).for_each(|_| std::thread::sleep(Duration::from_millis(2)));
+    std::thread::Builder::new().name(NAME.to_owned()).spawn(sleep).unwrap().join().unwrap();
+    let own = Key::Task { comm: Some(NAME.into()), whose: Whose::Observer };
+    let counted = source.read().unwrap();
+    let turns: u64 = online().iter().map(|cpu| count(&counted, cpu, |key| *key == own)).sum();
     // A turn whose begin fell to a thread as above is missing.
     assert!(turns >= 45, "each sleep is followed by a turn, but there were {turns}");
     let timers: u64 = online()
@@ -140,9 +134,9 @@ fn nothing_else_than_what_was_wanted() {
 }
 
 fn nothing_else_than_what_was_wanted_by(mut source: Source) {
-    let begin = source.read().unwrap();
+    source.read().unwrap();
     std::thread::sleep(Duration::from_millis(200));
-    let counted = source.read().unwrap().since(&begin);
+    let counted = source.read().unwrap();
     let keys = counted.cpus.values().flatten().map(|(key, _)| key);
     assert!(keys.into_iter().all(|key| matches!(key, Key::Softirq { .. })), "{counted:?}");
 }
@@ -159,16 +153,41 @@ fn who_started_whom() {
 
 fn who_started_whom_by(mut source: Source) {
     let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
-    source.follow(own).unwrap();
-    let shell = std::process::Command::new("sh").args(["-c", "(echo $$; sh -c 'echo $$')"]).output().unwrap();
-    source.unfollow(own).unwrap();
-    let stranger = std::process::Command::new("sh").args(["-c", "echo $$"]).output().unwrap();
-    let pids = |output: &[u8]| -> Vec<u32> {
-        String::from_utf8_lossy(output).lines().map(|line| line.parse().unwrap()).collect()
+    let folder = tempfile::tempdir().unwrap();
+    let named = |name: &str| {
+        let program = folder.path().join(name);
+        // A copy could still be open for writing in what another test is just starting.
+        std::os::unix::fs::symlink("/bin/sh", &program).unwrap();
+        program
     };
-    let (followed, no_room) = source.followed().unwrap();
-    assert!(pids(&shell.stdout).iter().all(|pid| followed.contains(pid)), "{shell:?} {followed:?}");
-    assert!(!pids(&stranger.stdout).iter().any(|pid| followed.contains(pid)) && no_room == 0);
+    let (shell, child, stranger) = (named("shell-of-us"), named("child-of-us"), named("stranger"));
+    source.follow(own).unwrap();
+    let run = |program: &std::path::Path, script: &str| {
+        assert!(std::process::Command::new(program).args(["-c", script]).status().unwrap().success());
+    };
+    run(&shell, &format!("(true; {} -c true); true", child.display()));
+    source.unfollow(own).unwrap();
+    run(&stranger, "true; true");
+    // Who has ended may still have to leave its CPU, and its turn is counted then.
+    let mut counted = vec![source.read().unwrap()];
+    let turns = |counted: &[Snapshot], name: &str, whose| -> u64 {
+        let key = Key::Task { comm: Some(name.into()), whose };
+        let of = |counted| online().iter().map(|cpu| count(counted, cpu, |one| *one == key)).sum::<u64>();
+        counted.iter().map(of).sum()
+    };
+    while turns(&counted, "stranger", Whose::Other) == 0 && counted.len() < 100 {
+        std::thread::sleep(Duration::from_millis(10));
+        counted.push(source.read().unwrap());
+    }
+    for (name, whose, not) in [
+        ("shell-of-us", Whose::Command, Whose::Other),
+        ("child-of-us", Whose::Command, Whose::Other),
+        ("stranger", Whose::Other, Whose::Command),
+    ] {
+        let [of_its_owner, of_another] = [whose, not].map(|whose| turns(&counted, name, whose));
+        assert!(of_its_owner > 0 && of_another == 0, "{name}: {counted:?}");
+    }
+    assert_eq!(source.unfollowed().unwrap(), 0);
 }
 
 /// A command that is started inherits none of the buffers: its closing them would interrupt the CPU that it

@@ -13,8 +13,8 @@ struct Call {
     counts: Counts,
 }
 
-/// The calls of one kernel entry that are under way, the innermost last. Each function is there once: where it calls itself, the
-/// outer call goes on.
+/// The calls of one kernel entry that are under way, the innermost last. Each function is there once: where
+/// it calls itself, the outer call goes on.
 #[derive(Clone, Debug, Default)]
 pub struct Calls(Vec<Call>);
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// One function in both.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct Row {
     /// Its name.
     #[serde(serialize_with = "as_text")]
@@ -20,7 +20,7 @@ pub struct Row {
 }
 
 /// The difference of two kinds of spans.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct Difference {
     /// Mean instructions a span in the first.
     pub a: f64,

@@ -3,7 +3,6 @@
 
 use crate::count::Counts;
 use crate::symbols::Symbols;
-use crate::walk::Key;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,9 +18,19 @@ pub struct Profile {
     /// Ways from an interrupt on an idle CPU to the first instruction of the user task.
     #[serde(serialize_with = "as_list")]
     pub wake_ups: BTreeMap<Key, Kind>,
-    /// Calls of the functions that were asked for, by the function's name with `()`; parts of the entries, counted beside them.
+    /// Calls of the functions that were asked for, by the function's name with `()`; parts of the entries,
+    /// counted beside them.
     #[serde(serialize_with = "as_list")]
     pub calls: BTreeMap<Key, Kind>,
+}
+
+/// What a span is: where it happened and of which kind.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+pub struct Key {
+    /// The CPU that it began on.
+    pub cpu: u64,
+    /// What happened, as `__x64_sys_getppid` or `asm_exc_page_fault from user mode`.
+    pub kind: String,
 }
 
 /// All spans of one kind.
@@ -35,7 +44,7 @@ pub struct Kind {
 }
 
 /// Instructions of the spans of one kind.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct Summary {
     /// How many spans.
     pub count: u64,

@@ -3,20 +3,11 @@
 
 use crate::count::Counts;
 use crate::cpu::{Cpu, Entry, WakeUp, Where};
-use crate::profile::Profile;
+use crate::profile::{Key, Profile};
 use crate::stream::{Error, Reader, Record};
 use crate::symbols::{INTERRUPT_RETURN, SYSTEM_CALL, Symbols, is_kernel};
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
-
-/// What a span is: where it happened and of which kind.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-pub struct Key {
-    /// The CPU that it began on.
-    pub cpu: u64,
-    /// What happened, as `__x64_sys_getppid` or `asm_exc_page_fault from user mode`.
-    pub kind: String,
-}
 
 /// What was recorded between one "on" and its "off".
 #[derive(Clone, Debug, Default)]
@@ -40,8 +31,9 @@ pub fn phases(stream: impl BufRead, symbols: &Symbols) -> Result<Vec<Phase>, Err
     phases_with_calls(stream, symbols, &[], MOST_HELD)
 }
 
-/// The same, with each call of these functions of the kernel within a kernel entry: all that is executed from its first instruction
-/// until its caller goes on, without interrupts that come meanwhile. A name that the kernel does not have has no calls.
+/// The same, with each call of these functions of the kernel within a kernel entry: all that is executed from
+/// its first instruction until its caller goes on, without interrupts that come meanwhile. A name that the
+/// kernel does not have has no calls.
 ///
 /// # Errors
 /// As [`phases`], where the spans take more memory than `most_held` bytes.

@@ -2,7 +2,7 @@
 //! What a record says must be possible before anything is computed from it: all that later code
 //! divides by, subtracts or takes memory by. A record comes from a file, and a file from anybody.
 
-use crate::About;
+use crate::{About, Trigger};
 use dyntick_model::CpuList;
 use dyntick_observe::trace::Metadata;
 use std::borrow::Cow;
@@ -59,7 +59,7 @@ impl Accept for About {
         if self.threads.len() > MOST_THREADS {
             return Err(format!("threads: {}, more than Linux has PIDs", self.threads.len()));
         }
-        Ok(())
+        self.trigger.as_ref().map_or(Ok(()), Trigger::accept)
     }
 }
 
@@ -141,6 +141,7 @@ mod tests {
             clocksource: Clocksource::default(),
             sched_ext: Default::default(),
             irqs: BTreeMap::new(),
+            settings: Default::default(),
         };
         About {
             cpus: "3".parse().unwrap(),
@@ -151,6 +152,9 @@ mod tests {
             owners: Owners::default(),
             counts: (Counts::default(), Counts::default()),
             notes: Vec::new(),
+            ended: None,
+            mappings: BTreeMap::new(),
+            trigger: None,
         }
     }
 

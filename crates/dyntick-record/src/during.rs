@@ -1,48 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a recording lasts as long as: a command, a process, or until Ctrl-C.
 
-use crate::{Options, Record, RecordError, record};
+use crate::flow::Control;
+use crate::recorder::record_until;
+use crate::{Options, Record, RecordError};
 use dyntick_model::CpuList;
+use dyntick_system::signals::Noted;
 use dyntick_system::{affinity, run_on};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Records while a command runs. It runs where this thread might when this was called.
 ///
 /// Ctrl-C reaches the command and does not end this program, so that what was recorded is kept; SIGTERM and
-/// SIGHUP are passed on to it.
+/// SIGHUP are passed on to it. With [`Options::last`] SIGUSR1 asks for a snapshot.
 pub fn record_command(options: &Options, words: &[String]) -> Result<(Record, ExitStatus), RecordError> {
     let Some((program, arguments)) = words.split_first() else { return Err(RecordError::NoCommand) };
     let home = affinity(None).map_err(|error| RecordError::Start(program.clone(), error))?;
     let mut command = Command::new(program);
     command.args(arguments);
     at(&mut command, home);
-    let signals = Signals::catch();
-    let (record, status) = record(options, || signals.passed_on_to(command.spawn()?))?;
+    let signals = signals(options);
+    let (record, status) = record_until(options, |control| passed_on(&signals, control, command.spawn()?))?;
     drop(signals);
     Ok((record, status.map_err(|error| RecordError::Start(program.clone(), error))?))
 }
 
-/// Records until a process has ended, or until Ctrl-C.
+/// Records until a process has ended, until Ctrl-C, or until there is no more room.
 pub fn record_process(options: &Options, pid: i32) -> Result<Record, RecordError> {
     let process = Pid::from_raw(pid).ok_or(RecordError::NoProcess(pid))?;
     let process = pidfd_open(process, PidfdFlags::empty()).map_err(|_| RecordError::NoProcess(pid))?;
-    let _signals = Signals::catch();
-    let (record, ()) = record(options, || {
+    let signals = signals(options);
+    let (record, ()) = record_until(options, |control| {
         let mut ended = [PollFd::new(&process, PollFlags::IN)];
         // A signal that is caught ends the wait too.
-        let _ = poll(&mut ended, None);
+        while !matches!(poll(&mut ended, Some(&POLL_AT_LEAST)), Ok(1..)) && !ended_by(&signals, control) {}
     })?;
     Ok(record)
 }
 
-/// Records until Ctrl-C.
+/// Records until Ctrl-C, or until there is no more room.
 pub fn record_until_interrupted(options: &Options) -> Result<Record, RecordError> {
-    let signals = Signals::catch();
-    let (record, ()) = record(options, || signals.wait())?;
+    let signals = signals(options);
+    let (record, ()) = record_until(options, |control| {
+        while !ended_by(&signals, control) {
+            // Short, so that a signal between the look and the wait is seen too.
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+    })?;
     Ok(record)
 }
 
@@ -60,70 +68,43 @@ fn at(command: &mut Command, cpus: CpuList) {
 /// A signal between the look and the wait is seen after this.
 const POLL_AT_LEAST: rustix::event::Timespec = rustix::event::Timespec { tv_sec: 1, tv_nsec: 0 };
 
-/// The latest signal that was caught, 0 where there was none.
-static CAUGHT: AtomicI32 = AtomicI32::new(0);
+/// With these users end a program: noted while it records, so that the trace instance is removed and the
+/// record written.
+const ENDS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-extern "C" fn note(signal: libc::c_int) {
-    CAUGHT.store(signal, Ordering::Relaxed);
+fn signals(options: &Options) -> Noted {
+    let snapshot = options.last.is_some().then_some(libc::SIGUSR1);
+    Noted::of(&ENDS.into_iter().chain(snapshot).collect::<Vec<_>>())
 }
 
-/// The signals with which users end a program: caught while this lives, so that the trace instance
-/// is removed and the record written. A command that is started gets them as always.
-struct Signals(Vec<(libc::c_int, libc::sigaction)>);
-
-impl Signals {
-    fn catch() -> Self {
-        CAUGHT.store(0, Ordering::Relaxed);
-        let catch = |signal| {
-            // SAFETY: `note` stores to an atomic, which a handler may; both structures are whole.
-            unsafe {
-                let mut before: libc::sigaction = std::mem::zeroed();
-                let mut ours: libc::sigaction = std::mem::zeroed();
-                ours.sa_sigaction = note as extern "C" fn(libc::c_int) as libc::sighandler_t;
-                libc::sigaction(signal, &ours, &mut before);
-                if signal == libc::SIGHUP && before.sa_sigaction == libc::SIG_IGN {
-                    // nohup wants to go on.
-                    libc::sigaction(signal, &before, std::ptr::null_mut());
-                }
-                (signal, before)
-            }
-        };
-        Self([libc::SIGINT, libc::SIGTERM, libc::SIGHUP].map(catch).into())
-    }
-
-    fn wait(&self) {
-        while CAUGHT.load(Ordering::Relaxed) == 0 {
-            // Short, so that a signal between the look and the wait is seen too.
-            std::thread::sleep(std::time::Duration::from_millis(100));
-        }
-    }
-
-    /// Waits for a command, which is sent what this program was sent alone. What a terminal sends, it sends
-    /// to both.
-    fn passed_on_to(&self, mut command: Child) -> std::io::Result<ExitStatus> {
-        let pid = Pid::from_child(&command);
-        let process = pidfd_open(pid, PidfdFlags::empty())?;
-        loop {
-            let mut ended = [PollFd::new(&process, PollFlags::IN)];
-            match poll(&mut ended, Some(&POLL_AT_LEAST)) {
-                Ok(1..) => return command.wait(),
-                _ => match CAUGHT.swap(0, Ordering::Relaxed) {
-                    libc::SIGTERM => pidfd_send_signal(&process, Signal::TERM)?,
-                    libc::SIGHUP => pidfd_send_signal(&process, Signal::HUP)?,
-                    _ => {}
-                },
-            }
+/// The next signal that is to end something; the one that asks for a snapshot is passed on to who takes it.
+fn next_end(signals: &Noted, control: &Control) -> Option<i32> {
+    loop {
+        match signals.take() {
+            Some(libc::SIGUSR1) => control.snapshot.store(true, Ordering::Relaxed),
+            other => return other,
         }
     }
 }
 
-impl Drop for Signals {
-    fn drop(&mut self) {
-        for (signal, before) in &self.0 {
-            // SAFETY: the structure that the kernel gave.
-            unsafe {
-                libc::sigaction(*signal, before, std::ptr::null_mut());
-            }
+fn ended_by(signals: &Noted, control: &Control) -> bool {
+    next_end(signals, control).is_some() || control.ends()
+}
+
+/// Waits for a command, which is sent what this program was sent alone. What a terminal sends, it sends
+/// to both.
+fn passed_on(signals: &Noted, control: &Control, mut command: Child) -> std::io::Result<ExitStatus> {
+    let pid = Pid::from_child(&command);
+    let process = pidfd_open(pid, PidfdFlags::empty())?;
+    loop {
+        let mut ended = [PollFd::new(&process, PollFlags::IN)];
+        match poll(&mut ended, Some(&POLL_AT_LEAST)) {
+            Ok(1..) => return command.wait(),
+            _ => match next_end(signals, control) {
+                Some(libc::SIGTERM) => pidfd_send_signal(&process, Signal::TERM)?,
+                Some(libc::SIGHUP) => pidfd_send_signal(&process, Signal::HUP)?,
+                _ => {}
+            },
         }
     }
 }

@@ -29,15 +29,58 @@ pub(crate) fn session(
     }
     events.extend(IRQ_WORKS.map(|(function, _)| (format!("probe:{function}"), Here)));
     for (event, place) in &events {
-        if let Some(filter) = filter(cpus, *place) {
+        if let Some(filter) = filter(cpus, *place, none_of(&session, event, *place)?) {
             session.filter(event, &filter)?;
         }
     }
     Ok(session)
 }
 
-/// What passes, in the language of the kernel's filters; `CPU` is where the event happened.
-fn filter(cpus: &CpuList, place: Place) -> Option<String> {
+/// With these somebody causes an interruption: sends an interrupt, sets a timer, queues work, wakes or moves a task.
+const CAUSING: [&str; 9] = [
+    "sched:sched_wakeup",
+    "sched:sched_wakeup_new",
+    "sched:sched_migrate_task",
+    "workqueue:workqueue_queue_work",
+    "timer:timer_start",
+    "timer:hrtimer_start",
+    "ipi:ipi_send_cpu",
+    "ipi:ipi_send_cpumask",
+    "csd:csd_queue_cpu",
+];
+
+/// Has it recorded where those were who cause interruptions. The kernel has stacks of programs for all events only.
+pub(crate) fn stacks(
+    session: &mut TraceSession,
+    cpus: &CpuList,
+    online: &CpuList,
+) -> Result<(), SessionError> {
+    session.user_stacks()?;
+    // The kernel takes some itself while it follows the frame pointers of programs that have none.
+    session.leave_out("exceptions:page_fault_kernel")?;
+    for event in EVENTS.iter().filter(|event| CAUSING.contains(&event.name)) {
+        // What the event's own filter keeps out has a stack all the same, if that has none.
+        let place = event.place.filter(|_| cpus != online);
+        let none = place.map_or(Ok(SIGNED), |place| none_of(session, event.name, place))?;
+        let filter = place.and_then(|place| filter(cpus, place, none));
+        session.kernel_stacks(event.name, filter.as_deref())?;
+    }
+    SENDERS.iter().try_for_each(|probe| session.kernel_stacks(&format!("probe:{}", probe.0), None))
+}
+
+/// How a filter writes that an event's target is no CPU: the field is a signed number in Linux 6.1 and an unsigned one
+/// in 5.10, whose filters take no negative number for it.
+fn none_of(session: &TraceSession, event: &str, place: Place) -> Result<&'static str, SessionError> {
+    let TargetOrNone(field) = place else { return Ok(SIGNED) };
+    Ok(if session.is_unsigned(event, field)? { UNSIGNED } else { SIGNED })
+}
+
+const SIGNED: &str = "-1";
+const UNSIGNED: &str = "0xffffffff";
+
+/// What passes, in the language of the kernel's filters; `CPU` is where the event happened, and `none` how the number
+/// of no CPU is written.
+fn filter(cpus: &CpuList, place: Place, none: &str) -> Option<String> {
     let fields: &[&str] = match place {
         All => return None,
         Here => &["CPU"],
@@ -46,7 +89,7 @@ fn filter(cpus: &CpuList, place: Place) -> Option<String> {
     };
     let terms = fields.iter().flat_map(|field| ranges(cpus).into_iter().map(move |range| term(field, range)));
     let none = match place {
-        TargetOrNone(field) => Some(format!("{field} == -1")),
+        TargetOrNone(field) => Some(format!("{field} == {none}")),
         _ => None,
     };
     Some(terms.chain(none).collect::<Vec<_>>().join(" || "))
@@ -78,10 +121,10 @@ mod tests {
     #[test]
     fn filters_as_the_kernel_reads_them() {
         let cpus: CpuList = "1,4-7".parse().unwrap();
-        assert_eq!(filter(&cpus, All), None);
-        assert_eq!(filter(&cpus, Here).unwrap(), "CPU == 1 || (CPU >= 4 && CPU <= 7)");
+        assert_eq!(filter(&cpus, All, SIGNED), None);
+        assert_eq!(filter(&cpus, Here, SIGNED).unwrap(), "CPU == 1 || (CPU >= 4 && CPU <= 7)");
         let one: CpuList = "3".parse().unwrap();
-        assert_eq!(filter(&one, TargetOrNone("cpu")).unwrap(), "CPU == 3 || cpu == 3 || cpu == -1");
-        assert_eq!(filter(&one, Target("target_cpu")).unwrap(), "CPU == 3 || target_cpu == 3");
+        assert_eq!(filter(&one, TargetOrNone("cpu"), SIGNED).unwrap(), "CPU == 3 || cpu == 3 || cpu == -1");
+        assert_eq!(filter(&one, Target("target_cpu"), SIGNED).unwrap(), "CPU == 3 || target_cpu == 3");
     }
 }

@@ -1,18 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From a record to what interrupted its CPUs, and why.
 
-use crate::{About, Record};
-use dyntick_explain::{Class, Context, Explanation, Known, explain};
-use dyntick_model::text::{beginning, clean};
-use dyntick_observe::facts::{Policy, SchedExt, Thread};
-use dyntick_observe::trace::DecodeError;
+use crate::marks::Marks;
+use crate::of::{Followed, Following, Of};
+use crate::sums::Sums;
+use crate::{About, Record, context};
+use dyntick_explain::{
+    Context, Evidence, Explanation, Foreknown, Interruption, Stream, Summary, Survey, explain,
+};
+use dyntick_model::CpuList;
+use dyntick_observe::trace::{DecodeError, Decoded};
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
-/// A record that was explained.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Explained {
-    /// Every interruption of the recorded CPUs with its cause, and their sums.
-    pub explanation: Explanation,
+/// A record that was explained: all that findings are made of.
+#[derive(Debug)]
+pub struct Explained<'a> {
+    /// What is known of the record beside its trace.
+    pub about: &'a About,
+    /// The trace events that the kernel does not have.
+    pub missing_events: &'a [String],
+    /// What interrupted each recorded CPU, in figures.
+    pub per_cpu: Vec<Summary>,
+    /// When, and by what.
+    pub marks: Marks,
+    pub(crate) sums: Sums,
+    /// What was seen of the threads that were asked about; then there are no sums of CPUs, and marks of theirs alone.
+    pub(crate) followed: Option<Followed>,
+    pub(crate) evidence: BTreeMap<u32, Vec<Evidence>>,
     /// Events that were lost, by CPU; only where some were. What is counted may then be too low, and
     /// what is missing may be the cause of something else.
     pub lost: BTreeMap<u32, u64>,
@@ -23,101 +38,107 @@ pub struct Explained {
 impl Record {
     /// What it is explained with.
     pub fn context(&self) -> Context {
-        let About { machine, threads, cpus, window_ns, .. } = &self.about;
-        let comms =
-            threads.iter().map(|(number, thread)| (*number, name_of(thread).as_str().into())).collect();
-        Context {
-            hz: machine.hz,
-            nohz_full: machine.cpus.nohz_full.clone(),
-            isolated: machine.cpus.isolated.clone(),
-            rcu_nocbs: machine.cpus.rcu_nocbs.clone(),
-            cpus: cpus.clone(),
-            kernel: machine.kernel.clone(),
-            window: *window_ns,
-            timekeeper: None,
-            comms,
-            known: known(&self.about),
-        }
+        context::of(&self.about)
     }
 
-    /// Finds the cause of each interruption of the recorded CPUs.
+    /// Finds the cause of each interruption of the recorded CPUs, in one pass over the trace; where the machine has
+    /// CPUs of nohz_full there is one before it, which finds out who keeps the time for them.
     ///
     /// # Errors
     /// A damaged trace.
-    pub fn explain(&self) -> Result<Explained, DecodeError> {
-        let decoded = self.recording.decode()?;
-        let mut explanation = explain(&decoded.events, &self.context());
-        explanation.interruptions.retain(|interruption| self.about.cpus.contains(interruption.cpu));
-        let lost = decoded.lost.into_iter().filter(|(_, count)| *count > 0).collect();
-        Ok(Explained { explanation, lost, undecoded: decoded.undecoded })
+    pub fn explain(&self) -> Result<Explained<'_>, DecodeError> {
+        self.explain_with(None)
+    }
+
+    /// The same of the interruptions of these threads alone, wherever they ran.
+    ///
+    /// # Errors
+    /// A damaged trace.
+    pub fn explain_of(&self, of: Of) -> Result<Explained<'_>, DecodeError> {
+        self.explain_with(Some(Following::new(of, &self.about)))
+    }
+
+    fn explain_with<'a>(&'a self, following: Option<Following<'a>>) -> Result<Explained<'a>, DecodeError> {
+        let (context, cpus) = (self.context(), self.trace.metadata.stats.keys().copied().collect());
+        let mut stream = Stream::new(&context, &cpus, self.foreknown(&context, &cpus)?);
+        let mut adding =
+            Adding { about: &self.about, following, sums: Sums::default(), marks: Marks::default() };
+        let missing = self.trace.events(|event| {
+            adding.following.iter_mut().for_each(|following| following.event(&event));
+            stream.event(&event, &mut |one| adding.add(&one));
+            ControlFlow::Continue(())
+        })?;
+        let Explanation { per_cpu, evidence, .. } = stream.finish(&mut |one| adding.add(&one));
+        Ok(Explained {
+            about: &self.about,
+            missing_events: &self.trace.metadata.missing_events,
+            per_cpu,
+            marks: adding.marks.in_order(),
+            sums: adding.sums,
+            followed: adding.following.map(Following::finish),
+            evidence,
+            lost: missing.lost.into_iter().filter(|(_, count)| *count > 0).collect(),
+            undecoded: missing.undecoded,
+        })
+    }
+
+    fn foreknown(&self, context: &Context, cpus: &CpuList) -> Result<Foreknown, DecodeError> {
+        let mut starts_recorded = false;
+        self.trace.events(|event| {
+            starts_recorded = Foreknown::tells_starts(&event);
+            if starts_recorded { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        if !Survey::is_needed(context) {
+            return Ok(Survey::unneeded(context, starts_recorded));
+        }
+        let mut survey = Survey::new(context, cpus, starts_recorded);
+        self.trace.events(|event| {
+            survey.event(&event);
+            ControlFlow::Continue(())
+        })?;
+        Ok(survey.finish())
+    }
+
+    /// Every interruption of the recorded CPUs with its cause, where the events are needed for something else too.
+    pub fn interruptions(&self, decoded: &Decoded) -> Vec<Interruption> {
+        let mut interruptions = explain(&decoded.events, &self.context()).interruptions;
+        interruptions.retain(|interruption| self.about.cpus.contains(interruption.cpu));
+        interruptions
     }
 }
 
-/// Names and what tasks own stand in the chain of each interruption that they cause: so long at most,
-/// bytes, and so many owners.
-const LONGEST_NAME: usize = 64;
-const LONGEST_OWNED: usize = 400;
-const MOST_OPENERS: usize = 32;
-
-fn name_of(thread: &Thread) -> String {
-    clean(beginning(&thread.comm, LONGEST_NAME))
-}
-
-/// What no event tells. What a process owns counts for each of its threads.
-fn known(about: &About) -> Known {
-    let About { threads, owners, machine, .. } = about;
-    let of_process = |owned: &BTreeMap<i32, String>| {
-        let own = threads.iter().filter_map(|(number, thread)| {
-            Some((*number, clean(beginning(owned.get(&thread.process)?, LONGEST_OWNED))))
-        });
-        own.collect()
-    };
-    let opener = |(process, count): (&i32, &u64)| {
-        let comm = threads.get(process).map_or("?".to_owned(), name_of);
-        format!("{comm} [{process}] ({count})")
-    };
-    Known {
-        kernel_threads: threads
-            .iter()
-            .filter(|(_, thread)| thread.kernel)
-            .map(|(number, _)| *number)
-            .collect(),
-        cpu_timers: of_process(&owners.cpu_timers),
-        perf_events: owners.perf_events.iter().take(MOST_OPENERS).map(opener).collect(),
-        quotas: of_process(&owners.quotas),
-        clocksource: machine.clocksource.current.clone(),
-        classes: threads
-            .iter()
-            .filter_map(|(number, thread)| Some((*number, class(thread.policy, machine.sched_ext)?)))
-            .collect(),
+impl Explained<'_> {
+    /// How much each CPU has of what is marked, in order: interruptions, page faults and time slices of other user
+    /// tasks; where threads were asked about, how much of theirs each CPU has on which they ran.
+    pub fn marked(&self) -> Vec<(u32, u64)> {
+        match &self.followed {
+            Some(followed) => followed.cpus.iter().map(|(cpu, count)| (*cpu, *count)).collect(),
+            None => self.per_cpu.iter().map(|summary| (summary.cpu, summary.listed())).collect(),
+        }
     }
 }
 
-/// A loaded BPF scheduler may have all tasks of the fair class, and without one those of SCHED_EXT are fair.
-fn class(policy: Policy, sched_ext: SchedExt) -> Option<Class> {
-    let ext =
-        |asked: bool| if sched_ext.enabled && (asked || sched_ext.all) { Class::Ext } else { Class::Fair };
-    match policy {
-        Policy::Other | Policy::Batch | Policy::Idle => Some(ext(false)),
-        Policy::Fifo | Policy::RoundRobin => Some(Class::RealTime),
-        Policy::Deadline => Some(Class::Deadline),
-        Policy::Ext => Some(ext(true)),
-        Policy::Unknown => None,
-    }
+/// Adds up interruptions of the recorded CPUs, or of threads there.
+struct Adding<'a> {
+    about: &'a About,
+    following: Option<Following<'a>>,
+    sums: Sums,
+    marks: Marks,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bpf_scheduler_has_all_ordinary_tasks_or_those_that_asked() {
-        let with = |enabled, all| {
-            let sched_ext = SchedExt { enabled, all };
-            [Policy::Other, Policy::Ext, Policy::Fifo].map(|policy| class(policy, sched_ext).unwrap())
-        };
-        assert_eq!(with(true, true), [Class::Ext, Class::Ext, Class::RealTime]);
-        assert_eq!(with(true, false), [Class::Fair, Class::Ext, Class::RealTime]);
-        assert_eq!(with(false, true), [Class::Fair, Class::Fair, Class::RealTime]);
+impl Adding<'_> {
+    fn add(&mut self, one: &Interruption) {
+        if !self.about.cpus.contains(one.cpu) {
+            return;
+        }
+        match &mut self.following {
+            Some(following) => {
+                if !following.add(one) {
+                    return;
+                }
+            }
+            None => self.sums.add(one),
+        }
+        self.marks.add(one);
     }
 }

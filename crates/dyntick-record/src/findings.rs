@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a record says, cause by cause, in the order of what matters most.
+//! What is said of a record: the JSON of `dyntick explain`, and what its report is made of.
 
-use crate::printed_fix::{Named, Place, PrintedFix};
-use crate::{Explained, Record, uncaused};
-use dyntick_explain::{CauseId, Interruption, Kind, Summary, rules};
-use dyntick_model::{CommandLine, CpuList, Symbol};
-use dyntick_observe::trace::events::consequences;
-use dyntick_stats::Histogram;
+use dyntick_explain::fixes::PrintedFix;
+use dyntick_explain::{CauseId, Chain};
+use dyntick_model::{CpuList, Symbol};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How many chains of causation, and pieces of evidence, are told of one cause.
-const MOST_CHAINS: usize = 3;
-const MOST_EVIDENCE: usize = 3;
-
 /// What interrupted the recorded CPUs, why, and what fixes it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Findings {
     /// The kernel that was recorded.
     pub kernel: String,
@@ -23,8 +17,11 @@ pub struct Findings {
     pub command: Vec<String>,
     /// Length of the recording, s.
     pub seconds: f64,
-    /// The recorded CPUs, in order.
+    /// The recorded CPUs, in order; none where threads were asked about.
     pub cpus: Vec<CpuFindings>,
+    /// The threads that were asked about (`--of`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<ThreadFindings>,
     /// Events that were lost, by CPU: where there are any, counts are too low and causes may be wrong.
     pub lost_events: BTreeMap<u32, u64>,
     /// Records that could not be read.
@@ -34,7 +31,7 @@ pub struct Findings {
 }
 
 /// What interrupted one CPU.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CpuFindings {
     /// The CPU.
     pub cpu: u32,
@@ -42,21 +39,60 @@ pub struct CpuFindings {
     pub ticks: u64,
     /// Periodic ticks per second.
     pub ticks_per_second: f64,
-    /// All interruptions.
+    /// Interruptions: interrupts, NMIs, softirqs and time slices of kernel threads.
     pub interruptions: u64,
     /// Time in them, ns.
     pub interrupted_ns: u64,
     /// That time as a share of the recording, 0 to 1.
     pub interrupted_share: f64,
-    /// The causes: first that with the greatest share of the interruptions or of their time, whichever
+    /// Page faults of the task that had the CPU, which are no interruptions.
+    pub page_faults: u64,
+    /// Time slices of other user tasks while the task that had the CPU wanted it, which are no interruptions.
+    pub other_tasks: u64,
+    /// Time in those, ns.
+    pub other_tasks_ns: u64,
+    /// The causes of all these: first that with the greatest share of their number or of their time, whichever
     /// is greater; before it a clock that is distrusted, which slows down everything.
     pub causes: Vec<CauseFindings>,
     /// What has no cause.
     pub unattributed: Unattributed,
 }
 
+/// What interrupted the threads that were asked about, on whichever of the recorded CPUs they ran.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ThreadFindings {
+    /// Who was asked about.
+    pub of: String,
+    /// How many such threads were seen to run, at most 65 536.
+    pub threads: u64,
+    /// The CPUs on which they ran.
+    pub cpus: CpuList,
+    /// How long they had a CPU, ns, with the interrupts in that time.
+    pub ran_ns: u64,
+    /// How long other tasks had the CPU that they wanted, ns.
+    pub waited_ns: u64,
+    /// Periodic ticks that interrupted them.
+    pub ticks: u64,
+    /// Interruptions: interrupts, NMIs, softirqs and time slices of kernel threads.
+    pub interruptions: u64,
+    /// Time in them, ns.
+    pub interrupted_ns: u64,
+    /// That time as a share of the time in which they had a CPU or wanted the one that another task had, 0 to 1.
+    pub interrupted_share: f64,
+    /// Page faults of theirs, which are no interruptions.
+    pub page_faults: u64,
+    /// Time slices of other user tasks while they wanted the CPU, which are no interruptions.
+    pub other_tasks: u64,
+    /// Time in those, ns.
+    pub other_tasks_ns: u64,
+    /// The causes of all these, first that with the greatest share of their number or of their time.
+    pub causes: Vec<CauseFindings>,
+    /// What has no cause.
+    pub unattributed: Unattributed,
+}
+
 /// One cause.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CauseFindings {
     /// Its name, as `workqueue:vmstat_update`.
     pub cause: CauseId,
@@ -64,22 +100,27 @@ pub struct CauseFindings {
     pub title: String,
     /// How it comes about.
     pub explanation: &'static str,
-    /// Interruptions; none where only their time is known.
+    /// Interruptions, page faults and time slices of other user tasks; none where only their time is known.
     pub count: Option<u64>,
-    /// Ticks among them.
+    /// Interruptions among them.
+    pub interruptions: u64,
+    /// Ticks among those.
     pub ticks: u64,
-    /// Their share of all interruptions of the CPU, 0 to 1.
+    /// Their share of all that is counted of the CPU, 0 to 1.
     pub count_share: f64,
     /// Time in them, ns; none where it is not known.
     pub total_ns: Option<u64>,
-    /// Its share of the time of all interruptions, 0 to 1.
+    /// Its share of the time of all that is counted of the CPU, 0 to 1.
     pub time_share: f64,
     /// How long they took; none where that is not known of each.
     pub durations_ns: Option<Durations>,
     /// The most frequent chains of causation, from origin to interruption, with their numbers.
-    pub chains: Vec<Chain>,
+    pub chains: Vec<ChainCount>,
     /// How many other chains there are.
     pub more_chains: usize,
+    /// Where those were who caused them, the most frequent first, at most 1000: only where stacks were recorded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<StackCount>,
     /// The kernel functions that ran in them, with counts, the most frequent first.
     pub functions: Vec<(Symbol, u64)>,
     /// What removes it or makes it rarer, the most effective first.
@@ -91,7 +132,7 @@ pub struct CauseFindings {
 }
 
 /// A distribution of durations, ns. Nearest rank: each is a value that occurred.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[allow(missing_docs)]
 pub struct Durations {
     pub min: u64,
@@ -101,16 +142,25 @@ pub struct Durations {
 }
 
 /// A chain of causation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Chain {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ChainCount {
     /// Its steps, from origin to interruption.
-    pub steps: Vec<String>,
+    pub steps: Chain,
     /// How many interruptions came about in this way.
     pub count: u64,
 }
 
+/// Where somebody was who caused interruptions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StackCount {
+    /// The task, the functions of its program and those of the kernel (`_[k]`), the outermost first.
+    pub frames: Vec<String>,
+    /// How many interruptions were caused from there.
+    pub count: u64,
+}
+
 /// Interruptions without a cause.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Unattributed {
     /// How many.
     pub count: u64,
@@ -127,7 +177,7 @@ pub struct Unattributed {
 }
 
 /// An interruption as it was recorded.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Evidence {
     /// When it began, ns from the begin of the recording.
     pub at_ns: u64,
@@ -137,155 +187,4 @@ pub struct Evidence {
     pub kind: &'static str,
     /// Its events.
     pub events: Vec<String>,
-}
-
-impl Explained {
-    /// The findings of this record, of which `self` is the explanation.
-    pub fn findings(&self, record: &Record) -> Findings {
-        let about = &record.about;
-        let (begin, end) = about.window_ns;
-        let missing = &record.recording.metadata.missing_events;
-        let mut by_cpu: BTreeMap<u32, Vec<&Interruption>> = BTreeMap::new();
-        for one in &self.explanation.interruptions {
-            by_cpu.entry(one.cpu).or_default().push(one);
-        }
-        let grown = uncaused::grown(record);
-        let of_cpu = |summary: &Summary| {
-            let own = by_cpu.get(&summary.cpu).map_or(&[][..], Vec::as_slice);
-            of_cpu(record, summary, own, &grown)
-        };
-        Findings {
-            kernel: about.machine.kernel.to_string(),
-            command: about.command.clone(),
-            seconds: end.saturating_sub(begin) as f64 / 1e9,
-            cpus: self.explanation.per_cpu.iter().map(of_cpu).collect(),
-            lost_events: self.lost.clone(),
-            undecoded: self.undecoded,
-            notes: about
-                .notes
-                .iter()
-                .cloned()
-                .chain(consequences(missing))
-                .chain(uncaused::limits(record))
-                .collect(),
-        }
-    }
-}
-
-/// `own` are the interruptions of this CPU, `grown` what was counted beside the trace.
-fn of_cpu(record: &Record, summary: &Summary, own: &[&Interruption], grown: &uncaused::Grown) -> CpuFindings {
-    let mut by_cause: BTreeMap<&CauseId, Vec<&Interruption>> = BTreeMap::new();
-    for interruption in own {
-        by_cause.entry(&interruption.cause).or_default().push(interruption);
-    }
-    let mut causes: Vec<CauseFindings> = by_cause
-        .iter()
-        .map(|(cause, interruptions)| of_cause(record, summary, cause, interruptions))
-        .collect();
-    causes.extend(uncaused::counted(record, summary));
-    let weight = |cause: &CauseFindings| cause.count_share.max(cause.time_share);
-    causes.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then_with(|| a.cause.cmp(&b.cause)));
-    causes.splice(..0, uncaused::clock(record, summary));
-    CpuFindings {
-        cpu: summary.cpu,
-        ticks: summary.ticks,
-        ticks_per_second: summary.ticks_per_second,
-        interruptions: summary.interruptions,
-        interrupted_ns: summary.interrupted_ns,
-        interrupted_share: share(summary.interrupted_ns as f64, summary.seconds * 1e9),
-        causes,
-        unattributed: unattributed(record, summary, own, grown),
-    }
-}
-
-fn unattributed(
-    record: &Record,
-    summary: &Summary,
-    own: &[&Interruption],
-    grown: &uncaused::Grown,
-) -> Unattributed {
-    let mut unnamed: Vec<&&Interruption> =
-        own.iter().filter(|one| !rules::get(&one.cause).names_origin).collect();
-    let total_ns = total(unnamed.iter().map(|one| one.duration_ns));
-    unnamed.sort_by_key(|one| std::cmp::Reverse(one.duration_ns));
-    let evidence = |one: &&&Interruption| Evidence {
-        at_ns: one.start_ns.saturating_sub(record.about.window_ns.0),
-        duration_ns: one.duration_ns,
-        kind: one.kind.name(),
-        events: one.evidence.clone(),
-    };
-    Unattributed {
-        count: summary.unattributed,
-        share: summary.unattributed_share,
-        total_ns,
-        time_share: summary.unattributed_time_share,
-        evidence: unnamed.iter().take(MOST_EVIDENCE).map(evidence).collect(),
-        untraced: uncaused::untraced(grown, summary),
-    }
-}
-
-/// A sum of durations; those of a trace that somebody made up may be any.
-fn total(durations: impl Iterator<Item = u64>) -> u64 {
-    durations.fold(0, u64::saturating_add)
-}
-
-fn of_cause(record: &Record, summary: &Summary, cause: &CauseId, own: &[&Interruption]) -> CauseFindings {
-    let rule = rules::get(cause);
-    let total_ns = total(own.iter().map(|one| one.duration_ns));
-    let untimed = own.iter().any(|one| matches!(one.kind, Kind::PageFault { .. }));
-    let mut chains: BTreeMap<&[String], u64> = BTreeMap::new();
-    let mut functions: BTreeMap<&Symbol, u64> = BTreeMap::new();
-    for one in own {
-        *chains.entry(&one.chain).or_default() += 1;
-        one.functions.iter().for_each(|function| *functions.entry(function).or_default() += 1);
-    }
-    let more_chains = chains.len().saturating_sub(MOST_CHAINS);
-    let chain = |(steps, count): (&[String], u64)| Chain { steps: steps.to_vec(), count };
-    CauseFindings {
-        cause: cause.clone(),
-        title: rules::title(cause),
-        explanation: rule.explanation,
-        count: Some(own.len() as u64),
-        ticks: own.iter().filter(|one| one.kind == Kind::Tick).count() as u64,
-        count_share: share(own.len() as f64, summary.interruptions as f64),
-        total_ns: (!untimed).then_some(total_ns),
-        time_share: share(total_ns as f64, summary.interrupted_ns as f64),
-        durations_ns: (!untimed).then(|| durations(own)).flatten(),
-        chains: most_frequent(chains).into_iter().take(MOST_CHAINS).map(chain).collect(),
-        more_chains,
-        functions: most_frequent(functions).into_iter().map(|(name, count)| (name.clone(), count)).collect(),
-        fixes: fixes(record, summary.cpu, cause, Named::by(own)),
-        source: rule.source,
-        attributed: rule.names_origin,
-    }
-}
-
-/// The fixes of a cause, with this machine's CPUs in them and what the trace names.
-pub fn fixes(record: &Record, cpu: u32, cause: &CauseId, named: Named) -> Vec<PrintedFix> {
-    let machine = &record.about.machine;
-    let others: CpuList = machine.cpus.online.difference(&record.about.cpus);
-    let place = Place { cpu, recorded: &record.about.cpus, others: &others, named };
-    let line = CommandLine::parse(&machine.command_line);
-    rules::get(cause)
-        .fixes_for(&machine.kernel)
-        .map(|fix| place.fill_in(fix).beside(&line, &machine.cpus.online))
-        .filter(|fix| !fix.is_in_force(&line, &machine.cpus.online))
-        .collect()
-}
-
-fn most_frequent<K: Ord>(counts: BTreeMap<K, u64>) -> Vec<(K, u64)> {
-    let mut counts: Vec<(K, u64)> = counts.into_iter().collect();
-    counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    counts
-}
-
-fn durations(own: &[&Interruption]) -> Option<Durations> {
-    let histogram: Histogram = own.iter().map(|one| (one.duration_ns, 1)).collect();
-    let at = |share| histogram.quantile(share);
-    Some(Durations { min: at(0.0)?, median: at(0.5)?, p99: at(0.99)?, max: at(1.0)? })
-}
-
-/// A quotient that is 0 where there is nothing to divide by.
-fn share(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A flight recorder: always the latest events, read when something has happened.
 
-use crate::file::fits_into_memory;
+use crate::format1::fits_into_memory;
 use crate::watch::Watch;
-use crate::{About, Options, Record, RecordError, events};
+use crate::{About, Options, Record, RecordError, Trace, events};
 use dyntick_observe::facts::{Counts, Machine};
 use dyntick_observe::thread::now_ns;
-use dyntick_observe::trace::{Recording, SessionError, TraceSession};
+use dyntick_observe::trace::{Metadata, Recording, Scanner, SessionError, TraceSession, names_of};
 use std::collections::BTreeMap;
 
-/// What tells about a wake-up beside interruptions.
+/// The events that explain a wake-up, beside those of interruptions.
 const MORE: &[&str] = &["power:cpu_idle"];
 
 /// Records some CPUs into a ring in which new events overwrite old ones. Nothing is read, so nothing
@@ -37,18 +37,21 @@ pub struct Flight {
     window_ns: (u64, u64),
 }
 
+impl Flight {
+    /// How much memory it takes, bytes.
+    pub fn bytes(&self) -> u64 {
+        self.raw.values().map(|pages| pages.len() as u64).sum()
+    }
+}
+
 impl FlightRecorder {
     /// Starts recording. `buffer_kib` of the options is how much each CPU remembers.
     ///
     /// # Errors
     /// No right to trace, or a CPU that does not run.
     pub fn start(options: Options) -> Result<Self, RecordError> {
-        let machine = Machine::read()?;
+        let machine = options.machine()?;
         let online = machine.cpus.online.clone();
-        let missing = options.cpus.difference(&online);
-        if !missing.is_empty() {
-            return Err(RecordError::NoSuchCpu { missing, online });
-        }
         let session = events::session(&options.cpus, &online, options.buffer_kib, MORE)?;
         session.overwrite()?;
         let mut watch = Watch::new();
@@ -66,34 +69,53 @@ impl FlightRecorder {
         Ok(Flight { raw, window_ns })
     }
 
-    /// Ends recording and makes a record of each flight, with the one before it, so that what goes on
-    /// across the taking of one is whole. The state of the machine in them is that of the begin.
-    pub fn finish(mut self, flights: Vec<Flight>) -> Result<Vec<Record>, RecordError> {
+    /// Ends recording. `flights` are all of which records are to be made.
+    ///
+    /// # Errors
+    /// Where the kernel's files cannot be read.
+    pub fn finish<'f>(
+        mut self,
+        flights: impl Iterator<Item = &'f Flight>,
+    ) -> Result<FlightRecords, RecordError> {
         self.session.stop()?;
-        // What came since the last flight belongs to none of them.
-        self.session.drain(&mut Raw::new(), u64::MAX)?;
         self.watch.look();
+        let mut metadata = self.session.metadata()?;
         // Names are looked up once, for all of them: that takes long.
-        let all = flights.iter().fold(Raw::new(), |all, flight| behind(all, &flight.raw));
-        let metadata = self.session.read_behind(all)?.metadata;
-        let mut records = Vec::new();
-        for (number, flight) in flights.iter().enumerate() {
-            let before = number.checked_sub(1).map(|before| &flights[before]);
-            let raw = before.map_or_else(Raw::new, |before| before.raw.clone());
-            let recording = Recording { metadata: metadata.clone(), raw: behind(raw, &flight.raw) };
-            let window_ns = (before.unwrap_or(flight).window_ns.0, flight.window_ns.1);
-            let about = About {
-                cpus: self.options.cpus.clone(),
-                window_ns,
-                command: self.options.command.clone(),
-                machine: self.machine.clone(),
-                threads: self.watch.threads.clone(),
-                owners: self.watch.owners.clone(),
-                counts: (Counts::default(), Counts::default()),
-                notes: Vec::new(),
-            };
-            records.push(Record { about, recording });
+        let mut scanner = Scanner::new(&metadata.formats)?;
+        for pages in flights.flat_map(|flight| flight.raw.values()) {
+            scanner.scan(pages, metadata.page_size);
         }
-        Ok(records)
+        metadata.symbols = names_of(scanner.addresses())?;
+        let about = About {
+            cpus: self.options.cpus,
+            window_ns: (0, 0),
+            command: self.options.command,
+            machine: self.machine,
+            threads: self.watch.threads,
+            owners: self.watch.owners,
+            counts: (Counts::default(), Counts::default()),
+            notes: Vec::new(),
+            ended: None,
+            mappings: BTreeMap::new(),
+            trigger: None,
+        };
+        Ok(FlightRecords { metadata, about })
+    }
+}
+
+/// What flights have in common, to make records of them. The state of the machine in them is that of the begin.
+pub struct FlightRecords {
+    metadata: Metadata,
+    about: About,
+}
+
+impl FlightRecords {
+    /// A record of a flight, with the one before it where there is one, so that what goes on across the taking of one
+    /// is complete.
+    pub fn record(&self, before: Option<&Flight>, flight: &Flight) -> Record {
+        let raw = before.map_or_else(Raw::new, |before| before.raw.clone());
+        let recording = Recording { metadata: self.metadata.clone(), raw: behind(raw, &flight.raw) };
+        let window_ns = (before.unwrap_or(flight).window_ns.0, flight.window_ns.1);
+        Record { about: About { window_ns, ..self.about.clone() }, trace: Trace::of(recording) }
     }
 }

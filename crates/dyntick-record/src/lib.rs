@@ -5,46 +5,75 @@
 //! use dyntick_record::{Options, record_command};
 //! let options = Options::new("3".parse()?);
 //! let (record, status) = record_command(&options, &["./app".to_owned()])?;
-//! for summary in record.explain()?.explanation.per_cpu {
+//! for summary in record.explain()?.per_cpu {
 //!     println!("CPU {}: {} interruptions", summary.cpu, summary.interruptions);
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod accept;
+mod context;
+mod detect;
 mod during;
 mod events;
 mod explained;
 mod file;
 mod findings;
 mod flight;
-mod printed_fix;
+mod flow;
+mod format1;
+mod frames;
+mod last;
+pub mod late;
+mod marks;
+mod of;
+mod options;
+mod processes;
+pub mod proof;
 mod quiet;
+mod ranking;
 mod recorder;
+mod recording;
+mod ring;
+mod stored;
+mod sums;
+mod trace;
+mod trigger;
+mod trouble;
 mod uncaused;
 mod watch;
 
+pub use detect::Conditions;
 pub use during::{record_command, record_process, record_until_interrupted};
 pub use explained::Explained;
 pub use file::FileError;
-pub use findings::{CauseFindings, Chain, CpuFindings, Durations, Evidence, Findings, Unattributed, fixes};
-pub use flight::{Flight, FlightRecorder};
-pub use printed_fix::{Named, Place, PrintedFix};
-pub use recorder::{Options, RecordError, record};
+pub use findings::{
+    CauseFindings, ChainCount, CpuFindings, Durations, Evidence, Findings, StackCount, ThreadFindings,
+    Unattributed,
+};
+pub use last::snapshot_name;
+pub use marks::Marks;
+pub use of::Of;
+pub use options::{LastSeconds, Options, RecordError};
+pub use recorder::record;
+pub use stored::Ended;
+pub use trace::Trace;
+pub use trigger::Trigger;
 
-use dyntick_model::CpuList;
-use dyntick_observe::facts::{Counts, Machine, Owners, Thread};
-use dyntick_observe::trace::Recording;
+use dyntick_explain::fixes::{self as advice, Host, Named, PrintedFix, Target};
+use dyntick_explain::{CauseId, rules};
+use dyntick_model::{CommandLine, CpuList};
+use dyntick_observe::facts::{Counts, Machine, Mapping, Owners, Thread};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What was recorded of a machine: complete in itself, to be explained here or elsewhere.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Record {
     /// What, when and where.
     pub about: About,
-    /// The trace.
-    pub recording: Recording,
+    /// What was recorded.
+    pub trace: Trace,
 }
 
 /// What is known of a record beside its trace.
@@ -66,4 +95,44 @@ pub struct About {
     pub counts: (Counts, Counts),
     /// What did not go as asked, in words.
     pub notes: Vec<String>,
+    /// Why recording ended before it was to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ended>,
+    /// The code of the processes whose stacks were recorded.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub mappings: BTreeMap<i32, Vec<Mapping>>,
+    /// Why it is a snapshot, where it is one of a recording that went on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<Trigger>,
+}
+
+impl About {
+    /// What did not go as asked, in words, an early end among it; why it is a snapshot.
+    pub fn remarks(&self) -> impl Iterator<Item = String> {
+        let seconds = self.window_ns.1.saturating_sub(self.window_ns.0) as f64 / 1e9;
+        let ended = self.ended.map(|ended| {
+            format!(
+                "recording ended after {seconds:.1} s, because {ended}: what came before is complete; the counts of \
+                 /proc/interrupts are of the complete time"
+            )
+        });
+        let trigger = self.trigger.as_ref().map(|trigger| {
+            format!("this is a snapshot of the last {seconds:.1} s, {}", trigger.text(self.window_ns.0))
+        });
+        self.notes.iter().cloned().chain(ended).chain(trigger)
+    }
+}
+
+impl About {
+    /// The machine as fixes see it; `line` is its command line.
+    pub(crate) fn host<'a>(&'a self, line: &'a CommandLine) -> Host<'a> {
+        let Machine { kernel, cpus, settings, .. } = &self.machine;
+        Host { kernel, line, online: &cpus.online, settings }
+    }
+}
+
+/// The fixes of a cause on the machine that was recorded, for a CPU of those that were.
+pub fn fixes(about: &About, cpu: u32, cause: &CauseId, named: Named) -> Vec<PrintedFix> {
+    let line = CommandLine::parse(&about.machine.command_line);
+    advice::fixes(rules::get(cause), about.host(&line), Target { cpu, quiet: &about.cpus, named })
 }

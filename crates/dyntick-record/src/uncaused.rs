@@ -2,9 +2,12 @@
 //! What the trace does not show: time taken from below the kernel, interrupts without an event, and
 //! events that a kernel lacks.
 
-use crate::findings::{CauseFindings, fixes};
-use crate::{Named, Record};
-use dyntick_explain::{CauseId, Summary, rules};
+use crate::findings::{CauseFindings, ChainCount};
+use crate::{About, fixes};
+use dyntick_explain::fixes::Named;
+use dyntick_explain::rules::named::{CLOCK_DISTRUSTED, HYPERVISOR_STEAL, SMI};
+use dyntick_explain::rules::{self, Rule};
+use dyntick_explain::{CauseId, Step, Summary};
 use dyntick_model::{CommandLine, Vector};
 use dyntick_observe::interrupts::Interrupts;
 use std::collections::BTreeMap;
@@ -13,38 +16,37 @@ use std::collections::BTreeMap;
 const STAT_NS: u64 = 10_000_000;
 
 /// What only counters show: the hypervisor's steal and the firmware's interrupts.
-pub(crate) fn counted(record: &Record, summary: &Summary) -> Vec<CauseFindings> {
-    let (before, after) = &record.about.counts;
+pub(crate) fn counted(about: &About, summary: &Summary) -> Vec<CauseFindings> {
+    let (before, after) = &about.counts;
     let cpu = &summary.cpu;
     let grown = |then: Option<&u64>, now: Option<&u64>| Some(now?.saturating_sub(*then?)).filter(|n| *n > 0);
     let steal = grown(before.steal.get(cpu), after.steal.get(cpu)).map(|ticks| {
         let ns = ticks.saturating_mul(STAT_NS);
-        let mut cause = cause(record, summary, "hypervisor-steal");
+        let mut cause = cause(about, summary, HYPERVISOR_STEAL);
         cause.total_ns = Some(ns);
-        cause.time_share = ns as f64 / (ns as f64 + summary.interrupted_ns as f64);
-        cause.chains = vec![crate::Chain {
-            steps: vec![format!("the hypervisor did not run CPU {cpu} for {} ms", ns / 1_000_000)],
-            count: ticks,
-        }];
+        cause.time_share = ns as f64 / (ns as f64 + summary.listed_ns() as f64);
+        let stolen = Step::Stolen { cpu: *cpu, ms: ns / 1_000_000 };
+        cause.chains = vec![ChainCount { steps: vec![stolen].into(), count: ticks }];
         cause
     });
     let smis = grown(before.smis.get(cpu), after.smis.get(cpu)).map(|count| {
-        let mut cause = cause(record, summary, "smi");
+        let mut cause = cause(about, summary, SMI);
         cause.count = Some(count);
-        cause.count_share = count as f64 / (count as f64 + summary.interruptions as f64);
+        cause.interruptions = count;
+        cause.count_share = count as f64 / (count as f64 + summary.listed() as f64);
         cause
     });
     steal.into_iter().chain(smis).collect()
 }
 
 /// A cause that no interruption of the trace has.
-fn cause(record: &Record, summary: &Summary, class: &'static str) -> CauseFindings {
-    let id = CauseId::class(class);
-    let rule = rules::get(&id);
+fn cause(about: &About, summary: &Summary, rule: &'static Rule) -> CauseFindings {
+    let id = CauseId::of(rule);
     CauseFindings {
         title: rules::title(&id),
         explanation: rule.explanation,
         count: None,
+        interruptions: 0,
         ticks: 0,
         count_share: 0.0,
         total_ns: None,
@@ -52,8 +54,9 @@ fn cause(record: &Record, summary: &Summary, class: &'static str) -> CauseFindin
         durations_ns: None,
         chains: Vec::new(),
         more_chains: 0,
+        stacks: Vec::new(),
         functions: Vec::new(),
-        fixes: fixes(record, summary.cpu, &id, Named::default()),
+        fixes: fixes(about, summary.cpu, &id, Named::default()),
         source: rule.source,
         attributed: rule.names_origin,
         cause: id,
@@ -84,8 +87,8 @@ const TOLERATED: u64 = 3;
 pub(crate) type Grown = BTreeMap<u32, Vec<(&'static str, u64)>>;
 
 /// Reads them, once for all CPUs.
-pub(crate) fn grown(record: &Record) -> Grown {
-    let (before, after) = &record.about.counts;
+pub(crate) fn grown(about: &About) -> Grown {
+    let (before, after) = &about.counts;
     let mut grown = Grown::new();
     let [before, after] = [before, after].map(|counts| Interrupts::parse(&compared(&counts.interrupts)));
     for (row, cpu, count) in after.since(&before) {
@@ -120,23 +123,23 @@ pub(crate) fn untraced(grown: &Grown, summary: &Summary) -> Vec<(String, u64)> {
 
 /// The clock, where it was distrusted from boot on: it stands for itself, because then it keeps no tick and
 /// slows down whoever reads the time.
-pub(crate) fn clock(record: &Record, summary: &Summary) -> Option<CauseFindings> {
-    let machine = &record.about.machine;
+pub(crate) fn clock(about: &About, summary: &Summary) -> Option<CauseFindings> {
+    let machine = &about.machine;
     let line = CommandLine::parse(&machine.command_line);
     let told = line.iter().find(|word| ["tsc=unstable", "notsc"].contains(word))?;
     let source = &machine.clocksource.current;
     let steps = vec![
-        format!("the kernel command line has {told}"),
-        format!("the clocksource is {source}, which is slower to read"),
+        Step::ClockDistrusted { parameter: told.into() },
+        Step::SlowClocksource { clocksource: source.as_str().into() },
     ];
-    let mut cause = cause(record, summary, "clock-distrusted");
-    cause.chains = vec![crate::Chain { steps, count: 1 }];
+    let mut cause = cause(about, summary, CLOCK_DISTRUSTED);
+    cause.chains = vec![ChainCount { steps: steps.into(), count: 1 }];
     Some(cause)
 }
 
 /// What limits the findings on this machine, in words.
-pub(crate) fn limits(record: &Record) -> Option<String> {
-    let smis = &record.about.counts.0.smis;
+pub(crate) fn limits(about: &About) -> Option<String> {
+    let smis = &about.counts.0.smis;
     smis.is_empty().then(|| {
         "system management interrupts are not counted: counting them needs an Intel CPU, the module msr \
         (modprobe msr) and CAP_SYS_RAWIO"
@@ -147,11 +150,10 @@ pub(crate) fn limits(record: &Record) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::About;
     use dyntick_observe::facts::{Clocksource, Counts, Cpus, Machine, Owners};
 
     /// A record of CPU 3, with these counters before and after and this command line.
-    fn record(before: Counts, after: Counts, line: &str) -> Record {
+    fn record(before: Counts, after: Counts, line: &str) -> About {
         let machine = Machine {
             kernel: "6.12.95".parse().unwrap(),
             command_line: line.to_owned(),
@@ -160,8 +162,9 @@ mod tests {
             sched_ext: Default::default(),
             clocksource: Clocksource { current: "acpi_pm".to_owned(), available: Vec::new() },
             irqs: BTreeMap::new(),
+            settings: Default::default(),
         };
-        let about = About {
+        About {
             cpus: "3".parse().unwrap(),
             window_ns: (0, 1_000_000_000),
             command: Vec::new(),
@@ -170,8 +173,10 @@ mod tests {
             owners: Owners::default(),
             counts: (before, after),
             notes: Vec::new(),
-        };
-        Record { about, recording: dyntick_observe::trace::Recording::default() }
+            ended: None,
+            mappings: BTreeMap::new(),
+            trigger: None,
+        }
     }
 
     fn counts(steal: u64, smis: Option<u64>) -> Counts {
@@ -186,11 +191,12 @@ mod tests {
     #[test]
     fn steal_and_smis_are_causes_where_they_grew() {
         let grown = counted(&record(counts(5, Some(100)), counts(8, Some(102)), ""), &summary());
-        let told: Vec<(&str, Option<u64>, Option<u64>)> =
-            grown.iter().map(|cause| (cause.cause.as_str(), cause.count, cause.total_ns)).collect();
-        assert_eq!(told, [("hypervisor-steal", None, Some(30_000_000)), ("smi", Some(2), None)]);
+        let told: Vec<(String, Option<u64>, Option<u64>)> =
+            grown.iter().map(|cause| (cause.cause.to_string(), cause.count, cause.total_ns)).collect();
+        let expected = [("hypervisor-steal", None, Some(30_000_000)), ("smi", Some(2), None)];
+        assert_eq!(told, expected.map(|(cause, count, ns)| (cause.to_owned(), count, ns)));
         assert_eq!(grown[0].time_share, 0.5, "of what was traced and what was stolen");
-        assert_eq!(grown[0].chains[0].steps, ["the hypervisor did not run CPU 3 for 30 ms"]);
+        assert_eq!(grown[0].chains[0].steps.texts(), ["the hypervisor did not run CPU 3 for 30 ms"]);
         assert!(counted(&record(counts(5, Some(100)), counts(5, Some(100)), ""), &summary()).is_empty());
     }
 
@@ -220,7 +226,7 @@ mod tests {
     #[test]
     fn a_clock_that_is_distrusted_by_order_is_a_cause() {
         let cause = |line| clock(&record(counts(0, None), counts(0, None), line), &summary());
-        let steps = |line| cause(line).map(|cause| cause.chains[0].steps.join("; "));
+        let steps = |line| cause(line).map(|cause| cause.chains[0].steps.texts().join("; "));
         let told =
             "the kernel command line has tsc=unstable; the clocksource is acpi_pm, which is slower to read";
         assert_eq!(steps("tsc=reliable nohz_full=3 tsc=unstable").as_deref(), Some(told));

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 /// up early, and looking costs time on the other CPUs.
 const FIRST: Duration = Duration::from_millis(100);
 const GROWTH: u32 = 4;
+/// Where that goes on for as long as it is recorded, looks are no less apart in the end.
+const SELDOM: Duration = Duration::from_secs(5);
 
 /// What was seen of the machine's tasks.
 pub(crate) struct Watch {
@@ -16,17 +18,27 @@ pub(crate) struct Watch {
     pub owners: Owners,
     begin: Instant,
     next: Duration,
+    /// Those of the last look alone, where what was before that and the look before it is forgotten.
+    last: Option<BTreeMap<i32, Thread>>,
+    /// Looks are at most so far apart.
+    longest: Duration,
 }
 
 impl Watch {
     pub fn new() -> Self {
-        Self { threads: BTreeMap::new(), owners: Owners::default(), begin: Instant::now(), next: FIRST }
+        let (threads, owners, longest) = (BTreeMap::new(), Owners::default(), Duration::MAX);
+        Self { threads, owners, begin: Instant::now(), next: FIRST, last: None, longest }
+    }
+
+    /// One that forgets what ended longer ago than `seconds`.
+    pub fn of_the_last(seconds: Duration) -> Self {
+        Self { last: Some(BTreeMap::new()), longest: seconds.max(SELDOM), ..Self::new() }
     }
 
     /// Looks again, if it is time to.
     pub fn look_if_due(&mut self) {
         if self.begin.elapsed() >= self.next {
-            self.next *= GROWTH;
+            self.next += (self.next * (GROWTH - 1)).min(self.longest);
             self.look();
         }
     }
@@ -36,6 +48,10 @@ impl Watch {
         let now = threads();
         let processes: BTreeSet<i32> =
             now.values().filter(|thread| !thread.kernel).map(|thread| thread.process).collect();
+        if let Some(last) = &mut self.last {
+            self.threads = std::mem::replace(last, now.clone());
+            self.owners = Owners::default();
+        }
         self.owners.look(processes);
         self.threads.extend(now);
     }

@@ -4,19 +4,27 @@
 //! Nothing here knows where a number came from. The same document gives the same bytes.
 
 mod align;
+mod cell;
 mod document;
 mod draw;
+mod flame;
 mod html;
 mod mail;
 pub mod numbers;
+mod palette;
 mod plot;
 mod plot_svg;
 mod terminal;
 mod timeline;
+mod timeline_data;
 mod timeline_svg;
 mod words;
 
-pub use document::{Align, Block, Cell, Column, Document, Failure, Finding, Ruling, Table, Verdict};
+pub use cell::Cell;
+pub use document::{
+    Align, Block, Column, Document, Failure, Finding, Level, Origin, Ruling, Table, Verdict, score,
+};
+pub use flame::Flame;
 pub use html::html;
 pub use mail::mail;
 pub use plot::{Axis, Plot, Series, Shape};

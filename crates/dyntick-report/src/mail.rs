@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Documents for a plain-text mail: lines of at most 72 columns, ASCII only, to be pasted into a reply
-//! on a mailing list.
+//! on a mailing list. Only a command is one line however long it is, for it is to be copied.
 
 use crate::terminal::{fits, terminal};
-use crate::{Align, Block, Column, Document, Finding, Table};
+use crate::{Align, Block, Cell, Document, Finding, Table};
 
 /// The width that mailing lists ask for (`Documentation/process/email-clients.rst` wants unwrapped
 /// lines; 72 leaves room for being quoted a few times).
@@ -11,7 +11,7 @@ pub const COLUMNS: usize = 72;
 /// Rather than to break texts into narrower columns, a table is cut.
 const NARROWEST: usize = 20;
 
-/// Renders a document for a mail. Pictures are left out, of causes the names and fixes are told, and a
+/// Renders a document for a mail. Pictures are left out, of causes the names and fixes are shown, and a
 /// table that is too wide is cut into several that begin with the same columns.
 pub fn mail(document: &Document) -> String {
     let blocks: Vec<Block> = document.blocks.iter().flat_map(block).collect();
@@ -21,8 +21,8 @@ pub fn mail(document: &Document) -> String {
 
 fn block(block: &Block) -> Vec<Block> {
     match block {
-        Block::Timeline(_) | Block::Plot(_) => Vec::new(),
-        Block::Findings(findings) => vec![Block::Table(causes(findings))],
+        Block::Timeline(_) | Block::Plot(_) | Block::Flame(_) => Vec::new(),
+        Block::Findings(findings) => vec![Block::Findings(findings.iter().map(in_short).collect())],
         Block::Table(table) => parts(table).into_iter().map(Block::Table).collect(),
         other => vec![other.clone()],
     }
@@ -35,15 +35,10 @@ fn without_empty_sections(blocks: Vec<Block>) -> Vec<Block> {
     (0..blocks.len()).filter(kept).map(|number| blocks[number].clone()).collect()
 }
 
-fn causes(findings: &[Finding]) -> Table {
-    let fixes = |finding: &Finding| -> String {
-        finding.fixes.iter().map(|(setting, _)| setting.as_str()).collect::<Vec<&str>>().join("; or ")
-    };
-    Table {
-        columns: vec![Column::text("cause"), Column::text("fix")],
-        rows: findings.iter().map(|finding| vec![finding.title.clone(), fixes(finding)]).collect(),
-        ..Table::default()
-    }
+/// The name of a cause, and its fixes.
+fn in_short(finding: &Finding) -> Finding {
+    let fixes = finding.fixes.iter().map(|(fix, _)| (fix.clone(), String::new())).collect();
+    Finding { level: finding.level, title: finding.title.clone(), fixes, ..Finding::default() }
 }
 
 /// The table, cut into as few as fit. Each begins with the texts that name its rows.
@@ -74,8 +69,9 @@ fn parts(table: &Table) -> Vec<Table> {
 /// The columns that name the rows, and some others.
 fn columns(table: &Table, names: usize, others: std::ops::Range<usize>) -> Table {
     let chosen = || (0..names).chain(others.clone());
+    let blank = || Cell::Text(String::new());
     let row =
-        |row: &Vec<String>| chosen().map(|column| row.get(column).cloned().unwrap_or_default()).collect();
+        |row: &Vec<Cell>| chosen().map(|column| row.get(column).cloned().unwrap_or_else(blank)).collect();
     Table {
         columns: chosen().map(|column| table.columns[column].clone()).collect(),
         rows: table.rows.iter().map(row).collect(),
@@ -93,8 +89,8 @@ fn ascii(text: &str) -> String {
         '✗' => '!',
         'µ' | 'μ' => 'u',
         '…' => '~',
+        '○' => 'o',
         '·' => '.',
-        // Between the digits of large numbers.
         '\u{a0}' | '\u{2009}' | '\u{202f}' => ' ',
         '‘' | '’' => '\'',
         '“' | '”' => '"',
@@ -106,7 +102,8 @@ fn ascii(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ruling, Timeline, Verdict};
+    use crate::{Column, Ruling, Timeline, Verdict};
+    use dyntick_model::Fix;
     use proptest::prelude::*;
 
     fn wide() -> Table {
@@ -115,8 +112,8 @@ mod tests {
             ["usage", "time", "above", "below", "rejected", "energy"].map(|h| Column::figure(h, "us")),
         );
         let row = |case: &str, state: &str| {
-            let figures = (1..=6u64).map(|n| (n * 1_234_567).to_string());
-            [case.to_owned(), state.to_owned()].into_iter().chain(figures).collect()
+            let figures = (1..=6u64).map(|n| Cell::Count(n * 1_234_567));
+            [case.into(), state.into()].into_iter().chain(figures).collect()
         };
         Table {
             caption: "Idle states – before and after".into(),
@@ -146,23 +143,28 @@ mod tests {
                     comment: "It is so.".into(),
                 }]),
             ],
+            origin: None,
         };
         insta::assert_snapshot!(mail(&document));
     }
 
     #[test]
     fn causes_are_named_with_their_fixes() {
+        let command = format!("echo 0 > /sys/kernel/{}", "x".repeat(80));
         let finding = Finding {
             title: "The fair server".into(),
-            occurrence: "here".into(),
             explanation: "long".into(),
-            chain: Vec::new(),
-            functions: Vec::new(),
-            fixes: vec![("isolcpus=1".into(), "helps".into()), ("nothing".into(), "helps too".into())],
-            source: String::new(),
+            fixes: vec![
+                (Fix::Boot("isolcpus=1".into()), "helps".into()),
+                (Fix::Command(command.clone()), "helps too".into()),
+            ],
+            ..Finding::default()
         };
         let document = Document { blocks: vec![Block::Findings(vec![finding])], ..Document::default() };
-        assert!(mail(&document).contains("isolcpus=1; or nothing"), "{}", mail(&document));
+        let text = mail(&document);
+        assert!(text.contains("fix      boot with isolcpus=1\n"), "{text}");
+        assert!(text.contains(&format!("\n  {command}\n")), "a command is not broken: {text}");
+        assert!(!text.contains("long") && !text.contains("helps"), "{text}");
     }
 
     proptest! {
@@ -175,7 +177,7 @@ mod tests {
                 let header = format!("c{n}");
                 if n < texts { Column::text(&header) } else { Column::figure(&header, "") }
             };
-            let table = Table { columns: (0..9).map(column).collect(), rows: vec![cells], ..Table::default() };
+            let table = Table { columns: (0..9).map(column).collect(), rows: vec![cells.into_iter().map(Cell::from).collect()], ..Table::default() };
             let text = mail(&Document { blocks: vec![Block::Table(table)], ..Document::default() });
             prop_assert!(text.is_ascii());
             prop_assert!(text.lines().all(|line| line.len() <= COLUMNS), "{}", text);

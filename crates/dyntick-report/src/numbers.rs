@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Numbers as people read them.
+//! Numbers as people read them, and as `awk` and `grep` find them: digits are not grouped here, for only a page
+//! ([`grouped`]) has a space that is none to those who copy.
 
 /// What stands for a number that there is not.
-const NONE: &str = "–";
+pub(crate) const UNKNOWN: &str = "–";
 
-/// A count with a thin space between groups of three digits, from five digits on.
+/// A count.
 pub fn count(value: u64) -> String {
-    let digits = value.to_string();
-    if digits.len() < 5 {
-        return digits;
+    value.to_string()
+}
+
+/// A count of things with their name, as `1 interruption` and `2 interruptions`.
+pub fn counted(value: u64, one: &str) -> String {
+    match value {
+        1 => format!("1 {one}"),
+        _ => format!("{value} {one}s"),
     }
-    let groups: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().filter_map(|g| std::str::from_utf8(g).ok()).collect();
-    groups.join("\u{202f}")
 }
 
 /// A rate with as many digits as tell something: `0`, `0.050`, `2.0`, `250`. What is not nothing is
@@ -20,25 +23,29 @@ pub fn count(value: u64) -> String {
 pub fn rate(per_second: f64) -> String {
     let sign = if per_second < 0.0 { "-" } else { "" };
     match per_second.abs() {
-        v if !v.is_finite() => NONE.to_owned(),
+        v if !v.is_finite() => UNKNOWN.to_owned(),
         0.0 => "0".to_owned(),
         v if v < 0.0005 => format!("{sign}<0.001"),
         v if v < 0.095 => format!("{sign}{v:.3}"),
         v if v < 99.95 => format!("{sign}{v:.1}"),
-        v => format!("{sign}{}", count(v.round() as u64)),
+        v => format!("{sign}{}", v.round() as u64),
     }
 }
 
-/// A share in per cent: `0 %`, `0.4 %`, `100 %`. What is not nothing is never shown as `0 %`.
+/// A share in per cent, always with one decimal: `0.0 %`, `0.4 %`, `100.0 %`. What is not nothing is never
+/// shown as `0.0 %`.
 pub fn percent(share: f64) -> String {
+    per_cent(share).map_or(UNKNOWN.to_owned(), |number| format!("{number} %"))
+}
+
+/// The number of [`percent`]; none for what is no number.
+pub(crate) fn per_cent(share: f64) -> Option<String> {
     let per_cent = share * 100.0;
     match per_cent.abs() {
-        v if !v.is_finite() => NONE.to_owned(),
-        v if v > 0.0 && v < 0.05 => if share < 0.0 { "-<0.1 %" } else { "<0.1 %" }.to_owned(),
-        _ => {
-            let text = format!("{per_cent:.1}");
-            format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
-        }
+        v if !v.is_finite() => None,
+        v if v > 0.0 && v < 0.05 => Some(if share < 0.0 { "-<0.1" } else { "<0.1" }.to_owned()),
+        // Adding zero takes the sign off a negative zero.
+        _ => Some(format!("{:.1}", per_cent + 0.0)),
     }
 }
 
@@ -47,33 +54,49 @@ pub fn share_of_hz(per_second: f64, hz: u32) -> String {
     percent(per_second / f64::from(hz))
 }
 
-/// A duration of so many nanoseconds in its natural unit.
+/// A duration, ns, in its natural unit.
 pub fn duration(ns: f64) -> String {
+    in_unit(ns).map_or(UNKNOWN.to_owned(), |(number, unit)| format!("{number} {unit}"))
+}
+
+/// The number and the unit of [`duration`]; none for what is no number.
+pub(crate) fn in_unit(ns: f64) -> Option<(String, &'static str)> {
     match ns.abs() {
-        v if !v.is_finite() => NONE.to_owned(),
-        v if v < 999.5 => format!("{ns:.0} ns"),
-        v if v < 999_950.0 => format!("{:.1} µs", ns / 1e3),
-        v if v < 999_995_000.0 => format!("{:.2} ms", ns / 1e6),
-        _ => format!("{:.4} s", ns / 1e9),
+        v if !v.is_finite() => None,
+        v if v < 999.5 => Some((format!("{ns:.0}"), "ns")),
+        v if v < 999_950.0 => Some((format!("{:.1}", ns / 1e3), "µs")),
+        v if v < 999_995_000.0 => Some((format!("{:.2}", ns / 1e6), "ms")),
+        _ => Some((format!("{:.4}", ns / 1e9), "s")),
     }
 }
 
 /// A number with no more decimals than it needs, as for the labels of an axis.
 pub fn plain(value: f64) -> String {
-    let sign = if value < 0.0 { "-" } else { "" };
     match value.abs() {
-        v if !v.is_finite() => NONE.to_owned(),
+        v if !v.is_finite() => UNKNOWN.to_owned(),
         0.0 => "0".to_owned(),
         v if !(1e-4..1e12).contains(&v) => format!("{value:e}"),
-        v => {
-            let text = format!("{v:.4}");
-            let text = text.trim_end_matches('0').trim_end_matches('.');
-            match text.parse::<u64>() {
-                Ok(whole) => format!("{sign}{}", count(whole)),
-                Err(_) => format!("{sign}{text}"),
-            }
-        }
+        _ => format!("{value:.4}").trim_end_matches('0').trim_end_matches('.').to_owned(),
     }
+}
+
+/// A number's text with a narrow space between groups of three digits before its point, from five digits on.
+pub(crate) fn grouped(number: &str) -> String {
+    let digits = number.trim_start_matches(['-', '+', '<']);
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    let (whole, rest) = digits.split_at(end);
+    if whole.len() < 5 {
+        return number.to_owned();
+    }
+    let sign = &number[..number.len() - digits.len()];
+    let mut text = sign.to_owned();
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && (whole.len() - place) % 3 == 0 {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    text + rest
 }
 
 #[cfg(test)]
@@ -82,24 +105,40 @@ mod tests {
 
     #[test]
     fn as_people_read_them() {
-        assert_eq!(
-            [0, 2500, 12345, 1234567].map(count),
-            ["0", "2500", "12\u{202f}345", "1\u{202f}234\u{202f}567"]
-        );
-        assert_eq!(
-            [0.0, 0.05, 1.0, 249.97, 12345.6].map(rate),
-            ["0", "0.050", "1.0", "250", "12\u{202f}346"]
-        );
-        assert_eq!([0.0, 0.004, 0.99994].map(percent), ["0 %", "0.4 %", "100 %"]);
+        assert_eq!([0, 2500, 12345, 1234567].map(count), ["0", "2500", "12345", "1234567"]);
+        assert_eq!([0.0, 0.05, 1.0, 249.97, 12345.6].map(rate), ["0", "0.050", "1.0", "250", "12346"]);
+        assert_eq!([0.0, -0.0, 0.004, 0.99994].map(percent), ["0.0 %", "0.0 %", "0.4 %", "100.0 %"]);
         assert_eq!([12.0, 1500.0, 2.5e6, 5.868e8].map(duration), ["12 ns", "1.5 µs", "2.50 ms", "586.80 ms"]);
-        assert_eq!([0.0, 2.5, -3.0, 25000.0, 1e-7].map(plain), ["0", "2.5", "-3", "25\u{202f}000", "1e-7"]);
+        assert_eq!([0.0, 2.5, -3.0, 25000.0, 1e-7].map(plain), ["0", "2.5", "-3", "25000", "1e-7"]);
         assert_eq!(share_of_hz(1.0, 250), "0.4 %");
+    }
+
+    #[test]
+    fn one_is_singular() {
+        let counted = [0, 1, 2].map(|count| counted(count, "tick"));
+        assert_eq!(counted, ["0 ticks", "1 tick", "2 ticks"]);
+    }
+
+    #[test]
+    fn a_page_groups_digits() {
+        let texts = ["0", "2500", "12345", "1234567", "-12345.678", "<0.001", "word", "1e30"].map(grouped);
+        let expected = [
+            "0",
+            "2500",
+            "12\u{202f}345",
+            "1\u{202f}234\u{202f}567",
+            "-12\u{202f}345.678",
+            "<0.001",
+            "word",
+            "1e30",
+        ];
+        assert_eq!(texts, expected);
     }
 
     #[test]
     fn little_is_not_nothing() {
         assert_eq!([0.00001, -2.0, -300.0].map(rate), ["<0.001", "-2.0", "-300"]);
-        assert_eq!([0.0001, -0.0001, -0.25].map(percent), ["<0.1 %", "-<0.1 %", "-25 %"]);
+        assert_eq!([0.0001, -0.0001, -0.25].map(percent), ["<0.1 %", "-<0.1 %", "-25.0 %"]);
         assert_eq!([999.7, 999_970.0].map(duration), ["1.0 µs", "1.00 ms"]);
     }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Histograms and lines over an axis of numbers.
 
-use crate::draw::{Colour, colours};
-use serde::Serialize;
+use crate::palette::Legend;
 
 /// Several series over the same axes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plot {
     /// What it shows.
     pub caption: String,
@@ -15,12 +14,12 @@ pub struct Plot {
     pub y: Axis,
     /// How points are joined.
     pub shape: Shape,
-    /// What is compared. At most eight get a colour of their own, which follows from the name.
+    /// What is compared, the foremost first. At most eight get a colour of their own, which follows from the name.
     pub series: Vec<Series>,
 }
 
 /// An axis.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
     /// What it measures.
     pub label: String,
@@ -48,8 +47,7 @@ impl Axis {
 }
 
 /// How the points of a series are joined.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
     /// A histogram: a point is the lower edge of a bin and what fell into it; the bin reaches to the
     /// next point, the last bin is as wide as the one before.
@@ -60,7 +58,7 @@ pub enum Shape {
 }
 
 /// One set of points.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     /// What it is about.
     pub name: String,
@@ -99,9 +97,9 @@ impl Plot {
         corners
     }
 
-    /// The colour of each series.
-    pub(crate) fn colours(&self) -> Vec<Colour> {
-        colours(self.series.iter().map(|series| series.name.as_str()))
+    /// The colour of each series, and the legend.
+    pub(crate) fn legend(&self) -> Legend<'_> {
+        Legend::of(self.series.iter().map(|series| (series.name.as_str(), series.name.as_str())), "series", 0)
     }
 }
 

@@ -1,53 +1,87 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Plots as pictures.
+//! Plots as pictures: lines over each other, histograms below each other on the same axes, where each is seen.
 
-use crate::draw::{MARGIN, Picture, WIDTH, escaped, width_of};
-use crate::numbers;
-use crate::plot::{Plot, Scale, scales};
+use crate::draw::{MARGIN, Picture, Place, WIDTH, legal, rule, soft_text, width_of};
+use crate::numbers::{grouped, plain};
+use crate::palette::Colour;
+use crate::plot::{Plot, Scale, Shape, scales};
+use maud::{Markup, html};
 use std::fmt::Write;
 
 const TOP: usize = 44;
 const HEIGHT: usize = 260;
+/// The height of a histogram among several, and of the space above it, which has its name, px.
+const SMALL: usize = 90;
+const NAME: usize = 24;
+/// Nobody compares more histograms by eye than these.
+const MOST: usize = 16;
 
 /// A picture that stands alone: it has its own background and loads nothing.
 pub fn plot_svg(plot: &Plot) -> String {
+    picture(plot, Place::File).into_string()
+}
+
+pub(crate) fn picture(plot: &Plot, place: Place) -> Markup {
     let series = plot.drawable();
     let (x, y) = scales(plot, &series);
-    let heights = y.labels(6);
-    let widest = heights.iter().map(|value| width_of(&numbers::plain(*value))).max().unwrap_or(0);
-    let field = Field { left: MARGIN + widest + 10, x, y };
+    let several = plot.shape == Shape::Steps && series.len() > 1;
+    let heights = y.labels(if several { 2 } else { 6 });
+    let widest = heights.iter().map(|value| width_of(&label(*value))).max().unwrap_or(0);
+    let field = |top, height| Field { left: MARGIN + widest + 10, top, height, x, y };
     let mut picture = Picture::new(&plot.caption);
     picture.text(MARGIN, 26, "start", &plot.y.title());
-    picture.field(field.left, TOP, field.width(), HEIGHT);
-    for value in &heights {
-        let at = field.at((x.ends().0, *value)).1.round() as usize;
-        picture.rule(&format!("M{} {at}h-5", field.left));
-        picture.soft_text(field.left - 9, at + 4, "end", &numbers::plain(*value));
+    let legend = plot.legend();
+    let shapes: Vec<Shown<'_>> = series
+        .iter()
+        .zip(&legend.colours)
+        .zip(&plot.series)
+        .map(|((corners, colour), series)| Shown { corners, colour: *colour, name: &series.name })
+        .collect();
+    if !several {
+        let field = field(TOP, HEIGHT);
+        field.axes(&mut picture, &heights);
+        shapes.iter().for_each(|shape| field.line(&mut picture, shape));
+        let bottom = field.label_across(&mut picture, &plot.x.title());
+        let end = picture.legend((field.left, bottom + 20), &legend.entries);
+        return picture.finish(end + MARGIN - 4, place);
     }
-    for value in x.labels(10) {
-        let at = field.at((value, 0.0)).0.round() as usize;
-        picture.rule(&format!("M{at} {}v5", TOP + HEIGHT));
-        picture.soft_text(at, TOP + HEIGHT + 20, "middle", &numbers::plain(value));
+    let mut top = TOP - NAME + 10;
+    for shape in shapes.iter().take(MOST) {
+        let field = field(top + NAME, SMALL);
+        picture.text(field.left, top + NAME - 7, "start", shape.name);
+        field.axes(&mut picture, &heights);
+        field.area(&mut picture, shape);
+        top += NAME + SMALL;
     }
-    picture.text(field.left + field.width() / 2, TOP + HEIGHT + 42, "middle", &plot.x.title());
-    let colours = plot.colours();
-    for ((corners, colour), series) in series.iter().zip(&colours).zip(&plot.series) {
-        let _ = writeln!(
-            picture.body,
-            "<path {} stroke-width=\"1.8\" stroke-linejoin=\"round\" d=\"{}\"><title>{}</title></path>",
-            colour.stroke(),
-            field.path(corners),
-            escaped(&series.name)
+    let mut bottom = field(top - SMALL, SMALL).label_across(&mut picture, &plot.x.title());
+    if shapes.len() > MOST {
+        bottom += 24;
+        picture.text(
+            MARGIN,
+            bottom,
+            "start",
+            &format!("and {} more, which are not drawn", shapes.len() - MOST),
         );
     }
-    let names = plot.series.iter().map(|series| series.name.as_str());
-    let end = picture.legend((field.left, TOP + HEIGHT + 62), names.zip(colours.iter().copied()));
-    picture.finish(end + MARGIN - 4)
+    picture.finish(bottom + MARGIN, place)
+}
+
+fn label(value: f64) -> String {
+    grouped(&plain(value))
+}
+
+/// A series as it is shown.
+struct Shown<'a> {
+    corners: &'a [(f64, f64)],
+    colour: Colour,
+    name: &'a str,
 }
 
 /// Where points stand.
 struct Field {
     left: usize,
+    top: usize,
+    height: usize,
     x: Scale,
     y: Scale,
 }
@@ -57,9 +91,47 @@ impl Field {
         WIDTH - MARGIN - self.left
     }
 
+    /// The background, and round values at its left.
+    fn axes(&self, picture: &mut Picture, heights: &[f64]) {
+        picture.field(self.left, self.top, self.width(), self.height);
+        for value in heights {
+            let at = self.at((self.x.ends().0, *value)).1.round() as usize;
+            picture.add(rule(&format!("M{} {at}h-5", self.left)));
+            picture.add(soft_text(self.left - 9, at + 4, "end", &label(*value)));
+        }
+    }
+
+    /// Round values below it, and what they are; gives the y below that.
+    fn label_across(&self, picture: &mut Picture, title: &str) -> usize {
+        let bottom = self.top + self.height;
+        for value in self.x.labels(10) {
+            let at = self.at((value, 0.0)).0.round() as usize;
+            picture.add(rule(&format!("M{at} {bottom}v5")));
+            picture.add(soft_text(at, bottom + 20, "middle", &label(value)));
+        }
+        picture.text(self.left + self.width() / 2, bottom + 42, "middle", title);
+        bottom + 42
+    }
+
+    fn line(&self, picture: &mut Picture, shown: &Shown<'_>) {
+        let colour = shown.colour;
+        picture.add(html! {
+            path class=(colour.line_class()) fill="none" stroke=(colour.light()) stroke-width="1.8"
+                stroke-linejoin="round" d=(self.path(shown.corners)) { title { (legal(shown.name)) } }
+        });
+    }
+
+    fn area(&self, picture: &mut Picture, shown: &Shown<'_>) {
+        let colour = shown.colour;
+        picture.add(html! {
+            path class=(colour.fill_class()) fill=(colour.light()) fill-opacity=".35" d=(self.path(shown.corners)) {}
+        });
+        self.line(picture, shown);
+    }
+
     fn at(&self, (x, y): (f64, f64)) -> (f64, f64) {
         let across = self.left as f64 + self.x.place(x) * self.width() as f64;
-        let down = TOP as f64 + (1.0 - self.y.place(y)) * HEIGHT as f64;
+        let down = self.top as f64 + (1.0 - self.y.place(y)) * self.height as f64;
         (across, down)
     }
 
@@ -78,17 +150,36 @@ mod tests {
     use super::*;
     use crate::{Axis, Series};
 
-    #[test]
-    fn a_series_is_a_line_with_its_name() {
-        let plot = Plot {
+    fn histograms(count: usize) -> Plot {
+        let series = |number: usize| Series {
+            name: format!("<idle {number}>"),
+            points: vec![(0.0, 10.0), (1.0, 1000.0)],
+        };
+        Plot {
             caption: "latency".into(),
             x: Axis::linear("latency", "us"),
             y: Axis::logarithmic("wake-ups", ""),
-            series: vec![Series { name: "<idle>".into(), points: vec![(0.0, 10.0), (1.0, 1000.0)] }],
+            series: (0..count).map(series).collect(),
             ..Plot::default()
-        };
+        }
+    }
+
+    #[test]
+    fn a_series_is_a_line_with_its_name() {
+        let plot = histograms(1);
         let picture = plot_svg(&plot);
-        assert!(picture.contains("<title>&lt;idle&gt;</title>") && picture.contains("latency, us"));
+        assert!(picture.contains("<title>&lt;idle 0&gt;</title>") && picture.contains("latency, us"));
         assert_eq!(picture, plot_svg(&plot));
+    }
+
+    #[test]
+    fn histograms_stand_below_each_other() {
+        let fields = |picture: &str| picture.matches("class=\"field\"").count();
+        assert_eq!((fields(&plot_svg(&histograms(1))), fields(&plot_svg(&histograms(4)))), (1, 4));
+        let many = plot_svg(&histograms(MOST + 5));
+        assert_eq!(fields(&many), MOST);
+        assert!(many.contains("and 5 more, which are not drawn"));
+        let lines = Plot { shape: Shape::Lines, ..histograms(4) };
+        assert_eq!(fields(&plot_svg(&lines)), 1);
     }
 }

@@ -1,17 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Documents for a terminal or a log.
 
+mod pictures;
 mod table;
+mod text;
 
-use crate::draw::Colour;
-use crate::plot::sparklines;
-use crate::timeline::{Stretch, density};
 use crate::words::{console_line, message};
-use crate::{Block, Document, Failure, Finding, Plot, Ruling, Table, Timeline, Verdict, numbers};
+use crate::{Block, Document, Failure, Finding, Level, Origin, Ruling, Table, Verdict, score};
+use anstyle::{AnsiColor, Style};
+use dyntick_model::Fix;
 use dyntick_model::text::{clean, clean_line as line_of};
+use text::{pair, wrap};
 use unicode_width::UnicodeWidthStr;
 
-/// Renders a document in at most `width` columns (20 at least); with colours only where asked.
+pub(crate) use table::fits;
+
+const STRONG: Style = Style::new().bold();
+const FAINT: Style = Style::new().dimmed();
+
+/// The longest level with what separates it from a title, columns.
+const LEVEL: usize = 9;
+
+/// Renders a document in at most `width` columns (20 at least); with colours only where asked. A command that
+/// is to be copied is one line, however long it is.
 pub fn terminal(document: &Document, width: usize, colour: bool) -> String {
     let mut page = Page { text: String::new(), width: width.max(20), colour };
     page.strong(&document.title);
@@ -23,32 +34,10 @@ pub fn terminal(document: &Document, width: usize, colour: bool) -> String {
     for block in &document.blocks {
         page.block(block);
     }
+    if let Some(origin) = &document.origin {
+        page.origin(origin);
+    }
     page.text
-}
-
-pub(crate) use table::fits;
-
-/// Lines of at most `width` columns. Words stay whole, also at their hyphens, for many are settings
-/// that somebody will copy; only what is wider than a line is broken.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let options = textwrap::Options::new(width.max(1)).word_splitter(textwrap::WordSplitter::NoHyphenation);
-    textwrap::wrap(text, options).into_iter().map(|line| line.into_owned()).collect()
-}
-
-/// A name and what it stands for, below each other where there is no room beside.
-fn pair(name: &str, names: usize, value: &str, width: usize) -> Vec<String> {
-    let indent = if names + 2 > width / 2 { 4 } else { names + 2 };
-    let mut lines = Vec::new();
-    let mut first = format!("{name}{}", " ".repeat(indent.saturating_sub(name.width())));
-    if first.width() > indent {
-        lines.extend(wrap(&first, width));
-        first = " ".repeat(indent);
-    }
-    for (number, line) in wrap(value, width - indent).into_iter().enumerate() {
-        let before = if number == 0 { first.clone() } else { " ".repeat(indent) };
-        lines.push(format!("{before}{line}"));
-    }
-    lines
 }
 
 struct Page {
@@ -64,8 +53,11 @@ impl Page {
             Block::Heading(text) => self.heading(text),
             Block::Paragraph(text) => self.paragraph(text),
             Block::Table(table) => self.table(table),
+            Block::Scores(verdicts) => self.scores(verdicts),
+            Block::Command(what, command) => self.unbroken(&format!("{what}: "), command),
+            Block::Details(..) | Block::Flame(_) => {}
             Block::Verdicts(verdicts) => self.each(verdicts, Self::verdict),
-            Block::Findings(findings) => self.each(findings, Self::finding),
+            Block::Findings(findings) => self.findings(findings),
             Block::Timeline(timeline) => self.timeline(timeline),
             Block::Plot(plot) => self.plot(plot),
             Block::Failures(failures) => self.each(failures, Self::failure),
@@ -94,13 +86,13 @@ impl Page {
     fn heading(&mut self, text: &str) {
         self.strong(text);
         let width = text.width().min(self.width);
-        let rule = self.painted("2", &"─".repeat(width));
+        let rule = self.painted(FAINT, &"─".repeat(width));
         self.line(&rule);
     }
 
     fn strong(&mut self, text: &str) {
         for line in wrap(&clean(text), self.width) {
-            let line = self.painted("1", &line);
+            let line = self.painted(STRONG, &line);
             self.line(&line);
         }
     }
@@ -113,6 +105,9 @@ impl Page {
 
     /// A text whose lines but the first stand below the first's text.
     fn indented(&mut self, before: &str, text: &str) {
+        if text.is_empty() {
+            return;
+        }
         let indent = before.width();
         for (number, line) in wrap(&clean(text), self.width.saturating_sub(indent)).iter().enumerate() {
             let before = if number == 0 { before.to_owned() } else { " ".repeat(indent) };
@@ -120,19 +115,41 @@ impl Page {
         }
     }
 
+    /// What is to be copied: never broken, and on a line of its own where there is no room beside `before`.
+    fn unbroken(&mut self, before: &str, text: &str) {
+        let text = line_of(text);
+        if before.width() + text.width() <= self.width {
+            return self.line(&format!("{before}{text}"));
+        }
+        self.line(before);
+        self.line(&format!("  {text}"));
+    }
+
     fn table(&mut self, table: &Table) {
         self.paragraph(&table.caption);
         let (lines, header) = table::lines(table, self.width);
         for (number, line) in lines.iter().enumerate() {
             let line = match number {
-                n if n + 1 < header => self.painted("1", line.trim_end()),
-                n if n < header => self.painted("2", line),
+                n if n + 1 < header => self.painted(STRONG, line.trim_end()),
+                n if n < header => self.painted(FAINT, line),
                 _ => line.clone(),
             };
             self.line(&line);
         }
         for note in &table.notes {
             self.indented("  ", note);
+        }
+    }
+
+    fn scores(&mut self, verdicts: &[Verdict]) {
+        self.strong(&score(verdicts));
+        for verdict in verdicts {
+            let ruling = verdict.only_ruling();
+            let sign = ruling.map_or("/", Ruling::sign);
+            let sign = ruling.map_or(sign.to_owned(), |ruling| self.ruled(ruling, sign));
+            for (number, line) in wrap(&clean(&verdict.in_short()), self.width - 4).iter().enumerate() {
+                self.line(&format!("  {} {line}", if number == 0 { &sign } else { " " }));
+            }
         }
     }
 
@@ -154,8 +171,34 @@ impl Page {
         }
     }
 
+    fn findings(&mut self, findings: &[Finding]) {
+        for (number, finding) in findings.iter().enumerate() {
+            if number > 0 && !finding.is_short() {
+                self.gap();
+            }
+            self.finding(finding);
+        }
+    }
+
+    /// What it is: behind its level, or a mark.
+    fn title(&mut self, finding: &Finding) {
+        let Some(level) = finding.level else { return self.indented("• ", &finding.title) };
+        let style = match level {
+            Level::Error => AnsiColor::Red.on_default().bold(),
+            Level::Warning => AnsiColor::Yellow.on_default(),
+            Level::Note => FAINT,
+        };
+        let word = format!("{:<LEVEL$}", level.word());
+        for (number, line) in
+            wrap(&clean(&finding.title), self.width.saturating_sub(LEVEL)).iter().enumerate()
+        {
+            let before = if number == 0 { self.painted(style, &word) } else { " ".repeat(LEVEL) };
+            self.line(&format!("{before}{line}"));
+        }
+    }
+
     fn finding(&mut self, finding: &Finding) {
-        self.indented("• ", &finding.title);
+        self.title(finding);
         self.indented("  ", &finding.occurrence);
         self.indented("  ", &finding.explanation);
         for (number, link) in finding.chain.iter().enumerate() {
@@ -164,8 +207,8 @@ impl Page {
         if !finding.functions.is_empty() {
             self.indented("    ran      ", &finding.functions.join(", "));
         }
-        for (setting, effect) in &finding.fixes {
-            self.indented("    fix      ", setting);
+        for (fix, effect) in &finding.fixes {
+            self.fix("    fix      ", fix);
             self.indented("               ", effect);
         }
         if !finding.source.is_empty() {
@@ -173,65 +216,10 @@ impl Page {
         }
     }
 
-    fn timeline(&mut self, timeline: &Timeline) {
-        self.paragraph(&timeline.caption);
-        let names: Vec<String> = timeline.lanes.iter().map(|lane| line_of(&lane.name)).collect();
-        let figures: Vec<String> = timeline.lanes.iter().map(|lane| line_of(&lane.figure)).collect();
-        let figure_width = figures.iter().map(|figure| figure.width()).max().unwrap_or(0);
-        let rows = Rows::of(&names, self.width, figure_width + 2);
-        let colours = timeline.colours();
-        let (lanes, fullest) = density(timeline, rows.cells);
-        for ((lane, name), figure) in lanes.iter().zip(&names).zip(&figures) {
-            let row: String = lane.iter().map(|stretch| self.stretch(*stretch, &colours)).collect();
-            let padding = " ".repeat(figure_width - figure.width());
-            self.row(&rows, name, &format!("{row}  {padding}{figure}"));
-        }
-        let cell = numbers::duration(timeline.window_ns as f64 / rows.cells as f64);
-        self.indented(
-            "  ",
-            &format!("One character is {cell}; █ stands for {fullest} events in it, · for none."),
-        );
-        if self.colour {
-            for ((_, meaning), colour) in timeline.classes.iter().zip(&colours) {
-                let sign = self.in_colour(*colour, "█");
-                for (number, line) in wrap(&clean(meaning), self.width - 4).iter().enumerate() {
-                    self.line(&format!("  {} {line}", if number == 0 { &sign } else { " " }));
-                }
-            }
-        }
-    }
-
-    fn plot(&mut self, plot: &Plot) {
-        self.paragraph(&plot.caption);
-        let names: Vec<String> = plot.series.iter().map(|series| line_of(&series.name)).collect();
-        let rows = Rows::of(&names, self.width, 0);
-        let (lines, x, y) = sparklines(plot, rows.cells);
-        for ((line, name), colour) in lines.iter().zip(&names).zip(plot.colours()) {
-            let line = self.in_colour(colour, line);
-            self.row(&rows, name, &line);
-        }
-        let axis = |title: String, (begin, end): (f64, f64), steps: &str| {
-            format!("{title}: {} to {}{steps}", numbers::plain(begin), numbers::plain(end))
-        };
-        let steps = |logarithmic: bool| if logarithmic { ", logarithmic" } else { "" };
-        self.indented(
-            "  ",
-            &axis(format!("x axis, {}", plot.x.title()), x.ends(), steps(plot.x.logarithmic)),
-        );
-        self.indented(
-            "  ",
-            &axis(format!("y axis, {}", plot.y.title()), y.ends(), steps(plot.y.logarithmic)),
-        );
-    }
-
-    /// A name with a row of signs, beside or below it.
-    fn row(&mut self, rows: &Rows, name: &str, signs: &str) {
-        match rows.names {
-            Some(width) => self.line(&format!("{name}{}  {signs}", " ".repeat(width - name.width()))),
-            None => {
-                self.indented("", name);
-                self.line(&format!("  {signs}"));
-            }
+    fn fix(&mut self, before: &str, fix: &Fix) {
+        match fix {
+            Fix::Advice(words) => self.indented(before, words),
+            _ => self.unbroken(before, &fix.to_string()),
         }
     }
 
@@ -251,45 +239,24 @@ impl Page {
         }
     }
 
-    fn stretch(&self, stretch: Stretch, colours: &[Colour]) -> String {
-        let sign = stretch.sign.to_string();
-        let Some(class) = stretch.class else { return sign };
-        self.in_colour(colours.get(class).copied().unwrap_or(Colour::OTHER), &sign)
-    }
-
-    fn in_colour(&self, colour: Colour, text: &str) -> String {
-        self.painted(&format!("38;5;{}", colour.terminal()), text)
+    fn origin(&mut self, origin: &Origin) {
+        self.gap();
+        self.unbroken("Repeat with: ", &origin.command);
+        self.paragraph(&format!("Made by {}.", origin.program));
     }
 
     fn ruled(&self, ruling: Ruling, text: &str) -> String {
-        let code = match ruling {
-            Ruling::Reproduced => "32",
-            Ruling::NotReproduced => "31",
-            Ruling::Inconclusive | Ruling::CannotTell => "33",
+        let colour = match ruling {
+            Ruling::Reproduced => AnsiColor::Green,
+            Ruling::NotReproduced => AnsiColor::Red,
+            Ruling::Inconclusive | Ruling::CannotTell => AnsiColor::Yellow,
+            Ruling::NotRun => return self.painted(FAINT, text),
         };
-        self.painted(code, text)
+        self.painted(colour.on_default(), text)
     }
 
-    fn painted(&self, code: &str, text: &str) -> String {
-        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
-    }
-}
-
-/// Where names and rows of signs stand.
-struct Rows {
-    /// How wide the names are; None where they stand above their rows.
-    names: Option<usize>,
-    /// How many signs a row has.
-    cells: usize,
-}
-
-impl Rows {
-    fn of(names: &[String], width: usize, after: usize) -> Self {
-        let names = names.iter().map(|name| name.width()).max().unwrap_or(0);
-        match width.checked_sub(names + 2 + after).filter(|cells| *cells >= width / 3) {
-            Some(cells) => Self { names: Some(names), cells },
-            None => Self { names: None, cells: width.saturating_sub(2 + after).max(1) },
-        }
+    fn painted(&self, style: Style, text: &str) -> String {
+        if self.colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What happened when: lanes of marks over a window of time, and their density as a line of text.
 
-use crate::draw::{Colour, colours};
-use serde::Serialize;
+use crate::palette::Legend;
 
 /// Lanes over one window.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
     /// What it shows.
     pub caption: String,
@@ -14,15 +13,17 @@ pub struct Timeline {
     /// Length of the end of the window that is shown again, enlarged, ns. With 0, or with the length
     /// of the window or more, nothing is enlarged.
     pub zoom_ns: u64,
-    /// The classes of marks with what they mean, in the order of the legend. At most eight get a
+    /// The classes of marks with what they mean, the most frequent first. At most eight get a
     /// colour of their own, which follows from the class's name.
     pub classes: Vec<(String, String)>,
+    /// How many causes the last class stands for beside the first of them.
+    pub merged: usize,
     /// The lanes, from top to bottom.
     pub lanes: Vec<Lane>,
 }
 
 /// One lane.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lane {
     /// What it is about.
     pub name: String,
@@ -33,7 +34,7 @@ pub struct Lane {
 }
 
 /// Something that happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// When, ns from the begin of the window.
     pub at_ns: u64,
@@ -42,9 +43,10 @@ pub struct Mark {
 }
 
 impl Timeline {
-    /// The colour of each class.
-    pub(crate) fn colours(&self) -> Vec<Colour> {
-        colours(self.classes.iter().map(|(name, _)| name.as_str()))
+    /// The colour of each class, and the legend.
+    pub(crate) fn legend(&self) -> Legend<'_> {
+        let names = self.classes.iter().map(|(name, meaning)| (name.as_str(), meaning.as_str()));
+        Legend::of(names, "causes", self.merged)
     }
 
     /// How often each class occurs within each of `cells` equal stretches of `begin..begin+length`,
@@ -95,6 +97,7 @@ mod tests {
         };
         Timeline {
             window_ns: 10_000,
+            merged: 0,
             classes: vec![("tick".into(), "the tick".into())],
             lanes: marks.into_iter().map(lane).collect(),
             ..Timeline::default()

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Timelines as pictures.
 
-use crate::draw::{Colour, MARGIN, Picture, WIDTH, escaped, lines, round_steps, width_of};
-use crate::{Lane, Timeline, numbers};
+use crate::draw::{MARGIN, Picture, Place, WIDTH, legal, lines, round_steps, rule, soft_text, width_of};
+use crate::palette::{Colour, Legend};
+use crate::timeline_data::{columns_of, encoded};
+use crate::{Lane, Timeline};
+use maud::{Markup, html};
 use std::fmt::Write;
 
 const BAR: usize = 20;
@@ -17,23 +20,38 @@ const LEAST: usize = 7;
 /// Marks closer than a column of pixels become a bar, in which each class has the height that its
 /// share of the marks has, and at least enough to be seen.
 pub fn svg(timeline: &Timeline) -> String {
+    picture(timeline, Place::File).into_string()
+}
+
+/// The picture; in a page with what `page.js` needs to draw a part of the window.
+pub(crate) fn picture(timeline: &Timeline, place: Place) -> Markup {
     let layout = Layout::of(timeline);
-    let colours = timeline.colours();
+    let legend = timeline.legend();
     let mut picture = Picture::new(&timeline.caption);
     for panel in &layout.panels {
         picture.text(panel.left, 26, "start", &panel.title);
     }
     let mut top = TOP;
+    let data = (place == Place::Page).then(|| columns_of(timeline));
     for lane in &timeline.lanes {
-        top += lane_at(&mut picture, timeline, &layout, lane, top, &colours);
+        let (shapes, height) = lane_at(timeline, &layout, lane, top, &legend, data);
+        picture.add(shapes);
+        top += height;
     }
     for panel in &layout.panels {
-        panel.axis(&mut picture, top + 4);
+        picture.add(html! { g class="axis" { (panel.axis(top + 4)) } });
     }
-    let meanings = timeline.classes.iter().map(|(_, meaning)| meaning.as_str());
-    let entries = meanings.zip(colours.iter().copied());
-    let end = picture.legend((layout.panels[0].left, top + 40), entries);
-    picture.finish(end + MARGIN - 4)
+    let end = picture.legend((MARGIN, top + 40), &legend.entries);
+    let svg = picture.finish(end + MARGIN - 4, place);
+    let Some(columns) = data else { return svg };
+    let whole = &layout.panels[0];
+    let meanings: Vec<String> = timeline.classes.iter().map(|(_, meaning)| legal(meaning)).collect();
+    let colours: Vec<String> = legend.colours.iter().map(|colour| colour.number().to_string()).collect();
+    html! {
+        div.timeline data-window=(timeline.window_ns) data-columns=(columns) data-left=(whole.left)
+            data-width=(whole.width) data-bar=(BAR) data-least=(LEAST) data-axis=(top + 4)
+            data-colours=(colours.join(" ")) data-meanings=(meanings.join("\n")) { (svg) }
+    }
 }
 
 /// Where everything stands from left to right: names, panels, figures.
@@ -74,28 +92,38 @@ impl Layout {
     }
 }
 
-/// Draws a lane and gives its height.
+/// A lane, and its height.
 fn lane_at(
-    picture: &mut Picture,
     timeline: &Timeline,
     layout: &Layout,
     lane: &Lane,
     top: usize,
-    colours: &[Colour],
-) -> usize {
+    legend: &Legend<'_>,
+    data: Option<usize>,
+) -> (Markup, usize) {
     let names = lines(&lane.name, layout.names);
     let figures = lines(&lane.figure, WIDTH - MARGIN - layout.figures);
-    let _ = writeln!(picture.body, "<g><title>{}</title>", escaped(&in_words(timeline, lane)));
-    for (x, texts) in [(MARGIN, &names), (layout.figures, &figures)] {
-        for (number, text) in texts.iter().enumerate() {
-            picture.text(x, top + 15 + 16 * number, "start", text);
+    let mut texts = Picture::new("");
+    for (x, lines) in [(MARGIN, &names), (layout.figures, &figures)] {
+        for (number, text) in lines.iter().enumerate() {
+            texts.text(x, top + 15 + 16 * number, "start", text);
         }
     }
-    for panel in &layout.panels {
-        panel.lane(picture, timeline, lane, top, colours);
-    }
-    picture.body.push_str("</g>\n");
-    names.len().max(figures.len()).saturating_sub(1) * 16 + BAR + 6
+    let shapes = html! {
+        g data-top=[data.map(|_| top)] data-marks=[data.map(|columns| encoded(timeline, lane, columns))] {
+            title { (legal(&in_words(timeline, lane))) } "\n"
+            (texts.shapes())
+            @for panel in &layout.panels {
+                (field(panel, top))
+                g class="marks" { "\n" (panel.lane(timeline, lane, top, legend)) }
+            }
+        }
+    };
+    (shapes, names.len().max(figures.len()).saturating_sub(1) * 16 + BAR + 6)
+}
+
+fn field(panel: &Panel, top: usize) -> Markup {
+    html! { rect class="field" fill="#f1f1ef" x=(panel.left) y=(top) width=(panel.width) height=(BAR) {} "\n" }
 }
 
 /// A lane for those who point at it or have it read out.
@@ -106,7 +134,7 @@ fn in_words(timeline: &Timeline, lane: &Lane) -> String {
         .iter()
         .enumerate()
         .filter(|(class, _)| count(*class) > 0)
-        .map(|(class, (_, meaning))| format!("{} × {meaning}", numbers::count(count(class))))
+        .map(|(class, (_, meaning))| format!("{} × {meaning}", count(class)))
         .collect();
     format!("{}: {}", lane.name, if counted.is_empty() { "none".into() } else { counted.join("; ") })
 }
@@ -125,15 +153,16 @@ struct Panel {
 impl Panel {
     /// One path for each class, with one rectangle for each run of equal columns: a lane of thousands
     /// of marks stays small.
-    fn lane(&self, picture: &mut Picture, timeline: &Timeline, lane: &Lane, top: usize, colours: &[Colour]) {
-        picture.field(self.left, top, self.width, BAR);
+    fn lane(&self, timeline: &Timeline, lane: &Lane, top: usize, legend: &Legend<'_>) -> Markup {
         let counts = timeline.counts(lane, self.begin, self.length, self.width / self.column);
         let columns: Vec<Vec<(usize, usize)>> = counts.iter().map(|counts| bands(counts)).collect();
-        for class in 0..=timeline.classes.len() {
-            let path = self.path(columns.iter().map(|column| column[class]), top);
-            if !path.is_empty() {
-                let colour = colours.get(class).copied().unwrap_or(Colour::OTHER);
-                let _ = writeln!(picture.body, "<path {} d=\"{path}\"/>", colour.fill());
+        let paths = (0..=timeline.classes.len()).map(|class| {
+            let colour = legend.colours.get(class).copied().unwrap_or(Colour::OTHER);
+            (colour, self.path(columns.iter().map(|column| column[class]), top))
+        });
+        html! {
+            @for (colour, path) in paths.filter(|(_, path)| !path.is_empty()) {
+                path class=(colour.fill_class()) fill=(colour.light()) d=(path) {} "\n"
             }
         }
     }
@@ -155,14 +184,18 @@ impl Panel {
         path
     }
 
-    fn axis(&self, picture: &mut Picture, top: usize) {
+    fn axis(&self, top: usize) -> Markup {
         let (begin, end) = (self.begin as f64, (self.begin + self.length) as f64);
-        picture.rule(&format!("M{} {top}h{}", self.left, self.width));
-        for step in round_steps(begin, end, self.width / 60) {
+        let steps = round_steps(begin, end, self.width / 60).into_iter().map(|step| {
             let share = if self.length == 0 { 0.0 } else { (step - begin) / (end - begin) };
-            let x = self.left + (share * self.width as f64).round() as usize;
-            picture.rule(&format!("M{x} {top}v5"));
-            picture.soft_text(x, top + 19, "middle", &seconds(step.round() as u64));
+            (self.left + (share * self.width as f64).round() as usize, seconds(step.round() as u64))
+        });
+        html! {
+            (rule(&format!("M{} {top}h{}", self.left, self.width)))
+            @for (x, label) in steps {
+                (rule(&format!("M{x} {top}v5")))
+                (soft_text(x, top + 19, "middle", &label))
+            }
         }
     }
 }
@@ -215,6 +248,7 @@ mod tests {
             caption: "ticks <of> \"a\" & b\u{1b}".into(),
             window_ns: 10_000_000_000,
             zoom_ns: 100_000_000,
+            merged: 0,
             classes: (0..8).map(|n| (format!("c{n}"), format!("cause {n}"))).collect(),
             lanes: (0..lanes).map(lane).collect(),
         }
@@ -256,6 +290,7 @@ mod tests {
     fn an_empty_timeline_is_a_picture_too() {
         let picture = svg(&Timeline::default());
         assert!(picture.starts_with("<svg") && !picture.contains("NaN"));
+        assert!(super::picture(&Timeline::default(), Place::Page).into_string().contains("<svg"));
     }
 
     proptest! {

@@ -4,14 +4,14 @@
 //! What is decided how:
 //!
 //! - One figure of each run: the runs are the sample ([`Basis::Runs`]).
-//! - Distributions of several runs on both sides: each point of the distribution (p50, p99, the maximum …) is a figure of each
-//!   run, and the runs are the sample, for samples within a run depend on one another.
+//! - Distributions of several runs on both sides: each point of the distribution (p50, p99, the maximum …) is a
+//!   figure of each run, and the runs are the sample, for samples within a run depend on one another.
 //! - Distributions of which a side has one run: samples are the sample ([`Basis::Samples`]), as if they were
 //!   independent. What is found holds for these runs; how runs differ from one another cannot be known.
 //! - Runs of virtual time that are equal on each side: no sample ([`Basis::Exact`]). A difference is the change's.
 //!
-//! All p values of a comparison, of all metrics, points and sides, are one family and adjusted by Holm's method. Intervals
-//! are not adjusted: each has its level for itself.
+//! All p values of a comparison, of all metrics, points and sides, are one family and adjusted by Holm's
+//! method. Intervals are not adjusted: each has its level for itself.
 
 mod figure;
 mod flags;
@@ -25,6 +25,7 @@ use crate::distribution::{Grouped, POINTS, Point, Tail, ladder, more_often};
 use crate::superiority::Superiority;
 use crate::{Better, Metric, MetricName, Samples, Values, holm};
 use dyntick_model::Clock;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -38,7 +39,7 @@ pub struct Side {
 }
 
 /// What is asked.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Question {
     /// Up to how many percent of the first side's value a difference does not matter.
     pub same_within: f64,
@@ -53,7 +54,7 @@ impl Default for Question {
 }
 
 /// Sides compared.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     /// What the sides are called; the others are compared with the first.
     pub labels: Vec<String>,
@@ -68,7 +69,7 @@ pub struct Comparison {
 }
 
 /// One metric of one side compared with the same of the first side.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
     /// The metric.
     pub metric: MetricName,
@@ -85,7 +86,7 @@ pub struct Row {
 }
 
 /// What the comparison of a metric has found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// The two cannot be compared.
@@ -97,7 +98,7 @@ pub enum Outcome {
 }
 
 /// Why two metrics of the same name are not compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refusal {
     /// One is of virtual time and one of wall time.
@@ -111,7 +112,7 @@ pub enum Refusal {
 }
 
 /// Two distributions compared.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Distribution {
     /// At each point that both have.
     pub points: Vec<(Point, Figure)>,

@@ -15,9 +15,10 @@ use crate::{Histogram, Samples, rates};
 use std::borrow::Cow;
 
 /// Counted samples, made ready for questions. Whoever measured truncated to whole units, so a value stands for
-/// all from itself up to the next: a histogram in us that has 2 and 3 says how many were between 2 and 3. Quantiles are told
-/// within that, as if the samples of a value were spread evenly; else one sample in a million could move a median by a whole
-/// unit. (The quantile of grouped data, as numpy.interp of the cumulative counts gives it.)
+/// all from itself up to the next: a histogram in us that has 2 and 3 says how many were between 2 and 3.
+/// Quantiles are told within that, as if the samples of a value were spread evenly; else one sample in a
+/// million could move a median by a whole unit. (The quantile of grouped data, as numpy.interp of the
+/// cumulative counts gives it.)
 #[derive(Clone, Debug)]
 pub struct Grouped {
     values: Vec<u64>,
@@ -120,8 +121,8 @@ impl Grouped {
             .map(|(value, (through, below))| (*value, through - below))
     }
 
-    /// How many samples are above a value; none where that cannot be known, because it lies above all that was counted and
-    /// there are samples beyond.
+    /// How many samples are above a value; none where that cannot be known, because it lies above all that
+    /// was counted and there are samples beyond.
     pub fn above(&self, limit: u64) -> Option<u64> {
         let bin = self.values.partition_point(|value| *value <= limit);
         let through = bin.checked_sub(1).map_or(0, |bin| self.through[bin]);
@@ -131,8 +132,9 @@ impl Grouped {
     }
 }
 
-/// The distance of neighbouring values that could occur: whole units, or more where all values are multiples of it, as in
-/// a histogram in us that is told in ns. A few far values have common divisors by chance, so two neighbours must have occurred.
+/// The distance of neighbouring values that could occur: whole units, or more where all values are multiples
+/// of it, as in a histogram in us that is told in ns. A few far values have common divisors by chance, so two
+/// neighbours must have occurred.
 fn width(values: &[u64]) -> u64 {
     let common = values.iter().fold(0, |common, value| divisor(*value, common));
     let nearest = values.windows(2).map(|pair| pair[1] - pair[0]).min();

@@ -2,12 +2,14 @@
 //! Whether values rise or fall while the runs go on.
 
 use crate::{normal, ranks, shift};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A trend over the order in which the runs happened.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Trend {
-    /// Kendall's tau between the order and the values, ties counting for nothing: 1 where every run exceeds all before it.
+    /// Kendall's tau between the order and the values, ties counting for nothing: 1 where every run exceeds
+    /// all before it.
     pub tau: f64,
     /// How probable such a trend or a stronger one is where the order means nothing; of both directions.
     pub p: f64,
@@ -18,8 +20,9 @@ pub struct Trend {
 /// Up to this many runs the distribution is counted out.
 const EXACT: usize = 40;
 
-/// The trend of values in the order of their runs, by the Mann-Kendall test (Mann 1945; Kendall, Rank Correlation Methods);
-/// none of fewer than 3 runs. It takes it that runs without a trend do not depend on those before.
+/// The trend of values in the order of their runs, by the Mann-Kendall test (Mann 1945; Kendall, Rank
+/// Correlation Methods); none of fewer than 3 runs. It takes it that runs without a trend do not depend on
+/// those before.
 pub fn trend(values: &[f64]) -> Option<Trend> {
     let count = values.len();
     if count < 3 {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What each factor of a complete factorial experiment does, and what they do together.
 //!
-//! One value for each cell is split into orthogonal parts, one for each subset of the factors: its deviations from what all
-//! smaller subsets explain. In a balanced design the sums of their squares add up to the total (Montgomery, *Design and
-//! Analysis of Experiments*, 8th ed., 5.3 and 5.4; Box, Hunter and Hunter, *Statistics for Experimenters*, 2nd ed., chapter 8).
-//! With one value a cell there is no error left to test against, and nothing here is a test.
+//! One value for each cell is split into orthogonal parts, one for each subset of the factors: its deviations
+//! from what all smaller subsets explain. In a balanced design the sums of their squares add up to the total
+//! (Montgomery, *Design and Analysis of Experiments*, 8th ed., 5.3 and 5.4; Box, Hunter and Hunter,
+//! *Statistics for Experimenters*, 2nd ed., chapter 8). With one value a cell there is no error left to test
+//! against, and nothing here is a test.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What was varied.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Factor {
     /// Its name.
     pub name: String,
@@ -18,7 +20,7 @@ pub struct Factor {
 }
 
 /// One level of a factor, over all levels of the others.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LevelMean {
     /// The factor.
     pub factor: String,
@@ -33,7 +35,7 @@ pub struct LevelMean {
 }
 
 /// What a factor explains by itself, or several only together.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Term {
     /// One factor: its main effect. Several: their interaction.
     pub factors: Vec<String>,
@@ -44,7 +46,7 @@ pub struct Term {
 }
 
 /// How far two factors together are from the sum of their effects.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TwoWay {
     /// The two.
     pub factors: [String; 2],
@@ -56,7 +58,7 @@ pub struct TwoWay {
 }
 
 /// One pair of levels against the sum of the effects of both.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Residual {
     /// The level of each factor.
     pub levels: [String; 2],
@@ -69,7 +71,7 @@ pub struct Residual {
 }
 
 /// A factorial experiment, taken apart.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Factorial {
     /// How many cells there are.
     pub cells: usize,

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Intervals, and why there is none.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The coverage that is asked for: intervals have this or more.
 pub const LEVEL: f64 = 0.95;
 
 /// A confidence interval, ends included.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Interval {
     /// Its lower end.
     pub low: f64,
@@ -36,7 +37,7 @@ impl Interval {
 }
 
 /// An interval, or why there is none.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bounds {
     /// The interval.
@@ -46,7 +47,7 @@ pub enum Bounds {
 }
 
 /// Why there is no interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoInterval {
     /// There are too few runs for [`LEVEL`], whatever the values are.
@@ -99,7 +100,7 @@ impl Bounds {
 }
 
 /// A figure with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
     /// The figure.
     pub value: f64,

@@ -37,10 +37,11 @@ pub use rates::{Ratio, expected, ratio};
 pub use shift::{Method, Test, mann_whitney, shift};
 pub use superiority::{Superiority, superiority};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What is told of a handful of repeated measurements.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     /// How many values there were.
     pub count: usize,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Many comparisons at once.
 
-/// The p values adjusted for their number by Holm's method (Holm 1979), in their own order: where nothing differs, any of
-/// them is 0.05 or less in at most 5 % of all experiments, however they depend on one another.
+/// The p values adjusted for their number by Holm's method (Holm 1979), in their own order: where nothing
+/// differs, any of them is 0.05 or less in at most 5 % of all experiments, however they depend on one
+/// another.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));

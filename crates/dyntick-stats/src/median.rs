@@ -7,7 +7,8 @@
 //! of an odd number of values the bootstrap distribution of the median is binomial and known in closed form (Maritz
 //! and Jarrett 1978; Hutson and Ernst 2000). But its ranks are chosen as if the sample were the population, and of 5
 //! to 10 runs it covers 92 to 94 % instead of 95 %. Interpolating between ranks (Hettmansperger and
-//! Sheather 1986; Nyblom 1992) keeps 95 % with one mode, and covers 90 % with two. `tests/coverage/` measures all three.
+//! Sheather 1986; Nyblom 1992) keeps 95 % with one mode, and covers 90 % with two. `tests/coverage/` measures
+//! all three.
 
 use crate::interval::{Bounds, Estimate, LEVEL, NoInterval};
 use crate::normal;

@@ -3,6 +3,7 @@
 
 use crate::Histogram;
 use dyntick_model::Clock;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One metric of one side of a comparison.
@@ -19,7 +20,7 @@ pub struct Metric {
 }
 
 /// Which direction is an improvement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
     /// Smaller values: latencies, durations, interruptions.
@@ -70,7 +71,7 @@ impl From<Histogram> for Samples {
 }
 
 /// The name of a metric, as it is printed: `wake-up latency`, `T:0 max`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct MetricName(String);
 

@@ -22,8 +22,8 @@ pub(crate) fn both_tails(distance: f64) -> f64 {
 /// Above this the t distribution is the normal one to four digits.
 const NORMAL_FROM: f64 = 10_000.0;
 
-/// The quantile of Student's t distribution at a share of a half or more; degrees below 1 are taken as 1. Its tail is an
-/// incomplete beta function (Abramowitz and Stegun 26.7.1).
+/// The quantile of Student's t distribution at a share of a half or more; degrees below 1 are taken as 1. Its
+/// tail is an incomplete beta function (Abramowitz and Stegun 26.7.1).
 pub(crate) fn student(share: f64, degrees: f64) -> f64 {
     if degrees >= NORMAL_FROM {
         return quantile(share);

@@ -3,13 +3,14 @@
 
 use crate::median::{median_distance, middle};
 use crate::normal;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Of normal values, the standard deviation over the median distance from the median.
 const NORMAL: f64 = 1.482_602_218_505_602;
 
 /// A run that lies far from the others. It is told, and never left out.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Outlier {
     /// Which run, from 0.
     pub index: usize,

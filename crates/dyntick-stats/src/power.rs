@@ -16,8 +16,9 @@ pub struct Precision {
 }
 
 impl Precision {
-    /// Of the shift between two sides' runs. From the interval where there is one, else from the runs' spread, as that of
-    /// normal values would be (the rank test then needs pi/3 as many); none where nothing varies or a side has one run.
+    /// Of the shift between two sides' runs. From the interval where there is one, else from the runs'
+    /// spread, as that of normal values would be (the rank test then needs pi/3 as many); none where nothing
+    /// varies or a side has one run.
     pub fn of(a: &[f64], b: &[f64], bounds: &Bounds) -> Option<Self> {
         let counts = [a.len() as f64, b.len() as f64];
         let degrees = counts[0] + counts[1] - 2.0;
@@ -32,15 +33,15 @@ impl Precision {
         (error > 0.0 && error.is_finite()).then_some(Self { error, counts })
     }
 
-    /// The smallest shift that so many runs show with a probability of [`POWER`], where a p value of at most `p` is asked
-    /// for; in the unit of the values. None where that p is out of their reach.
+    /// The smallest shift that so many runs show with a probability of [`POWER`], where a p value of at most
+    /// `p` is asked for; in the unit of the values. None where that p is out of their reach.
     pub fn could_show(&self, p: f64) -> Option<f64> {
         let [m, n] = self.counts.map(|count| count as usize);
         (shift::least(m, n) <= p).then(|| self.needed_for(p, 1.0))
     }
 
-    /// The shift that is shown with this many times the runs: so many standard errors as the test asks for at the p value that it
-    /// can reach, and as many as [`POWER`] asks for.
+    /// The shift that is shown with this many times the runs: so many standard errors as the test asks for at
+    /// the p value that it can reach, and as many as [`POWER`] asks for.
     fn needed_for(&self, p: f64, times: f64) -> f64 {
         let [m, n] = self.counts.map(|count| count * times);
         let degrees = m + n - 2.0;
@@ -49,9 +50,9 @@ impl Precision {
         quantiles * self.error / times.sqrt()
     }
 
-    /// About how many more runs of each side would decide: show the shift that was found as a difference with a p value of
-    /// at most `p`, or show that it is within the margin, whichever needs fewer; each with a probability of [`POWER`].
-    /// At least 1; at most [`MOST`].
+    /// About how many more runs of each side would decide: show the shift that was found as a difference with
+    /// a p value of at most `p`, or show that it is within the margin, whichever needs fewer; each with a
+    /// probability of [`POWER`]. At least 1; at most [`MOST`].
     pub fn more_runs(&self, shift: f64, margin: f64, p: f64) -> u64 {
         let fewest = shift::fewest(p).max(shift::fewest(1.0 - LEVEL)) as u64;
         let now = self.counts[0].min(self.counts[1]);

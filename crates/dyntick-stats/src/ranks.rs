@@ -27,8 +27,8 @@ pub(crate) fn tied(groups: &[usize], term: impl Fn(f64) -> f64) -> f64 {
 
 /// The probabilities of each value of the Mann-Whitney statistic, 0 to `m n`, if all orders are equally likely and
 /// there are no ties. Its generating function is a quotient of products of (1 - q^i) (Mann and Whitney 1947; Andrews,
-/// The Theory of Partitions, 3.2): one pass for each factor, of the lower half, for it is symmetric. Of up to 125 values
-/// a side their sum is 1 to 1e-14.
+/// The Theory of Partitions, 3.2): one pass for each factor, of the lower half, for it is symmetric. Of up to
+/// 125 values a side their sum is 1 to 1e-14.
 pub(crate) fn statistic(m: usize, n: usize) -> Vec<f64> {
     let (few, many) = (m.min(n), m.max(n));
     let half = few * many / 2;

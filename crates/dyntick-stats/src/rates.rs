@@ -3,6 +3,7 @@
 
 use crate::interval::{Bounds, Interval, LEVEL};
 use crate::normal;
+use schemars::JsonSchema;
 use serde::Serialize;
 use special::{Beta, Gamma};
 
@@ -33,7 +34,7 @@ fn gamma(shape: u64, share: f64) -> f64 {
 }
 
 /// How many times as frequent events are on the second side.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Ratio {
     /// The ratio of the frequencies; none where the first side has no event.
     pub value: Option<f64>,
@@ -43,9 +44,10 @@ pub struct Ratio {
     pub high: Option<f64>,
 }
 
-/// The ratio of two frequencies of rare events, among so many samples each, with its interval at [`LEVEL`]: given how many events
-/// there are together, how many of them are on one side is binomial (Przyborowski and Wilenski 1940), and its share has the
-/// interval of Clopper and Pearson (1934). None without events or without samples.
+/// The ratio of two frequencies of rare events, among so many samples each, with its interval at [`LEVEL`]:
+/// given how many events there are together, how many of them are on one side is binomial (Przyborowski and
+/// Wilenski 1940), and its share has the interval of Clopper and Pearson (1934). None without events or
+/// without samples.
 pub fn ratio(events: [u64; 2], samples: [u64; 2]) -> Option<Ratio> {
     let all = events[0].checked_add(events[1])?;
     if all == 0 || samples.contains(&0) {
@@ -87,8 +89,9 @@ fn wilson(yes: f64, no: f64) -> (f64, f64) {
     (end((yes - 0.5).max(0.0), -1.0).max(0.0), end((yes + 0.5).min(all), 1.0).min(1.0))
 }
 
-/// Between which ranks, from 1, the quantile at a share lies with [`LEVEL`]: at most `samples` values, of which each is below the
-/// quantile with that probability (David and Nagaraja 7.1). None where there are too few.
+/// Between which ranks, from 1, the quantile at a share lies with [`LEVEL`]: at most `samples` values, of
+/// which each is below the quantile with that probability (David and Nagaraja 7.1). None where there are too
+/// few.
 pub(crate) fn ranks(samples: u64, at: f64) -> Option<(u64, u64)> {
     let beyond = at.min(1.0 - at);
     let (few, many) = events(samples as f64, beyond)?;

@@ -3,11 +3,13 @@
 //!
 //! The shift is the median of all differences between a value of one side and a value of the other (Hodges and
 //! Lehmann 1963). Its interval is what the Mann-Whitney test would not reject, which lies between two of these
-//! differences (Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 4.2 and 4.3). Both take it that the two sides are
-//! distributed alike but for the shift; then it holds for every distribution, and with ties it covers more (Noether 1967).
+//! differences (Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 4.2 and 4.3). Both take it
+//! that the two sides are distributed alike but for the shift; then it holds for every distribution, and with
+//! ties it covers more (Noether 1967).
 
 use crate::interval::{Bounds, Estimate, LEVEL, NoInterval};
 use crate::{normal, ranks};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Whether the distribution of the statistic is counted out, and not taken as normal: up to 125 values a side.
@@ -18,7 +20,8 @@ fn countable(m: usize, n: usize) -> bool {
 /// The steps that counting may take.
 const STEPS: usize = 2_000_000;
 
-/// By how much the values of `b` exceed those of `a`, with its interval; none if a side has none. Values must be finite.
+/// By how much the values of `b` exceed those of `a`, with its interval; none if a side has none. Values must
+/// be finite.
 pub fn shift(a: &[f64], b: &[f64]) -> Option<Estimate> {
     let (a, b) = (sorted(a), sorted(b));
     let last = (a.len() as u64 * b.len() as u64).checked_sub(1)?;
@@ -89,7 +92,7 @@ fn deviation(m: f64, n: f64, ties: f64) -> f64 {
 }
 
 /// Whether two sides differ.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Test {
     /// How probable a difference like this or larger is where nothing differs; of both directions.
     pub p: f64,
@@ -98,7 +101,7 @@ pub struct Test {
 }
 
 /// How a p value was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// All orders counted, without ties (Mann and Whitney 1947).
@@ -145,8 +148,8 @@ fn both(shares: &[f64], at: usize) -> f64 {
     (2.0 * low.iter().sum::<f64>().min(high.iter().sum())).clamp(0.0, 1.0)
 }
 
-/// The p value over all ways to deal the pooled values to the two sides. How many ways give the smaller side each sum of
-/// ranks is built up value by value; ranks are doubled, which makes those of ties whole.
+/// The p value over all ways to deal the pooled values to the two sides. How many ways give the smaller side
+/// each sum of ranks is built up value by value; ranks are doubled, which makes those of ties whole.
 fn dealt(a: &[f64], b: &[f64], pooled: &[f64]) -> f64 {
     let small = if a.len() <= b.len() { a } else { b };
     let doubled = |value: &f64| (2.0 * ranks::place(pooled, *value)) as usize + 1;

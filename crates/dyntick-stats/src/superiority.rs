@@ -3,10 +3,11 @@
 
 use crate::interval::{Bounds, Estimate, Interval, LEVEL, NoInterval};
 use crate::{normal, ranks};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The size of an effect, in terms of order alone.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Superiority {
     /// The probability that a value of the second side is larger than one of the first, equal ones counted half: 0.5
     /// where neither is larger, 0 or 1 where the two do not overlap.
@@ -75,8 +76,9 @@ pub(crate) fn bounds(counted: &Counted) -> Bounds {
     Bounds::Interval(Interval { low, high, level: LEVEL })
 }
 
-/// Where the distance from what was found is the t quantile times the standard error that Hanley and McNeil's model gives
-/// at that place (Newcombe, Statistics in Medicine 25, 2006, 559-573, method 5, with t instead of the normal quantile).
+/// Where the distance from what was found is the t quantile times the standard error that Hanley and McNeil's
+/// model gives at that place (Newcombe, Statistics in Medicine 25, 2006, 559-573, method 5, with t instead of
+/// the normal quantile).
 fn newcombe(counted: &Counted) -> (f64, f64) {
     let (found, [m, n]) = (counted.probability, counted.counts);
     let quantile = normal::student(f64::midpoint(1.0, LEVEL), m + n - 2.0);

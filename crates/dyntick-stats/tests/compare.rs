@@ -233,8 +233,8 @@ fn equal_distributions_of_virtual_time_are_the_changes() {
     assert_eq!(median.sides[0].value.value, 3.0);
 }
 
-/// Counts and not samples are what takes time: 216 million a side are to take 0.2 s, here without optimisation and on a machine
-/// that may have other work. One look at each sample would take longer.
+/// Counts and not samples are what takes time: 216 million a side are to take 0.2 s, here without
+/// optimisation and on a machine that may have other work. One look at each sample would take longer.
 #[test]
 fn samples_cost_nothing() {
     // A hundred thousand rows, as with `--nsecs`.

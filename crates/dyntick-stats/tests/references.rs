@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The same data given to scipy and to R. `fixtures/make.py` and `fixtures/make.R` made what stands in the JSON files there.
+//! The same data given to scipy and to R. `fixtures/make.py` and `fixtures/make.R` made what stands in the
+//! JSON files there.
 
 use dyntick_stats::{
     Bounds, Grouped, Histogram, Method, NoInterval, Point, Samples, expected, holm, mann_whitney, median,

@@ -4,6 +4,7 @@
 //! A value that is wrong is noted as a problem and read as its default, so that one mistake does
 //! not hide the others nor make claims about the case look wrong too.
 
+use super::keys::study::{self as keys, GOVERNORS};
 use super::matrix::Cell;
 use super::reader::{Section, Source, Value, integer, sections};
 use super::{Case, Pick, files, picks};
@@ -18,55 +19,19 @@ use dyntick_model::{Clock, CommandLine, CpuList, Exit, Machine};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
-/// What a case, `[defaults]` and a matrix may set.
-pub const CASE_KEYS: [&str; 32] = [
-    "kernel",
-    "clock",
-    "cpus",
-    "memory",
-    "disk",
-    "append",
-    "sysctl",
-    "write",
-    "read",
-    "settle",
-    "settle-limit",
-    "measure",
-    "profile",
-    "calls",
-    "measured-cpus",
-    "repeat",
-    "perturb",
-    "timeout",
-    "events",
-    "trace-cpus",
-    "trace-buffer",
-    "tools",
-    "modules",
-    "files",
-    "figures",
-    "machine",
-    "exit",
-    "pre-wake",
-    "packages",
-    "governor",
-    "task",
-    "script",
-];
-
 /// The workloads that need no tool.
-const BUILT_IN: [(&str, Work); 3] =
-    [("spin", Work::Spin), ("rcu-free", Work::RcuFree), ("syscall-loop", Work::SyscallLoop)];
+const BUILT_IN: [(&str, Work); 3] = [
+    (keys::BUILT_IN[0], Work::Spin),
+    (keys::BUILT_IN[1], Work::RcuFree),
+    (keys::BUILT_IN[2], Work::SyscallLoop),
+];
 
 /// How long exits take, by the names of a study file.
 const EXITS: [(&str, Exit); 3] =
-    [("table", Exit::Table), ("measured", Exit::Measured), ("distribution", Exit::Distribution)];
+    [(keys::EXITS[0], Exit::Table), (keys::EXITS[1], Exit::Measured), (keys::EXITS[2], Exit::Distribution)];
 
 /// What a case says that shall have no machine where the study has one.
 const NO_MACHINE: &str = "none";
-
-/// The idle governors of Linux 6.1 to 7.2 (`drivers/cpuidle/governors`).
-const GOVERNORS: [&str; 4] = ["menu", "teo", "ladder", "haltpoll"];
 
 /// Reads one case: the cell of the matrix goes before the case, the case before the defaults.
 pub struct CaseReader<'s, 'v, 't> {
@@ -78,6 +43,8 @@ pub struct CaseReader<'s, 'v, 't> {
     pub defaults: &'v DeTable<'t>,
     /// What the case sets in full size, where that is asked for; stronger than all else.
     pub full_size: Option<&'v DeTable<'t>>,
+    /// What the command line sets in all cases; stronger still.
+    pub set: Option<&'v DeTable<'t>>,
     /// `[machine]`: what a case has that says nothing else.
     pub machine: Option<&'v DeTable<'t>>,
     /// `[kernels]`.
@@ -145,7 +112,15 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
     fn layers(&self, key: &str) -> Vec<&'v Value<'t>> {
         let in_cell = self.cell.settings.iter().filter(|(name, _)| *name == key).map(|(_, value)| *value);
         let full = self.full_size.and_then(|table| table.get(key));
-        self.defaults.get(key).into_iter().chain(self.section.get(key)).chain(in_cell).chain(full).collect()
+        let of_file =
+            self.defaults.get(key).into_iter().chain(self.section.get(key)).chain(in_cell).chain(full);
+        of_file.chain(self.layers_of_flags(key)).collect()
+    }
+
+    /// The values that the command line gives a key.
+    fn layers_of_flags(&self, key: &str) -> Vec<&'v Value<'t>> {
+        let of_axes = self.cell.of_flags.iter().filter(|(name, _)| *name == key).map(|(_, value)| *value);
+        self.set.and_then(|table| table.get(key)).into_iter().chain(of_axes).collect()
     }
 
     fn kernel(&self) -> String {
@@ -187,8 +162,9 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
 
     /// The machine whose idle states the guest has: its name, or a path from the study's folder.
     fn machine(&self) -> Option<Machine> {
-        let value = self.get("machine").or(self.of_machine("profile"))?;
-        let name = self.source().text("machine", value)?;
+        let own = self.get("machine").map(|value| ("machine", value));
+        let (key, value) = own.or(self.of_machine("profile").map(|value| ("profile", value)))?;
+        let name = self.source().text(key, value)?;
         if name == NO_MACHINE {
             return None;
         }
@@ -283,11 +259,14 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
     }
 
     /// Command lines of all layers add up; the kernel lets the last of two parameters win. That of the
-    /// full size stands alone: its CPU lists replace the others.
+    /// full size stands alone: its CPU lists replace the others. What the command line gives is added to it.
     fn append(&self) -> CommandLine {
         let mut line = CommandLine::default();
-        let alone = self.full_size.and_then(|table| table.get("append"));
-        for value in alone.map_or_else(|| self.layers("append"), |value| vec![value]) {
+        let values = match self.full_size.and_then(|table| table.get("append")) {
+            Some(alone) => [alone].into_iter().chain(self.layers_of_flags("append")).collect(),
+            None => self.layers("append"),
+        };
+        for value in values {
             line.extend(&CommandLine::parse(&self.source().text("append", value).unwrap_or_default()));
         }
         line
@@ -351,7 +330,7 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
 
     fn script(&self) -> Option<Script> {
         let section = Section::of(self.source(), "[case.script]", "script", self.get("script")?)?;
-        section.only(&["cpu", "run", "in-window"]);
+        section.only(&keys::SCRIPT);
         let run = section.required("run")?;
         let in_window = section.get("in-window").and_then(|value| section.source.switch("in-window", value));
         Some(Script {
@@ -377,7 +356,7 @@ fn add_own_tools(case: &mut Case) {
 }
 
 fn task(section: Section<'_, '_, '_>) -> Option<Task> {
-    section.only(&["cpu", "policy", "run", "partition", "to-its-end"]);
+    section.only(&keys::TASK);
     let (policy, work) = (policy(section).unwrap_or_default(), work(section).unwrap_or(Work::Spin));
     let to_its_end = section.get("to-its-end").and_then(|value| section.source.switch("to-its-end", value));
     Some(Task {

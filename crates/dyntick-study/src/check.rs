@@ -2,7 +2,10 @@
 //! Whether a kernel can do what a case asks of it, told before anything boots (invariant 12).
 
 use super::{Case, disk};
+use dyntick_kernels::find::Spec;
+use dyntick_model::parameters::meant;
 use dyntick_model::{CpuList, KernelConfig, PARAMETER_OPTIONS};
+use std::fmt;
 
 /// What a case may ask for, the option that must be there for it, and a kernel that has it.
 struct Need {
@@ -111,6 +114,34 @@ fn parameters(case: &Case, config: &KernelConfig) -> Vec<String> {
         problems.push(lack(case, &what, &need("isolcpus", "NO_HZ_FULL", HAS_ALL)));
     }
     problems
+}
+
+/// A boot parameter that is none of the kernel's, and like one of them. The kernel ignores it, or hands it to init.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misspelt {
+    parameter: String,
+    meant: &'static str,
+}
+
+impl fmt::Display for Misspelt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { parameter, meant } = self;
+        write!(f, "'{parameter}' is not a kernel parameter: '{meant}' was probably meant")
+    }
+}
+
+/// The parameters of a case that look misspelt.
+pub fn misspelt(case: &Case) -> Vec<Misspelt> {
+    let name = |parameter: &str| parameter.split_once('=').map_or(parameter, |(name, _)| name).to_owned();
+    let found = |parameter: &str| {
+        meant(&name(parameter)).map(|meant| Misspelt { parameter: parameter.to_owned(), meant })
+    };
+    case.append.iter().filter_map(found).collect()
+}
+
+/// Whether a case boots a kernel of the user's own, which may have parameters that no other has.
+pub fn may_be_patched(case: &Case) -> bool {
+    case.recipe.is_some() || matches!(case.kernel.parse(), Ok(Spec::Path(_)))
 }
 
 fn written(parameter: &str, value: &str) -> String {
@@ -275,6 +306,13 @@ mod tests {
         assert!(
             only_problem(&case("isolcpus=nohz,domain,1"), &["CPU_ISOLATION"]).contains("CONFIG_NO_HZ_FULL")
         );
+    }
+
+    #[test]
+    fn a_parameter_that_is_none_is_found_before_anything_boots() {
+        let found = misspelt(&case("isolcpus=domain,1 nohz_ful=1 quiet dyntick.x=1"));
+        let of = Misspelt { parameter: "nohz_ful=1".into(), meant: "nohz_full" };
+        assert_eq!(found, [of]);
     }
 
     #[test]

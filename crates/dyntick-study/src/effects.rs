@@ -3,13 +3,15 @@
 
 use super::Case;
 use super::claims::refuse_figure;
+use super::keys::claims::EFFECTS;
 use super::reader::{Section, Value};
 use dyntick_model::text::nearest;
 use dyntick_stats::Factor;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What each axis of a case's matrix does to some figures.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Effects {
     /// What it shows.
     pub title: String,
@@ -37,7 +39,7 @@ pub fn read(root: Section<'_, '_, '_>, cases: &[Case], matrices: &[(String, Vec<
 }
 
 fn one(section: Section<'_, '_, '_>, cases: &[Case], matrices: &[(String, Vec<Factor>)]) -> Effects {
-    section.only(&["title", "case", "figures"]);
+    section.only(&EFFECTS);
     let case = section.required_text("case").unwrap_or_default();
     let place = section.get("case").filter(|value| value.get_ref().is_str());
     let found = place.map(|_| axes(&case, cases, matrices));

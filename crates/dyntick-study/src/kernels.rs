@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The `[kernels.NAME]` tables: kernels that a study has built to order.
 
+use super::keys::study::KERNEL;
 use super::reader::{Section, Value};
 use dyntick_kernels::build::{self, NamedBy, Recipe};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-const KEYS: [&str; 3] = ["source", "config", "patches"];
 
 /// What each names on this machine is looked at when the study is read.
 const MOST: usize = 64;
@@ -31,7 +30,7 @@ pub fn read(root: Section<'_, '_, '_>, study: &Path) -> BTreeMap<String, Recipe>
 }
 
 fn recipe(table: Section<'_, '_, '_>, folder: &Path) -> Recipe {
-    table.only(&KEYS);
+    table.only(&KERNEL);
     let list = |key: &str, value| texts(table, key, value);
     let recipe = Recipe {
         source: table.required_text("source").unwrap_or_default(),

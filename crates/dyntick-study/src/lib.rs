@@ -9,18 +9,23 @@ mod disk;
 mod effects;
 pub mod figure;
 mod files;
+mod given;
+mod kept;
 mod kernels;
+pub mod keys;
 mod limits;
 pub mod machine;
 mod matrix;
 mod parse;
 mod picks;
 pub(crate) mod reader;
+pub mod shipped;
 
 #[cfg(test)]
 mod tests;
 
 pub use effects::Effects;
+pub use given::{Given, SetError};
 pub use limits::is_id;
 pub use picks::{Pick, Place};
 pub use reader::{Problem, Problems};
@@ -30,13 +35,15 @@ use dyntick_guest::pieces::Guest;
 use dyntick_guest::{Script, Task};
 use dyntick_kernels::build::Recipe;
 use dyntick_model::{Clock, CommandLine, CpuList, Machine};
+use dyntick_stats::Factor;
 use dyntick_system::InputError;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A study.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Study {
     /// A short name: the file's, without its ending.
     pub name: String,
@@ -58,10 +65,14 @@ pub struct Study {
     pub comparisons: Vec<Comparison>,
     /// The matrices whose axes are judged by what they do.
     pub effects: Vec<Effects>,
+    /// What the command line has each case run with, one after the other: an axis of all cases, which the report
+    /// sets side by side.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compared: Option<Factor>,
 }
 
 /// Published figures.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Published {
     /// Who, where and when.
     pub source: String,
@@ -70,7 +81,7 @@ pub struct Published {
 }
 
 /// One published figure, set beside ours.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PublishedFigure {
     /// What it is, in words.
     pub label: String,
@@ -99,7 +110,7 @@ impl Published {
 }
 
 /// Two cases that are set side by side: latencies quantile by quantile, profiles function by function.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     /// What it shows.
     pub title: String,
@@ -121,7 +132,7 @@ pub enum Size {
 }
 
 /// One configuration, complete.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Case {
     /// Name and matrix labels, as `nohz-full/debian:6.12`.
     pub id: String,
@@ -319,6 +330,14 @@ fn is_zero(number: &u32) -> bool {
 /// Why a study could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
+    /// No such name.
+    #[error("no study '{name}' comes with dyntick; {hint}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What may have been meant.
+        hint: String,
+    },
     /// The file itself.
     #[error("the study: {0}")]
     Read(#[from] InputError),
@@ -330,6 +349,15 @@ pub enum StudyError {
     Problems(#[from] Problems),
 }
 
+/// What is wrong in a study or in a machine's file, if that is what this error is about.
+pub fn problems<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Problems> {
+    match (error.downcast_ref(), error.downcast_ref()) {
+        (Some(StudyError::Problems(problems)), _) => Some(problems),
+        (_, Some(machine::MachineError::Problems(problems))) => Some(problems),
+        _ => error.downcast_ref(),
+    }
+}
+
 impl Study {
     /// Reads a study file. Kernels that are named by a relative path are sought from its folder.
     pub fn load(path: &Path) -> Result<Self, StudyError> {
@@ -338,21 +366,32 @@ impl Study {
 
     /// Reads a study file, its cases in this size.
     pub fn load_sized(path: &Path, size: Size) -> Result<Self, StudyError> {
+        Self::load_given(path, size, &Given::default()).map(|(study, _)| study)
+    }
+
+    /// Reads a study file with what the command line sets in its cases; the second part is how many of its claims
+    /// speak of cases that are there no more.
+    fn load_given(path: &Path, size: Size, given: &Given) -> Result<(Self, usize), StudyError> {
         /// Some hundred times the longest that dyntick comes with.
         const LARGEST: u64 = 4 << 20;
         let text = dyntick_system::read_named(path, LARGEST)?;
-        let mut study = parse::study(path, &text, size)?;
+        let (mut study, left_out) = parse::given(path, &text, size, given)?;
         let folder = std::path::absolute(path).map_err(|error| StudyError::Path(path.to_owned(), error))?;
         let folder = folder.parent().unwrap_or(Path::new("/"));
         for case in study.cases.iter_mut().filter(|case| case.kernel.contains('/')) {
             case.kernel = folder.join(&case.kernel).to_string_lossy().into_owned();
         }
-        Ok(study)
+        Ok((study, left_out))
     }
 
     /// Reads a study's text; `path` names it in messages.
     pub fn parse(path: &Path, text: &str) -> Result<Self, Problems> {
         parse::study(path, text, Size::Scaled)
+    }
+
+    /// Reads a study's text with what the command line sets in its cases.
+    pub fn parse_given(path: &Path, text: &str, given: &Given) -> Result<Self, Problems> {
+        parse::given(path, text, Size::Scaled, given).map(|(study, _)| study)
     }
 
     /// The cases that a reference means, as [`Case::answers_to`] reads it.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What no guest could do, whatever its kernel, told with its place in the file.
 
-use super::Case;
 use super::case::CaseReader;
 use super::disk;
+use super::{Case, check};
 use dyntick_guest::{MAILBOX_BYTES, Moment, name_of_file, piece_of_file};
 use dyntick_model::text::clean_line;
 use dyntick_model::{Clock, CpuList};
@@ -42,6 +42,14 @@ pub fn refuse_nonsense(reader: &CaseReader<'_, '_, '_>, case: &Case) {
     calls(reader, case);
     for event in case.events.iter().filter(|event| !is_event(event)) {
         note(reader, "events", format!("events: '{event}' is not of the form system:name"));
+    }
+}
+
+/// A parameter that is none of the kernel's and like one: the kernel says nothing of it, and the case would measure
+/// something else than it says.
+pub fn refuse_misspelt(reader: &CaseReader<'_, '_, '_>, case: &Case) {
+    for problem in check::misspelt(case).into_iter().filter(|_| !check::may_be_patched(case)) {
+        note(reader, "append", format!("append: {problem}"));
     }
 }
 

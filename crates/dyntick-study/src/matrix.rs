@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Expanding a case over its matrix.
 
+use super::keys::study::{BUNDLE, LABELLED};
 use super::reader::{Section, Source, Value, integer, sections};
 use dyntick_model::text::nearest;
 use dyntick_stats::Factor;
@@ -26,6 +27,8 @@ struct Choice<'v, 't> {
 struct Axis<'v, 't> {
     key: &'v str,
     at: usize,
+    /// Whether the command line gave it.
+    is_of_flags: bool,
     choices: Vec<Choice<'v, 't>>,
 }
 
@@ -36,6 +39,20 @@ pub struct Cell<'v, 't> {
     pub variant: String,
     /// What its choices set.
     pub settings: Settings<'v, 't>,
+    /// What those choices set that the command line gave.
+    pub of_flags: Settings<'v, 't>,
+}
+
+/// What makes the variants of a case.
+pub struct Matrices<'a, 's, 'v, 't> {
+    /// The study's.
+    pub shared: Option<Section<'s, 'v, 't>>,
+    /// The case's own.
+    pub own: Option<Section<'s, 'v, 't>>,
+    /// The command line's.
+    pub flags: Option<Section<'s, 'v, 't>>,
+    /// Whether the command line sets this key, so that no axis of the study does.
+    pub replaced: &'a dyn Fn(&str) -> bool,
 }
 
 /// A case's matrix: its axes, and all their combinations.
@@ -47,22 +64,21 @@ pub struct Grid<'v, 't> {
 }
 
 /// The study's matrix and the case's own taken together; one cell without settings if there is neither. Where
-/// both have the same axis, the case's replaces the study's.
-pub fn grid<'v, 't>(
-    shared: Option<Section<'_, 'v, 't>>,
-    own: Option<Section<'_, 'v, 't>>,
-    case_keys: &[&str],
-) -> Grid<'v, 't> {
+/// both have the same axis, the case's replaces the study's, and the command line's replaces both.
+pub fn grid<'v, 't>(matrices: Matrices<'_, '_, 'v, 't>, case_keys: &[&str]) -> Grid<'v, 't> {
+    let Matrices { shared, own, flags, replaced } = matrices;
     let mut axes: Vec<Axis<'v, 't>> = Vec::new();
-    for matrix in shared.iter().chain(&own) {
-        for axis in axes_of(matrix, case_keys) {
-            match axes.iter_mut().find(|earlier| earlier.key == axis.key) {
-                Some(earlier) => *earlier = axis,
-                None => axes.push(axis),
-            }
-        }
+    for axis in shared.iter().chain(&own).flat_map(|matrix| axes_of(matrix, case_keys, false)) {
+        add(&mut axes, axis);
     }
-    let Some(matrix) = own.or(shared) else { return expand(&axes) };
+    let of_flags: Vec<Axis<'v, 't>> =
+        flags.iter().flat_map(|matrix| axes_of(matrix, case_keys, true)).collect();
+    axes.retain_mut(|axis| {
+        let stays = of_flags.iter().any(|other| other.key == axis.key);
+        stays || axis.leave_to_flags(replaced)
+    });
+    of_flags.into_iter().for_each(|axis| add(&mut axes, axis));
+    let Some(matrix) = own.or(shared).or(flags) else { return expand(&axes) };
     refuse_ambiguous_labels(matrix.source, &axes);
     let count = axes.iter().try_fold(1usize, |count, axis| count.checked_mul(axis.choices.len().max(1)));
     if count.is_none_or(|count| count > MOST_CASES) {
@@ -73,17 +89,37 @@ pub fn grid<'v, 't>(
     expand(&axes)
 }
 
+/// Adds an axis, in the place of an earlier one of its key.
+fn add<'v, 't>(axes: &mut Vec<Axis<'v, 't>>, axis: Axis<'v, 't>) {
+    match axes.iter_mut().find(|earlier| earlier.key == axis.key) {
+        Some(earlier) => *earlier = axis,
+        None => axes.push(axis),
+    }
+}
+
 /// An axis without any choice has been refused, and is passed over so that the rest is read.
 fn expand<'v, 't>(axes: &[Axis<'v, 't>]) -> Grid<'v, 't> {
-    let mut cells = vec![Cell { variant: String::new(), settings: Vec::new() }];
+    let mut cells = vec![Cell { variant: String::new(), settings: Vec::new(), of_flags: Vec::new() }];
     let axes: Vec<&Axis<'v, 't>> = axes.iter().filter(|axis| !axis.choices.is_empty()).collect();
     for axis in &axes {
-        cells = cells.iter().flat_map(|cell| axis.choices.iter().map(|choice| cell.with(choice))).collect();
+        let with = |cell: &Cell<'v, 't>| -> Vec<Cell<'v, 't>> {
+            axis.choices.iter().map(|choice| cell.with(choice, axis.is_of_flags)).collect()
+        };
+        cells = cells.iter().flat_map(with).collect();
     }
     Grid { axes: axes.into_iter().map(Axis::factor).collect(), cells }
 }
 
 impl Axis<'_, '_> {
+    /// Takes out what the command line sets; whether the axis still says something, or never did.
+    fn leave_to_flags(&mut self, replaced: &dyn Fn(&str) -> bool) -> bool {
+        let had = self.choices.iter().any(|choice| !choice.settings.is_empty());
+        for choice in &mut self.choices {
+            choice.settings.retain(|(key, _)| !replaced(key));
+        }
+        !had || self.choices.iter().any(|choice| !choice.settings.is_empty())
+    }
+
     fn factor(&self) -> Factor {
         Factor {
             name: self.key.to_owned(),
@@ -93,12 +129,13 @@ impl Axis<'_, '_> {
 }
 
 impl<'v, 't> Cell<'v, 't> {
-    fn with(&self, choice: &Choice<'v, 't>) -> Self {
+    fn with(&self, choice: &Choice<'v, 't>, is_of_flags: bool) -> Self {
         let separator = if self.variant.is_empty() { "" } else { "/" };
-        Cell {
-            variant: format!("{}{separator}{}", self.variant, choice.label),
-            settings: self.settings.iter().chain(&choice.settings).copied().collect(),
-        }
+        let variant = format!("{}{separator}{}", self.variant, choice.label);
+        let mut cell = Cell { variant, ..self.clone() };
+        let settings = if is_of_flags { &mut cell.of_flags } else { &mut cell.settings };
+        settings.extend(&choice.settings);
+        cell
     }
 }
 
@@ -120,7 +157,7 @@ fn refuse_ambiguous_labels(source: &Source<'_>, axes: &[Axis<'_, '_>]) {
 }
 
 /// The axes in the order of the file.
-fn axes_of<'v, 't>(matrix: &Section<'_, 'v, 't>, case_keys: &[&str]) -> Vec<Axis<'v, 't>> {
+fn axes_of<'v, 't>(matrix: &Section<'_, 'v, 't>, case_keys: &[&str], is_of_flags: bool) -> Vec<Axis<'v, 't>> {
     let mut entries: Vec<_> = matrix.table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
@@ -129,7 +166,7 @@ fn axes_of<'v, 't>(matrix: &Section<'_, 'v, 't>, case_keys: &[&str]) -> Vec<Axis
             let (at, key) = (key.span().start, key.get_ref().as_ref());
             let choices = match case_keys.contains(&key) {
                 true => choices_of_key(matrix.source, key, values),
-                false if is_list_of_tables(values) => bundles(matrix.source, key, values, case_keys),
+                false if is_list_of_tables(values) => bundles(matrix.source, key, values),
                 false => {
                     refuse_axis(matrix, key, at, case_keys);
                     return None;
@@ -138,7 +175,7 @@ fn axes_of<'v, 't>(matrix: &Section<'_, 'v, 't>, case_keys: &[&str]) -> Vec<Axis
             if values.get_ref().as_array().is_some_and(|list| list.is_empty()) {
                 matrix.source.problem(values.span().start, format!("the matrix gives '{key}' no value"));
             }
-            Some(Axis { key, at, choices })
+            Some(Axis { key, at, is_of_flags, choices })
         })
         .collect()
 }
@@ -174,23 +211,17 @@ fn choice_of_key<'v, 't>(source: &Source<'_>, key: &'v str, item: &'v Value<'t>)
         return None;
     };
     let section = Section { source, name: "a matrix value", at: item.span().start, table };
-    section.only(&["label", "value"]);
+    section.only(&LABELLED);
     let text = section.required_text("label")?;
     Some(Choice { label: label(source, item, &text), settings: vec![(key, section.required("value")?)] })
 }
 
 /// An axis of its own name: each value sets several keys at once.
-fn bundles<'v, 't>(
-    source: &Source<'_>,
-    key: &str,
-    values: &'v Value<'t>,
-    case_keys: &[&str],
-) -> Vec<Choice<'v, 't>> {
-    let known: Vec<&str> = ["label"].into_iter().chain(case_keys.iter().copied()).collect();
+fn bundles<'v, 't>(source: &Source<'_>, key: &str, values: &'v Value<'t>) -> Vec<Choice<'v, 't>> {
     let sections = sections(source, "a matrix value", key, values).into_iter();
     sections
         .filter_map(|section| {
-            section.only(&known);
+            section.only(&BUNDLE);
             let text = section.required_text("label")?;
             let set = section.table.iter().map(|(key, value)| (key.get_ref().as_ref(), value));
             Some(Choice {

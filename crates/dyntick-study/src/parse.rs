@@ -1,37 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From the text of a study file to a [`Study`].
 
-use super::case::{CASE_KEYS, CaseReader};
-use super::matrix::{MOST_CASES, grid};
+use super::case::CaseReader;
+use super::given::{self, Given};
+use super::keys::{claims as claims_keys, study as keys};
+use super::matrix::{MOST_CASES, Matrices, grid};
 use super::reader::{self, Problems, Section};
-use super::{Case, Comparison, Published, PublishedFigure, Size, Study, claims, effects, kernels, limits};
+use super::{
+    Case, Comparison, Published, PublishedFigure, Size, Study, claims, effects, kept, kernels, limits,
+};
 use dyntick_kernels::build::Recipe;
 use dyntick_stats::Factor;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use toml::de::DeTable;
 
-const STUDY_KEYS: [&str; 12] = [
-    "title",
-    "question",
-    "description",
-    "published",
-    "kernels",
-    "machine",
-    "defaults",
-    "matrix",
-    "case",
-    "claim",
-    "compare",
-    "effects",
-];
-const MACHINE_KEYS: [&str; 3] = ["profile", "exit", "pre-wake"];
-const OWN_CASE_KEYS: [&str; 4] = ["name", "title", "matrix", FULL_SIZE];
 const FULL_SIZE: &str = "full-size";
 
 /// Reads a study; `path` is for messages and for its name.
 pub fn study(path: &Path, text: &str, size: Size) -> Result<Study, Problems> {
     reader::read(path, text, "a study", |root| read(root, path, size))
+}
+
+/// Reads a study with what the command line sets in its cases. The second part is how many of its claims speak of
+/// cases that are there no more.
+pub fn given(path: &Path, text: &str, size: Size, given: &Given) -> Result<(Study, usize), Problems> {
+    // Claims are checked against the cases that the file itself has.
+    let study = study(path, text, size)?;
+    if given.is_empty() {
+        return Ok((study, 0));
+    }
+    let (lines, flags): (Vec<String>, Vec<Option<&str>>) = given.table().into_iter().unzip();
+    let flags = flags.into_iter().map(|flag| flag.map(str::to_owned)).collect();
+    let text = format!("{text}\n{}", lines.join("\n"));
+    let (cases, matrices) = reader::read_lines(path, &text, flags, "a study", |root| {
+        let kernels = kernels::read(root, path);
+        cases(root, &kernels, size, given)
+    })?;
+    let (study, left_out) = kept::with_cases(study, cases, &matrices);
+    Ok((Study { compared: given.compared(), ..study }, left_out))
 }
 
 /// The file's name without its ending. It becomes a folder's, so `...toml` is not one above.
@@ -44,9 +51,9 @@ fn name_of(path: &Path) -> String {
 }
 
 fn read(root: Section<'_, '_, '_>, path: &Path, size: Size) -> Study {
-    root.only(&STUDY_KEYS);
+    root.only(&keys::STUDY);
     let kernels = kernels::read(root, path);
-    let (cases, matrices) = cases(root, &kernels, size);
+    let (cases, matrices) = cases(root, &kernels, size, &Given::default());
     let claims = root.sections("claim", "[[claim]]");
     let comparisons = root.sections("compare", "[[compare]]");
     Study {
@@ -60,11 +67,12 @@ fn read(root: Section<'_, '_, '_>, path: &Path, size: Size) -> Study {
         effects: effects::read(root, &cases, &matrices),
         kernels,
         cases,
+        compared: None,
     }
 }
 
 fn comparison(table: Section<'_, '_, '_>, cases: &[Case]) -> Comparison {
-    table.only(&["title", "case", "with", "spans"]);
+    table.only(&claims_keys::COMPARE);
     let (case, with) =
         (claims::case_reference(table, "case", cases), claims::case_reference(table, "with", cases));
     Comparison {
@@ -76,7 +84,7 @@ fn comparison(table: Section<'_, '_, '_>, cases: &[Case]) -> Comparison {
 }
 
 fn published(table: Section<'_, '_, '_>, cases: &[Case]) -> Published {
-    table.only(&["source", "figures"]);
+    table.only(&claims_keys::PUBLISHED);
     let figures = table.sections("figures", "[[published.figures]]");
     let published = Published {
         source: table.required_text("source").unwrap_or_default(),
@@ -94,7 +102,7 @@ fn published(table: Section<'_, '_, '_>, cases: &[Case]) -> Published {
 }
 
 fn published_figure(table: Section<'_, '_, '_>, cases: &[Case]) -> PublishedFigure {
-    table.only(&["label", "value", "unit", "our-unit", "case", "figure", "ratio-to", "note"]);
+    table.only(&claims_keys::PUBLISHED_FIGURE);
     let text = |key: &str| table.required_text(key).unwrap_or_default();
     PublishedFigure {
         label: text("label"),
@@ -116,28 +124,31 @@ fn cases(
     root: Section<'_, '_, '_>,
     recipes: &BTreeMap<String, Recipe>,
     size: Size,
+    given: &Given,
 ) -> (Vec<Case>, Vec<(String, Vec<Factor>)>) {
     let no_table = DeTable::new();
-    let defaults = root.section("defaults", "[defaults]").map(|section| section.only(&CASE_KEYS));
+    let defaults = root.section("defaults", "[defaults]").map(|section| section.only(&keys::CASE));
     let defaults = defaults.map_or(&no_table, |section| section.table);
     let shared = root.section("matrix", "[matrix]");
-    let machine = root.section("machine", "[machine]").map(|section| section.only(&MACHINE_KEYS));
+    let machine = root.section("machine", "[machine]").map(|section| section.only(&keys::MACHINE));
     if let Some(section) = machine {
         section.required("profile");
     }
+    let set = root.section(given::TABLE, "the command line").map(|section| section.only(&keys::FLAGS));
     let sections = root.sections("case", "[[case]]");
     if sections.is_empty() {
         root.source.problem(0, "a study has at least one [[case]]");
     }
-    let known = [&OWN_CASE_KEYS[..], &CASE_KEYS].concat();
+    let case_keys = keys::CASE.names();
     let mut cases: Vec<Case> = Vec::new();
     let mut matrices = Vec::new();
     let mut places = HashMap::new();
     for section in sections {
-        section.only(&known);
+        section.only(&keys::OWN_CASE);
         let own = section.section("matrix", "[case.matrix]");
-        let full = section.section(FULL_SIZE, "[case.full-size]").map(|table| table.only(&CASE_KEYS).table);
-        let grid = grid(shared, own, &CASE_KEYS);
+        let full = section.section(FULL_SIZE, "[case.full-size]").map(|table| table.only(&keys::CASE).table);
+        let flags = set.and_then(|set| set.section("matrix", "the command line"));
+        let grid = grid(Matrices { shared, own, flags, replaced: &|key| given.replaces(key) }, &case_keys);
         if !fits(root.source.size(), cases.len() + grid.cells.len()) {
             let message =
                 format!("the study has more than {MOST_CASES} cases, or many of many words: shorten it");
@@ -149,9 +160,13 @@ fn cases(
         for cell in grid.cells {
             let read = |full_size| {
                 let machine = machine.map(|section| section.table);
-                let reader = CaseReader { section, cell: &cell, defaults, full_size, machine, recipes };
+                let set = set.map(|section| section.table);
+                let reader = CaseReader { section, cell: &cell, defaults, full_size, set, machine, recipes };
                 let case = reader.case();
                 limits::refuse_nonsense(&reader, &case);
+                if !given.allows_any_parameter() {
+                    limits::refuse_misspelt(&reader, &case);
+                }
                 case
             };
             // Both sizes are checked, whichever is asked for.

@@ -2,14 +2,16 @@
 //! A case's own figures: numbers that a pattern or a path picks out of what its programs print.
 
 use super::Case;
+use super::keys::study::PICK;
 use super::reader::{Section, Value};
 use dyntick_formats::picked::{PickError, Picker};
 use dyntick_stats::{Better, MetricName};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Where a figure is found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
     /// A regular expression with one group, the number.
@@ -19,7 +21,7 @@ pub enum Place {
 }
 
 /// A figure of a case's own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pick {
     /// Where it is.
     pub place: Place,
@@ -57,7 +59,7 @@ pub fn read<'v, 't>(all: Section<'_, 'v, 't>) -> BTreeMap<String, Pick> {
 fn one<'v, 't>(all: Section<'_, 'v, 't>, name: &str, value: &'v Value<'t>) -> Option<Pick> {
     let source = all.source;
     let section = Section::of(source, "[case.figures]", name, value)?;
-    section.only(&["pattern", "json", "unit", "better"]);
+    section.only(&PICK);
     let refuse = |message: String| source.problem(section.at, format!("figures: {name}: {message}"));
     if MetricName::new(name).is_none() {
         refuse("its name is empty, too long or has control characters".to_owned());

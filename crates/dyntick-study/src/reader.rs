@@ -7,63 +7,29 @@
 //! problem and knows no nearest key.
 
 mod plain;
+mod problems;
 
+pub use problems::{Problem, Problems};
+
+use crate::keys::Table;
 use dyntick_model::CpuList;
-use dyntick_model::text::{nearest, shortened};
+use dyntick_model::text::nearest;
+use problems::Noted;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-/// One thing that is wrong in a file.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Problem {
-    /// Line, from 1.
-    pub line: usize,
-    /// Column, from 1, in characters.
-    pub column: usize,
-    /// What is wrong and how to fix it.
-    pub message: String,
-}
-
-/// All that is wrong in a file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub struct Problems {
-    /// The file.
-    pub path: PathBuf,
-    /// What is wrong, in the order of the file.
-    pub problems: Vec<Problem>,
-    /// How many problems more there are.
-    pub more: usize,
-}
-
-impl fmt::Display for Problems {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut separator = "";
-        for Problem { line, column, message } in &self.problems {
-            write!(f, "{separator}{}:{line}:{column}: {message}", self.path.display())?;
-            separator = "\n";
-        }
-        match self.more {
-            0 => Ok(()),
-            more => write!(f, "\n{}: and {more} more problems", self.path.display()),
-        }
-    }
-}
 
 /// A file being read, and what was found wrong so far.
 pub struct Source<'a> {
     path: &'a Path,
     text: &'a str,
-    /// Where each line begins, byte.
-    lines: Vec<usize>,
-    /// What is wrong, by place.
-    problems: RefCell<BTreeSet<Problem>>,
-    /// How much more was wrong than is kept.
-    more: Cell<usize>,
+    /// The flags by which the last lines came, a flag or none for each; empty where all stand in a file.
+    flags: Vec<Option<String>>,
+    /// What is wrong so far.
+    noted: RefCell<Noted>,
     /// How many bytes of other files were read for it.
     brought: Cell<usize>,
 }
@@ -71,14 +37,8 @@ pub struct Source<'a> {
 /// What the cases of a study bring into their guests together, bytes; each keeps its own copy.
 const MOST_BROUGHT: usize = 8 << 20;
 
-/// A file with more problems is of another kind, or a stranger's joke.
-const MOST_PROBLEMS: usize = 100;
-
 /// A list of tables, as of cases, claims and published figures, has no more: each of them is asked of each run.
 const MOST_SECTIONS: usize = 1000;
-
-/// A message quotes keys and values, which may have any length.
-const LONGEST_MESSAGE: usize = 1000;
 
 /// Reads a file's text: `read` makes of its root table what the file describes, and notes in the source
 /// what is wrong. What a broken text was meant to say is not guessed at.
@@ -88,37 +48,39 @@ pub fn read<T>(
     name: &'static str,
     read: impl FnOnce(Section<'_, '_, '_>) -> T,
 ) -> Result<T, Problems> {
-    let source = Source::new(path, text);
+    read_lines(path, text, Vec::new(), name, read)
+}
+
+/// The same of a text whose last lines, one for each of `flags`, came by the command line.
+pub fn read_lines<T>(
+    path: &Path,
+    text: &str,
+    flags: Vec<Option<String>>,
+    name: &'static str,
+    read: impl FnOnce(Section<'_, '_, '_>) -> T,
+) -> Result<T, Problems> {
+    let source = Source { path, text, flags, noted: RefCell::default(), brought: Cell::default() };
     let (root, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
         for error in errors {
-            source.problem(error.span().map_or(0, |span| span.start), error.message());
+            let place = error.span().unwrap_or(0..0);
+            source.noted.borrow_mut().add(place.start.min(text.len()), Some(place.end), error.message());
         }
-        return Err(source.into_problems());
+        return Err(source.problems(root.get_ref()));
     }
     plain::check(&source, root.get_ref());
     let described = read(Section { source: &source, name, at: 0, table: root.get_ref() });
-    source.finish().map(|()| described)
+    let is_right = source.noted.borrow().is_empty();
+    match is_right {
+        true => Ok(described),
+        false => Err(source.problems(root.get_ref())),
+    }
 }
 
 /// A value with its place.
 pub type Value<'a> = Spanned<DeValue<'a>>;
 
 impl<'a> Source<'a> {
-    /// A file that was read.
-    fn new(path: &'a Path, text: &'a str) -> Self {
-        let after_newlines = text.match_indices('\n').map(|(at, _)| at + 1);
-        let lines = std::iter::once(0).chain(after_newlines).collect();
-        Self {
-            path,
-            text,
-            lines,
-            problems: RefCell::default(),
-            more: Cell::default(),
-            brought: Cell::default(),
-        }
-    }
-
     /// The folder that it is in.
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
@@ -137,30 +99,12 @@ impl<'a> Source<'a> {
 
     /// Notes a problem at a byte of the file.
     pub fn problem(&self, at: usize, message: impl Into<String>) {
-        let at = at.min(self.text.len());
-        let line = self.lines.partition_point(|begin| *begin <= at);
-        let before = &self.text.as_bytes()[self.lines[line - 1]..at];
-        let column = 1 + String::from_utf8_lossy(before).chars().count();
-        let problem = Problem { line, column, message: shortened(&message.into(), LONGEST_MESSAGE) };
-        let mut problems = self.problems.borrow_mut();
-        // Of too many, the first in the file are kept: what comes later often follows from them.
-        if problems.insert(problem) && problems.len() > MOST_PROBLEMS {
-            problems.pop_last();
-            self.more.set(self.more.get() + 1);
-        }
+        self.noted.borrow_mut().add(at.min(self.text.len()), None, &message.into());
     }
 
-    /// All that was wrong, each thing once: a value that several cases share is read, and
-    /// refused, for each of them.
-    fn into_problems(self) -> Problems {
-        let problems = self.problems.into_inner().into_iter().collect();
-        Problems { path: self.path.to_owned(), problems, more: self.more.get() }
-    }
-
-    /// `Ok` if nothing was wrong.
-    fn finish(self) -> Result<(), Problems> {
-        let problems = self.into_problems();
-        if problems.problems.is_empty() { Ok(()) } else { Err(problems) }
+    /// All that was wrong.
+    fn problems(&self, root: &DeTable<'_>) -> Problems {
+        self.noted.borrow().problems(self.path, self.text, &self.flags, root)
     }
 
     /// The value as a text.
@@ -269,8 +213,9 @@ impl<'s, 'v, 't> Section<'s, 'v, 't> {
         source.table(key, value).map(|table| Self { source, name, at: value.span().start, table })
     }
 
-    /// Refuses keys that are not among `known`.
-    pub fn only(&self, known: &[&str]) -> Self {
+    /// Refuses keys that are not of this table.
+    pub fn only(&self, table: &Table) -> Self {
+        let known = &table.names()[..];
         for key in self.table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())) {
             let message =
                 format!("unknown key '{}' in {}; {}", key.get_ref(), self.name, hint(key.get_ref(), known));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Whole study files: the ones that come with dyntick, wrong ones, and any text at all.
 
+mod given;
+
 use super::Size;
-use super::case::CASE_KEYS;
+use super::keys::study::CASE;
 use super::{Case, parse};
 use dyntick_guest::{Policy, Work};
 use dyntick_model::Clock;
@@ -140,6 +142,17 @@ fn syntax_errors_are_told_together() {
     ");
 }
 
+/// With their lines, as `lab run` prints them: every one begins with its place.
+#[test]
+fn mistakes_are_shown_in_their_lines() {
+    let text = "title = \"Wrong\"\nquestion = '?'\n[defaults]\nkernel = \"debian-6.12\"\nsettle = \"2 parsecs\"\n\
+        description = \"\"\"\na\"\"\"\n[[case]]\nname = \"a\"\ntask = [{ cpu = 7, run = \"spin\" }]\n[[case]]\ncpus = \"two\" # 2\n";
+    let problems = parse::study(Path::new("studies/x.toml"), text, Size::Scaled).unwrap_err();
+    insta::assert_snapshot!(problems.annotated());
+    let syntax = parse::study(Path::new("x.toml"), "title = \n[[case]\nname = 'ä' x\n", Size::Scaled);
+    insta::assert_snapshot!(syntax.unwrap_err().annotated());
+}
+
 #[test]
 fn matrices_expand_in_the_order_of_the_file() {
     let study = "[matrix]\nkernel = ['debian:6.1', 'debian:6.12']\n\
@@ -234,7 +247,7 @@ fn ambiguous_names_are_refused() {
 #[test]
 fn a_matrix_beyond_all_measure_is_refused_before_it_is_made() {
     let values: Vec<String> = (0..100).map(|n| n.to_string()).collect();
-    let axes: String = CASE_KEYS.iter().map(|key| format!("{key}=[{}]\n", values.join(","))).collect();
+    let axes: String = CASE.names().iter().map(|key| format!("{key}=[{}]\n", values.join(","))).collect();
     let message = problems(&format!("title='t'\nquestion='q'\n[[case]]\nname='a'\n[case.matrix]\n{axes}"));
     assert!(message.contains("more than 1000 cases"), "{message}");
 }
@@ -388,7 +401,7 @@ fn a_disk_is_of_a_size_and_of_the_wall_clock() {
 #[test]
 fn the_book_documents_every_key() {
     let lacking: Vec<&str> =
-        CASE_KEYS.into_iter().filter(|key| !CHAPTER.contains(&format!("`{key}`"))).collect();
+        CASE.names().into_iter().filter(|key| !CHAPTER.contains(&format!("`{key}`"))).collect();
     assert_eq!(lacking, [] as [&str; 0]);
 }
 

@@ -17,8 +17,8 @@ pub fn is_inner(path: &Path) -> bool {
     path.components().next().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Opens a regular file in `folder`, through no symbolic link, that every user may read by its mode: what stood there when
-/// [`is_public`] looked may be another file by now.
+/// Opens a regular file in `folder`, through no symbolic link, that every user may read by its mode: what
+/// stood there when [`is_public`] looked may be another file by now.
 ///
 /// # Errors
 /// As [`open_beneath`], and where it is not every user's to read.
@@ -34,8 +34,9 @@ pub fn open_public(folder: &Path, inner: &Path) -> Result<File> {
 const READ: u32 = 0o004;
 const ENTER: u32 = 0o001;
 
-/// Whether every user may read a file in `folder`, as far as the modes beneath that folder say so; of a link it is the link. What a
-/// study may show of a folder must not be its owner's alone: others' and private files may lie there, too.
+/// Whether every user may read a file in `folder`, as far as the modes beneath that folder say so; of a link
+/// it is the link. What a study may show of a folder must not be its owner's alone: others' and private files
+/// may lie there, too.
 pub fn is_public(folder: &Path, inner: &Path) -> bool {
     let may = |path: &Path, what: u32| {
         folder.join(path).symlink_metadata().is_ok_and(|found| found.is_symlink() || found.mode() & what != 0)
@@ -56,14 +57,15 @@ pub enum NotShared {
     /// There is nothing.
     #[error("there is nothing")]
     Missing,
-    /// This file, or a folder that leads to it, other users may not read or enter; or no path leads to it that could be asked.
+    /// This file, or a folder that leads to it, other users may not read or enter; or no path leads to it
+    /// that could be asked.
     #[error("{0} is closed to other users")]
     Closed(PathBuf),
 }
 
-/// The real path of what is there, where every user may read it by the modes on the way; what also leads to `from`, a real path, is
-/// left out.
-/// A path through one of the kernel's own links, as `/proc/PID/root`, leads to another machine's or container's files, and is closed.
+/// The real path of what is there, where every user may read it by the modes on the way; what also leads to
+/// `from`, a real path, is left out. A path through one of the kernel's own links, as `/proc/PID/root`, leads
+/// to another machine's or container's files, and is closed.
 ///
 /// # Errors
 /// Where there is nothing, or something is closed: the first folder on the way, or the file.
@@ -75,7 +77,8 @@ pub fn shared(from: Option<&Path>, path: &Path) -> std::result::Result<PathBuf, 
         Errno::NOENT | Errno::NOTDIR => NotShared::Missing,
         _ => closed(),
     })?);
-    // Of what was opened, and not of what the path leads to by now; it may also be longer than any path that can be asked.
+    // Of what was opened, and not of what the path leads to by now; it may also be longer than any path that
+    // can be asked.
     let real = std::fs::read_link(format!("/proc/self/fd/{}", found.as_raw_fd())).map_err(|_| closed())?;
     let is_it = |one: &Metadata, other: &Metadata| (one.dev(), one.ino()) == (other.dev(), other.ino());
     match (found.metadata(), real.symlink_metadata()) {
@@ -109,8 +112,9 @@ pub fn open_beneath(folder: &Path, inner: &Path) -> Result<File> {
     }
 }
 
-/// Opens what is in a folder by openat2(2), again where something was renamed meanwhile: a few times, for where another user has
-/// leased the file (`F_SETLEASE` of fcntl(2)) the answer is the same for as long as they like.
+/// Opens what is in a folder by openat2(2), again where something was renamed meanwhile: a few times, for
+/// where another user has leased the file (`F_SETLEASE` of fcntl(2)) the answer is the same for as long as
+/// they like.
 ///
 /// # Errors
 /// Those of openat2, as EAGAIN where the file is leased and `flags` has `O_NONBLOCK`.

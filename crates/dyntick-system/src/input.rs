@@ -98,7 +98,8 @@ pub fn read_solid(path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
     read_open(&open_regular(path)?, path, limit)
 }
 
-/// Reads a regular file that is open, from its beginning: what was read once by a path may be another file the next time.
+/// Reads a regular file that is open, from its beginning: what was read once by a path may be another file
+/// the next time.
 ///
 /// # Errors
 /// As [`read_solid`].
@@ -151,7 +152,8 @@ pub fn read_beneath(folder: &Path, inner: &Path, limit: u64) -> Result<Vec<u8>, 
     read(opened.map_err(|source| InputError::Io { path: path.clone(), source })?, &path, limit)
 }
 
-/// Opens a file that a user named on the command line, who may mean a pipe; a stranger may have put something else there.
+/// Opens a file that a user named on the command line, who may mean a pipe; a stranger may have put something
+/// else there.
 ///
 /// # Errors
 /// Those of open(2), and where it is neither a regular file nor a pipe.

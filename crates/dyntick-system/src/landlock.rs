@@ -3,8 +3,8 @@
 //! named for it. It is still this user, without the walls of [`crate::confine`], which programs need that cannot be
 //! given a user of their own: a repository may be readable by its owner alone.
 //!
-//! The kernel keeps these rules (Landlock, `landlock(7)`, since 5.13; TCP since 6.7, abstract sockets and signals since 6.12).
-//! Where it has none, or fewer, the program runs with those that there are.
+//! The kernel keeps these rules (Landlock, `landlock(7)`, since 5.13; TCP since 6.7, abstract sockets and
+//! signals since 6.12). Where it has none, or fewer, the program runs with those that there are.
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
@@ -129,7 +129,8 @@ pub fn is_there() -> bool {
     version() >= 1
 }
 
-/// The kernel's version of the rules; below 1 it has none (landlock_create_ruleset(2), LANDLOCK_CREATE_RULESET_VERSION).
+/// The kernel's version of the rules; below 1 it has none (landlock_create_ruleset(2),
+/// LANDLOCK_CREATE_RULESET_VERSION).
 fn version() -> i64 {
     // SAFETY: a system call that looks at numbers alone.
     unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0, 1) }

@@ -11,6 +11,7 @@ mod memory;
 mod output;
 mod owner;
 pub mod place;
+pub mod signals;
 
 pub use affinity::{affinity, cpu_set, run_on};
 pub use beneath::{
@@ -24,6 +25,7 @@ pub use input::{
 pub use locked::locked;
 pub use memory::{leave_half_of_memory, memory};
 pub use output::{
-    is_standard_output, open_growing, private_folder, write_named, write_private, write_unasked,
+    is_standard_output, keep_named, keep_private, keep_unasked, open_growing, private_folder, unnamed_in,
+    write_named, write_private, write_unasked,
 };
 pub use owner::{is_trusted, others_may_write};

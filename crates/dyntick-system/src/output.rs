@@ -3,9 +3,9 @@
 //! under its name when it is complete; a device, a pipe, or somebody else's file is written into, as
 //! any other program would, and keeps being what it was (invariant 7).
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use std::fs::{File, Metadata};
-use std::io::{Error, ErrorKind, Result, Write};
+use std::io::{Error, ErrorKind, Result, Seek, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -35,7 +35,8 @@ pub fn write_private(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(
 /// Read and written by its owner alone.
 const PRIVATE: u32 = 0o600;
 
-/// A new file gets of the rights `new` what the umask leaves, and an older one of this user keeps of its own those in `kept`.
+/// A new file gets of the rights `new` what the umask leaves, and an older one of this user keeps of its own
+/// those in `kept`.
 fn write_with(
     path: &Path,
     new: u32,
@@ -57,8 +58,8 @@ fn write_with(
     }
 }
 
-/// Opens the file that a user named, to be written bit by bit: what is in a regular file stays where `keep` says so, and
-/// what is written goes behind it. Symbolic links and rights are as with [`write_named`].
+/// Opens the file that a user named, to be written bit by bit: what is in a regular file stays where `keep`
+/// says so, and what is written goes behind it. Symbolic links and rights are as with [`write_named`].
 ///
 /// # Errors
 /// Whatever the file system says; a FIFO that nobody reads; what another user put into a folder where everybody may.
@@ -84,6 +85,85 @@ pub fn open_growing(path: &Path, keep: bool) -> Result<File> {
 /// sticky bit; what was there is then as it was.
 pub fn write_unasked(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
     replace(path, PRIVATE & !umask(), write)
+}
+
+/// A file without a name, in the folder where [`keep_private`] or its like will give it one, or elsewhere:
+/// whoever is killed before that leaves nothing.
+///
+/// # Errors
+/// Whatever the file system says.
+pub fn unnamed_in(folder: &Path) -> Result<File> {
+    tempfile::tempfile_in(folder)
+}
+
+/// Makes a complete file without a name the one that a user named, as [`write_private`] would write it. Where a link
+/// will not do, as into a pipe or on another file system, it is copied.
+///
+/// # Errors
+/// As [`write_named`].
+pub fn keep_private(path: &Path, file: &File) -> Result<()> {
+    keep_with(path, PRIVATE, PRIVATE, file)
+}
+
+/// The same where others may read the file, as [`write_named`] would write it.
+///
+/// # Errors
+/// As [`write_named`].
+pub fn keep_named(path: &Path, file: &File) -> Result<()> {
+    keep_with(path, 0o666, 0o777, file)
+}
+
+/// The rights are those of [`write_with`].
+fn keep_with(path: &Path, new: u32, kept: u32, file: &File) -> Result<()> {
+    if is_standard_output(path) {
+        return copy(file, &mut std::io::stdout().lock());
+    }
+    match target(path)? {
+        Target::Absent => keep(path, new & !umask(), file),
+        Target::Own(place, mode) => keep(&place, mode & kept, file),
+        Target::Foreign(mut to) => {
+            if to.metadata()?.is_file() {
+                to.set_len(0)?;
+            }
+            copy(file, &mut to)
+        }
+    }
+}
+
+/// The same under a name that nobody typed, as [`write_unasked`].
+///
+/// # Errors
+/// As [`write_unasked`].
+pub fn keep_unasked(path: &Path, file: &File) -> Result<()> {
+    keep(path, PRIVATE & !umask(), file)
+}
+
+fn keep(path: &Path, mode: u32, file: &File) -> Result<()> {
+    file.set_permissions(std::fs::Permissions::from_mode(mode))?;
+    file.sync_all()?;
+    let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let link = |to: &Path| -> Result<()> {
+        Ok(rustix::fs::linkat(CWD, own.as_str(), CWD, to, AtFlags::SYMLINK_FOLLOW)?)
+    };
+    match link(path) {
+        Ok(()) => Ok(()),
+        // A link replaces nothing: it is made beside, and renamed.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let beside = tempfile::Builder::new().prefix(".dyntick-").make_in(folder_of(path), link)?;
+            beside.into_temp_path().persist(path).map_err(|error| error.error)
+        }
+        Err(_) => replace(path, mode, |to| copy(file, to)).map(drop),
+    }
+}
+
+fn copy(mut file: &File, to: &mut dyn Write) -> Result<()> {
+    file.rewind()?;
+    std::io::copy(&mut file, to)?;
+    to.flush()
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A folder of this user's own in `place`, into which nobody else may look whatever the umask is; gone
@@ -127,8 +207,8 @@ fn target(path: &Path) -> Result<Target> {
     }
 }
 
-/// What stands at this path, open to be written; none where nothing does. Opened first and looked at then: what is judged
-/// is what will be written. A FIFO that nobody reads is an error and not a wait without end.
+/// What stands at this path, open to be written; none where nothing does. Opened first and looked at then:
+/// what is judged is what will be written. A FIFO that nobody reads is an error and not a wait without end.
 fn opened(path: &Path) -> Result<Option<File>> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let found = match rustix::fs::open(path, flags, Mode::empty()) {
@@ -173,10 +253,10 @@ fn opened(path: &Path) -> Result<Option<File>> {
 
 const STICKY: u32 = 0o1000;
 
-/// Refuses a link that another user put into a folder where everybody may, as the kernel does with fs.protected_symlinks.
+/// Refuses a link that another user put into a folder where everybody may, as the kernel does with
+/// fs.protected_symlinks.
 fn refuse_planted_link(path: &Path, link: &Metadata) -> Result<()> {
-    let parent = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let folder = parent.metadata()?;
+    let folder = folder_of(path).metadata()?;
     let is_own = link.uid() == rustix::process::geteuid().as_raw() || link.uid() == folder.uid();
     match folder.mode() & STICKY != 0 && folder.mode() & 0o002 != 0 && !is_own {
         true => Err(planted()),
@@ -189,8 +269,8 @@ fn planted() -> Error {
     Error::new(ErrorKind::PermissionDenied, why)
 }
 
-/// Refuses what another user put into a folder where everybody may, as the kernel does it for files that are opened to be made
-/// (fs.protected_regular, fs.protected_fifos): root's words would be that user's to read.
+/// Refuses what another user put into a folder where everybody may, as the kernel does it for files that are
+/// opened to be made (fs.protected_regular, fs.protected_fifos): root's words would be that user's to read.
 fn refuse_planted(file: &File, found: &Metadata) -> Result<()> {
     let kind = found.file_type();
     let me = rustix::process::geteuid().as_raw();
@@ -208,8 +288,7 @@ fn refuse_planted(file: &File, found: &Metadata) -> Result<()> {
 }
 
 fn replace(path: &Path, mode: u32, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut beside = tempfile::Builder::new().prefix(".dyntick-").tempfile_in(folder)?;
+    let mut beside = tempfile::Builder::new().prefix(".dyntick-").tempfile_in(folder_of(path))?;
     write(&mut beside)?;
     beside.flush()?;
     beside.as_file().set_permissions(std::fs::Permissions::from_mode(mode))?;
@@ -389,6 +468,53 @@ mod tests {
             .unwrap();
         write_unasked(&name, |to| to.write_all(b"new")).unwrap();
         assert!(name.metadata().unwrap().is_file());
+    }
+
+    #[test]
+    fn a_file_gets_its_name_when_it_is_complete() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let entries = || std::fs::read_dir(dir.path()).unwrap().count();
+        for text in ["new", "replaced"] {
+            let mut file = unnamed_in(dir.path()).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+            let before = entries();
+            keep_private(&path, &file).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+            assert_eq!((before, entries()), (usize::from(text == "replaced"), 1), "nothing stands beside it");
+            assert_eq!(path.metadata().unwrap().mode() & 0o077, 0);
+        }
+        let mut file = unnamed_in(dir.path()).unwrap();
+        file.write_all(b"unasked").unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink("file", &link).unwrap();
+        keep_unasked(&link, &file).unwrap();
+        assert_eq!(std::fs::read_to_string(&link).unwrap(), "unasked");
+        assert_eq!(
+            std::fs::read_to_string(&path).unwrap(),
+            "replaced",
+            "a name that nobody typed leads nowhere"
+        );
+    }
+
+    #[test]
+    fn a_file_that_others_read_is_replaced_at_once_and_keeps_its_rights() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("metrics.prom");
+        let keep = |text: &str| {
+            let mut file = unnamed_in(dir.path()).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+            keep_named(&path, &file).unwrap();
+        };
+        keep("first");
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o666 & !umask());
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        let reader = File::open(&path).unwrap();
+        keep("second");
+        assert_eq!(std::io::read_to_string(reader).unwrap(), "first", "who reads it has the old one");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "second");
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o640);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -22,8 +22,8 @@ pub fn others_may_write(path: &Path, found: &Metadata) -> bool {
     may(WORLD) || may(GROUP) && !is_group_of_one(path, found)
 }
 
-/// With umask 002 and a group for each user, as Debian has them, the group is the owner alone; root has no such umask. What an
-/// access control list gives to others shows as rights of the group (acl(5)).
+/// With umask 002 and a group for each user, as Debian has them, the group is the owner alone; root has no
+/// such umask. What an access control list gives to others shows as rights of the group (acl(5)).
 fn is_group_of_one(path: &Path, found: &Metadata) -> bool {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     found.uid() == found.gid()

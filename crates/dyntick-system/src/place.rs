@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What stands at a path, looked at before it is opened: to open a device is to do something to it. A watchdog starts and
-//! resets the machine, a tape is rewound, whatever the flags are. So it is with the kernel's own files, which look regular: to
-//! close tracefs's `free_buffer` throws the trace away, to read `/proc/kmsg` takes from the log.
+//! What stands at a path, looked at before it is opened: to open a device is to do something to it. A
+//! watchdog starts and resets the machine, a tape is rewound, whatever the flags are. So it is with the
+//! kernel's own files, which look regular: to close tracefs's `free_buffer` throws the trace away, to read
+//! `/proc/kmsg` takes from the log.
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, StatFs, fstat, fstatfs, open, openat2};
 use std::fs::File;
@@ -20,8 +21,8 @@ pub enum Found {
     Other(&'static str),
 }
 
-/// What stands at a path; a symbolic link is followed, but none of /proc that leads into another process: there the path of
-/// one's own file may be that of another.
+/// What stands at a path; a symbolic link is followed, but none of /proc that leads into another process:
+/// there the path of one's own file may be that of another.
 ///
 /// # Errors
 /// Those of openat2(2), as ELOOP at such a link, or EAGAIN where another user has leased the file.
@@ -47,8 +48,9 @@ pub fn of(place: impl AsFd) -> Result<Found> {
     })
 }
 
-/// Whether a file system's files are made by the kernel as they are read: such a one has no room at all (`simple_statfs` of
-/// fs/libfs.c). So have those that are in memory without a limit, and what FUSE and 9p do not say.
+/// Whether a file system's files are made by the kernel as they are read: such a one has no room at all
+/// (`simple_statfs` of fs/libfs.c). So have those that are in memory without a limit, and what FUSE and 9p do
+/// not say.
 fn is_kernels(found: &StatFs) -> bool {
     const EFIVARFS: u32 = 0xde5e_81e4;
     const TMPFS: u32 = 0x0102_1994;

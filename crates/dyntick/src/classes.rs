@@ -42,27 +42,33 @@ impl<'a> Classes<'a> {
             (self.others > 0).then(|| ("others".to_owned(), format!("{} other causes", self.others)));
         named.chain(others).collect()
     }
+
+    /// How many causes the last class stands for beside the first of them.
+    pub fn merged(&self) -> usize {
+        self.others.saturating_sub(1)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rules::named::*;
 
     #[test]
     fn what_comes_after_the_foremost_is_one_class() {
-        let cause = |number: usize| CauseId::member("hrtimer", &format!("f{number}"));
+        let cause = |number: usize| CauseId::member(HRTIMER, format!("f{number}"));
         let causes: Vec<CauseId> = (0..MOST + 7).map(cause).collect();
         let classes = Classes::of(causes.iter().chain(&causes));
         let legend = classes.legend();
         assert_eq!(legend.len(), MOST + 1);
         assert_eq!(legend[3].0, "hrtimer:f3");
-        assert_eq!(legend[MOST].1, "7 other causes");
-        assert_eq!((classes.place(&causes[3]), classes.place(&CauseId::class("tick"))), (Some(3), None));
+        assert_eq!((legend[MOST].1.as_str(), classes.merged()), ("7 other causes", 6));
+        assert_eq!((classes.place(&causes[3]), classes.place(&CauseId::of(TIMER))), (Some(3), None));
         assert!(causes[MOST..].iter().all(|cause| classes.place(cause) == Some(MOST)));
     }
 
     #[test]
     fn few_causes_have_no_others() {
-        assert_eq!(Classes::of([CauseId::class("b"), CauseId::class("a")].iter()).legend().len(), 2);
+        assert_eq!(Classes::of([CauseId::of(TIMER), CauseId::of(HRTIMER)].iter()).legend().len(), 2);
     }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The limit on the size of files (`ulimit -f`): one that is met is an error of a write, and not the end of dyntick.
 
-/// From now on a write beyond the limit fails with EFBIG (setrlimit(2)), so that a verb ends in order and puts back what
-/// it has changed. The signal is handled and not ignored, for programs that dyntick starts inherit what is ignored.
+/// From now on a write beyond the limit fails with EFBIG (setrlimit(2)), so that a verb ends in order and
+/// puts back what it has changed. The signal is handled and not ignored, for programs that dyntick starts
+/// inherit what is ignored.
 pub fn is_an_error() {
     // SAFETY: the structure lives across the call; the handler does nothing.
     unsafe {

@@ -1,51 +1,99 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The formats of what verbs print as JSON. A program that reads one finds its name and version in it. A version grows when a key
-//! goes or changes its meaning; new keys may come at any time. `latency --json` is cyclictest's, and SARIF is SARIF.
+//! The formats of what verbs print as JSON, in one list: name, version, verb and type. A program that reads one
+//! finds its name and version in it. A version grows when a key goes or changes its meaning; new keys may come at
+//! any time. `latency --json` is cyclictest's with one more key, and SARIF is SARIF.
+//!
+//! The schemas in `docs/src/schemas/` and the table of `docs/src/json.md` are made from this list by its tests.
+
+#[cfg(test)]
+mod schemas;
 
 use serde::Serialize;
 
 /// A format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
-    name: &'static str,
-    version: u32,
+    /// Its name, which its objects have as `format`.
+    pub name: &'static str,
+    /// Its version, which its objects have as `version`.
+    pub version: u32,
+    /// The verb that prints it.
+    pub verb: &'static str,
 }
 
-const fn first(name: &'static str) -> Format {
-    Format { name, version: 1 }
+/// What a verb prints as JSON: an object.
+pub trait Printed: Serialize {
+    /// Its format.
+    const FORMAT: Format;
 }
 
-pub const CHECK: Format = first("dyntick-check");
-pub const COMPARE: Format = first("dyntick-compare");
-pub const EXPLAIN: Format = first("dyntick-explain");
-pub const ISOLATE: Format = first("dyntick-isolate");
-pub const ISOLATE_CHANGES: Format = first("dyntick-isolate-changes");
-pub const ISOLATE_RESTORED: Format = first("dyntick-isolate-restored");
-pub const LAB_BENCH: Format = first("dyntick-lab-bench");
-pub const LAB_BUILD: Format = first("dyntick-lab-build");
-pub const LAB_DOCTOR: Format = first("dyntick-lab-doctor");
-pub const LAB_KERNELS: Format = first("dyntick-lab-kernels");
-pub const LAB_KERNELS_DIFF: Format = first("dyntick-lab-kernels-diff");
-pub const LAB_MACHINE: Format = first("dyntick-lab-machine");
-pub const LAB_MACHINES: Format = first("dyntick-lab-machines");
-pub const LAB_PROFILE: Format = first("dyntick-lab-profile");
-pub const LAB_PROFILES: Format = first("dyntick-lab-profiles");
-pub const LAB_RUN: Format = first("dyntick-lab-run");
-pub const STAT: Format = first("dyntick-stat");
-pub const TOP: Format = first("dyntick-top");
+/// Declares the formats: the type that is serialised, the format's name and version, and the verb. Those of other tools
+/// to which dyntick adds keys come last: their objects do not say what they are.
+macro_rules! formats {
+    (
+        dyntick { $($value:ty => $name:literal $version:literal $verb:literal,)* }
+        other_tools { $($other:ty => $other_name:literal $other_version:literal $other_verb:literal,)* }
+    ) => {
+        $(impl Printed for $value {
+            const FORMAT: Format = Format { name: $name, version: $version, verb: $verb };
+        })*
+
+        /// All formats, in the order of the book's table.
+        pub const ALL: &[Format] = &[
+            $(<$value as Printed>::FORMAT,)*
+            $(Format { name: $other_name, version: $other_version, verb: $other_verb },)*
+        ];
+
+        /// The schema of each.
+        #[cfg(test)]
+        fn all_schemas() -> Vec<(Format, schemars::Schema)> {
+            let schemas = [$(schemas::of::<$value>(),)* $(schemas::of_other_tool::<$other>($other_name),)*];
+            ALL.iter().copied().zip(schemas).collect()
+        }
+    };
+}
+
+#[cfg(test)]
+use crate::verbs::latency;
+use crate::verbs::{compare, isolate, lab, stat, top};
+
+formats! {
+    dyntick {
+        dyntick_check::Report => "dyntick-check" 1 "check",
+        stat::Printed<'_> => "dyntick-stat" 2 "stat",
+        top::Sample => "dyntick-top" 2 "top",
+        dyntick_record::Findings => "dyntick-explain" 2 "explain",
+        isolate::Report => "dyntick-isolate" 2 "isolate",
+        isolate::Planned<'_> => "dyntick-isolate-changes" 1 "isolate --dry-run",
+        dyntick_isolate::Restored => "dyntick-isolate-restored" 1 "isolate --restore",
+        compare::Printed<'_> => "dyntick-compare" 1 "compare",
+        lab::Judged<'_> => "dyntick-lab-run" 1 "lab run, lab report",
+        lab::Profile<'_> => "dyntick-lab-profile" 1 "lab profile",
+        lab::Profiles<'_> => "dyntick-lab-profiles" 1 "lab profile A B",
+        lab::Bench<'_> => "dyntick-lab-bench" 1 "lab bench",
+        lab::Kernels<'_> => "dyntick-lab-kernels" 1 "lab kernels",
+        lab::KernelsDiff<'_> => "dyntick-lab-kernels-diff" 1 "lab kernels diff",
+        lab::Builds => "dyntick-lab-build" 1 "lab build",
+        lab::Machines => "dyntick-lab-machines" 1 "lab machines",
+        lab::Studies => "dyntick-lab-studies" 1 "lab studies",
+        dyntick_model::Machine => "dyntick-lab-machine" 1 "lab machines NAME",
+        lab::Doctor<'_> => "dyntick-lab-doctor" 1 "lab doctor",
+    }
+    other_tools {
+        latency::Layout => "dyntick-latency" 1 "latency",
+    }
+}
 
 /// What is printed: an object whose first keys say what it is.
 #[derive(Serialize)]
-pub struct Named<'a, T: Serialize> {
+struct Named<'a, T: Serialize> {
     format: &'static str,
     version: u32,
     #[serde(flatten)]
     value: &'a T,
 }
 
-impl Format {
-    /// A value, which is an object, with this name.
-    pub fn of<T: Serialize>(self, value: &T) -> Named<'_, T> {
-        Named { format: self.name, version: self.version, value }
-    }
+/// A value with the name and the version of its format.
+pub fn named<T: Printed>(value: &T) -> impl Serialize {
+    Named { format: T::FORMAT.name, version: T::FORMAT.version, value }
 }

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The command line on the host, and PID 1 in a guest.
 
-mod causes;
+mod adviser;
 mod classes;
 mod few;
 mod file_limit;
 mod json;
+mod labels;
+mod measuring;
+mod occurrences;
 mod output;
 mod progress;
 mod verbs;
 
-use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, Parser};
 use dyntick_model::text::clean;
 use std::process::ExitCode;
+
+/// Version and, of a release build, commit (`build.rs`).
+const VERSION: &str = env!("DYNTICK_VERSION");
 
 /// At the end of `dyntick --help` and of its man page.
 const EXIT_STATUS: &str =
@@ -20,7 +27,7 @@ const EXIT_STATUS: &str =
 
 /// A laboratory for Linux timer ticks, CPU isolation and CPU idle.
 #[derive(Parser)]
-#[command(version, arg_required_else_help = true, after_help = EXIT_STATUS)]
+#[command(version = VERSION, arg_required_else_help = true, after_help = EXIT_STATUS)]
 struct Arguments {
     #[command(subcommand)]
     verb: verbs::Verb,
@@ -53,21 +60,29 @@ fn main() -> ExitCode {
 fn refused(error: &clap::Error) -> anyhow::Result<ExitCode> {
     let text = error.render();
     let is_harmless = std::env::args_os().all(|word| word.to_str().is_some_and(|word| clean(word) == word));
-    let on_terminal = if error.use_stderr() { output::asides_on_terminal() } else { output::is_terminal() };
+    let wanted = if error.use_stderr() { output::colours_aside() } else { output::colours() };
     // clap's own colours, where nothing that it quotes can have any.
-    let coloured = is_harmless && on_terminal && wants_colours();
+    let coloured = is_harmless && wanted;
     match (error.use_stderr(), coloured) {
         (true, true) => output::rendered_aside(text.ansi()).unwrap_or_default(),
         (true, false) => output::aside(&text),
         (false, true) => output::rendered(text.ansi())?,
         (false, false) => output::text(&text)?,
     }
+    if let Some(verb) = verb_of_lab(error) {
+        output::aside(format_args!("\n  tip: it is a verb of the laboratory: dyntick lab {verb}\n"));
+    }
     Ok(ExitCode::from(error.exit_code() as u8))
 }
 
-fn wants_colours() -> bool {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    set("NO_COLOR").is_none() && set("TERM").is_some_and(|terminal| terminal != "dumb")
+/// The verb of `lab` that was typed without it, as `dyntick run`.
+fn verb_of_lab(error: &clap::Error) -> Option<String> {
+    let typed = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(typed)) => typed,
+        _ => return None,
+    };
+    let all = Arguments::command();
+    all.find_subcommand("lab")?.find_subcommand(typed).map(|verb| verb.get_name().to_owned())
 }
 
 /// Exit status 2 is for input and environment; a verb says itself when a check failed (1).
@@ -78,7 +93,11 @@ fn finish(result: anyhow::Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| match output::reader_left(&error) {
         true => ExitCode::from(128 + libc::SIGPIPE as u8),
         false => {
-            output::note(in_full(&error));
+            match error.chain().find_map(dyntick_study::problems) {
+                // With nothing before it: editors look for FILE:LINE:COLUMN at the begin of a line.
+                Some(problems) => output::aside(problems.annotated()),
+                None => output::note(in_full(&error)),
+            }
             ExitCode::from(2)
         }
     })

@@ -6,13 +6,23 @@
 //! Standard output that cannot be written, as on a full disk, is an error. Standard error that cannot be
 //! written keeps nobody from their work: there is nobody left to tell.
 
+mod page;
+mod target;
+
+pub use page::{Sheet, comments, page};
+pub use target::Target;
+
+use crate::json::{Printed, named};
+use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context, Result, bail};
 use dyntick_model::text::clean;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
+use serde_json::Value;
 use std::fmt::{Display, Write as _};
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 /// Prints a text.
@@ -31,23 +41,36 @@ pub fn rendered(text: impl Display) -> Result<()> {
     put(&text.to_string())
 }
 
-/// Prints a value as JSON, indented.
-pub fn json(value: &impl Serialize) -> Result<()> {
+/// Prints a value as JSON, indented, with the name of its format.
+pub fn json(value: &impl Printed) -> Result<()> {
     put(&as_json(value)?)
 }
 
 /// Prints a value as one line of JSON.
-pub fn json_line(value: &impl Serialize) -> Result<()> {
+pub fn json_line(value: &impl Printed) -> Result<()> {
     put(&as_json_line(value)?)
 }
 
+/// Prints what only dyntick's own tests read, as one line of JSON.
+pub fn unnamed_json_line(value: &Value) -> Result<()> {
+    put(&on_one_line(value)?)
+}
+
 /// A value as JSON, indented, with a newline at its end.
-pub fn as_json(value: &impl Serialize) -> Result<String> {
-    Ok(harmless_json(&serde_json::to_string_pretty(value)?) + "\n")
+pub fn as_json(value: &impl Printed) -> Result<String> {
+    indented(&named(value))
 }
 
 /// A value as one line of JSON with its newline.
-pub fn as_json_line(value: &impl Serialize) -> Result<String> {
+pub fn as_json_line(value: &impl Printed) -> Result<String> {
+    on_one_line(&named(value))
+}
+
+fn indented(value: &impl Serialize) -> Result<String> {
+    Ok(harmless_json(&serde_json::to_string_pretty(value)?) + "\n")
+}
+
+fn on_one_line(value: &impl Serialize) -> Result<String> {
     Ok(harmless_json(&serde_json::to_string(value)?) + "\n")
 }
 
@@ -66,12 +89,12 @@ pub fn harmless_json(json: &str) -> String {
     harmless
 }
 
-/// Tells something beside the result, on standard error.
+/// Says something beside the result, on standard error.
 pub fn note(text: impl Display) {
     aside(format_args!("dyntick: {text}\n"));
 }
 
-/// Tells what is being done, on standard error.
+/// Says what is being done, on standard error.
 pub fn step(text: impl Display) {
     aside(format_args!("  {text}\n"));
 }
@@ -96,8 +119,22 @@ pub fn screen() -> std::io::Stdout {
 
 /// Writes a file that the user named; `-` is standard output.
 pub fn file(path: &Path, bytes: &[u8]) -> Result<()> {
-    match dyntick_system::write_named(path, |to| to.write_all(bytes)) {
-        Ok(_) => Ok(()),
+    written(path, dyntick_system::write_named(path, |to| to.write_all(bytes)).map(drop))
+}
+
+/// The same for a file that is written again and again: whoever is killed meanwhile leaves none beside it.
+pub fn file_again(path: &Path, bytes: &[u8]) -> Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // What is no file of this user's needs no room in its folder.
+    let unnamed =
+        dyntick_system::unnamed_in(folder).ok().filter(|_| !dyntick_system::is_standard_output(path));
+    let Some(mut unnamed) = unnamed else { return file(path, bytes) };
+    written(path, unnamed.write_all(bytes).and_then(|()| dyntick_system::keep_named(path, &unnamed)))
+}
+
+fn written(path: &Path, result: std::io::Result<()>) -> Result<()> {
+    match result {
+        Ok(()) => Ok(()),
         Err(error) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
             bail!("cannot write {}: its disk is full: make room, or name a file elsewhere", path.display())
         }
@@ -152,10 +189,29 @@ pub fn size() -> Option<(usize, usize)> {
     Some((size.ws_col.into(), size.ws_row.into()))
 }
 
-/// How wide standard output is: a terminal's columns within reason, else what a log can take.
-pub fn columns() -> usize {
-    const LOG: usize = 100;
-    size().map_or(LOG, |(columns, _)| columns.clamp(60, 140))
+/// The columns of standard output, where it is a terminal that has a size.
+fn columns() -> Option<usize> {
+    width_of(&std::io::stdout())
+}
+
+/// The same of standard error.
+fn columns_aside() -> Option<usize> {
+    width_of(&std::io::stderr())
+}
+
+fn width_of(stream: &impl AsFd) -> Option<usize> {
+    tcgetwinsize(stream).ok().map(|size| size.ws_col.into()).filter(|columns| *columns > 0)
+}
+
+/// Whether standard output shows colours: NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM are asked, then whether
+/// it is a terminal.
+pub fn colours() -> bool {
+    AutoStream::choice(&std::io::stdout()) != ColorChoice::Never
+}
+
+/// The same of standard error.
+pub fn colours_aside() -> bool {
+    AutoStream::choice(&std::io::stderr()) != ColorChoice::Never
 }
 
 /// Whether an error is that a reader has left, as in `dyntick … | head`.
@@ -183,11 +239,11 @@ mod tests {
     #[test]
     fn json_is_the_same_value_and_shows_every_character() {
         let name = "a\u{1b}]0;x\u{7}\n\t\u{7f}\u{9b}\u{202e}\u{2028}µ\"\\😀";
-        for text in [as_json(&[name]).unwrap(), as_json_line(&[name]).unwrap()] {
+        for text in [indented(&[name]).unwrap(), on_one_line(&[name]).unwrap()] {
             assert!(text.chars().all(|c| c == '\n' || clean(&c.to_string()).starts_with(c)), "{text:?}");
             assert_eq!(serde_json::from_str::<[String; 1]>(&text).unwrap(), [name]);
         }
-        assert_eq!(as_json_line(&"\u{9b}µ").unwrap(), "\"\\u009bµ\"\n");
+        assert_eq!(on_one_line(&"\u{9b}µ").unwrap(), "\"\\u009bµ\"\n");
     }
 
     #[test]

@@ -1,44 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a long command is doing: a line per case on a terminal, plain lines elsewhere.
+//! What a long command is doing: on a terminal a line for each case that runs, as
+//! `[2/3] fifo  measuring 3.1 of 5 s · 0:41 · about 30 s left`; elsewhere a plain line where each begins and ends.
 
 mod ahead;
 
 use crate::output;
-use ahead::Ahead;
+use ahead::{Ahead, rounded};
 use dyntick_guest::Stage;
 use dyntick_lab::lab::Progress;
+use dyntick_model::Clock;
 use dyntick_model::text::{clean, clean_line};
-use dyntick_report::message;
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use dyntick_report::{message, numbers};
+use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard};
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
+
+/// How often a line on a terminal is drawn anew.
+const TICK: Duration = Duration::from_millis(200);
 
 /// Shows progress on standard error.
 pub struct Display {
     terminal: bool,
     bars: MultiProgress,
     running: Mutex<BTreeMap<String, ProgressBar>>,
-    ahead: Mutex<Ahead>,
+    ahead: Arc<Mutex<Ahead>>,
 }
 
 impl Display {
     /// For whatever standard error is.
     pub fn new() -> Self {
         let terminal = output::asides_on_terminal();
-        let ahead = Mutex::new(Ahead::new(Instant::now()));
+        let ahead = Arc::new(Mutex::new(Ahead::new(Instant::now())));
         Self { terminal, bars: MultiProgress::new(), running: Mutex::default(), ahead }
     }
 
     /// Takes one step of progress, from any thread.
     pub fn show(&self, progress: Progress) {
         match progress {
-            Progress::Runs(runs) => self.ahead().expect(runs),
+            Progress::Runs(runs) => known(&self.ahead).expect(runs),
             Progress::Preparing(text) => self.line(&format!("  {text}")),
-            Progress::Stage { case, stage } => self.stage(case, stage),
+            Progress::Stage { case, stage, clock, window_ns } => {
+                let bar = self.bar(&case);
+                bar.set_message(in_words(stage));
+                if stage == Stage::Measure {
+                    bar.set_style(self.style(Measured::since(bar.elapsed(), clock, window_ns)));
+                } else {
+                    bar.set_style(self.style(Measured::Not));
+                }
+            }
             Progress::Ended { case, failure, kept } => {
                 self.remove(&case);
-                let ahead = self.ahead().after(Instant::now(), kept);
+                let ahead = known(&self.ahead).after(Instant::now(), kept);
                 self.line(&match failure {
                     Some(reason) => format!("✗ {case}: {}{ahead}", message(&reason).replace('\n', "\n    ")),
                     None if kept => format!("✓ {case} (cached){ahead}"),
@@ -48,22 +62,42 @@ impl Display {
         }
     }
 
-    fn ahead(&self) -> MutexGuard<'_, Ahead> {
-        self.ahead.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    /// The line of a case, which begins with its first stage.
+    fn bar(&self, case: &str) -> ProgressBar {
+        let mut running = self.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(bar) = running.get(case) {
+            return bar.clone();
+        }
+        let name = clean_line(&format!("{}{case}", known(&self.ahead).begin()));
+        let bar = match self.terminal {
+            true => self.bars.add(ProgressBar::new_spinner()),
+            false => ProgressBar::hidden(),
+        };
+        if self.terminal {
+            bar.enable_steady_tick(TICK);
+        } else {
+            output::aside(format_args!("  {name}: started\n"));
+        }
+        bar.set_prefix(name);
+        running.insert(case.to_owned(), bar.clone());
+        bar
     }
 
-    fn stage(&self, case: String, stage: Stage) {
-        if !self.terminal {
-            return;
-        }
-        let mut running = self.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let bar = running.entry(case.clone()).or_insert_with(|| {
-            let bar = self.bars.add(ProgressBar::new_spinner());
-            bar.enable_steady_tick(Duration::from_millis(120));
-            bar.set_style(ProgressStyle::default_spinner());
-            bar
-        });
-        bar.set_message(clean_line(&format!("{case}: {}", in_words(stage))));
+    fn style(&self, measured: Measured) -> ProgressStyle {
+        let ahead = self.ahead.clone();
+        ProgressStyle::with_template("{spinner} {prefix}  {msg}{measured} · {took}{left}")
+            .expect("a valid template")
+            .with_key("measured", move |state: &ProgressState, text: &mut dyn Write| {
+                let _ = text.write_str(&measured.words(state.elapsed()));
+            })
+            .with_key("took", |state: &ProgressState, text: &mut dyn Write| {
+                let seconds = state.elapsed().as_secs();
+                let _ = write!(text, "{}:{:02}", seconds / 60, seconds % 60);
+            })
+            .with_key("left", move |_: &ProgressState, text: &mut dyn Write| {
+                let left = known(&ahead).left(Instant::now());
+                let _ = left.map_or(Ok(()), |left| write!(text, " · about {} left", rounded(left)));
+            })
     }
 
     fn remove(&self, case: &str) {
@@ -83,6 +117,42 @@ impl Display {
     }
 }
 
+fn known(ahead: &Mutex<Ahead>) -> MutexGuard<'_, Ahead> {
+    ahead.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// How much of the window has passed.
+#[derive(Clone, Copy)]
+enum Measured {
+    /// No window is open.
+    Not,
+    /// In the guest's own time, which only the guest knows: its length, ns.
+    Virtual(u64),
+    /// In real time: since when, and its length, ns.
+    Wall(Duration, u64),
+}
+
+impl Measured {
+    fn since(begin: Duration, clock: Clock, window_ns: u64) -> Self {
+        match clock {
+            Clock::Virtual => Self::Virtual(window_ns),
+            Clock::Wall => Self::Wall(begin, window_ns),
+        }
+    }
+
+    fn words(self, elapsed: Duration) -> String {
+        let seconds = |ns: u64| numbers::plain((ns as f64 / 1e8).round() / 10.0);
+        match self {
+            Self::Not => String::new(),
+            Self::Virtual(window) => format!(" {} s of virtual time", seconds(window)),
+            Self::Wall(begin, window) => {
+                let passed = elapsed.saturating_sub(begin).min(Duration::from_nanos(window)).as_secs_f64();
+                format!(" {passed:.1} of {} s", seconds(window))
+            }
+        }
+    }
+}
+
 fn in_words(stage: Stage) -> &'static str {
     match stage {
         Stage::Boot => "booting",
@@ -91,5 +161,22 @@ fn in_words(stage: Stage) -> &'static str {
         Stage::Script => "timing the script",
         Stage::Collect => "collecting",
         Stage::Done => "done",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_on_the_wall_clock_is_followed() {
+        let begin = Duration::from_secs(10);
+        let words = |clock, seconds| {
+            Measured::since(begin, clock, 5_000_000_000).words(Duration::from_secs_f64(seconds))
+        };
+        assert_eq!(words(Clock::Wall, 13.14), " 3.1 of 5 s");
+        assert_eq!(words(Clock::Wall, 99.0), " 5.0 of 5 s");
+        assert_eq!(words(Clock::Virtual, 13.14), " 5 s of virtual time");
+        assert_eq!(Measured::Not.words(begin), "");
     }
 }

@@ -31,6 +31,22 @@ const BAD_LINE: &str = "nohz_full=1-5 nohz_full=2-3 isolcpu=2 isolcpus=managed_i
 const BAD_SETTINGS: &str = "sysctl -w kernel.timer_migration=0 kernel.watchdog_cpumask=0-3 >/dev/null
     echo f > /sys/devices/virtual/workqueue/cpumask";
 
+/// `fs/debugfs/file.c: debugfs_locked_down`: files that may be written are then closed to reading too.
+#[test]
+fn what_lockdown_refuses_to_root_is_no_missing_right() {
+    let script =
+        "mount -t securityfs none /sys/kernel/security && echo integrity > /sys/kernel/security/lockdown
+        dyntick check --fail-on never";
+    let output = dyntick()
+        .args(["lab", "shell", "--virtual", "--append", "nohz_full=1", "--", "sh", "-c", script])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let told = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected = "fair_server/cpu*/runtime (the kernel refuses it even to root: lockdown=integrity;";
+    assert!(told.contains(expected) && !told.contains("needs root"), "{told}{}", text(&output.stderr));
+}
+
 #[test]
 fn what_is_wrong_is_found_and_its_commands_fix_it() {
     let script = format!(

@@ -35,6 +35,16 @@ fn bash_completes_verbs_and_flags() {
 }
 
 #[test]
+fn a_verb_of_the_laboratory_is_found_without_lab() {
+    for (verb, is_of_lab) in [("run", true), ("shell", true), ("nonsense", false)] {
+        let output = Command::new(DYNTICK).arg(verb).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2));
+        assert_eq!(told.contains(&format!("dyntick lab {verb}")), is_of_lab, "{told}");
+    }
+}
+
+#[test]
 fn other_shells_know_the_verbs() {
     for shell in ["zsh", "fish"] {
         let script = script(shell);

@@ -8,7 +8,8 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// fio writes the file past the page cache, and reads back what it wrote. Its libraries, and a test build of dyntick, take much memory.
+/// fio writes the file past the page cache, and reads back what it wrote. Its libraries, and a test build of
+/// dyntick, take much memory.
 const STUDY: &str = r#"
 title    = "Disks"
 question = "Can a guest write to its disk?"

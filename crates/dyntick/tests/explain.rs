@@ -33,8 +33,8 @@ fn names_first(kernel: &str, append: &str, module: &[&str], expected: &[(&str, &
             continue;
         };
         let foremost = if SELDOM.contains(name) { 3 } else { 1 };
-        // The longest, as they are told, or the most frequent: in virtual time a few interruptions of an idle CPU may take
-        // milliseconds, the turns of other CPUs.
+        // The longest, as they are told, or the most frequent: in virtual time a few interruptions of an idle
+        // CPU may take milliseconds, the turns of other CPUs.
         let told: Vec<&Value> = own["causes"].as_array().into_iter().flatten().collect();
         let most = told.iter().max_by_key(|cause| cause["count"].as_u64());
         let told = told.iter().take(foremost).chain(most);

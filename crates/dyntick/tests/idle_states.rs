@@ -61,9 +61,10 @@ fn the_kernels_accounts_are_dynticks() {
     assert!(energy.low < energy.value && energy.value < energy.high);
 }
 
-/// Each sleep is in both or in neither; one may have been counted while the kernel's number was read. Whether it was too short for
-/// its state is not always known: where the other CPU gets its turn between a trace point and the kernel's reading of the
-/// clock, a sleep that is as long as the state wants by the trace is shorter by the kernel (see [`times_agree`]).
+/// Each sleep is in both or in neither; one may have been counted while the kernel's number was read. Whether
+/// it was too short for its state is not always known: where the other CPU gets its turn between a trace
+/// point and the kernel's reading of the clock, a sleep that is as long as the state wants by the trace is
+/// shorter by the kernel (see [`times_agree`]).
 fn counts_agree(idle: &RunIdle) {
     for one in idle.comparisons.iter().filter(|one| one.counter != "time") {
         let (least, most) = one.trace;

@@ -5,6 +5,7 @@
 //! faster); without it the test build is used.
 
 mod hog;
+mod schema;
 
 use hog::hog;
 use std::io::Write;
@@ -109,6 +110,7 @@ read = ['/sys/kernel/debug/no_such_file']
     let output = study.run(&["--json", "--jobs", "2"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    schema::assert_valid("dyntick-lab-run", &json);
     let run = |case: &str| json["runs"].as_array().unwrap().iter().find(|run| run["case"] == case).unwrap();
     let rows = run("reads")["observations"].as_array().unwrap();
     let value = |figure: &str, key: &str, cpu: serde_json::Value| {
@@ -316,7 +318,7 @@ fn an_image_is_refused_where_it_would_not_fit_and_harmless_where_it_does() {
         )
     };
     let head = std::fs::read_to_string(study.path("study.toml")).unwrap();
-    let cases = case("small", "448M") + &case("large", "640M");
+    let cases = case("small", "448M") + &case("large", "704M");
     std::fs::write(study.path("study.toml"), head + &cases).unwrap();
     let output = study.run(&["--jobs", "2"]);
     let shown = text(&output.stderr);
@@ -416,7 +418,8 @@ fn refused(arguments: &[&str], words: &[&str]) {
     }
 }
 
-/// What is irrelevant changes the image and when the work begins, each time the same, and stands beside the case's own run.
+/// What is irrelevant changes the image and when the work begins, each time the same, and stands beside the
+/// case's own run.
 #[test]
 fn perturbed_runs_differ_and_repeat_to_the_bit() {
     let study = Study::new(
@@ -505,6 +508,7 @@ fn what_a_kernel_cannot_do_is_told_before_it_boots() {
 fn kernel_built_without_no_hz_full() -> tempfile::TempDir {
     let list = dyntick().args(["lab", "kernels", "--json"]).output().unwrap();
     let entries: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
+    schema::assert_valid("dyntick-lab-kernels", &entries);
     let specs: Vec<&str> =
         entries["kernels"].as_array().unwrap().iter().filter_map(|entry| entry["spec"].as_str()).collect();
     assert!(specs.contains(&"debian:6.12"), "{specs:?}");

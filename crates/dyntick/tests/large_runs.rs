@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab report` of runs that came with a study: what a stranger can make large stays short.
 
+mod schema;
+
 use std::path::Path;
 use std::process::Command;
 
@@ -126,7 +128,7 @@ fn a_trace_of_many_causes_has_a_short_report() {
     assert!(paragraph.contains("300 other causes") && paragraph.contains("300 interruptions"), "{told}");
     assert!(told.lines().count() < 3000, "{} lines", told.lines().count());
     let html = report(folder.path(), &["--format", "html"]);
-    assert!(html.contains(">300 other causes</text>"), "the legend of the timeline is short too");
+    assert!(html.contains(">393 other causes</text>"), "the legend of the timeline names seven");
 }
 
 /// A folder of many repetitions of a case that is run once is no study's: each would be held beside the others.
@@ -134,6 +136,7 @@ fn a_trace_of_many_causes_has_a_short_report() {
 fn no_more_repetitions_are_read_than_the_case_has() {
     let folder = study(3, &timer_interrupts(10));
     let told: serde_json::Value = serde_json::from_str(&report(folder.path(), &["--json"])).unwrap();
+    schema::assert_valid("dyntick-lab-run", &told);
     let runs = told["runs"].as_array().unwrap();
     assert_eq!((runs.len(), &runs[0]["repetition"]), (1, &serde_json::json!(0)));
     assert_eq!(runs[0]["cpus"][1]["local_timer"], 10);

@@ -2,6 +2,7 @@
 //! `dyntick latency` beside the real cyclictest on this machine: what both print has the same shape.
 
 mod hog;
+mod schema;
 
 use dyntick_formats::cyclictest;
 use hog::hog;
@@ -134,6 +135,7 @@ fn the_json_file_has_its_lines_and_keys() {
         };
         assert_eq!(shape(&ours), shape(&theirs));
         let value: serde_json::Value = serde_json::from_slice(&std::fs::read(&ours).unwrap()).unwrap();
+        schema::assert_valid("dyntick-latency", &value);
         let thread = &value["thread"]["0"];
         if let Some(histogram) = thread["histogram"].as_object().filter(|histogram| !histogram.is_empty()) {
             let total: u64 = histogram.values().map(|count| count.as_u64().unwrap()).sum();
@@ -190,6 +192,7 @@ fn a_late_wake_up_is_explained() {
     let printed = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let json: serde_json::Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    schema::assert_valid("dyntick-latency", &json);
     let stories: Vec<&serde_json::Value> =
         json["late"].as_array().unwrap().iter().filter(|late| !late["story"].is_null()).collect();
     for late in &stories {

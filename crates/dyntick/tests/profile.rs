@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Profiles of real kernels: exact, repeatable, and no burden on virtual time.
 
+mod schema;
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,7 +41,10 @@ fn run_of(folder: &Path, case: &str) -> PathBuf {
 fn profile(runs: &[&Path]) -> Value {
     let output = dyntick().args(["lab", "profile", "--json"]).args(runs).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    let value = serde_json::from_slice(&output.stdout).unwrap();
+    let format = if runs.len() == 1 { "dyntick-lab-profile" } else { "dyntick-lab-profiles" };
+    schema::assert_valid(format, &value);
+    value
 }
 
 /// The kind of the script's spans.

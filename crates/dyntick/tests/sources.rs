@@ -37,14 +37,12 @@ fn watch(wanted: &Wanted, buffer_kib: Option<u32>, work: impl FnOnce()) -> Resul
     bpf.forget().unwrap();
     traced.forget().unwrap();
     let mut read = || [bpf.read().unwrap(), traced.read().unwrap(), bpf.read().unwrap()];
-    let begin = read();
+    // Each reading has what came since the one before.
+    let [_, _, mut outer] = read();
     work();
-    let end = read();
-    Ok(Seen {
-        inner: end[0].since(&begin[2]),
-        traced: end[1].since(&begin[1]),
-        outer: end[2].since(&begin[0]),
-    })
+    let [inner, traced, last] = read();
+    [&inner, &last].into_iter().for_each(|more| outer.add(more));
+    Ok(Seen { inner, traced, outer })
 }
 
 /// The last CPU of this machine: in guests the one that is set aside.
@@ -53,19 +51,10 @@ fn last_cpu() -> u32 {
     online.parse::<CpuList>().unwrap().iter().last().unwrap()
 }
 
-/// The counts of the only CPU. Names of tasks are left out: eBPF keeps the first that
-/// it sees on a CPU, unless the task changes it there.
+/// The counts of the only CPU.
 fn counts(snapshot: &Snapshot) -> BTreeMap<Key, Count> {
     assert_eq!(snapshot.cpus.len(), 1);
-    let mut counts: BTreeMap<Key, Count> = BTreeMap::new();
-    for (key, count) in snapshot.cpus.values().flatten() {
-        let key = match key.clone() {
-            Key::Task { pid, .. } => Key::Task { pid, comm: "".into() },
-            key => key,
-        };
-        counts.entry(key).or_default().add(count);
-    }
-    counts
+    snapshot.cpus.values().flatten().map(|(key, count)| (key.clone(), count.clone())).collect()
 }
 
 /// At each end of the window one event may have met the one program and not yet the other.

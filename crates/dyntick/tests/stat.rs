@@ -35,8 +35,10 @@ fn counted(arguments: &[&str]) -> Option<(Value, Output)> {
 }
 
 fn rows(cpu: &Value) -> Vec<&Value> {
-    let wholes = cpu["interruptions"].as_array().unwrap();
-    wholes.iter().flat_map(|whole| std::iter::once(whole).chain(whole["parts"].as_array().unwrap())).collect()
+    let groups = ["interruptions", "user_tasks", "page_faults"]
+        .into_iter()
+        .flat_map(|key| cpu[key].as_array().unwrap());
+    groups.flat_map(|group| std::iter::once(group).chain(group["parts"].as_array().unwrap())).collect()
 }
 
 fn count(cpu: &Value, name: &str) -> u64 {
@@ -76,6 +78,52 @@ fn the_command_is_told_from_others() {
     // The kernel's own account has a resolution of a tick on some machines.
     assert!((turns - used).abs() < 0.2 * used + 2e7, "{turns} ns in turns, {used} ns of CPU time");
     assert!(count(cpu, "tick") > 0, "{cpu:#}");
+}
+
+/// The parts of each CPU's time add up to all of it, and each of them is what its rows say.
+fn assert_times_add_up(json: &Value) {
+    for cpu in json["cpus"].as_array().unwrap() {
+        let ns = |key: &str| cpu[key].as_u64().unwrap_or_else(|| panic!("no {key} in {cpu:#}"));
+        const PARTS: [&str; 6] =
+            ["interrupted_ns", "command_ns", "observer_ns", "other_tasks_ns", "idle_ns", "uncounted_ns"];
+        assert_eq!(PARTS.iter().map(|part| ns(part)).sum::<u64>(), ns("time_ns"), "{cpu:#}");
+        assert!(ns("time_ns") >= json["measured_ns"].as_u64().unwrap(), "{cpu:#}");
+        let of = |rows: &str| -> u64 {
+            cpu[rows].as_array().unwrap().iter().map(|row| row["total_ns"].as_u64().unwrap()).sum()
+        };
+        assert_eq!(
+            (of("interruptions"), of("user_tasks")),
+            (ns("interrupted_ns"), ns("other_tasks_ns")),
+            "{cpu:#}"
+        );
+        assert!(ns("unattributed_ns") <= ns("interrupted_ns"), "{cpu:#}");
+        let names: Vec<&str> = cpu["interruptions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row["name"].as_str().unwrap())
+            .collect();
+        assert!(
+            names.iter().all(|name| !name.contains("user tasks") && !name.contains("page fault")),
+            "{names:?}"
+        );
+    }
+}
+
+/// On this machine, whatever it does meanwhile: by either source, with a command, without one, and twice.
+#[test]
+fn times_add_up() {
+    let busy = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; /bin/true";
+    let forms: [&[&str]; 4] = [
+        &["sh", "-c", busy],
+        &["--timeout", "200"],
+        &["-r", "2", "sh", "-c", busy],
+        &["--source", "tracefs", "sh", "-c", busy],
+    ];
+    for form in forms {
+        let Some((json, _)) = counted(form) else { return };
+        assert_times_add_up(&json);
+    }
 }
 
 /// The counts of lost events where there are none.
@@ -170,6 +218,7 @@ fn counts_are_the_kernels(kernel: &str) {
     let printed = guest(kernel, "isolcpus=domain,1 nohz_full=1", &[], script);
     let json: Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
     assert_eq!((&json["source"], &json["source_note"]), (&Value::from("bpf"), &Value::Null));
+    assert_times_add_up(&json);
     assert_counts_are_the_kernels(kernel, &json);
 }
 
@@ -243,12 +292,54 @@ fn counts_are_those_of_6_1() {
     counts_are_the_kernels("debian:6.1");
 }
 
+/// Programs of which many are started and gone at once.
+const STORM: [&str; 4] = ["alpha", "beta", "gamma", "delta"];
+
+/// How often each of them is started: more threads than a CPU has slots.
+const STARTED: u64 = 250;
+
+/// While thousands of tasks come and go, each is counted under its program's name, and all time has a cause.
+#[test]
+fn dead_tasks_stay_under_their_programs_names() {
+    const SCRIPT: &str = "
+for name in alpha beta gamma delta; do echo '#!/bin/sh' > /tmp/$name; chmod +x /tmp/$name; done
+echo 'while [ ! -e /tmp/go ]; do sleep 0.01; done
+i=0; while [ $i -lt STARTED ]; do i=$((i+1)); /tmp/alpha; /tmp/beta; /tmp/gamma; /tmp/delta; done; >/tmp/done' > /tmp/storm
+for source in bpf tracefs; do
+  rm -f /tmp/go /tmp/done
+  taskset -c 1 sh /tmp/storm &
+  dyntick stat -C 1 --source $source --json -o /tmp/o sh -c '>/tmp/go; while [ ! -e /tmp/done ]; do sleep 0.1; done'
+  tr -d '\\n' < /tmp/o && echo
+done
+";
+    let script = SCRIPT.replace("STARTED", &STARTED.to_string());
+    let tools = ["chmod", "rm", "sleep", "taskset", "tr"];
+    let printed = guest("debian:6.12", "isolcpus=domain,1", &tools, &script);
+    let mut lines = printed.lines();
+    for source in ["bpf", "tracefs"] {
+        let line = lines.next().unwrap_or_default();
+        let json: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {printed}"));
+        assert_eq!((&json["source"], &json["lost"]), (&Value::from(source), &none_lost()));
+        let cpu = &json["cpus"][0];
+        for name in STORM {
+            let turns = count(cpu, name);
+            // One or two may have begun before the counting.
+            assert!(turns + 2 >= STARTED, "{turns} turns of {name} by {source}: {cpu:#}");
+        }
+        let ns = |name: &str| cpu[name].as_u64().unwrap();
+        assert_eq!(ns("unattributed_ns"), 0, "{cpu:#}");
+        let (all, uncounted) = (ns("time_ns"), ns("uncounted_ns"));
+        eprintln!("by {source}: all but {uncounted} ns of {all} ns have a cause");
+        assert!(uncounted < all / 100, "{uncounted} ns of {all} ns by {source}: {cpu:#}");
+    }
+}
+
 /// The rows whose occurrences are told one by one: not sums, and not what is told by another name too.
 fn one_by_one(cpu: &Value) -> BTreeMap<String, Vec<&Value>> {
     let mut by_name: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
     for row in rows(cpu) {
         let name = row["name"].as_str().unwrap();
-        if !["kernel threads", "other tasks", "no timer expired"].contains(&name) {
+        if !["kernel threads", "other user tasks", "no timer expired"].contains(&name) {
             by_name.entry(name.to_owned()).or_default().push(row);
         }
     }

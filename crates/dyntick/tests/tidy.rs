@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What ARCHITECTURE.md and CONTRIBUTING.md say of every file and crate.
 
+#[path = "tidy/circles.rs"]
+mod circles;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -114,6 +117,17 @@ fn each_file_says_whose_it_is_and_what_it_is_about() {
     }
 }
 
+/// rustfmt keeps code narrow, where a text or a macro lets it, and leaves comments alone.
+#[test]
+fn no_comment_is_wide() {
+    for file in files(&root().join("crates"), "rs") {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let wide = |line: &str| line.trim_start().starts_with("//") && line.chars().count() > 120;
+        let found = text.lines().position(wide).map(|line| line + 1);
+        assert_eq!(found, None, "{} has a comment of more than 120 columns", file.display());
+    }
+}
+
 /// Files and folders that the map names, as `CRATE/FILE`, by the end of that path, or by the path from the top.
 #[test]
 fn each_place_on_the_map_is_there() {
@@ -159,4 +173,21 @@ fn each_invariant_is_kept_somewhere() {
         cited.extend(numbers.filter_map(|number| number?.parse::<u32>().ok()));
     }
     assert_eq!(cited, stated);
+}
+
+/// Files whose uses do not count, each with its reason.
+const CIRCLES: &[(&str, &str)] = &[
+    // The list of all formats names the type that each verb prints, and every verb prints by it.
+    ("dyntick", "json"),
+];
+
+#[test]
+fn no_files_of_a_crate_use_one_another_in_a_circle() {
+    let is_crate = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+    for name in std::fs::read_dir(root().join("crates")).unwrap().flatten().map(is_crate) {
+        let src = root().join("crates").join(&name).join("src");
+        let known: Vec<&str> = CIRCLES.iter().filter(|(of, _)| *of == name).map(|(_, file)| *file).collect();
+        let found = circles::circles(&src, &files(&src, "rs"), &known);
+        assert!(found.is_empty(), "{name}: files use one another in a circle: {found:?}");
+    }
 }

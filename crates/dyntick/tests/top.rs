@@ -79,6 +79,12 @@ fn a_person_looks_at_it() {
 struct Busy(Child);
 
 impl Busy {
+    /// Programs that are gone as soon as they are started, one after the other.
+    fn with_programs(path: &std::path::Path) -> Self {
+        let each = format!("while :; do {}; done", path.display());
+        Self(Command::new("sh").args(["-c", &each]).spawn().expect("sh"))
+    }
+
     fn on_cpu_0() -> Self {
         let spin = ["-c", "0", "sh", "-c", "while :; do :; done"];
         Self(Command::new("taskset").args(spin).spawn().expect("taskset"))
@@ -121,6 +127,34 @@ fn without_a_terminal() {
     assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
     let elsewhere = top(&["-C", "4000"]);
     assert_eq!(elsewhere.status.code(), Some(2), "{elsewhere:?}");
+}
+
+/// However many tasks come and go, they are one row under their program's name.
+#[test]
+fn short_lived_programs_have_a_row() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("short-lived");
+    std::fs::write(&program, "#!/bin/sh\n").unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let _busy = Busy::with_programs(&program);
+    let top = Command::new(env!("CARGO_BIN_EXE_dyntick"))
+        .args(["top", "--json", "-n", "3", "-d", "0.5"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(top.stdout).unwrap();
+    let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    let cpus = last["cpus"].as_array().unwrap();
+    let causes: Vec<&serde_json::Value> =
+        cpus.iter().flat_map(|cpu| cpu["causes"].as_array().unwrap()).collect();
+    if causes.iter().any(|cause| cause["name"].as_str().unwrap().starts_with("interrupt ")) {
+        println!("skipped: causes cannot be counted here");
+        return;
+    }
+    assert!(
+        causes.iter().any(|cause| cause["name"] == "short-lived" && cause["is_part"] == true),
+        "{last:#}"
+    );
 }
 
 /// What a command line writes to a terminal of its own, and how it ends.

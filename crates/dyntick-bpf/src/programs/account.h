@@ -7,6 +7,12 @@
 /* How far a key may be from the place where it belongs. */
 #define PROBES 8
 
+/* The key of a slot that is being given to another one. */
+#define CHANGING ~0ull
+
+/* Spreads keys: 2^64 by the golden ratio. */
+#define MIX 0x9e3779b97f4a7c15ull
+
 /* The place in the row's slots for what found no slot of its own. */
 #define unnamed(key) (UNNAMED + (u32)((key) >> 56))
 
@@ -15,15 +21,32 @@
 INLINE struct slot *slot_at(struct row *row, u32 place)
 {
 	/* The mask is larger than the slots are many, so the verifier wants both. */
-	if (place >= FIXED + FOUND)
+	if (place >= FIXED + FOUND + PROGRAMS)
 		place = 0;
 	return &row->slots[place];
 }
 
 /*
- * The place of a key that is not where it belongs, or not there at all yet. An interrupt may come
- * between, and claim the same slot: hence the exchange.
+ * Compares a slot's key and exchanges it; returns what was found. An interrupt may come between: what it claims
+ * meanwhile it does not get, and it ends before this goes on. The kernel's own exchange is there since 5.12 only.
  */
+INLINE u64 exchange(struct row *row, struct slot *slot, u64 from, u64 to)
+{
+	u64 found = CHANGING;
+
+	if (row->claiming)
+		return found;
+	row->claiming = 1;
+	barrier();
+	found = slot->key;
+	if (found == from)
+		slot->key = to;
+	barrier();
+	row->claiming = 0;
+	return found;
+}
+
+/* The place of a key that is not where it belongs, or not there at all yet. */
 static __attribute__((noinline)) u32 search(struct row *row, u64 key, u32 first)
 {
 	if (!row)
@@ -33,7 +56,7 @@ static __attribute__((noinline)) u32 search(struct row *row, u64 key, u32 first)
 		u64 found = row->slots[place].key;
 
 		if (!found)
-			found = __sync_val_compare_and_swap(&row->slots[place].key, 0, key);
+			found = exchange(row, &row->slots[place], 0, key);
 		if (!found || found == key)
 			return place;
 	}
@@ -43,7 +66,7 @@ static __attribute__((noinline)) u32 search(struct row *row, u64 key, u32 first)
 /* The place of the slot that counts this key. */
 INLINE u32 place_of(struct row *row, u64 key)
 {
-	u32 first = (key * 0x9e3779b97f4a7c15ull) >> 48;
+	u32 first = (key * MIX) >> 48;
 	u32 place = FIXED + (first & (FOUND - 1));
 
 	if (row->slots[place].key == key)
@@ -87,17 +110,25 @@ INLINE void took(struct slot *slot, u64 ns)
 	slot->ns += ns;
 	if (ns > slot->longest)
 		slot->longest = ns;
+	/* Last, as it tells the reader that all of this one is there. */
+	barrier();
 	if (bucket < BUCKETS)
 		slot->histogram[bucket]++;
 }
 
-INLINE void begin(struct row *row, struct open *open, u32 place, u64 what)
+/* Begins something; `slot` is the one at `place`. */
+INLINE void begin_in(struct slot *slot, struct row *row, struct open *open, u32 place, u64 what, u64 now)
 {
-	slot_at(row, place)->count++;
+	slot->count++;
 	open->slot = place;
 	open->what = what;
 	open->stolen = row->stolen;
-	open->start = now_ns();
+	open->start = now;
+}
+
+INLINE void begin(struct row *row, struct open *open, u32 place, u64 what)
+{
+	begin_in(slot_at(row, place), row, open, place, what, now_ns());
 }
 
 /* Tells of one that took long. An idle task's turns are long. */
@@ -108,6 +139,7 @@ static __attribute__((noinline)) int tell(struct row *row, u32 slot, u64 start, 
 	if (!row || slot == IDLE)
 		return 0;
 	detail.cpu = this_cpu();
+	detail.key = slot_at(row, slot)->key;
 	detail.thread = (u32)this_process_and_thread();
 	this_comm(detail.comm, sizeof(detail.comm));
 	if (ring_output(&details, &detail, sizeof(detail), RING_NO_WAKEUP))
@@ -116,16 +148,21 @@ static __attribute__((noinline)) int tell(struct row *row, u32 slot, u64 start, 
 }
 
 /* Ends what was begun; its duration without the interrupts within, 0 if its begin was not seen. */
-INLINE u64 end(struct row *row, struct open *open)
+INLINE u64 end_at(struct row *row, struct open *open, u64 now)
 {
 	u64 start = open->start, ns;
 
 	if (!start)
 		return 0;
-	ns = now_ns() - start - (row->stolen - open->stolen);
+	ns = now - start - (row->stolen - open->stolen);
 	open->start = 0;
 	took(slot_at(row, open->slot), ns);
 	if (ns > details_over)
 		tell(row, open->slot, start, ns);
 	return ns;
+}
+
+INLINE u64 end(struct row *row, struct open *open)
+{
+	return open->start ? end_at(row, open, now_ns()) : 0;
 }

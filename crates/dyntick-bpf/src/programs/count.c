@@ -6,7 +6,7 @@
  * All run on the CPU that they count, with what they interrupt waiting. What an event tells is in
  * `args`, in the order of its TP_PROTO in the kernel's include/trace/events.
  */
-#include "account.h"
+#include "program.h"
 
 const char terms[] SECTION("license") = "GPL";
 
@@ -239,59 +239,76 @@ int softirq_exit(u64 *args)
 
 /* Tasks and work items: include/trace/events/sched.h, workqueue.h */
 
+/* Begins the turn of a task under its name, and that of the idle task as such. */
+INLINE void begin_turn_of(struct row *row, struct task_struct *task, u64 now)
+{
+	const u64 *name = (const u64 *)task->comm;
+
+	if (task->pid)
+		begin_turn(row, task, name[0], name[1], now);
+	else
+		begin_in(&row->slots[IDLE], row, &row->task, IDLE, 0, now);
+}
+
 SECTION("tp_btf/sched_switch")
 int sched_switch(u64 *args)
 {
-	struct task_struct *next = (void *)args[2];
+	struct task_struct *prev = (void *)args[1], *next = (void *)args[2];
 	struct row *row = own_row();
-	struct slot *slot;
-	u32 place, pid;
+	u64 now;
 
 	if (!row)
 		return 0;
-	end(row, &row->task);
-	pid = next->pid;
-	if (!pid) {
-		begin(row, &row->task, IDLE, 0);
-		return 0;
-	}
-	place = place_of(row, key_of(next->flags & PF_KTHREAD ? KERNEL_THREAD : TASK, pid));
-	slot = slot_at(row, place);
-	if (!slot->name[0])
-		read_kernel(slot->name, sizeof(slot->name), next->comm);
-	begin(row, &row->task, place, pid);
+	now = now_ns();
+	/*
+	 * The switch to prev may not have been traced: some kernels of virtual machines do not when a CPU leaves idle.
+	 * Neither the end of the turn before is known then nor the begin of prev's.
+	 */
+	if (row->task.start && row->task.what != (u32)prev->pid)
+		begin_turn_of(row, prev, now);
+	else
+		end_at(row, &row->task, now);
+	begin_turn_of(row, next, now);
 	return 0;
 }
 
-/* A task that executes another program has another name from then on. */
+/* A task that executes another program has another name from then on, and another turn. */
 SECTION("tp_btf/task_rename")
 int task_rename(u64 *args)
 {
 	struct task_struct *task = (void *)args[0];
 	struct row *row = own_row();
+	u64 name[NAME / sizeof(u64)] = {};
+	u64 now;
 
-	if (row)
-		read_kernel_text(slot_at(row, place_of(row, key_of(TASK, (u32)task->pid)))->name, NAME,
-				 (void *)args[1]);
+	/* One that does not run here is called by its name when its next turn begins. */
+	if (!row || !row->task.start || (u32)task->pid != (u32)this_process_and_thread())
+		return 0;
+	read_kernel_text(name, sizeof(name), (void *)args[1]);
+	now = now_ns();
+	/* Else the switch to it was not traced. */
+	if (row->task.what == (u32)task->pid)
+		end_at(row, &row->task, now);
+	begin_turn(row, task, name[0], name[1], now);
 	return 0;
 }
 
-/* Who belongs to whom: runs on every CPU. */
+/* Who belongs to whom: runs on every CPU. Numbers of threads that ended are given again. */
 SECTION("tp_btf/sched_process_fork")
 int sched_process_fork(u64 *args)
 {
 	u32 parent = ((struct task_struct *)args[0])->pid;
 	u32 child = ((struct task_struct *)args[1])->pid;
-	u32 nobody = 0;
-	u64 *lost, one = 1;
+	u64 *of_parent = followed_word(parent), *of_child = followed_word(child);
+	u64 is_followed, is_to_be;
 
-	if (!map_lookup(&followed, &parent))
+	if (!of_parent || !of_child)
 		return 0;
-	if (map_update(&followed, &child, &one, 0)) {
-		lost = map_lookup(&followed, &nobody);
-		if (lost)
-			__sync_fetch_and_add(lost, 1);
-	}
+	is_followed = *of_child & followed_bit(child);
+	is_to_be = *of_parent & followed_bit(parent) ? followed_bit(child) : 0;
+	/* Nobody else changes the bit of a thread that is being started; before 5.12 addition alone is atomic. */
+	if (is_followed != is_to_be)
+		__sync_fetch_and_add(of_child, is_to_be - is_followed);
 	return 0;
 }
 

@@ -33,7 +33,8 @@ struct irqaction {
 struct task_struct {
 	u32 flags;
 	int pid;
-	char comm[NAME];
+	int tgid;
+	char comm[NAME] __attribute__((aligned(8)));
 } OF_KERNEL;
 
 #define PF_WQ_WORKER 0x00000020
@@ -53,7 +54,6 @@ struct tick_sched___before_6_9 {
 
 /* Helpers of the kernel by their number (include/uapi/linux/bpf.h). */
 static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
-static long (*const map_update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static u64 (*const now_ns)(void) = (void *)5;
 static u32 (*const this_cpu)(void) = (void *)8;
 static u64 (*const this_process_and_thread)(void) = (void *)14;
@@ -76,3 +76,6 @@ INLINE u64 number(const void *pointer)
 	asm volatile("%0 = -%0\n%0 = -%0" : "+r"(number));
 	return number;
 }
+
+/* What is written before is written first: an x86 CPU keeps the order of its writes, and a reader sees them in it. */
+#define barrier() asm volatile("" ::: "memory")

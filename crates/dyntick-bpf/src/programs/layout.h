@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Where the counts are: one row for each CPU that is counted, in an array that the reader maps into
- * its memory. Only the CPU itself writes to its row, so nothing needs a lock, and no lookup needs a
- * call. The numbers in capitals come from layout.rs.
+ * its memory. Only the CPU itself writes to its row (but for `follows` and `settled`), so nothing needs a lock,
+ * and no lookup needs a call. Counts only grow. The numbers in capitals come from layout.rs.
+ *
+ * A row has slots of three sorts: those with a fixed meaning; those that are found by the key of what they
+ * count, a kernel function or a device, of which there are as many as the kernel has; and those of programs,
+ * which are found by a task's name, of which there is no end. A program's slot may be given to another
+ * program when the reader has read all that it will ever say of the first: it then writes the slot's count
+ * to `settled`, and as long as the two are equal nothing has been added since.
  */
 #pragma once
 
@@ -11,7 +17,7 @@
 /* What one cause did. */
 struct slot {
 	u64 key; /* family in the highest byte; 0 for a slot that is free or fixed */
-	u64 count;
+	u64 count; /* of a program's slot: also of those that had it before */
 	u64 ns; /* total duration, without the interrupts within */
 	u64 longest;
 	char name[NAME];
@@ -31,6 +37,8 @@ struct row {
 	u64 stolen; /* total time in interrupts and softirqs */
 	u64 hrtimers; /* how many expired in this interrupt */
 	u64 details_lost; /* how many found no room in the ring */
+	u64 claiming; /* whether a slot is being given to a key */
+	u64 follows; /* written by the reader: whether any threads are followed */
 	struct open vector;
 	struct open device;
 	struct open call;
@@ -39,7 +47,8 @@ struct row {
 	struct open task;
 	struct open work;
 	struct open softirq[16];
-	struct slot slots[FIXED + FOUND];
+	struct slot slots[FIXED + FOUND + PROGRAMS];
+	u64 settled[PROGRAMS]; /* written by the reader */
 };
 
 /* One that took long. */
@@ -48,6 +57,7 @@ struct detail {
 	u64 ns; /* without the interrupts within */
 	u32 cpu;
 	u32 slot;
+	u64 key;    /* the slot's at that time */
 	u32 thread; /* that was interrupted; of a turn, whose it was */
 	u32 unused;
 	char comm[NAME];
@@ -57,6 +67,8 @@ struct detail {
 const volatile u64 tick_function = 0;
 /* What takes longer is told one by one, ns. With this value nothing does, and the verifier leaves that out. */
 const volatile u64 details_over = ~0ull;
+/* The process that reads. */
+const volatile u32 observer = 0;
 
 struct {
 	u32 (*type)[2]; /* BPF_MAP_TYPE_ARRAY */
@@ -71,14 +83,27 @@ struct {
 	u32 (*max_entries)[4096]; /* bytes; set when it is loaded */
 } details SECTION(".maps");
 
-/* Threads that the reader named, and those that they started. Key 0 counts those that found no room. */
+/* A bit for each thread by its number: those that the reader named, and those that they started. */
 struct {
-	u32 (*type)[1]; /* BPF_MAP_TYPE_HASH */
+	u32 (*type)[2]; /* BPF_MAP_TYPE_ARRAY */
 	u32 (*key_size)[sizeof(u32)];
 	u32 (*value_size)[sizeof(u64)];
-	u32 (*max_entries)[1 << 16];
-	u32 (*map_flags)[1 << 0]; /* BPF_F_NO_PREALLOC: costs nothing where nobody is followed */
+	u32 (*max_entries)[MAX_THREADS / 64];
+	u32 (*map_flags)[1 << 10]; /* BPF_F_MMAPABLE */
 } followed SECTION(".maps");
+
+/* The word with a thread's bit. */
+INLINE u64 *followed_word(u32 thread)
+{
+	u32 word = thread / 64;
+
+	return map_lookup(&followed, &word);
+}
+
+INLINE u64 followed_bit(u32 thread)
+{
+	return 1ull << (thread & 63);
+}
 
 /* This CPU's row; none if it is not counted. */
 INLINE struct row *own_row(void)

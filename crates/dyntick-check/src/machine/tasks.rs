@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Threads, from `/proc/PID/task/TID/stat` and `status`.
 
+use crate::finding::Evidence;
 use crate::snapshot::Snapshot;
 use crate::sources::{TASK_STAT, TASK_STATUS};
 use dyntick_model::CpuList;
@@ -45,6 +46,17 @@ impl Task {
     /// SCHED_OTHER, SCHED_BATCH, SCHED_IDLE.
     pub fn is_fair(&self) -> bool {
         matches!(self.policy, Some(0 | 3 | 5))
+    }
+
+    /// The CPUs that it may run on, as they were read.
+    pub(crate) fn affinity(&self) -> Evidence {
+        let value = format!("Cpus_allowed_list: {} ({})", self.allowed, self.name);
+        Evidence { file: self.file.clone(), value }
+    }
+
+    /// Its priority, as it was read.
+    pub(crate) fn rank(&self) -> Evidence {
+        Evidence { file: self.file.clone(), value: format!("priority {} ({})", self.priority, self.name) }
     }
 
     /// SCHED_DEADLINE.

@@ -26,11 +26,10 @@ fn told(machine: &Machine<'_>, file: &str, found: &[(&crate::Task, String)]) -> 
     let own = found.iter().filter(|(_, other)| other == file).map(|(task, _)| *task);
     let hit = own.clone().fold(CpuList::default(), |sum, task| sum.union(&task.allowed));
     let finding = RULE
-        .warning(format!(
-            "a CPU quota (cpu.max) limits {} on {}",
-            names(own.map(|task| task.name.as_str()), 4),
-            cpus(&hit)
-        ))
+        .naming(Severity::Warning, |most| {
+            let who = names(own.clone().map(|task| task.name.as_str()), most);
+            format!("a CPU quota (cpu.max) limits {who} on {}", cpus(&hit))
+        })
         .on(&hit)
         .seen(machine.evidence(file))
         .so("The scheduler must detect when the quota is used up, so it keeps the tick even for a single \

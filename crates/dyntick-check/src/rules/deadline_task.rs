@@ -22,16 +22,12 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let hit =
         found.iter().fold(CpuList::default(), |sum, task| sum.union(&task.allowed.intersection(&quiet)));
     let finding = RULE
-        .warning(format!(
-            "{} under SCHED_DEADLINE may run on {}",
-            names(found.iter().map(|task| task.name.as_str()), 4),
-            cpus(&hit)
-        ))
+        .naming(Severity::Warning, |most| {
+            let who = names(found.iter().map(|task| task.name.as_str()), most);
+            format!("{who} under SCHED_DEADLINE may run on {}", cpus(&hit))
+        })
         .on(&hit)
-        .seen(found.iter().take(3).map(|task| Evidence {
-            file: task.file.clone(),
-            value: format!("Cpus_allowed_list: {}", task.allowed),
-        }))
+        .seen(found.iter().map(|task| task.affinity()))
         .so("Its runtime is charged in the tick, so the tick is kept while it is runnable, even if no other \
              task is.")
         .advice(

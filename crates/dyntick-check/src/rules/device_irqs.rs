@@ -26,17 +26,12 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let severity = if total > 0 { Severity::Warning } else { Severity::Note };
     let who: Vec<String> = here.iter().map(|irq| format!("{} {}", irq.number, irq.actions)).collect();
     let numbers: Vec<String> = here.iter().map(|irq| irq.number.to_string()).collect();
-    let evidence = here.iter().take(4).filter_map(|irq| machine.evidence(&irq.file));
+    let evidence = here.iter().filter_map(|irq| machine.evidence(&irq.file));
     let finding = RULE
-        .finding(
-            severity,
-            format!(
-                "{} handled on {}: IRQ {}",
-                plural(here.len()),
-                cpus(&hit),
-                names(who.iter().map(String::as_str), 4)
-            ),
-        )
+        .naming(severity, |most| {
+            let who = names(who.iter().map(String::as_str), most);
+            format!("{} handled on {}: IRQ {who}", plural(here.len()), cpus(&hit))
+        })
         .on(&hit)
         .seen(evidence)
         .so(format!(

@@ -22,7 +22,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .note("RFS sends packets to the CPU on which their socket was last read, whatever rps_cpus is")
         .on(&machine.target)
         .seen(machine.evidence(RFS_FLOWS))
-        .seen(queues.iter().take(3).filter_map(|path| machine.evidence(path)))
+        .seen(queues.iter().filter_map(|path| machine.evidence(path)))
         .so("If a task on an isolated CPU reads a socket, the network stack runs on that CPU: each batch of \
              packets interrupts it. rps_cpus does not restrict that.")
         .advice(untried(

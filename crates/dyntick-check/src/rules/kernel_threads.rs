@@ -24,14 +24,14 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     }
     let hit = found.iter().fold(CpuList::default(), |sum, task| sum.union(&machine.of_target(&task.allowed)));
     let tids: Vec<String> = found.iter().map(|task| task.tid.to_string()).collect();
-    let who = names(found.iter().map(|task| task.name.as_str()), 4);
+    let who = |most| names(found.iter().map(|task| task.name.as_str()), most);
+    let plural = if found.len() == 1 { "" } else { "s" };
     let finding = RULE
-        .warning(format!("{} kernel thread{} may run on {}: {who}", found.len(), if found.len() == 1 { "" } else { "s" }, cpus(&hit)))
+        .naming(Severity::Warning, |most| {
+            format!("{} kernel thread{plural} may run on {}: {}", found.len(), cpus(&hit), who(most))
+        })
         .on(&hit)
-        .seen(found.iter().take(3).map(|task| Evidence {
-            file: task.file.clone(),
-            value: format!("Cpus_allowed_list: {}", task.allowed),
-        }))
+        .seen(found.iter().map(|task| task.affinity()))
         .so("A thread that wakes up there takes the CPU from the running task, and on a nohz_full CPU restarts the tick.");
     let command = |rest: &CpuList| format!("for p in {}; do taskset -pc {rest} $p; done", tids.join(" "));
     vec![moved(finding, machine, command)]

@@ -29,9 +29,12 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let which: Vec<String> = found.iter().map(|(path, _)| text::clean_line(&name(path))).collect();
     let all: Vec<String> = hit.iter().map(|cpu| cpu.to_string()).collect();
     let finding = RULE
-        .note(format!("{} designated to read {}", cpus_are(&hit), names(which.iter().map(String::as_str), 4)))
+        .naming(Severity::Note, |most| {
+            let which = names(which.iter().map(String::as_str), most);
+            format!("{} designated to read {which}", cpus_are(&hit))
+        })
         .on(&hit)
-        .seen(found.iter().take(4).filter_map(|(path, _)| machine.evidence(path)))
+        .seen(found.iter().filter_map(|(path, _)| machine.evidence(path)))
         .so("A read from another CPU interrupts that CPU, and while events on them are open, a timer runs there.")
         .advice(untried(format!(
             "they move to another CPU of the package when this one goes offline, and stay there: for c in \

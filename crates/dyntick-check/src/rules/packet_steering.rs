@@ -23,7 +23,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let finding = RULE
         .warning(format!("RPS sends packets that other CPUs receive to {}", cpus(&hit)))
         .on(&hit)
-        .seen(queues.iter().take(3).filter_map(|(path, _)| machine.evidence(path)))
+        .seen(queues.iter().filter_map(|(path, _)| machine.evidence(path)))
         .seen(machine.evidence(RPS_DEFAULT).filter(|_| !default.is_empty()))
         .so("Each batch interrupts the CPU and runs the network stack there, whichever CPU the card interrupts.");
     let commands = queues.iter().map(|(path, _)| *path).chain((!default.is_empty()).then_some(RPS_DEFAULT));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
-use strsim::damerau_levenshtein;
+use dyntick_model::parameters::meant;
 
 pub(super) static RULE: Rule = Rule {
     id: "parameter-typo",
@@ -11,42 +11,6 @@ pub(super) static RULE: Rule = Rule {
     find,
 };
 
-/// The parameters that this program knows about. All of at least five letters: shorter ones are too
-/// near to too many words.
-const KNOWN: &[&str] = &[
-    "nohz_full",
-    "isolcpus",
-    "rcu_nocbs",
-    "rcu_nocb_poll",
-    "irqaffinity",
-    "intel_idle.max_cstate",
-    "processor.max_cstate",
-    "clocksource",
-    "skew_tick",
-    "nosoftlockup",
-    "nowatchdog",
-    "nmi_watchdog",
-    "transparent_hugepage",
-    "threadirqs",
-    "mitigations",
-    "intel_pstate",
-    "amd_pstate",
-    "highres",
-    "cpuidle.off",
-    "cpuidle.governor",
-    "cpufreq.default_governor",
-    "rcutree.enable_rcu_lazy",
-    "rcutree.nohz_full_patience_delay",
-    "rcupdate.rcu_normal_after_boot",
-    "workqueue.power_efficient",
-    "workqueue.unbound_cpus",
-    "numa_balancing",
-    "preempt",
-];
-
-/// Real parameters that are near to one of those (all that `kernel-parameters.txt` of 6.1 and 6.12 has).
-const NEIGHBOURS: &[&str] = &["watchdog", "highmem"];
-
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     /// Nobody misspells more; what to boot with is composed anew for each.
     const MOST: usize = 20;
@@ -56,15 +20,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
 fn typo(machine: &Machine<'_>, parameter: &str) -> Option<Finding> {
     let (written, value) =
         parameter.split_once('=').map_or((parameter, None), |(name, value)| (name, Some(value)));
-    let name = written.replace('-', "_");
-    if KNOWN.contains(&name.as_str()) || NEIGHBOURS.contains(&name.as_str()) {
-        return None;
-    }
-    let meant = KNOWN.iter().copied().min_by_key(|known| damerau_levenshtein(known, &name))?;
-    let allowed = if meant.len() < 8 { 1 } else { 2 };
-    if damerau_levenshtein(meant, &name) > allowed {
-        return None;
-    }
+    let meant = meant(written)?;
     let unknown = machine.logged("Unknown kernel command line parameters").next();
     // The kernel lists what it does not know; what is not in the list is known to it, or to a module.
     if unknown.is_some_and(|line| !line.contains(parameter)) {

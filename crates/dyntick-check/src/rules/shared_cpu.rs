@@ -19,17 +19,12 @@ fn told(machine: &Machine<'_>, cpu: u32) -> Option<Finding> {
     let here = |task: &&crate::Task| !task.kernel && task.is_fair() && task.runnable && task.allowed == only;
     let found: Vec<&crate::Task> = machine.tasks.iter().filter(here).collect();
     (found.len() > 1).then(|| {
-        RULE.warning(format!(
-            "{} runnable tasks share {}: {}",
-            found.len(),
-            cpus(&only),
-            names(found.iter().map(|task| task.name.as_str()), 4)
-        ))
+        RULE.naming(Severity::Warning, |most| {
+            let who = names(found.iter().map(|task| task.name.as_str()), most);
+            format!("{} runnable tasks share {}: {who}", found.len(), cpus(&only))
+        })
         .on(&only)
-        .seen(found.iter().take(3).map(|task| Evidence {
-            file: task.file.clone(),
-            value: format!("Cpus_allowed_list: {}", task.allowed),
-        }))
+        .seen(found.iter().map(|task| task.affinity()))
         .so("The tick ends the time slices of normal tasks: it is kept while more than one is runnable.")
         .advice("give each task that runs all the time its own CPU: taskset -pc CPU PID")
     })

@@ -26,7 +26,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let finding = RULE
         .warning(format!("{} share cores with {}, used for housekeeping", cpus(&hit), cpus(&others)))
         .on(&hit)
-        .seen(found.iter().take(4).filter_map(|(_, file, _)| machine.evidence(file)))
+        .seen(found.iter().filter_map(|(_, file, _)| machine.evidence(file)))
         .so(
             "SMT siblings compete for the execution units and caches of their core: run times vary with the \
              load of the sibling.",

@@ -35,21 +35,14 @@ fn told(machine: &Machine<'_>, cpu: u32) -> Option<Finding> {
     if below.is_empty() {
         return None;
     }
-    let priority = |task: &crate::Task| Evidence {
-        file: task.file.clone(),
-        value: format!("priority {}", task.priority),
-    };
     let finding = RULE
-        .note(format!(
-            "{} runs on {} at priority {}, above {}",
-            task.name,
-            cpus(&only),
-            task.priority,
-            names(below.iter().map(|other| other.name.as_str()), 4)
-        ))
+        .naming(Severity::Note, |most| {
+            let others = names(below.iter().map(|other| other.name.as_str()), most);
+            format!("{} runs on {} at priority {}, above {others}", task.name, cpus(&only), task.priority)
+        })
         .on(&only)
-        .seen([priority(task)])
-        .seen(below.iter().take(3).map(|other| priority(other)))
+        .seen([task.rank()])
+        .seen(below.iter().map(|other| other.rank()))
         .so("If it never sleeps, they never run: RCU stalls, timers and softirqs of this CPU wait, and all \
              that depends on them hangs.")
         .advice(

@@ -21,20 +21,16 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     if found.is_empty() {
         return Vec::new();
     }
-    let who = names(found.iter().map(|task| task.name.as_str()), 4);
+    let who = |most| names(found.iter().map(|task| task.name.as_str()), most);
+    let plural = if found.len() == 1 { "" } else { "s" };
     let tids: Vec<String> = found.iter().map(|task| task.tid.to_string()).collect();
     let finding = RULE
-        .note(format!(
-            "{} user thread{} may run on {} and elsewhere: {who}",
-            found.len(),
-            if found.len() == 1 { "" } else { "s" },
-            cpus(&quiet)
-        ))
+        .naming(Severity::Note, |most| {
+            let on = cpus(&quiet);
+            format!("{} user thread{plural} may run on {on} and elsewhere: {}", found.len(), who(most))
+        })
         .on(&quiet)
-        .seen(found.iter().take(3).map(|task| Evidence {
-            file: task.file.clone(),
-            value: format!("Cpus_allowed_list: {}", task.allowed),
-        }))
+        .seen(found.iter().map(|task| task.affinity()))
         .so("The load balancer moves none of them there, but a thread that gets there, for example by \
              taskset, stays.");
     let command = |rest: &CpuList| format!("for p in {}; do taskset -pc {rest} $p; done", tids.join(" "));

@@ -15,8 +15,8 @@ const OFTEN_S: i64 = 10;
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     // 6.5 taught the shepherd to pass by CPUs that are isolated at boot, 6.9 those of isolated partitions;
-    // until 7.0 those of nohz_full are among them (measured on 7.2.13). Before, the tick that is stopped hides the work from
-    // tickless CPUs (measured on 6.1.192).
+    // until 7.0 those of nohz_full are among them (measured on 7.2.13). Before, the tick that is stopped
+    // hides the work from tickless CPUs (measured on 6.1.192).
     let booted = machine.cpus(ISOLATED).unwrap_or_default();
     let spared = match (machine.kernel.major, machine.kernel.minor) {
         (7.., _) => machine.isolated.clone(),
@@ -37,6 +37,6 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(machine.evidence(STAT_INTERVAL))
         .so("A kworker folds the per-CPU memory counters (vmstat_update) whenever they have changed: two \
              context switches.")
-        .command("sysctl -w vm.stat_interval=120");
+        .command("sysctl -w vm.stat_interval=60");
     vec![finding]
 }

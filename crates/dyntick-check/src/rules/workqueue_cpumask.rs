@@ -18,7 +18,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     // The mask of a single queue counts only within this one.
-    let own = machine.matching(WORKQUEUE_MASKS).take(4).filter_map(|(path, _)| machine.evidence(path));
+    let own = machine.matching(WORKQUEUE_MASKS).filter_map(|(path, _)| machine.evidence(path));
     let rest = mask.intersection(&machine.housekeeping());
     let rest = if rest.is_empty() { machine.housekeeping() } else { rest };
     let finding = RULE

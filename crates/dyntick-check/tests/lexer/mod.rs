@@ -11,7 +11,8 @@ pub enum Token {
 }
 
 /// The tokens of one line up to a comment. `$` followed by one letter or `!`, the variable of a loop or
-/// what was started last, stays as it is; none where anything else would be expanded, continued on another line or run in another way.
+/// what was started last, stays as it is; none where anything else would be expanded, continued on another
+/// line or run in another way.
 pub fn words(line: &str) -> Option<Vec<Token>> {
     let (mut tokens, mut word): (Vec<Token>, Option<String>) = (Vec::new(), None);
     let mut rest = line.chars().peekable();

@@ -4,10 +4,7 @@
 use super::Cpu;
 use super::interrupts::IPI_TRAVEL_NS;
 use crate::facts::*;
-use dyntick_model::{Symbol, Vector};
-
-/// What is queued like a function of its own and only brings a task that was woken.
-const WAKES: &str = "sched_ttwu_pending";
+use dyntick_model::{Role, Symbol, Vector};
 
 impl Cpu {
     /// A function begins that another CPU asked for.
@@ -33,9 +30,9 @@ impl Cpu {
         let (due, later) = self.requests.drain(..).partition::<Vec<_>, _>(|request| sent(request) <= end_ns);
         self.requests = later;
         for request in due.into_iter().filter(|request| end_ns - sent(request) <= IPI_TRAVEL_NS) {
-            match &*request.function {
-                WAKES => facts.senders.extend(request.by),
-                KICK => {
+            match Role::of(&request.function) {
+                Some(Role::QueuedWakeups) => facts.senders.extend(request.by),
+                Some(Role::TickKick) => {
                     facts.senders.extend(request.by.clone());
                     facts.irq_works.push(request);
                 }

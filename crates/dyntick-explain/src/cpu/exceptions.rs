@@ -9,32 +9,25 @@ use dyntick_model::{Event, Symbol};
 
 impl Cpu {
     /// An NMI may come anywhere; it is told by one event at its handler's end.
-    pub(super) fn take_nmi(
-        &mut self,
-        index: usize,
-        event: &Event,
-        handler: &Symbol,
-        took_ns: u64,
-        log: &Log,
-    ) {
+    pub(super) fn take_nmi(&mut self, event: &Event, handler: &Symbol, took_ns: u64, log: &Log) {
         let entry = Entry::Nmi(names::function(handler));
         let mut facts = self.facts(event.ts.saturating_sub(took_ns), entry, log.task(event.pid));
         facts.duration_ns = took_ns;
-        facts.events.push(index);
+        facts.events.push(event.clone());
         if let Some(outer) = self.open.last_mut().or(self.turn.as_mut()) {
             outer.nested_ns = outer.nested_ns.saturating_add(took_ns);
         }
-        self.done.push(facts);
+        self.end(facts);
         self.nmi = Some((event.ts, names::function(handler)));
     }
 
     /// A page fault of the task that has the CPU; those of a task in its turn are part of the turn.
-    pub(super) fn fault(&mut self, index: usize, event: &Event, user: bool, log: &Log) {
+    pub(super) fn fault(&mut self, event: &Event, user: bool, log: &Log) {
         if self.turn.is_some() || event.pid == 0 {
             return;
         }
         let mut facts = self.facts(event.ts, Entry::PageFault { user }, log.task(event.pid));
-        facts.events.push(index);
-        self.done.push(facts);
+        facts.events.push(event.clone());
+        self.end(facts);
     }
 }

@@ -71,7 +71,7 @@ impl Cpu {
             facts.after_nmi = recent.map(|(_, handler)| handler);
         }
         if facts.entry == Entry::Vector(Vector::LocalTimer) {
-            self.owed_timers = None;
+            self.no_timers_owed();
         }
         self.open.push(Open {
             facts,
@@ -147,13 +147,9 @@ impl Cpu {
         if let Some(outer) = self.open.last_mut().or(self.turn.as_mut()) {
             outer.nested_ns = outer.nested_ns.saturating_add(whole_ns);
         }
-        if open.facts.awaits_timers() {
-            self.owed_timers = Some(self.done.len());
-        }
-        let brings = open.facts.is_from_another_cpu() || open.facts.ran_deadline_timer();
-        if brings && open.facts.newcomers.is_empty() {
-            self.without_newcomer.push(self.done.len());
-        }
-        self.done.push(open.facts);
+        let owes_timers = open.facts.awaits_timers();
+        let brings = open.facts.is_from_another_cpu() || open.facts.deadline_timer().is_some();
+        let awaits_newcomer = brings && open.facts.newcomers.is_empty();
+        self.hold(open.facts, owes_timers, awaits_newcomer);
     }
 }

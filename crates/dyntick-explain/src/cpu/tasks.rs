@@ -17,7 +17,7 @@ impl Cpu {
             // Most of them are elsewhere by now, and what took them there was not recorded.
             self.runnable.pop_first();
         }
-        self.runnable.insert(newcomer.task.pid, Runnable { newcomer, fresh: true });
+        self.runnable.insert(newcomer.task.pid, Runnable { newcomer, fresh: true, ran: false });
     }
 
     /// A task went to another CPU.
@@ -43,20 +43,22 @@ impl Cpu {
         // The low byte has the states of sleep; 0x100 says preempted (`__trace_sched_switch_state`).
         let wants_to_run = prev_state & 0xff == 0 && prev.pid != 0;
         if wants_to_run {
-            let woken_by = Origin { cpu: self.cpu, task: prev.clone(), function: None };
+            let woken_by = Origin { cpu: self.cpu, task: prev.clone(), function: None, stack: None };
             let newcomer = Newcomer { task: prev.clone(), woken_by: Some(woken_by) };
-            self.runnable.entry(prev.pid).or_insert(Runnable { newcomer, fresh: false });
+            self.runnable.entry(prev.pid).or_insert(Runnable { newcomer, fresh: false, ran: true });
         } else {
             self.runnable.remove(&prev.pid);
         }
+        let mut turn_by = None;
         if let Some(task) = self.runnable.get_mut(&next.pid) {
-            task.fresh = false;
+            turn_by = task.newcomer.woken_by.clone().filter(|_| !task.ran);
+            (task.fresh, task.ran) = (false, true);
         }
         if prev.pid == 0 && !self.adaptive {
             self.stopped = false; // `tick_nohz_idle_exit` restarts the tick
         }
         // The stopper's business is to move the task that ran before to another CPU.
-        let moved = names::thread_family(&prev.comm) == "migration";
+        let moved = names::is_stopper(&prev.comm);
         let victim = match self.turn.as_ref().filter(|_| !moved) {
             Some(turn) => turn.facts.victim.clone(),
             None => {
@@ -69,19 +71,22 @@ impl Cpu {
         };
         self.close_turn(Some(event.ts));
         self.begin_turn(event.ts, victim, next, log);
+        if let Some(turn) = &mut self.turn {
+            turn.facts.turn_by = turn_by;
+        }
     }
 
     /// A task that was moved here, without being woken, is seen only when it runs. So is one that was woken
     /// by a CPU that is not online yet: what such a CPU does is not recorded.
     pub(super) fn explain_by_switch(&mut self, ts: u64, next: &Task) {
-        for index in std::mem::take(&mut self.without_newcomer) {
-            let facts = &mut self.done[index];
-            let recent = ts.saturating_sub(facts.start_ns) <= SWITCH_FOLLOWS_NS;
-            if !recent || next.pid == 0 || *next == facts.victim {
+        for held in self.held.iter_mut().filter(|held| held.awaits_newcomer) {
+            held.awaits_newcomer = false;
+            let facts = &mut held.facts;
+            if !may_bring(facts, ts) || next.pid == 0 || *next == facts.victim {
                 continue;
             }
-            let timer = || facts.ran_deadline_timer().then(|| facts.deadline_timer());
-            let woken_by = facts.senders.last().map(|send| send.origin.clone()).or_else(timer);
+            let sender = facts.senders.last().map(|send| send.origin.clone());
+            let woken_by = sender.or_else(|| facts.deadline_timer());
             // That interrupt has no other purpose than a switch.
             if woken_by.is_some() || facts.entry == Entry::Vector(Vector::Reschedule) {
                 facts.newcomers.push(Newcomer { task: next.clone(), woken_by });
@@ -107,8 +112,13 @@ impl Cpu {
         let Some(mut turn) = self.turn.take() else { return };
         let whole_ns = end_ns.unwrap_or(turn.last_ns).saturating_sub(turn.facts.start_ns);
         turn.facts.duration_ns = whole_ns.saturating_sub(turn.nested_ns);
-        self.done.push(turn.facts);
+        self.end(turn.facts);
     }
+}
+
+/// Whether a switch at this time may be what an interrupt from another CPU asked for.
+pub(super) fn may_bring(facts: &Facts, ts: u64) -> bool {
+    ts.saturating_sub(facts.start_ns) <= SWITCH_FOLLOWS_NS
 }
 
 /// The tasks of which one may be named, in their order; of very many those of the kernel, which explain

@@ -33,8 +33,9 @@ impl Cpu {
     }
 
     pub(super) fn run_timer(&mut self, run: TimerRun) {
-        if let (true, Some(index)) = (self.open.is_empty(), self.owed_timers) {
-            self.done[index].timers.push(run.clone());
+        let mut held = self.held.iter_mut().filter(|held| held.owes_timers);
+        if let (true, Some(held)) = (self.open.is_empty(), held.next()) {
+            held.facts.timers.push(run.clone());
         }
         self.with_top(|facts| facts.timers.push(run));
     }

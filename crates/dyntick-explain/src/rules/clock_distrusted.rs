@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "clock-distrusted",
@@ -8,15 +8,13 @@ pub(super) static RULE: Rule = Rule {
         vDSO cannot read it. The tick of a busy nohz_full CPU is not kept for it: the kernel sets that \
         dependency only when a clock that was trusted turns out to be unstable after boot.",
     fixes: &[
-        Fix {
-            setting: Setting::Program(
-                "boot without tsc=unstable, and check what dmesg reports about the tsc",
-            ),
+        RuleFix {
+            action: Fix::Advice("boot without tsc=unstable, and check what dmesg reports about the tsc"),
             effect: "The kernel checks the TSC itself.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Boot("tsc=reliable"),
+        RuleFix {
+            action: Fix::Boot("tsc=reliable"),
             effect: "Trusts the TSC without checks. Only right where it really has a constant rate and is \
                 synchronised on all CPUs (many virtual machines).",
             versions: Versions::ALL,
@@ -25,5 +23,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "arch/x86/kernel/tsc.c: tsc_setup, mark_tsc_unstable; kernel/sched/clock.c: clear_sched_clock_stable",
     names_origin: true,
-    detect: None,
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
-use crate::CauseId;
+use super::{Fix, Rule, RuleFix, Versions};
 use crate::case::{Case, Finding};
+use crate::{CauseId, Step};
 use dyntick_model::TickDependency;
 
 pub(super) static RULE: Rule = Rule {
@@ -10,8 +10,8 @@ pub(super) static RULE: Rule = Rule {
     explanation: "The control group of the task may use only a limited CPU time in each period (cpu.max; \
         containers with a CPU limit have it). The scheduler has to notice when the quota is used up, so \
         from 6.6 on it keeps the tick even for a task that is alone.",
-    fixes: &[Fix {
-        setting: Setting::Command("echo max > /sys/fs/cgroup/GROUP/cpu.max"),
+    fixes: &[RuleFix {
+        action: Fix::Command("echo max > /sys/fs/cgroup/GROUP/cpu.max"),
         effect: "Removes the limit; in Kubernetes a container with exclusive CPUs (static CPU manager, no \
             CPU limit) needs none.",
         versions: Versions::ALL,
@@ -19,18 +19,14 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::since(6, 6),
     source: "kernel/sched/core.c: sched_can_stop_tick, __need_bw_check; kernel/sched/fair.c: sched_fair_update_stop_tick",
     names_origin: true,
-    detect: Some(detect),
 };
 
-fn detect(case: &Case<'_>) -> Option<Finding> {
+pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     if case.dependency() != Some(TickDependency::Sched) {
         return None;
     }
     let kept = case.facts.kept.as_ref().filter(|kept| kept.others.is_empty() && !kept.fair_server)?;
-    let quota = case.context.known.quotas.get(&kept.current.pid)?;
-    let chain = [
-        format!("{} has a quota of {quota}", kept.current),
-        format!("the tick of {} is kept to check it", case.cpu()),
-    ];
-    Finding::new(CauseId::class("cpu-quota"), chain)
+    let quota = case.context.known.quotas.get(&kept.current.pid)?.clone();
+    let task = kept.current.clone();
+    Finding::new(CauseId::of(&RULE), [Step::HasQuota { task, quota }, Step::KeptToCheck { cpu: case.cpu() }])
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 use crate::case::{Case, Finding};
-use crate::{CauseId, Class, Kind};
+use crate::{CauseId, Class, Kind, Step};
 use dyntick_model::TickDependency;
 
 pub(super) static RULE: Rule = Rule {
@@ -10,8 +10,8 @@ pub(super) static RULE: Rule = Rule {
     explanation: "The runtime of a SCHED_DEADLINE task is charged in the tick, which is how the kernel \
         notices that it is used up. The scheduler therefore keeps the tick as long as such a task is \
         runnable, even when no other task is.",
-    fixes: &[Fix {
-        setting: Setting::Program("run it under SCHED_FIFO (chrt --fifo), or as a normal task"),
+    fixes: &[RuleFix {
+        action: Fix::Advice("run it under SCHED_FIFO (chrt --fifo), or as a normal task"),
         effect: "A task alone on the CPU then does not need the tick. SCHED_FIFO guarantees no runtime and \
             sets no limit: a task that never sleeps starves all others on the CPU.",
         versions: Versions::ALL,
@@ -19,22 +19,18 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/sched/core.c: sched_can_stop_tick (dl_nr_running); kernel/sched/deadline.c: task_tick_dl",
     names_origin: true,
-    detect: Some(detect),
 };
 
-fn detect(case: &Case<'_>) -> Option<Finding> {
-    alone_in(case, Class::Deadline, "SCHED_DEADLINE")
-        .and_then(|chain| Finding::new(CauseId::class("dependency-deadline"), chain))
+pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
+    Finding::new(CauseId::of(&RULE), alone_in(case, Class::Deadline)?)
 }
 
 /// How the tick comes to be kept for a task of this class, where no other task wants the CPU.
-pub(super) fn alone_in(case: &Case<'_>, class: Class, name: &str) -> Option<[String; 2]> {
+pub(super) fn alone_in(case: &Case<'_>, class: Class) -> Option<[Step; 2]> {
     let keeps = *case.kind == Kind::Tick || case.arrival().is_none();
     let applies = case.dependency() == Some(TickDependency::Sched) && keeps && case.class() == Some(class);
     let kept =
         case.facts.kept.as_ref().filter(|kept| applies && kept.others.is_empty() && !kept.fair_server)?;
-    Some([
-        format!("{} is scheduled by {name}", kept.current),
-        format!("tick of {} kept by SCHED, with no other task seen", case.cpu()),
-    ])
+    let task = kept.current.clone();
+    Some([Step::ScheduledBy { task, class }, Step::KeptWithoutOther { cpu: case.cpu() }])
 }

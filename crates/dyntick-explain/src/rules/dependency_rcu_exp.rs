@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
-use crate::CauseId;
+use super::{Fix, Rule, RuleFix, Versions};
 use crate::case::{Case, Finding};
+use crate::{CauseId, Step};
 use dyntick_model::TickDependency;
 
 pub(super) static RULE: Rule = Rule {
@@ -11,16 +11,16 @@ pub(super) static RULE: Rule = Rule {
         devices and namespaces (with containers) or of disks, or through /sys/kernel/rcu_expedited. A CPU \
         that has not reported a quiescent state after one tick period gets its tick until it does.",
     fixes: &[
-        Fix {
-            setting: Setting::Boot("rcupdate.rcu_normal=1"),
+        RuleFix {
+            action: Fix::Boot("rcupdate.rcu_normal=1"),
             effect: not_tried!(
                 "Expedited grace periods become normal ones: slower for the caller, but less urgent for \
                 this CPU."
             ),
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Command("echo 1 > /sys/kernel/rcu_normal"),
+        RuleFix {
+            action: Fix::Command("echo 1 > /sys/kernel/rcu_normal"),
             effect: not_tried!("The same at run time."),
             versions: Versions::ALL,
         },
@@ -28,15 +28,12 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/rcu/tree_exp.h: synchronize_rcu_expedited_wait",
     names_origin: true,
-    detect: Some(detect),
 };
 
-fn detect(case: &Case<'_>) -> Option<Finding> {
-    let applies = case.dependency() == Some(TickDependency::RcuExp) && !case.idle();
-    let chain = [format!(
-        "an expedited grace period still waits for {}; the tick of {} is kept until it reports",
-        case.kept_by(),
-        case.cpu()
-    )];
-    applies.then(|| Finding::new(CauseId::class("dependency-rcu-exp"), chain)).flatten()
+pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
+    if case.dependency() != Some(TickDependency::RcuExp) || case.idle() {
+        return None;
+    }
+    let kept = Step::KeptForExpeditedRcu { task: case.kept_by().clone(), cpu: case.cpu() };
+    Finding::new(CauseId::of(&RULE), [kept])
 }

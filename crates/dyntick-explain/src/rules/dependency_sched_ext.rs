@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::dependency_deadline::alone_in;
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 use crate::case::{Case, Finding};
 use crate::{CauseId, Class};
 
@@ -11,16 +11,16 @@ pub(super) static RULE: Rule = Rule {
         an infinite slice (SCX_SLICE_INF). While the scheduler is bypassed (for example when it is loaded \
         or unloaded, or a CPU is hot-plugged) the tick is always kept.",
     fixes: &[
-        Fix {
-            setting: Setting::Program(
+        RuleFix {
+            action: Fix::Advice(
                 "end the BPF scheduler (/sys/kernel/sched_ext/root/ops names it), or use one that gives SCX_SLICE_INF to tasks that are alone",
             ),
             effect: "Without a BPF scheduler the tasks are normal tasks again, and a single one does not \
                 need the tick.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Program("run the task under SCHED_FIFO (chrt --fifo)"),
+        RuleFix {
+            action: Fix::Advice("run the task under SCHED_FIFO (chrt --fifo)"),
             effect: "The BPF scheduler no longer schedules it; a task that never sleeps starves all others \
                 on the CPU.",
             versions: Versions::ALL,
@@ -29,10 +29,8 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::since(6, 12),
     source: "kernel/sched/ext.c: scx_can_stop_tick; kernel/sched/core.c: sched_can_stop_tick",
     names_origin: true,
-    detect: Some(detect),
 };
 
-fn detect(case: &Case<'_>) -> Option<Finding> {
-    let chain = alone_in(case, Class::Ext, "sched_ext")?;
-    Finding::new(CauseId::class("dependency-sched-ext"), chain)
+pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
+    Finding::new(CauseId::of(&RULE), alone_in(case, Class::Ext)?)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 use crate::case::{Case, Finding};
-use crate::{CauseId, Kind};
+use crate::{CauseId, Kind, Step};
 
 pub(super) static RULE: Rule = Rule {
     id: "device",
@@ -9,21 +9,21 @@ pub(super) static RULE: Rule = Rule {
     explanation: "A network card, a disk or another device reported that a request is complete or that data \
         arrived.",
     fixes: &[
-        Fix {
-            setting: Setting::Command("echo HOUSEKEEPING-CPUS > /proc/irq/IRQ/smp_affinity_list"),
+        RuleFix {
+            action: Fix::Command("echo {housekeeping} > /proc/irq/{irq}/smp_affinity_list"),
             effect: "Moves the interrupt. Managed interrupts (a queue per CPU) refuse the change.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Boot("isolcpus=managed_irq,domain,N"),
+        RuleFix {
+            action: Fix::Boot("isolcpus=managed_irq,domain,{quiet}"),
             effect: untried!(
                 "Keeps managed interrupts away from the CPU, as far as other CPUs can serve the \
                 queue."
             ),
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Boot("irqaffinity=HOUSEKEEPING-CPUS"),
+        RuleFix {
+            action: Fix::Boot("irqaffinity={housekeeping}"),
             effect: "The default for interrupts that are set up from then on.",
             versions: Versions::ALL,
         },
@@ -31,11 +31,10 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/irq/handle.c: __handle_irq_event_percpu",
     names_origin: true,
-    detect: Some(detect),
 };
 
-fn detect(case: &Case<'_>) -> Option<Finding> {
+pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     let Kind::Device { irq, name } = case.kind else { return None };
-    let chain = [format!("interrupt {irq} of {name} was delivered to {}", case.cpu())];
-    Finding::new(CauseId::member("device", name), chain)
+    let delivered = Step::Device { irq: *irq, name: name.clone(), cpu: case.cpu() };
+    Finding::new(CauseId::member(&RULE, name.clone()), [delivered])
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::{Rule, Versions};
 use crate::case::{Case, Finding};
-use crate::{CauseId, Kind};
+use crate::{CauseId, Kind, Step};
 
 pub(super) static RULE: Rule = Rule {
     id: "empty-timer",
@@ -14,10 +14,11 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/time/hrtimer.c: hrtimer_interrupt",
     names_origin: true,
-    detect: Some(detect),
 };
 
-fn detect(case: &Case<'_>) -> Option<Finding> {
-    let chain = [format!("the timer hardware of {} fired, and no hrtimer had expired", case.cpu())];
-    (*case.kind == Kind::EmptyTimer).then(|| Finding::new(CauseId::class("empty-timer"), chain)).flatten()
+pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
+    if *case.kind != Kind::EmptyTimer {
+        return None;
+    }
+    Finding::new(CauseId::of(&RULE), [Step::NothingExpired { cpu: case.cpu() }])
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:flush_tlb_func",
@@ -7,26 +7,26 @@ pub(super) static RULE: Rule = Rule {
     explanation: "munmap, mprotect, madvise, page migration or swapping by one thread must flush the old \
         translations on every CPU that runs a thread of the process.",
     fixes: &[
-        Fix {
-            setting: Setting::Program(
+        RuleFix {
+            action: Fix::Advice(
                 "do not map, unmap or protect memory while the quiet threads run (keep freed memory: \
                 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD)",
             ),
             effect: "No shootdown is needed.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Sysctl("kernel.numa_balancing=0"),
+        RuleFix {
+            action: Fix::Command("sysctl -w kernel.numa_balancing=0"),
             effect: untried!("Pages are no longer unmapped to sample which node uses them."),
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Command("echo never > /sys/kernel/mm/transparent_hugepage/enabled"),
+        RuleFix {
+            action: Fix::Command("echo never > /sys/kernel/mm/transparent_hugepage/enabled"),
             effect: not_tried!("No merging of pages in the background."),
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Program("pin memory (mlockall)"),
+        RuleFix {
+            action: Fix::Advice("pin memory (mlockall)"),
             effect: "No swapping or reclaim of its pages.",
             versions: Versions::ALL,
         },
@@ -34,5 +34,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "arch/x86/mm/tlb.c: flush_tlb_func",
     names_origin: true,
-    detect: None,
 };

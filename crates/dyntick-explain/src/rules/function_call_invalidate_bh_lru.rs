@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:invalidate_bh_lru",
@@ -8,18 +8,18 @@ pub(super) static RULE: Rule = Rule {
         the last close of a block device, page migration and changes of a partition table interrupt every \
         CPU that holds some, to release them. On 6.12 isolated CPUs hold none, on 6.1 they do.",
     fixes: &[
-        Fix {
-            setting: Setting::Boot("isolcpus=domain,N"),
+        RuleFix {
+            action: Fix::Boot("isolcpus=domain,{quiet}"),
             effect: not_tried!("Isolated CPUs hold no buffer heads."),
             versions: Versions::since(6, 12),
         },
-        Fix {
-            setting: Setting::Program("mount, unmount and partition before the quiet phase"),
+        RuleFix {
+            action: Fix::Advice("mount, unmount and partition before the quiet phase"),
             effect: "The buffer heads are not invalidated.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Program("read and write files and block devices on housekeeping CPUs only"),
+        RuleFix {
+            action: Fix::Advice("read and write files and block devices on housekeeping CPUs only"),
             effect: "A CPU that holds no buffer heads is not interrupted.",
             versions: Versions::ALL,
         },
@@ -27,5 +27,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "fs/buffer.c: invalidate_bh_lrus, has_bh_in_lru",
     names_origin: true,
-    detect: None,
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 /// What helps with every membarrier that is private by its command.
-pub(super) const PROGRAM_OF_THEIR_OWN: Fix = Fix {
-    setting: Setting::Program("run the threads that call membarrier in a separate process"),
+pub(super) const PROGRAM_OF_THEIR_OWN: RuleFix = RuleFix {
+    action: Fix::Advice("run the threads that call membarrier in a separate process"),
     effect: "Only CPUs that run a thread of the same process are interrupted.",
     versions: Versions::ALL,
 };
@@ -17,21 +17,21 @@ pub(super) static RULE: Rule = Rule {
         registered for it: then the caller may be any other process. The chain names the sender, where the \
         kernel reports it.",
     fixes: &[
-        Fix {
-            setting: Setting::Program("use memory fences on both sides instead"),
+        RuleFix {
+            action: Fix::Advice("use memory fences on both sides instead"),
             effect: "No interrupt; each reader pays for its fences.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Program(
+        RuleFix {
+            action: Fix::Advice(
                 "where the caller is a thread of the same process: run the threads that call membarrier in \
                 a separate process",
             ),
             effect: "A private membarrier interrupts only CPUs that run the caller's process.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Program(
+        RuleFix {
+            action: Fix::Advice(
                 "where the caller is another process: do not register for it \
                 (MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) in the process that must not be interrupted",
             ),
@@ -43,5 +43,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/sched/membarrier.c: membarrier_private_expedited, membarrier_global_expedited",
     names_origin: true,
-    detect: None,
 };

@@ -12,5 +12,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/sched/membarrier.c: membarrier_private_expedited, ipi_rseq",
     names_origin: true,
-    detect: None,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:ipi_sync_core",
@@ -7,8 +7,8 @@ pub(super) static RULE: Rule = Rule {
     explanation: "membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) interrupts every CPU that runs a \
         thread of the process, so that none executes old instructions. JIT compilers and debuggers use it.",
     fixes: &[
-        Fix {
-            setting: Setting::Program("compile code before the quiet phase (a warm-up of the JIT compiler)"),
+        RuleFix {
+            action: Fix::Advice("compile code before the quiet phase (a warm-up of the JIT compiler)"),
             effect: "No code changes, no call.",
             versions: Versions::ALL,
         },
@@ -17,5 +17,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/sched/membarrier.c: membarrier_private_expedited",
     names_origin: true,
-    detect: None,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:rcu_barrier_handler",
@@ -7,13 +7,12 @@ pub(super) static RULE: Rule = Rule {
     explanation: "Deleting a network device (the end of a container does so), unloading a module or \
         destroying a slab cache calls rcu_barrier(), which interrupts each CPU that holds callbacks to \
         queue one more after them.",
-    fixes: &[Fix {
-        setting: Setting::Program("end containers and unload modules before the quiet phase"),
+    fixes: &[RuleFix {
+        action: Fix::Advice("end containers and unload modules before the quiet phase"),
         effect: "rcu_barrier() is not called.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,
     source: "kernel/rcu/tree.c: rcu_barrier, rcu_barrier_handler",
     names_origin: true,
-    detect: None,
 };

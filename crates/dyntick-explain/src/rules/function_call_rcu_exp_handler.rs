@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:rcu_exp_handler",
@@ -9,20 +9,20 @@ pub(super) static RULE: Rule = Rule {
         CPUs: on all others, including isolated ones, a program is interrupted although it never enters the \
         kernel.",
     fixes: &[
-        Fix {
-            setting: Setting::Boot("nohz_full=N"),
+        RuleFix {
+            action: Fix::Boot("nohz_full={quiet}"),
             effect: "User mode then counts as a quiescent state (context tracking), so only a CPU that is \
                 in the kernel is interrupted. Each kernel entry becomes more expensive. On 6.12 the CPU \
                 then has the fair server (fair-server), which has a separate fix.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Boot("rcupdate.rcu_normal=1"),
+        RuleFix {
+            action: Fix::Boot("rcupdate.rcu_normal=1"),
             effect: "Expedited grace periods become normal ones.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Command("echo 1 > /sys/kernel/rcu_normal"),
+        RuleFix {
+            action: Fix::Command("echo 1 > /sys/kernel/rcu_normal"),
             effect: "The same at run time.",
             versions: Versions::ALL,
         },
@@ -30,5 +30,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/rcu/tree_exp.h: sync_rcu_exp_select_node_cpus, rcu_exp_handler",
     names_origin: true,
-    detect: None,
 };

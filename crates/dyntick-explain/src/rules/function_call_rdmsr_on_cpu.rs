@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 /// What helps with every reader of registers.
-pub(super) const STOP_READERS: Fix = Fix {
-    setting: Setting::Program(
+pub(super) const STOP_READERS: RuleFix = RuleFix {
+    action: Fix::Advice(
         "stop monitoring tools while the CPU must be quiet, or exclude the CPU from \
         monitoring",
     ),
@@ -20,5 +20,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "arch/x86/lib/msr-smp.c: rdmsr_on_cpu",
     names_origin: true,
-    detect: None,
 };

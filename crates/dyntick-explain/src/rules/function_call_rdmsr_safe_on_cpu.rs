@@ -12,5 +12,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "arch/x86/lib/msr-smp.c: rdmsr_safe_on_cpu; arch/x86/kernel/msr.c: msr_read",
     names_origin: true,
-    detect: None,
 };

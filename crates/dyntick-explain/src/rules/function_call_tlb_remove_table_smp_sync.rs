@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:tlb_remove_table_smp_sync",
@@ -7,13 +7,13 @@ pub(super) static RULE: Rule = Rule {
     explanation: "On another CPU, pages were collapsed into huge pages or a process unmapped memory. Before \
         a page table is freed, every CPU is interrupted once, so that none still walks it.",
     fixes: &[
-        Fix {
-            setting: Setting::Command("echo never > /sys/kernel/mm/transparent_hugepage/enabled"),
+        RuleFix {
+            action: Fix::Command("echo never > /sys/kernel/mm/transparent_hugepage/enabled"),
             effect: "No transparent huge pages, not even where a program asks for them.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Program("map memory once and keep it"),
+        RuleFix {
+            action: Fix::Advice("map memory once and keep it"),
             effect: "No page tables are freed.",
             versions: Versions::ALL,
         },
@@ -21,5 +21,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "mm/mmu_gather.c: tlb_remove_table_sync_one, tlb_remove_table_smp_sync",
     names_origin: true,
-    detect: None,
 };

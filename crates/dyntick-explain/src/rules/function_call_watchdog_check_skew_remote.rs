@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "function-call:watchdog_check_skew_remote",
@@ -8,16 +8,16 @@ pub(super) static RULE: Rule = Rule {
         the others, one after the other, read their counters together with it. The check of the frequency \
         stays on the CPU of the timer.",
     fixes: &[
-        Fix {
-            setting: Setting::Boot("tsc=reliable"),
+        RuleFix {
+            action: Fix::Boot("tsc=reliable"),
             effect: not_tried!(
                 "No comparison. Only right where the TSC really has a constant rate and is synchronised on \
                  all CPUs."
             ),
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Boot("tsc=nowatchdog"),
+        RuleFix {
+            action: Fix::Boot("tsc=nowatchdog"),
             effect: not_tried!("The same, but the TSC may still be checked at boot."),
             versions: Versions::ALL,
         },
@@ -25,5 +25,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::since(7, 1),
     source: "kernel/time/clocksource.c: watchdog_check_skew_remote",
     names_origin: true,
-    detect: None,
 };

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "hrtimer:hrtick",
     title: "HRTICK: an hrtimer ended a time slice",
     explanation: "With the scheduler feature HRTICK, time slices end by a separate hrtimer and not in the \
         tick.",
-    fixes: &[Fix {
-        setting: Setting::Command("echo NO_HRTICK > /sys/kernel/debug/sched/features"),
+    fixes: &[RuleFix {
+        action: Fix::Command("echo NO_HRTICK > /sys/kernel/debug/sched/features"),
         effect: "Time slices end in the tick again.",
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,
     source: "kernel/sched/core.c: hrtick",
     names_origin: true,
-    detect: None,
 };

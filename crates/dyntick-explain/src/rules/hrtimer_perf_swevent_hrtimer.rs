@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "hrtimer:perf_swevent_hrtimer",
@@ -7,13 +7,13 @@ pub(super) static RULE: Rule = Rule {
     explanation: "A perf event on a software clock (cpu-clock, task-clock) samples by an hrtimer; perf \
         record uses one where the machine has no hardware counters, as in most virtual machines.",
     fixes: &[
-        Fix {
-            setting: Setting::Program("stop the profiler, or exclude this CPU from it"),
+        RuleFix {
+            action: Fix::Advice("stop the profiler, or exclude this CPU from it"),
             effect: "No event, no timer.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Program("sample less often (perf record -F 99, or -c with a longer period)"),
+        RuleFix {
+            action: Fix::Advice("sample less often (perf record -F 99, or -c with a longer period)"),
             effect: "One interrupt per sample.",
             versions: Versions::ALL,
         },
@@ -21,5 +21,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/events/core.c: perf_swevent_hrtimer",
     names_origin: true,
-    detect: None,
 };

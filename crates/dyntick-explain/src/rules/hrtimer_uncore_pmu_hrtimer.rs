@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "hrtimer:uncore_pmu_hrtimer",
@@ -8,22 +8,22 @@ pub(super) static RULE: Rule = Rule {
         more often, while a process has events on them open. /sys/bus/event_source/devices/uncore_*/cpumask \
         shows which CPU that is.",
     fixes: &[
-        Fix {
-            setting: Setting::Program(
+        RuleFix {
+            action: Fix::Advice(
                 "stop the processes that have these events open (perf stat, turbostat, monitoring agents)",
             ),
             effect: untried!("Without events there is no timer."),
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Command(
-                "echo 0 > /sys/devices/system/cpu/cpuN/online; echo 1 > /sys/devices/system/cpu/cpuN/online",
+        RuleFix {
+            action: Fix::Command(
+                "echo 0 > /sys/devices/system/cpu/cpu{cpu}/online; echo 1 > /sys/devices/system/cpu/cpu{cpu}/online",
             ),
             effect: untried!("The counters move to another CPU of the package, and stay there."),
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Program("do not isolate the first CPU of each package"),
+        RuleFix {
+            action: Fix::Advice("do not isolate the first CPU of each package"),
             effect: untried!("The kernel chooses that CPU at boot."),
             versions: Versions::ALL,
         },
@@ -31,5 +31,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "arch/x86/events/intel/uncore.c: uncore_pmu_hrtimer, uncore_event_cpu_offline",
     names_origin: true,
-    detect: None,
 };

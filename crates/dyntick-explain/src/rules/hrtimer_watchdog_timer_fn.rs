@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "hrtimer:watchdog_timer_fn",
@@ -7,24 +7,19 @@ pub(super) static RULE: Rule = Rule {
     explanation: "Every 2/5 of kernel.watchdog_thresh (4 s by default) a timer on each watched CPU wakes \
         its stopper thread (migration/N) and checks that it ran. nohz_full CPUs are not watched by default.",
     fixes: &[
-        Fix {
-            setting: Setting::Sysctl("kernel.watchdog_cpumask=HOUSEKEEPING-CPUS"),
+        RuleFix {
+            action: Fix::Command("sysctl -w kernel.watchdog_cpumask={housekeeping}"),
             effect: "Only the housekeeping CPUs are watched.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Sysctl("kernel.soft_watchdog=0"),
+        RuleFix {
+            action: Fix::Command("sysctl -w kernel.soft_watchdog=0"),
             effect: "No soft-lockup watchdog at all.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Boot("nosoftlockup"),
-            effect: "The same from boot.",
-            versions: Versions::ALL,
-        },
+        RuleFix { action: Fix::Boot("nosoftlockup"), effect: "The same from boot.", versions: Versions::ALL },
     ],
     versions: Versions::ALL,
     source: "kernel/watchdog.c: watchdog_timer_fn",
     names_origin: true,
-    detect: None,
 };

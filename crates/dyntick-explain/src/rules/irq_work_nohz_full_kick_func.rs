@@ -11,5 +11,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/time/tick-sched.c: tick_nohz_full_kick, tick_nohz_full_kick_cpu; kernel/sched/core.c: wake_up_full_nohz_cpu",
     names_origin: true,
-    detect: None,
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 use crate::case::{Arrival, Case, Finding};
-use crate::{CauseId, Kind};
+use crate::facts::Newcomer;
+use crate::{Arrived, CauseId, Kind, Step};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread",
@@ -12,16 +13,16 @@ pub(super) static RULE: Rule = Rule {
         was there before or is pinned there does. From 7.0 on isolcpus=domain excludes the CPUs from their \
         affinity.",
     fixes: &[
-        Fix {
-            setting: Setting::Boot("isolcpus=domain,N"),
+        RuleFix {
+            action: Fix::Boot("isolcpus=domain,{quiet}"),
             effect: not_tried!(
                 "Threads that are not bound to the CPU stay away; before 7.0 because the CPU is in no \
                 scheduling domain, not by their affinity, so dyntick check still lists them."
             ),
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Command("taskset -pc HOUSEKEEPING-CPUS PID"),
+        RuleFix {
+            action: Fix::Command("taskset -pc {housekeeping} {task}"),
             effect: not_tried!("Moves a thread that is not bound; the chain names it."),
             versions: Versions::ALL,
         },
@@ -29,20 +30,16 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/kthread.c: kthread",
     names_origin: true,
-    detect: Some(detect),
 };
 
-fn detect(case: &Case<'_>) -> Option<Finding> {
-    let mut chain = Vec::new();
-    let task = match (case.kind, case.arrival()) {
-        (Kind::KernelThread | Kind::WorkItem, _) => case.facts.turn()?,
-        (_, Some(Arrival::KernelThread(newcomer))) => {
-            let by = newcomer.woken_by.as_ref();
-            chain.extend(by.map(|by| format!("{by} woke {}", newcomer.task)));
-            &newcomer.task
+pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
+    let (woke, task) = match (case.kind, case.arrival()) {
+        (Kind::KernelThread | Kind::WorkItem, _) => (None, case.facts.turn()?),
+        (_, Some(Arrival::KernelThread(Newcomer { task, woken_by }))) => {
+            (woken_by.as_ref().map(|by| Step::Woke { by: by.into(), task: task.clone() }), task)
         }
         _ => return None,
     };
-    chain.push(case.effect(&task.to_string()));
-    Finding::new(CauseId::kernel_thread(&task.comm), chain)
+    let effect = case.effect(Arrived::task(task));
+    Finding::new(CauseId::kernel_thread(&task.comm), woke.into_iter().chain([effect]))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread:iou-sqp",
@@ -7,15 +7,15 @@ pub(super) static RULE: Rule = Rule {
     explanation: "A process has set up a ring with IORING_SETUP_SQPOLL. A kernel thread then polls for \
         submissions continuously; after an idle period without any it sleeps until it is woken.",
     fixes: &[
-        Fix {
-            setting: Setting::Program(
+        RuleFix {
+            action: Fix::Advice(
                 "set sq_thread_cpu to a CPU that need not be quiet (IORING_SETUP_SQ_AFF), or submit without SQPOLL",
             ),
             effect: "The thread runs on that CPU, or does not exist.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Command("taskset -apc OTHER-CPUS PID"),
+        RuleFix {
+            action: Fix::Command("taskset -apc {housekeeping} {task}"),
             effect: "Moves all threads of the process whose PID is in the thread's name, including the \
                 SQPOLL thread.",
             versions: Versions::ALL,
@@ -24,5 +24,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "io_uring/sqpoll.c: io_sq_thread",
     names_origin: true,
-    detect: None,
 };

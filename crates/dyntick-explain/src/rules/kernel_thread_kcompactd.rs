@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread:kcompactd",
@@ -7,15 +7,13 @@ pub(super) static RULE: Rule = Rule {
     explanation: "The thread kcompactd of each memory node moves pages so that free memory becomes \
         contiguous, when a large allocation failed or vm.compaction_proactiveness asks for it.",
     fixes: &[
-        Fix {
-            setting: Setting::Sysctl("vm.compaction_proactiveness=0"),
+        RuleFix {
+            action: Fix::Command("sysctl -w vm.compaction_proactiveness=0"),
             effect: "No proactive compaction.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Command(
-                "for p in $(pgrep kcompactd); do taskset -pc HOUSEKEEPING-CPUS $p; done",
-            ),
+        RuleFix {
+            action: Fix::Command("for p in $(pgrep kcompactd); do taskset -pc {housekeeping} $p; done"),
             effect: "Keeps it on other CPUs.",
             versions: Versions::ALL,
         },
@@ -23,5 +21,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "mm/compaction.c: kcompactd",
     names_origin: true,
-    detect: None,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread:khugepaged",
@@ -7,13 +7,13 @@ pub(super) static RULE: Rule = Rule {
     explanation: "The thread khugepaged collapses small pages into huge ones, and briefly stops the \
         processes that own them.",
     fixes: &[
-        Fix {
-            setting: Setting::Command("echo never > /sys/kernel/mm/transparent_hugepage/enabled"),
+        RuleFix {
+            action: Fix::Command("echo never > /sys/kernel/mm/transparent_hugepage/enabled"),
             effect: "No transparent huge pages, not even where a program asks for them.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Command("taskset -pc HOUSEKEEPING-CPUS $(pgrep khugepaged)"),
+        RuleFix {
+            action: Fix::Command("taskset -pc {housekeeping} $(pgrep khugepaged)"),
             effect: "Keeps it on other CPUs.",
             versions: Versions::ALL,
         },
@@ -21,5 +21,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "mm/khugepaged.c: khugepaged",
     names_origin: true,
-    detect: None,
 };

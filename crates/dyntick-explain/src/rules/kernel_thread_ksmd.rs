@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread:ksmd",
@@ -7,13 +7,13 @@ pub(super) static RULE: Rule = Rule {
     explanation: "The thread ksmd compares memory that processes marked as mergeable, above all virtual \
         machines. It costs time wherever it runs, and merged pages fault when they are written.",
     fixes: &[
-        Fix {
-            setting: Setting::Command("echo 0 > /sys/kernel/mm/ksm/run"),
+        RuleFix {
+            action: Fix::Command("echo 0 > /sys/kernel/mm/ksm/run"),
             effect: "Stops it.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Command("taskset -pc HOUSEKEEPING-CPUS $(pgrep ksmd)"),
+        RuleFix {
+            action: Fix::Command("taskset -pc {housekeeping} $(pgrep ksmd)"),
             effect: "Keeps it on other CPUs.",
             versions: Versions::ALL,
         },
@@ -21,5 +21,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "mm/ksm.c: ksm_scan_thread",
     names_origin: true,
-    detect: None,
 };

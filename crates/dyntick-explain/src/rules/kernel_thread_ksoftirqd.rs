@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread:ksoftirqd",
@@ -7,13 +7,13 @@ pub(super) static RULE: Rule = Rule {
     explanation: "After two milliseconds, or ten rounds, of softirqs in a row, the rest is left to \
         ksoftirqd. On PREEMPT_RT it runs those that were raised outside of a threaded interrupt.",
     fixes: &[
-        Fix {
-            setting: Setting::Command("echo HOUSEKEEPING-CPUS > /proc/irq/IRQ/smp_affinity_list"),
+        RuleFix {
+            action: Fix::Command("echo {housekeeping} > /proc/irq/{irq}/smp_affinity_list"),
             effect: untried!("Moves the device interrupts, and with them their softirqs."),
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Boot("rcu_nocbs=N"),
+        RuleFix {
+            action: Fix::Boot("rcu_nocbs={quiet}"),
             effect: not_tried!("Takes the callbacks of RCU out of softirqs."),
             versions: Versions::ALL,
         },
@@ -21,5 +21,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/softirq.c: run_ksoftirqd",
     names_origin: true,
-    detect: None,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread:kswapd",
@@ -7,15 +7,15 @@ pub(super) static RULE: Rule = Rule {
     explanation: "The thread kswapd of each memory node writes back, drops or swaps out pages when free \
         memory is short.",
     fixes: &[
-        Fix {
-            setting: Setting::Program(
+        RuleFix {
+            action: Fix::Advice(
                 "leave more memory free: smaller caches, fewer programs, or limits for them (memory.high)",
             ),
             effect: "No memory has to be reclaimed.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Command("for p in $(pgrep kswapd); do taskset -pc HOUSEKEEPING-CPUS $p; done"),
+        RuleFix {
+            action: Fix::Command("for p in $(pgrep kswapd); do taskset -pc {housekeeping} $p; done"),
             effect: not_tried!("Keeps it on other CPUs."),
             versions: Versions::ALL,
         },
@@ -23,5 +23,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "mm/vmscan.c: kswapd",
     names_origin: true,
-    detect: None,
 };

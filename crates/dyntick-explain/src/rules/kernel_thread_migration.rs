@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread:migration",
@@ -10,13 +10,13 @@ pub(super) static RULE: Rule = Rule {
         microcode or to patch code where there is no other way, or shows the soft-lockup watchdog that the \
         CPU still schedules.",
     fixes: &[
-        Fix {
-            setting: Setting::Program("set affinities before the quiet phase"),
+        RuleFix {
+            action: Fix::Advice("set affinities before the quiet phase"),
             effect: "No running task must be moved.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Boot("isolcpus=domain,N"),
+        RuleFix {
+            action: Fix::Boot("isolcpus=domain,{quiet}"),
             effect: not_tried!("No load balancing on the CPU."),
             versions: Versions::ALL,
         },
@@ -24,5 +24,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/stop_machine.c: cpu_stopper_thread",
     names_origin: true,
-    detect: None,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "late-idle",
@@ -8,21 +8,21 @@ pub(super) static RULE: Rule = Rule {
         idle state takes its exit latency; in a virtual machine the hypervisor has to run the virtual CPU \
         again first.",
     fixes: &[
-        Fix {
-            setting: Setting::Program(
+        RuleFix {
+            action: Fix::Advice(
                 "hold /dev/cpu_dma_latency at 0 (the default of dyntick latency: omit --laptop, \
                     --default-system and --latency)",
             ),
             effect: "Only polling and states without exit latency are used; costs power.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Command("echo 1 > /sys/devices/system/cpu/cpuN/cpuidle/stateDEEP/disable"),
+        RuleFix {
+            action: Fix::Command("echo 1 > /sys/devices/system/cpu/cpu{cpu}/cpuidle/stateDEEP/disable"),
             effect: not_tried!("That state is no longer used on this CPU."),
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Boot("idle=poll"),
+        RuleFix {
+            action: Fix::Boot("idle=poll"),
             effect: not_tried!("No CPU, physical or virtual, ever enters an idle state; costs much power."),
             versions: Versions::ALL,
         },
@@ -30,5 +30,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "drivers/cpuidle/cpuidle.c: cpuidle_enter_state",
     names_origin: true,
-    detect: None,
 };

@@ -9,5 +9,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/time/hrtimer.c: hrtimer_wakeup; kernel/sched/core.c: try_to_wake_up, __schedule",
     names_origin: true,
-    detect: None,
 };

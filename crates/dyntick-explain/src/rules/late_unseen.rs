@@ -9,5 +9,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/trace/ring_buffer.c",
     names_origin: false,
-    detect: None,
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 use crate::case::{Case, Finding};
-use crate::{CauseId, Kind};
+use crate::{CauseId, Kind, Step};
 
 pub(super) static RULE: Rule = Rule {
     id: "nmi",
@@ -10,15 +10,15 @@ pub(super) static RULE: Rule = Rule {
         hard-lockup watchdog use them through the performance counters; requests for a backtrace of all \
         CPUs and hardware that reports serious errors use them, too.",
     fixes: &[
-        Fix {
-            setting: Setting::Sysctl("kernel.nmi_watchdog=0"),
+        RuleFix {
+            action: Fix::Command("sysctl -w kernel.nmi_watchdog=0"),
             effect: untried!(
                 "Disables the hard-lockup watchdog, which causes an NMI about every ten seconds."
             ),
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Program("stop profilers that sample this CPU"),
+        RuleFix {
+            action: Fix::Advice("stop profilers that sample this CPU"),
             effect: "No counter overflow, no NMI.",
             versions: Versions::ALL,
         },
@@ -26,15 +26,16 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "arch/x86/kernel/nmi.c: nmi_handle",
     names_origin: true,
-    detect: Some(detect),
 };
 
-fn detect(case: &Case<'_>) -> Option<Finding> {
-    let came = |handler| format!("an NMI on {} was handled by {handler}", case.cpu());
-    if let Some(handler) = &case.facts.after_nmi {
-        let left = "it queued an irq_work for what may not be done in an NMI".to_owned();
-        return Finding::new(CauseId::member("nmi", handler), [came(handler), left]);
-    }
-    let Kind::Nmi { handler } = case.kind else { return None };
-    Finding::new(CauseId::member("nmi", handler), [came(handler)])
+pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
+    let before = case.facts.after_nmi.as_ref();
+    let own = match case.kind {
+        Kind::Nmi { handler } => Some(handler),
+        _ => None,
+    };
+    let handler = before.or(own)?;
+    let came = Step::Nmi { handler: handler.clone(), cpu: case.cpu() };
+    let left = before.map(|_| Step::NmiQueuedIrqWork);
+    Finding::new(CauseId::member(&RULE, handler.clone()), [came].into_iter().chain(left))
 }

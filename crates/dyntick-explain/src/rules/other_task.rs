@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
-use crate::CauseId;
+use super::{Fix, Rule, RuleFix, Versions};
 use crate::case::{Case, Finding};
+use crate::{Arrived, CauseId};
 
 pub(super) static RULE: Rule = Rule {
     id: "other-task",
@@ -9,13 +9,13 @@ pub(super) static RULE: Rule = Rule {
     explanation: "More than one task is runnable on the CPU, and the scheduler ran the other one for a time \
         slice.",
     fixes: &[
-        Fix {
-            setting: Setting::Command("taskset -pc OTHER-CPUS PID"),
+        RuleFix {
+            action: Fix::Command("taskset -pc {housekeeping} {task}"),
             effect: "Moves the other task away; the chain names it.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Boot("isolcpus=domain,N"),
+        RuleFix {
+            action: Fix::Boot("isolcpus=domain,{quiet}"),
             effect: not_tried!("Only tasks that are pinned to the CPU run there."),
             versions: Versions::ALL,
         },
@@ -23,11 +23,9 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/sched/core.c: __schedule",
     names_origin: true,
-    detect: Some(detect),
 };
 
-fn detect(case: &Case<'_>) -> Option<Finding> {
+pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     let task = case.facts.turn()?;
-    let chain = [case.effect(&task.to_string())];
-    Finding::new(CauseId::member("other-task", &task.comm), chain)
+    Finding::new(CauseId::member(&RULE, task.comm.clone()), [case.effect(Arrived::task(task))])
 }

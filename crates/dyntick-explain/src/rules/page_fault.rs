@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 use crate::case::{Case, Finding};
-use crate::{CauseId, Kind};
+use crate::{CauseId, Kind, Step};
 
 pub(super) static RULE: Rule = Rule {
     id: "page-fault",
@@ -10,23 +10,23 @@ pub(super) static RULE: Rule = Rule {
         occasions: after fork, by swapping, by KSM, NUMA balancing and writeback of file pages. Each first \
         access, or first write, then enters the kernel.",
     fixes: &[
-        Fix {
-            setting: Setting::Program(
+        RuleFix {
+            action: Fix::Advice(
                 "mlockall(MCL_CURRENT | MCL_FUTURE), and touch all memory and stacks at the start",
             ),
             effect: "Memory is mapped before it is needed, and stays mapped.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Program(
+        RuleFix {
+            action: Fix::Advice(
                 "use huge pages (MAP_HUGETLB, madvise MADV_HUGEPAGE) and do not return memory to the kernel \
                 (M_TRIM_THRESHOLD, MADV_DONTNEED)",
             ),
             effect: "One fault for 2 MiB instead of 512, and no further ones.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Sysctl("kernel.numa_balancing=0"),
+        RuleFix {
+            action: Fix::Command("sysctl -w kernel.numa_balancing=0"),
             effect: untried!("The kernel no longer unmaps pages to sample which node uses them."),
             versions: Versions::ALL,
         },
@@ -34,12 +34,9 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "arch/x86/mm/fault.c: exc_page_fault, handle_page_fault",
     names_origin: true,
-    detect: Some(detect),
 };
 
-fn detect(case: &Case<'_>) -> Option<Finding> {
-    let Kind::PageFault { user } = case.kind else { return None };
-    let how = if *user { "in user mode" } else { "in kernel mode (system call)" };
-    let chain = [format!("{} accessed memory {how}", case.facts.victim)];
-    Finding::new(CauseId::class("page-fault"), chain)
+pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
+    let Kind::PageFault { user } = *case.kind else { return None };
+    Finding::new(CauseId::of(&RULE), [Step::PageFault { victim: case.facts.victim.clone(), user }])
 }

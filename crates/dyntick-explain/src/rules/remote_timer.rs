@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 use crate::case::{Case, Finding};
-use crate::{CauseId, Kind};
+use crate::{CauseId, Kind, Step};
 
 pub(super) static RULE: Rule = Rule {
     id: "remote-timer",
@@ -9,8 +9,8 @@ pub(super) static RULE: Rule = Rule {
     explanation: "Idle CPUs leave their unbound timers to an active CPU, the migrator of their group. \
         Before 6.19 that may be an isolated CPU: an isolated CPU without nohz_full that never goes idle \
         becomes the migrator, and its tick runs the timers of all idle housekeeping CPUs.",
-    fixes: &[Fix {
-        setting: Setting::Boot("nohz_full=N"),
+    fixes: &[RuleFix {
+        action: Fix::Boot("nohz_full={quiet}"),
         effect: not_tried!(
             "The CPU is then never the migrator while its tick is stopped. On 6.12 it then has the fair \
              server (fair-server), which has a separate fix."
@@ -20,19 +20,17 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::between((6, 9), (6, 19)),
     source: "kernel/time/timer_migration.c: tmigr_handle_remote; kernel/time/timer.c: timer_expire_remote",
     names_origin: true,
-    detect: Some(detect),
 };
 
-fn detect(case: &Case<'_>) -> Option<Finding> {
-    let isolated = case.context.isolated.contains(case.facts.cpu) && !case.adaptive();
-    let applies = *case.kind == Kind::Tick && isolated && RULE.versions.contains(&case.context.kernel);
-    let foreign = |base: &u32| *base != case.facts.cpu;
-    let mut timers = case.facts.timers.iter().filter(|_| applies);
-    let (timer, base) = timers.find_map(|timer| Some((timer, timer.base.filter(foreign)?)))?;
-    let setter = timer.set_by.iter().map(|by| format!("{by} set a timer"));
-    let chain = setter.chain([
-        format!("timer {} of CPU {base} was due", timer.function),
-        format!("{} is isolated and ticks, and ran it", case.cpu()),
-    ]);
-    Finding::new(CauseId::class("remote-timer"), chain)
+pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
+    let cpu = case.cpu();
+    let isolated = case.context.isolated.contains(cpu) && !case.adaptive();
+    if *case.kind != Kind::Tick || !isolated || !RULE.versions.contains(&case.context.kernel) {
+        return None;
+    }
+    let mut timers = case.facts.timers.iter();
+    let (timer, base) = timers.find_map(|timer| Some((timer, timer.base.filter(|base| *base != cpu)?)))?;
+    let set = timer.set_by.iter().map(|by| Step::SetTimer { by: by.into() });
+    let due = Step::TimerOfOtherDue { function: timer.function.clone(), base };
+    Finding::new(CauseId::of(&RULE), set.chain([due, Step::TicksInIsolation { cpu }]))
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
-use crate::CauseId;
+use super::{Fix, Rule, RuleFix, Versions};
 use crate::case::{Case, Finding};
+use crate::{CauseId, Step};
 
 /// Where the kernel interrupts the CPU of a task that has got a signal, or work to do on its way to user
 /// code: one function is inlined into another as the compiler likes.
@@ -20,8 +20,8 @@ pub(super) static RULE: Rule = Rule {
     explanation: "A task in user mode handles signals only when it enters the kernel, so its CPU is \
         interrupted. The same is done for task_work that is queued to a task (io_uring, CPU-time timers).",
     fixes: &[
-        Fix {
-            setting: Setting::Program(
+        RuleFix {
+            action: Fix::Advice(
                 "do not signal the thread: handle signals in a thread on another CPU (sigmask), or signal \
                 through polled memory",
             ),
@@ -29,10 +29,8 @@ pub(super) static RULE: Rule = Rule {
                 another method.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Program(
-                "with io_uring: IORING_SETUP_COOP_TASKRUN or IORING_SETUP_DEFER_TASKRUN",
-            ),
+        RuleFix {
+            action: Fix::Advice("with io_uring: IORING_SETUP_COOP_TASKRUN or IORING_SETUP_DEFER_TASKRUN"),
             effect: "Completions wait until the task itself enters the kernel.",
             versions: Versions::ALL,
         },
@@ -40,11 +38,14 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/sched/core.c: kick_process; kernel/signal.c: signal_wake_up_state",
     names_origin: true,
-    detect: Some(detect),
 };
 
-fn detect(case: &Case<'_>) -> Option<Finding> {
-    let send = case.facts.senders.last()?;
-    let chain = [format!("{} signalled {} ({})", send.origin, case.facts.victim, send.callsite)];
-    PLACES.contains(&&*send.callsite).then(|| Finding::new(CauseId::class("signal"), chain)).flatten()
+pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
+    let send = case.facts.senders.last().filter(|send| PLACES.contains(&&*send.callsite))?;
+    let signalled = Step::Signalled {
+        by: (&send.origin).into(),
+        victim: case.facts.victim.clone(),
+        callsite: send.callsite.clone(),
+    };
+    Finding::new(CauseId::of(&RULE), [signalled])
 }

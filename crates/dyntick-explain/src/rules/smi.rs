@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "smi",
@@ -7,16 +7,16 @@ pub(super) static RULE: Rule = Rule {
     explanation: "Firmware has its own interrupts, which the kernel can neither see nor mask; the time is \
         lost, mostly 10 to 300 µs. Only the counter MSR_SMI_COUNT of the CPU shows how many there were.",
     fixes: &[
-        Fix {
-            setting: Setting::Program(
+        RuleFix {
+            action: Fix::Advice(
                 "in the firmware setup: disable USB legacy support, and power and memory health monitoring, \
                 where it offers that",
             ),
             effect: untried!("These are the usual reasons for SMIs."),
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Program("update the firmware, or ask the vendor for its low-latency settings"),
+        RuleFix {
+            action: Fix::Advice("update the firmware, or ask the vendor for its low-latency settings"),
             effect: untried!("Server vendors have guides for them."),
             versions: Versions::ALL,
         },
@@ -24,5 +24,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "Intel 64 and IA-32 Architectures Software Developer's Manual, volume 4: MSR_SMI_COUNT (0x34)",
     names_origin: true,
-    detect: None,
 };

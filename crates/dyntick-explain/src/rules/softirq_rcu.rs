@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "softirq:RCU",
@@ -9,18 +9,16 @@ pub(super) static RULE: Rule = Rule {
         end of its ticks; an idle CPU keeps its tick for that. On PREEMPT_RT they run in the thread rcuc/N \
         instead, unless rcutree.use_softirq=1 is set.",
     fixes: &[
-        Fix {
-            setting: Setting::Boot("rcu_nocbs=N"),
+        RuleFix {
+            action: Fix::Boot("rcu_nocbs={quiet}"),
             effect: "Moves the callbacks to threads, which the scheduler may run elsewhere; nohz_full \
                 implies it. Where the CPU has its tick, at most one softirq per tick remains: RCU raises it \
                 where a tick notices a new grace period, or reports a quiescent state of this CPU \
                 (rcu_pending).",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Program(
-                "open and close fewer files, and map and unmap less memory, on this CPU",
-            ),
+        RuleFix {
+            action: Fix::Advice("open and close fewer files, and map and unmap less memory, on this CPU"),
             effect: "Fewer callbacks to run.",
             versions: Versions::ALL,
         },
@@ -28,5 +26,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/rcu/tree.c: rcu_core, rcu_do_batch",
     names_origin: true,
-    detect: None,
 };

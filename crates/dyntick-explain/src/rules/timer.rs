@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 use crate::case::{Case, Finding};
-use crate::{CauseId, Kind};
+use crate::{CauseId, Kind, Step};
 
 pub(super) static RULE: Rule = Rule {
     id: "timer",
@@ -11,16 +11,16 @@ pub(super) static RULE: Rule = Rule {
         deferrable timer never does either. From 6.9 on it may be the timer of another CPU that is idle; \
         before 6.19, isolated CPUs whose tick runs also run such timers (remote-timer).",
     fixes: &[
-        Fix {
-            setting: Setting::Boot("nohz_full=N"),
+        RuleFix {
+            action: Fix::Boot("nohz_full={quiet}"),
             effect: not_tried!(
                 "Timers that are not bound to the CPU are left to housekeeping CPUs. On 6.12 the CPU then \
                  has the fair server (fair-server), which has a separate fix."
             ),
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Program(
+        RuleFix {
+            action: Fix::Advice(
                 "find out which driver or subsystem the function belongs to, and whether it can be unloaded \
                 or moved",
             ),
@@ -31,17 +31,14 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/time/timer.c: __run_timers, get_next_timer_interrupt",
     names_origin: true,
-    detect: Some(detect),
 };
 
-fn detect(case: &Case<'_>) -> Option<Finding> {
+pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     let kept_for_it =
         *case.kind == Kind::Tick && case.adaptive() && !case.idle() && case.facts.kept.is_none();
     let timer = case.due_timer().filter(|_| kept_for_it || *case.kind == Kind::TimerWheel)?;
-    let mut chain: Vec<String> = timer.set_by.iter().map(|by| format!("{by} set a timer")).collect();
-    chain.push(format!("timer {} was due on {}", timer.function, case.cpu()));
-    if let Some(task) = case.facts.woken.first() {
-        chain.push(format!("it woke {task}"));
-    }
-    Finding::new(CauseId::member("timer", &timer.function), chain)
+    let set = timer.set_by.iter().map(|by| Step::SetTimer { by: by.into() });
+    let due = Step::TimerDue { function: timer.function.clone(), cpu: case.cpu() };
+    let woke = case.facts.woken.first().map(|task| Step::TimerWoke { task: task.clone() });
+    Finding::new(CauseId::member(&RULE, timer.function.clone()), set.chain([due]).chain(woke))
 }

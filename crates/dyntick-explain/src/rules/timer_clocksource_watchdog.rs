@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "timer:clocksource_watchdog",
@@ -9,14 +9,14 @@ pub(super) static RULE: Rule = Rule {
         its CPU, and checks the other CPUs by a function-call IPI \
         (function-call:watchdog_check_skew_remote).",
     fixes: &[
-        Fix {
-            setting: Setting::Boot("tsc=reliable"),
+        RuleFix {
+            action: Fix::Boot("tsc=reliable"),
             effect: "No comparison. Only right where the TSC really has a constant rate and is synchronised \
                 on all CPUs.",
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Boot("tsc=nowatchdog"),
+        RuleFix {
+            action: Fix::Boot("tsc=nowatchdog"),
             effect: "The same, but the TSC may still be checked at boot.",
             versions: Versions::ALL,
         },
@@ -24,5 +24,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/time/clocksource.c: clocksource_watchdog",
     names_origin: true,
-    detect: None,
 };

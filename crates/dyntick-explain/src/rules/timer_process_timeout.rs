@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "timer:process_timeout",
@@ -8,13 +8,13 @@ pub(super) static RULE: Rule = Rule {
         (schedule_timeout), and the timer of that timeout is on this CPU. Typical cases are the RCU \
         grace-period threads and network sockets with timeouts.",
     fixes: &[
-        Fix {
-            setting: Setting::Command("taskset -pc OTHER-CPUS PID"),
+        RuleFix {
+            action: Fix::Command("taskset -pc {housekeeping} {task}"),
             effect: not_tried!("Moves the sleeping task, where it may be moved; the chain names it."),
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Boot("nohz_full=N"),
+        RuleFix {
+            action: Fix::Boot("nohz_full={quiet}"),
             effect: not_tried!(
                 "Keeps the RCU threads and unbound timers away from the CPU. On 6.12 the CPU then has the \
                  fair server (fair-server), which has a separate fix."
@@ -25,5 +25,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/time/timer.c: process_timeout",
     names_origin: true,
-    detect: None,
 };

@@ -10,5 +10,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "-",
     names_origin: false,
-    detect: None,
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::{Rule, Versions};
 use crate::case::{Case, Finding};
-use crate::{CauseId, Kind};
+use crate::{CauseId, Kind, Step};
 
 pub(super) static RULE: Rule = Rule {
     id: "until-first-check",
@@ -13,17 +13,14 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/time/tick-sched.c: tick_nohz_irq_exit",
     names_origin: true,
-    detect: Some(detect),
 };
 
-fn detect(case: &Case<'_>) -> Option<Finding> {
+pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     let stopped_it =
         case.facts.decision.is_some_and(|decision| decision.stopped) && case.facts.kept.is_none();
-    let applies = *case.kind == Kind::Tick && case.adaptive() && !case.idle() && stopped_it;
-    let chain = [
-        format!("{} ran on {} with the tick still running", case.facts.victim, case.cpu()),
-        "no tick dependency was left, and the end of this tick was the first point where it could be stopped"
-            .to_owned(),
-    ];
-    applies.then(|| Finding::new(CauseId::class("until-first-check"), chain)).flatten()
+    if *case.kind != Kind::Tick || !case.adaptive() || case.idle() || !stopped_it {
+        return None;
+    }
+    let ran = Step::RanWithTick { victim: case.facts.victim.clone(), cpu: case.cpu() };
+    Finding::new(CauseId::of(&RULE), [ran, Step::NoDependencyLeft])
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::{Rule, Versions};
 use crate::case::{Case, Finding};
-use crate::{CauseId, Kind};
+use crate::{CauseId, Kind, Step};
 
 pub(super) static RULE: Rule = Rule {
     id: "wheel-empty",
@@ -14,16 +14,15 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "kernel/time/timer.c: timer_base_try_to_set_idle (6.1: get_next_timer_interrupt)",
     names_origin: true,
-    detect: Some(detect),
 };
 
-fn detect(case: &Case<'_>) -> Option<Finding> {
+pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     if *case.kind != Kind::TimerWheel || !case.facts.hrtimers.is_empty() {
         return None;
     }
     let (start, period) = (case.facts.start_ns, case.context.tick_ns());
-    let elsewhere = case.log.timer_elsewhere(case.facts.cpu, start, period);
-    let taken = elsewhere.map(|origin| format!("{origin} had run a moment before"));
-    let woken = format!("{} was woken for the timer wheel, and no timer was left for it", case.cpu());
-    Finding::new(CauseId::class("wheel-empty"), taken.into_iter().chain([woken]))
+    let elsewhere = case.log.timer_elsewhere(case.cpu(), start, period);
+    let taken = elsewhere.map(|origin| Step::RanBefore { by: origin.into() });
+    let woken = Step::WokenForEmptyWheel { cpu: case.cpu() };
+    Finding::new(CauseId::of(&RULE), taken.into_iter().chain([woken]))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "workqueue:cqm_handle_limbo",
@@ -7,13 +7,13 @@ pub(super) static RULE: Rule = Rule {
     explanation: "After a monitoring group of resctrl is removed, its RMID cannot be used again until its \
         data have left the cache. One CPU of each cache checks once a second.",
     fixes: &[
-        Fix {
-            setting: Setting::Program("remove monitoring groups of resctrl before the quiet phase"),
+        RuleFix {
+            action: Fix::Advice("remove monitoring groups of resctrl before the quiet phase"),
             effect: untried!("The checks end when the cache holds little of their data."),
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Boot("rdt=!cmt"),
+        RuleFix {
+            action: Fix::Boot("rdt=!cmt"),
             effect: untried!("resctrl without cache occupancy monitoring."),
             versions: Versions::ALL,
         },
@@ -21,5 +21,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "fs/resctrl/monitor.c: cqm_handle_limbo (before 6.16 arch/x86/kernel/cpu/resctrl/monitor.c)",
     names_origin: true,
-    detect: None,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "workqueue:mbm_handle_overflow",
@@ -8,18 +8,18 @@ pub(super) static RULE: Rule = Rule {
         each cache or package reads them once a second as long as resctrl is mounted. 6.12 prefers a CPU \
         without nohz_full for it, where the package has one.",
     fixes: &[
-        Fix {
-            setting: Setting::Command("umount /sys/fs/resctrl"),
+        RuleFix {
+            action: Fix::Command("umount /sys/fs/resctrl"),
             effect: untried!("Nothing is counted or read, but the cache allocation is gone, too."),
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Boot("rdt=!mbmtotal,!mbmlocal"),
+        RuleFix {
+            action: Fix::Boot("rdt=!mbmtotal,!mbmlocal"),
             effect: untried!("resctrl without memory bandwidth monitoring."),
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Program("keep one CPU of each package out of the isolated CPUs"),
+        RuleFix {
+            action: Fix::Advice("keep one CPU of each package out of the isolated CPUs"),
             effect: untried!("From 6.12 on that CPU reads the counters."),
             versions: Versions::ALL,
         },
@@ -27,5 +27,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "fs/resctrl/monitor.c: mbm_handle_overflow (before 6.16 arch/x86/kernel/cpu/resctrl/monitor.c)",
     names_origin: true,
-    detect: None,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, Setting, Versions};
+use super::{Fix, Rule, RuleFix, Versions};
 
 pub(super) static RULE: Rule = Rule {
     id: "workqueue:vmstat_update",
@@ -7,20 +7,20 @@ pub(super) static RULE: Rule = Rule {
     explanation: "Each CPU collects changes of the memory statistics on its own. Every vm.stat_interval \
         seconds vmstat_shepherd checks which CPUs have changes and queues vmstat_update there.",
     fixes: &[
-        Fix {
-            setting: Setting::Sysctl("vm.stat_interval=60"),
+        RuleFix {
+            action: Fix::Command("sysctl -w vm.stat_interval=60"),
             effect: not_tried!("Once a minute instead of once a second; /proc/vmstat lags by as much."),
             versions: Versions::ALL,
         },
-        Fix {
-            setting: Setting::Boot("isolcpus=domain,N"),
+        RuleFix {
+            action: Fix::Boot("isolcpus=domain,{quiet}"),
             effect: not_tried!(
                 "vmstat_shepherd skips isolated CPUs; their last changes are then missing in /proc/vmstat."
             ),
             versions: Versions::since(6, 12),
         },
-        Fix {
-            setting: Setting::Program("allocate and touch all memory before the quiet phase (mlockall)"),
+        RuleFix {
+            action: Fix::Advice("allocate and touch all memory before the quiet phase (mlockall)"),
             effect: "Without page faults and allocations there is nothing to fold.",
             versions: Versions::ALL,
         },
@@ -28,5 +28,4 @@ pub(super) static RULE: Rule = Rule {
     versions: Versions::ALL,
     source: "mm/vmstat.c: vmstat_shepherd, vmstat_update",
     names_origin: true,
-    detect: None,
 };

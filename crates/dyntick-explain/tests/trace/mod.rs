@@ -92,7 +92,7 @@ fn kind(name: &str, f: &str) -> Option<EventKind> {
         "ipi_send_cpu" => IpiSend {
             target: number(f, "cpu")? as u32,
             callsite: symbol(f, "callsite")?,
-            callback: symbol(f, "callback")?,
+            callback: symbol(f, "callback").filter(|name| &**name != "0x0"),
         },
         "csd_function_entry" => CsdEntry { function: symbol(f, "func")? },
         "csd_function_exit" => CsdExit { function: symbol(f, "func")? },

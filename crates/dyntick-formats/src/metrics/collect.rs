@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Puts metrics together within limits.
 
-use super::MAX_METRICS;
 use crate::Error;
 use crate::text::shortened;
 use dyntick_model::Clock;
 use dyntick_stats::{Better, Metric, MetricName, Samples, Values};
 use std::collections::HashMap;
+
+/// The most metrics of one file.
+pub const MAX_METRICS: usize = 10_000;
 
 /// A unit, and which direction is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,7 +27,8 @@ pub fn of<'a>(section: &str, key: &'a str) -> Option<(&'a str, Kind<'static>, f6
     }
 }
 
-/// An extra metric, of which the first 39 bytes of its words are known. Its value stays in the unit that its words name.
+/// An extra metric, of which the first 39 bytes of its words are known. Its value stays in the unit that its
+/// words name.
 fn extra(key: &str) -> Kind<'static> {
     let times = [("nanosec", "ns"), ("microsec", "us"), ("millisec", "ms")];
     let time = times.iter().find(|(word, _)| key.starts_with(word));

@@ -7,11 +7,23 @@ use dyntick_observe::snapshot::bundle;
 use dyntick_record::Record;
 use std::path::Path;
 
-/// A record: read, explained and told.
+/// A record of format 1: read, explained and told.
 pub fn record(bytes: &[u8]) {
-    let Ok(record) = Record::read_from(&packed(bytes)[..], Path::new("x.dt")) else { return };
+    told(&packed(bytes));
+}
+
+/// A record of the format that is written. What begins as a tar does is read as it is.
+pub fn record_file(bytes: &[u8]) {
+    match bytes.starts_with(b"dyntick-record\0") {
+        true => told(bytes),
+        false => told(&Pieces::split(bytes).members()),
+    }
+}
+
+fn told(bytes: &[u8]) {
+    let Ok(record) = Record::read_from(bytes, Path::new("x.dt")) else { return };
     let Ok(explained) = record.explain() else { return };
-    let findings = explained.findings(&record);
+    let findings = explained.findings();
     serde_json::to_string(&findings).expect("findings are JSON");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The files of a machine whose users chose the names in them: every rule, and every way to tell the
+//! The files of a machine whose users chose the names in them: every rule, and every way to print the
 //! findings.
 
 // The text is the binary's, which no other crate can depend on.
@@ -9,6 +9,7 @@ mod text;
 use crate::Pieces;
 use dyntick_check::{Content, Machine, Report, Snapshot, script};
 use dyntick_formats::sarif;
+use text::Detail;
 
 /// Paths with their files.
 pub fn snapshot(bytes: &[u8]) {
@@ -28,9 +29,8 @@ pub fn snapshot(bytes: &[u8]) {
 pub(super) fn judge(files: &Snapshot) {
     let Ok(machine) = Machine::new(files, None) else { return };
     let report = Report::of(&machine, files);
-    for verbose in [false, true] {
-        let page = text::Page { width: 80, height: Some(24), colour: false, verbose };
-        super::assert_clean(&text::render(&report, &page));
+    for detail in [Detail::Line, Detail::Fix, Detail::Full, Detail::Everything] {
+        super::assert_clean(&dyntick_report::terminal(&text::document(&report, detail), 80, false));
     }
     assert_script(&script(&report));
     for json in [serde_json::to_string(&report), serde_json::to_string(&sarif(&report))] {

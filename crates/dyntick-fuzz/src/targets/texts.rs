@@ -2,6 +2,7 @@
 //! Texts of the kernel and of other tools.
 
 use dyntick_check::{Bounds, Isolation};
+use dyntick_export::http::request;
 use dyntick_formats::{cyclictest, qperf};
 use dyntick_model::{CommandLine, CpuList, KernelConfig};
 use dyntick_observe::counters::Counters;
@@ -75,4 +76,19 @@ pub fn cyclictest(bytes: &[u8]) {
 /// What qperf printed.
 pub fn qperf(bytes: &[u8]) {
     let _ = qperf::parse(&text(bytes));
+}
+
+/// A request to `dyntick export`: no more than its limit is read, and what is decided is not changed by what follows.
+pub fn http_request(bytes: &[u8]) {
+    const MOST: usize = 8192;
+    let (begin, decided) = match (1..=bytes.len()).find_map(|end| Some((end, request(&bytes[..end])?))) {
+        Some(decided) => decided,
+        None => return assert!(bytes.len() < MOST, "a request has an end"),
+    };
+    assert!(begin <= MOST, "{begin} bytes were read");
+    assert_eq!(
+        request(&bytes[..bytes.len().min(begin + MOST)]),
+        Some(decided),
+        "what comes after it changes nothing"
+    );
 }

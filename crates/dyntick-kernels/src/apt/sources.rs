@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which Debian mirror a machine uses, and what is asked of it. See sources.list(5).
 
-use crate::find::spec::UNSTABLE;
 use std::path::{Path, PathBuf};
 
 /// What Debian signs its releases with.
@@ -49,9 +48,10 @@ pub(super) fn list(mirrors: &Mirrors, release: &str) -> String {
     lines
 }
 
-/// The same for the suite unstable alone: beside the others its packages would be the newest of all.
-pub(super) fn unstable(mirrors: &Mirrors) -> String {
-    line(&mirrors.main, UNSTABLE)
+/// The same for one other suite alone: beside the others unstable's packages would be the newest of all, and those of
+/// an older release fit none of them.
+pub(super) fn only(mirrors: &Mirrors, suite: &str) -> String {
+    line(&mirrors.main, suite)
 }
 
 fn line(uri: &str, suite: &str) -> String {
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(suites("trixie"), newer);
         assert_eq!(suites("forky"), ["forky", "bookworm", "bookworm-security"]);
         assert_eq!(
-            unstable(&mirrors).lines().filter_map(one_line).next().map(|source| source.suites),
+            only(&mirrors, "sid").lines().filter_map(one_line).next().map(|source| source.suites),
             Some(vec!["sid".to_owned()])
         );
     }

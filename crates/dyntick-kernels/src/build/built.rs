@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Built kernels in the cache: a folder for each, with the kernel and what is known of it.
 
-use super::BuildError;
 use super::compile::Compiled;
 use super::configure::CONFIG;
 use super::products;
 use super::program::Builder;
 use super::recipe::Part;
+use super::{BuildError, LARGEST_CONFIG};
 use crate::cache::{Cache, CacheError, write_whole};
-use crate::find::LARGEST_CONFIG;
 use dyntick_model::text::shortened;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ const STRIPPED: &str = "dyntick.vmlinux";
 const INSTALLED: &str = "dyntick.modules";
 
 /// A kernel that was built here.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Built {
     /// What it is known by.
     pub key: String,

@@ -3,7 +3,8 @@
 
 use super::BuildError;
 use super::products;
-use super::program::{Builder, essence};
+use super::program::Builder;
+use super::run::essence;
 use dyntick_model::KernelConfig;
 use std::time::{Duration, Instant};
 

@@ -2,11 +2,11 @@
 //! From fragments to a kernel's configuration, and whether it became what they say.
 
 use super::BuildError;
-use super::fragment::{self, FragmentError, Need, Options, Wanted};
+use super::fragment::{self, Need, Options, Wanted, merged, split};
 use super::kconfig::{self, Definition};
 use super::products;
 use super::program::Builder;
-use super::recipe::{Part, Parts};
+use super::recipe::Parts;
 use crate::cache::write_whole;
 use dyntick_model::KernelConfig;
 use dyntick_model::text::nearest;
@@ -48,20 +48,6 @@ pub fn configure(parts: &Parts, builder: &Builder<'_>) -> Result<KernelConfig, B
     if told.is_empty() { Ok(config) } else { Err(BuildError::NotTaken(told)) }
 }
 
-/// A whole configuration, if that is the first part, and the fragments.
-pub fn split(parts: &Parts) -> (Option<&Part>, &[Part]) {
-    match parts.config.split_first() {
-        Some((first, rest)) if fragment::is_whole(&first.text) => (Some(first), rest),
-        _ => (None, &parts.config),
-    }
-}
-
-/// What the fragments want together.
-pub fn merged(fragments: &[Part]) -> Result<Options, FragmentError> {
-    let read = fragments.iter().map(|part| fragment::parse(&part.file, &part.text));
-    Ok(fragment::merge(read.collect::<Result<Vec<_>, _>>()?))
-}
-
 /// The options whose value is another than wanted.
 fn different<'a>(wanted: &'a Options, config: &KernelConfig) -> Vec<(&'a str, &'a Wanted)> {
     let differs = |(option, wanted): &(&'a String, &'a Wanted)| {
@@ -73,7 +59,8 @@ fn different<'a>(wanted: &'a Options, config: &KernelConfig) -> Vec<(&'a str, &'
 /// What is told of an option's value, characters.
 const LONGEST_VALUE: usize = 300;
 
-/// How many options are told, and how many definitions of each with how many conditions: a stranger's tree has any number.
+/// How many options are told, and how many definitions of each with how many conditions: a stranger's tree
+/// has any number.
 const MOST_OPTIONS: usize = 50;
 const MOST_DEFINITIONS: usize = 10;
 const MOST_CONDITIONS: usize = 20;

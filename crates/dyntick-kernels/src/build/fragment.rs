@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Configuration fragments: read, laid over one another, and written as one.
 
+use super::recipe::{Part, Parts};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -47,8 +48,8 @@ impl fmt::Display for Place {
 /// Options by name, without `CONFIG_`.
 pub type Options = BTreeMap<String, Wanted>;
 
-/// A line that is none of a fragment. What stands there is not told: a study may name any file of the machine, and whoever
-/// reads the error, as in the log of a CI, would read the file.
+/// A line that is none of a fragment. What stands there is not told: a study may name any file of the
+/// machine, and whoever reads the error, as in the log of a CI, would read the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: this line is neither 'CONFIG_NAME=value' nor '# CONFIG_NAME is not set' nor a comment")]
 pub struct FragmentError {
@@ -114,6 +115,20 @@ pub fn render(options: &Options) -> String {
 /// Whether a text is a whole configuration, as kconfig itself writes it.
 pub fn is_whole(text: &str) -> bool {
     text.lines().take(3).any(|line| line.starts_with("# Automatically generated file"))
+}
+
+/// A whole configuration, if that is the first part, and the fragments.
+pub fn split(parts: &Parts) -> (Option<&Part>, &[Part]) {
+    match parts.config.split_first() {
+        Some((first, rest)) if is_whole(&first.text) => (Some(first), rest),
+        _ => (None, &parts.config),
+    }
+}
+
+/// What the fragments want together.
+pub fn merged(fragments: &[Part]) -> Result<Options, FragmentError> {
+    let read = fragments.iter().map(|part| parse(&part.file, &part.text));
+    Ok(merge(read.collect::<Result<Vec<_>, _>>()?))
 }
 
 #[cfg(test)]

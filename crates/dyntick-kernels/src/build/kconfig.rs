@@ -160,8 +160,8 @@ fn joined(text: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// A condition with the value of each option in it: `EXPERT (y) && ARCH_SUPPORTS_RT (n)`. Some characters of it and of each
-/// value: a stranger's text names the same long value any number of times.
+/// A condition with the value of each option in it: `EXPERT (y) && ARCH_SUPPORTS_RT (n)`. Some characters of
+/// it and of each value: a stranger's text names the same long value any number of times.
 pub fn with_values(condition: &str, config: &KernelConfig) -> String {
     const LONGEST: usize = 1000;
     const LONGEST_VALUE: usize = 40;

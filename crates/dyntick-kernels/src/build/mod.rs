@@ -16,6 +16,7 @@ mod patches;
 mod products;
 mod program;
 mod recipe;
+mod run;
 mod shipped;
 mod source;
 mod toolchain;
@@ -33,7 +34,7 @@ pub use recipe::{Part, Parts, Recipe};
 pub use source::{SourceError, check as check_source};
 pub use toolchain::lacks;
 
-use recipe::is_path;
+use shipped::is_path;
 
 use crate::apt::AptError;
 use crate::cache::{Cache, CacheError, unused};
@@ -44,6 +45,9 @@ use dyntick_system::confine::NoWalls;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use workspace::Workspace;
+
+/// A configuration has some 300 KB; what unpacks to more is none, and each of its bytes takes seven of memory.
+pub(crate) const LARGEST_CONFIG: u64 = 1 << 20;
 
 /// Why a kernel could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -145,8 +149,8 @@ pub fn lacking_patch(name: &str) -> Option<String> {
 /// Looks at a configuration before the kernel is compiled; what it returns is wrong with it.
 pub type Accept<'a> = &'a dyn Fn(&KernelConfig) -> Vec<String>;
 
-/// Removes what was being made when dyntick was ended: nobody else does, and it may be all that the disk had. For the beginning
-/// of a verb, before it takes room itself.
+/// Removes what was being made when dyntick was ended: nobody else does, and it may be all that the disk had.
+/// For the beginning of a verb, before it takes room itself.
 pub fn remove_left(cache: &Cache) {
     unused::remove_unfinished_of_all(cache.root());
     workspace::remove_abandoned(cache);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Compiling a module out of the kernel's tree.
 
-use super::program::{Builder, run};
+use super::program::Builder;
+use super::run::run;
 use super::walls::Place;
 use super::workspace::Workspace;
 use super::{BuildError, Built, Recipe, configure, patches, products, source, toolchain};

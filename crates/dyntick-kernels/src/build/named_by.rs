@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Who named the files that a kernel is built from, and so which of them are read. What a build reads it may print, and a kernel hold:
-//! who wrote a study or a run is to have nothing that is its reader's alone.
+//! Who named the files that a kernel is built from, and so which of them are read. What a build reads it may
+//! print, and a kernel hold: who wrote a study or a run is to have nothing that is its reader's alone.
 
 use super::BuildError;
 use dyntick_system::{InputError, NotShared, is_readable_by_all, shared};
@@ -12,8 +12,8 @@ pub enum NamedBy {
     /// Nobody knows: only what every user may read is read.
     #[default]
     Unknown,
-    /// A file in this folder, whose own closed folders are no secret of its reader's: by its real path when that file was read, for
-    /// somebody else's may stand at another path by now.
+    /// A file in this folder, whose own closed folders are no secret of its reader's: by its real path when
+    /// that file was read, for somebody else's may stand at another path by now.
     FileIn(PathBuf),
     /// The user, who typed them.
     User,
@@ -37,7 +37,8 @@ impl NamedBy {
         }
     }
 
-    /// The path by which what is named is read, at the moment when it is read: the real one, where not the user named it.
+    /// The path by which what is named is read, at the moment when it is read: the real one, where not the
+    /// user named it.
     ///
     /// # Errors
     /// Where nothing is there, or other users may not read it.

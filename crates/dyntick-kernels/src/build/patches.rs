@@ -2,8 +2,8 @@
 //! Changes to a source tree: `*.patch` by patch(1), `*.cocci` by spatch(1).
 
 use super::BuildError;
-use super::program::{essence, output};
-use super::recipe::Part;
+use super::recipe::{Part, SEMANTIC};
+use super::run::{essence, output};
 use super::walls::Place;
 use super::workspace::{Workspace, replace};
 use crate::cache::CacheError;
@@ -64,18 +64,6 @@ fn named(file: &Option<String>) -> String {
 const FILES: &str = "// Files:";
 const NEEDS: &str = "// Needs:";
 
-const SEMANTIC: &str = "cocci";
-
-/// The extension of its file.
-fn kind(patch: &Part) -> Option<&str> {
-    Path::new(&patch.file).extension()?.to_str()
-}
-
-/// Whether spatch(1) applies it.
-pub fn is_semantic(patch: &Part) -> bool {
-    kind(patch) == Some(SEMANTIC)
-}
-
 /// Applies the patches in their order.
 pub fn apply(
     patches: &[Part],
@@ -107,7 +95,7 @@ struct Desk<'a> {
 
 impl Desk<'_> {
     fn apply(&self, patch: &Part) -> Result<(), BuildError> {
-        match kind(patch) {
+        match patch.kind() {
             Some("patch" | "diff") => self.apply_diff(patch, &patch.text),
             Some(SEMANTIC) => self.apply_diff(patch, &diff_of_rule(patch, self)?),
             _ => Err(PatchError::Kind(patch.name.clone()).into()),
@@ -201,8 +189,8 @@ impl Desk<'_> {
     }
 }
 
-/// What a program says of a patch. A study may name any file as one, so of a patch that does not come with dyntick only the
-/// place is shown.
+/// What a program says of a patch. A study may name any file as one, so of a patch that does not come with
+/// dyntick only the place is shown.
 fn said(patch: &Part, words: &[u8]) -> String {
     let words = String::from_utf8_lossy(words);
     if patch.is_shipped() {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a kernel is made of, as a study says it, and the same with its files read.
 
-use super::{BuildError, NamedBy, shipped, source};
+use super::shipped::{self, is_path};
+use super::{BuildError, NamedBy, source};
 use dyntick_system::InputError;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 /// What a study asks for. Paths stand as they are found from the working folder.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Recipe {
     /// `debian:6.12`, a tarball, `git:REPOSITORY#REVISION`, or the folder of a source tree.
     pub source: String,
@@ -47,7 +49,20 @@ pub struct Part {
     pub folder: Option<PathBuf>,
 }
 
+/// The extension of a semantic patch.
+pub(super) const SEMANTIC: &str = "cocci";
+
 impl Part {
+    /// The extension of its file.
+    pub(super) fn kind(&self) -> Option<&str> {
+        Path::new(&self.file).extension()?.to_str()
+    }
+
+    /// Whether spatch(1) applies it.
+    pub(super) fn is_semantic(&self) -> bool {
+        self.kind() == Some(SEMANTIC)
+    }
+
     /// Whether it comes with dyntick.
     pub fn is_shipped(&self) -> bool {
         self.folder.is_none()
@@ -80,8 +95,8 @@ impl Recipe {
         Self { named_by: NamedBy::default(), ..self.clone() }
     }
 
-    /// What it names that is closed to other users, and will not be read: the key, and what is said of it. What is not there is not
-    /// looked for before it is read.
+    /// What it names that is closed to other users, and will not be read: the key, and what is said of it.
+    /// What is not there is not looked for before it is read.
     pub fn closed(&self) -> Vec<(&'static str, String)> {
         let told = |(key, place): (&'static str, PathBuf)| match self.named_by.place(&place) {
             Err(error @ BuildError::Closed(_)) => Some((key, format!("{key}: {error}"))),
@@ -113,12 +128,8 @@ impl Recipe {
     }
 }
 
-/// Whether a name in a recipe is a path: shipped parts have names without a slash.
-pub fn is_path(name: &str) -> bool {
-    name.contains('/') || PathBuf::from(name).extension().is_some()
-}
-
-/// All fragments of a kernel together, bytes: a distribution's whole configuration has 300 KiB, and each option takes memory.
+/// All fragments of a kernel together, bytes: a distribution's whole configuration has 300 KiB, and each
+/// option takes memory.
 const MOST_CONFIG: u64 = 8 << 20;
 /// All patches of a kernel together, bytes: the largest patch set against one has some MiB.
 const MOST_PATCHES: u64 = 64 << 20;

@@ -3,6 +3,7 @@
 
 use dyntick_model::text::nearest;
 use include_dir::{Dir, include_dir};
+use std::path::Path;
 
 /// One folder of them.
 pub struct Parts {
@@ -19,6 +20,11 @@ pub static FRAGMENTS: Parts = Parts {
 /// Changes to the kernel.
 pub static PATCHES: Parts =
     Parts { what: "patch", folder: include_dir!("$CARGO_MANIFEST_DIR/../../kernel/patches") };
+
+/// Whether a name in a recipe is a path: shipped parts have names without a slash.
+pub fn is_path(name: &str) -> bool {
+    name.contains('/') || Path::new(name).extension().is_some()
+}
 
 impl Parts {
     /// File name and text of the part of this name.

@@ -89,7 +89,7 @@ const BYTES: u64 = 2 << 30;
 pub fn check(text: &str) -> Result<(), SourceError> {
     let fits = match text.strip_prefix("debian:") {
         Some(series) => debian::is_series(series),
-        None => !text.is_empty() && (text.starts_with("git:") || super::recipe::is_path(text)),
+        None => !text.is_empty() && (text.starts_with("git:") || super::shipped::is_path(text)),
     };
     if fits { Ok(()) } else { Err(SourceError::Spec(text.to_owned())) }
 }

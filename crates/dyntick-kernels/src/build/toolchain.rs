@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The compiler, and what of the environment changes what it makes.
 
-use super::recipe::Parts;
-use super::{BuildError, FragmentError, configure, patches};
+use super::recipe::{Part, Parts};
+use super::{BuildError, FragmentError, fragment};
 use crate::programs;
 use dyntick_model::KernelConfig;
 use std::path::Path;
@@ -69,7 +69,7 @@ pub fn find(parts: &Parts) -> Result<Toolchain, BuildError> {
 }
 
 fn helpers(parts: &Parts) -> Result<Vec<(&'static str, String)>, BuildError> {
-    let needs = [(SPATCH, parts.patches.iter().any(patches::is_semantic)), (PAHOLE, has_btf(parts)?)];
+    let needs = [(SPATCH, parts.patches.iter().any(Part::is_semantic)), (PAHOLE, has_btf(parts)?)];
     let version = |(program, package): (&'static str, &str)| match programs::find(program) {
         Some(_) => Ok((program, first_line(program)?)),
         None => Err(missing((program, package))),
@@ -80,8 +80,8 @@ fn helpers(parts: &Parts) -> Result<Vec<(&'static str, String)>, BuildError> {
 /// Whether a kernel of these parts gets BTF, or fails for want of it.
 fn has_btf(parts: &Parts) -> Result<bool, FragmentError> {
     const BTF: &str = "DEBUG_INFO_BTF";
-    let (whole, fragments) = configure::split(parts);
-    Ok(match configure::merged(fragments)?.get(BTF) {
+    let (whole, fragments) = fragment::split(parts);
+    Ok(match fragment::merged(fragments)?.get(BTF) {
         Some(wanted) => wanted.value == "y",
         // Of a whole configuration kconfig drops what cannot be had.
         None => {
@@ -112,7 +112,6 @@ fn first_line(program: &str) -> Result<String, BuildError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::build::recipe::Part;
     use std::slice::from_ref;
 
     fn part(file: &str, text: &str) -> Part {

@@ -6,7 +6,8 @@
 //! else is built behind walls or not at all.
 
 use super::BuildError;
-use super::recipe::{Parts, is_path};
+use super::recipe::Parts;
+use super::shipped::is_path;
 use super::source::Source;
 use super::toolchain::{self, Toolchain};
 use super::workspace::Workspace;
@@ -158,7 +159,8 @@ pub struct Ccache {
     in_use: Option<InUse>,
 }
 
-/// Removes ccaches that nobody used for long, and those with more than any may have: who ends dyntick leaves them as they are.
+/// Removes ccaches that nobody used for long, and those with more than any may have: who ends dyntick leaves
+/// them as they are.
 pub fn remove_unused(cache: &Cache) {
     let all = cache.path(CCACHES);
     unused::remove_old(&all, UNUSED);

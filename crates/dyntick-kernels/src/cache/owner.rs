@@ -38,8 +38,8 @@ pub fn settled(named: &Path) -> Result<PathBuf, CacheError> {
     Ok(root)
 }
 
-/// QEMU's libraries are named to ld.so(8) in lists, which have no way to quote what parts them: what stands behind it would be a path of
-/// the folder that one stands in.
+/// QEMU's libraries are named to ld.so(8) in lists, which have no way to quote what parts them: what stands
+/// behind it would be a path of the folder that one stands in.
 fn fit_for_loader(root: &Path) -> Result<(), CacheError> {
     let parts = |byte: &u8| b":;$ \t\n".contains(byte);
     match root.as_os_str().as_bytes().iter().any(parts) {
@@ -48,8 +48,9 @@ fn fit_for_loader(root: &Path) -> Result<(), CacheError> {
     }
 }
 
-/// Lets nobody else into this user's folders in a cache, whoever made them: images of guests and sources are no other user's
-/// business, and who can open an entry can hold its lock. apt's are left, where apt lets a user of its own download.
+/// Lets nobody else into this user's folders in a cache, whoever made them: images of guests and sources are
+/// no other user's business, and who can open an entry can hold its lock. apt's are left, where apt lets a
+/// user of its own download.
 fn shut(root: &Path) {
     let own = |found: &Metadata| found.is_dir() && found.uid() == geteuid().as_raw();
     for entry in std::fs::read_dir(root).into_iter().flatten().flatten() {
@@ -78,7 +79,8 @@ fn check(root: &Path) -> Result<(), CacheError> {
     Ok(())
 }
 
-/// Whether nobody but this user and root can put something else in the place of what is made in a folder, as of temporary files.
+/// Whether nobody but this user and root can put something else in the place of what is made in a folder, as
+/// of temporary files.
 pub fn keeps_what_is_made(folder: &Path) -> bool {
     folder.canonicalize().is_ok_and(|real| real.is_dir() && above(&real.join("x")).is_ok())
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether a folder is a cache of dyntick's: of one, what is old, large or half made is removed, and its folders are closed to others.
-//! A disk with a user's files on it, as somebody may name it, is none.
+//! Whether a folder is a cache of dyntick's: of one, what is old, large or half made is removed, and its
+//! folders are closed to others. A disk with a user's files on it, as somebody may name it, is none.
 
 use super::CacheError;
 use dyntick_system::{open_beneath, read_open, write_unasked};
@@ -19,8 +19,9 @@ const TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
     # This folder is a cache of dyntick: what is in it may be removed at any time.\n";
 
 /// What dyntick makes in a cache: of these folders what is old leaves, and they are closed to others.
-const OWN: [&str; 16] = [
+const OWN: [&str; 17] = [
     "apt",
+    "apt-bullseye",
     "apt-sid",
     "building",
     "built",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What leaves the cache: each kernel, source or tree that somebody builds or sends is another entry, and a study of some
-//! hundred bytes may have any number of them.
+//! What leaves the cache: each kernel, source or tree that somebody builds or sends is another entry, and a
+//! study of some hundred bytes may have any number of them.
 
 use super::tag::{LEAVING, UNFINISHED, is_own};
 use crate::remove::remove_tree;
@@ -64,8 +64,8 @@ impl InUse {
     }
 }
 
-/// Removes the entries of a folder that were used longest ago, until all together have at most so many bytes. One in use
-/// stays, and so does the newest: it was just made.
+/// Removes the entries of a folder that were used longest ago, until all together have at most so many bytes.
+/// One in use stays, and so does the newest: it was just made.
 pub fn keep_at_most(folder: &Path, most: u64) {
     remove_unfinished(folder);
     // What is being made has a hidden name.
@@ -117,9 +117,9 @@ fn entries(folder: &Path) -> Vec<(SystemTime, PathBuf)> {
     found.filter(|path| !is_lock(path)).filter_map(used).collect()
 }
 
-/// What an entry takes of the disk, bytes: holes and what a file system compresses count in full, and each file and folder
-/// is counted with a block for itself. One that cannot be looked through counts as all there is: a build can make folders
-/// that are deeper than a path is long.
+/// What an entry takes of the disk, bytes: holes and what a file system compresses count in full, and each
+/// file and folder is counted with a block for itself. One that cannot be looked through counts as all there
+/// is: a build can make folders that are deeper than a path is long.
 pub fn bytes(entry: &Path) -> u64 {
     const OF_ITSELF: u64 = 4096;
     let mut all: u64 = 0;

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! All kernels that could be booted here.
 
+use super::Spec;
 use super::debian::{self, Wanted};
 use super::spec::SHOWN_KEY;
-use super::{LARGEST_CONFIG, Spec};
 use crate::apt::Apt;
+use crate::build::LARGEST_CONFIG;
 use crate::build::{self, Built};
 use crate::cache::Cache;
 use dyntick_model::KernelConfig;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// One line of `dyntick lab kernels`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Entry {
     /// What to write for it in a study.
     pub spec: String,
@@ -35,7 +37,7 @@ pub struct Entry {
 }
 
 /// Where a kernel is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// In /boot.
@@ -62,9 +64,8 @@ impl std::fmt::Display for State {
 /// The series that are looked for at the mirror.
 const OFFERED: [&str; 4] = ["debian:6.1", "debian:6.12", "debian:6.12-rt", "debian:6.12-cloud"];
 
-/// Lists installed and downloaded kernels and those that apt offers; the second part says why
-/// apt could not be asked, if so.
-pub fn catalog(cache: &Cache, progress: &dyn Fn(&str)) -> (Vec<Entry>, Option<String>) {
+/// Lists installed, downloaded and built kernels: what needs no network.
+pub fn at_hand(cache: &Cache) -> Vec<Entry> {
     let mut entries = in_folder(Path::new("/boot"), State::Installed, |_, path| path.to_owned());
     for package in debian::unpacked(cache) {
         entries.extend(in_folder(&package.folder.join("boot"), State::Downloaded, |release, _| {
@@ -72,6 +73,13 @@ pub fn catalog(cache: &Cache, progress: &dyn Fn(&str)) -> (Vec<Entry>, Option<St
         }));
     }
     entries.extend(build::all(cache).into_iter().map(of_built));
+    entries
+}
+
+/// Lists installed and downloaded kernels and those that apt offers; the second part says why
+/// apt could not be asked, if so.
+pub fn catalog(cache: &Cache, progress: &dyn Fn(&str)) -> (Vec<Entry>, Option<String>) {
+    let mut entries = at_hand(cache);
     match Apt::open(cache, progress) {
         Ok(apt) => {
             let offered = OFFERED.into_iter().filter_map(|spec| offer(&apt, spec));

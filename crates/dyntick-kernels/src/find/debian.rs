@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Debian's kernels: offered by apt, unpacked in the cache.
 
-use super::spec::UNSTABLE;
+use super::spec::{UNSTABLE, older_suite};
 use super::{Files, KernelError};
 use crate::apt::{Apt, AptError, Package};
 use crate::cache::{Cache, is_intact, write_whole};
 use crate::hash::Contents;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Where unpacked packages are in the cache, each in a folder RELEASE_VERSION.
@@ -89,11 +90,13 @@ pub(super) fn newest(
     progress: &dyn Fn(&str),
 ) -> Result<Files, KernelError> {
     let offered = || {
-        let apt = match wanted.series {
-            Some(_) => Apt::open(cache, progress)?,
-            None => Apt::unstable(cache, progress)?,
+        let suite = wanted.series.map_or(Some(UNSTABLE), older_suite);
+        let apt = match suite {
+            Some(suite) => Apt::only(suite, cache, progress)?,
+            None => Apt::open(cache, progress)?,
         };
-        let release = newest_offered(&apt, wanted)?.ok_or_else(|| KernelError::NotOffered(wanted.name()))?;
+        let release =
+            newest_offered(&apt, wanted)?.ok_or_else(|| not_offered(&wanted.name(), cache, progress))?;
         fetched(&apt, &release, cache, progress)
     };
     offered().or_else(|error| {
@@ -110,23 +113,49 @@ pub(super) fn newest(
 }
 
 /// The kernel of one release: of the cache, where it also outlasts its time at the mirror, of this machine's suites, or
-/// of unstable.
+/// of the older one that has its series, or of unstable.
 pub(super) fn exact(release: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Files, KernelError> {
     if let Some(files) = in_cache(release, cache) {
         return Ok(files);
     }
     let of_machine = fetched(&Apt::open(cache, progress)?, release, cache, progress);
-    if !matches!(of_machine, Err(KernelError::NotOffered(_))) {
+    if !matches!(of_machine, Err(KernelError::NotOffered { .. })) {
         return of_machine;
     }
-    match Apt::unstable(cache, progress) {
-        Ok(unstable) => fetched(&unstable, release, cache, progress),
+    let suite = older_suite(release).unwrap_or(UNSTABLE);
+    match Apt::only(suite, cache, progress) {
+        Ok(other) => fetched(&other, release, cache, progress),
         // Who named a release did not ask for that suite.
         Err(error) => {
-            progress(&format!("Debian's unstable cannot be asked for it: {error}"));
+            progress(&format!("Debian's suite {suite} cannot be asked for it: {error}"));
             of_machine
         }
     }
+}
+
+/// That there is no such kernel, and which of this machine's suites and the cache is the nearest.
+fn not_offered(name: &str, cache: &Cache, progress: &dyn Fn(&str)) -> KernelError {
+    let offered = Apt::open(cache, progress).and_then(|apt| apt.packages(PREFIX)).unwrap_or_default();
+    let offered = offered.iter().filter_map(|package| package.strip_prefix(PREFIX)).map(str::to_owned);
+    let cached = unpacked(cache).into_iter().map(|package| package.release);
+    let nearest = nearest_series(name, offered.chain(cached));
+    KernelError::NotOffered { name: name.to_owned(), nearest }
+}
+
+/// The series of one of these releases that is the nearest to a name that begins with one: the last one before it of
+/// the same major version, else the first one after it there.
+fn nearest_series(name: &str, releases: impl Iterator<Item = String>) -> Option<String> {
+    let wanted = series(name)?;
+    let there: BTreeSet<(u32, u32)> = releases.filter_map(|release| series(&release)).collect();
+    let same = || there.iter().filter(|(major, _)| *major == wanted.0);
+    let (major, minor) = same().rfind(|one| **one <= wanted).or_else(|| same().next())?;
+    Some(format!("{major}.{minor}")).filter(|nearest| nearest != name)
+}
+
+fn series(release: &str) -> Option<(u32, u32)> {
+    let (major, rest) = release.split_once('.')?;
+    let minor: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 fn in_cache(release: &str, cache: &Cache) -> Option<Files> {
@@ -136,7 +165,7 @@ fn in_cache(release: &str, cache: &Cache) -> Option<Files> {
 
 fn fetched(apt: &Apt, release: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Files, KernelError> {
     let package = format!("{PREFIX}{release}");
-    let version = apt.newest(&package)?.ok_or_else(|| KernelError::NotOffered(release.to_owned()))?;
+    let version = apt.newest(&package)?.ok_or_else(|| not_offered(release, cache, progress))?;
     let entry = format!("{FOLDER}/{release}_{}", version.replace([':', '/'], "_"));
     let unpack = |folder: &Path| {
         // Since 7.2 image and modules are packages of their own, and the package of this name only asks for them.
@@ -197,6 +226,17 @@ fn numbers(text: &str) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_nearest_series_is_named() {
+        let there = ["6.1.0-56-amd64", "6.12.117+deb12-amd64", "6.12.90+deb12-rt-amd64", "amd64", "rt-amd64"];
+        let nearest = |name: &str| nearest_series(name, there.into_iter().map(str::to_owned));
+        assert_eq!(nearest("6.13").as_deref(), Some("6.12"));
+        assert_eq!(nearest("6.9-rt").as_deref(), Some("6.1"));
+        assert_eq!(nearest("6.0").as_deref(), Some("6.1"));
+        assert_eq!(nearest("6.12.0+nobody-amd64").as_deref(), Some("6.12"));
+        assert_eq!((nearest("5.10"), nearest("sid"), nearest("6.12")), (None, None, None));
+    }
 
     #[test]
     fn newest_of_a_series() {

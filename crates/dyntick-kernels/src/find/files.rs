@@ -37,8 +37,8 @@ impl Files {
     }
 
     /// An image with what stands beside it: `boot/vmlinuz-RELEASE` has its configuration in
-    /// `boot/config-RELEASE` and its modules in `lib/modules/RELEASE`; `lib/modules/RELEASE/vmlinuz` has all in its folder, as in
-    /// Fedora and, from 7.2 on, in Debian.
+    /// `boot/config-RELEASE` and its modules in `lib/modules/RELEASE`; `lib/modules/RELEASE/vmlinuz` has all
+    /// in its folder, as in Fedora and, from 7.2 on, in Debian.
     pub fn at(image: PathBuf) -> Self {
         let image = real_path(&image);
         if let Some(folder) = among_modules(&image) {

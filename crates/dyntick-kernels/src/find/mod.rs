@@ -8,12 +8,12 @@ pub(crate) mod pauses;
 pub(crate) mod spec;
 pub(crate) mod vmlinux;
 
-pub use catalog::{Entry, State, catalog};
+pub use catalog::{Entry, State, at_hand, catalog};
 pub use spec::{Spec, SpecError};
 pub use vmlinux::ImageError;
 
 use crate::apt::{AptError, Package};
-use crate::build::{self, Accept, BuildError, Built, Recipe};
+use crate::build::{self, Accept, BuildError, Built, LARGEST_CONFIG, Recipe};
 use crate::cache::{Cache, CacheError, ensure_space, is_intact, unused, write_whole};
 use debian::Wanted;
 use dyntick_model::{KernelConfig, KernelVersion, KernelVersionError};
@@ -61,8 +61,16 @@ pub enum KernelError {
     #[error(transparent)]
     Cache(#[from] CacheError),
     /// No package of that series.
-    #[error("Debian does not offer a kernel '{0}' (any more), and none is cached; see `dyntick lab kernels`")]
-    NotOffered(String),
+    #[error(
+        "Debian does not offer a kernel '{name}' (any more), and none is cached{}; `dyntick lab kernels` lists what there is",
+        nearest.as_ref().map_or(String::new(), |nearest| format!(" (did you mean debian:{nearest}?)"))
+    )]
+    NotOffered {
+        /// As it was asked for, without `debian:`.
+        name: String,
+        /// The series that is there and the nearest.
+        nearest: Option<String>,
+    },
     /// It could not be built.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -167,7 +175,8 @@ struct Known {
 
 /// Where uncompressed kernels are in the cache.
 const UNCOMPRESSED: &str = "vmlinux";
-/// All of them together have at most so many bytes: a study of a thousand kernels that differ in a byte is a small file.
+/// All of them together have at most so many bytes: a study of a thousand kernels that differ in a byte is a
+/// small file.
 const MOST_BYTES: u64 = 8 << 30;
 /// One that no run has used for so long is removed.
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -268,9 +277,6 @@ fn examine(image: &[u8], kernel: &[u8], pauses: usize) -> Known {
     }
 }
 
-/// A configuration has some 300 KB; what unpacks to more is none, and each of its bytes takes seven of memory.
-pub(crate) const LARGEST_CONFIG: u64 = 1 << 20;
-
 /// The text of a configuration file; /proc/config.gz is compressed.
 fn config_text(path: &Path) -> Result<String, KernelError> {
     let bytes = match path == Path::new(files::CONFIG_OF_HOST) {
@@ -292,7 +298,8 @@ fn config_text(path: &Path) -> Result<String, KernelError> {
     }
 }
 
-/// What examining a kernel takes of memory for each byte of its file: the file, and a copy in which instructions are replaced.
+/// What examining a kernel takes of memory for each byte of its file: the file, and a copy in which
+/// instructions are replaced.
 const TIMES: u64 = 2;
 
 /// The memory that a kernel takes which is given as a file, bytes, until it is known.

@@ -32,13 +32,25 @@ pub enum Spec {
 /// The name of Debian's suite unstable, which never changes.
 pub(crate) const UNSTABLE: &str = "sid";
 
-/// So many digits of a built kernel's key name it. They are not to be guessed: who wrote a study may not have kernels that others built.
+/// Series of kernels that only an older release of Debian has, each with that release's suite.
+const OLDER: [(&str, &str); 1] = [("5.10", "bullseye")];
+
+/// The older suite that has this series, or this release of a kernel.
+pub(crate) fn older_suite(release: &str) -> Option<&'static str> {
+    let is_of = |series: &str| {
+        release.strip_prefix(series).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    OLDER.into_iter().find(|(series, _)| is_of(series)).map(|(_, suite)| suite)
+}
+
+/// So many digits of a built kernel's key name it. They are not to be guessed: who wrote a study may not have
+/// kernels that others built.
 pub const SHOWN_KEY: usize = 12;
 
 /// A text that names no kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is not a kernel: write debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, debian:sid, built:KEY, host, a path, or the name of one of the study's [kernels]"
+    "'{0}' is not a kernel: write debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, debian:5.10, debian:sid, built:KEY, host, a path, or the name of one of the study's [kernels]"
 )]
 pub struct SpecError(pub String);
 
@@ -80,6 +92,12 @@ fn debian(name: &str) -> Option<Spec> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn older_kernels_have_a_suite_of_their_own() {
+        let suites = ["5.10", "5.10.0-32-amd64", "5.1", "5.100", "6.1"].map(older_suite);
+        assert_eq!(suites, [Some("bullseye"), Some("bullseye"), None, None, None]);
+    }
 
     #[test]
     fn what_users_write() {

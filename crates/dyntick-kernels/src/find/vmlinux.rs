@@ -76,7 +76,7 @@ pub fn embedded_config(vmlinux: &[u8]) -> Option<String> {
     let begin = find(vmlinux, MARK)? + MARK.len() - 2;
     let mut text = String::new();
     flate2::read::GzDecoder::new(&vmlinux[begin..])
-        .take(super::LARGEST_CONFIG)
+        .take(crate::build::LARGEST_CONFIG)
         .read_to_string(&mut text)
         .ok()?;
     Some(text)

@@ -53,8 +53,8 @@ const MOST_LOOKS: usize = 2000;
 /// Programs and all files that they need.
 #[derive(Debug, Default)]
 pub struct Programs {
-    /// Each under the path at which it must stand in the guest, open: what is found there later may be another file, which
-    /// nobody has looked at.
+    /// Each under the path at which it must stand in the guest, open: what is found there later may be
+    /// another file, which nobody has looked at.
     pub files: BTreeMap<PathBuf, File>,
     /// What all of them have together.
     pub bytes: u64,
@@ -63,8 +63,8 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Takes in a program and what it needs. A file is not read before it is known that it fits beside the others: each link
-    /// to a large one is another file.
+    /// Takes in a program and what it needs. A file is not read before it is known that it fits beside the
+    /// others: each link to a large one is another file.
     pub fn add(&mut self, program: &Path) -> Result<(), ElfError> {
         let mut queue = VecDeque::from([program.to_owned()]);
         while let Some(path) = queue.pop_front() {

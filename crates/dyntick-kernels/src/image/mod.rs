@@ -6,10 +6,12 @@ mod cpio;
 mod disk;
 mod elf;
 mod modules;
+mod share;
 
 pub use disk::modules as disk_modules;
 pub use elf::{ElfError, Programs};
 pub use modules::{Module, ModuleError};
+pub use share::{Share, ShareError};
 
 use crate::find::Kernel;
 use crate::programs;
@@ -53,24 +55,33 @@ pub enum ImageError {
 }
 
 /// The memory that making an image of these takes, bytes: the archive as it grows, and a file.
-pub fn memory_to_build(tools: &Programs, modules: &[String]) -> u64 {
+pub fn memory_to_build(tools: &Programs, modules: &[String], share: Option<&Share>) -> u64 {
     const TIMES: u64 = 3;
     let modules = if modules.is_empty() { 0 } else { modules::LARGEST };
-    TIMES * (tools.bytes + modules)
+    TIMES * (tools.bytes + modules + share.map_or(0, Share::bytes))
 }
 
-/// Builds the initramfs: `init` is this program's own static binary, `tools` are [`programs`], `modules` are names of kernel modules, `own` is one that does not come with the kernel, and `files`
-/// are texts by their paths from [`STUDY_FOLDER`]. A file of `padding` bytes comes before all others and is read by nobody, so
-/// that these lie elsewhere; none where that is 0.
-pub fn build(
-    init: &Path,
-    tools: &Programs,
-    kernel: &Kernel,
-    modules: &[String],
-    own: Option<Module>,
-    files: &BTreeMap<String, String>,
-    padding: u32,
-) -> Result<Image, ImageError> {
+/// What an image has beside this program.
+#[derive(Default)]
+pub struct Contents<'a> {
+    /// As [`programs`] finds them.
+    pub tools: Option<&'a Programs>,
+    /// Names of kernel modules.
+    pub modules: &'a [String],
+    /// A module that does not come with the kernel.
+    pub own: Option<Module>,
+    /// Texts by their paths from [`STUDY_FOLDER`].
+    pub files: Option<&'a BTreeMap<String, String>>,
+    /// A folder of the user's.
+    pub share: Option<&'a Share>,
+    /// The length of a file that comes before all others and is read by nobody, so that these lie elsewhere; none
+    /// where that is 0.
+    pub padding: u32,
+}
+
+/// Builds the initramfs; `init` is this program's own static binary.
+pub fn build(init: &Path, kernel: &Kernel, contents: Contents<'_>) -> Result<Image, ImageError> {
+    let Contents { tools, modules, own, files, share, padding } = contents;
     let mut cpio = Cpio::default();
     if padding > 0 {
         cpio.file(PADDING, &vec![0; padding as usize]);
@@ -82,15 +93,18 @@ pub fn build(
     let init = read_solid(init, LARGEST)?;
     cpio.file(INIT, &init);
     cpio.link(COMMAND, INIT);
-    for (path, file) in &tools.files {
+    for (path, file) in tools.iter().flat_map(|tools| &tools.files) {
         cpio.file(&path.to_string_lossy(), &read_open(file, path, LARGEST)?);
     }
     let modules = modules::with_dependencies(kernel, modules)?.into_iter().chain(own);
     for (position, module) in modules.enumerate() {
         cpio.file(&format!("{MODULE_FOLDER}/{position:02}-{}.ko", module.name), &module.contents);
     }
-    for (name, text) in files {
+    for (name, text) in files.into_iter().flatten() {
         cpio.file(&format!("{STUDY_FOLDER}/{name}"), text.as_bytes());
+    }
+    if let Some(share) = share {
+        share.put(&mut cpio);
     }
     let bytes = cpio.finish();
     let sha256 = hex::encode(Sha256::digest(&bytes));

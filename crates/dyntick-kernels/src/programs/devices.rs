@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Programs for which no device is there but /dev/null and /dev/urandom, and none of the kernel's own files. What a stranger
-//! packed may name one, or be one, and to open it is to do something to it: a watchdog resets the machine, tracefs's
-//! `free_buffer` throws the trace away.
+//! Programs for which no device is there but /dev/null and /dev/urandom, and none of the kernel's own files.
+//! What a stranger packed may name one, or be one, and to open it is to do something to it: a watchdog resets
+//! the machine, tracefs's `free_buffer` throws the trace away.
 
 use std::ffi::{CStr, CString};
 use std::io::{Error, ErrorKind, Result};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Lets the program open no other device and nothing in /proc, /sys and their like, by a mount namespace of its own. An ordinary
-/// user cannot make one, and may open little there; root in a container that may not mount, or behind chroot(2), has what is there.
+/// Lets the program open no other device and nothing in /proc, /sys and their like, by a mount namespace of
+/// its own. An ordinary user cannot make one, and may open little there; root in a container that may not
+/// mount, or behind chroot(2), has what is there.
 pub fn without_devices(command: &mut Command) {
     let kernels = kernels(&std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default());
     // SAFETY: async-signal-safe system calls between fork and exec.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the laboratory and all that it starts have of the user's environment. An empty or relative path in it is of the folder
-//! that one stands in, and a stranger's study comes with a folder: programs, libraries and settings of it would be taken.
+//! What the laboratory and all that it starts have of the user's environment. An empty or relative path in it
+//! is of the folder that one stands in, and a stranger's study comes with a folder: programs, libraries and
+//! settings of it would be taken.
 
 use crate::cache::keeps_what_is_made;
 use std::ffi::{OsStr, OsString};
@@ -31,10 +32,12 @@ const PATHS: [&str; 9] = [
 const TEMPORARY: &str = "TMPDIR";
 
 /// What names no file: of terminals and languages, of who calls, of a kernel's compiler, of the network.
-const WORDS: [&str; 22] = [
+const WORDS: [&str; 24] = [
     "TERM",
     "COLORTERM",
     "NO_COLOR",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
     "COLUMNS",
     "LINES",
     "LANG",

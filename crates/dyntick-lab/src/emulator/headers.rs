@@ -84,9 +84,9 @@ fn packages_in(folder: &Path) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// The headers that are installed for a kernel's release, as a distribution installs them, with the folders that they are
-/// in; none where there are none. `make modules_install` leaves links to the tree of whoever built the kernel, whose Makefile
-/// runs anything.
+/// The headers that are installed for a kernel's release, as a distribution installs them, with the folders
+/// that they are in; none where there are none. `make modules_install` leaves links to the tree of whoever
+/// built the kernel, whose Makefile runs anything.
 pub fn of_host(kernel: &Kernel) -> Option<(Headers, Vec<PathBuf>)> {
     let release = kernel.release.to_string();
     let place = Path::new("/lib/modules").join(&release);

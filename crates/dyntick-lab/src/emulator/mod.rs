@@ -7,7 +7,7 @@ mod headers;
 mod parameters;
 pub mod records;
 
-pub use parameters::{FOLDER, parameters};
+pub use parameters::parameters;
 
 use dyntick_kernels::apt::AptError;
 use dyntick_kernels::build::{self, BuildError, Recipe};
@@ -24,6 +24,9 @@ use std::process::Command;
 
 /// The module's name, which is also its driver's.
 pub const NAME: &str = "cstate_emulator";
+
+/// Where the module tells what it knows, in the guest.
+pub const FOLDER: &str = "/sys/kernel/debug/cstate_emulator";
 
 static SOURCE: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../kernel/cstate-emulator");
 
@@ -119,7 +122,7 @@ fn compile(
     match (&kernel.built, recipe, &kernel.package) {
         (Some(built), Some(recipe), _) => Ok(build::module(recipe, built, source, cache, progress)?),
         (Some(_), None, _) => Err(lack(
-            "it is named only by its key, which does not say how it was built; name it as STUDY.toml:NAME",
+            "it is named only by its key, which does not say how it was built; name it as STUDY:NAME",
         )),
         (None, _, Some(package)) => {
             let make = make(&headers::of_debian(package, cache, progress)?, source)?;

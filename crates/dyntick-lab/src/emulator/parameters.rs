@@ -6,9 +6,6 @@ use dyntick_guest::names::LONGEST_FILE;
 use dyntick_model::{Clock, Exit, IdleState, IdleTable, Quantile};
 use dyntick_study::Case;
 
-/// Where the module tells what it knows, in the guest.
-pub const FOLDER: &str = "/sys/kernel/debug/cstate_emulator";
-
 /// So many sleeps are recorded on each CPU where a case reads them: what fills a file that a case
 /// may read.
 const RECORDS: u64 = LONGEST_FILE / records::BYTES as u64;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The disk of a guest: a sparse file with an empty ext4, which QEMU has as an open file and nobody by a name.
 //!
-//! The file system is made here, by mke2fs, before the guest has it. What the guest writes is read by nobody on the host: no mount,
-//! no check, and the file is gone with the last who holds it open.
+//! The file system is made here, by mke2fs, before the guest has it. What the guest writes is read by nobody
+//! on the host: no mount, no check, and the file is gone with the last who holds it open.
 
 use crate::running::RunningFolder;
 use dyntick_kernels::cache::{CacheError, ensure_space};
@@ -110,7 +110,8 @@ impl Disk {
     }
 }
 
-/// What QEMU is told of the file, which is handed on to it: behind its walls it could open none by name. A flush of the guest's is one of the host's file.
+/// What QEMU is told of the file, which is handed on to it: behind its walls it could open none by name. A
+/// flush of the guest's is one of the host's file.
 pub(super) fn arguments(file: &File) -> [String; 6] {
     let number = file.as_raw_fd();
     [

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The machine that guests run on: on the wall clock its processor decides the figures.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A machine, as far as it decides what a guest on the wall clock measures.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
     /// The processor, as `/proc/cpuinfo` names it.
     pub processor: String,

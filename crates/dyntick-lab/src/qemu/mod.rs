@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The virtual machine: which QEMU, on which machine, how it is started, how a guest ends.
 
+mod command_line;
 mod disk;
 mod host;
 mod machine;
 pub mod probe;
 mod profile;
 pub mod provide;
+mod run;
 mod shell;
 mod stolen;
 mod walls;
 
 pub use disk::{Disk, DiskError};
 pub use host::Host;
-pub use machine::{Accelerator, Ended, Failure, Machine, RunError, StageTimes, ensure_room, run};
+pub use machine::{Accelerator, Failure, Machine, RunError};
 pub use profile::{Profile, STREAM};
 pub use provide::{Qemu, QemuError};
+pub use run::{Ended, StageTimes, ensure_room, run};
 pub use shell::{command, interactive};
 pub use stolen::Stolen;
 pub use walls::{Confinement, confinement};

@@ -113,8 +113,8 @@ impl Qemu {
 /// steady keeps two of QEMU's threads on one CPU, without which a sleeping guest takes far longer.
 const SANDBOX: [&str; 2] = ["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny"];
 
-/// Asks for nothing but the list of accelerators: a QEMU without seccomp refuses the option. What fails otherwise, as for lack of
-/// memory or of process numbers, does not say that it has none.
+/// Asks for nothing but the list of accelerators: a QEMU without seccomp refuses the option. What fails
+/// otherwise, as for lack of memory or of process numbers, does not say that it has none.
 fn has_seccomp(mut command: Command) -> bool {
     let output = command.args(SANDBOX).args(["-accel", "help"]).output();
     !output.is_ok_and(|output| lacks_seccomp(output.status.code(), &String::from_utf8_lossy(&output.stderr)))
@@ -138,15 +138,10 @@ fn library_path(root: &Path) -> String {
 /// is in the cache already is kept to: it needs no network, and a run in virtual time is repeated by
 /// the version that ran it.
 pub fn find(cache: &Cache, progress: &dyn Fn(&str)) -> Result<Qemu, QemuError> {
-    let installed = installed();
-    match &installed {
-        Some(qemu) if is_fit(&qemu.version) => return Ok(qemu.clone()),
-        _ => {}
-    }
-    if let Some(qemu) = cached(cache) {
-        return Ok(qemu);
-    }
-    let found = installed.map_or("none".to_owned(), |qemu| qemu.version);
+    let found = match at_hand(cache) {
+        Ok(qemu) => return Ok(qemu),
+        Err(found) => found,
+    };
     fetched(cache, progress).map_err(|error| match error {
         FetchError::Start(error) => error,
         FetchError::Apt(reason) => QemuError::Unfit { found, reason: reason.to_string() },
@@ -155,6 +150,17 @@ pub fn find(cache: &Cache, progress: &dyn Fn(&str)) -> Result<Qemu, QemuError> {
             reason: "the distribution and its backports offer no newer one".to_owned(),
         },
     })
+}
+
+/// The QEMU that is used where none is fetched, or the version of the installed one, which is not fit.
+///
+/// # Errors
+/// Where there is none that is fit.
+pub fn at_hand(cache: &Cache) -> Result<Qemu, String> {
+    match installed() {
+        Some(qemu) if is_fit(&qemu.version) => Ok(qemu),
+        other => cached(cache).ok_or_else(|| other.map_or("none".to_owned(), |qemu| qemu.version)),
+    }
 }
 
 /// The QEMU on the PATH, whatever its version.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A machine whose console is for people: on this terminal, or only shown.
 
-use super::machine::{EXIT_STATUS, Failure, Machine, Reaped, RunError, delivered, memory_with_job, run};
+use super::machine::{Failure, Machine, RunError};
+use super::run::{EXIT_STATUS, Reaped, delivered, memory_with_job, run};
 use super::walls::{self, Streams};
 use dyntick_guest::Archive;
 use std::fs::File;

@@ -36,7 +36,8 @@ impl Watch {
         }
     }
 
-    /// What was taken in the stage that has the window in it, and so at most what was taken in the window; nothing of a host that does not account it.
+    /// What was taken in the stage that has the window in it, and so at most what was taken in the window;
+    /// nothing of a host that does not account it.
     pub fn in_window(&self) -> Stolen {
         let grown = |(cpu, after): (&u32, &u64)| Some((*cpu, after.checked_sub(*self.before.get(cpu)?)?));
         self.after.iter().filter_map(grown).collect()

@@ -126,14 +126,15 @@ pub(super) fn spawn(
     Ok(Started { child, _given: given })
 }
 
-/// What QEMU may take beside the guest's memory, which is a file, bytes: 1 GiB of translated code, what the plugin knows of each block
-/// that was ever translated, and the threads' stacks. A guest that changes its own code has any number of blocks.
+/// What QEMU may take beside the guest's memory, which is a file, bytes: 1 GiB of translated code, what the
+/// plugin knows of each block that was ever translated, and the threads' stacks. A guest that changes its own
+/// code has any number of blocks.
 fn own_memory(machine: &Machine) -> u64 {
     (3 << 30) + u64::from(machine.cpus) * (64 << 20)
 }
 
-/// No file that QEMU writes has more, bytes. Its console and the stream of a profile have limits that this process keeps, which
-/// may stand still (Ctrl-Z) while a guest writes on.
+/// No file that QEMU writes has more, bytes. Its console and the stream of a profile have limits that this
+/// process keeps, which may stand still (Ctrl-Z) while a guest writes on.
 fn largest_file(machine: &Machine) -> u64 {
     let disk = machine.disk.as_ref().map_or(0, |disk| disk.bytes);
     let stream = machine.profile.map_or(0, |_| profile::LIMIT);

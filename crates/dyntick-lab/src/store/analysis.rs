@@ -81,13 +81,14 @@ pub(super) fn read(folder: &Path, opened: &Opened, budget: &Budget) -> Result<Ru
     })
 }
 
-/// A report holds all runs of its study at once, and shows of single interruptions only when timers interrupted the measured CPUs,
-/// and why; all others are in the sums by cause.
+/// A report holds all runs of its study at once, and shows of single interruptions only when timers
+/// interrupted the measured CPUs, and why; all others are in the sums by cause.
 fn forget(explanation: &mut Explanation, measured: &CpuList) {
     explanation.interruptions.retain(|one| measured.contains(one.cpu) && one.kind.is_local_timer());
     for one in &mut explanation.interruptions {
-        (one.chain, one.functions, one.evidence) = (Vec::new(), Vec::new(), Vec::new());
+        (one.chain, one.functions) = Default::default();
     }
+    explanation.evidence.clear();
     explanation.interruptions.shrink_to_fit();
 }
 

@@ -4,14 +4,17 @@
 use crate::order;
 use crate::perturb::{self, Perturbation};
 use crate::qemu::{Accelerator, Host};
+use dyntick_explain::fixes::Settings;
 use dyntick_kernels::build::Recipe;
 use dyntick_model::{CommandLine, KernelVersion};
 use dyntick_study::Case;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 
 /// What was asked of a run. Stored as `run.toml`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Asked {
     /// Which repetition, from 0.
     pub repetition: u32,
@@ -29,6 +32,9 @@ pub struct Asked {
     pub kernel_sha256: String,
     /// Ticks per second of the kernel, from its configuration.
     pub hz: u32,
+    /// Options that fixes need and that the kernel is built without.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub missing_options: BTreeSet<String>,
     /// SHA-256 of this program, which is the guest's first; unknown of runs before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program_sha256: Option<String>,
@@ -59,7 +65,27 @@ impl Asked {
     /// All that decides the observations, as a text. Whoever writes two studies can give them one fingerprint.
     pub(super) fn question(&self) -> String {
         let case = what_decides(&self.case);
-        serde_json::to_string(&Self { case, ..self.clone() }).unwrap_or_default()
+        // The kernel decides them, and is named by its sum.
+        let missing_options = BTreeSet::new();
+        serde_json::to_string(&Self { case, missing_options, ..self.clone() }).unwrap_or_default()
+    }
+
+    /// What the guest was set to, as far as fixes are about it.
+    pub fn settings(&self) -> Settings {
+        let sysctl = |path: &str| {
+            let is_of = |name: &String| path.strip_prefix("/proc/sys/") == Some(&name.replace('.', "/"));
+            self.case.sysctl.iter().find(|(name, _)| is_of(name)).map(|(_, value)| value.clone())
+        };
+        let read = |path: &str| self.case.write.get(path).cloned().or_else(|| sysctl(path));
+        Settings::with(read, self.missing_options.clone())
+    }
+
+    /// The command line, and what the agent set in place of a parameter.
+    pub fn in_force(&self) -> CommandLine {
+        let mut line = self.command_line.clone();
+        let governor = self.case.governor.iter().map(|governor| format!("cpuidle.governor={governor}"));
+        governor.for_each(|parameter| line.extend(&CommandLine::parse(&parameter)));
+        line
     }
 
     /// Texts that are shown as they are: their keys, and how many bytes each may have. A path has 4096 at most

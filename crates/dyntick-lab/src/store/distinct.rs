@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Runs that have nothing in common: many links to one large file are a small archive, and each of them takes as long to read as
-//! the first.
+//! Runs that have nothing in common: many links to one large file are a small archive, and each of them takes
+//! as long to read as the first.
 
 use super::StoreError;
 use crate::names::RAW;

@@ -52,7 +52,8 @@ pub(super) fn chosen(runs: &Path, cases: &[Case]) -> Chosen {
     found
 }
 
-/// To find out that a run is too large, or damaged at its end, takes as long as to read it; after so many no other is tried.
+/// To find out that a run is too large, or damaged at its end, takes as long as to read it; after so many no
+/// other is tried.
 const MOST_REFUSED: usize = 8;
 const MOST_DAMAGED: usize = 64;
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The machine's CPUs and what is kept off them.
 
-use super::FactsError;
-use super::machine::{contents, text};
+use super::read::{FactsError, contents, text};
 use dyntick_model::{CommandLine, CpuList};
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The kernel and the machine under it.
 
-use super::{Cpus, Irq, irqs};
+use super::read::{FactsError, contents, text};
+use super::{Cpus, Irq, irqs, settings};
+use dyntick_explain::fixes::Settings;
 use dyntick_model::{KernelVersion, NANOS_PER_SEC};
 use rustix::thread::ClockId;
 use serde::{Deserialize, Serialize};
@@ -25,6 +27,9 @@ pub struct Machine {
     pub sched_ext: SchedExt,
     /// Every interrupt line of a device, by number.
     pub irqs: BTreeMap<u32, Irq>,
+    /// What it is set to and built with, as far as fixes are about it; nothing in records of before it was read.
+    #[serde(default)]
+    pub settings: Settings,
 }
 
 /// `/sys/devices/system/clocksource/clocksource0`.
@@ -45,27 +50,6 @@ pub struct SchedExt {
     pub all: bool,
 }
 
-/// Why the facts could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum FactsError {
-    /// A file could not be read.
-    #[error("cannot read {path}: {source}")]
-    Read {
-        /// The file.
-        path: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// A file's contents are not what every kernel since 6.1 writes.
-    #[error("{path}: {reason}")]
-    Contents {
-        /// The file.
-        path: String,
-        /// What is wrong.
-        reason: String,
-    },
-}
-
 impl Machine {
     /// Reads the machine at hand. What a kernel does not have is empty.
     pub fn read() -> Result<Self, FactsError> {
@@ -74,7 +58,8 @@ impl Machine {
         let command_line = text("/proc/cmdline")?;
         let cpus = Cpus::read(&command_line)?;
         let (clocksource, sched_ext) = (clocksource(), sched_ext());
-        Ok(Self { kernel, cpus, command_line, hz: hz(), clocksource, sched_ext, irqs: irqs() })
+        let settings = settings::read(&release);
+        Ok(Self { kernel, cpus, command_line, hz: hz(), clocksource, sched_ext, irqs: irqs(), settings })
     }
 }
 
@@ -102,16 +87,6 @@ fn sched_ext() -> SchedExt {
         text(&format!("/sys/kernel/sched_ext/{name}")).is_ok_and(|read| read == value)
     };
     SchedExt { enabled: is("state", "enabled"), all: is("switch_all", "1") }
-}
-
-/// The text of a file without its last line's end.
-pub(super) fn text(path: &str) -> Result<String, FactsError> {
-    let read = std::fs::read(path).map_err(|source| FactsError::Read { path: path.to_owned(), source })?;
-    Ok(String::from_utf8_lossy(&read).trim_end_matches(['\n', '\0']).to_owned())
-}
-
-pub(super) fn contents(path: &str, reason: impl std::fmt::Display) -> FactsError {
-    FactsError::Contents { path: path.to_owned(), reason: reason.to_string() }
 }
 
 #[cfg(test)]

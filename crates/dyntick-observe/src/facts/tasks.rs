@@ -4,7 +4,7 @@
 use dyntick_model::CpuList;
 use dyntick_system::read_lossy;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// `PF_KTHREAD` of `include/linux/sched.h`, in the flags of `/proc/PID/stat`.
@@ -71,6 +71,11 @@ pub fn threads() -> BTreeMap<i32, Thread> {
             .extend(own.filter_map(|number| Some((number, thread(process, &format!("{folder}/{number}"))?))));
     }
     threads
+}
+
+/// The threads of a process, by their numbers; none where it has ended.
+pub fn threads_of(process: u32) -> BTreeSet<u32> {
+    numbered(format!("/proc/{process}/task").as_ref()).map(|number| number as u32).collect()
 }
 
 /// The names in a folder that are numbers.

@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Loading the programs, and reading what they counted.
 
+use super::keys::is_program_slot;
 use super::keys::{Key, text};
-use super::names::{Names, tick_function};
+use super::locked::AnyLocked;
+use super::names::{Names, TICKS, tick_function};
+use super::rows::Rows;
 use super::{Count, Details, Kind, Lost, Occurrence, Snapshot};
 use crate::thread::now_ns;
 use crate::trace::{FormatError, RingError, SessionError};
-use aya::maps::{HashMap, Map, MapData, RingBuf};
+use aya::maps::{Map, MapData, RingBuf};
 use aya::programs::{Program, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfError, EbpfLoader};
-use dyntick_bpf::layout::{BUCKETS, FIXED, FOUND, MAX_CPUS, NOT_COUNTED};
+use dyntick_bpf::layout::{MAX_CPUS, MAX_THREADS, NOT_COUNTED};
 use dyntick_bpf::{
-    DETAILS, DETAILS_OVER, Detail, FOLLOW, FOLLOWED, OBJECT, ROW_OF_CPU, ROWS, Row, Slot, TICK_FUNCTION,
+    DETAILS, DETAILS_OVER, Detail, FOLLOW, FOLLOWED, OBJECT, OBSERVER, ROW_OF_CPU, ROWS, Row, Slot,
+    TICK_FUNCTION,
 };
 use dyntick_model::CpuList;
 use memmap2::{MmapOptions, MmapRaw};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, AsRawFd};
-
-/// Stands in the map of threads for the count of those that found no room.
-const NOBODY: u32 = 0;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// The ring buffer of details, where these are wanted, bytes: some 18 000 of them.
 const RING: u32 = 1 << 20;
@@ -44,7 +47,11 @@ pub struct Counters {
     btf: Btf,
     /// In the order of their rows.
     cpus: Vec<u32>,
-    rows: MmapRaw,
+    rows: Rows,
+    /// A bit for each thread by its number.
+    followed: MmapRaw,
+    /// Whether the program runs that follows threads.
+    follows: bool,
     names: Names,
     missing: Vec<String>,
     /// Where details are wanted. It is opened once: a second reader (of aya 0.13) would begin wrong.
@@ -53,6 +60,19 @@ pub struct Counters {
     raw_details: Vec<Detail>,
     /// How many that found no room have been told.
     details_told: u64,
+    /// When it was read before, ns on CLOCK_MONOTONIC, and what had been lost then.
+    before: (u64, Lost),
+    /// What was read and is not told yet.
+    kept: Snapshot,
+}
+
+/// What eBPF programs took, on all CPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunTime {
+    /// How often they ran.
+    pub runs: u64,
+    /// How long all together, ns, with what measuring it takes.
+    pub ns: u64,
 }
 
 /// Why nothing can be counted this way.
@@ -98,25 +118,31 @@ impl Counters {
         if wanted.cpus.is_empty() {
             return Err(LiveError::NoCpu);
         }
+        let _any = AnyLocked::begin();
         let cpus: Vec<u32> = wanted.cpus.iter().collect();
         let row_of_cpu = rows_of_cpus(&cpus);
         let btf = Btf::from_sys_fs().map_err(LiveError::NoBtf)?;
-        let tick = tick_function().unwrap_or(0);
+        let tick = tick_function();
         let mut ebpf = EbpfLoader::new()
             .btf(Some(&btf))
             .set_global(ROW_OF_CPU, row_of_cpu.as_slice(), true)
-            .set_global(TICK_FUNCTION, &tick, true)
+            .set_global(TICK_FUNCTION, &tick.unwrap_or(0), true)
+            .set_global(OBSERVER, &std::process::id(), true)
             .set_global(DETAILS_OVER, &wanted.details_over_ns.unwrap_or(u64::MAX), true)
             .set_max_entries(DETAILS, wanted.details_over_ns.map_or(NO_RING, |_| RING))
             .set_max_entries(ROWS, cpus.len() as u32)
             .load(&OBJECT.0)
             .map_err(refused)?;
-        let rows = map_rows(&ebpf, cpus.len())?;
+        let rows = Rows::new(map_array(&ebpf, ROWS, size_of::<Row>() * cpus.len())?, cpus.len());
+        let followed = map_array(&ebpf, FOLLOWED, MAX_THREADS / 8)?;
         let mut missing = Vec::new();
         for tracepoint in wanted.kinds.iter().flat_map(|kind| kind.tracepoints()) {
             if !attach(&mut ebpf, tracepoint, &btf)? {
                 missing.push((*tracepoint).to_owned());
             }
+        }
+        if tick.is_none() && wanted.kinds.contains(&Kind::Timers) {
+            missing.push(TICKS.to_owned());
         }
         let ring = wanted.details_over_ns.and_then(|_| ebpf.take_map(DETAILS));
         let ring = ring.map(RingBuf::try_from).transpose().map_err(|error| refused(error.into()))?;
@@ -125,84 +151,105 @@ impl Counters {
             btf,
             cpus,
             rows,
+            followed,
+            follows: false,
             names: Names::default(),
             missing,
             ring,
             raw_details: Vec::new(),
             details_told: 0,
+            before: Default::default(),
+            kept: Snapshot::default(),
         };
         counters.forget();
         Ok(counters)
     }
 
-    /// Begins anew: all counts are 0, and no longest is known. Attaching a program rewrites code of the
-    /// kernel, which interrupts every CPU; that is forgotten so.
+    /// Begins anew: what was counted before is not told, and no longest is known. Attaching a program rewrites
+    /// code of the kernel, which interrupts every CPU; that is forgotten so.
     pub fn forget(&mut self) {
-        for (row, place) in self.places() {
-            let slot = self.slot(row, place);
-            // SAFETY: within the mapping. A program that runs meanwhile may bring the old value of one
-            // member back, which is then an old count like any other.
-            unsafe {
-                (&raw mut (*slot).count).write_volatile(0);
-                (&raw mut (*slot).ns).write_volatile(0);
-                (&raw mut (*slot).longest).write_volatile(0);
-                (&raw mut (*slot).histogram).write_volatile([0; BUCKETS]);
-            }
-        }
-        self.empty_ring();
-        (self.raw_details, self.details_told) = (Vec::new(), self.details_lost());
+        self.read();
+        self.rows.forget_longest();
+        (self.raw_details, self.details_told) = (Vec::new(), self.rows.details_lost());
     }
 
-    /// The tracepoints that were wanted and that this kernel lacks.
+    /// The tracepoints that were wanted and that this kernel lacks; [`TICKS`] where ticks are not told from other
+    /// timers.
     pub fn missing(&self) -> &[String] {
         &self.missing
     }
 
-    /// Follows a thread: from now on it is known which threads it started, and they in turn. The keys of
-    /// tasks stay what they are; see [`Counters::followed`].
-    pub fn follow(&mut self, pid: u32) -> Result<(), LiveError> {
-        if self.followed_map()?.get(&NOBODY, 0).is_err() {
-            self.follow_entry(NOBODY, 0)?;
-            attach(&mut self.ebpf, FOLLOW, &self.btf)?;
+    /// What the programs took since they were loaded; none where the kernel does not measure that
+    /// (`kernel.bpf_stats_enabled`).
+    pub fn run_time(&self) -> Option<RunTime> {
+        let mut sum = RunTime::default();
+        for text in each_fdinfo(&self.ebpf) {
+            sum.runs += in_fdinfo(&text, "run_cnt:");
+            sum.ns += in_fdinfo(&text, "run_time_ns:");
         }
-        self.follow_entry(pid, 1)
+        (sum.runs > 0).then_some(sum)
     }
 
-    fn follow_entry(&mut self, pid: u32, value: u64) -> Result<(), LiveError> {
-        self.followed_map()?.insert(pid, value, 0).map_err(|error| refused(error.into()))
+    /// Follows a thread: from now on its turns, and those of threads that it starts, and they in turn, are counted as
+    /// [`super::Whose::Command`].
+    pub fn follow(&mut self, pid: u32) -> Result<(), LiveError> {
+        if !self.follows {
+            let _any = AnyLocked::begin();
+            attach(&mut self.ebpf, FOLLOW, &self.btf)?;
+            self.rows.follow();
+            self.follows = true;
+        }
+        let (word, bit) = self.followed_bit(pid)?;
+        word.fetch_or(bit, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Takes a thread out of those that are followed; those that it started stay.
     pub fn unfollow(&mut self, pid: u32) -> Result<(), LiveError> {
-        // It may have been there or not.
-        let _ = self.followed_map()?.remove(&pid);
+        let (word, bit) = self.followed_bit(pid)?;
+        word.fetch_and(!bit, Ordering::Relaxed);
         Ok(())
     }
 
-    /// The threads that were followed, also those that ended, and how many found no room.
-    pub fn followed(&mut self) -> Result<(BTreeSet<u32>, u64), LiveError> {
-        let map = self.followed_map()?;
-        let pids = map.keys().filter_map(Result::ok).filter(|pid| *pid != NOBODY).collect();
-        Ok((pids, map.get(&NOBODY, 0).unwrap_or(0)))
+    /// The bit of a thread, and the word that it is in.
+    fn followed_bit(&self, pid: u32) -> Result<(&AtomicU64, u64), LiveError> {
+        let pid = pid as usize;
+        if pid >= MAX_THREADS {
+            return Err(LiveError::Refused(format!("there is no thread {pid}")));
+        }
+        let words: *mut u64 = self.followed.as_mut_ptr().cast();
+        // SAFETY: the mapping has a bit for each thread and lives as long as `self`; it is written to by atomic
+        // operations only, here and by the programs.
+        Ok((unsafe { AtomicU64::from_ptr(words.add(pid / 64)) }, 1 << (pid % 64)))
     }
 
-    fn followed_map(&mut self) -> Result<HashMap<&mut MapData, u32, u64>, LiveError> {
-        let map = self.ebpf.map_mut(FOLLOWED);
-        let map = map.ok_or_else(|| LiveError::Refused("the map of threads is missing".to_owned()))?;
-        HashMap::try_from(map).map_err(|error| refused(error.into()))
-    }
+    /// How often [`Counters::keep_up`] is to be called while nobody reads.
+    pub const INTERVAL: Duration = Duration::from_secs(10);
 
-    /// What was counted so far. Costs no system call of the CPUs that are counted; while they run on,
-    /// counts of one slot may be one event apart from each other.
+    /// What was counted since this was called before. Costs no system call of the CPUs that are counted; while they
+    /// run on, counts of one slot may be one event apart from each other.
     pub fn read(&mut self) -> Snapshot {
+        self.keep_up();
+        std::mem::take(&mut self.kept)
+    }
+
+    /// Takes in what was counted up to now, to be told by [`Counters::read`]: a program that has not run since gives
+    /// its slot up to another one that needs it.
+    pub fn keep_up(&mut self) {
+        let grown = self.grown();
+        self.kept.add(&grown);
+    }
+
+    fn grown(&mut self) -> Snapshot {
         self.empty_ring();
         let ns = now_ns();
-        let used: Vec<(u32, usize, Slot)> = self.used_slots().collect();
+        let grown = self.rows.grown(ns);
         let lost = Lost { recursion: recursion_misses(&self.ebpf), ..Lost::default() };
-        self.names.learn(used.iter().map(|(_, _, slot)| slot.key));
+        let (before, lost_before) = std::mem::replace(&mut self.before, (ns, lost));
+        self.names.learn(grown.iter().map(|(_, _, slot)| slot.key));
         let mut cpus: BTreeMap<u32, BTreeMap<Key, Count>> =
             self.cpus.iter().map(|cpu| (*cpu, BTreeMap::new())).collect();
-        for (cpu, place, slot) in used {
+        for (row, place, slot) in grown {
             let Some(key) = Key::of(place, &slot, &self.names) else { continue };
             let count = Count {
                 count: slot.count,
@@ -211,16 +258,16 @@ impl Counters {
                 histogram: slot.histogram,
             };
             // Different addresses may have one name, as the copies of an inlined function.
-            cpus.entry(cpu).or_default().entry(key).or_default().add(&count);
+            cpus.entry(self.cpus[row]).or_default().entry(key).or_default().add(&count);
         }
-        Snapshot::new(ns, cpus, lost)
+        Snapshot::new(ns, ns - before, cpus, lost.since(&lost_before))
     }
 
     /// Those that took longer than was asked for and ended before the last [`Counters::read`], since this was
     /// last called.
     pub fn details(&mut self) -> Details {
         let raw = std::mem::take(&mut self.raw_details);
-        let lost = self.details_lost();
+        let lost = self.rows.details_lost();
         let before = std::mem::replace(&mut self.details_told, lost);
         let mut occurrences = self.named(&raw);
         occurrences.sort_by_key(|one| (one.start_ns, one.cpu));
@@ -235,63 +282,42 @@ impl Counters {
         }
     }
 
-    /// What the slots of these details count.
+    /// What the slots of these details counted.
     fn named(&mut self, raw: &[Detail]) -> Vec<Occurrence> {
-        let slot_of = |detail: &Detail| {
-            let row = self.cpus.iter().position(|cpu| *cpu == detail.cpu)?;
-            // SAFETY: within the mapping; only copied.
-            Some(unsafe { self.slot(row, detail.slot as usize).read_volatile() })
-        };
-        let slots: Vec<Option<Slot>> = raw.iter().map(slot_of).collect();
-        self.names.learn(slots.iter().flatten().map(|slot| slot.key));
-        let occurrence = |(detail, slot): (&Detail, &Option<Slot>)| {
-            let key = Key::of(detail.slot as usize, slot.as_ref()?, &self.names)?;
-            let Detail { start, ns, cpu, thread, ref comm, .. } = *detail;
-            Some(Occurrence { start_ns: start, ns, cpu, key, thread, comm: text(comm).into() })
-        };
-        raw.iter().zip(&slots).filter_map(occurrence).collect()
+        self.names.learn(raw.iter().map(|detail| detail.key));
+        raw.iter().filter_map(|detail| self.occurrence(detail)).collect()
     }
 
-    fn details_lost(&self) -> u64 {
-        let rows: *const Row = self.rows.as_ptr().cast();
-        // SAFETY: the mapping holds a whole row for each CPU.
-        let of = |row| unsafe { (&raw const (*rows.add(row)).details_lost).read_volatile() };
-        (0..self.cpus.len()).map(of).sum()
-    }
-
-    /// Every slot of every row.
-    fn places(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
-        let rows = self.cpus.len();
-        (0..rows).flat_map(|row| (0..FIXED + FOUND).map(move |place| (row, place)))
-    }
-
-    /// A slot, which the kernel writes to at any time.
-    fn slot(&self, row: usize, place: usize) -> *mut Slot {
-        assert!(row < self.cpus.len() && place < FIXED + FOUND);
-        let rows: *mut Row = self.rows.as_mut_ptr().cast();
-        // SAFETY: the mapping holds a whole row for each CPU and lives as long as `self`.
-        unsafe { (&raw mut (*rows.add(row)).slots).cast::<Slot>().add(place) }
-    }
-
-    fn used_slots(&self) -> impl Iterator<Item = (u32, usize, Slot)> + '_ {
-        self.places().filter_map(|(row, place)| {
-            let slot = self.slot(row, place);
-            // SAFETY: within the mapping; only copied.
-            let slot =
-                unsafe { ((&raw const (*slot).count).read_volatile() > 0).then(|| slot.read_volatile()) };
-            slot.map(|slot| (self.cpus[row], place, slot))
-        })
+    fn occurrence(&self, detail: &Detail) -> Option<Occurrence> {
+        let Detail { start, ns, cpu, slot: place, key, thread, comm, .. } = *detail;
+        let place = place as usize;
+        let row = self.cpus.iter().position(|one| *one == cpu)?;
+        let mut slot = Slot { key, ..self.rows.copy(row, place) };
+        if is_program_slot(place) {
+            // By now it may be another program's.
+            slot.name = comm;
+        }
+        let key = Key::of(place, &slot, &self.names)?;
+        Some(Occurrence { start_ns: start, ns, cpu, key, thread, comm: text(&comm).into() })
     }
 }
 
 /// How often the kernel did not run these programs, since they ran already on the same CPU.
 pub(super) fn recursion_misses(ebpf: &Ebpf) -> u64 {
-    let of = |program: &Program| -> Option<u64> {
+    each_fdinfo(ebpf).map(|text| in_fdinfo(&text, "recursion_misses:")).sum()
+}
+
+/// What the kernel says of each program.
+fn each_fdinfo(ebpf: &Ebpf) -> impl Iterator<Item = String> {
+    ebpf.programs().filter_map(|(_, program)| {
         let fd = program.fd().ok()?.as_fd().as_raw_fd();
-        let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).ok()?;
-        text.lines().find_map(|line| line.strip_prefix("recursion_misses:")?.trim().parse().ok())
-    };
-    ebpf.programs().filter_map(|(_, program)| of(program)).sum()
+        std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).ok()
+    })
+}
+
+/// A number in it; 0 where the kernel does not say it.
+fn in_fdinfo(text: &str, name: &str) -> u64 {
+    text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0)
 }
 
 /// Which row each CPU has: its place among these.
@@ -301,10 +327,6 @@ pub(super) fn rows_of_cpus(cpus: &[u32]) -> Vec<u16> {
         rows[*cpu as usize] = row as u16;
     }
     rows
-}
-
-fn map_rows(ebpf: &Ebpf, cpus: usize) -> Result<MmapRaw, LiveError> {
-    map_array(ebpf, ROWS, size_of::<Row>() * cpus)
 }
 
 /// Maps an array of that many bytes into memory.
@@ -362,4 +384,19 @@ pub(super) fn refused(error: EbpfError) -> LiveError {
         source = error.source();
     }
     LiveError::Refused(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_fdinfo;
+
+    #[test]
+    fn what_the_kernel_says_of_a_program() {
+        let text = "pos:\t0\nprog_type:\t26\nrun_time_ns:\t1500\nrun_cnt:\t10\nrecursion_misses:\t2\n";
+        let of = |name| in_fdinfo(text, name);
+        assert_eq!(
+            (of("run_cnt:"), of("run_time_ns:"), of("recursion_misses:"), of("none:")),
+            (10, 1500, 2, 0)
+        );
+    }
 }

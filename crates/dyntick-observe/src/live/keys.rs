@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a slot counts.
 
-use super::names::Names;
+use super::names::{MEMBER, Names};
 use dyntick_bpf::Slot;
-use dyntick_bpf::layout::{FIXED, SOFTIRQ, SOFTIRQS, UNNAMED, family, fixed, vector};
+use dyntick_bpf::layout::{FIXED, FOUND, SOFTIRQ, SOFTIRQS, UNNAMED, family, fixed, vector};
 use dyntick_model::{Softirq, Symbol, TickDependency, Vector};
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ pub enum Key {
     /// An interrupt vector; LOC, RES, CAL and IWI of `/proc/interrupts` among them.
     Vector {
         /// Which.
-        vector: VectorKey,
+        vector: Vector,
     },
     /// The tick's own timer.
     Tick {
@@ -57,19 +57,18 @@ pub enum Key {
         /// The kernel function.
         function: Symbol,
     },
-    /// The turns of a kernel thread.
+    /// The turns of kernel threads of one name.
     KernelThread {
-        /// Its number.
-        pid: u32,
-        /// Its name as first seen on this CPU.
-        comm: Symbol,
+        /// The name; none for all whose names found no room.
+        comm: Option<Symbol>,
     },
-    /// The turns of a user task.
+    /// The turns of user tasks of one name. A turn is counted under the name that the task had when it began; a
+    /// task that takes another name, as by executing a program, begins another turn.
     Task {
-        /// Its number (that of the thread).
-        pid: u32,
-        /// Its name as last seen on this CPU.
-        comm: Symbol,
+        /// The name; none for all whose names found no room.
+        comm: Option<Symbol>,
+        /// Whose tasks.
+        whose: Whose,
     },
     /// The turns of the idle task.
     Idle,
@@ -97,45 +96,49 @@ pub enum Key {
     },
 }
 
-/// The vectors that have tracepoints (x86, `irq_vectors:*`).
+/// Whose a user task is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-#[allow(missing_docs)]
-pub enum VectorKey {
-    LocalTimer,
-    Reschedule,
-    CallFunction,
-    CallFunctionSingle,
-    IrqWork,
-    PlatformIpi,
-    Thermal,
-    Threshold,
-    DeferredError,
-    Error,
-    Spurious,
+pub enum Whose {
+    /// Of the threads that are followed ([`super::Source::follow`]), and of those that they started.
+    Command,
+    /// Of the process that counts.
+    Observer,
+    /// Of others.
+    Other,
 }
 
-impl VectorKey {
-    /// Of a trace event; none for a vector that is not counted.
-    pub(super) fn of(vector: Vector) -> Option<Self> {
-        Some(match vector {
-            Vector::LocalTimer => VectorKey::LocalTimer,
-            Vector::Reschedule => VectorKey::Reschedule,
-            Vector::CallFunction => VectorKey::CallFunction,
-            Vector::CallFunctionSingle => VectorKey::CallFunctionSingle,
-            Vector::IrqWork => VectorKey::IrqWork,
-            Vector::Platform => VectorKey::PlatformIpi,
-            Vector::Thermal => VectorKey::Thermal,
-            Vector::Threshold => VectorKey::Threshold,
-            Vector::DeferredError => VectorKey::DeferredError,
-            Vector::ApicError => VectorKey::Error,
-            Vector::Spurious => VectorKey::Spurious,
-            Vector::Other => return None,
+/// A thread, for what its turns are counted as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thread {
+    /// The kernel's.
+    Kernel,
+    /// A user task.
+    Task(Whose),
+}
+
+impl Thread {
+    /// What the turns of this thread count, with its name or for all that have none.
+    pub(super) fn turns(self, comm: Option<Symbol>) -> Key {
+        match self {
+            Thread::Kernel => Key::KernelThread { comm },
+            Thread::Task(whose) => Key::Task { comm, whose },
+        }
+    }
+
+    /// By the family of its slot.
+    fn of_family(number: u32) -> Option<Self> {
+        Some(match number {
+            family::KERNEL_THREAD => Thread::Kernel,
+            family::TASK => Thread::Task(Whose::Other),
+            family::COMMAND => Thread::Task(Whose::Command),
+            family::OBSERVER => Thread::Task(Whose::Observer),
+            _ => return None,
         })
     }
 }
 
-/// The families in the order of their numbers, from 1.
+/// The families in the order of their numbers, from 1; those of tasks that are told from others are not here.
 const FAMILIES: [&str; 9] =
     ["hrtimer", "timer", "called", "work", "device", "kernel-thread", "task", "nmi", "tick-kept"];
 
@@ -193,6 +196,30 @@ impl Key {
         FAMILIES.get(number as usize - 1).copied()
     }
 
+    /// Whether it counts the turns of the command's tasks or of the process that counts, which interrupt nothing.
+    pub fn is_own_task(&self) -> bool {
+        matches!(self, Key::Task { whose: Whose::Command | Whose::Observer, .. })
+    }
+
+    /// Whether this stands for several causes, since a table had no room for their names.
+    pub(super) fn is_unnamed(&self) -> bool {
+        matches!(self, Key::Unnamed { .. } | Key::Task { comm: None, .. } | Key::KernelThread { comm: None })
+    }
+
+    /// Whether it counts the turns of a program's tasks, of which there is no end.
+    pub(super) fn is_program(&self) -> bool {
+        matches!(self, Key::Task { .. } | Key::KernelThread { .. })
+    }
+
+    /// What it counts as where there is no room for its name.
+    pub(super) fn without_name(&self) -> Self {
+        match self {
+            Key::KernelThread { .. } => Key::KernelThread { comm: None },
+            Key::Task { whose, .. } => Key::Task { comm: None, whose: *whose },
+            key => key.family().map_or_else(|| key.clone(), |family| Key::Unnamed { family }),
+        }
+    }
+
     /// What the slot at this place counts; none for a place that means nothing to this version.
     pub(super) fn of(place: usize, slot: &Slot, names: &Names) -> Option<Self> {
         match place {
@@ -200,26 +227,34 @@ impl Key {
             SOFTIRQ.. if place < SOFTIRQ + SOFTIRQS => {
                 Some(Key::Softirq { softirq: Softirq::from_number((place - SOFTIRQ) as u32)? })
             }
-            UNNAMED.. => Some(Key::Unnamed { family: FAMILIES.get((place - UNNAMED).checked_sub(1)?)? }),
+            UNNAMED.. => unnamed((place - UNNAMED) as u32),
             _ => fixed_place(place),
         }
     }
 }
 
+/// What the place for those of a family counts that found no room.
+fn unnamed(number: u32) -> Option<Key> {
+    if let Some(thread) = Thread::of_family(number) {
+        return Some(thread.turns(None));
+    }
+    Some(Key::Unnamed { family: FAMILIES.get((number as usize).checked_sub(1)?)? })
+}
+
 fn fixed_place(place: usize) -> Option<Key> {
     let vector = |vector| Some(Key::Vector { vector });
     match place {
-        vector::LOCAL_TIMER => vector(VectorKey::LocalTimer),
-        vector::RESCHEDULE => vector(VectorKey::Reschedule),
-        vector::CALL_FUNCTION => vector(VectorKey::CallFunction),
-        vector::CALL_FUNCTION_SINGLE => vector(VectorKey::CallFunctionSingle),
-        vector::IRQ_WORK => vector(VectorKey::IrqWork),
-        vector::PLATFORM_IPI => vector(VectorKey::PlatformIpi),
-        vector::THERMAL => vector(VectorKey::Thermal),
-        vector::THRESHOLD => vector(VectorKey::Threshold),
-        vector::DEFERRED_ERROR => vector(VectorKey::DeferredError),
-        vector::ERROR => vector(VectorKey::Error),
-        vector::SPURIOUS => vector(VectorKey::Spurious),
+        vector::LOCAL_TIMER => vector(Vector::LocalTimer),
+        vector::RESCHEDULE => vector(Vector::Reschedule),
+        vector::CALL_FUNCTION => vector(Vector::CallFunction),
+        vector::CALL_FUNCTION_SINGLE => vector(Vector::CallFunctionSingle),
+        vector::IRQ_WORK => vector(Vector::IrqWork),
+        vector::PLATFORM_IPI => vector(Vector::Platform),
+        vector::THERMAL => vector(Vector::Thermal),
+        vector::THRESHOLD => vector(Vector::Threshold),
+        vector::DEFERRED_ERROR => vector(Vector::DeferredError),
+        vector::ERROR => vector(Vector::ApicError),
+        vector::SPURIOUS => vector(Vector::Spurious),
         fixed::PERIODIC_TICK => Some(Key::Tick { stopped: false }),
         fixed::STOPPED_TICK => Some(Key::Tick { stopped: true }),
         fixed::EMPTY_TIMER => Some(Key::EmptyTimer),
@@ -235,6 +270,9 @@ fn found(slot: &Slot, names: &Names) -> Option<Key> {
     let (number, what) = ((slot.key >> 56) as u32, slot.key & MEMBER);
     let function = || names.of(what);
     let text = || Symbol::from(text(&slot.name));
+    if let Some(thread) = Thread::of_family(number) {
+        return Some(thread.turns(Some(text())));
+    }
     Some(match number {
         family::HRTIMER => Key::Hrtimer { function: function() },
         family::TIMER => Key::Timer { function: function() },
@@ -243,23 +281,14 @@ fn found(slot: &Slot, names: &Names) -> Option<Key> {
         family::NMI => Key::Nmi { function: function() },
         // The programs add 1, since interrupt 0 exists and key 0 does not.
         family::DEVICE => Key::Device { irq: (what as u32).wrapping_sub(1), name: text() },
-        family::KERNEL_THREAD => Key::KernelThread { pid: what as u32, comm: text() },
-        family::TASK => Key::Task { pid: what as u32, comm: text() },
         family::TICK_KEPT => Key::TickKept { dependency: TickDependency::from_mask(what as u32).ok()? },
         _ => return None,
     })
 }
 
-/// The part of a key that tells the members of a family apart.
-pub(super) const MEMBER: u64 = (1 << 56) - 1;
-
-/// The kernel's functions lie in the highest part of its memory.
-const KERNEL: u64 = !MEMBER;
-
-/// The function that a key counts by, where it counts by a function.
-pub(super) fn address(key: u64) -> Option<u64> {
-    let by_function = [family::HRTIMER, family::TIMER, family::CALLED, family::WORK, family::NMI];
-    by_function.contains(&((key >> 56) as u32)).then_some(key | KERNEL)
+/// Whether the slot at this place is a program's, which it may have to give up.
+pub(super) fn is_program_slot(place: usize) -> bool {
+    place >= FIXED + FOUND
 }
 
 /// The text up to the first zero.
@@ -273,6 +302,22 @@ mod tests {
     use super::*;
     use dyntick_bpf::layout::{BUCKETS, FOUND};
     use std::collections::HashSet;
+
+    #[test]
+    fn tasks_are_of_three_sorts() {
+        let names = Names::default();
+        for (number, whose) in [
+            (family::TASK, Whose::Other),
+            (family::COMMAND, Whose::Command),
+            (family::OBSERVER, Whose::Observer),
+        ] {
+            let key = found(&slot(u64::from(number) << 56 | 1, b"cc1"), &names).unwrap();
+            assert_eq!(key, Key::Task { comm: Some("cc1".into()), whose });
+            let full = Key::of(UNNAMED + number as usize, &slot(0, b""), &names);
+            assert_eq!(full, Some(key.without_name()));
+            assert!(full.is_some_and(|key| key.is_unnamed() && key.is_program()));
+        }
+    }
 
     fn slot(key: u64, name: &[u8]) -> Slot {
         let mut bytes = [0; 16];
@@ -298,7 +343,7 @@ mod tests {
         let keys: Vec<Key> = (0..FIXED).filter_map(|place| Key::of(place, &slot(0, b""), &names)).collect();
         assert_eq!(keys.iter().collect::<HashSet<_>>().len(), keys.len());
         assert!(keys.len() < FIXED && FOUND.is_power_of_two());
-        assert!(UNNAMED + FAMILIES.len() < FIXED);
+        assert!(UNNAMED + (family::OBSERVER as usize) < FIXED);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use crate::interrupts::Interrupts;
 use crate::thread::now_ns;
 use dyntick_model::{CpuList, NANOS_PER_SEC};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,7 +24,7 @@ pub struct Meters {
 }
 
 /// The counters of one CPU.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct CpuMeters {
     /// Its idle states, the shallowest first (`/sys/devices/system/cpu/cpuN/cpuidle`).
     pub idle: Vec<IdleState>,
@@ -37,7 +38,7 @@ pub struct CpuMeters {
 }
 
 /// An idle state (`Documentation/ABI/testing/sysfs-devices-system-cpu`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct IdleState {
     /// Its name.
     pub name: String,
@@ -52,7 +53,7 @@ pub struct IdleState {
 }
 
 /// Times of one CPU, ns, in the resolution of `/proc/stat` (10 ms on most machines).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CpuTimes {
     /// In user code, guests included.
     pub user_ns: u64,
@@ -67,7 +68,7 @@ pub struct CpuTimes {
 }
 
 /// Something that cannot be told here.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Missing {
     /// What.
     pub what: String,

@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Names of the kernel functions that were met.
 
-use super::keys::{MEMBER, address};
 use crate::trace::{addresses_of, resolve};
+use dyntick_bpf::layout::family;
 use dyntick_model::{Symbol, TICK_FUNCTIONS};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 
 const KALLSYMS: &str = "/proc/kallsyms";
+
+/// The part of a key that tells the members of a family apart.
+pub(super) const MEMBER: u64 = (1 << 56) - 1;
+
+/// The kernel's functions lie in the highest part of its memory.
+const KERNEL: u64 = !MEMBER;
+
+/// The function that a key counts by, where it counts by a function.
+fn address(key: u64) -> Option<u64> {
+    let by_function = [family::HRTIMER, family::TIMER, family::CALLED, family::WORK, family::NMI];
+    by_function.contains(&((key >> 56) as u32)).then_some(key | KERNEL)
+}
 
 /// Names by address, without its highest byte. Those that have none are kept as their address.
 #[derive(Default)]
@@ -54,6 +66,9 @@ impl Names {
 fn number(function: &Symbol) -> Option<u64> {
     u64::from_str_radix(function.strip_prefix("0x")?, 16).ok()
 }
+
+/// Among what is missing: where the function of the tick's timer is, without which a tick is an hrtimer like others.
+pub const TICKS: &str = "ticks";
 
 /// Where the function of the tick's timer is, if the kernel tells.
 pub fn tick_function() -> Option<u64> {

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Counts at one moment, and what came between two.
+//! What was counted between two readings.
 
 use super::Key;
 use dyntick_bpf::layout::{BUCKETS, FIRST_BUCKET_BITS};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What was counted until one moment, or between two ([`Snapshot::since`]).
+/// What was counted from one reading to the next.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
-    /// When it was taken, ns on CLOCK_MONOTONIC; of a difference, how long it lasted.
+    /// When it was read, ns on CLOCK_MONOTONIC.
+    pub until_ns: u64,
+    /// How long it lasted, ns; of several together their sum.
     pub ns: u64,
-    /// By CPU and what was counted. A CPU that nothing happened on has an empty entry.
+    /// By CPU and what was counted. What did not happen is not there; a CPU that nothing happened on has an
+    /// empty entry.
     pub cpus: BTreeMap<u32, BTreeMap<Key, Count>>,
     /// What could not be counted.
     pub lost: Lost,
@@ -25,14 +29,14 @@ pub struct Count {
     /// Total duration of those that ended, ns, without the interrupts that came in between; 0 for what is
     /// counted only ([`Key`] tells). From event to event: entry code before the first is not in it.
     pub ns: u64,
-    /// The longest, ns. Of a difference it is known only if it is longer than all before.
+    /// The longest, ns. It is known only if it is longer than all before this reading.
     pub longest_ns: Option<u64>,
     /// How many ended in each bucket of durations, the shortest first; see [`bucket_end_ns`].
     pub histogram: [u64; BUCKETS],
 }
 
 /// Events that were not counted, or not in full. All 0 means that nothing was lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Lost {
     /// Events that came while their own program ran on the same CPU, which the kernel then skips
     /// (`recursion_misses` of `struct bpf_prog_info`).
@@ -42,7 +46,7 @@ pub struct Lost {
     pub overrun: u64,
     /// Trace events whose record is not understood.
     pub undecoded: u64,
-    /// Counted, but without their name: the table of the CPU was full ([`Key::Unnamed`]).
+    /// Counted, but without their name: a table of the CPU was full ([`Key::Unnamed`], and programs without a name).
     pub unnamed: u64,
 }
 
@@ -62,7 +66,7 @@ impl Lost {
         ]
     }
 
-    fn since(&self, earlier: &Lost) -> Lost {
+    pub(super) fn since(&self, earlier: &Lost) -> Lost {
         Lost {
             recursion: self.recursion.saturating_sub(earlier.recursion),
             overrun: self.overrun.saturating_sub(earlier.overrun),
@@ -90,62 +94,62 @@ pub fn bucket_end_ns(bucket: usize) -> Option<u64> {
     (bucket + 1 < BUCKETS).then(|| 1 << (FIRST_BUCKET_BITS as usize + bucket))
 }
 
+/// How many programs a CPU may have in one snapshot. Each takes some 300 bytes.
+pub(super) const MOST_PROGRAMS: usize = 4096;
+
 impl Snapshot {
     /// These counts, and of what was lost all but the unnamed, which are among the counts.
-    pub(super) fn new(ns: u64, cpus: BTreeMap<u32, BTreeMap<Key, Count>>, lost: Lost) -> Self {
-        let all = cpus.values().flatten();
-        let unnamed = all.filter(|(key, _)| matches!(key, Key::Unnamed { .. })).map(|(_, count)| count.count);
-        let lost = Lost { unnamed: unnamed.sum(), ..lost };
-        Self { ns, cpus, lost }
+    pub(super) fn new(
+        until_ns: u64,
+        ns: u64,
+        mut cpus: BTreeMap<u32, BTreeMap<Key, Count>>,
+        lost: Lost,
+    ) -> Self {
+        cpus.values_mut().for_each(|counts| counts.retain(|_, count| count.count > 0 || count.ns > 0));
+        let mut snapshot = Self { until_ns, ns, cpus, lost };
+        snapshot.count_unnamed();
+        snapshot
     }
 
-    /// What came after `earlier`, which must be of the same counters. What did not happen is left out.
-    pub fn since(&self, earlier: &Snapshot) -> Snapshot {
-        let none = BTreeMap::new();
-        let cpu = |(cpu, now): (&u32, &BTreeMap<Key, Count>)| {
-            let then = earlier.cpus.get(cpu).unwrap_or(&none);
-            let grown = now.iter().map(|(key, count)| (key.clone(), count.since(then.get(key))));
-            (*cpu, grown.filter(|(_, count)| count.count > 0 || count.ns > 0).collect())
-        };
-        Snapshot {
-            ns: self.ns.saturating_sub(earlier.ns),
-            cpus: self.cpus.iter().map(cpu).collect(),
-            lost: self.lost.since(&earlier.lost),
-        }
+    fn count_unnamed(&mut self) {
+        let unnamed = self.cpus.values().flatten().filter(|(key, _)| key.is_unnamed());
+        self.lost.unnamed = unnamed.map(|(_, count)| count.count).sum();
     }
-}
 
-impl Snapshot {
-    /// Adds what another one counted, as of a second run.
+    /// Adds what another one counted, as of the time after it or of a second run. Where there are programs without
+    /// end, those that ran least are counted together.
     pub fn add(&mut self, other: &Snapshot) {
+        self.until_ns = self.until_ns.max(other.until_ns);
         self.ns += other.ns;
+        self.lost.add(&other.lost);
         for (cpu, counts) in &other.cpus {
             let sum = self.cpus.entry(*cpu).or_default();
             for (key, count) in counts {
                 sum.entry(key.clone()).or_default().add(count);
             }
+            fold(sum, MOST_PROGRAMS);
         }
-        self.lost.add(&other.lost);
+        self.count_unnamed();
+    }
+}
+
+/// Counts together the programs that ran least, where there are more than `most`: half of these stay.
+pub(super) fn fold(counts: &mut BTreeMap<Key, Count>, most: usize) {
+    let is_named = |key: &&Key| key.is_program() && !key.is_unnamed();
+    if counts.keys().filter(is_named).count() <= most {
+        return;
+    }
+    let mut named: Vec<(u64, Key)> =
+        counts.iter().filter(|(key, _)| is_named(key)).map(|(key, count)| (count.ns, key.clone())).collect();
+    named.sort_by(|a, b| b.cmp(a));
+    for (_, key) in named.drain(most / 2..) {
+        if let Some(count) = counts.remove(&key) {
+            counts.entry(key.without_name()).or_default().add(&count);
+        }
     }
 }
 
 impl Count {
-    fn since(&self, earlier: Option<&Count>) -> Count {
-        let Some(earlier) = earlier else { return self.clone() };
-        let mut histogram = self.histogram;
-        for (now, then) in histogram.iter_mut().zip(earlier.histogram) {
-            *now = now.saturating_sub(then);
-        }
-        Count {
-            count: self.count.saturating_sub(earlier.count),
-            ns: self.ns.saturating_sub(earlier.ns),
-            longest_ns: self
-                .longest_ns
-                .filter(|longest| earlier.longest_ns.is_none_or(|then| *longest > then)),
-            histogram,
-        }
-    }
-
     /// Adds a duration.
     pub(super) fn took(&mut self, ns: u64) {
         self.ns += ns;
@@ -183,34 +187,71 @@ impl Count {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::live::Whose;
+    use proptest::prelude::*;
 
-    fn count(count: u64, ns: u64, longest: u64) -> Count {
-        let mut histogram = [0; BUCKETS];
-        histogram[3] = count;
-        Count { count, ns, longest_ns: Some(longest), histogram }
+    fn program(number: u32) -> Key {
+        let whose = if number % 3 == 0 { Whose::Command } else { Whose::Other };
+        let comm = Some(format!("program-{number}").into());
+        if number % 5 == 0 { Key::KernelThread { comm } } else { Key::Task { comm, whose } }
     }
 
-    fn snapshot(ns: u64, idle: Option<Count>) -> Snapshot {
-        let counts = idle.into_iter().map(|count| (Key::Idle, count)).collect();
-        Snapshot { ns, cpus: [(3, counts)].into(), lost: Lost::default() }
+    fn once(ns: u64) -> Count {
+        let mut count = Count { count: 1, ..Count::default() };
+        count.took(ns);
+        count
+    }
+
+    /// All turns of one sort of task, whatever the names are.
+    fn turns(counts: &BTreeMap<Key, Count>) -> BTreeMap<Key, Count> {
+        let mut sums: BTreeMap<Key, Count> = BTreeMap::new();
+        for (key, count) in counts {
+            sums.entry(key.without_name()).or_default().add(count);
+        }
+        sums
+    }
+
+    proptest! {
+        #[test]
+        fn folding_loses_no_count_and_no_time(
+            ran in prop::collection::vec((0u32..40, 0u64..9000), 0..200),
+            most in 1usize..30,
+        ) {
+            let (mut folded, mut all) = (BTreeMap::new(), BTreeMap::new());
+            for (number, ns) in ran {
+                for counts in [&mut folded, &mut all] {
+                    let count: &mut Count = counts.entry(program(number)).or_default();
+                    count.add(&once(ns));
+                }
+                fold(&mut folded, most);
+                prop_assert!(folded.keys().filter(|key| !key.is_unnamed()).count() <= most);
+            }
+            prop_assert_eq!(turns(&folded), turns(&all));
+        }
     }
 
     #[test]
-    fn what_came_between() {
-        let grown = snapshot(9, Some(count(5, 700, 300))).since(&snapshot(4, Some(count(2, 100, 50))));
-        assert_eq!(grown.ns, 5);
-        let idle = &grown.cpus[&3][&Key::Idle];
-        assert_eq!((idle.count, idle.ns, idle.longest_ns, idle.histogram[3]), (3, 600, Some(300), 3));
-        assert_eq!(idle.mean_ns(), Some(200.0));
+    fn the_programs_that_ran_most_keep_their_names() {
+        let mut counts: BTreeMap<Key, Count> = (1..=4).map(|n| (program(n), once(u64::from(n)))).collect();
+        counts.insert(Key::Idle, once(0));
+        fold(&mut counts, 3);
+        let other = Key::Task { comm: None, whose: Whose::Other };
+        assert_eq!(counts.keys().cloned().collect::<Vec<_>>().len(), 4, "{counts:?}");
+        assert_eq!((counts[&program(4)].ns, counts[&other].ns, counts[&Key::Idle].count), (4, 3, 1));
     }
 
     #[test]
-    fn an_older_longest_is_not_told_again() {
-        let grown = snapshot(9, Some(count(5, 700, 300))).since(&snapshot(4, Some(count(2, 100, 300))));
-        assert_eq!(grown.cpus[&3][&Key::Idle].longest_ns, None);
-        let same = snapshot(9, Some(count(5, 700, 300)));
-        assert!(same.since(&same).cpus[&3].is_empty(), "what did not happen is left out");
-        assert_eq!(same.since(&snapshot(0, None)).cpus[&3][&Key::Idle], count(5, 700, 300));
+    fn what_has_no_name_is_counted_as_such() {
+        let other = Key::Task { comm: None, whose: Whose::Command };
+        let cpus = [(3, [(other, once(5)), (Key::Idle, Count::default())].into())].into();
+        let mut snapshot = Snapshot::new(10, 4, cpus, Lost::default());
+        assert_eq!(
+            (snapshot.lost.unnamed, snapshot.cpus[&3].len()),
+            (1, 1),
+            "what did not happen is left out"
+        );
+        snapshot.add(&snapshot.clone());
+        assert_eq!((snapshot.until_ns, snapshot.ns, snapshot.lost.unnamed), (10, 8, 2));
     }
 
     #[test]

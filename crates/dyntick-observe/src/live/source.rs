@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! By what is counted: eBPF programs, or trace events where there are none.
 
-use super::{Counters, Details, LiveError, Snapshot, Traced, Wanted};
-use std::collections::BTreeSet;
+use super::{Counters, Details, LiveError, RunTime, Snapshot, Traced, Wanted};
+use std::time::Duration;
 
 /// By what shall be counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Source {
         }
     }
 
-    /// Begins anew: all counts are 0, and no longest is known.
+    /// Begins anew: what was counted before is not told, and no longest is known.
     pub fn forget(&mut self) -> Result<(), LiveError> {
         match self {
             Source::Bpf(counters) => {
@@ -73,11 +73,27 @@ impl Source {
         }
     }
 
-    /// What was counted up to now.
+    /// What was counted since this was called before, or since it began.
     pub fn read(&mut self) -> Result<Snapshot, LiveError> {
         match self {
             Source::Bpf(counters) => Ok(counters.read()),
             Source::Tracefs(traced, _) => traced.read(),
+        }
+    }
+
+    /// How often [`Source::keep_up`] is to be called while nobody reads; none for trace events, which a thread reads.
+    pub fn interval(&self) -> Option<Duration> {
+        match self {
+            Source::Bpf(_) => Some(Counters::INTERVAL),
+            Source::Tracefs(..) => None,
+        }
+    }
+
+    /// Takes in what was counted up to now, to be told by [`Source::read`], so that the programs have room for more
+    /// names.
+    pub fn keep_up(&mut self) {
+        if let Source::Bpf(counters) = self {
+            counters.keep_up();
         }
     }
 
@@ -89,7 +105,17 @@ impl Source {
         }
     }
 
-    /// The tracepoints that were wanted and that this kernel lacks.
+    /// What counting took of the CPUs since it was started, where the kernel measures that: of eBPF programs
+    /// ([`Counters::run_time`]).
+    pub fn run_time(&self) -> Option<RunTime> {
+        match self {
+            Source::Bpf(counters) => counters.run_time(),
+            Source::Tracefs(..) => None,
+        }
+    }
+
+    /// The tracepoints that were wanted and that this kernel lacks; [`super::TICKS`] where ticks are not told from
+    /// other timers.
     pub fn missing(&self) -> &[String] {
         match self {
             Source::Bpf(counters) => counters.missing(),
@@ -97,7 +123,8 @@ impl Source {
         }
     }
 
-    /// Follows a thread: from now on it is known which threads it started, and they in turn.
+    /// Follows a thread: from now on its turns, and those of threads that it starts, and they in turn, are counted as
+    /// [`super::Whose::Command`].
     pub fn follow(&mut self, pid: u32) -> Result<(), LiveError> {
         match self {
             Source::Bpf(counters) => counters.follow(pid),
@@ -113,11 +140,11 @@ impl Source {
         }
     }
 
-    /// The threads that were followed, also those that ended, and how many are missing among them.
-    pub fn followed(&mut self) -> Result<(BTreeSet<u32>, u64), LiveError> {
+    /// How many threads may be missing among those that are followed: by eBPF none.
+    pub fn unfollowed(&mut self) -> Result<u64, LiveError> {
         match self {
-            Source::Bpf(counters) => counters.followed(),
-            Source::Tracefs(traced, _) => traced.followed(),
+            Source::Bpf(_) => Ok(0),
+            Source::Tracefs(traced, _) => traced.unfollowed(),
         }
     }
 }

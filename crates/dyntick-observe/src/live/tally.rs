@@ -2,8 +2,10 @@
 //! From trace events to the counts that the eBPF programs make in the kernel: what `dyntick-bpf`'s `count.c`
 //! and `account.h` do, done with a record of the same events. Pure.
 
-use super::{Count, Key, VectorKey};
-use dyntick_model::{CpuList, Event, EventKind, Softirq, Symbol};
+use super::keys::Thread;
+use super::snapshot::{MOST_PROGRAMS, fold};
+use super::{Count, Key};
+use dyntick_model::{CpuList, Event, EventKind, Softirq, Symbol, Vector};
 use std::collections::{BTreeMap, HashMap};
 
 /// Counts of some CPUs. Events of one CPU must come in their order; those of different CPUs may come in any.
@@ -36,15 +38,16 @@ impl Tally {
         }
     }
 
-    /// Begins anew: all counts are 0, and no longest is known. What has begun goes on.
-    pub fn forget(&mut self) {
-        let places = self.cpus.values_mut().flat_map(|cpu| &mut cpu.table.places);
-        places.for_each(|place| place.count = Count::default());
+    /// Counts the turns of threads under their names. Whose they are is known to `thread` by their numbers, as long as
+    /// these are not given again: this wants to be called often.
+    pub fn settle(&mut self, thread: impl Fn(u32) -> Thread) {
+        self.cpus.values_mut().for_each(|cpu| cpu.settle(&thread));
     }
 
-    /// What was counted, by CPU. `is_kernel` tells the threads that are the kernel's.
-    pub fn counts(&self, is_kernel: impl Fn(u32) -> bool) -> BTreeMap<u32, BTreeMap<Key, Count>> {
-        self.cpus.iter().map(|(cpu, counts)| (*cpu, counts.table.counts(&is_kernel))).collect()
+    /// What was counted since this was called before, by CPU, up to `now` (ns) for an idle turn that lasts. Turns that
+    /// were not settled come the next time.
+    pub fn read(&mut self, now: u64) -> BTreeMap<u32, BTreeMap<Key, Count>> {
+        self.cpus.iter_mut().map(|(cpu, state)| (*cpu, state.read(now))).collect()
     }
 }
 
@@ -55,35 +58,24 @@ enum What {
     Key(Key),
     /// A device by the number of its interrupt.
     Device(u32),
-    /// The turns of a thread. Whose it is, is asked when the counts are read.
-    Turns(u32),
 }
 
 /// A place of the table.
 #[derive(Default)]
 struct Place {
     count: Count,
-    /// What a device or thread was called first, and last.
-    names: Option<(Symbol, Symbol)>,
+    /// What a device was called first: a line that devices share is called as the first of them.
+    name: Option<Symbol>,
 }
 
-impl Place {
-    fn is_called(&mut self, name: &Symbol) {
-        match &mut self.names {
-            Some((_, last)) => *last = name.clone(),
-            names => *names = Some((name.clone(), name.clone())),
-        }
-    }
-}
-
-/// What one CPU counted.
+/// What one CPU counted, but for the turns of threads.
 #[derive(Default)]
 struct Table {
     places: Vec<Place>,
     by_what: HashMap<What, usize>,
 }
 
-/// How many places a CPU's table has, beside those of [`Key::Unnamed`]. Threads come and go without end.
+/// How many places a CPU's table has, beside those of [`Key::Unnamed`].
 const MOST: usize = 1 << 14;
 
 /// A name as in the kernel's table, which has room for so many bytes.
@@ -104,19 +96,14 @@ impl Table {
         place
     }
 
-    fn rename(&mut self, pid: i32, comm: &Symbol) {
-        if let Some(place) = self.by_what.get(&What::Turns(pid as u32)) {
-            self.places[*place].is_called(comm);
-        }
-    }
-
-    fn counts(&self, is_kernel: impl Fn(u32) -> bool) -> BTreeMap<Key, Count> {
+    /// Takes the counts out.
+    fn read(&mut self) -> BTreeMap<Key, Count> {
         let mut counts: BTreeMap<Key, Count> = BTreeMap::new();
         for (what, place) in &self.by_what {
-            let Place { count, names } = &self.places[*place];
-            if count.count > 0 {
-                let key = what.key(names.clone().unwrap_or_default(), &is_kernel);
-                counts.entry(key).or_default().add(count);
+            let Place { count, name } = &mut self.places[*place];
+            let count = std::mem::take(count);
+            if count != Count::default() {
+                counts.entry(what.key(name.as_ref())).or_default().add(&count);
             }
         }
         counts
@@ -124,21 +111,16 @@ impl Table {
 }
 
 impl What {
-    /// A line that devices share is called as the first of them. A thread of the kernel keeps its name, or has
-    /// a lesser one in the end (`kworker/dying`); a user task has another one when it executes a program.
-    fn key(&self, (first, last): (Symbol, Symbol), is_kernel: impl Fn(u32) -> bool) -> Key {
+    fn key(&self, name: Option<&Symbol>) -> Key {
         match *self {
             What::Key(ref key) => key.clone(),
-            What::Device(irq) => Key::Device { irq, name: shortened(&first) },
-            What::Turns(pid) if is_kernel(pid) => Key::KernelThread { pid, comm: first },
-            What::Turns(pid) => Key::Task { pid, comm: last },
+            What::Device(irq) => Key::Device { irq, name: name.map(shortened).unwrap_or_default() },
         }
     }
 
     /// What it is counted as where the table is full.
     fn unnamed(self) -> Self {
-        let family = self.key(Default::default(), |_| false).family();
-        family.map_or(self, |family| What::Key(Key::Unnamed { family }))
+        What::Key(self.key(None).without_name())
     }
 }
 
@@ -153,6 +135,16 @@ struct Open {
     /// Which timer or work item.
     what: u64,
     since: Since,
+}
+
+/// The turn of a thread that has begun and not ended; of the idle task, 0.
+#[derive(Clone)]
+struct Turn {
+    thread: u32,
+    comm: Symbol,
+    since: Since,
+    /// What was read of it while it lasted, ns.
+    read_ns: u64,
 }
 
 /// A moment on one CPU, from which the time without interrupts is reckoned.
@@ -190,9 +182,18 @@ struct Cpu {
     hrtimer: [Option<Open>; 2],
     tick: Option<Tick>,
     timer: Option<Open>,
-    task: Option<Open>,
+    task: Option<Turn>,
+    /// The turns of threads that are not settled, by number and name.
+    turns: HashMap<(u32, Symbol), Count>,
+    /// Those that are.
+    programs: BTreeMap<Key, Count>,
     work: Option<Open>,
     softirq: [Option<Open>; Softirq::COUNT],
+}
+
+/// None for a vector that is not counted.
+fn counted(vector: Vector) -> Option<Vector> {
+    Some(vector).filter(|vector| *vector != Vector::Other)
 }
 
 impl Cpu {
@@ -201,15 +202,15 @@ impl Cpu {
         self.settle_tick(kind);
         match kind {
             VectorEntry { vector } => {
-                let Some(vector) = VectorKey::of(*vector) else { return };
+                let Some(vector) = counted(*vector) else { return };
                 self.hrtimers = 0;
                 self.vector = self.begin(ts, What::Key(Key::Vector { vector }), 0);
             }
-            VectorExit { vector } => self.vector_ends(ts, VectorKey::of(*vector)),
+            VectorExit { vector } => self.vector_ends(ts, counted(*vector)),
             IrqEntry { irq, name } => {
                 self.device = self.begin(ts, What::Device(*irq), 0);
                 if let Some(open) = self.device {
-                    self.table.places[open.place].is_called(name);
+                    self.table.places[open.place].name.get_or_insert_with(|| name.clone());
                 }
             }
             IrqExit { .. } => {
@@ -251,14 +252,13 @@ impl Cpu {
                 self.end(ts, open);
             }
             SchedSwitch { prev, prev_comm, next, next_comm, .. } => {
-                let open = self.task.take();
-                self.end(ts, open);
-                self.table.rename(*prev, prev_comm);
-                let what = if *next == 0 { What::Key(Key::Idle) } else { What::Turns(*next as u32) };
-                self.task = self.begin(ts, what, 0);
-                self.table.rename(*next, next_comm);
+                self.ensure_turn(*prev as u32, prev_comm);
+                self.turn_begins(ts, *next as u32, next_comm);
             }
-            TaskRename { pid, comm } => self.table.rename(*pid, comm),
+            // One that does not run here is called by its name when its next turn begins.
+            TaskRename { pid, comm } if self.task.as_ref().is_some_and(|turn| turn.thread == *pid as u32) => {
+                self.turn_begins(ts, *pid as u32, comm);
+            }
             PageFault { user, .. } => self.count(Key::PageFault { user: *user }, None),
             Nmi { handler, duration_ns } => {
                 self.count(Key::Nmi { function: handler.clone() }, Some(*duration_ns));
@@ -272,11 +272,71 @@ impl Cpu {
         }
     }
 
-    fn vector_ends(&mut self, ts: u64, vector: Option<VectorKey>) {
+    /// A turn of this thread ends. Where another one's is open, the switch to this thread was not recorded, as some
+    /// kernels of virtual machines do not when a CPU leaves idle: neither the end of that turn nor the begin of this
+    /// one is known.
+    fn ensure_turn(&mut self, thread: u32, comm: &Symbol) {
+        if self.task.as_ref().is_some_and(|turn| turn.thread != thread) {
+            self.task = None;
+            self.turns_of(thread, comm).count += 1;
+        }
+    }
+
+    fn turn_begins(&mut self, ts: u64, thread: u32, comm: &Symbol) {
+        self.turn_ends(ts);
+        self.task = Some(Turn { thread, comm: comm.clone(), since: self.now(ts), read_ns: 0 });
+        self.turns_of(thread, comm).count += 1;
+    }
+
+    fn turn_ends(&mut self, ts: u64) {
+        if let Some(turn) = self.task.take() {
+            let ns = self.passed(ts, turn.since);
+            let turns = self.turns_of(turn.thread, &turn.comm);
+            turns.took(ns);
+            turns.ns -= turn.read_ns.min(ns);
+        }
+    }
+
+    /// Where a thread's turns are counted.
+    fn turns_of(&mut self, thread: u32, comm: &Symbol) -> &mut Count {
+        match thread {
+            0 => {
+                let idle = self.table.place(What::Key(Key::Idle));
+                &mut self.table.places[idle].count
+            }
+            _ => self.turns.entry((thread, comm.clone())).or_default(),
+        }
+    }
+
+    fn settle(&mut self, thread: &impl Fn(u32) -> Thread) {
+        for ((number, comm), count) in self.turns.drain() {
+            self.programs.entry(thread(number).turns(Some(shortened(&comm)))).or_default().add(&count);
+        }
+        fold(&mut self.programs, MOST_PROGRAMS);
+    }
+
+    fn read(&mut self, now: u64) -> BTreeMap<Key, Count> {
+        let mut counts = self.table.read();
+        counts.append(&mut self.programs);
+        if let Some(ns) = self.idle_since_read(now) {
+            counts.entry(Key::Idle).or_default().ns += ns;
+        }
+        counts
+    }
+
+    /// How long an idle turn has lasted that still does, since this was called before.
+    fn idle_since_read(&mut self, now: u64) -> Option<u64> {
+        let turn = self.task.as_ref().filter(|turn| turn.thread == 0)?;
+        let (lasts, before) = (self.passed(now, turn.since), turn.read_ns);
+        self.task.as_mut()?.read_ns = lasts.max(before);
+        Some(lasts.saturating_sub(before))
+    }
+
+    fn vector_ends(&mut self, ts: u64, vector: Option<Vector>) {
         let open = self.vector.take();
         let ns = self.end(ts, open);
         self.stolen += ns;
-        if vector == Some(VectorKey::LocalTimer) && ns > 0 && self.hrtimers == 0 {
+        if vector == Some(Vector::LocalTimer) && ns > 0 && self.hrtimers == 0 {
             self.count(Key::EmptyTimer, Some(ns));
         }
     }
@@ -323,8 +383,8 @@ impl Cpu {
     /// are not.
     fn gap(&mut self) {
         self.count_tick(false);
-        let Cpu { table, stolen, .. } = std::mem::take(self);
-        *self = Cpu { table, stolen, ..Cpu::default() };
+        let Cpu { table, turns, programs, stolen, .. } = std::mem::take(self);
+        *self = Cpu { table, turns, programs, stolen, ..Cpu::default() };
     }
 
     fn now(&self, ts: u64) -> Since {

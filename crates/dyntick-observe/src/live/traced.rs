@@ -3,15 +3,15 @@
 //! folds them into counts as they come.
 
 use super::lineage::Lineage;
-use super::names::{Names, tick_function};
+use super::names::{Names, TICKS, tick_function};
 use super::tally::Tally;
 use super::{Count, Key, Kind, LiveError, Lost, Snapshot, Wanted};
 use crate::facts;
 use crate::thread::now_ns;
-use crate::trace::{Decoder, RawPages, SymbolTable, TraceSession, is_behind_a_gap};
+use crate::trace::{Buffers, Decoder, SymbolTable, TraceSession, is_behind_a_gap};
 use dyntick_model::{CpuList, Event, EventKind, Symbol};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -29,6 +29,9 @@ const LEAST_KIB: u32 = 128;
 const UNUSED_KIB: u32 = 4;
 /// The buffer of a CPU for forks, KiB: two thousand between two looks.
 const FORKS_KIB: u32 = 64;
+
+/// Pages of so many bytes are taken out of a buffer at once.
+const AT_ONCE: usize = 64 << 10;
 
 /// Tells after each tick whether its timer was started again; see [`Tally`].
 const STARTED: &str = "timer:hrtimer_start";
@@ -65,7 +68,9 @@ impl Traced {
         let (started, start) = channel();
         let thread = move || match State::start(&wanted, buffer_kib) {
             Ok(state) => {
-                let _ = started.send(Ok(state.events.session.missing().to_vec()));
+                let mut missing = state.events.session.missing().to_vec();
+                missing.extend(state.lacks_ticks.then(|| TICKS.to_owned()));
+                let _ = started.send(Ok(missing));
                 serve(state, &asked);
             }
             Err(error) => _ = started.send(Err(error)),
@@ -76,17 +81,13 @@ impl Traced {
         Ok(Self { asks: Some(asks), thread: Some(thread), names: Names::default(), missing })
     }
 
-    /// Begins anew: all counts are 0, and no longest is known. Enabling an event rewrites code of the
-    /// kernel, which interrupts every CPU; that is forgotten so.
+    /// Begins anew: what was counted before is not told, and no longest is known. Enabling an event rewrites code
+    /// of the kernel, which interrupts every CPU; that is forgotten so.
     pub fn forget(&mut self) -> Result<(), LiveError> {
-        self.ask(|state| {
-            state.drain()?;
-            state.tally.forget();
-            Ok(())
-        })
+        self.ask(|state| state.read().map(|_| ()))
     }
 
-    /// The events that were wanted and that this kernel lacks.
+    /// The events that were wanted and that this kernel lacks; [`TICKS`] as by [`super::Counters::missing`].
     pub fn missing(&self) -> &[String] {
         &self.missing
     }
@@ -101,19 +102,14 @@ impl Traced {
         self.ask(move |state| state.with_forks(|lineage| lineage.unfollow(pid)))
     }
 
-    /// The threads that were followed, also those that ended, and how many are missing among them.
-    pub fn followed(&mut self) -> Result<(BTreeSet<u32>, u64), LiveError> {
-        self.ask(|state| {
-            let (followed, no_room) =
-                state.with_forks(|lineage| (lineage.followed().clone(), lineage.no_room()))?;
-            let lost = state.forks.as_ref().map_or(Ok(0), |forks| forks.recorded.lost())?;
-            Ok((followed, no_room + lost))
-        })
+    /// How many threads may be missing among those that are followed.
+    pub fn unfollowed(&mut self) -> Result<u64, LiveError> {
+        self.ask(|state| state.forks.as_ref().map_or(Ok(0), |forks| forks.recorded.lost()))
     }
 
-    /// What was counted up to now.
+    /// What was counted since this was called before.
     pub fn read(&mut self) -> Result<Snapshot, LiveError> {
-        let Snapshot { ns, cpus: counts, lost } = self.ask(State::read)?;
+        let Snapshot { until_ns, ns, cpus: counts, lost } = self.ask(State::read)?;
         self.names.learn_symbols(counts.values().flat_map(BTreeMap::keys).filter_map(Key::function));
         let mut cpus: BTreeMap<u32, BTreeMap<Key, Count>> = BTreeMap::new();
         for (cpu, counts) in counts {
@@ -124,7 +120,7 @@ impl Traced {
                 named.entry(key).or_default().add(&count);
             }
         }
-        Ok(Snapshot { ns, cpus, lost })
+        Ok(Snapshot { until_ns, ns, cpus, lost })
     }
 
     /// Has the thread do something.
@@ -168,9 +164,13 @@ fn serve(mut state: State, asked: &Receiver<Ask>) {
 struct State {
     events: Recorded,
     tally: Tally,
+    /// Whether ticks are wanted and not told from other timers.
+    lacks_ticks: bool,
     forks: Option<Forks>,
     /// Why the buffers are no longer emptied.
     failed: Option<LiveError>,
+    /// When it was read before, ns on CLOCK_MONOTONIC, and what had been lost then.
+    before: (u64, Lost),
 }
 
 impl State {
@@ -183,6 +183,7 @@ impl State {
         // First, so that no thread is met whose begin was not seen.
         let forks = wanted.kinds.contains(&Kind::Tasks).then(Forks::start).transpose()?;
         let tick = wanted.kinds.contains(&Kind::Timers).then(tick_function).flatten();
+        let lacks_ticks = tick.is_none() && wanted.kinds.contains(&Kind::Timers);
         let mut names: Vec<String> =
             wanted.kinds.iter().flat_map(|kind| kind.tracepoints()).map(|name| (*name).to_owned()).collect();
         names.extend(tick.map(|_| STARTED.to_owned()));
@@ -200,7 +201,8 @@ impl State {
         }
         let tick = tick.map(|address| Symbol::from(format!("{address:#x}")));
         let events = Recorded::start(session, &wanted.cpus)?;
-        Ok(Self { events, tally: Tally::new(&wanted.cpus, tick), forks, failed: None })
+        let before = (now_ns(), Lost::default());
+        Ok(Self { events, tally: Tally::new(&wanted.cpus, tick), lacks_ticks, forks, failed: None, before })
     }
 
     fn drain(&mut self) -> Result<(), LiveError> {
@@ -212,13 +214,12 @@ impl State {
             Part::Gap(cpu) => tally.gap(cpu),
             Part::Event(event) => tally.take(&event),
         })?;
-        forks.as_mut().map_or(Ok(()), Forks::drain)
-    }
-
-    fn counts(&mut self) -> Result<BTreeMap<u32, BTreeMap<Key, Count>>, LiveError> {
-        self.with_forks(|_| ())?;
-        let lineage = self.forks.as_ref().map(|forks| &forks.lineage);
-        Ok(self.tally.counts(|pid| lineage.is_some_and(|lineage| lineage.is_kernel(pid))))
+        // Only now, so that the begin of each thread that was met has been seen.
+        let Some(forks) = forks else { return Ok(()) };
+        forks.drain()?;
+        let own = facts::threads_of(std::process::id());
+        tally.settle(|thread| forks.lineage.thread(thread, &own));
+        Ok(())
     }
 
     /// Where nobody waits for what goes wrong, the next who asks is told.
@@ -228,14 +229,15 @@ impl State {
         }
     }
 
-    /// What was counted up to now, with functions as they stand in the events.
+    /// What was counted since this was called before, with functions as they stand in the events.
     fn read(&mut self) -> Result<Snapshot, LiveError> {
-        self.drain()?;
+        // Before the events are read: an idle turn that is not over after them lasts longer than this.
         let ns = now_ns();
+        self.drain()?;
         let (overrun, undecoded) = (self.events.lost()?, self.events.undecoded);
-        // Only now, so that the begin of each thread that was met has been seen.
-        let counts = self.counts()?;
-        Ok(Snapshot::new(ns, counts, Lost { overrun, undecoded, ..Lost::default() }))
+        let lost = Lost { overrun, undecoded, ..Lost::default() };
+        let (before, lost_before) = std::mem::replace(&mut self.before, (ns, lost));
+        Ok(Snapshot::new(ns, ns - before, self.tally.read(ns), lost.since(&lost_before)))
     }
 
     /// Does something with the threads that are told from others, as they are now.
@@ -257,7 +259,9 @@ enum Part {
 /// A recording of some CPUs that is emptied as it goes on.
 struct Recorded {
     // Before the session: while a buffer is open its instance cannot be removed.
-    buffers: Vec<(u32, RawPages)>,
+    buffers: Buffers,
+    /// What was taken out of them last.
+    pages: Vec<u8>,
     session: TraceSession,
     decoder: Decoder,
     undecoded: u64,
@@ -266,29 +270,44 @@ struct Recorded {
 impl Recorded {
     fn start(session: TraceSession, cpus: &CpuList) -> Result<Self, LiveError> {
         let decoder = Decoder::new(&session.formats()?, SymbolTable::new(&BTreeMap::new()))?;
-        let buffer = |cpu| Ok((cpu, session.raw_pages(cpu)?));
-        let buffers = cpus.iter().map(buffer).collect::<Result<_, LiveError>>()?;
+        let buffers = session.buffers_of(cpus)?;
         session.start()?;
-        Ok(Self { buffers, session, decoder, undecoded: 0 })
+        Ok(Self { buffers, pages: Vec::new(), session, decoder, undecoded: 0 })
     }
 
+    /// Takes out all that was recorded before: full pages, and then what is in the page that the kernel is writing.
+    /// That may be the rest of one that was read before, and is done twice therefore, but not until nothing is left:
+    /// beside a busy CPU there would be a page for each event.
     fn drain(&mut self, mut each: impl FnMut(Part)) -> Result<(), LiveError> {
-        for (cpu, pages) in &mut self.buffers {
-            let cpu = *cpu;
-            while let Some(page) = pages.next_page()? {
-                if is_behind_a_gap(page) {
-                    each(Part::Gap(cpu));
+        for cpu in self.buffers.cpus() {
+            for _ in 0..2 {
+                while self.buffers.full_pages(cpu, &mut self.pages, AT_ONCE)? > 0 {
+                    self.decode(cpu, &mut each)?;
                 }
-                let decoded = self.decoder.decode(cpu, page, page.len(), |event| each(Part::Event(event)));
-                self.undecoded += decoded.map_err(|source| LiveError::Page { cpu, source })?.undecoded;
+                if self.buffers.started_page(cpu, &mut self.pages)? == 0 {
+                    break;
+                }
+                self.decode(cpu, &mut each)?;
             }
         }
         Ok(())
     }
 
+    fn decode(&mut self, cpu: u32, each: &mut impl FnMut(Part)) -> Result<(), LiveError> {
+        for page in self.pages.chunks_exact(rustix::param::page_size()) {
+            if is_behind_a_gap(page) {
+                each(Part::Gap(cpu));
+            }
+            let decoded = self.decoder.decode(cpu, page, page.len(), |event| each(Part::Event(event)));
+            self.undecoded += decoded.map_err(|source| LiveError::Page { cpu, source })?.undecoded;
+        }
+        self.pages.clear();
+        Ok(())
+    }
+
     /// How many events the buffers did not keep.
     fn lost(&self) -> Result<u64, LiveError> {
-        self.buffers.iter().map(|(cpu, _)| Ok(self.session.stats(*cpu)?.lost)).sum()
+        self.buffers.cpus().into_iter().map(|cpu| Ok(self.session.stats(cpu)?.lost)).sum()
     }
 }
 

@@ -2,8 +2,9 @@
 //! From raw pages to events.
 
 use super::events::{OfFields, by_name_alone, read_as};
+use super::fields::{Fields, Texts};
 use super::{Field, Format, FormatError, Lost, Recording, RingError, SymbolTable, ring, room_for_events};
-use dyntick_model::{CpuList, Event, EventKind, Softirq, Symbol};
+use dyntick_model::{Event, EventKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The events of a recording and what is missing from them.
@@ -34,6 +35,9 @@ pub enum DecodeError {
         /// What is wrong.
         source: RingError,
     },
+    /// A block of pages that cannot be unpacked.
+    #[error("{0}")]
+    Block(String),
     /// More events than there is memory for.
     #[error(
         "it has {events} events, but this machine has memory for only {most}: record a shorter time, or \
@@ -156,32 +160,6 @@ impl Decoder {
     }
 }
 
-/// Texts that recur, as names of tasks, are kept once.
-#[derive(Default)]
-struct Texts(HashMap<Vec<u8>, Symbol>);
-
-/// How many texts are kept: tasks may have any names.
-const MOST_TEXTS: usize = 1 << 16;
-
-/// Names of tasks have 15 bytes and those of interrupts' handlers some tens; what comes from a file may have
-/// thousands, and would be told with each event.
-const LONGEST_TEXT: usize = 256;
-
-impl Texts {
-    fn keep(&mut self, text: &[u8]) -> Symbol {
-        let text = &text[..text.len().min(LONGEST_TEXT)];
-        if let Some(kept) = self.0.get(text) {
-            return kept.clone();
-        }
-        if self.0.len() == MOST_TEXTS {
-            self.0.clear();
-        }
-        let kept = Symbol::from(String::from_utf8_lossy(text).as_ref());
-        self.0.insert(text.to_owned(), kept.clone());
-        kept
-    }
-}
-
 /// Reads the records of one event.
 struct Reader {
     event: String,
@@ -204,49 +182,6 @@ enum Make {
     /// One that is made of the fields that the table names, in that order.
     Of(OfFields),
 }
-
-/// The fields of one record.
-pub(super) struct Fields<'a> {
-    record: &'a [u8],
-    fields: std::slice::Iter<'a, Field>,
-    symbols: &'a mut SymbolTable,
-    texts: &'a mut Texts,
-}
-
-impl Fields<'_> {
-    pub(super) fn number(&mut self) -> Option<u64> {
-        self.fields.next()?.number(self.record)
-    }
-
-    pub(super) fn function(&mut self) -> Option<Symbol> {
-        let address = self.number()?;
-        Some(self.symbols.name(address))
-    }
-
-    pub(super) fn text(&mut self) -> Option<Symbol> {
-        let text = self.fields.next()?.text(self.record)?;
-        Some(self.texts.keep(text))
-    }
-
-    /// A set of CPUs: a field of variable length that is a bit mask, the lowest byte first. Behind the
-    /// last CPU that Linux can have there is nothing to be found.
-    pub(super) fn cpus(&mut self) -> Option<CpuList> {
-        let bytes = self.fields.next()?.bytes(self.record)?;
-        let bytes = &bytes[..bytes.len().min(LONGEST_MASK)];
-        let bits = |(position, byte): (usize, &u8)| {
-            let byte = *byte;
-            (0..8).filter(move |bit| byte >> bit & 1 == 1).map(move |bit| position as u32 * 8 + bit)
-        };
-        Some(bytes.iter().enumerate().flat_map(bits).collect())
-    }
-
-    pub(super) fn softirq(&mut self) -> Option<Softirq> {
-        Softirq::from_number(self.number()? as u32)
-    }
-}
-
-/// Bytes of a mask of 8192 CPUs.
-const LONGEST_MASK: usize = 1024;
 
 /// The readers by the number that stands in their records.
 type Readers = HashMap<u16, Reader>;
@@ -285,7 +220,7 @@ fn reader_of<'r>(readers: &'r mut Readers, record: &[u8]) -> Option<&'r mut Read
 impl Layout {
     fn read(&self, record: &[u8], symbols: &mut SymbolTable, texts: &mut Texts) -> Option<(i32, EventKind)> {
         let pid = self.pid.number(record)? as i32;
-        let mut fields = Fields { record, fields: self.fields.iter(), symbols, texts };
+        let mut fields = Fields::new(record, &self.fields, symbols, texts);
         match &self.make {
             Make::Always(kind) => Some((pid, kind.clone())),
             Make::Of(make) => Some((pid, make(&mut fields)?)),

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The trace events that dyntick reads: their fields and what is made of them, who records them, since which kernel they are there,
-//! and what is not known without them. The events of the interrupt vectors follow from [`Vector::NAMES`].
+//! The trace events that dyntick reads: their fields and what is made of them, who records them, since which
+//! kernel they are there, and what is not known without them. The events of the interrupt vectors follow from
+//! [`Vector::NAMES`].
 
 use super::IRQ_WORKS;
-use super::decode::Fields;
+use super::fields::Fields;
 use Guests::*;
 use Place::*;
 use dyntick_model::EventKind::*;
-use dyntick_model::{EventKind, TickDependency, Vector};
+use dyntick_model::{EventKind, TICK_KICK, TickDependency, Vector};
 
 /// Makes an event of the fields of its record, in the order in which they are named.
 pub(super) type OfFields = fn(&mut Fields) -> Option<EventKind>;
@@ -240,14 +241,14 @@ pub static EVENTS: &[TraceEvent] = &[
         without: "this kernel (before 6.5) has no ipi:* and csd:* events: the sender of an interrupt from another \
          CPU, and the function that it calls, are known from kprobes only, where these could be set",
         ..event("ipi:ipi_send_cpu", &["cpu", "callsite", "callback"], |f| {
-            Some(IpiSend { target: f.number()? as u32, callsite: f.function()?, callback: f.function()? })
+            Some(IpiSend { target: f.number()? as u32, callsite: f.function()?, callback: f.callback()? })
         })
     },
     TraceEvent {
         place: Some(All),
         since: Some((6, 4)),
         ..event("ipi:ipi_send_cpumask", &["cpumask", "callsite", "callback"], |f| {
-            Some(IpiSendMask { targets: f.cpus()?, callsite: f.function()?, callback: f.function()? })
+            Some(IpiSendMask { targets: f.cpus()?, callsite: f.function()?, callback: f.callback()? })
         })
     },
     TraceEvent {
@@ -317,13 +318,29 @@ static PROBES: &[TraceEvent] = &[
     }),
     event("probe:kick", &["cpu", "callsite"], |f| {
         let (target, callsite) = (f.number()? as u32, f.function()?);
-        Some(CsdQueued { target, callsite, function: "nohz_full_kick_func".into() })
+        Some(CsdQueued { target, callsite, function: TICK_KICK.into() })
     }),
     event("probe:reschedule", &["cpu", "callsite"], |f| {
         let (target, callsite) = (f.number()? as u32, f.function()?);
-        Some(IpiSend { target, callsite, callback: "0x0".into() })
+        Some(IpiSend { target, callsite, callback: None })
     }),
 ];
+
+/// Where somebody was at the event before ([`super::TraceSession::kernel_stacks`]). `size` is how many frames there
+/// are, but those of a program are as many as fit, and zeros behind them.
+static STACKS: &[TraceEvent] = &[
+    event(KERNEL_STACK, &["size", "caller"], |f| {
+        let count = f.number()? as usize;
+        Some(KernelStack { frames: f.functions(count)? })
+    }),
+    event(USER_STACK, &["tgid", "caller"], |f| {
+        Some(UserStack { process: f.number()? as i32, frames: f.addresses()? })
+    }),
+];
+
+/// What a stack of the kernel is recorded as, and one of a program.
+pub(super) const KERNEL_STACK: &str = "ftrace:kernel_stack";
+pub(super) const USER_STACK: &str = "ftrace:user_stack";
 
 /// What is not known where a kernel has no events of the interrupt vectors, which are x86's.
 const WITHOUT_VECTORS: (&str, &str) = (
@@ -346,7 +363,7 @@ pub fn consequences(missing: &[String]) -> Vec<String> {
 
 /// How an event is read; none where it is only counted.
 pub(super) fn read_as(name: &str) -> Option<&'static TraceEvent> {
-    EVENTS.iter().chain(PROBES).find(|event| event.name == name)
+    EVENTS.iter().chain(PROBES).chain(STACKS).find(|event| event.name == name)
 }
 
 /// An event that carries nothing which its name does not tell.

@@ -101,6 +101,12 @@ impl Field {
         record.get(self.offset..self.offset.checked_add(self.size)?)
     }
 
+    /// The words from its begin to the end of the record: of an array that is longer than declared.
+    pub fn words_from<'a>(&self, record: &'a [u8]) -> Option<impl Iterator<Item = u64> + use<'a>> {
+        let words = record.get(self.offset..)?.chunks_exact(8);
+        Some(words.filter_map(|word| Some(u64::from_le_bytes(*word.first_chunk()?))))
+    }
+
     /// The field as a text, up to its NUL.
     pub fn text<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
         self.bytes(record)?.split(|byte| *byte == 0).next()

@@ -55,6 +55,21 @@ pub enum RingError {
     },
 }
 
+impl RingError {
+    /// The same in pages that so many bytes stand before.
+    pub(super) fn behind(self, bytes: usize) -> Self {
+        match self {
+            RingError::NotWholePages { .. } => self,
+            RingError::Length { page_at, length } => {
+                RingError::Length { page_at: page_at.saturating_add(bytes), length }
+            }
+            RingError::Record { page_at, record_at } => {
+                RingError::Record { page_at: page_at.saturating_add(bytes), record_at }
+            }
+        }
+    }
+}
+
 /// Calls `each` with time stamp and payload of every record of these pages.
 pub fn for_each(raw: &[u8], page_size: usize, mut each: impl FnMut(u64, &[u8])) -> Result<Lost, RingError> {
     if page_size <= HEADER || raw.len() % page_size != 0 {
@@ -65,13 +80,6 @@ pub fn for_each(raw: &[u8], page_size: usize, mut each: impl FnMut(u64, &[u8])) 
         for_each_in_page(page, number * page_size, &mut lost, &mut each)?;
     }
     Ok(lost)
-}
-
-/// How many records these pages have. Of a page that is not understood those before the damage count.
-pub fn records_in(raw: &[u8], page_size: usize) -> u64 {
-    let mut count = 0;
-    let _ = for_each(raw, page_size, |_, _| count += 1);
-    count
 }
 
 /// Whether events before those of this page were lost.
@@ -184,7 +192,6 @@ mod tests {
         let (seen, lost) = records(&page(data.len() as u64 * 4, &data));
         assert_eq!(seen, [(1005, 8), (1005 + 1 + (1 << 27) + 8, 8), (9, 4)]);
         assert_eq!(lost, Lost::default());
-        assert_eq!(records_in(&page(data.len() as u64 * 4, &data), PAGE), 3);
     }
 
     #[test]

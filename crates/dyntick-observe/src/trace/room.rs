@@ -14,7 +14,7 @@ const SHARE: u64 = 4;
 /// Real studies have runs of a million events; a machine that cannot hold them twice boots no guests.
 const LEAST: u64 = 2 << 20;
 
-/// How many events this machine has memory for: no recording of more is decoded, and none is made.
+/// How many events this machine has memory for: no recording of more is decoded at once.
 pub fn room_for_events() -> u64 {
     (dyntick_system::memory() / SHARE / OF_EVENT).max(LEAST)
 }

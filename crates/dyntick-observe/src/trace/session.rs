@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Recording with a trace instance of one's own.
 
+use super::buffers::RawPages;
+use super::error::{SessionError, TRACEFS};
+use super::events::{KERNEL_STACK, USER_STACK};
+use super::format::Format;
 use super::probes::{self, Probe, Probes};
-use super::{CpuStats, Recording, resolve};
+use super::{Buffers, CpuStats, Metadata, Recording, resolve};
 use dyntick_model::CpuList;
 use dyntick_system::locked;
-use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-const TRACEFS: &str = "/sys/kernel/tracing";
 const PREFIX: &str = "dyntick-";
 
 /// A trace instance, gone when this is dropped. The machine's own trace state stays as it is.
@@ -28,30 +30,6 @@ pub struct TraceSession {
     events: Vec<(String, String)>,
     missing: Vec<String>,
     probes: Probes,
-}
-
-/// Why nothing can be recorded.
-#[derive(Debug, thiserror::Error)]
-pub enum SessionError {
-    /// tracefs is not there and cannot be mounted.
-    #[error(
-        "tracefs is not mounted at {TRACEFS} and cannot be mounted there ({0}): this needs root and a \
-         kernel with CONFIG_TRACING"
-    )]
-    NoTracefs(Errno),
-    /// tracefs may not be entered, so that nobody can tell from here whether it is mounted.
-    #[error("no permission for {TRACEFS} ({0}): this needs root, or access to that directory")]
-    Denied(std::io::Error),
-    /// A file of tracefs refused.
-    #[error("cannot {what} {path}: {source}")]
-    File {
-        /// What was tried.
-        what: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// Why it failed.
-        source: std::io::Error,
-    },
 }
 
 impl TraceSession {
@@ -144,30 +122,67 @@ impl TraceSession {
         }
     }
 
-    /// Takes out what was recorded up to now, so that the buffers do not fill, until `raw` has `most` bytes. No CPU
-    /// is interrupted for it: a read that does not wait needs no wake-up. Returns whether that was all.
+    /// Records behind each event where the program was, as far as its frame pointers lead and at most 8 frames.
+    pub fn user_stacks(&mut self) -> Result<(), SessionError> {
+        self.write("options/userstacktrace", "1")?;
+        self.events.extend([KERNEL_STACK, USER_STACK].map(|event| (event.to_owned(), event.to_owned())));
+        Ok(())
+    }
+
+    /// Does not record an event after all.
+    pub fn leave_out(&mut self, event: &str) -> Result<(), SessionError> {
+        if let Some(at) = self.events.iter().position(|(name, _)| name == event) {
+            let (_, own) = self.events.remove(at);
+            self.write(&format!("{}/enable", event_folder(&own)), "0")?;
+        }
+        Ok(())
+    }
+
+    /// Records behind those of this event that pass the filter where the kernel was. For an event that this kernel
+    /// lacks it does nothing.
+    pub fn kernel_stacks(&self, event: &str, filter: Option<&str>) -> Result<(), SessionError> {
+        let trigger = filter.map_or("stacktrace".to_owned(), |filter| format!("stacktrace if {filter}"));
+        match self.events.iter().find(|(name, _)| name == event) {
+            Some((_, own)) => self.write(&format!("{}/trigger", event_folder(own)), &trigger),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes out what is recorded up to now, until `raw` has `most` bytes. Recording may go on: then what comes
+    /// meanwhile is left. No CPU is interrupted for it: a read that does not wait needs no wake-up. Returns whether
+    /// that was all.
     pub fn drain(&self, raw: &mut BTreeMap<u32, Vec<u8>>, most: u64) -> Result<bool, SessionError> {
+        let mut buffers = self.buffers()?;
         let mut left = most.saturating_sub(raw.values().map(|pages| pages.len() as u64).sum());
-        for cpu in self.cpus()?.iter() {
-            let (mut pages, raw) = (self.raw_pages(cpu)?, raw.entry(cpu).or_default());
-            while let Some(page) = pages.next_page()? {
-                raw.extend_from_slice(page);
-                left = left.saturating_sub(page.len() as u64);
-                if left == 0 {
-                    return Ok(false);
+        for cpu in buffers.cpus() {
+            let pages = raw.entry(cpu).or_default();
+            loop {
+                let taken = buffers.full_pages(cpu, pages, left.try_into().unwrap_or(usize::MAX))?;
+                left = left.saturating_sub(taken as u64);
+                match (taken, left) {
+                    (_, 0) => return Ok(false),
+                    (0, _) => break,
+                    _ => {}
                 }
+            }
+            left = left.saturating_sub(buffers.started_page(cpu, pages)? as u64);
+            if left == 0 {
+                return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// The buffer of one CPU, to be emptied page by page.
-    pub fn raw_pages(&self, cpu: u32) -> Result<RawPages, SessionError> {
-        let path = self.folder.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
-        match rustix::fs::open(&path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()) {
-            Ok(pipe) => Ok(RawPages { pipe, path, page: vec![0; rustix::param::page_size()] }),
-            Err(error) => Err(SessionError::File { what: "read", path, source: error.into() }),
-        }
+    /// The buffers of all CPUs, to be emptied while they fill.
+    pub fn buffers(&self) -> Result<Buffers, SessionError> {
+        self.buffers_of(&self.cpus()?)
+    }
+
+    /// Those of some CPUs.
+    pub fn buffers_of(&self, cpus: &CpuList) -> Result<Buffers, SessionError> {
+        let open = |cpu| RawPages::open(self.folder.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw")));
+        let pages = cpus.iter().map(|cpu| Ok((cpu, open(cpu)?)));
+        Buffers::new(pages.collect::<Result<_, SessionError>>()?)
     }
 
     /// The text of each recorded event's `format` file, by the name under which it is decoded.
@@ -176,30 +191,38 @@ impl TraceSession {
         self.events.iter().map(|(name, event)| Ok((name.clone(), text(event)?))).collect()
     }
 
-    /// Takes out what was recorded. Names of functions are looked up in `/proc/kallsyms`.
+    /// Whether a field of an event is a number without a sign; not for an event that this kernel lacks.
+    pub fn is_unsigned(&self, event: &str, field: &str) -> Result<bool, SessionError> {
+        let Some((_, own)) = self.events.iter().find(|(name, _)| name == event) else { return Ok(false) };
+        let text = self.read_text(&format!("{}/format", event_folder(own)))?;
+        let format = Format::parse(event, &text).ok();
+        Ok(format.and_then(|format| format.field(field).map(|field| !field.signed)).unwrap_or(false))
+    }
+
+    /// Takes out what was recorded, when recording has ended. Names of functions are looked up in `/proc/kallsyms`.
     pub fn read(&self) -> Result<Recording, SessionError> {
         self.read_behind(BTreeMap::new())
     }
 
     /// Like [`TraceSession::read`], behind what was drained before.
     pub fn read_behind(&self, raw: BTreeMap<u32, Vec<u8>>) -> Result<Recording, SessionError> {
-        let mut recording = Recording { raw, ..Recording::default() };
-        recording.metadata.page_size = rustix::param::page_size();
-        recording.metadata.missing_events = self.missing.clone();
-        recording.metadata.formats = self.formats()?;
-        for cpu in self.cpus()?.iter() {
-            recording.metadata.stats.insert(cpu, self.stats(cpu)?);
-        }
+        let mut recording = Recording { metadata: self.metadata()?, raw };
         self.drain(&mut recording.raw, u64::MAX)?;
-        recording.metadata.symbols = self.names(&recording)?;
+        recording.metadata.symbols = names_of(&recording.unknown_addresses())?;
         Ok(recording)
     }
 
-    fn names(&self, recording: &Recording) -> Result<BTreeMap<u64, String>, SessionError> {
-        let addresses = recording.unknown_addresses();
-        let path = Path::new("/proc/kallsyms");
-        let result = File::open(path).and_then(|file| resolve(&addresses, file));
-        result.map_err(|source| SessionError::File { what: "read", path: path.to_owned(), source })
+    /// All about what was recorded but the names of functions ([`names_of`]).
+    pub fn metadata(&self) -> Result<Metadata, SessionError> {
+        let cpus = self.cpus()?;
+        let stats = cpus.iter().map(|cpu| Ok((cpu, self.stats(cpu)?)));
+        Ok(Metadata {
+            page_size: rustix::param::page_size(),
+            formats: self.formats()?,
+            symbols: BTreeMap::new(),
+            stats: stats.collect::<Result<_, SessionError>>()?,
+            missing_events: self.missing.clone(),
+        })
     }
 
     /// The CPUs that have a buffer.
@@ -235,32 +258,11 @@ impl TraceSession {
     }
 }
 
-/// The buffer of one CPU, which is emptied by reading.
-pub struct RawPages {
-    pipe: OwnedFd,
-    path: PathBuf,
-    page: Vec<u8>,
-}
-
-impl RawPages {
-    /// The next page; none where nothing is recorded that was not read.
-    pub fn next_page(&mut self) -> Result<Option<&[u8]>, SessionError> {
-        loop {
-            self.page.fill(0);
-            match rustix::io::read(&self.pipe, &mut self.page) {
-                Ok(0) | Err(Errno::AGAIN) => return Ok(None),
-                Ok(_) => return Ok(Some(&self.page)),
-                Err(Errno::INTR) => {}
-                Err(error) => {
-                    return Err(SessionError::File {
-                        what: "read",
-                        path: self.path.clone(),
-                        source: error.into(),
-                    });
-                }
-            }
-        }
-    }
+/// The names of the functions at these addresses, from `/proc/kallsyms`.
+pub fn names_of(addresses: &BTreeSet<u64>) -> Result<BTreeMap<u64, String>, SessionError> {
+    let path = Path::new("/proc/kallsyms");
+    let result = File::open(path).and_then(|file| resolve(addresses, file));
+    result.map_err(|source| SessionError::File { what: "read", path: path.to_owned(), source })
 }
 
 impl Drop for TraceSession {

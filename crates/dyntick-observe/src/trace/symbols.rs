@@ -5,6 +5,9 @@ use dyntick_model::Symbol;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{BufRead, BufReader, Read};
 
+/// So many addresses without a name are told apart.
+const MOST_UNKNOWN: usize = 1 << 17;
+
 /// Names for the addresses of one recording.
 pub struct SymbolTable {
     names: HashMap<u64, Symbol>,
@@ -18,10 +21,14 @@ impl SymbolTable {
         Self { names, unknown: BTreeSet::new() }
     }
 
-    /// The name at an address; its hexadecimal text where none is known, which is then remembered.
+    /// The name at an address; its hexadecimal text where none is known, which is then remembered. Records have names
+    /// for nearly all; of one that somebody made up, all beyond a number of addresses without a name have the same.
     pub fn name(&mut self, address: u64) -> Symbol {
         if let Some(name) = self.names.get(&address) {
             return name.clone();
+        }
+        if self.unknown.len() == MOST_UNKNOWN {
+            return Symbol::from("0x?");
         }
         self.unknown.insert(address);
         let name = Symbol::from(format!("{address:#x}"));
@@ -36,37 +43,70 @@ impl SymbolTable {
 }
 
 /// Finds the names of these addresses in a text like `/proc/kallsyms`: each gets the name of the
-/// last symbol at or below it. The text has some 200 000 lines and is not kept.
+/// last symbol at or below it. The text has some 200 000 lines and is not kept; it is read no further than
+/// its symbols can be of use, for in an emulated guest the kernel takes a second to print it all.
 pub fn resolve(addresses: &BTreeSet<u64>, kallsyms: impl Read) -> std::io::Result<BTreeMap<u64, String>> {
     let wanted: Vec<u64> = addresses.iter().copied().collect();
     let mut best: Vec<(u64, String)> = vec![(0, String::new()); wanted.len()];
-    let mut reader = BufReader::with_capacity(1 << 16, kallsyms);
-    let mut line = Vec::new();
-    while !wanted.is_empty() && reader.read_until(b'\n', &mut line)? > 0 {
-        if let Some((address, name)) = parse_line(&line) {
+    let mut order = Order::default();
+    each_symbol(kallsyms, |address, name| {
+        let done =
+            wanted.last().is_none_or(|last| order.is_past(*last, address) && best.iter().all(is_named));
+        if !done {
             improve(&wanted, &mut best, address, name);
         }
-        line.clear();
-    }
-    let named = wanted.into_iter().zip(best).filter(|(_, (_, name))| !name.is_empty());
+        !done
+    })?;
+    let named = wanted.into_iter().zip(best).filter(|(_, best)| is_named(best));
     Ok(named.map(|(address, (_, name))| (address, name)).collect())
+}
+
+fn is_named((_, name): &(u64, String)) -> bool {
+    !name.is_empty()
+}
+
+/// Whether the symbols came in the order of their addresses so far. Those of the kernel itself do, for the kernel
+/// searches them so (`get_symbol_pos` of kernel/kallsyms.c); those of modules come behind them and do not. A module
+/// lies outside of the kernel's image, so none of its symbols is nearer to an address between two of the kernel's.
+#[derive(Default)]
+struct Order {
+    last: u64,
+    broken: bool,
+}
+
+impl Order {
+    /// Whether no symbol from this one on can be the nearest one at or below `wanted`.
+    fn is_past(&mut self, wanted: u64, address: u64) -> bool {
+        self.broken |= address < self.last;
+        self.last = address;
+        !self.broken && address > wanted
+    }
 }
 
 /// Finds the addresses of these names in a text like `/proc/kallsyms`. Names without an address, and
 /// those whose address the kernel hides as 0, are left out.
 pub fn addresses_of(names: &[&str], kallsyms: impl Read) -> std::io::Result<BTreeMap<String, u64>> {
     let mut found = BTreeMap::new();
+    each_symbol(kallsyms, |address, name| {
+        if let Some(name) = names.iter().find(|wanted| address > 0 && wanted.as_bytes() == name) {
+            found.entry((*name).to_owned()).or_insert(address);
+        }
+        true
+    })?;
+    Ok(found)
+}
+
+/// Hands on each symbol's address and name, until `go_on` says no.
+fn each_symbol(kallsyms: impl Read, mut go_on: impl FnMut(u64, &[u8]) -> bool) -> std::io::Result<()> {
     let mut reader = BufReader::with_capacity(1 << 16, kallsyms);
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line)? > 0 {
-        if let Some((address, name)) = parse_line(&line).filter(|(address, _)| *address > 0) {
-            if let Some(name) = names.iter().find(|wanted| wanted.as_bytes() == name) {
-                found.entry((*name).to_owned()).or_insert(address);
-            }
+        if parse_line(&line).is_some_and(|(address, name)| !go_on(address, name)) {
+            break;
         }
         line.clear();
     }
-    Ok(found)
+    Ok(())
 }
 
 /// No function is longer than this, so a symbol further below is not the address's own.
@@ -87,11 +127,16 @@ fn improve(wanted: &[u64], best: &mut [(u64, String)], address: u64, name: &[u8]
 
 /// A line such as `ffffffff81000000 T name [module]`.
 fn parse_line(line: &[u8]) -> Option<(u64, &[u8])> {
-    let mut fields = line.split(u8::is_ascii_whitespace);
-    let address = u64::from_str_radix(std::str::from_utf8(fields.next()?).ok()?, 16).ok()?;
-    let name = fields.nth(1)?;
+    let digits = line.iter().position(|byte| *byte == b' ').filter(|digits| *digits <= 16)?;
+    let address = line[..digits].iter().try_fold(0, |address, byte| {
+        let digit = char::from(*byte).to_digit(16)?;
+        Some(address << 4 | u64::from(digit))
+    })?;
+    // Behind the address is a letter between two spaces.
+    let name = line.get(digits + 3..)?;
     // Compilers append what they did: `function.isra.0`, `function.constprop.0`, `function.cold`.
-    Some((address, name.split(|byte| *byte == b'.').next().filter(|name| !name.is_empty())?))
+    let end = name.iter().position(|byte| *byte == b'.' || byte.is_ascii_whitespace()).unwrap_or(name.len());
+    Some((address, &name[..end])).filter(|_| end > 0)
 }
 
 #[cfg(test)]
@@ -109,6 +154,34 @@ mod tests {
         assert_eq!(names[&0xffffffff81000123], "second");
         assert_eq!(names[&0xffffffffc0000008], "third");
         assert_eq!(names.get(&0x10_0000_0000), None, "nothing is near");
+    }
+
+    /// How many lines of `text` are read to find a name for `address`, and the name.
+    fn looked_up(address: u64, text: &str) -> (usize, Option<String>) {
+        struct Lines<'t>(std::str::Lines<'t>, usize);
+        impl Read for Lines<'_> {
+            fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+                let Some(line) = self.0.next() else { return Ok(0) };
+                self.1 += 1;
+                let bytes = format!("{line}\n").into_bytes();
+                buffer[..bytes.len()].copy_from_slice(&bytes);
+                Ok(bytes.len())
+            }
+        }
+        let mut lines = Lines(text.lines(), 0);
+        let name = resolve(&[address].into(), &mut lines).unwrap().remove(&address);
+        (lines.1, name)
+    }
+
+    #[test]
+    fn read_no_further_than_the_order_of_addresses_allows() {
+        assert_eq!(looked_up(0xffffffff81000010, TEXT), (3, Some("first".into())), "the third is past it");
+        assert_eq!(looked_up(0xffffffffc0000008, TEXT), (5, Some("third".into())), "a module's, at the end");
+        let mixed = "0000000000000300 T far\n0000000000000100 T near\n0000000000000400 T past\n\
+            0000000000000180 T nearest\n";
+        assert_eq!(looked_up(0x190, mixed), (4, Some("nearest".into())), "without order all is read");
+        let below = "0000000000020000 T text\n0000000000030000 T more\n0000000000000100 T module\n";
+        assert_eq!(looked_up(0x110, below), (3, Some("module".into())), "no symbol of the image is near");
     }
 
     #[test]

@@ -1,23 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Tables as lines of text that fit.
 
-use super::wrap;
-use crate::align::{Figure, aligned};
-use crate::{Align, Table};
+use super::text::{longest_word, pair, wrap};
+use crate::align::aligned;
+use crate::{Align, Cell, Column, Table};
 use unicode_width::UnicodeWidthStr;
 
 const BETWEEN: usize = 2;
-/// No column of texts is made narrower than this.
+/// A text that is narrower is a tower of words: before that, columns that can be spared are left out.
+const COMFORTABLE: usize = 24;
+/// No column of texts is made narrower than this, nor than its longest word.
 const NARROWEST: usize = 12;
 
 /// The lines of a table without caption and notes, with the header's lines counted. Where the columns
-/// do not fit beside each other, each row becomes a block of `header  value` lines.
+/// do not fit beside each other, those that can be spared are left out, then texts are made narrow; where
+/// that is not enough, each row becomes a block of `header  value` lines.
 pub(super) fn lines(table: &Table, width: usize) -> (Vec<String>, usize) {
-    let grid = Grid::of(table);
-    match grid.widths(width, NARROWEST) {
-        Some(widths) => grid.beside(&widths),
-        None => (grid.below(width), 0),
+    for narrowest in [COMFORTABLE, NARROWEST] {
+        let mut fitting = table.clone();
+        loop {
+            let grid = Grid::of(&fitting);
+            if let Some(widths) = grid.widths(width, narrowest) {
+                return grid.beside(&widths);
+            }
+            let Some(number) = first_to_go(&fitting.columns) else { break };
+            fitting.columns.remove(number);
+            for row in fitting.rows.iter_mut().filter(|row| row.len() > number) {
+                row.remove(number);
+            }
+        }
     }
+    (Grid::of(table).below(width), 0)
+}
+
+/// The column that is to be left out first; none where all are needed.
+fn first_to_go(columns: &[Column]) -> Option<usize> {
+    (0..columns.len()).filter(|n| columns[*n].spare > 0).max_by_key(|n| columns[*n].spare)
 }
 
 /// Whether the columns stand beside each other in `width`, no column of texts narrower than it must be
@@ -52,15 +70,15 @@ impl<'a> Grid<'a> {
     fn widths(&self, width: usize, narrowest: usize) -> Option<Vec<usize>> {
         let columns = self.table.columns.len();
         let cells = |number: usize| self.rows.iter().map(move |row| row[number].width()).max().unwrap_or(0);
-        let word = |text: &str| text.split(' ').map(|word| word.width()).max().unwrap_or(0);
+        let words = |number: usize| self.rows.iter().map(|row| longest_word(&row[number])).max().unwrap_or(0);
         let mut least = Vec::new();
         let mut widths = Vec::new();
         for number in 0..columns {
-            let header = word(&self.headers[number]).max(self.units[number].width());
+            let header = longest_word(&self.headers[number]).max(self.units[number].width());
             let full = cells(number).max(header);
             widths.push(full);
             least.push(match self.table.columns[number].align {
-                Align::Left => full.min(narrowest),
+                Align::Left => full.min(narrowest).max(header).max(words(number)),
                 Align::Right => full,
             });
         }
@@ -85,6 +103,10 @@ impl<'a> Grid<'a> {
     }
 
     fn beside(&self, widths: &[usize]) -> (Vec<String>, usize) {
+        let rows = self.rows.iter().flat_map(|row| self.row(row, widths));
+        if !self.table.columns.iter().any(Column::has_header) {
+            return (rows.collect(), 0);
+        }
         let mut lines = self.row(&self.headers, widths);
         if self.units.iter().any(|unit| !unit.is_empty()) {
             lines.extend(self.row(&self.units, widths));
@@ -92,7 +114,7 @@ impl<'a> Grid<'a> {
         let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
         lines.push(rule.join(&" ".repeat(BETWEEN)));
         let header = lines.len();
-        lines.extend(self.rows.iter().flat_map(|row| self.row(row, widths)));
+        lines.extend(rows);
         (lines, header)
     }
 
@@ -130,7 +152,7 @@ impl<'a> Grid<'a> {
         for (number, row) in self.rows.iter().enumerate() {
             lines.extend((number > 0).then(String::new));
             for (name, cell) in names.iter().zip(row) {
-                lines.extend(super::pair(name, widest, cell.trim(), width));
+                lines.extend(pair(name, widest, cell.trim(), width));
             }
         }
         lines
@@ -139,13 +161,11 @@ impl<'a> Grid<'a> {
 
 /// The cells of a column; a row that is too short is filled up.
 fn column(table: &Table, number: usize) -> Vec<String> {
-    let cells =
-        table.rows.iter().map(|row| row.get(number).map_or(String::new(), |cell| super::line_of(cell)));
-    match table.columns[number].align {
-        Align::Left => cells.collect(),
-        Align::Right => {
-            let cells: Vec<String> = cells.collect();
-            aligned(cells.iter().map(String::as_str)).iter().map(Figure::text).collect()
-        }
-    }
+    let blank = Cell::Text(String::new());
+    let cells = table.rows.iter().map(|row| row.get(number).unwrap_or(&blank));
+    let texts = match table.columns[number].align {
+        Align::Left => cells.map(Cell::to_string).collect(),
+        Align::Right => aligned(&cells.cloned().collect::<Vec<Cell>>()),
+    };
+    texts.iter().map(|text| super::line_of(text)).collect()
 }

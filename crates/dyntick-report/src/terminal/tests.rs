@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
-use crate::{Axis, Column, Lane, Mark, Series};
+use crate::{Axis, Cell, Column, Lane, Mark, Plot, Series, Timeline};
 use proptest::prelude::*;
 
 fn with(block: Block) -> Document {
     Document { title: "T".into(), blocks: vec![block], ..Document::default() }
 }
 
-fn table(cells: Vec<String>) -> Table {
+fn table(cells: Vec<Cell>) -> Table {
     let columns = vec![Column::text("case"), Column::figure("ticks", "1/s"), Column::text("cause")];
     Table { columns, rows: vec![cells], ..Table::default() }
 }
@@ -15,14 +15,14 @@ fn table(cells: Vec<String>) -> Table {
 #[test]
 fn a_wide_cell_wraps_and_numbers_stay_aligned() {
     let long = "a second runnable task on the same CPU keeps the tick".to_owned();
-    let mut table = table(vec!["second-task".into(), "250".into(), long]);
-    table.rows.push(vec!["nohz-full".into(), "1.0".into(), "the fair server".into()]);
+    let mut table = table(vec!["second-task".into(), Cell::Rate(250.0), long.into()]);
+    table.rows.push(vec!["nohz-full".into(), Cell::Rate(1.0), "the fair server".into()]);
     insta::assert_snapshot!(terminal(&with(Block::Table(table)), 44, false));
 }
 
 #[test]
 fn a_table_too_wide_for_the_terminal_is_printed_row_by_row() {
-    let table = table(vec!["second-task".into(), "250".into(), "a second runnable task".into()]);
+    let table = table(vec!["second-task".into(), Cell::Rate(250.0), "a second runnable task".into()]);
     insta::assert_snapshot!(terminal(&with(Block::Table(table)), 26, false));
 }
 
@@ -46,8 +46,9 @@ fn a_cause_with_its_fix() {
         explanation: "Each CPU collects changes of the memory statistics on its own.".into(),
         chain: vec!["vmstat_shepherd ran on CPU 0".into(), "it queued vmstat_update on CPU 1".into()],
         functions: vec!["vmstat_update ×10".into()],
-        fixes: vec![("sysctl vm.stat_interval=60".into(), "Folds once a minute.".into())],
+        fixes: vec![(Fix::Command("sysctl vm.stat_interval=60".into()), "Folds once a minute.".into())],
         source: "mm/vmstat.c: vmstat_shepherd".into(),
+        ..Finding::default()
     };
     insta::assert_snapshot!(terminal(&with(Block::Findings(vec![finding])), 60, false));
 }
@@ -59,6 +60,7 @@ fn timeline() -> Timeline {
     Timeline {
         caption: "Ticks of CPU 1".into(),
         window_ns: 10_000_000_000,
+        merged: 0,
         classes: vec![("a".into(), "not nohz_full".into()), ("b".into(), "the fair server".into())],
         lanes: vec![
             Lane { name: "ticking".into(), figure: "250 /s".into(), marks: every(4, 0) },
@@ -104,6 +106,51 @@ fn a_console_cannot_steer_the_terminal() {
     insta::assert_snapshot!(terminal(&with(Block::Failures(vec![failure])), 60, false));
 }
 
+#[test]
+fn a_command_is_one_line() {
+    let command = format!("echo 0 > /sys/kernel/debug/{}", "server/".repeat(10));
+    let fixes = vec![(Fix::Command(command.clone()), "Turns it off.".into())];
+    let document = with(Block::Findings(vec![Finding { title: "T".into(), fixes, ..Finding::default() }]));
+    let lines = |width| terminal(&document, width, false);
+    assert!(lines(200).contains(&format!("    fix      {command}\n")));
+    assert!(lines(60).contains(&format!("    fix\n  {command}\n")), "{}", lines(60));
+}
+
+#[test]
+fn columns_that_can_be_spared_go_before_rows_become_blocks() {
+    let columns = vec![
+        Column::figure("count", ""),
+        Column::figure("median", "").spare(1),
+        Column::figure("p99", "").spare(2),
+        Column::text("cause"),
+    ];
+    let table = |cause| {
+        let row = crate::row![Cell::Count(7), Cell::Duration(1e3), Cell::Duration(2e3), cause];
+        with(Block::Table(Table { columns: columns.clone(), rows: vec![row], ..Table::default() }))
+    };
+    let lines = |width| terminal(&table("the fair server fired"), width, false);
+    assert!(lines(60).contains("median") && lines(60).contains("p99"), "{}", lines(60));
+    assert!(lines(40).contains("median") && !lines(40).contains("p99"), "{}", lines(40));
+    assert!(!lines(30).contains("median") && lines(30).contains("count"), "{}", lines(30));
+    assert!(!lines(26).contains("median") && lines(26).contains("count"), "{}", lines(26));
+    let blocks = terminal(&table("timer:delayed_work_timer_fn"), 30, false);
+    assert!(blocks.contains("median") && blocks.contains("p99"), "as blocks it has all: {blocks}");
+}
+
+#[test]
+fn no_word_is_broken_while_it_fits() {
+    let cells =
+        ["debian:6.12+no-hz-full+cputime-tick", "6.12.94+deb12-amd64", "by apt", "cputime-tick no-hz-full"];
+    let columns = vec![Column::text("a"), Column::text("b"), Column::text("c"), Column::text("d")];
+    let table = Table { columns, rows: vec![cells.map(Cell::from).to_vec()], ..Table::default() };
+    for width in 40..120 {
+        let text = terminal(&with(Block::Table(table.clone())), width, false);
+        for word in cells.iter().flat_map(|cell| cell.split(' ')) {
+            assert!(text.contains(word), "{word} at {width}: {text}");
+        }
+    }
+}
+
 fn any_text() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z ]{0,80}", "[a-z0-9_=,-]{0,140}", "\\PC{0,40}"]
 }
@@ -118,13 +165,14 @@ proptest! {
         let text = |number: usize| texts[number].clone();
         let table = Table {
             columns: (0..columns).map(|n| match n % 3 { 0 => Column::text(&texts[n]), _ => Column::figure(&texts[n], "1/s") }).collect(),
-            rows: vec![texts.clone(), texts[..3].to_vec()],
+            rows: [&texts[..], &texts[..3]].map(|row| row.iter().cloned().map(Cell::from).collect()).to_vec(),
             caption: text(0),
             notes: vec![text(1)],
         };
         let finding = Finding {
+            level: None,
             title: text(0), occurrence: text(1), explanation: text(2), chain: texts[3..5].to_vec(),
-            functions: texts[5..7].to_vec(), fixes: vec![(text(7), text(8))], source: text(9),
+            functions: texts[5..7].to_vec(), fixes: vec![(Fix::Advice(text(7)), text(8))], source: text(9), class: String::new(),
         };
         let verdict = Verdict {
             claim: text(0), rulings: vec![(text(1), Ruling::Reproduced)], rests_on: text(5), evidence: vec![text(2)], comment: text(3),
@@ -140,11 +188,13 @@ proptest! {
                 Block::Heading(text(3)),
                 Block::Table(table),
                 Block::Findings(vec![finding]),
+                Block::Scores(vec![verdict.clone()]),
                 Block::Verdicts(vec![verdict]),
                 Block::Timeline(timeline),
                 Block::Failures(vec![Failure { name: text(6), reason: text(7), console: texts.clone() }]),
                 Block::Pairs(vec![(text(8), text(9)), (text(10), text(11))]),
             ],
+            origin: None,
         };
         for line in terminal(&document, width, false).lines() {
             prop_assert!(line.width() <= width, "{} columns: {line:?}", line.width());
@@ -153,7 +203,7 @@ proptest! {
 
     #[test]
     fn nothing_of_a_cell_is_lost(cells in prop::collection::vec("[a-z]{1,9}( [a-z]{1,9}){0,8}", 3), width in 20usize..100) {
-        let text = terminal(&with(Block::Table(table(cells.clone()))), width, false);
+        let text = terminal(&with(Block::Table(table(cells.iter().cloned().map(Cell::from).collect()))), width, false);
         for word in cells.iter().flat_map(|cell| cell.split(' ')) {
             prop_assert!(text.contains(word), "{word} is missing in {text}");
         }

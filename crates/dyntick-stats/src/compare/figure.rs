@@ -10,10 +10,11 @@ use crate::shift::{Test, mann_whitney, shift};
 use crate::superiority::{Superiority, superiority};
 use crate::{Better, Summary, median};
 use dyntick_model::Clock;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What was taken as the sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
     /// Runs.
@@ -25,7 +26,7 @@ pub enum Basis {
 }
 
 /// One figure of one side.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SideFigure {
     /// How many runs it has.
     pub runs: usize,
@@ -36,7 +37,7 @@ pub struct SideFigure {
 }
 
 /// One figure of two sides, compared.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Figure {
     /// What was taken as the sample.
     pub basis: Basis,
@@ -52,8 +53,8 @@ pub struct Figure {
     pub test: Option<Test>,
     /// The p value adjusted for all others of the comparison.
     pub adjusted_p: Option<f64>,
-    /// The smallest shift that so many runs show four times of five, with so many figures compared; none where no shift is
-    /// large enough for so few runs.
+    /// The smallest shift that so many runs show four times of five, with so many figures compared; none
+    /// where no shift is large enough for so few runs.
     pub could_show: Option<f64>,
     /// What follows.
     pub verdict: Verdict,
@@ -95,8 +96,8 @@ impl Figure {
         Some(figure)
     }
 
-    /// Of a point of distributions: of the runs where both sides have several, else of the samples. None where a run has no
-    /// such point.
+    /// Of a point of distributions: of the runs where both sides have several, else of the samples. None
+    /// where a run has no such point.
     pub(super) fn of_point(point: Point, runs: [&[Grouped]; 2], clock: Clock) -> Option<Self> {
         if runs.iter().all(|runs| runs.len() > 1) {
             let values =

@@ -3,10 +3,11 @@
 
 use crate::drift::{Trend, trend};
 use crate::outliers::{Outlier, outliers, spread};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A reason to doubt a figure. Sides are told by 0, the first, and 1.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Flag {
     /// The values of a side rise or fall while its runs go on.
@@ -23,8 +24,9 @@ pub enum Flag {
         /// Which run, and how far.
         outlier: Outlier,
     },
-    /// The runs of one side spread more than three times as far as those of the other: the interval of the shift takes it that
-    /// both are distributed alike. It covers 92 to 95 % then instead of 95 % with as many runs of each, less with unequal numbers.
+    /// The runs of one side spread more than three times as far as those of the other: the interval of the
+    /// shift takes it that both are distributed alike. It covers 92 to 95 % then instead of 95 % with as many
+    /// runs of each, less with unequal numbers.
     SpreadsDiffer {
         /// How many times as far those of the second side spread.
         ratio: f64,

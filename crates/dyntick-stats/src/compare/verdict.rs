@@ -4,6 +4,7 @@
 use crate::interval::{Bounds, Estimate, Interval, LEVEL, NoInterval};
 use crate::power::Precision;
 use crate::{Better, shift};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The greatest adjusted p value with which a difference is told.
@@ -12,16 +13,17 @@ pub const ALPHA: f64 = 1.0 - LEVEL;
 /// What follows from a figure of two sides. The rules, in this order:
 ///
 /// 1. The runs of each side are equal, in virtual time: [`Verdict::TheChange`].
-/// 2. The interval of the shift lies within the margin, `same_within` percent of the first side's value (the ends included):
-///    [`Verdict::SameWithin`]. That is two one-sided tests (Schuirmann 1987), each of 2.5 %; it is told also where there is
-///    a difference beyond chance, for one that does not matter. Not adjusted for the number of comparisons.
-/// 3. The adjusted p value is at most [`ALPHA`] and the interval does not have zero: [`Verdict::Better`] or [`Verdict::Worse`]
-///    by the sign of the shift, [`Verdict::Different`] where nobody said what is better.
+/// 2. The interval of the shift lies within the margin, `same_within` percent of the first side's value (the ends
+///    included): [`Verdict::SameWithin`]. That is two one-sided tests (Schuirmann 1987), each of 2.5 %; it is
+///    reported also where there is a difference beyond chance, for one that does not matter. Not adjusted for the
+///    number of comparisons.
+/// 3. The adjusted p value is at most [`ALPHA`] and the interval does not have zero: [`Verdict::Better`] or
+///    [`Verdict::Worse`] by the sign of the shift, [`Verdict::Different`] where nobody said what is better.
 /// 4. Anything else: [`Verdict::Inconclusive`].
 ///
 /// Where the interval would have no width ([`NoInterval::NoSpread`]) the shift stands for both of its ends. Where there
 /// is none for another reason, rules 2 and 3 are not met.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The side is better than the first.
@@ -37,8 +39,8 @@ pub enum Verdict {
     },
     /// Neither can be said.
     Inconclusive {
-        /// About how many more runs of each side would decide, with a probability of four fifths; none where that cannot be
-        /// known, or where it is more than anybody would do.
+        /// About how many more runs of each side would decide, with a probability of four fifths; none where
+        /// that cannot be known, or where it is more than anybody would do.
         more_runs: Option<u64>,
     },
     /// Nothing is uncertain: the difference is what the change does.
@@ -51,7 +53,7 @@ pub enum Verdict {
 }
 
 /// What a difference that is certain means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
     /// There is none.

@@ -4,7 +4,9 @@
 use super::Grouped;
 use crate::interval::{Bounds, Estimate, NoInterval};
 use crate::normal;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 
 /// A point of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,9 +48,23 @@ impl Serialize for Point {
     }
 }
 
+impl JsonSchema for Point {
+    fn schema_name() -> Cow<'static, str> {
+        "Point".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({
+            "description": "A point of a distribution: a quantile, as `p99.9`, or `max`, or `mean`.",
+            "type": "string",
+        })
+    }
+}
+
 impl Grouped {
-    /// What lies at a point; none where nothing does or it is beyond the histogram. A quantile that so few samples cannot
-    /// have (fewer than one lies beyond it) is the maximum under another name, and is not told.
+    /// What lies at a point; none where nothing does or it is beyond the histogram. A quantile that so few
+    /// samples cannot have (fewer than one lies beyond it) is the maximum under another name, and is not
+    /// told.
     pub fn value(&self, point: Point) -> Option<f64> {
         match point {
             Point::Quantile(share) if self.samples() as f64 * (1.0 - share) < 1.0 - 1e-9 => None,

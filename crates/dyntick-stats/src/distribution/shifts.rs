@@ -7,8 +7,9 @@ use crate::normal;
 use crate::shift::{Method, Test};
 use crate::superiority::{Counted, Superiority, bounds};
 
-/// The difference of two figures that were found independently, with the interval that follows from theirs: the distances
-/// of the ends add up as squares, each in its own direction (MOVER: Newcombe 1998; Zou and Donner 2008).
+/// The difference of two figures that were found independently, with the interval that follows from theirs:
+/// the distances of the ends add up as squares, each in its own direction (MOVER: Newcombe 1998; Zou and
+/// Donner 2008).
 pub(crate) fn between(a: &Estimate, b: &Estimate) -> Estimate {
     let value = b.value - a.value;
     let bounds = match (a.bounds, b.bounds) {
@@ -23,8 +24,8 @@ pub(crate) fn between(a: &Estimate, b: &Estimate) -> Estimate {
 }
 
 impl Estimate {
-    /// How probable such a figure or one further from zero is where the true one is zero: from the distance to the end of the
-    /// interval that is nearer to zero, taken as normal. None without interval.
+    /// How probable such a figure or one further from zero is where the true one is zero: from the distance
+    /// to the end of the interval that is nearer to zero, taken as normal. None without interval.
     pub(crate) fn test(&self) -> Option<Test> {
         let Interval { low, high, level } = *self.bounds.interval()?;
         let reach = if self.value > 0.0 { self.value - low } else { high - self.value };

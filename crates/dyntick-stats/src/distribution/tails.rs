@@ -5,10 +5,11 @@ use super::Grouped;
 use crate::interval::{Bounds, Estimate, NoInterval};
 use crate::rates::{self, Ratio};
 use crate::shift::shift;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How many samples of two sides were above a limit.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Tail {
     /// The limit, in the metric's unit; what equals it is not above.
     pub limit: u64,
@@ -18,9 +19,11 @@ pub struct Tail {
     pub samples: [u64; 2],
     /// The share above it of each side, with the interval of a Poisson count where there is one run.
     pub share: [Estimate; 2],
-    /// How many times as frequent they are on the second side, as if no sample depended on another; only of one run each.
+    /// How many times as frequent they are on the second side, as if no sample depended on another; only of
+    /// one run each.
     pub ratio: Option<Ratio>,
-    /// By how much the second side's runs have more of them, in samples per million (Hodges-Lehmann); only of several runs.
+    /// By how much the second side's runs have more of them, in samples per million (Hodges-Lehmann); only of
+    /// several runs.
     pub shift: Option<Estimate>,
 }
 
@@ -59,8 +62,8 @@ impl Tail {
     }
 }
 
-/// Limits for two sides where nobody gave any: 1, 2 and 5 times the powers of ten, from what one in a hundred of all samples
-/// exceeds up to below the largest value that was counted. At most ten, the highest ones.
+/// Limits for two sides where nobody gave any: 1, 2 and 5 times the powers of ten, from what one in a hundred
+/// of all samples exceeds up to below the largest value that was counted. At most ten, the highest ones.
 pub fn ladder(sides: [&Grouped; 2]) -> Vec<u64> {
     let from = sides.iter().filter_map(|side| side.quantile(0.99)).fold(f64::INFINITY, f64::min);
     // Above the last counted value of a histogram that something is beyond, nothing is known.

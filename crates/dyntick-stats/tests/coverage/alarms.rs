@@ -127,8 +127,8 @@ fn of_outliers() {
     println!("outliers of skewed runs, 10 runs: {:.1} %", found * 100.0);
 }
 
-/// A shift of the size that is said to be visible is found about four times of five, and with as many more runs as are said to
-/// be wanted, too.
+/// A shift of the size that is said to be visible is found about four times of five, and with as many more
+/// runs as are said to be wanted, too.
 #[test]
 fn of_nothing_where_there_is_something() {
     for (shape, runs) in [(Shape::Normal, 5), (Shape::Normal, 10), (Shape::Normal, 30), (Shape::Skewed, 30)] {
@@ -151,7 +151,8 @@ fn of_nothing_where_there_is_something() {
 
 #[test]
 fn of_the_runs_that_are_wanted() {
-    // Half a deviation is seldom visible with 10 runs. Of those experiments that do not decide, the median number is asked for.
+    // Half a deviation is seldom visible with 10 runs. Of those experiments that do not decide, the median
+    // number is asked for.
     let mut wanted = Vec::new();
     share(20, |random| {
         for figure in figures(&compared(random, Shape::Normal, 10, 1, 0.5)) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Distributions of one run a side: whether the intervals of quantiles, their shifts and tails hold for independent samples.
+//! Distributions of one run a side: whether the intervals of quantiles, their shifts and tails hold for
+//! independent samples.
 
 use crate::shapes::normal;
 use crate::share;
@@ -40,7 +41,8 @@ fn compared(a: Samples, b: Samples) -> Distribution {
     }
 }
 
-/// Samples of each side; few, for the intervals are the same whether a million or a thousand are drawn, but for the tails.
+/// Samples of each side; few, for the intervals are the same whether a million or a thousand are drawn, but
+/// for the tails.
 const SAMPLES: usize = 2000;
 
 #[test]

@@ -7,8 +7,8 @@ use dyntick_stats::{Estimate, median, shift, superiority};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Counts how often an interval covers the truth; what it states goes along. An estimate that is all of one value has no
-/// interval, claims nothing, and counts as right.
+/// Counts how often an interval covers the truth; what it states goes along. An estimate that is all of one
+/// value has no interval, claims nothing, and counts as right.
 fn covers(estimate: &Estimate, truth: f64, stated: &mut f64) -> bool {
     estimate.bounds.interval().is_none_or(|interval| {
         *stated = interval.level;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the intervals cover and how often chance is taken for a difference: simulated experiments of which the truth is
-//! known, ten thousand of each kind. `cargo test -p dyntick-stats --test coverage -- --nocapture` prints the figures that
-//! `docs/src/statistics.md` has. Seeds are fixed, so a figure is the same each time.
+//! known, ten thousand of each kind. `cargo test -p dyntick-stats --test coverage -- --nocapture` prints the
+//! figures that `docs/src/statistics.md` has. Seeds are fixed, so a figure is the same each time.
 
 mod alarms;
 mod distributions;
@@ -18,8 +18,8 @@ const EXPERIMENTS: usize = 10_000;
 /// How many runs the experiments have.
 const RUNS: [usize; 3] = [5, 10, 30];
 
-/// Seeds that differ by what is asked, by shape and by number of runs: methods by rank would give the same figure for every shape
-/// that is drawn from the same numbers.
+/// Seeds that differ by what is asked, by shape and by number of runs: methods by rank would give the same
+/// figure for every shape that is drawn from the same numbers.
 fn seed(question: u64, shape: Shape, runs: usize) -> u64 {
     question * 10_000 + shape as u64 * 1000 + runs as u64
 }
@@ -30,7 +30,8 @@ fn share(seed: u64, mut holds: impl FnMut(&mut Xoshiro256PlusPlus) -> bool) -> f
     (0..EXPERIMENTS).filter(|_| holds(&mut random)).count() as f64 / EXPERIMENTS as f64
 }
 
-/// Holds what was found against what is stated: within one point of it where values have no ties; with ties more may be covered.
+/// Holds what was found against what is stated: within one point of it where values have no ties; with ties
+/// more may be covered.
 #[track_caller]
 fn as_stated(what: &str, shape: Shape, runs: usize, found: f64, stated: f64) {
     println!("{what}, {shape:?}, {runs} runs: {:.1} %, stated {:.1} %", found * 100.0, stated * 100.0);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a figure must be.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A bound.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Condition {
     /// How the two compare.
     pub relation: Relation,
@@ -13,7 +14,7 @@ pub struct Condition {
 }
 
 /// How a figure and its bound compare.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[allow(missing_docs)]
 pub enum Relation {
     Less,

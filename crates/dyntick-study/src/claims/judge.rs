@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From figures to verdicts.
 
+use super::number::number;
 use super::perturbed::Perturbed;
 use super::read::references;
 use super::{Against, Check, Claim, Condition, Figures, How, Ruling, Verdict};
@@ -178,24 +179,6 @@ pub fn known(case: &Case, figure: &str, cpu: Option<u32>, figures: &dyn Figures)
 
 fn mean(values: &[f64]) -> f64 {
     Summary::of(values).map_or(f64::NAN, |summary| summary.mean)
-}
-
-/// A number with six digits that tell something.
-pub fn number(value: f64) -> String {
-    rounded(value, 6)
-}
-
-/// A number with so many digits that tell something, and all that are before its point; "–" for what is none.
-pub fn rounded(value: f64, digits: i32) -> String {
-    if value == 0.0 {
-        return "0".to_owned(); // also for -0, the sum of no numbers
-    }
-    if !value.is_finite() {
-        return "–".to_owned();
-    }
-    let decimals = (digits - 1 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 #[cfg(test)]
@@ -388,17 +371,5 @@ mod tests {
         assert_eq!(shown(0.999_999_8, Some(below)), "0.9999998");
         assert_eq!(shown(0.999_999_8, None), "1");
         assert_eq!(shown(0.5, Some(below)), "0.5");
-    }
-
-    #[test]
-    fn numbers_that_tell() {
-        assert_eq!(
-            [0.0, 1.0, 0.998054, 123456.7, -4.76728, 2e-7, f64::NAN].map(|value| rounded(value, 4)),
-            ["0", "1", "0.9981", "123457", "-4.767", "0.0000002", "–"]
-        );
-        assert_eq!(
-            [-0.0, 250.0, 0.99271, 1.00004, 1234.567, 12.3, 0.000_001, 2e9].map(number),
-            ["0", "250", "0.99271", "1.00004", "1234.57", "12.3", "0.000001", "2000000000"]
-        );
     }
 }

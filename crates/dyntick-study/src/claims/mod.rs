@@ -3,22 +3,25 @@
 
 mod condition;
 mod judge;
+mod number;
 mod perturbed;
 mod read;
 
 pub use condition::{Condition, ConditionError, Relation};
+pub use judge::judge;
 pub use judge::known;
-pub use judge::{judge, number, rounded};
+pub use number::number;
 pub use read::references;
 pub(super) use read::{case_reference, figure_reference, read, refuse_figure};
 
 use super::Case;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// A claim: reproduced for a variant if all its checks hold there.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Claim {
     /// What is claimed.
     pub text: String,
@@ -42,7 +45,7 @@ impl Claim {
 }
 
 /// One figure of one case, and what it must be.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Check {
     /// The case, as [`Case::answers_to`] reads it; each variant that answers is checked.
     pub case: String,
@@ -57,7 +60,7 @@ pub struct Check {
 }
 
 /// Another case that a figure is set against.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Against {
     /// The case, as [`Case::answers_to`] reads it.
     pub case: String,
@@ -66,7 +69,7 @@ pub struct Against {
 }
 
 /// What is done with the other case's figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum How {
     /// Divide by it: `ratio-to`.
@@ -110,7 +113,7 @@ pub trait Figures {
 }
 
 /// What became of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ruling {
     /// Every check holds.
@@ -135,7 +138,7 @@ impl fmt::Display for Ruling {
 }
 
 /// A claim with what became of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
     /// The claim.
     pub claim: Claim,

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a check says in the perturbed runs of its case, beside what it says in the case's own.
 
-use super::judge::number;
+use super::number::number;
 use super::read::references;
 use super::{Check, Condition, Figures};
 use crate::{Case, Study};
 use dyntick_stats::Summary;
 use std::collections::BTreeSet;
 
-/// The figure of a check in each perturbed run; none where it is not known, and no finite number where it is not defined.
+/// The figure of a check in each perturbed run; none where it is not known, and no finite number where it is
+/// not defined.
 pub struct Perturbed(Vec<Option<f64>>);
 
 impl Perturbed {
-    /// Of this case. Where the check is set against another case, runs of the same number are, which were changed alike;
-    /// where one of both has none of that number, its own run stands for it.
+    /// Of this case. Where the check is set against another case, runs of the same number are, which were
+    /// changed alike; where one of both has none of that number, its own run stands for it.
     pub fn of(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> Self {
         let of = |case: &Case| figures.perturbed(case, &check.figure, check.cpu);
         let own = |case: &Case| {

@@ -4,13 +4,14 @@
 use super::{Against, Check, Claim, How};
 use crate::Case;
 use crate::figure::{self, Figure};
+use crate::keys::claims as keys;
 use crate::reader::{Section, Source, Value};
 use dyntick_guest::name_of_file;
 use dyntick_model::text::nearest;
 
 /// Reads a claim.
 pub fn read(section: Section<'_, '_, '_>, cases: &[Case]) -> Claim {
-    section.only(&["text", "cannot-tell", "only", "comment", "check", "evidence"]);
+    section.only(&keys::CLAIM);
     let only = section.get("only").and_then(|value| section.source.texts("only", value));
     let mut claim = Claim {
         text: section.required_text("text").unwrap_or_default(),
@@ -53,7 +54,7 @@ fn refuse_labels(section: Section<'_, '_, '_>, claim: &Claim, cases: &[Case]) {
 }
 
 fn read_check(section: Section<'_, '_, '_>, claim: &Claim, cases: &[Case], judged: bool) -> Option<Check> {
-    section.only(&["case", "figure", "cpu", "ratio-to", "minus", "is"]);
+    section.only(if judged { &keys::CHECK } else { &keys::EVIDENCE });
     let is = if judged { section.required("is") } else { section.get("is") };
     let cpu = section.get("cpu").map(|value| section.source.number("cpu", value, 0..=8191));
     let check = Check {

@@ -48,20 +48,24 @@ pub static LOCAL_TIMER: Figure =
     Figure { name: "local_timer", text: "Local timer interrupts: ticks and other timers", ..COUNT };
 pub static LOCAL_TIMER_PER_S: Figure =
     Figure { name: "local_timer_per_s", unit: Some("1/s"), text: "Local timer interrupts a second", ..COUNT };
-pub static INTERRUPTIONS: Figure =
-    Figure { name: "interruptions", text: "All that interrupted the CPU's task", ..COUNT };
+pub static INTERRUPTIONS: Figure = Figure {
+    name: "interruptions",
+    text: "Interrupts, NMIs, softirqs and time slices of kernel threads; no page faults and no other user tasks",
+    ..COUNT
+};
 pub static INTERRUPTED_NS: Figure =
     Figure { name: "interrupted_ns", unit: Some("ns"), text: "How long that took", ..COUNT };
 pub static INTERRUPTION: Figure = Figure {
     name: "interruption",
     key: Key::Required { form: "KIND", example: "tick", refuse: keys::kind },
-    text: "Interruptions of one kind: `tick`, `hrtimer`, `reschedule`, `function-call`, `nmi`, `work-item`, …",
+    text: "Those of one kind: `tick`, `hrtimer`, `reschedule`, `function-call`, `nmi`, `work-item`, …; and `page-fault`, \
+           `other-task`",
     ..COUNT
 };
 pub static CAUSED: Figure = Figure {
     name: "cause",
     key: CAUSE,
-    text: "Interruptions by one cause, such as `fair-server` or `workqueue:vmstat_update`",
+    text: "Those of one cause, page faults and other user tasks too, such as `fair-server` or `workqueue:vmstat_update`",
     ..COUNT
 };
 pub static CAUSE_NS: Figure =

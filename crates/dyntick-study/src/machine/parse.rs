@@ -2,32 +2,12 @@
 //! From the text of a machine's file to a [`Machine`]. What is wrong is told with its place, all of
 //! it at once; a value that is wrong is read as its default.
 
+use crate::keys::machine as keys;
 use crate::reader::{self, Problems, Section, Value};
 use dyntick_model::units::Nanos;
 use dyntick_model::{Basis, IdleState, IdleTable, Machine, MeasuredExit, PackageState, Power, Quantile};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-const MACHINE_KEYS: [&str; 8] =
-    ["title", "description", "cores", "sources", "active", "uncore", "state", "package-state"];
-const POWER_KEYS: [&str; 6] = ["watts", "low", "high", "basis", "source", "remark"];
-const STATE_KEYS: [&str; 14] = [
-    "name",
-    "description",
-    "exit-latency",
-    "target-residency",
-    "entry",
-    "polling",
-    "tlb-flushed",
-    "irq-enable",
-    "unusable",
-    "off",
-    "residency-below-latency",
-    "power",
-    "measured",
-    "source",
-];
-const PACKAGE_KEYS: [&str; 6] = ["name", "needs", "exit-latency", "core-exit-latency", "power", "source"];
 
 /// The longest names that the kernel keeps: `CPUIDLE_NAME_LEN` and `CPUIDLE_DESC_LEN` of
 /// `include/linux/cpuidle.h`, 6.1 to 7.2, without the closing zero.
@@ -40,7 +20,7 @@ pub fn machine(path: &Path, text: &str) -> Result<Machine, Problems> {
 }
 
 fn read(root: Section<'_, '_, '_>, path: &Path) -> Machine {
-    root.only(&MACHINE_KEYS);
+    root.only(&keys::MACHINE);
     let sources = sources(root);
     let power = |key: &str, name| match root.required(key) {
         Some(_) => root.section(key, name).map_or_else(no_power, |table| read_power(table, &sources)),
@@ -85,7 +65,7 @@ fn source_of(table: Section<'_, '_, '_>, sources: &Sources) -> String {
 }
 
 fn read_power(table: Section<'_, '_, '_>, sources: &Sources) -> Power {
-    table.only(&POWER_KEYS);
+    table.only(&keys::POWER);
     let watts = |key: &str| table.get(key).and_then(|value| table.source.decimal(key, value));
     let value = table.required("watts").and_then(|value| table.source.decimal("watts", value)).unwrap_or(0.0);
     let power = Power {
@@ -166,7 +146,7 @@ fn table(root: Section<'_, '_, '_>, sources: &Sources) -> IdleTable {
 }
 
 fn state(section: Section<'_, '_, '_>, sources: &Sources) -> IdleState {
-    section.only(&STATE_KEYS);
+    section.only(&keys::STATE);
     let flag =
         |key: &str| section.get(key).and_then(|value| section.source.switch(key, value)).unwrap_or(false);
     let power = section.required("power").and_then(|_| section.section("power", "power"));
@@ -221,7 +201,7 @@ fn refuse_descent(section: Section<'_, '_, '_>, shallower: &IdleState, state: &I
 }
 
 fn measured_exit(table: Section<'_, '_, '_>, sources: &Sources) -> MeasuredExit {
-    table.only(&["exit-latency", "quantiles", "source", "remark"]);
+    table.only(&keys::MEASURED);
     MeasuredExit {
         exit_latency_ns: required_duration(table, "exit-latency"),
         quantiles: table.get("quantiles").map_or(Vec::new(), |value| quantiles(table, value)),
@@ -266,7 +246,7 @@ fn quantile(table: Section<'_, '_, '_>, point: &Value<'_>) -> Option<Quantile> {
 }
 
 fn package_state(section: Section<'_, '_, '_>, states: &[IdleState], sources: &Sources) -> PackageState {
-    section.only(&PACKAGE_KEYS);
+    section.only(&keys::PACKAGE_STATE);
     let power = section.required("power").and_then(|_| section.section("power", "power"));
     let state = PackageState {
         name: short(section, "name", LONGEST_NAME, true),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Names in a file have no characters that move a terminal's cursor or end a line: they stand in errors, in progress and in
-//! tables, where a second line would be taken for dyntick's own.
+//! Names in a file have no characters that move a terminal's cursor or end a line: they stand in errors, in
+//! progress and in tables, where a second line would be taken for dyntick's own.
 
 use super::{Source, Value};
 use dyntick_model::text::{clean, clean_line};

@@ -3,8 +3,7 @@
 
 mod text;
 
-use crate::json;
-use crate::output;
+use crate::output::{self, Sheet, Target};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use dyntick_check::{Machine, Report, Severity, Snapshot};
@@ -12,12 +11,19 @@ use dyntick_model::CpuList;
 use dyntick_observe::snapshot::{self, bundle};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use text::Detail;
 
 /// What may be said to `check`.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  dyntick check                     the isolated CPUs of this machine
+  dyntick check -C 2-3              CPUs 2 and 3, isolated or not
+  dyntick check --format script     the fixes, as a shell script to read and to run
+  dyntick check --bundle x.tar.gz   keep what was read, for dyntick check --from x.tar.gz elsewhere")]
 pub struct Arguments {
     /// Check these CPUs, isolated or not, as 2-3,8 [default: all isolated CPUs]
-    #[arg(short = 'C', long, value_name = "CPUS")]
+    #[arg(short = 'C', long, visible_alias = "cpu", value_name = "CPUS")]
     cpus: Option<CpuList>,
     /// Print each finding in full, even if it does not fit on the screen
     #[arg(short, long)]
@@ -37,6 +43,8 @@ pub struct Arguments {
     /// Check a support bundle, or a folder of a machine's files, instead of this machine
     #[arg(long, value_name = "DUMP", conflicts_with = "bundle")]
     from: Option<PathBuf>,
+    #[command(flatten)]
+    target: Target,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -77,6 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         output::ensure_no_terminal(path, "a bundle")?;
         output::ensure_writable(path)?;
     }
+    arguments.target.ensure_writable()?;
     dyntick_system::leave_half_of_memory();
     let files = read(arguments.from.as_deref())?;
     if let Some(path) = &arguments.bundle {
@@ -109,22 +118,24 @@ fn read(from: Option<&Path>) -> Result<Snapshot> {
 }
 
 fn print(arguments: &Arguments, report: &Report) -> Result<()> {
+    let target = &arguments.target;
     match (arguments.json, arguments.format) {
         (true, Format::Sarif | Format::Script) => bail!("--json is --format json: omit one of the two"),
-        (true, _) | (_, Format::Json) => output::json(&json::CHECK.of(report)),
-        (_, Format::Sarif) => output::json(&dyntick_formats::sarif(report)),
-        (_, Format::Script) => output::text(dyntick_check::script(report)),
-        (_, Format::Text) => output::rendered(text::render(report, &page(arguments.verbose))),
+        (true, _) | (_, Format::Json) => target.json(report),
+        (_, Format::Sarif) => target.unnamed_json(&dyntick_formats::sarif(report)),
+        (_, Format::Script) => target.text(&dyntick_check::script(report)),
+        (_, Format::Text) if arguments.verbose => target.page(&text::document(report, Detail::Everything)),
+        (_, Format::Text) => target.rendered(&fitting(report, target.sheet(), target.height())),
     }
 }
 
-/// The terminal; what is piped or stored is plain, and as long as it is.
-fn page(verbose: bool) -> text::Page {
-    let size = output::size();
-    text::Page {
-        width: size.map_or(100, |(columns, _)| columns.clamp(40, 100)),
-        height: size.map(|(_, rows)| rows).filter(|rows| *rows > 0),
-        colour: output::is_terminal(),
-        verbose,
-    }
+/// The fullest text that fits into `height` lines; the full one where there is no limit.
+fn fitting(report: &Report, sheet: Sheet, height: Option<usize>) -> String {
+    let fits = |text: &String| height.is_none_or(|height| text.lines().count() < height);
+    let at = |detail| sheet.text(&text::document(report, detail));
+    let texts = [Detail::Full, Detail::Fix].into_iter().map(at);
+    texts.into_iter().find(fits).unwrap_or_else(|| at(Detail::Line))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `dyntick completions` and `dyntick man`: what shells and man(1) know of the command line, generated from its definition.
+//! `dyntick completions` and `dyntick man`: what shells and man(1) know of the command line, generated from
+//! its definition.
 
 use crate::output;
 use anyhow::{Context, Result};

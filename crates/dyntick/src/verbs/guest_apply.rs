@@ -36,7 +36,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     packed.extend(&cpus);
     let found = own(&packed)?;
     let line = std::fs::read_to_string("/proc/cmdline")?;
-    output::json_line(&json!({ "step": "found", "line": line.trim(), "report": found }))?;
+    output::unnamed_json_line(&json!({ "step": "found", "line": line.trim(), "report": found }))?;
     if arguments.look {
         return Ok(ExitCode::SUCCESS);
     }
@@ -52,14 +52,16 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let failed = failure(Command::new("sh").args(["-e", SCRIPT]))?;
     let mut left = checked(&cpus)?;
     let text = String::from_utf8_lossy(&script.stdout);
-    output::json_line(&json!({ "step": "script", "script": text, "failed": failed, "report": left }))?;
+    output::unnamed_json_line(
+        &json!({ "step": "script", "script": text, "failed": failed, "report": left }),
+    )?;
     let mut taken = BTreeSet::new();
     while let Some((rule, command)) = choice(&left, &taken) {
         let failed = typed(&command)?;
         left = checked(&cpus)?;
         let step =
             json!({ "step": "choice", "rule": rule, "fix": command, "failed": failed, "report": left });
-        output::json_line(&step)?;
+        output::unnamed_json_line(&step)?;
         taken.insert(rule);
     }
     Ok(ExitCode::SUCCESS)
@@ -71,7 +73,7 @@ fn instead(cpus: &[&str], found: &Value, rule: &str) -> Result<ExitCode> {
     let command = finding.and_then(command).with_context(|| format!("{rule} offers no command"))?;
     let failed = typed(&command)?;
     let left = checked(cpus)?;
-    output::json_line(
+    output::unnamed_json_line(
         &json!({ "step": "instead", "rule": rule, "fix": command, "failed": failed, "report": left }),
     )?;
     Ok(ExitCode::SUCCESS)

@@ -31,7 +31,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let names = if arguments.names.is_empty() { all() } else { arguments.names.clone() };
     for name in names {
         match arguments.explain {
-            true => output::json_line(&explained(&name, arguments))?,
+            true => output::unnamed_json_line(&explained(&name, arguments))?,
             false => disturb::run(&name, arguments.cpu, arguments.ms)?,
         }
     }
@@ -44,7 +44,7 @@ fn explained(name: &str, arguments: &Arguments) -> Value {
         let own = std::env::current_exe()?;
         let cpu = arguments.cpu.to_string();
         let mut command = Command::new(&own);
-        command.args(["explain", "--json", "-C", &cpu, "--"]).arg(&own);
+        command.args(["explain", "--json", "-o", "-", "-C", &cpu, "--"]).arg(&own);
         command.args(["guest-disturb", name, "-C", &cpu, "--ms", &arguments.ms.to_string()]);
         let output = command.output()?;
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();

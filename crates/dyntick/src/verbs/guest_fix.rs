@@ -83,7 +83,7 @@ impl Trial<'_> {
     fn run(&mut self) -> Result<()> {
         self.begin(None)?;
         let (mut before, mut checked) = (self.explained()?, self.checked()?);
-        output::json_line(&self.told(json!({ "before": before, "checked": checked })))?;
+        output::unnamed_json_line(&self.told(json!({ "before": before, "checked": checked })))?;
         for number in 0..self.settings(&before).len() {
             if number > 0 {
                 self.begin(None)?;
@@ -96,7 +96,7 @@ impl Trial<'_> {
                 "fix": setting, "failed": failed, "before": before, "checked": checked,
                 "after": self.explained()?, "checked_after": self.checked()?,
             });
-            output::json_line(&self.told(after))?;
+            output::unnamed_json_line(&self.told(after))?;
         }
         self.end()
     }
@@ -166,7 +166,7 @@ impl Trial<'_> {
     /// What interrupts the CPU now.
     fn explained(&self) -> Result<Value> {
         let seconds = (self.one.ms as f64 / 1000.0).to_string();
-        let findings = own(&["explain", "--json", "-C", &self.cpu, "--", "sleep", &seconds])?;
+        let findings = own(&["explain", "--json", "-o", "-", "-C", &self.cpu, "--", "sleep", &seconds])?;
         let on_cpu = &findings["cpus"][0];
         let cause = |cause: &Value| {
             json!({

@@ -2,20 +2,22 @@
 //! The verbs: one file each.
 
 mod check;
-mod compare;
+pub mod compare;
 mod completions;
 mod explain;
+mod export;
 mod guest_apply;
 mod guest_disturb;
 mod guest_fix;
 mod guest_packets;
 mod guest_probe;
 pub mod isolate;
-mod lab;
-mod latency;
+pub mod lab;
+pub mod latency;
 mod record;
-mod stat;
-mod top;
+pub mod schema;
+pub mod stat;
+pub mod top;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -52,8 +54,12 @@ pub enum Verb {
     GuestApply(guest_apply::Arguments),
     /// Show the CPUs of this machine and what interrupts them, live
     Top(top::Arguments),
+    /// Export what interrupts CPUs as metrics for Prometheus
+    Export(export::Arguments),
     /// Print the completion script of a shell
     Completions(completions::Arguments),
+    /// Print the JSON Schema of what a verb prints with --json, or of study files
+    Schema(schema::Arguments),
     /// Write man pages, one for each verb; for packages
     #[command(hide = true)]
     Man(completions::Pages),
@@ -66,10 +72,15 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// Whether it looks at this machine or at another, and is not about dyntick alone.
+    fn is_of_a_machine(&self) -> bool {
+        !matches!(self, Verb::Completions(_) | Verb::Man(_) | Verb::Schema(_))
+    }
+
     /// Does what was asked; the status is 0, or 1 where a check failed.
     pub fn run(self) -> Result<ExitCode> {
-        // `isolate` itself says more about it, and the last two are of no machine.
-        if !matches!(self, Verb::Isolate(_) | Verb::GuestProbe(_) | Verb::Completions(_) | Verb::Man(_)) {
+        // `isolate` itself says more about it.
+        if !matches!(self, Verb::Isolate(_) | Verb::GuestProbe(_)) && self.is_of_a_machine() {
             isolate::put_leftover_back();
             remove_leftover_traces();
         }
@@ -82,12 +93,14 @@ impl Verb {
             Verb::Stat(arguments) => stat::run(&arguments),
             Verb::Record(arguments) => record::run(&arguments),
             Verb::Explain(arguments) => explain::run(&arguments),
+            Verb::Export(arguments) => export::run(&arguments),
             Verb::GuestDisturb(arguments) => guest_disturb::run(&arguments),
             Verb::GuestFix(arguments) => guest_fix::run(&arguments),
             Verb::GuestApply(arguments) => guest_apply::run(&arguments),
             Verb::Top(arguments) => top::run(&arguments),
             Verb::Completions(arguments) => completions::run(&arguments),
             Verb::Man(pages) => completions::man(&pages),
+            Verb::Schema(arguments) => schema::run(&arguments),
             Verb::GuestProbe(arguments) => guest_probe::run(&arguments),
             Verb::GuestPackets(arguments) => guest_packets::run(&arguments),
         }

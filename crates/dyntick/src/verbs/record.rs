@@ -6,47 +6,92 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use dyntick_check::shell;
 use dyntick_model::CpuList;
+use dyntick_model::units::Nanos;
 use dyntick_observe::facts::Machine;
 use dyntick_record::{
-    Options, Record, RecordError, record_command, record_process, record_until_interrupted,
+    Conditions, Ended, LastSeconds, Options, Record, RecordError, Trigger, record_command, record_process,
+    record_until_interrupted,
 };
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
+use std::time::Duration;
 
 /// Where a record goes that is given no name.
 const DEFAULT: &str = "dyntick.dt";
 
 /// What may be said to `record`.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  dyntick record -C 3 -- ./app       record CPU 3 while ./app runs, into dyntick.dt
+  dyntick record -C 2-3 -o x.dt      until Ctrl-C
+  dyntick record -C 3 --last 10s --when-late 100
+                                     until a thread runs 100 µs late; the 10 s before that are in dyntick.1.dt
+  dyntick explain x.dt               what interrupted the CPUs, and why")]
 pub struct Arguments {
     #[command(flatten)]
     pub what: What,
     /// Write the record to FILE
     #[arg(short, long, value_name = "FILE", default_value = DEFAULT)]
     output: PathBuf,
+    /// End recording when FILE has SIZE bytes, as 500M or 2G; with --last older events give way [default there: 1G]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_size: Option<u64>,
+    #[command(flatten)]
+    ring: Ring,
 }
+
+/// Of which only the last is kept.
+#[derive(Args)]
+struct Ring {
+    /// Keep only the last TIME, as 30s or 5min; SIGUSR1 takes a snapshot of it, as FILE.1, FILE.2, … (x.1.dt for x.dt)
+    #[arg(long, value_name = "TIME")]
+    last: Option<Nanos>,
+    /// Take a snapshot when a thread runs later than USEC µs after its timer was to expire, or after it was woken
+    #[arg(long, value_name = "USEC", value_parser = super::stat::over, requires = "last")]
+    when_late: Option<u64>,
+    /// Take a snapshot when an interruption takes longer than USEC µs
+    #[arg(long, value_name = "USEC", value_parser = super::stat::over, requires = "last")]
+    when_interrupted: Option<u64>,
+    /// Take at most N snapshots for these reasons; then, without a command, recording ends
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    max_snapshots: u32,
+}
+
+/// What a ring takes on the disk, where nothing else is said.
+const RING_BYTES: u64 = 1 << 30;
 
 /// What is to be recorded.
 #[derive(Args)]
 pub struct What {
     /// CPUs to record, as 3 or 2-3,8 [default: nohz_full= and isolated CPUs, else all]
-    #[arg(short = 'C', long, value_name = "CPULIST")]
+    #[arg(short = 'C', long, visible_alias = "cpu", value_name = "CPULIST")]
     cpus: Option<CpuList>,
     /// Record until process PID ends
     #[arg(short = 'p', long, value_name = "PID", conflicts_with = "command")]
     pid: Option<i32>,
-    /// Set the trace buffer of each CPU to KIB KiB; it is emptied ten times a second
-    #[arg(long, value_name = "KIB", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(16..=1 << 20))]
+    /// Set the trace buffer of each of these CPUs to KIB KiB; it is emptied as often as it fills
+    #[arg(long, value_name = "KIB", default_value_t = Options::BUFFER_KIB, value_parser = clap::value_parser!(u32).range(16..=1 << 20))]
     buffer: u32,
+    /// Record where those were who cause interruptions: kernel functions, and addresses of the program
+    #[arg(long)]
+    stacks: bool,
     /// Record while this command runs; without one, until Ctrl-C
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
-/// Records and keeps it. The status is the command's.
+impl What {
+    /// Whether a command runs meanwhile, which then owns standard output.
+    pub fn runs_a_command(&self) -> bool {
+        !self.command.is_empty()
+    }
+}
+
+/// Records and keeps it. The status is the command's, or 2 where the disk was full.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     output::ensure_no_terminal(&arguments.output, "a record")?;
     // A name that nobody typed leads nowhere else, whoever made the folder.
@@ -55,21 +100,84 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         arguments.output.symlink_metadata().map_or(Ok(()), |found| ensure_own_file(&found))?;
     }
     output::ensure_writable(&arguments.output)?;
-    let (record, status) = take(&arguments.what)?;
+    let last = last(&arguments.ring, &arguments.output)?;
+    let most_bytes = arguments.max_size.unwrap_or(if last.is_some() { RING_BYTES } else { u64::MAX });
+    let options =
+        Options { most_bytes, folder: folder(&arguments.output), last, ..options(&arguments.what, false)? };
+    let (record, status) = take(&arguments.what, &options)?;
     match unasked {
         true => record.save_unasked(&arguments.output)?,
         false => record.save(&arguments.output)?,
     }
     let (begin, end) = record.about.window_ns;
     output::note(format_args!(
-        "recorded CPU {} for {:.3} s: {}; now: dyntick explain {}",
+        "recorded CPU {} for {:.3} s, {} events: {}; now: dyntick explain {}",
         record.about.cpus,
         (end - begin) as f64 / 1e9,
+        record.trace.count().unwrap_or_default(),
         arguments.output.display(),
         shell::file(&arguments.output).unwrap_or_else(|_| "FILE".to_owned()),
     ));
-    record.about.notes.iter().for_each(output::note);
-    Ok(as_own(status))
+    record.about.remarks().for_each(output::note);
+    match record.about.ended {
+        Some(Ended::DiskFull) => Ok(ExitCode::from(2)),
+        Some(Ended::MaxSize) | None => Ok(as_own(status)),
+    }
+}
+
+/// What is kept, and when a snapshot of it is taken.
+fn last(ring: &Ring, output: &Path) -> Result<Option<LastSeconds>> {
+    let Some(Nanos(last)) = ring.last else { return Ok(None) };
+    if last == 0 {
+        bail!("--last 0 keeps nothing: name a time, as 30s");
+    }
+    if dyntick_system::is_standard_output(output) || output.metadata().is_ok_and(|found| !found.is_file()) {
+        bail!(
+            "--last needs a file with -o: the snapshots are named like it, and {} is none",
+            output.display()
+        );
+    }
+    Ok(Some(LastSeconds {
+        last: Duration::from_nanos(last),
+        when: Conditions { late_ns: ring.when_late, interrupted_ns: ring.when_interrupted },
+        most_snapshots: ring.max_snapshots,
+        file: output.to_owned(),
+        taken,
+    }))
+}
+
+/// Tells of a snapshot.
+fn taken(path: &Path, record: &Result<Record, RecordError>) {
+    match record {
+        Ok(record) => {
+            let why = record.about.trigger.as_ref().map(Trigger::to_string).unwrap_or_default();
+            output::note(format_args!("snapshot {}: {why}", path.display()));
+        }
+        Err(error) => output::note(format_args!("no snapshot {}: {error}", path.display())),
+    }
+}
+
+/// Where a file of this name can be written before it has the name: its own folder, where it is a file.
+fn folder(path: &Path) -> PathBuf {
+    let is_file = path.metadata().map_or(path != Path::new("-"), |found| found.is_file());
+    let parent = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if is_file { parent.to_owned() } else { std::env::temp_dir() }
+}
+
+/// A number of bytes, with K, M, G or T behind it for powers of 1024.
+fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit = match &text[digits.len()..] {
+        "" => 0,
+        "K" | "k" | "KiB" => 10,
+        "M" | "MiB" => 20,
+        "G" | "GiB" => 30,
+        "T" | "TiB" => 40,
+        other => return Err(format!("'{other}' is no unit of size: use K, M, G or T")),
+    };
+    let number: u64 =
+        digits.parse().map_err(|_| "a number of bytes is required, as 500M or 2G".to_owned())?;
+    number.checked_mul(1 << unit).ok_or_else(|| "no file is so large".to_owned())
 }
 
 /// Refuses what only somebody else can have put under the default name.
@@ -83,39 +191,72 @@ fn ensure_own_file(found: &Metadata) -> Result<()> {
     Ok(())
 }
 
-/// Records what was asked for; there is a status where a command ran.
-pub fn take(what: &What) -> Result<(Record, Option<ExitStatus>)> {
+/// What is to be recorded, without where to; `everywhere`: on all CPUs where none is named.
+pub fn options(what: &What, everywhere: bool) -> Result<Options> {
     let cpus = match &what.cpus {
         Some(cpus) if cpus.is_empty() => bail!("-C names no CPU"),
         Some(cpus) => cpus.clone(),
-        None => set_aside()?,
+        None => set_aside(everywhere)?,
     };
-    let options = Options { buffer_kib: what.buffer, command: what.command.clone(), ..Options::new(cpus) };
+    Ok(Options {
+        buffer_kib: what.buffer,
+        stacks: what.stacks,
+        command: what.command.clone(),
+        ..Options::new(cpus)
+    })
+}
+
+/// Records what was asked for. There is a status where a command ran.
+pub fn take(what: &What, options: &Options) -> Result<(Record, Option<ExitStatus>)> {
     let taken = match (what.pid, what.command.is_empty()) {
-        (Some(pid), _) => record_process(&options, pid).map(|record| (record, None)),
+        (Some(pid), _) => record_process(options, pid).map(|record| (record, None)),
         (None, true) => {
             output::note(format_args!("recording CPU {}; stop with Ctrl-C", options.cpus));
-            record_until_interrupted(&options).map(|record| (record, None))
+            record_until_interrupted(options).map(|record| (record, None))
         }
         (None, false) => {
-            record_command(&options, &what.command).map(|(record, status)| (record, Some(status)))
+            record_command(options, &what.command).map(|(record, status)| (record, Some(status)))
         }
     };
     taken.map_err(|error| match error {
-        RecordError::Session(error) => anyhow::Error::new(error).context(super::explain::rights()),
+        RecordError::Session(error) => anyhow::Error::new(error).context(rights()),
         other => other.into(),
     })
 }
 
-/// The CPUs that somebody wants to be quiet; all, where there are none.
-fn set_aside() -> Result<CpuList> {
+/// The CPUs that somebody wants to be quiet; all, where there are none or all are wanted.
+fn set_aside(all: bool) -> Result<CpuList> {
     let cpus = Machine::read().context("find out which CPUs to record")?.cpus;
     let aside = cpus.nohz_full.union(&cpus.isolated);
-    Ok(if aside.is_empty() { cpus.online } else { aside })
+    Ok(if all || aside.is_empty() { cpus.online } else { aside })
 }
 
 /// A command's status as a shell tells it: 128 and the signal's number where one ended it.
 pub fn as_own(status: Option<ExitStatus>) -> ExitCode {
     let code = status.map_or(0, |status| status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)));
     ExitCode::from(code as u8)
+}
+
+/// What recording needs.
+fn rights() -> &'static str {
+    "recording needs root, or CAP_SYS_ADMIN to mount tracefs and rights to /sys/kernel/tracing; \
+     `dyntick explain FILE` needs neither"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_as_other_tools_take_them() {
+        assert_eq!(
+            ["12", "3K", "500M", "2GiB"].map(|text| size(text).unwrap()),
+            [12, 3 << 10, 500 << 20, 2 << 30]
+        );
+        for (text, said) in
+            [("M", "a number"), ("2X", "no unit"), ("-1", "a number"), ("99999999T", "so large")]
+        {
+            assert!(size(text).unwrap_err().contains(said), "{text}");
+        }
+    }
 }

@@ -69,8 +69,8 @@ struct Run<'a> {
     wrong: Vec<String>,
 }
 
-/// What one guest told.
-struct Told {
+/// What one guest reported.
+struct Checked {
     /// What it was booted with.
     line: CommandLine,
     found: Value,
@@ -79,7 +79,7 @@ struct Told {
     failed: Option<String>,
 }
 
-impl Told {
+impl Checked {
     /// What is found at its end.
     fn left(&self) -> &Value {
         self.steps.last().map_or(&self.found, |step| &step["report"])
@@ -141,7 +141,7 @@ impl Run<'_> {
     }
 
     /// What is fixed by commands in one guest.
-    fn commands(&mut self, line: &str, told: &Told) {
+    fn commands(&mut self, line: &str, told: &Checked) {
         if let Some(why) = &told.failed {
             return self.wrong(line, why);
         }
@@ -172,7 +172,7 @@ impl Run<'_> {
     }
 
     /// Nothing is left but words, and nothing that was not there before.
-    fn end(&mut self, line: &str, told: &Told, initially: &BTreeSet<String>) {
+    fn end(&mut self, line: &str, told: &Checked, initially: &BTreeSet<String>) {
         for finding in findings(told.left()) {
             let rule = finding["rule"].as_str().unwrap();
             let kinds = fixes(finding).map(|fix| fix["kind"].as_str().unwrap());
@@ -183,7 +183,7 @@ impl Run<'_> {
     }
 
     /// What findings offer besides: commands until the reboot, parameters for good.
-    fn alternatives(&mut self, told: &Told) {
+    fn alternatives(&mut self, told: &Checked) {
         for finding in findings(&told.found) {
             let rule = finding["rule"].as_str().unwrap();
             let kinds: Vec<&str> = fixes(finding).map(|fix| fix["kind"].as_str().unwrap()).collect();
@@ -203,7 +203,7 @@ impl Run<'_> {
 
     /// What the finding names beforehand is no surprise, and notes may come in the place of what is graver: a CPU that
     /// is isolated in one way is judged by what it lacks.
-    fn alternative(&mut self, finding: &Value, by: &'static str, told: &Told, after: &Told) {
+    fn alternative(&mut self, finding: &Value, by: &'static str, told: &Checked, after: &Checked) {
         let rule = finding["rule"].as_str().unwrap();
         let failed = after.steps.iter().find_map(|step| step["failed"].as_str());
         if let Some(why) = after.failed.as_deref().or(failed) {
@@ -220,7 +220,7 @@ impl Run<'_> {
         self.row(rule, by);
     }
 
-    fn guest(&mut self, line: &str, arguments: &[&str]) -> Told {
+    fn guest(&mut self, line: &str, arguments: &[&str]) -> Checked {
         let settings = self.start.settings;
         let named = self.start.named.map_or(String::new(), |cpus| format!(" -C {cpus}"));
         let script = format!(
@@ -233,7 +233,7 @@ impl Run<'_> {
         let first = steps.next().unwrap_or_default();
         let line = CommandLine::parse(first["line"].as_str().unwrap_or_default());
         let found = first["report"].clone();
-        Told { line, found, steps: steps.collect(), failed }
+        Checked { line, found, steps: steps.collect(), failed }
     }
 }
 
@@ -274,7 +274,7 @@ fn asked_to_boot(report: &Value, is_asked: impl Fn(&str) -> bool) -> Vec<String>
 }
 
 /// A note that a parameter fixes and that was not taken yet.
-fn choice(told: &Told, taken: &BTreeSet<String>) -> Option<(String, Composed)> {
+fn choice(told: &Checked, taken: &BTreeSet<String>) -> Option<(String, Composed)> {
     let notes = asked_to_boot(told.left(), |severity| severity == "note");
     let rule = notes.into_iter().find(|rule| !taken.contains(rule))?;
     let finding = findings(told.left()).find(|finding| finding["rule"] == *rule)?;

@@ -166,8 +166,7 @@ fn advised(tried: &Tried) -> Vec<(String, String)> {
 
 /// The row names the fix as its rule does, without the numbers of this guest.
 fn row(tried: &Tried, cause: &str, effect: String, then: u64, now: u64) -> Row {
-    let (class, member) = cause.split_once(':').unwrap_or((cause, ""));
-    let id = if member.is_empty() { CauseId::class(class) } else { CauseId::member(class, member) };
+    let id = CauseId::parse(cause).unwrap_or_else(|| panic!("no rule is about {cause}"));
     let rule = rules::get(&id);
     let kernel: KernelVersion = tried.before["kernel"].as_str().unwrap().parse().unwrap();
     let of_text = rule.fixes_for(&kernel).find(|fix| fix.told() == effect);
@@ -176,7 +175,7 @@ fn row(tried: &Tried, cause: &str, effect: String, then: u64, now: u64) -> Row {
     let rates = || (rate(then, &tried.before), rate(now, &tried.after));
     Row {
         rule: rule.id,
-        setting: fix.setting.to_string(),
+        setting: fix.action.unfilled().to_string(),
         kernel: tried.kernel.strip_prefix("debian:").unwrap(),
         rates: is_counted(&tried.before, cause).then(rates),
     }

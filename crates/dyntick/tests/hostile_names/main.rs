@@ -9,6 +9,7 @@ mod streams;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Sets a window's title, rings, ends the line, and has C1 and quotes; as much as a task's name holds.
 const NAME: &str = "\x1b]0;P\x07\n\"$(\u{9b}'";
@@ -50,15 +51,26 @@ fn record(to: &Path) -> Result<(), String> {
     if made.status.success() { Ok(()) } else { Err(text(&made.stderr)) }
 }
 
-/// A process of this name that is busy on the measured CPU, ended when this is dropped.
+/// The measured CPU, for one test at a time: to isolate it moves every other task away.
+static MEASURED: Mutex<()> = Mutex::new(());
+
+/// Takes the measured CPU.
+fn alone() -> MutexGuard<'static, ()> {
+    MEASURED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A process of this name that is busy on the measured CPU, ended when this is dropped. Nothing else of these tests
+/// changes where tasks run meanwhile.
 struct Busy {
     child: Child,
+    _alone: MutexGuard<'static, ()>,
     /// Holds its program.
     _folder: tempfile::TempDir,
 }
 
 impl Busy {
     fn start() -> Self {
+        let alone = alone();
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join(NAME);
         // The kernel takes the name of a link. A copy that is just written is busy in whatever another test forks.
@@ -72,7 +84,7 @@ impl Busy {
         unsafe {
             command.pre_exec(move || Ok(rustix::thread::sched_setaffinity(None, &cpus)?));
         }
-        Self { child: command.spawn().unwrap(), _folder: folder }
+        Self { child: command.spawn().unwrap(), _alone: alone, _folder: folder }
     }
 }
 

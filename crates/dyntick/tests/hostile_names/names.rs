@@ -10,6 +10,26 @@ fn beside(words: &[&str]) -> String {
     text(&output.stdout) + &text(&output.stderr)
 }
 
+/// How often the busy task is looked for.
+const ROUNDS: usize = 20;
+
+/// What the verbs that count say of the measured CPU, each harmless.
+fn counted() -> String {
+    let cpu = cpu();
+    let csv = run(&["stat", "-C", cpu, "--all", "-x", "|", "--timeout", "300"]);
+    assert_harmless(&["stat", "-x"], &csv);
+    let csv = text(&csv.stdout);
+    let fields: Vec<usize> = csv.lines().map(|line| line.matches('|').count()).collect();
+    assert!(fields.iter().all(|count| *count == 9), "each line is a record: {csv}");
+    let mut shown = csv;
+    shown += &beside(&["stat", "-C", cpu, "--all", "--timeout", "300"]);
+    shown += &beside(&["stat", "-C", cpu, "--json", "--timeout", "300"]);
+    shown += &beside(&["top", "-C", cpu, "-b", "-n", "2", "-d", "0.2"]);
+    beside(&["top", "-C", cpu, "--json", "-n", "2", "-d", "0.2"]);
+    beside(&["export", "-C", cpu, "-I", "300", "-n", "1", "--textfile", "-"]);
+    shown
+}
+
 /// The verbs that tell which tasks there are, and those that only might.
 #[test]
 fn of_a_task_beside() {
@@ -23,22 +43,16 @@ fn of_a_task_beside() {
     beside(&["check", "-C", cpu, "--fail-on", "never", "-v"]);
     beside(&["isolate", "-C", cpu, "--dry-run"]);
     beside(&["isolate", "-C", cpu, "--dry-run", "--json"]);
-    let csv = run(&["stat", "-C", cpu, "--all", "-x", "|", "--timeout", "300"]);
-    assert_harmless(&["stat", "-x"], &csv);
-    let csv = text(&csv.stdout);
-    let fields: Vec<usize> = csv.lines().map(|line| line.matches('|').count()).collect();
-    assert!(fields.iter().all(|count| *count == 9), "each line is a record: {csv}");
     let tabs = text(&run(&["stat", "-C", cpu, "--all", "-x", "\t", "--timeout", "100"]).stdout);
     assert!(tabs.lines().all(|line| line.matches('\t').count() == 9), "tabs stay between fields: {tabs}");
-    let mut told = csv;
-    told += &beside(&["stat", "-C", cpu, "--all", "--timeout", "300"]);
-    told += &beside(&["stat", "-C", cpu, "--json", "--timeout", "300"]);
-    told += &beside(&["top", "-C", cpu, "-b", "-n", "2", "-d", "0.2"]);
-    beside(&["top", "-C", cpu, "--json", "-n", "2", "-d", "0.2"]);
+    let mut shown = counted();
     if is_root() {
-        assert!(told.contains(CLEANED), "the task is told, only clean: {told}");
+        // Whether the task ran within these windows, the scheduler decides: other programs may want the CPU too.
+        let more = std::iter::from_fn(|| Some(counted())).take(ROUNDS);
+        shown = std::iter::once(shown).chain(more).find(|shown| shown.contains(CLEANED)).unwrap_or_default();
+        assert!(shown.contains(CLEANED), "the task was counted in none of {ROUNDS} rounds, cleaned or not");
     } else {
-        println!("not looked for among the causes: without root no task is counted");
+        println!("not looked for among the causes: without root no task is counted: {shown}");
     }
     let late = beside(&["latency", "-a", cpu, "-q", "-D", "1", "--why", "1", "--why-max", "3"]);
     let explain = ["explain", "-C", cpu, "-v", "--html", html.to_str().unwrap(), "--", "sleep", "0.3"];
@@ -56,6 +70,7 @@ fn of_an_isolated_command() {
     if !is_root() || cpu() == "0" {
         return println!("skipped: isolating needs root and two CPUs");
     }
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join(NAME);
     std::os::unix::fs::symlink("/bin/true", &program).unwrap();

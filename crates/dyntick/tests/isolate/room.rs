@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 const SLEEPERS: usize = 20;
 /// The report goes through a pipe, for which there is no limit.
-const ISOLATE: [&str; 6] = ["isolate", "-C", "3", "--json", "--", "busybox"];
+const ISOLATE: [&str; 8] = ["isolate", "-C", "3", "--json", "-o", "-", "--", "busybox"];
 
 fn pin(sleepers: &[Child], cpus: &str) {
     for sleeper in sleepers {

@@ -4,10 +4,9 @@
 
 use dyntick_kernels::cache::Cache;
 use dyntick_kernels::find::{self, Kernel};
-use dyntick_kernels::image;
+use dyntick_kernels::image::{self, Contents};
 use dyntick_lab::qemu::provide;
 use rustix::process::Signal;
-use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -101,9 +100,9 @@ fn initramfs(kernel: &Kernel, folder: &Path) -> PathBuf {
     std::fs::write(&init, format!("#!{busybox} sh\n{script}")).unwrap();
     let tools = [busybox.to_owned()];
     let modules = MODULES.map(str::to_owned);
-    let image =
-        image::build(&init, &image::programs(&tools).unwrap(), kernel, &modules, None, &BTreeMap::new(), 0)
-            .unwrap();
+    let tools = image::programs(&tools).unwrap();
+    let contents = Contents { tools: Some(&tools), modules: &modules, ..Contents::default() };
+    let image = image::build(&init, kernel, contents).unwrap();
     let initramfs = folder.join("initramfs");
     std::fs::write(&initramfs, image.bytes).unwrap();
     initramfs

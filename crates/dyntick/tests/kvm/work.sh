@@ -25,7 +25,7 @@ hog() {
 work=$(mktemp -d)
 cd "$work" || exit
 
-step doctor "$DYNTICK" lab doctor --json
+step doctor "$DYNTICK" lab doctor --fetch --json
 step ticking "$DYNTICK" lab run /mnt/ticking.toml --json --out ticking
 step report "$DYNTICK" lab report /mnt/ticking.toml --out ticking
 step quiet "$DYNTICK" lab run /mnt/quiet.toml --json --out quiet

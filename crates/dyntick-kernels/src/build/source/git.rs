@@ -5,7 +5,7 @@ pub mod command;
 mod folders;
 
 use super::{BuildError, NamedBy, unpack};
-use crate::build::program::run;
+use crate::build::run::run;
 use crate::cache::{Cache, CacheError, unused};
 use crate::programs::{end_after, end_with_this_one};
 use crate::remove::remove_tree;

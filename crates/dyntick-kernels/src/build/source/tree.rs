@@ -98,9 +98,9 @@ const OF_A_KERNEL: [&str; 33] = [
     "virt",
 ];
 
-/// Keeps what belongs to a kernel by its name, has no hidden one, and may be read by every user as far as modes within the tree say so:
-/// a build may print or keep what it reads, and in a folder that others write to, or that a study was unpacked in, there are files
-/// that are no source.
+/// Keeps what belongs to a kernel by its name, has no hidden one, and may be read by every user as far as
+/// modes within the tree say so: a build may print or keep what it reads, and in a folder that others write
+/// to, or that a study was unpacked in, there are files that are no source.
 fn only_public(root: &Path, files: &mut Vec<PathBuf>) -> Result<(), BuildError> {
     let is_hidden = |file: &Path| file.components().any(|part| part.as_os_str().as_bytes().starts_with(b"."));
     let is_kernels = |file: &Path| {

@@ -111,8 +111,8 @@ fn unpack(reader: impl Read, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What a file takes of the disk beside its contents, bytes: a block for itself and one for each folder above it, which may be
-/// its own.
+/// What a file takes of the disk beside its contents, bytes: a block for itself and one for each folder above
+/// it, which may be its own.
 ///
 /// # Errors
 /// Where it lies deeper than any file of a kernel: some bytes of an archive can name any number of folders.
@@ -133,8 +133,8 @@ fn too_large() -> Error {
     refused("a name, or the archive, is larger than that of any kernel".to_owned())
 }
 
-/// What is said of an archive that cannot be read. The tar library quotes what it does not understand, and a study may name any file
-/// as an archive.
+/// What is said of an archive that cannot be read. The tar library quotes what it does not understand, and a
+/// study may name any file as an archive.
 fn unreadable(number: usize, left: &Cell<u64>) -> Error {
     match left.get() {
         0 => too_large(),

@@ -2,6 +2,7 @@
 //! Why calls cannot be timed.
 
 use crate::live::LiveError;
+use dyntick_model::KernelVersion;
 
 /// Why the calls of a function cannot be timed.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +31,9 @@ pub enum CallsError {
         /// Names like it, the nearest first.
         near: Vec<String>,
     },
+    /// The programs share a table of all CPUs, and exchange in it atomically.
+    #[error("timing calls needs Linux 5.12 or newer (atomic exchange in eBPF programs); this is {0}")]
+    TooOld(KernelVersion),
     /// The kernel does not say why.
     #[error("the calls of '{name}' cannot be timed by {pair}: {error}")]
     Refused {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which function is timed, and by what.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::str::FromStr;
 
@@ -14,7 +15,7 @@ pub struct Function {
 }
 
 /// The two programs that time a call. The cheaper one comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub enum Pair {
     /// By a trampoline of the function's own; needs type information.
     #[serde(rename = "fentry/fexit")]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The programs at one function.
 
+use super::super::locked::AnyLocked;
 use super::{CallCount, CallsError, Function, FunctionCalls, Pair, symbols};
 use crate::live::LiveError;
 use crate::live::counters::{map_array, recursion_misses, refused, rows_of_cpus};
@@ -8,7 +9,20 @@ use aya::programs::{FEntry, FExit, KProbe, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader};
 use dyntick_bpf::ROW_OF_CPU;
 use dyntick_bpf::calls::{CALLS, Calls as Row, FENTRY, FEXIT, KPROBE, KRETPROBE, OBJECT};
+use dyntick_model::KernelVersion;
 use memmap2::MmapRaw;
+
+/// The first kernel that takes an atomic exchange in an eBPF program.
+const EXCHANGE: (u32, u32) = (5, 12);
+
+fn ensure_new_enough() -> Result<(), CallsError> {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    // What has another release may be any kernel, and says itself what it refuses.
+    match release.parse::<KernelVersion>() {
+        Ok(kernel) if (kernel.major, kernel.minor) < EXCHANGE => Err(CallsError::TooOld(kernel)),
+        _ => Ok(()),
+    }
+}
 
 /// Programs that are attached to a function, and their counts.
 pub struct Probed {
@@ -27,6 +41,7 @@ impl Probed {
             Some(pair) => vec![pair],
             None => vec![Pair::Trampoline, Pair::Probes],
         };
+        ensure_new_enough()?;
         let mut error = None;
         for pair in pairs {
             match Self::attach_by(&function.name, pair, cpus) {
@@ -42,6 +57,7 @@ impl Probed {
 
     /// Attaches this pair.
     pub fn attach_by(name: &str, pair: Pair, cpus: &[u32]) -> Result<Self, LiveError> {
+        let _any = AnyLocked::begin();
         let mut ebpf = EbpfLoader::new()
             .set_global(ROW_OF_CPU, rows_of_cpus(cpus).as_slice(), true)
             .set_max_entries(CALLS, cpus.len() as u32)

@@ -1,121 +1,107 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Findings for a terminal: the worst first, with as much of each as fits on the screen.
+//! Findings as a document, the worst first.
 
 use dyntick_check::rules;
 use dyntick_check::{Finding, Offered, Report, Severity, Unread};
+use dyntick_model::CpuList;
 use dyntick_model::text::clean_line;
-use std::fmt::Write;
+use dyntick_report::{self as report, Block, Document, Level};
 
-/// How much is said of each finding.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Detail {
-    /// What is the matter.
+/// How much is shown of each finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detail {
+    /// What is wrong.
     Line,
     /// And how to fix it.
     Fix,
     /// And what it does and was read from.
     Full,
-    /// And all of it, with the source.
+    /// And all evidence, with the source.
     Everything,
 }
 
-/// Where the text goes.
-pub struct Page {
-    /// Columns.
-    pub width: usize,
-    /// Lines, where there is a limit.
-    pub height: Option<usize>,
-    /// Whether it shows colours.
-    pub colour: bool,
-    /// Whether everything is to be told, however long it gets.
-    pub verbose: bool,
-}
-
-const INDENT: &str = "         ";
-
-/// The whole text: the fullest that fits on the page.
-pub fn render(report: &Report, page: &Page) -> String {
-    if page.verbose {
-        return at(Detail::Everything, report, page);
+/// The document.
+pub fn document(report: &Report, detail: Detail) -> Document {
+    let mut blocks = Vec::new();
+    if !report.findings.is_empty() {
+        let findings = report.findings.iter().map(|one| finding(one, detail)).collect();
+        blocks.push(Block::Findings(findings));
     }
-    let fits = |text: &String| page.height.is_none_or(|height| text.lines().count() < height);
-    let texts = [Detail::Full, Detail::Fix].into_iter().map(|detail| at(detail, report, page));
-    texts.into_iter().find(fits).unwrap_or_else(|| at(Detail::Line, report, page))
-}
-
-fn at(detail: Detail, report: &Report, page: &Page) -> String {
-    let mut text = page.wrapped(&head(report), "");
-    let airy = detail >= Detail::Full;
-    for (number, finding) in report.findings.iter().enumerate() {
-        if airy || number == 0 {
-            text.push('\n');
-        }
-        text += &one(finding, detail, page);
+    blocks.push(Block::Paragraph(counts(report, detail)));
+    if let Some(reboot) = &report.reboot {
+        let what = "All fixes that need a reboot, together; boot with";
+        blocks.push(Block::Command(what.to_owned(), clean_line(&reboot.line)));
     }
-    text.push('\n');
-    text += &foot(report, detail, page);
-    text
+    if !report.unread.is_empty() {
+        let lines: Vec<String> = report.unread.iter().map(not_read).collect();
+        blocks.push(Block::Paragraph(lines.join("\n")));
+    }
+    Document { title: title(report), question: checked(report), blocks, ..Document::default() }
 }
 
-fn head(report: &Report) -> String {
-    let or_none =
-        |cpus: &dyntick_model::CpuList| if cpus.is_empty() { "none".to_owned() } else { cpus.to_string() };
-    let mut head = format!(
-        "Linux {}, CPUs {}; nohz_full {}, isolated {}.",
+fn title(report: &Report) -> String {
+    let or_none = |cpus: &CpuList| if cpus.is_empty() { "none".to_owned() } else { cpus.to_string() };
+    clean_line(&format!(
+        "Linux {}, CPUs {}; nohz_full {}, isolated {}",
         report.kernel,
         report.online,
         or_none(&report.nohz_full),
         or_none(&report.isolated)
-    );
-    if report.named {
-        let _ = write!(head, " Checked: {}.", report.judged);
-    } else if report.judged.is_empty() {
-        head += " No CPU is isolated: only the command line was checked; use -C CPUS to see what they need.";
-    }
-    head
+    ))
 }
 
-fn one(finding: &Finding, detail: Detail, page: &Page) -> String {
-    let word = format!("{:<9}", finding.severity.word());
-    let sign = if page.colour { format!("\x1b[{}m{word}\x1b[0m", colour(finding.severity)) } else { word };
-    let title = page.wrapped(&format!("{} [{}]", finding.message, finding.rule), INDENT);
-    let mut text = format!("{sign}{}", title.trim_start());
+/// Which CPUs were checked, where that is not what the machine isolates.
+fn checked(report: &Report) -> String {
+    match (report.named, report.judged.is_empty()) {
+        (true, _) => format!("Checked: CPU {}.", report.judged),
+        (false, true) => {
+            "No CPU is isolated: only the command line was checked; use -C CPUS to see what they need."
+                .to_owned()
+        }
+        (false, false) => String::new(),
+    }
+}
+
+fn finding(finding: &Finding, detail: Detail) -> report::Finding {
     let (evidence, fixes) = match detail {
         Detail::Line => (0, 0),
         Detail::Fix => (0, 1),
         Detail::Full => (1, 2),
         Detail::Everything => (usize::MAX, usize::MAX),
     };
-    for evidence in finding.evidence.iter().take(evidence) {
+    let evidence = finding.evidence.iter().take(evidence).map(|evidence| {
         let value = if evidence.value.is_empty() { "(empty)" } else { &evidence.value };
-        text += &page.wrapped(&format!("{}: {value}", evidence.file), &format!("{INDENT}read   "));
+        clean_line(&format!("{}: {value}", evidence.file))
+    });
+    let fix = |Offered { fix, tried }: Offered<'_>| {
+        (fix.clone(), if tried { String::new() } else { "not tried here".to_owned() })
+    };
+    let rule = rules::all().iter().find(|rule| rule.id == finding.rule);
+    let source = rule.filter(|_| detail == Detail::Everything).map_or("", |rule| rule.source);
+    let message = if detail == Detail::Everything { &finding.full_message } else { &finding.message };
+    report::Finding {
+        level: Some(level(finding.severity)),
+        title: clean_line(&format!("{message} [{}]", finding.rule)),
+        explanation: if detail >= Detail::Full { clean_line(&finding.effect) } else { String::new() },
+        chain: evidence.collect(),
+        fixes: finding.offered().take(fixes).map(fix).collect(),
+        source: source.to_owned(),
+        ..report::Finding::default()
     }
-    if detail >= Detail::Full {
-        text += &page.wrapped(&finding.effect, &format!("{INDENT}effect "));
-    }
-    for Offered { fix, tried } in finding.offered().take(fixes) {
-        // A command stays on one line, to be copied.
-        let _ = writeln!(text, "{INDENT}fix    {}", clean_line(&fix.to_string()));
-        if !tried {
-            let _ = writeln!(text, "{INDENT}       (not tried here)");
-        }
-    }
-    if detail == Detail::Everything {
-        let rule = rules::all().iter().find(|rule| rule.id == finding.rule);
-        text += &page.wrapped(rule.map_or("", |rule| rule.source), &format!("{INDENT}source "));
-    }
-    text
 }
 
-fn colour(severity: Severity) -> &'static str {
+fn level(severity: Severity) -> Level {
     match severity {
-        Severity::Error => "1;31",
-        Severity::Warning => "33",
-        Severity::Note => "2",
+        Severity::Error => Level::Error,
+        Severity::Warning => Level::Warning,
+        Severity::Note => Level::Note,
     }
 }
 
-fn foot(report: &Report, detail: Detail, page: &Page) -> String {
+fn counts(report: &Report, detail: Detail) -> String {
+    if report.findings.is_empty() {
+        return "Nothing found.".to_owned();
+    }
     let count = |severity: Severity| match report.count(severity) {
         1 => format!("1 {}", severity.word()),
         count => format!("{count} {}s", severity.word()),
@@ -126,41 +112,16 @@ fn foot(report: &Report, detail: Detail, page: &Page) -> String {
         Detail::Full => " Use -v to show all evidence and sources.",
         Detail::Everything => "",
     };
-    let mut text = match report.findings.is_empty() {
-        true => "Nothing found.\n".to_owned(),
-        false => {
-            let counts = [Severity::Error, Severity::Warning, Severity::Note].map(count);
-            format!("{}.{more}\n", counts.join(", "))
-        }
-    };
-    if let Some(reboot) = &report.reboot {
-        text += &format!("All fixes that need a reboot, together; boot with: {}\n", clean_line(&reboot.line));
-    }
-    for unread in &report.unread {
-        text += &page.wrapped(&not_read(unread), "");
-    }
-    text
+    let counts = [Severity::Error, Severity::Warning, Severity::Note].map(count);
+    format!("{}.{more}", counts.join(", "))
 }
 
 fn not_read(unread: &Unread) -> String {
     let needs = if unread.needs.is_empty() { String::new() } else { format!("; needs {}", unread.needs) };
-    format!(
+    clean_line(&format!(
         "Not read: {} ({}{needs}), so only partly checked: {}.",
         unread.file,
         unread.reason,
         unread.rules.join(", ")
-    )
-}
-
-impl Page {
-    /// Clean lines that fit, the first behind `before`, the others below its text.
-    fn wrapped(&self, text: &str, before: &str) -> String {
-        let rest = " ".repeat(before.len());
-        let options = textwrap::Options::new(self.width)
-            .initial_indent(before)
-            .subsequent_indent(&rest)
-            .break_words(false)
-            .word_splitter(textwrap::WordSplitter::NoHyphenation);
-        textwrap::fill(&clean_line(text), options) + "\n"
-    }
+    ))
 }

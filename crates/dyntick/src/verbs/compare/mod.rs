@@ -4,23 +4,23 @@
 mod sides;
 mod table;
 
-use crate::json;
-use crate::output;
+use crate::output::Target;
 use anyhow::{Result, bail};
 use clap::Args;
 use dyntick_stats::compare::{Comparison, Outcome, Question, Row, Verdict};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::process::ExitCode;
 
 /// What may be said to `compare`.
 #[derive(Args)]
 pub struct Arguments {
-    /// Sides to compare; the first is the base. A file that a tool printed, a folder of such files (each a run), the folder of a study's
-    /// runs or of one run; NAME=PATH gives it that name
+    /// Sides to compare; the first is the base. A file that a tool printed, a folder of such files (each a
+    /// run), the folder of a study's runs or of one run; NAME=PATH gives it that name
     #[arg(required = true, num_args = 2.., value_name = "SIDE")]
     sides: Vec<String>,
-    /// Compare only metrics whose name contains NAME; may be given several times. Of runs of a study any figure can be named, as
-    /// tick_cause:fair-server
+    /// Compare only metrics whose name contains NAME; may be given several times. Of runs of a study any
+    /// figure can be named, as tick_cause:fair-server
     #[arg(short, long = "metric", value_name = "NAME")]
     metrics: Vec<String>,
     /// Treat differences of up to PERCENT percent as the same
@@ -35,6 +35,8 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    target: Target,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -56,8 +58,8 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 /// The document that `--json` prints.
-#[derive(Serialize)]
-struct Printed<'a> {
+#[derive(Serialize, JsonSchema)]
+pub struct Printed<'a> {
     #[serde(flatten)]
     comparison: &'a Comparison,
     /// Of each side, whether this user's laboratory made its runs; null of what tools printed.
@@ -68,6 +70,7 @@ struct Printed<'a> {
 
 /// Compares; the status is 1 where the comparison failed.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    arguments.target.ensure_writable()?;
     dyntick_system::leave_half_of_memory();
     let known = sides::read(&arguments.sides, &arguments.metrics)?;
     let disturbed_runs: Vec<usize> = known.iter().map(|known| known.disturbed_runs).collect();
@@ -81,10 +84,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.json {
         let (made_here, disturbed_runs) = (&made_here[..], &disturbed_runs[..]);
         let printed = Printed { comparison: &comparison, made_here, disturbed_runs };
-        output::json(&json::COMPARE.of(&printed))?;
+        arguments.target.json(&printed)?;
     } else {
-        let document = table::document(&comparison);
-        output::rendered(dyntick_report::terminal(&document, output::columns(), output::is_terminal()))?;
+        arguments.target.page(&table::document(&comparison))?;
     }
     let failed = comparison.rows.iter().flat_map(verdicts).any(|verdict| arguments.fail_on.fails(&verdict));
     Ok(ExitCode::from(u8::from(failed)))

@@ -5,7 +5,7 @@ use crate::output;
 use anyhow::{Context, Result, bail};
 use dyntick_formats::metrics;
 use dyntick_kernels::cache::Cache;
-use dyntick_lab::figures::taken_by_host;
+use dyntick_lab::lookup::taken_by_host;
 use dyntick_lab::metrics::{Metrics, add, add_run};
 use dyntick_lab::seal::Sealer;
 use dyntick_lab::store::{self, Distinct};
@@ -92,8 +92,8 @@ fn of_path(label: &str, path: &Path, wanted: &[String]) -> Result<Found> {
     Ok(Found::of_tools(all))
 }
 
-/// In the order in which the repetitions of a case happened. Perturbed runs are no sample of anything: they were changed on
-/// purpose.
+/// In the order in which the repetitions of a case happened. Perturbed runs are no sample of anything: they
+/// were changed on purpose.
 fn unperturbed(folders: impl Iterator<Item = PathBuf>) -> Result<Vec<PathBuf>> {
     let mut distinct = Distinct::default();
     let mut found = Vec::new();
@@ -110,13 +110,14 @@ fn unperturbed(folders: impl Iterator<Item = PathBuf>) -> Result<Vec<PathBuf>> {
 
 fn of_runs(label: &str, folders: &[PathBuf], wanted: &[String], by_case: bool) -> Result<Found> {
     let mut all = Metrics::new();
-    let sealer = Cache::of_user().ok().and_then(|cache| Sealer::known(&cache));
+    let sealer = Cache::of_user_as_it_is().ok().and_then(|cache| Sealer::known(&cache));
     let (mut others, mut disturbed_runs) = (0, 0);
     let mut disturbed = None;
     let mut known = BTreeMap::new();
     for folder in folders {
         let run = store::load_judged(folder, sealer.as_ref())?;
-        // No two runs of one question have one window: on the wall clock by chance, and virtual time is repeated by nobody.
+        // No two runs of one question have one window: on the wall clock by chance, and virtual time is
+        // repeated by nobody.
         let identity = (run.asked.fingerprint(), run.asked.repetition, run.outcome.window_ns);
         if let Some(other) = known.insert(identity, folder) {
             bail!("{} and {} are copies: the same run is no repetition", other.display(), folder.display());

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A comparison as a document.
 
-use dyntick_report::{Block, Column, Document, Table};
+use dyntick_model::digits::rounded;
+use dyntick_report::{Block, Cell, Column, Document, Table, row};
 use dyntick_stats::compare::{Basis, Change, Comparison, Figure, Flag, Outcome, Refusal, Row, Verdict};
 use dyntick_stats::{Better, Bounds, Estimate, NoInterval, Ratio, Tail};
-use dyntick_study::claims::rounded;
+
+/// The significant digits of a figure.
+const DIGITS: i32 = 4;
 
 /// The document: a table for each side but the first.
 pub fn document(comparison: &Comparison) -> Document {
     let sides = 1..comparison.labels.len();
     let blocks = sides.flat_map(|side| of_side(comparison, side)).chain([method(comparison)]).collect();
-    Document { title: "Comparison".into(), question: String::new(), lead: Vec::new(), blocks }
+    Document { title: "Comparison".into(), blocks, ..Document::default() }
 }
 
 fn of_side(comparison: &Comparison, side: usize) -> Vec<Block> {
@@ -84,20 +87,18 @@ fn scale(unit: &str, figure: &Figure) -> (String, f64) {
     step.map_or((unit.to_owned(), 1.0), |(unit, factor)| ((*unit).to_owned(), *factor))
 }
 
-fn cells(name: &str, row: &Row, figure: &Figure) -> Vec<String> {
+fn cells(name: &str, row: &Row, figure: &Figure) -> Vec<Cell> {
     let (unit, factor) = scale(&row.unit, figure);
-    let side = |at: usize| number(figure.sides[at].value.value / factor);
-    let p = figure
-        .adjusted_p
-        .map_or("–".to_owned(), |p| if p < 0.001 { "<0.001".into() } else { format!("{p:.3}") });
-    vec![
-        name.to_owned(),
+    let side = |at: usize| Cell::Rounded(figure.sides[at].value.value / factor, DIGITS);
+    let p = |p: f64| if p < 0.001 { "<0.001".into() } else { Cell::Fixed(p, 3) };
+    row![
+        name,
         unit,
         side(0),
         side(1),
         estimate(&figure.shift, factor),
         figure.percent.map_or("–".into(), signed),
-        p,
+        Cell::known(figure.adjusted_p.map(p)),
         verdict(&figure.verdict, row.better, figure),
     ]
 }
@@ -181,7 +182,7 @@ fn flagged(flag: &Flag, labels: [&str; 2]) -> String {
 fn tails(row: &Row, tails: &[Tail], labels: [&str; 2]) -> Option<Block> {
     let line = |tail: &Tail| {
         let share = |at: usize| format!("{} of {}", tail.above[at], tail.samples[at]);
-        vec![
+        row![
             format!("> {}", tail.limit),
             share(0),
             share(1),
@@ -249,7 +250,6 @@ fn signed(percent: f64) -> String {
     if ["+0.0", "-0.0"].contains(&text.as_str()) { "0".to_owned() } else { text }
 }
 
-/// A number with four digits that tell something.
 fn number(value: f64) -> String {
-    rounded(value, 4)
+    rounded(value, DIGITS)
 }

@@ -3,27 +3,36 @@
 
 mod report;
 
-use super::record::{What, take};
-use crate::json;
-use crate::output;
+use super::record::{What, options, take};
+use crate::output::{self, Target};
 use anyhow::{Result, bail};
 use clap::Args;
-use dyntick_observe::trace::DecodeError;
-use dyntick_record::Record;
+use dyntick_record::{Of, Record};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// What may be said to `explain`.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  dyntick explain -C 3 -- ./app       record CPU 3 while ./app runs, and explain it
+  dyntick explain --of app -- ./app   what interrupted ./app's threads, on whichever CPU they ran
+  dyntick explain x.dt --html x.html  explain a record, with a timeline")]
 pub struct Arguments {
     /// File of `dyntick record`; without it, record first, as `record` does
-    #[arg(value_name = "FILE", conflicts_with_all = ["cpus", "pid", "command"])]
+    #[arg(value_name = "FILE", conflicts_with_all = ["cpus", "pid", "stacks", "command"])]
     file: Option<PathBuf>,
     #[command(flatten)]
     what: What,
-    /// Print the findings as JSON
+    /// Explain what interrupted these threads wherever they ran, not what interrupted a CPU: those of a name, of a
+    /// process, or one thread [default for -C then: all CPUs]
+    #[arg(long, value_name = "COMMAND|PID|TID")]
+    of: Option<Of>,
+    /// Print the findings as JSON; beside a command on standard error, or to the file of -o
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    target: Target,
     /// Print every cause in full, not only the first few
     #[arg(short, long)]
     verbose: bool,
@@ -37,41 +46,43 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(path) = &arguments.html {
         output::ensure_writable(path)?;
     }
+    arguments.target.ensure_writable()?;
     let (record, status) = match &arguments.file {
         Some(file) => {
             dyntick_system::leave_half_of_memory();
             (Record::open(file)?, None)
         }
-        None => take(&arguments.what)?,
+        None => take(&arguments.what, &options(&arguments.what, arguments.of.is_some())?)?,
     };
-    let explained = match record.explain() {
+    let explained = match &arguments.of {
+        Some(of) => record.explain_of(of.clone()),
+        None => record.explain(),
+    };
+    let explained = match explained {
         Ok(explained) => explained,
-        Err(error @ DecodeError::TooMany { .. }) => match &arguments.file {
-            Some(file) => bail!("{} cannot be explained here: {error}", file.display()),
-            None => bail!("the trace cannot be explained here: {error}"),
-        },
         Err(error) => match &arguments.file {
             Some(file) => bail!("{} is damaged: {error}", file.display()),
             None => bail!("the trace cannot be read: {error}"),
         },
     };
-    let findings = explained.findings(&record);
+    let findings = explained.findings();
+    if let Some(none) = findings.threads.as_ref().filter(|threads| threads.threads == 0) {
+        bail!(
+            "{} was not seen to run on CPU {} while it was recorded: names are those of /proc/PID/comm",
+            none.of,
+            record.about.cpus
+        );
+    }
     if let Some(path) = &arguments.html {
-        let document = report::document(&findings, &record, &explained, true);
+        let document = report::document(&explained, &findings, true);
         output::file(path, dyntick_report::html(&document).as_bytes())?;
     }
     match arguments.json {
-        true => output::json(&json::EXPLAIN.of(&findings))?,
+        true => arguments.target.json_beside(arguments.what.runs_a_command(), &findings)?,
         false => {
-            let document = report::document(&findings, &record, &explained, arguments.verbose);
-            output::rendered(dyntick_report::terminal(&document, output::columns(), output::is_terminal()))?;
+            let document = report::document(&explained, &findings, arguments.verbose);
+            arguments.target.page(&document)?;
         }
     }
     Ok(super::record::as_own(status))
-}
-
-/// What recording needs.
-pub fn rights() -> &'static str {
-    "recording needs root, or CAP_SYS_ADMIN to mount tracefs and rights to /sys/kernel/tracing; \
-     `dyntick explain FILE` needs neither"
 }

@@ -3,8 +3,14 @@
 
 use crate::classes::Classes;
 use crate::few::few;
-use dyntick_record::{CauseFindings, Chain, CpuFindings, Evidence, Explained, Findings, Record};
-use dyntick_report::{Block, Column, Document, Finding, Lane, Mark, Table, Timeline, numbers};
+use crate::occurrences;
+use dyntick_record::{
+    CauseFindings, ChainCount, CpuFindings, Evidence, Explained, Findings, StackCount, ThreadFindings,
+    Unattributed,
+};
+use dyntick_report::{
+    Block, Cell, Column, Document, Finding, Flame, Lane, Mark, Table, Timeline, numbers, row,
+};
 use std::collections::BTreeMap;
 
 /// So many causes of a CPU are explained in full, unless all are asked for.
@@ -22,24 +28,30 @@ const MOST_CAUSES: usize = 1000;
 /// The end of the recording that a timeline shows enlarged, ns.
 const ZOOM_NS: u64 = 100_000_000;
 
-/// The whole of it; `all` explains every cause and adds a timeline.
-pub fn document(findings: &Findings, record: &Record, explained: &Explained, all: bool) -> Document {
+/// The complete document; `all` explains every cause and adds a timeline.
+pub fn document(explained: &Explained<'_>, findings: &Findings, all: bool) -> Document {
     let mut blocks: Vec<Block> = doubts(findings).into_iter().map(Block::Paragraph).collect();
     if all {
-        blocks.push(Block::Timeline(timeline(record, explained)));
+        blocks.push(Block::Timeline(timeline(explained, findings)));
     }
     for cpu in &findings.cpus {
         blocks.extend(of_cpu(cpu, all));
     }
+    let asked = findings.threads.as_ref();
+    blocks.extend(asked.into_iter().flat_map(|threads| of_threads(threads, all)));
     let command = match findings.command.is_empty() {
         true => String::new(),
         false => format!(" while `{}` ran", findings.command.join(" ")),
     };
+    let who = match asked {
+        Some(threads) => threads.of.clone(),
+        None => format!("CPU {}", explained.about.cpus),
+    };
     Document {
-        title: format!("What interrupted CPU {}{command}", record.about.cpus),
+        title: format!("What interrupted {who}{command}"),
         question: format!("{:.3} s of Linux {}", findings.seconds, findings.kernel),
-        lead: Vec::new(),
         blocks,
+        ..Document::default()
     }
 }
 
@@ -58,43 +70,76 @@ fn doubts(findings: &Findings) -> Vec<String> {
 
 fn of_cpu(cpu: &CpuFindings, all: bool) -> Vec<Block> {
     let heading = format!(
-        "CPU {}: {} ticks ({} /s), {} interruptions, {} in them ({})",
+        "CPU {}: {} ({} /s), {}, {} in them ({}){}",
         cpu.cpu,
-        numbers::count(cpu.ticks),
+        numbers::counted(cpu.ticks, "tick"),
         numbers::rate(cpu.ticks_per_second),
-        numbers::count(cpu.interruptions),
+        numbers::counted(cpu.interruptions, "interruption"),
         numbers::duration(cpu.interrupted_ns as f64),
         numbers::percent(cpu.interrupted_share),
+        occurrences::beside(cpu.page_faults, cpu.other_tasks, cpu.other_tasks_ns),
     );
+    let CpuFindings { causes, unattributed, interruptions, interrupted_ns, .. } = cpu;
+    section(heading, Section { causes, unattributed, all: (*interruptions, *interrupted_ns) }, all)
+}
+
+fn of_threads(threads: &ThreadFindings, all: bool) -> Vec<Block> {
+    let heading = format!(
+        "{}: {} on CPU {}, ran {}: {}, {}, {} in them ({}){}",
+        threads.of,
+        numbers::counted(threads.threads, "thread"),
+        threads.cpus,
+        numbers::duration(threads.ran_ns as f64),
+        numbers::counted(threads.ticks, "tick"),
+        numbers::counted(threads.interruptions, "interruption"),
+        numbers::duration(threads.interrupted_ns as f64),
+        numbers::percent(threads.interrupted_share),
+        occurrences::beside(threads.page_faults, threads.other_tasks, threads.other_tasks_ns),
+    );
+    let ThreadFindings { causes, unattributed, interruptions, interrupted_ns, .. } = threads;
+    section(heading, Section { causes, unattributed, all: (*interruptions, *interrupted_ns) }, all)
+}
+
+/// What interrupted a CPU or threads.
+struct Section<'a> {
+    causes: &'a [CauseFindings],
+    unattributed: &'a Unattributed,
+    /// How many interruptions there are, and their time, ns.
+    all: (u64, u64),
+}
+
+fn section(heading: String, section: Section<'_>, all: bool) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(heading)];
-    if !cpu.causes.is_empty() {
-        blocks.push(Block::Table(causes(cpu, all)));
+    if !section.causes.is_empty() {
+        blocks.push(Block::Table(causes(section.causes, all)));
     }
-    blocks.extend(unattributed(cpu, all));
-    let shown = cpu.causes.len().min(if all { MOST_CAUSES } else { FOREMOST });
-    let told: Vec<Finding> = cpu.causes.iter().take(shown).map(finding).collect();
+    blocks.extend(unattributed(&section, all));
+    blocks.extend(all.then(|| flame(section.causes)).flatten());
+    let shown = section.causes.len().min(if all { MOST_CAUSES } else { FOREMOST });
+    let told: Vec<Finding> = section.causes.iter().take(shown).map(finding).collect();
     if !told.is_empty() {
         blocks.push(Block::Findings(told));
     }
-    if cpu.causes.len() > shown {
-        let rest = cpu.causes.len() - shown;
+    blocks.extend(stacks(&section.causes[..shown]));
+    if section.causes.len() > shown {
+        let rest = section.causes.len() - shown;
         let elsewhere = if all { "--json to list" } else { "--verbose to explain" };
         blocks.push(Block::Paragraph(format!("Use {elsewhere} the other {rest}.")));
     }
     blocks
 }
 
-fn causes(cpu: &CpuFindings, all: bool) -> Table {
-    let duration = |ns: Option<u64>| ns.map_or("–".to_owned(), |ns| numbers::duration(ns as f64));
+fn causes(causes: &[CauseFindings], all: bool) -> Table {
+    let duration = |ns: Option<u64>| Cell::known(ns.map(|ns| Cell::Duration(ns as f64)));
     let shown = if all { MOST_CAUSES } else { LISTED };
-    let hidden = cpu.causes.len().saturating_sub(shown);
+    let hidden = causes.len().saturating_sub(shown);
     let row = |cause: &CauseFindings| {
-        vec![
-            cause.count.map_or("–".to_owned(), numbers::count),
-            numbers::percent(cause.count_share),
-            numbers::count(cause.ticks),
+        row![
+            Cell::known(cause.count.map(Cell::Count)),
+            Cell::Share(cause.count_share),
+            Cell::Count(cause.ticks),
             duration(cause.total_ns),
-            numbers::percent(cause.time_share),
+            Cell::Share(cause.time_share),
             duration(cause.durations_ns.map(|d| d.median)),
             duration(cause.durations_ns.map(|d| d.p99)),
             duration(cause.durations_ns.map(|d| d.max)),
@@ -105,16 +150,16 @@ fn causes(cpu: &CpuFindings, all: bool) -> Table {
         caption: String::new(),
         columns: vec![
             Column::figure("count", ""),
-            Column::figure("of all", ""),
+            Column::figure("of all", "").spare(1),
             Column::figure("ticks", ""),
             Column::figure("time", ""),
             Column::figure("of all", ""),
-            Column::figure("median", ""),
-            Column::figure("p99", ""),
+            Column::figure("median", "").spare(2),
+            Column::figure("p99", "").spare(3),
             Column::figure("longest", ""),
             Column::text("cause"),
         ],
-        rows: cpu.causes.iter().take(shown).map(row).collect(),
+        rows: causes.iter().take(shown).map(row).collect(),
         notes: (hidden > 0)
             .then(|| {
                 let elsewhere = if all { "--json" } else { "--verbose" };
@@ -125,15 +170,15 @@ fn causes(cpu: &CpuFindings, all: bool) -> Table {
     }
 }
 
-fn unattributed(cpu: &CpuFindings, all: bool) -> Vec<Block> {
-    let unnamed = &cpu.unattributed;
+fn unattributed(section: &Section<'_>, all: bool) -> Vec<Block> {
+    let (unnamed, (interruptions, interrupted_ns)) = (section.unattributed, section.all);
     let sentence = format!(
         "Unattributed: {} of {} interruptions ({}), {} of {} ({}).",
         numbers::count(unnamed.count),
-        numbers::count(cpu.interruptions),
+        numbers::count(interruptions),
         numbers::percent(unnamed.share),
         numbers::duration(unnamed.total_ns as f64),
-        numbers::duration(cpu.interrupted_ns as f64),
+        numbers::duration(interrupted_ns as f64),
         numbers::percent(unnamed.time_share),
     );
     let mut blocks = vec![Block::Paragraph(sentence)];
@@ -162,18 +207,50 @@ fn unattributed(cpu: &CpuFindings, all: bool) -> Vec<Block> {
     blocks
 }
 
+/// So many stacks of a cause are told of; the page has a picture of all.
+const MOST_STACKS: usize = 3;
+
+/// Where those were who caused interruptions most often, as text.
+fn stacks(causes: &[CauseFindings]) -> Option<Block> {
+    let of_cause = |cause: &CauseFindings| {
+        let of = cause.cause.to_string();
+        let told = |stack: &StackCount| (format!("{of} ×{}", stack.count), stack.frames.join("; "));
+        cause.stacks.iter().take(MOST_STACKS).map(told).collect::<Vec<_>>()
+    };
+    let pairs: Vec<(String, String)> = causes.iter().flat_map(of_cause).collect();
+    (!pairs.is_empty()).then_some(Block::Pairs(pairs))
+}
+
+/// All of them as a picture, by cause.
+fn flame(causes: &[CauseFindings]) -> Option<Block> {
+    let of_cause = |cause: &CauseFindings| {
+        let name = cause.cause.to_string();
+        let stack = move |stack: &StackCount| {
+            let frames = [name.clone()].into_iter().chain(stack.frames.iter().cloned());
+            (frames.collect(), stack.count)
+        };
+        cause.stacks.iter().map(stack).collect::<Vec<(Vec<String>, u64)>>()
+    };
+    let stacks: Vec<(Vec<String>, u64)> = causes.iter().flat_map(of_cause).collect();
+    let caption =
+        "Where those were who caused interruptions, by cause: the wider, the more often. Hover for names.";
+    (!stacks.is_empty()).then(|| Block::Flame(Flame { caption: caption.to_owned(), stacks }))
+}
+
 fn finding(cause: &CauseFindings) -> Finding {
-    let count = cause.count.map(|count| format!("{} interruptions", numbers::count(count)));
-    let ticks = (cause.ticks > 0).then(|| format!("{} of them ticks", numbers::count(cause.ticks)));
+    let count = cause.count.map(|count| occurrences::of_cause(&cause.cause, count, cause.interruptions));
+    let ticks = (cause.ticks > 0).then(|| format!("{} of them ticks", cause.ticks));
     let time = cause.total_ns.map(|ns| numbers::duration(ns as f64));
     let functions = cause.functions.iter().map(|(name, count)| format!("{name} ×{count}"));
     Finding {
+        level: None,
+        class: cause.cause.to_string(),
         title: cause.title.clone(),
         occurrence: count.into_iter().chain(ticks).chain(time).collect::<Vec<_>>().join(", "),
         explanation: cause.explanation.to_owned(),
         chain: chain(cause),
         functions: few(functions, MOST_FUNCTIONS),
-        fixes: cause.fixes.iter().map(|fix| (fix.setting.clone(), fix.effect.to_string())).collect(),
+        fixes: cause.fixes.iter().map(|fix| (fix.action.clone(), fix.effect.to_string())).collect(),
         source: cause.source.to_owned(),
     }
 }
@@ -181,8 +258,8 @@ fn finding(cause: &CauseFindings) -> Finding {
 /// The most frequent chain; the others follow it in one step each.
 fn chain(cause: &CauseFindings) -> Vec<String> {
     let Some((first, others)) = cause.chains.split_first() else { return Vec::new() };
-    let mut steps = first.steps.clone();
-    let also = |other: &Chain| format!("(×{}: {})", other.count, other.steps.join(" → "));
+    let mut steps = first.steps.texts();
+    let also = |other: &ChainCount| format!("(×{}: {})", other.count, other.steps.texts().join(" → "));
     if let Some(last) = steps.last_mut().filter(|_| !others.is_empty()) {
         *last += &format!(" (×{})", first.count);
     }
@@ -193,26 +270,37 @@ fn chain(cause: &CauseFindings) -> Vec<String> {
     steps
 }
 
-fn timeline(record: &Record, explained: &Explained) -> Timeline {
-    let (begin, end) = record.about.window_ns;
-    let summaries = &explained.explanation.per_cpu;
-    let causes = summaries.iter().flat_map(|summary| &summary.by_cause);
-    let classes = Classes::of(causes.map(|count| &count.cause));
+fn timeline(explained: &Explained<'_>, findings: &Findings) -> Timeline {
+    let (begin, end) = explained.about.window_ns;
+    let of_threads = findings.threads.iter().flat_map(|threads| &threads.causes).map(|cause| &cause.cause);
+    let of_cpus = explained.per_cpu.iter().flat_map(|summary| &summary.by_cause).map(|count| &count.cause);
+    let classes = match findings.threads {
+        Some(_) => Classes::of(of_threads),
+        None => Classes::of(of_cpus),
+    };
+    let places: Vec<Option<usize>> =
+        explained.marks.causes.iter().map(|cause| classes.place(cause)).collect();
     let mut marks: BTreeMap<u32, Vec<Mark>> = BTreeMap::new();
-    for one in &explained.explanation.interruptions {
-        let mark = |class| Mark { at_ns: one.start_ns.saturating_sub(begin), class };
-        marks.entry(one.cpu).or_default().extend(classes.place(&one.cause).map(mark));
+    for (start_ns, cpu, cause) in &explained.marks.marks {
+        let mark = |class| Mark { at_ns: start_ns.saturating_sub(begin), class };
+        marks.entry(*cpu).or_default().extend(places[*cause as usize].map(mark));
     }
-    let mut lane = |summary: &dyntick_explain::Summary| Lane {
-        name: format!("CPU {}", summary.cpu),
-        figure: format!("{} /s", numbers::rate(summary.interruptions as f64 / summary.seconds)),
-        marks: marks.remove(&summary.cpu).unwrap_or_default(),
+    let seconds = end.saturating_sub(begin) as f64 / 1e9;
+    let lane = |(cpu, count): (u32, u64)| Lane {
+        name: format!("CPU {cpu}"),
+        figure: format!("{} /s", numbers::rate(count as f64 / seconds)),
+        marks: marks.remove(&cpu).unwrap_or_default(),
+    };
+    let shown = match explained.marks.one_of {
+        1 => "Interruptions".to_owned(),
+        one_of => format!("One of {one_of} interruptions"),
     };
     Timeline {
-        caption: "Interruptions, coloured by cause. A solid bar: too many to separate.".into(),
+        caption: format!("{shown}, coloured by cause. A solid bar: too many to separate."),
         window_ns: end - begin,
         zoom_ns: ZOOM_NS,
-        lanes: summaries.iter().map(&mut lane).collect(),
+        lanes: explained.marked().into_iter().map(lane).collect(),
         classes: classes.legend(),
+        merged: classes.merged(),
     }
 }

@@ -1,57 +1,71 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The plan as text and as JSON.
 
-use crate::json;
-use crate::output;
-use anyhow::Result;
 use dyntick_isolate::{Change, Plan, Request, Step, Subject};
+use dyntick_model::CpuList;
 use dyntick_model::text::clean_line;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-/// Prints each change; none is made.
-pub fn print(plan: &Plan, request: &Request, json: bool) -> Result<()> {
-    match json {
-        true => output::json(&json::ISOLATE_CHANGES.of(&as_json(plan, request))),
-        false => output::text(as_text(plan, request)),
+/// The changes that isolating would make.
+#[derive(Serialize, JsonSchema)]
+pub struct Planned<'a> {
+    /// The CPUs that would be isolated.
+    cpus: &'a CpuList,
+    /// Each change, in the order in which they are made.
+    changes: Vec<PlannedChange<'a>>,
+    /// Why the CPUs cannot be a cpuset partition, where they cannot.
+    no_partition: Option<&'a str>,
+    /// What else is to be known.
+    notes: &'a [String],
+}
+
+/// One change.
+#[derive(Serialize, JsonSchema)]
+struct PlannedChange<'a> {
+    #[serde(flatten)]
+    change: &'a Change,
+    /// The group of changes that it belongs to.
+    subject: Subject,
+    /// What that group is for.
+    why: &'static str,
+    /// What it needs.
+    needs: &'static str,
+}
+
+impl<'a> Planned<'a> {
+    /// Of a plan.
+    pub fn of(plan: &'a Plan, request: &'a Request) -> Self {
+        let change = |step: &'a Step| PlannedChange {
+            change: &step.change,
+            subject: step.subject,
+            why: step.subject.why(),
+            needs: step.subject.needs(),
+        };
+        Self {
+            cpus: &request.cpus,
+            changes: plan.steps().map(change).collect(),
+            no_partition: plan.no_partition.as_deref(),
+            notes: &plan.notes,
+        }
     }
 }
 
-fn as_json(plan: &Plan, request: &Request) -> serde_json::Value {
-    let step = |step: &Step| {
-        let mut value = serde_json::to_value(&step.change).expect("plain data");
-        value["subject"] = json!(step.subject);
-        value["why"] = json!(step.subject.why());
-        value["needs"] = json!(step.subject.needs());
-        value
-    };
-    json!({
-        "cpus": request.cpus,
-        "changes": plan.steps().map(step).collect::<Vec<_>>(),
-        "no_partition": plan.no_partition,
-        "notes": plan.notes,
-    })
-}
-
-fn as_text(plan: &Plan, request: &Request) -> String {
+/// Each change; of many threads the first ones, unless all are wanted.
+pub fn as_text(plan: &Plan, request: &Request, all: bool) -> String {
+    // Root has all rights that a change needs.
+    let is_root = rustix::process::geteuid().is_root();
     let mut text = String::new();
-    let mut subject = None;
-    let mut kept = 0;
     let mut count = 0;
-    for step in plan.steps() {
-        let Some((what, old, new)) = line(&step.change) else {
-            kept += 1;
-            continue;
-        };
-        if subject.replace(step.subject) != Some(step.subject) {
-            text += &format!(
-                "\n{}: {}\n    needs {}\n",
-                step.subject.name(),
-                step.subject.why(),
-                step.subject.needs()
-            );
+    let mut kept = 0;
+    let steps: Vec<&Step> = plan.steps().collect();
+    for group in steps.chunk_by(|one, next| one.subject == next.subject) {
+        let lines: Vec<String> = group.iter().filter_map(|step| line(&step.change)).collect();
+        count += lines.len();
+        kept += group.len() - lines.len();
+        if let (Some(first), false) = (group.first(), lines.is_empty()) {
+            text += &described(first.subject, is_root, &lines, all);
         }
-        text += &(clean_line(&format!("    {what:<58} {old} → {new}")) + "\n");
-        count += 1;
     }
     if kept > 0 {
         text += &format!(
@@ -68,19 +82,63 @@ fn as_text(plan: &Plan, request: &Request) -> String {
     format!("Isolating CPU {} takes {count} changes; none was made.\n{text}", request.cpus)
 }
 
+/// A group of changes with its purpose.
+fn described(subject: Subject, is_root: bool, lines: &[String], all: bool) -> String {
+    /// So many threads say what happens to the others.
+    const SOME: usize = 5;
+    let mut text = format!("\n{}: {}\n", subject.name(), subject.why());
+    if !is_root {
+        text += &format!("    needs {}\n", subject.needs());
+    }
+    let fold = subject == Subject::Threads && !all && lines.len() > 2 * SOME;
+    let shown = if fold { SOME } else { lines.len() };
+    text.extend(lines[..shown].iter().map(|line| clean_line(&format!("    {line}")) + "\n"));
+    if fold {
+        text += &format!("    … and {} more threads (-v prints them)\n", lines.len() - shown);
+    }
+    text
+}
+
 /// What, from what, to what; none where nothing changes unless the kernel does it.
-fn line(change: &Change) -> Option<(String, String, String)> {
-    match change {
-        Change::Setting { format, old, new, .. } if format.same(old, new) => None,
-        Change::Affinity { old, new, .. } if old == new => None,
-        Change::Setting { old, new, .. } => Some((change.target(), old.clone(), new.clone())),
-        Change::Affinity { old, new, .. } => Some((change.target(), old.to_string(), new.to_string())),
-        Change::Controller { .. } => Some((change.target(), "-cpuset".into(), "+cpuset".into())),
-        Change::Partition { cpus, kind, .. } => Some((
-            change.target(),
-            "absent".into(),
-            format!("{} partition of CPU {cpus}", kind.kernel_name()),
-        )),
-        Change::Folders { .. } => None,
+fn line(change: &Change) -> Option<String> {
+    let (old, new) = match change {
+        Change::Setting { format, old, new, .. } if format.same(old, new) => return None,
+        Change::Affinity { old, new, .. } if old == new => return None,
+        Change::Folders { .. } => return None,
+        Change::Setting { old, new, .. } => (old.clone(), new.clone()),
+        Change::Affinity { old, new, .. } => (old.to_string(), new.to_string()),
+        Change::Controller { .. } => ("-cpuset".into(), "+cpuset".into()),
+        Change::Partition { cpus, kind, .. } => {
+            ("absent".into(), format!("{} partition of CPU {cpus}", kind.kernel_name()))
+        }
+    };
+    Some(format!("{:<58} {old} → {new}", change.target()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(count: u32) -> Vec<String> {
+        (0..count).map(|number| format!("thread{number} [{number}]   0-1 → 0")).collect()
+    }
+
+    #[test]
+    fn needs_are_for_those_who_lack_them() {
+        let text = |is_root| described(Subject::VmStat, is_root, &lines(1), false);
+        assert!(text(false).contains("    needs root (sysctl)\n"), "{}", text(false));
+        assert!(!text(true).contains("needs"), "{}", text(true));
+    }
+
+    #[test]
+    fn many_threads_are_folded_and_settings_never() {
+        let text = described(Subject::Threads, true, &lines(60), false);
+        assert!(
+            text.ends_with("thread4 [4]   0-1 → 0\n    … and 55 more threads (-v prints them)\n"),
+            "{text}"
+        );
+        assert_eq!(described(Subject::Threads, true, &lines(60), true).lines().count(), 62);
+        assert_eq!(described(Subject::Threads, true, &lines(10), false).lines().count(), 12);
+        assert_eq!(described(Subject::Interrupts, true, &lines(60), false).lines().count(), 62);
     }
 }

@@ -2,12 +2,11 @@
 //! `dyntick isolate`: CPUs made quiet for the time of a command.
 
 mod changes;
-mod proof;
 mod report;
 
-use crate::json;
-use crate::output;
+use crate::output::{self, Target};
 use anyhow::{Context, Result, bail};
+pub use changes::Planned;
 use clap::Args;
 use dyntick_isolate::apply::ApplyError;
 use dyntick_isolate::{
@@ -16,24 +15,40 @@ use dyntick_isolate::{
 };
 use dyntick_model::CpuList;
 use dyntick_model::text::clean_line;
-use proof::Proof;
+use dyntick_record::proof::{self, Proof};
+pub use report::Report;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
 
 /// What may be said to `isolate`.
 #[derive(Args)]
 #[command(after_help = "The command runs with this process's user, environment and terminal, and its exit \
-    status is passed on. Under sudo it therefore runs as root; `-- runuser -u NAME -- COMMAND` changes that.")]
+    status is passed on. Under sudo it therefore runs as root; `-- runuser -u NAME -- COMMAND` changes that.
+
+Examples:
+  dyntick isolate -C 3 --dry-run                 what would be changed
+  dyntick isolate -C 3 -- ./app                  run ./app on CPU 3, and report what interrupted it
+  dyntick isolate -C 3 --json -o x.json -- ./app the report as JSON, apart from what ./app prints
+  dyntick isolate --restore                      put back what a killed dyntick left changed")]
 pub struct Arguments {
     /// CPUs to isolate, as 3 or 2-3,6
-    #[arg(short = 'C', long, value_name = "LIST", required_unless_present = "restore")]
+    #[arg(
+        short = 'C',
+        long,
+        visible_alias = "cpu",
+        value_name = "LIST",
+        required_unless_present = "restore"
+    )]
     cpus: Option<CpuList>,
     /// Print each change without making it
     #[arg(long)]
     dry_run: bool,
+    /// With --dry-run, print each thread, however many are moved
+    #[arg(short, long, requires = "dry_run")]
+    verbose: bool,
     /// Restore the settings that a killed dyntick left changed
     #[arg(long, conflicts_with_all = ["cpus", "command", "dry_run"])]
     restore: bool,
@@ -49,26 +64,30 @@ pub struct Arguments {
     /// Exit with status 1 if the CPUs were interrupted more than N times
     #[arg(long, value_name = "N")]
     max_interruptions: Option<u64>,
-    /// Print JSON: the plan with --dry-run, else the report
+    /// Print JSON: the plan with --dry-run, else the report, on standard error or to the file of -o
     #[arg(long)]
     json: bool,
-    /// Write the report to FILE
-    #[arg(short = 'o', long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    target: Target,
     /// Command to run
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
-/// Isolates, runs, tells, and puts everything back. The status is the command's.
+/// Isolates, runs, reports, and puts everything back. The status is the command's.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    arguments.target.ensure_writable()?;
     if arguments.restore {
-        return put_back(arguments.json);
+        return put_back(arguments);
     }
     let request = request(arguments)?;
     if arguments.dry_run {
         let facts = Facts::read(&Live, &request.cpus)?;
-        changes::print(&plan(&facts, &request), &request, arguments.json)?;
+        let planned = plan(&facts, &request);
+        match arguments.json {
+            true => arguments.target.json(&Planned::of(&planned, &request))?,
+            false => arguments.target.text(&changes::as_text(&planned, &request, arguments.verbose))?,
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let Some(program) = arguments.command.first() else {
@@ -76,9 +95,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     if let Err(error) = find(program) {
         return Ok(not_started(program, &error));
-    }
-    if let Some(path) = &arguments.output {
-        output::ensure_writable(path)?;
     }
     let own = std::env::current_exe().context("find this program")?;
     match Isolation::begin(&request, &arguments.command, &own, given_up) {
@@ -136,7 +152,7 @@ fn isolated(arguments: &Arguments, request: &Request, mut isolation: Isolation) 
     let applied = std::mem::take(&mut isolation.applied);
     let restored = isolation.end().context(NOT_PUT_BACK)?;
     // The text on standard error says it; nobody may ever look into a file.
-    if !restored.failed.is_empty() && (arguments.json || arguments.output.is_some()) {
+    if !restored.failed.is_empty() && (arguments.json || arguments.target.is_named()) {
         output::note(report::not_whole(&restored));
     }
     finish(arguments, ended, |status| {
@@ -156,7 +172,7 @@ fn given_up(restored: &Result<Restored, JournalError>) {
     }
 }
 
-/// Without root: the command on its CPUs, and what can be told of them.
+/// Without root: the command on its CPUs, and what can be observed of them.
 fn only_pinned(arguments: &Arguments, request: &Request) -> Result<ExitCode> {
     let placement = Placement { cpus: request.cpus.clone(), partition: None, fifo: arguments.fifo };
     let (proof, ended) =
@@ -175,11 +191,12 @@ fn observed(
 ) -> Result<(Proof, std::io::Result<ExitStatus>)> {
     let words: Vec<String> =
         arguments.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    proof::see(&request.cpus, partition, &words, |begun| {
+    let observed = proof::observe(&request.cpus, partition, &words, |begun| {
         let running = start()?;
         begun();
         running.wait()
-    })
+    });
+    observed.context("the trace cannot be read")
 }
 
 fn finish(
@@ -192,11 +209,11 @@ fn finish(
         Err(error) => return Ok(not_started(&arguments.command[0], &error)),
     };
     let report = report(status);
-    report.write(arguments.json, arguments.output.as_deref())?;
+    report.write(arguments.json, &arguments.target)?;
     Ok(code(status, arguments.max_interruptions.is_some_and(|most| report.interruptions() > most)))
 }
 
-/// As a shell tells it; 1 where the command succeeded and its CPUs were not quiet.
+/// As a shell has it; 1 where the command succeeded and its CPUs were not quiet.
 fn code(status: ExitStatus, disturbed: bool) -> ExitCode {
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
     ExitCode::from(if code == 0 { u8::from(disturbed) } else { code as u8 })
@@ -208,7 +225,7 @@ fn not_started(program: &OsString, error: &std::io::Error) -> ExitCode {
     ExitCode::from(if error.kind() == ErrorKind::NotFound { 127 } else { 126 })
 }
 
-fn put_back(json: bool) -> Result<ExitCode> {
+fn put_back(arguments: &Arguments) -> Result<ExitCode> {
     let path = Journal::default_path();
     let there = path.try_exists().with_context(|| {
         format!("look for {}: putting settings back needs root, who alone may read it", path.display())
@@ -220,8 +237,8 @@ fn put_back(json: bool) -> Result<ExitCode> {
         true => restore(&mut Live, Journal::take_of_dead(&path)?).context(NOT_PUT_BACK)?,
         false => None,
     };
-    if json {
-        output::json(&json::ISOLATE_RESTORED.of(&restored.clone().unwrap_or_default()))?;
+    if arguments.json {
+        arguments.target.json(&restored.clone().unwrap_or_default())?;
     } else {
         match &restored {
             Some(restored) => report::restored(restored, &mut aside_line),

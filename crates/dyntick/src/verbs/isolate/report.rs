@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is told at the end.
+//! The report at the end.
 
-use super::proof::{Proof, Trace};
-use crate::json;
-use crate::output;
+use crate::occurrences;
+use crate::output::{self, Sheet, Target};
 use anyhow::Result;
+use dyntick_explain::Summary;
 use dyntick_isolate::apply::Applied;
 use dyntick_isolate::{Isolation, Plan, Request, Restored, Subject};
 use dyntick_model::CpuList;
 use dyntick_model::text::clean_line;
+use dyntick_record::proof::{Cause, Proof, Trace};
+use dyntick_report::{Block, Cell, Column, Document, Table, numbers, row};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
 use std::process::ExitStatus;
 
 /// The report of one isolation.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct Report {
     cpus: CpuList,
     command: Vec<String>,
@@ -66,95 +68,131 @@ impl Report {
         }
     }
 
-    /// Writes it: into a file; else as JSON on standard output, or as text on standard error, for the
-    /// command has had standard output.
-    pub fn write(&self, json: bool, file: Option<&Path>) -> Result<()> {
-        let text = match json {
-            true => output::as_json(&json::ISOLATE.of(self))?,
-            false => self.text(),
-        };
-        match file {
-            Some(path) => output::file(path, text.as_bytes()),
-            None if json => output::text(text),
-            None => {
-                output::aside(text);
+    /// Writes it into the file that is named, else to standard error, for the command has had standard output.
+    pub fn write(&self, json: bool, target: &Target) -> Result<()> {
+        match (json, target.is_named()) {
+            (true, _) => target.json_beside(true, self),
+            (false, true) => target.page(&self.document()),
+            (false, false) => {
+                // The status is the command's, whether or not the report could be written.
+                let _ = output::rendered_aside(format!("\n{}", Sheet::aside().text(&self.document())));
                 Ok(())
             }
         }
     }
 
-    fn text(&self) -> String {
-        let mut lines = vec![String::new()];
+    fn document(&self) -> Document {
         let how = match (&self.partition, &self.no_partition) {
             (Some(kind), _) => format!("an {kind} cpuset partition"),
             (None, Some(reason)) => format!("no cpuset partition: {reason}"),
             (None, None) => "pinned only".to_owned(),
         };
         let seconds = self.proof.seconds;
-        lines.push(format!(
-            "CPU {}, {seconds:.2} s, {how}; {} ({})",
-            self.cpus,
-            self.command.join(" "),
-            self.status
-        ));
+        let command = self.command.join(" ");
+        let mut blocks = Vec::new();
         if self.partition_held == Some(false) {
-            lines.push("another process ended the partition while the command ran".to_owned());
+            let ended = "another process ended the partition while the command ran";
+            blocks.push(Block::Paragraph(ended.to_owned()));
         }
-        match &self.proof.trace {
-            Some(trace) => traced(trace, seconds, &mut lines),
-            None => self.counted(&mut lines),
-        }
+        let result = match &self.proof.trace {
+            Some(trace) => traced(trace, seconds, &mut blocks),
+            None => self.counted(&mut blocks),
+        };
         if self.changes > 0 || !self.restored.failed.is_empty() {
-            restored(&self.restored, &mut |line| lines.push(line));
+            let mut lines = Vec::new();
+            // A line is a line, whatever the names in it.
+            restored(&self.restored, &mut |line| lines.push(clean_line(&line)));
+            blocks.push(Block::Paragraph(lines.join("\n")));
         }
-        // A line is a line, whatever the names in it.
-        lines.iter().map(|line| clean_line(line) + "\n").collect()
+        let title = format!("CPU {}, {seconds:.2} s, {how}; {command} ({})", self.cpus, self.status);
+        Document { title: clean_line(&title), question: result, blocks, ..Document::default() }
     }
 
-    fn counted(&self, lines: &mut Vec<String>) {
+    /// Adds what is known without a trace, and says how many interrupts there were.
+    fn counted(&self, blocks: &mut Vec<Block>) -> String {
         if let Some(reason) = &self.proof.no_trace {
-            lines.push(format!("no trace ({reason}); counted from /proc/interrupts, without causes:"));
+            let text = format!("no trace ({reason}); counted from /proc/interrupts, without causes");
+            blocks.push(Block::Paragraph(text));
         }
-        let (count, seconds) = (self.interruptions(), self.proof.seconds);
-        lines.push(if count == 0 { "no interrupt at all".to_owned() } else { format!("{count} interrupts") });
-        for (row, count) in &self.proof.rows {
-            lines.push(format!("{count:>10} {:>9.1}/s  {row}", *count as f64 / seconds));
+        let seconds = self.proof.seconds;
+        let row = |(name, count): &(String, u64)| {
+            row![Cell::Count(*count), Cell::Rate(*count as f64 / seconds), name.as_str()]
+        };
+        if !self.proof.rows.is_empty() {
+            blocks.push(Block::Table(Table {
+                columns: vec![
+                    Column::figure("count", ""),
+                    Column::figure("per second", ""),
+                    Column::text("interrupt"),
+                ],
+                rows: self.proof.rows.iter().map(row).collect(),
+                ..Table::default()
+            }));
+        }
+        match self.interruptions() {
+            0 => "no interrupt at all".to_owned(),
+            count => numbers::counted(count, "interrupt"),
         }
     }
 }
 
-fn traced(trace: &Trace, seconds: f64, lines: &mut Vec<String>) {
+/// Adds the causes, and says how many interruptions there were.
+fn traced(trace: &Trace, seconds: f64, blocks: &mut Vec<Block>) -> String {
     let count = trace.interruptions();
-    let us = |ns: u64| ns as f64 / 1000.0;
-    lines.push(match count {
-        0 => "quiet: no interruption, no tick".to_owned(),
-        _ => format!(
-            "{count} interruptions, {} of them ticks; the longest took {:.1} µs",
-            trace.ticks(),
-            us(trace.longest_ns())
-        ),
-    });
     if trace.lost > 0 {
-        lines.push(format!("{} events of the trace were lost: there may have been more", trace.lost));
+        let lost = numbers::counted(trace.lost, "trace event");
+        blocks.push(Block::Paragraph(format!("{lost} lost: there may have been more interruptions")));
     }
-    if count > 0 {
-        lines.push(format!("{:>10} {:>11} {:>11}  cause", "count", "per second", "longest µs"));
-    }
-    for cause in &trace.causes {
-        let rate = cause.count as f64 / seconds;
-        lines.push(format!(
-            "{:>10} {rate:>11.2} {:>11.1}  {}",
-            cause.count,
-            us(cause.longest_ns),
-            cause.title
-        ));
-        lines.extend(cause.chain.iter().map(|step| format!("{:>36}{step}", "")));
+    if !trace.causes.is_empty() {
+        blocks.push(Block::Table(causes(trace, seconds)));
     }
     if !trace.boot.is_empty() {
-        lines.push(format!(
-            "to remove more, reboot with this on the kernel command line: {}",
-            trace.boot.join(" ")
-        ));
+        let what = "To remove more, reboot with this on the kernel command line";
+        blocks.push(Block::Command(what.to_owned(), trace.boot.join(" ")));
+    }
+    let beside = beside(trace);
+    match count {
+        0 => format!("quiet: no interruption, no tick{beside}"),
+        _ => format!(
+            "{}, {} of them ticks{beside}; the longest interruption took {}",
+            numbers::counted(count, "interruption"),
+            trace.ticks(),
+            numbers::duration(trace.longest_ns() as f64)
+        ),
+    }
+}
+
+/// What took the CPUs and is no interruption.
+fn beside(trace: &Trace) -> String {
+    let sum = |of: fn(&Summary) -> u64| trace.per_cpu.iter().map(of).sum();
+    occurrences::beside(
+        sum(|summary| summary.page_faults),
+        sum(|summary| summary.other_tasks),
+        sum(|summary| summary.other_tasks_ns),
+    )
+}
+
+/// A row for each cause, and below it one for each step of its chain.
+fn causes(trace: &Trace, seconds: f64) -> Table {
+    let rows = |cause: &Cause| {
+        let first = row![
+            Cell::Count(cause.count),
+            Cell::Rate(cause.count as f64 / seconds),
+            Cell::Duration(cause.longest_ns as f64),
+            cause.title,
+        ];
+        let step = |step: &String| row!["", "", "", format!("  {step}")];
+        [first].into_iter().chain(cause.chain.iter().map(step)).collect::<Vec<_>>()
+    };
+    Table {
+        columns: vec![
+            Column::figure("count", ""),
+            Column::figure("per second", ""),
+            Column::figure("longest", ""),
+            Column::text("cause"),
+        ],
+        rows: trace.causes.iter().flat_map(rows).collect(),
+        ..Table::default()
     }
 }
 
@@ -164,7 +202,11 @@ pub fn restored(restored: &Restored, say: &mut dyn FnMut(String)) {
     let mut parts = vec![format!("{count} put back")];
     parts.extend((*already > 0).then(|| format!("{already} were as before")));
     parts.extend((*gone > 0).then(|| format!("{gone} no longer there")));
-    parts.extend((*released > 0).then(|| format!("{released} processes still run, on all CPUs")));
+    let still = match *released {
+        1 => "process still runs",
+        _ => "processes still run",
+    };
+    parts.extend((*released > 0).then(|| format!("{released} {still}, on all CPUs")));
     say(format!("settings: {}", parts.join(", ")));
     exceptions(restored, say);
 }

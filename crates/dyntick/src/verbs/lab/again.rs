@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab report`: the report of what has been run, without running anything.
 
-use super::tell::{Told, Wanted};
+use super::changes::Changes;
+use super::outcome::{Outcome, Wanted};
 use anyhow::{Result, bail};
 use clap::Args;
 use dyntick_check::shell;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 /// What may be said to `lab report`.
 #[derive(Args)]
 pub struct Arguments {
-    /// Study file
+    /// Study: a name of `dyntick lab studies`, or a file
     study: PathBuf,
     /// Report the runs at the size of the published experiment
     #[arg(long)]
@@ -27,13 +28,16 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
+    changes: Changes,
+    #[command(flatten)]
     wanted: Wanted,
 }
 
-/// Tells what is there. A case that was not run is named in the report.
+/// Prints what is there. A case that was not run is named in the report.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    arguments.wanted.ensure_possible()?;
     let size = if arguments.full_size { Size::Full } else { Size::Scaled };
-    let study = Study::load_sized(&arguments.study, size)?;
+    let study = arguments.changes.study(&arguments.study, size)?;
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&study.name));
     let results = kept(&study, &out.join("runs"));
     if results.iter().all(|result| result.run.is_err()) {
@@ -45,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             reasons(&results)
         );
     }
-    Told::of(&study, &results).print(arguments.wanted.format())?;
+    Outcome::of(&study, &results).print(&arguments.wanted)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -63,9 +67,9 @@ fn reasons(results: &[CaseResult]) -> String {
 }
 
 /// The newest kept run of each case, and all its repetitions.
-fn kept(study: &Study, runs: &Path) -> Vec<CaseResult> {
+pub fn kept(study: &Study, runs: &Path) -> Vec<CaseResult> {
     // Looking at what is there needs no cache.
-    let sealer = Cache::of_user().ok().and_then(|cache| Sealer::known(&cache));
+    let sealer = Cache::of_user_as_it_is().ok().and_then(|cache| Sealer::known(&cache));
     let found = store::newest(runs, &study.cases, sealer.as_ref());
     let result = |case: &Arc<Case>, repetition, run| CaseResult {
         case: case.clone(),

@@ -2,14 +2,16 @@
 //! `dyntick lab bench`: where the wall time of a case goes.
 
 use super::{in_words, own_binary};
-use crate::json;
-use crate::output;
+use crate::output::Target;
 use anyhow::{Context, Result};
 use clap::Args;
 use dyntick_guest::Stage;
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::lab::Lab;
-use dyntick_study::Study;
+use dyntick_study::{Size, shipped};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -17,7 +19,7 @@ use std::time::Instant;
 /// What may be said to `lab bench`.
 #[derive(Args)]
 pub struct Arguments {
-    /// Study file
+    /// Study: a name of `dyntick lab studies`, or a file
     study: PathBuf,
     /// Run this case [default: the study's first]
     #[arg(long, value_name = "ID")]
@@ -25,11 +27,25 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    target: Target,
 }
 
-/// Runs one case anew and tells how long each stage took.
+/// Where the wall time of a case went.
+#[derive(Serialize, JsonSchema)]
+pub struct Bench<'a> {
+    /// The id of the case.
+    case: &'a str,
+    /// All of it, s.
+    seconds: f64,
+    /// Each stage, s.
+    stages: BTreeMap<String, f64>,
+}
+
+/// Runs one case anew and prints how long each stage took.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    let study = Study::load(&arguments.study)?;
+    arguments.target.ensure_writable()?;
+    let study = shipped::find(&arguments.study, Size::Scaled)?;
     let case = match &arguments.case {
         Some(id) => study.case(id).with_context(|| format!("the study has no case '{id}'"))?,
         None => study.cases.first().context("the study has no case")?,
@@ -45,18 +61,17 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let total = begin.elapsed().as_secs_f64();
     let names = Stage::ALL.iter().map(|stage| format!("{stage:?}").to_lowercase());
     stages.extend(names.filter_map(|name| Some((name.clone(), *run.timing.get(&name)?))));
-    let told: f64 = stages.iter().map(|(_, seconds)| seconds).sum();
-    stages.push(("decode and store".to_owned(), total - told));
+    let known: f64 = stages.iter().map(|(_, seconds)| seconds).sum();
+    stages.push(("decode and store".to_owned(), total - known));
     if arguments.json {
-        let stages: serde_json::Map<_, _> = stages.into_iter().map(|(name, s)| (name, s.into())).collect();
-        let found = serde_json::json!({ "case": case.id, "seconds": total, "stages": stages });
-        output::json(&json::LAB_BENCH.of(&found))?;
+        let stages = stages.into_iter().collect();
+        arguments.target.json(&Bench { case: &case.id, seconds: total, stages })?;
     } else {
-        output::line(format_args!("{} (wall seconds)", case.id))?;
+        let mut text = format!("{} (wall seconds)\n", case.id);
         for (name, seconds) in &stages {
-            output::line(format_args!("{seconds:8.2}  {:4.0} %  {name}", seconds / total * 100.0))?;
+            text += &format!("{seconds:8.2}  {:4.0} %  {name}\n", seconds / total * 100.0);
         }
-        output::line(format_args!("{total:8.2}         total"))?;
+        arguments.target.text(&format!("{text}{total:8.2}         total\n"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

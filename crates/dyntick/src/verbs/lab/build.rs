@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab build`: kernels made to order.
 
-use crate::json;
 use crate::output;
 use anyhow::{Result, bail};
 use clap::Args;
 use dyntick_kernels::build::{Built, NamedBy, Recipe, build};
 use dyntick_kernels::cache::Cache;
-use dyntick_study::Study;
+use dyntick_study::{Size, Study, shipped};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What may be said to `lab build`.
 #[derive(Args)]
 pub struct Arguments {
-    /// Study file whose [kernels] are built
+    /// Study whose [kernels] are built: a name of `dyntick lab studies`, or a file
     #[arg(required_unless_present = "source", conflicts_with = "source")]
     study: Option<PathBuf>,
     /// Build only this kernel of the study
@@ -34,6 +35,13 @@ pub struct Arguments {
     json: bool,
 }
 
+/// What was built.
+#[derive(Serialize, JsonSchema)]
+pub struct Builds {
+    /// The kernels, in the order in which they were asked for.
+    kernels: Vec<Built>,
+}
+
 /// Builds what is not built yet.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let cache = Cache::of_user()?;
@@ -48,7 +56,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         kernels.push(built);
     }
     if arguments.json {
-        output::json(&json::LAB_BUILD.of(&serde_json::json!({ "kernels": kernels })))?;
+        output::json(&Builds { kernels })?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -71,7 +79,7 @@ fn recipes(arguments: &Arguments) -> Result<Vec<(String, Recipe)>> {
         return Ok(vec![(source.clone(), recipe)]);
     }
     let Some(path) = &arguments.study else { return Ok(Vec::new()) };
-    let study = Study::load(path)?;
+    let study = shipped::find(path, Size::Scaled)?;
     match &arguments.name {
         Some(name) => Ok(vec![(name.clone(), recipe_of(&study, path, name)?)]),
         None if study.kernels.is_empty() => {

@@ -2,14 +2,16 @@
 //! `dyntick lab doctor`: what this machine can run.
 
 use super::own_binary;
-use crate::json;
 use crate::output;
 use anyhow::Result;
 use clap::Args;
 use dyntick_kernels::cache::Cache;
-use dyntick_lab::doctor::{Check, State, examine};
+use dyntick_lab::doctor::{Check, State, fetch, look};
 use dyntick_lab::lab::{Lab, Progress};
 use dyntick_lab::qemu::probe::KvmProbe;
+use dyntick_report::{Block, Column, Document, Table, row};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::process::ExitCode;
 
 /// What may be said to `lab doctor`.
@@ -18,38 +20,76 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Do not boot a guest to test whether KVM works
+    /// Fetch what a first study would fetch, and boot a guest to test whether KVM works
     #[arg(long)]
+    fetch: bool,
+    /// Do not boot that guest
+    #[arg(long, requires = "fetch")]
     no_boot: bool,
+}
+
+/// What was examined.
+#[derive(Serialize, JsonSchema)]
+pub struct Doctor<'a> {
+    /// Each thing that studies need.
+    checks: &'a [Check],
 }
 
 /// Examines the machine; the status is 1 where no study could run.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    let say = |text: &str| output::step(text);
-    let cache = Cache::of_user()?;
-    let mut checks = examine(&cache, &say);
+    let (cache, mut checks) = match arguments.fetch {
+        true => {
+            let cache = Cache::of_user()?;
+            let checks = fetch(&cache, &|text| output::step(text));
+            (cache, checks)
+        }
+        false => {
+            let cache = Cache::of_user_as_it_is()?;
+            let checks = look(&cache);
+            (cache, checks)
+        }
+    };
     let can_run = checks.iter().all(|check| check.state != State::Missing);
-    if can_run && !arguments.no_boot {
-        checks.push(kvm(cache));
+    match arguments.fetch {
+        true if can_run && !arguments.no_boot => checks.push(kvm(cache)),
+        true => {}
+        false => checks.push(kvm_known()),
     }
     if arguments.json {
-        output::json(&json::LAB_DOCTOR.of(&serde_json::json!({ "checks": checks })))?;
+        output::json(&Doctor { checks: &checks })?;
     } else {
-        checks.iter().try_for_each(print)?;
+        output::page(&document(&checks))?;
     }
     Ok(ExitCode::from(u8::from(!can_run)))
+}
+
+/// What is lost without KVM.
+const EMULATED: &str = "the wall clock then runs emulated, and virtual time needs no KVM";
+
+/// Whether there is a KVM, and not whether guests run on it.
+fn kvm_known() -> Check {
+    let opened = std::fs::File::options().read(true).write(true).open("/dev/kvm");
+    let (state, detail, fix) = match opened {
+        Ok(_) => (
+            State::Ok,
+            "/dev/kvm can be opened".to_owned(),
+            "`dyntick lab doctor --fetch` boots a guest on it",
+        ),
+        Err(error) => (State::Limited, format!("/dev/kvm: {error}"), EMULATED),
+    };
+    Check { what: "KVM".to_owned(), state, detail, fix: Some(fix.to_owned()) }
 }
 
 fn kvm(cache: Cache) -> Check {
     // Without Debian's kernels none is at hand, and all that was examined is told nevertheless.
     let untried = |error: anyhow::Error| KvmProbe::fails(format!("could not be tested: {error:#}"), None);
     let probe = probed(cache).unwrap_or_else(untried);
-    let emulated = "the wall clock then runs emulated, and virtual time needs no KVM";
-    let fix = probe.fix.map_or_else(|| emulated.to_owned(), |fix| format!("{fix}; {emulated}"));
+    let fix = probe.fix.map_or_else(|| EMULATED.to_owned(), |fix| format!("{fix}; {EMULATED}"));
     Check {
         what: "KVM".to_owned(),
         state: if probe.works { State::Ok } else { State::Limited },
-        detail: probe.detail,
+        // QEMU says some things in several lines.
+        detail: probe.detail.split_whitespace().collect::<Vec<_>>().join(" "),
         fix: (!probe.works).then_some(fix),
     }
 }
@@ -63,15 +103,20 @@ fn probed(cache: Cache) -> Result<KvmProbe> {
     Ok(Lab::open(cache, own_binary()?, &watch)?.probe_kvm()?)
 }
 
-fn print(check: &Check) -> Result<()> {
-    let sign = match check.state {
-        State::Ok => "ok     ",
+fn document(checks: &[Check]) -> Document {
+    let state = |check: &Check| match check.state {
+        State::Ok => "ok",
         State::Limited => "limited",
         State::Missing => "MISSING",
     };
-    output::line(format_args!("{sign}  {:<22} {}", check.what, check.detail))?;
-    if let Some(fix) = &check.fix {
-        output::line(format_args!("{:>32} → {fix}", ""))?;
+    let row = |check: &Check| row![state(check), check.what.as_str(), check.detail.as_str()];
+    let columns = vec![Column::text("state"), Column::text("what"), Column::text("found")];
+    let table = Table { columns, rows: checks.iter().map(row).collect(), ..Table::default() };
+    let fixes: Vec<(String, String)> =
+        checks.iter().filter_map(|check| Some((check.what.clone(), check.fix.clone()?))).collect();
+    let mut blocks = vec![Block::Table(table)];
+    if !fixes.is_empty() {
+        blocks.extend([Block::Heading("Fixes".into()), Block::Pairs(fixes)]);
     }
-    Ok(())
+    Document { title: "What this machine can run".into(), blocks, ..Document::default() }
 }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab kernels`: what can be booted here.
 
-mod diff;
+pub mod diff;
 
-use crate::json;
 use crate::output;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use dyntick_kernels::cache::Cache;
 use dyntick_kernels::find::{Entry, catalog};
-use dyntick_report::{Block, Column, Document, Table};
+use dyntick_report::{Block, Cell, Column, Document, Table, row};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::process::ExitCode;
 
 /// What may be said to `lab kernels`.
@@ -28,6 +29,13 @@ enum Action {
     Diff(diff::Arguments),
 }
 
+/// The kernels that can be booted here.
+#[derive(Serialize, JsonSchema)]
+pub struct Kernels<'a> {
+    /// Each of them.
+    kernels: &'a [Entry],
+}
+
 /// Lists the kernels.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     if let Some(Action::Diff(arguments)) = &arguments.action {
@@ -35,9 +43,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     }
     let (entries, apt_problem) = catalog(&Cache::of_user()?, &|text| output::step(text));
     if arguments.json {
-        output::json(&json::LAB_KERNELS.of(&serde_json::json!({ "kernels": entries })))?;
+        output::json(&Kernels { kernels: &entries })?;
     } else {
-        output::text(dyntick_report::terminal(&document(&entries), 100, false))?;
+        output::page(&document(&entries))?;
     }
     if let Some(problem) = apt_problem {
         output::note(format_args!("kernels by apt are not listed: {problem}"));
@@ -52,13 +60,13 @@ fn document(entries: &[Entry]) -> Document {
         None => "?",
     };
     let row = |entry: &Entry| {
-        vec![
+        row![
             entry.spec.clone(),
             entry.release.clone(),
             entry.state.to_string(),
-            entry.hz.map_or("?".to_owned(), |hz| hz.to_string()),
-            yes_no(entry.no_hz_full).to_owned(),
-            yes_no(entry.preempt_rt).to_owned(),
+            entry.hz.map_or("?".into(), |hz| Cell::Count(hz.into())),
+            yes_no(entry.no_hz_full),
+            yes_no(entry.preempt_rt),
             entry.config.iter().chain(&entry.patches).cloned().collect::<Vec<_>>().join(" "),
         ]
     };

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab machines`: the machines whose idle states can be emulated, and where each figure is from.
 
-use crate::json;
-use crate::output;
+use crate::output::Target;
 use anyhow::Result;
 use clap::Args;
 use dyntick_model::{Exit, IdleState, Machine, Power, Quantile};
-use dyntick_report::{Block, Column, Document, Table};
+use dyntick_report::{Block, Cell, Column, Document, Table, row};
 use dyntick_study::machine::{self, exits};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::process::ExitCode;
+
+/// More significant digits than a machine file has.
+const EXACT: i32 = 12;
 
 /// What may be said to `lab machines`.
 #[derive(Args)]
@@ -19,15 +23,25 @@ pub struct Arguments {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// The machines that come with dyntick.
+#[derive(Serialize, JsonSchema)]
+pub struct Machines {
+    /// Each of them.
+    machines: Vec<Machine>,
 }
 
 /// Lists the machines, or shows one.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
+    arguments.target.ensure_writable()?;
     let document = match arguments.machine {
         Some(name) => {
             let machine = machine::find(&name)?;
             if arguments.json {
-                output::json(&json::LAB_MACHINE.of(&machine))?;
+                arguments.target.json(&machine)?;
                 return Ok(ExitCode::SUCCESS);
             }
             one(&machine)
@@ -36,13 +50,13 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
             let machines: Vec<Machine> =
                 machine::names().into_iter().map(machine::find).collect::<Result<_, _>>()?;
             if arguments.json {
-                output::json(&json::LAB_MACHINES.of(&serde_json::json!({ "machines": machines })))?;
+                arguments.target.json(&Machines { machines })?;
                 return Ok(ExitCode::SUCCESS);
             }
             all(&machines)
         }
     };
-    output::text(dyntick_report::terminal(&document, 110, false))?;
+    arguments.target.page(&document)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -50,7 +64,7 @@ fn all(machines: &[Machine]) -> Document {
     let row = |machine: &Machine| {
         let states: Vec<&str> = machine.idle.states.iter().map(|state| state.name.as_str()).collect();
         let deepest = machine.idle.states.last().map_or(0, |state| state.exit_latency_ns);
-        vec![machine.name.clone(), machine.title.clone(), states.join(" "), micros(deepest)]
+        row![machine.name.clone(), machine.title.clone(), states.join(" "), exactly(deepest)]
     };
     let table = Table {
         columns: vec![
@@ -89,13 +103,13 @@ fn one(machine: &Machine) -> Document {
 
 fn states(machine: &Machine) -> Table {
     let row = |(number, state): (usize, &IdleState)| {
-        vec![
+        row![
             number.to_string(),
             state.name.clone(),
             state.description.clone(),
-            micros(state.exit_latency_ns),
-            micros(state.target_residency_ns),
-            state.measured.as_ref().map_or(String::new(), |exit| micros(exit.exit_latency_ns)),
+            exactly(state.exit_latency_ns),
+            exactly(state.target_residency_ns),
+            Cell::or_blank(state.measured.as_ref().map(|exit| exactly(exit.exit_latency_ns))),
             flags(state),
             state.source.clone(),
         ]
@@ -156,11 +170,11 @@ fn flags(state: &IdleState) -> String {
 
 fn packages(machine: &Machine) -> Table {
     let row = |state: &dyntick_model::PackageState| {
-        vec![
+        row![
             state.name.clone(),
             format!("{} or deeper", machine.idle.states[state.needs].name),
-            micros(state.exit_latency_ns),
-            micros(state.core_exit_latency_ns),
+            exactly(state.exit_latency_ns),
+            exactly(state.core_exit_latency_ns),
             state.source.clone(),
         ]
     };
@@ -180,7 +194,7 @@ fn packages(machine: &Machine) -> Table {
 
 fn powers(machine: &Machine) -> Table {
     let row = |what: String, power: &Power| {
-        vec![
+        row![
             what,
             watts(power.watts),
             watts(power.low),
@@ -216,6 +230,11 @@ fn micros(ns: u64) -> String {
     (ns as f64 / 1e3).to_string()
 }
 
-fn watts(watts: f64) -> String {
-    watts.to_string()
+/// The same as a cell.
+fn exactly(ns: u64) -> Cell {
+    Cell::Rounded(ns as f64 / 1e3, EXACT)
+}
+
+fn watts(watts: f64) -> Cell {
+    Cell::Rounded(watts, EXACT)
 }

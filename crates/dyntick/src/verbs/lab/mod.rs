@@ -4,17 +4,34 @@
 mod again;
 mod bench;
 mod build;
+mod changes;
 mod doctor;
+mod fail_on;
+mod judged;
 mod kernels;
 mod machines;
 mod named;
+mod outcome;
 mod profile;
+mod refused;
+mod repeat;
 mod report;
 mod run;
 mod shell;
 mod stopped;
-mod tell;
+mod studies;
 mod verify;
+mod which_runs;
+
+pub use bench::Bench;
+pub use build::Builds;
+pub use doctor::Doctor;
+pub use judged::Judged;
+pub use kernels::Kernels;
+pub use kernels::diff::KernelsDiff;
+pub use machines::Machines;
+pub use profile::{Profile, Profiles};
+pub use studies::Studies;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
@@ -30,6 +47,8 @@ use std::process::ExitCode;
 pub enum LabVerb {
     /// Run a study: run its cases, judge its claims, write its report
     Run(run::Arguments),
+    /// List the studies that come with dyntick, or print one
+    Studies(studies::Arguments),
     /// Re-render the report of stored runs, without running anything
     Report(again::Arguments),
     /// Build the custom kernels of a study
@@ -61,6 +80,7 @@ impl LabVerb {
         unsafe { programs::environment::keep_known() };
         match self {
             LabVerb::Run(arguments) => run::run(arguments),
+            LabVerb::Studies(arguments) => studies::run(&arguments),
             LabVerb::Report(arguments) => again::run(&arguments),
             LabVerb::Build(arguments) => build::run(arguments),
             LabVerb::Kernels(arguments) => kernels::run(arguments),

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Kernels as they are named on the command line: as in a study, or `STUDY.toml:NAME`.
+//! Kernels as they are named on the command line: as in a study, or `STUDY:NAME`.
 
 use super::build::recipe_of;
 use anyhow::Result;
 use dyntick_kernels::build::Recipe;
 use dyntick_kernels::cache::Cache;
 use dyntick_kernels::find::{self, Kernel};
-use dyntick_study::Study;
+use dyntick_study::{Size, shipped};
 use std::path::Path;
 
 /// Name and recipe of a study's own kernel, where the text names one.
 pub fn of_study(text: &str) -> Result<Option<(String, Recipe)>> {
-    let Some((path, name)) = text.rsplit_once(':').filter(|(path, _)| path.ends_with(".toml")) else {
+    let is_study = |path: &str| path.ends_with(".toml") || shipped::names().contains(&path);
+    let Some((path, name)) = text.rsplit_once(':').filter(|(path, _)| is_study(path)) else {
         return Ok(None);
     };
     let path = Path::new(path);
-    Ok(Some((name.to_owned(), recipe_of(&Study::load(path)?, path, name)?)))
+    Ok(Some((name.to_owned(), recipe_of(&shipped::find(path, Size::Scaled)?, path, name)?)))
 }
 
 /// The kernel, fetched or built where needed.

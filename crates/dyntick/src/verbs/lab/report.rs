@@ -1,106 +1,193 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From a study's runs to the document that is printed.
+//! From a study's runs to the document that is printed: the result first, then the figures that it rests on, then
+//! how they were measured.
 
 mod beside;
 mod calls;
+mod claims;
 mod compare;
 mod disks;
 mod effects;
 mod idle;
 mod latency;
+mod method;
+mod overview;
 mod qperf;
+mod settings;
+mod titles;
+mod variants;
 mod when;
 mod why;
 
+use super::repeat;
 use crate::few::few;
-use dyntick_explain::{Summary, rules};
-use dyntick_formats::Observation;
+use dyntick_explain::Summary;
 use dyntick_lab::compare::Compared;
 use dyntick_lab::effects::Found;
-use dyntick_lab::figures::figure_of;
-use dyntick_lab::lab::CaseResult;
-use dyntick_lab::perturb::Perturbation;
+use dyntick_lab::lab::{CaseResult, LabError};
 use dyntick_lab::store::Run;
-use dyntick_model::Clock;
-use dyntick_report::{Block, Column, Document, Failure, Ruling, Table, Verdict, numbers};
+use dyntick_report::{Block, Document, Failure, Verdict};
 use dyntick_study::Study;
-use dyntick_study::claims;
-use dyntick_study::figure::table::STOLEN_NS;
-use std::collections::BTreeSet;
+use titles::{Titled, Titles};
 
 /// A window shorter than this is not what its study is about, but its script is, ns.
 const LEAST_WINDOW_NS: u64 = 100_000_000;
 
-/// So many events that a kernel lacks, and notes of one run, are told: of a real one it is a few.
-const MOST_MISSING: usize = 32;
-const MOST_NOTES: usize = 100;
+/// A timeline with more lanes than this would push all that follows off the first screen.
+const MOST_LANES: usize = 16;
 
-/// The whole report of a study.
-pub fn document(
-    study: &Study,
-    results: &[CaseResult],
-    verdicts: &[claims::Verdict],
-    comparisons: &[Compared],
-    effects: &[Found],
-) -> Document {
+/// So many cases that were not run are named.
+const MOST_NOT_RUN: usize = 32;
+
+/// What a report is made of.
+pub struct Material<'a> {
+    /// The study.
+    pub study: &'a Study,
+    /// Its runs.
+    pub results: &'a [CaseResult],
+    /// What became of its claims.
+    pub verdicts: &'a [dyntick_study::claims::Verdict],
+    /// Its `[[compare]]`s.
+    pub comparisons: &'a [Compared],
+    /// Its `[[effects]]`.
+    pub effects: &'a [Found],
+}
+
+/// The complete report of a study, and a short one for a mail.
+pub fn documents(material: &Material<'_>) -> (Document, Document) {
+    let Material { study, results, verdicts, .. } = *material;
+    let titles = Titles::of(study);
     let all: Vec<&Run> = results.iter().filter_map(|result| result.run.as_ref().ok()).collect();
-    let own = |run: &&Run| run.asked.perturbation.is_none();
-    let runs: Vec<&Run> = all.iter().copied().filter(own).collect();
-    let windows: Vec<&Run> = runs.iter().filter(|run| window_ns(run) >= LEAST_WINDOW_NS).copied().collect();
+    let own = |run: &&&Run| run.asked.perturbation.is_none();
+    let runs: Vec<Titled<'_>> = all.iter().filter(own).map(|run| titles.give(run)).collect();
+    let windows: Vec<Titled<'_>> =
+        runs.iter().filter(|run| window_ns(run) >= LEAST_WINDOW_NS).cloned().collect();
+    let cases = claims::Cases::of(study, results, &runs);
+    let verdicts: Vec<Verdict> = verdicts.iter().map(|verdict| cases.verdict(verdict)).collect();
+
     let mut blocks = Vec::new();
     if !verdicts.is_empty() {
-        blocks.push(Block::Heading("Summary".into()));
-        blocks.push(Block::Table(answers(verdicts)));
+        blocks.push(Block::Scores(verdicts.clone()));
     }
-    let overview = match windows.is_empty() {
-        true => Vec::new(),
-        false => {
-            vec![
-                Block::Heading("Interruptions of the measured CPUs".into()),
-                Block::Table(overview(&windows)),
-            ]
-        }
-    };
-    let published = study.published.iter().filter(|_| !runs.is_empty());
-    let beside = published.map(|published| Block::Table(beside::table(published, study, &runs)));
-    let mut latencies = qperf::blocks(&runs);
-    latencies.extend(latency::blocks(&runs));
-    // A study of latencies is answered by them, another one by what interrupted the CPUs.
-    match latencies.is_empty() {
-        true => blocks.extend(overview.into_iter().chain(beside)),
-        false => blocks.extend(beside.chain(latencies).chain(overview)),
-    }
-    blocks.extend(effects::blocks(effects));
-    blocks.extend(calls::blocks(&runs));
-    blocks.extend(idle::blocks(&runs));
-    blocks.extend(compare::blocks(comparisons));
+    let not_run = not_run(&cases.not_run());
+    let (picture, timeline) = pictures(&runs, &windows);
+    blocks.extend(picture);
+    blocks.extend(not_run.clone());
+    blocks.extend(variants::blocks(study, &titles, results));
+    blocks.extend(figures(material, &runs, &windows));
+    blocks.extend(timeline);
     if !windows.is_empty() {
-        blocks.push(Block::Heading("Timeline".into()));
-        blocks.push(Block::Timeline(when::timeline(&windows)));
         blocks.push(Block::Heading("Causes and fixes".into()));
         blocks.extend(why::findings(&windows));
     }
     if !verdicts.is_empty() {
         blocks.push(Block::Heading("The published claims".into()));
-        blocks.push(Block::Verdicts(verdicts.iter().map(verdict).collect()));
+        blocks.push(Block::Verdicts(verdicts.clone()));
     }
-    let failures: Vec<Failure> = results.iter().filter_map(failure).collect();
+    let failures: Vec<Failure> = results.iter().filter_map(|result| failure(&titles, result)).collect();
     if !failures.is_empty() {
         blocks.push(Block::Heading("Failed runs".into()));
         blocks.push(Block::Failures(failures));
     }
+    if !study.description.is_empty() {
+        blocks.push(Block::Heading("About this study".into()));
+        blocks.push(Block::Paragraph(study.description.clone()));
+    }
     if !runs.is_empty() {
         blocks.push(Block::Heading("How it was measured".into()));
-        let perturbed = perturbed(all.iter().filter(|run| !own(run)).copied()).into_iter();
-        blocks.push(Block::Pairs(provenance(&runs).into_iter().chain(perturbed).collect()));
+        let perturbed = method::perturbed(all.iter().filter(|run| !own(run)).copied());
+        blocks.push(Block::Pairs(method::provenance(&runs).into_iter().chain(perturbed).collect()));
     }
-    let description = Some(study.description.clone()).filter(|text| !text.is_empty());
-    Document {
+    let lead: Vec<String> = overview::sentence(&windows).into_iter().chain(of_others(&all)).collect();
+    let document = Document {
         title: study.title.clone(),
         question: study.question.clone(),
-        lead: of_others(&all).into_iter().chain(description).collect(),
+        lead,
         blocks,
+        origin: Some(repeat::origin()),
+    };
+    let brief = brief(&document, &verdicts, &runs, &windows, &not_run);
+    (document, brief)
+}
+
+/// A mail of this many lines is read.
+const BRIEF_LINES: usize = 40;
+
+/// Claims, a table, how it was measured, and how it is repeated: as many cases as there is room for.
+fn brief(
+    document: &Document,
+    verdicts: &[Verdict],
+    runs: &[Titled<'_>],
+    windows: &[Titled<'_>],
+    not_run: &[Block],
+) -> Document {
+    const MOST_CASES: usize = 12;
+    const FEWEST_CASES: usize = 3;
+    let scores = (!verdicts.is_empty()).then(|| Block::Scores(verdicts.to_vec()));
+    let method = (!runs.is_empty()).then(|| Block::Paragraph(method::sentence(runs)));
+    let with = |cases: usize| {
+        let table = overview::brief(windows, cases).map(Block::Table);
+        let blocks = scores.clone().into_iter().chain(table).chain(not_run.to_vec()).chain(method.clone());
+        Document { question: String::new(), blocks: blocks.collect(), ..document.clone() }
+    };
+    let fits = |document: &Document| dyntick_report::mail(document).lines().count() <= BRIEF_LINES;
+    let sizes = (FEWEST_CASES..=MOST_CASES).rev().map(with);
+    sizes.into_iter().find(fits).unwrap_or_else(|| with(FEWEST_CASES))
+}
+
+/// The picture for the first screen, and the blocks of a timeline that has its place further down.
+fn pictures(runs: &[Titled<'_>], windows: &[Titled<'_>]) -> (Option<Block>, Vec<Block>) {
+    let latencies = latency::picture(runs).map(Block::Plot);
+    let timeline = (!windows.is_empty()).then(|| Block::Timeline(when::timeline(windows)));
+    match latencies.is_none() && windows.len() <= MOST_LANES {
+        true => (timeline, Vec::new()),
+        false => {
+            let heading = |block| [Block::Heading("Timeline".into()), block];
+            (latencies, timeline.into_iter().flat_map(heading).collect())
+        }
     }
+}
+
+/// All tables and plots, in the order of what the study is about: a study of latencies is answered by them,
+/// another one by what interrupted the CPUs.
+fn figures(material: &Material<'_>, runs: &[Titled<'_>], windows: &[Titled<'_>]) -> Vec<Block> {
+    let study = material.study;
+    let mut overview = Vec::new();
+    if !windows.is_empty() {
+        overview.push(Block::Heading("Interruptions of the measured CPUs".into()));
+        overview.extend(overview::blocks(windows));
+    }
+    let published = study.published.iter().filter(|_| !runs.is_empty());
+    let beside: Vec<Block> = published
+        .flat_map(|published| {
+            let heading = Block::Heading("Published figures".into());
+            [heading, Block::Table(beside::table(published, study, runs))]
+        })
+        .collect();
+    let mut latencies = qperf::blocks(runs);
+    latencies.extend(latency::blocks(runs));
+    let mut blocks = match latencies.is_empty() {
+        true => [overview, beside].concat(),
+        false => [beside, latencies, overview].concat(),
+    };
+    blocks.extend(effects::blocks(material.effects));
+    blocks.extend(calls::blocks(runs));
+    blocks.extend(idle::blocks(runs));
+    blocks.extend(compare::blocks(material.comparisons));
+    blocks
+}
+
+/// Which cases were not run, and the command that runs them.
+fn not_run(ids: &[&str]) -> Vec<Block> {
+    if ids.is_empty() {
+        return Vec::new();
+    }
+    let names = few(ids.iter().map(|id| (*id).to_owned()), MOST_NOT_RUN).join(", ");
+    let count = dyntick_report::numbers::counted(ids.len() as u64, "case");
+    vec![
+        Block::Paragraph(format!("{count} not run, or changed in the study since then: {names}.")),
+        Block::Command("To run what is missing".into(), repeat::command()),
+    ]
 }
 
 /// Says so where figures and rulings rest on runs that came from elsewhere.
@@ -115,16 +202,6 @@ fn of_others(runs: &[&Run]) -> Option<String> {
     })
 }
 
-/// Each claim with its ruling; what the rulings stand on is further down.
-fn answers(verdicts: &[claims::Verdict]) -> Table {
-    Table {
-        caption: "Published claims, and the findings here; the evidence is below.".into(),
-        columns: vec![Column::text("claim"), Column::text("here")],
-        rows: verdicts.iter().map(|verdict| vec![verdict.claim.text.clone(), verdict.summary()]).collect(),
-        notes: Vec::new(),
-    }
-}
-
 fn window_ns(run: &Run) -> u64 {
     run.outcome.window_ns.1 - run.outcome.window_ns.0
 }
@@ -134,210 +211,17 @@ fn measured(run: &Run) -> impl Iterator<Item = &Summary> {
     run.explanation.per_cpu.iter().filter(|summary| run.asked.case.measured_cpus.contains(summary.cpu))
 }
 
-/// The case's name with the kernel's series, as `nohz-full 6.12`.
-fn name_of(run: &Run) -> String {
-    let version = &run.asked.release;
-    let case = &run.asked.case;
-    let repetition = if case.repeat > 1 { format!(" #{}", run.asked.repetition + 1) } else { String::new() };
-    format!("{}{}, {}.{}{repetition}", case.name, labels_of(run), version.major, version.minor)
-}
-
-/// What tells a run from the others of its case, as `: stat60`: its labels, but not that of a
-/// packaged kernel, whose series stands beside.
-fn labels_of(run: &Run) -> String {
-    let version = &run.asked.release;
-    let series = format!("{}.{}", version.major, version.minor);
-    let case = &run.asked.case;
-    let beside = |label: &str| label == series || (label == case.kernel && case.recipe.is_none());
-    let labels: Vec<&str> = case.labels().filter(|label| !beside(label)).collect();
-    if labels.is_empty() { String::new() } else { format!(": {}", labels.join(", ")) }
-}
-
-fn overview(runs: &[&Run]) -> Table {
-    let row = |run: &&Run| {
-        let sum = |figure: fn(&Summary) -> f64| measured(run).map(figure).sum::<f64>();
-        let cpus = run.asked.case.measured_cpus.len() as f64;
-        vec![
-            format!("{}{}", run.asked.case.title, labels_of(run)),
-            format!("{}.{}", run.asked.release.major, run.asked.release.minor),
-            numbers::rate(sum(|s| s.local_timer_per_second)),
-            numbers::rate(sum(|s| s.ticks_per_second)),
-            numbers::percent(sum(|s| s.share_of_hz) / cpus),
-            numbers::count(sum(|s| s.interruptions as f64) as u64),
-            figure_of(run, "script_s", None).map_or(String::new(), |seconds| format!("{seconds:.4}")),
-            main_cause(run),
-        ]
-    };
-    let hz: Vec<String> = runs.iter().map(|run| run.asked.hz.to_string()).collect();
-    let windows: Vec<String> = runs
-        .iter()
-        .map(|run| format!("{} s", numbers::plain((window_ns(run) as f64 / 1e8).round() / 10.0)))
-        .collect();
-    Table {
-        caption: format!("HZ={} in these kernels; windows of {}.", distinct(hz), distinct(windows)),
-        columns: vec![
-            Column::text("case"),
-            Column::text("Linux"),
-            Column::figure("timer irqs", "1/s"),
-            Column::figure("ticks", "1/s"),
-            Column::figure("of HZ", ""),
-            Column::figure("all", "count"),
-            Column::figure("script", "s"),
-            Column::text("main cause"),
-        ],
-        rows: runs.iter().map(row).collect(),
-        notes: vec![
-            "timer irqs: local timer interrupts (ticks and all other timers), as perf's \
-             irq_vectors:local_timer_entry counts them; all: interruptions of every kind in the window."
-                .into(),
-        ],
-    }
-}
-
-fn main_cause(run: &Run) -> String {
-    let most =
-        measured(run).flat_map(|summary| &summary.by_cause).max_by_key(|cause| (cause.ticks, cause.count));
-    most.map_or("none: not interrupted".to_owned(), |cause| rules::title(&cause.cause))
-}
-
-/// The case's title with what tells the run from others of it, and the kernel's series.
-fn title_of_run(run: &Run) -> String {
-    let version = &run.asked.release;
-    format!("{}{}, {}.{}", run.asked.case.title, labels_of(run), version.major, version.minor)
-}
-
-fn verdict(verdict: &claims::Verdict) -> Verdict {
-    let ruling = |ruling: claims::Ruling| match ruling {
-        claims::Ruling::Reproduced => Ruling::Reproduced,
-        claims::Ruling::Inconclusive => Ruling::Inconclusive,
-        claims::Ruling::NotReproduced => Ruling::NotReproduced,
-        claims::Ruling::CannotTell => Ruling::CannotTell,
-    };
-    Verdict {
-        claim: verdict.claim.text.clone(),
-        rulings: verdict.rulings.iter().map(|(variant, r)| (variant.clone(), ruling(*r))).collect(),
-        rests_on: verdict.assumption().unwrap_or_default(),
-        evidence: verdict.evidence.clone(),
-        comment: verdict.claim.comment.clone().unwrap_or_default(),
-    }
-}
-
-fn failure(result: &CaseResult) -> Option<Failure> {
-    let error = result.run.as_ref().err()?;
+/// A run that failed; one that was not run has not.
+fn failure(titles: &Titles, result: &CaseResult) -> Option<Failure> {
+    let error = result.run.as_ref().err().filter(|error| !matches!(error, LabError::NotRun))?;
     Some(Failure {
         name: match result.is_perturbed() {
-            true => format!("{}, perturbed run {}", result.case.id, result.repetition),
-            false => result.case.id.clone(),
+            true => format!("{}, perturbed run {}", titles.of_case(&result.case), result.repetition),
+            false => titles.of_case(&result.case),
         },
         reason: error.to_string(),
         console: result.console_tail.clone(),
     })
-}
-
-fn provenance(runs: &[&Run]) -> Vec<(String, String)> {
-    let all = |value: fn(&Run) -> String| distinct(runs.iter().map(|run| value(run)).collect());
-    let restless = |run: &Run| match run.outcome.settled.restless.is_empty() {
-        true => "all other CPUs were idle before the window".to_owned(),
-        false => format!(
-            "CPU {} still busy when settle-limit expired ({})",
-            run.outcome.settled.restless, run.asked.case.id
-        ),
-    };
-    let mut pairs = vec![
-        ("clock".to_owned(), all(|run| clock(run.asked.case.clock).to_owned())),
-        ("executed by".to_owned(), all(|run| format!("QEMU {}, {}", run.asked.qemu, run.asked.accelerator))),
-        ("kernel".to_owned(), all(|run| format!("{}, {}", run.asked.release, run.asked.kernel_source))),
-        ("settling".to_owned(), all(restless)),
-        ("trace events".to_owned(), all(trace_state)),
-        ("trace events not available".to_owned(), all(missing_events)),
-    ];
-    let disks = runs.iter().map(|run| (run.asked.case.id.as_str(), run.asked.case.disk));
-    pairs.extend(disks::told(disks).map(|told| ("disk".to_owned(), told)));
-    let tools: BTreeSet<&str> =
-        runs.iter().flat_map(|run| &run.asked.case.tools).map(String::as_str).collect();
-    let hosts: Vec<String> =
-        runs.iter().filter_map(|run| Some(run.asked.host.as_ref()?.to_string())).collect();
-    if !hosts.is_empty() {
-        pairs.insert(2, ("on the machine".to_owned(), distinct(hosts)));
-    }
-    if !tools.is_empty() {
-        let tools: Vec<&str> = tools.into_iter().collect();
-        pairs.push(("copied from this machine into the guest".to_owned(), tools.join(", ")));
-    }
-    let files: BTreeSet<&str> =
-        runs.iter().flat_map(|run| run.asked.case.files.keys()).map(String::as_str).collect();
-    if !files.is_empty() {
-        let files: Vec<&str> = files.into_iter().collect();
-        pairs.push(("files of the study in the guest".to_owned(), files.join(", ")));
-    }
-    pairs.extend(runs.iter().map(|run| (name_of(run), run.asked.case.append.to_string())));
-    let taken = runs.iter().filter_map(|run| Some(format!("{}: {}", name_of(run), taken_by_host(run)?)));
-    pairs.extend(taken.map(|text| ("time taken by the host".to_owned(), text)));
-    let notes = |run: &&Run| {
-        let name = name_of(run);
-        few(run.outcome.notes.iter().map(|note| format!("{name}: {note}")), MOST_NOTES)
-    };
-    pairs.extend(runs.iter().flat_map(notes).map(|note| ("note".to_owned(), note)));
-    pairs
-}
-
-/// How many further runs stand beside those of the tables.
-fn perturbed<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<(String, String)> {
-    let changes: Vec<Perturbation> = runs.filter_map(|run| run.asked.perturbation).collect();
-    let most = |of: fn(&Perturbation) -> u64| changes.iter().map(of).max();
-    let (padding, shift_ns) = (most(|change| change.padding.into())?, most(|change| change.shift_ns)?);
-    let told = format!(
-        "{} more, not in the tables: up to {} bytes of padding at the start of the guest's image, the window up to {} \
-         later; their figures are with the claims",
-        changes.len(),
-        numbers::count(padding),
-        numbers::duration(shift_ns as f64)
-    );
-    Some(("perturbed runs".to_owned(), told))
-}
-
-/// How much of the window the host ran something else while a CPU of the guest was ready, by CPU.
-fn taken_by_host(run: &Run) -> Option<String> {
-    let (begin, end) = run.outcome.window_ns;
-    let share = |row: &Observation| {
-        let percent = 100.0 * row.value / (end - begin).max(1) as f64;
-        Some(format!("at most {:.1} % from CPU {}", percent.min(100.0), row.cpu?))
-    };
-    let rows = run.observations.named(STOLEN_NS.name);
-    let shares: Vec<String> = rows.filter_map(share).collect();
-    (!shares.is_empty()).then(|| shares.join(", "))
-}
-
-fn clock(clock: Clock) -> &'static str {
-    match clock {
-        Clock::Virtual => {
-            "virtual: one instruction is one nanosecond, idle time is skipped, every byte is repeatable; \
-             caches, pipelines and real devices are not modelled"
-        }
-        Clock::Wall => "wall: real time, with all of this machine's noise",
-    }
-}
-
-fn trace_state(run: &Run) -> String {
-    let recorded = match &run.asked.case.trace_cpus {
-        Some(cpus) => format!("of CPU {cpus} only: "),
-        None => String::new(),
-    };
-    match (run.lost_events.values().sum::<u64>(), run.undecoded) {
-        (0, 0) => format!("{recorded}none lost, all decoded"),
-        (lost, undecoded) => {
-            format!("{recorded}{lost} LOST and {undecoded} not decoded in {}", run.asked.case.id)
-        }
-    }
-}
-
-fn missing_events(run: &Run) -> String {
-    let version = &run.asked.release;
-    let events = match run.missing_events.is_empty() {
-        true => "none".to_owned(),
-        false => few(run.missing_events.iter().cloned(), MOST_MISSING).join(", "),
-    };
-    format!("{}.{}: {events}", version.major, version.minor)
 }
 
 /// Different texts among these, joined.
@@ -351,3 +235,6 @@ fn distinct(mut texts: Vec<String>) -> String {
     });
     texts.join("; ")
 }
+
+#[cfg(test)]
+mod tests;

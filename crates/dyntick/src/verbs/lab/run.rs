@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab run`: a study from its file to its report.
 
-use super::tell::{Format, Told, Wanted};
-use super::{own_binary, stopped};
+use super::changes::Changes;
+use super::fail_on::{FailOn, fails};
+use super::outcome::{Outcome, Wanted};
+use super::{own_binary, refused, stopped};
 use crate::output;
 use crate::progress::Display;
 use anyhow::{Context, Result, anyhow, bail};
@@ -11,7 +13,7 @@ use dyntick_kernels::cache::Cache;
 use dyntick_lab::lab::{CaseResult, Lab};
 use dyntick_model::Clock;
 use dyntick_report::{Block, Document};
-use dyntick_study::{Case, Size, Study};
+use dyntick_study::{Case, Size, Study, check};
 use std::fs::{Metadata, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -23,7 +25,7 @@ const DEFAULT_OUT: &str = "out";
 /// What may be said to `lab run`.
 #[derive(Args)]
 pub struct Arguments {
-    /// Study file
+    /// Study: a name of `dyntick lab studies`, or a file
     study: PathBuf,
     /// Run only cases of this name or id; may be given several times
     #[arg(long = "case", value_name = "NAME")]
@@ -46,6 +48,11 @@ pub struct Arguments {
     /// Write runs and report to DIR [default: out/STUDY]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Exit with status 1 if a claim has one of these rulings, as for `git bisect run`
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "RULING,…")]
+    fail_on: Vec<FailOn>,
+    #[command(flatten)]
+    changes: Changes,
     #[command(flatten)]
     wanted: Wanted,
 }
@@ -58,10 +65,12 @@ enum ClockArgument {
 
 /// Runs the study.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
+    arguments.wanted.ensure_possible()?;
     let size = if arguments.full_size { Size::Full } else { Size::Scaled };
-    let mut study = Study::load_sized(&arguments.study, size)?;
+    let mut study = arguments.changes.study(&arguments.study, size)?;
     study.cases = chosen(&study, &arguments)?;
     ensure_few(&study.cases)?;
+    note_spelling(&study.cases);
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_OUT).join(&study.name));
     let runs = place_of_runs(arguments.out.as_deref(), &out)?;
     stopped::say_what_is_kept(&runs)?;
@@ -69,19 +78,31 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let watch = |progress| display.show(progress);
     let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
     let results = lab.run_all(&study.cases, &runs, arguments.jobs.into());
-    let told = Told::of(&study, &results);
-    // What was measured is told also where it cannot be kept.
-    let kept = keep(&told.document, &out);
-    told.print(arguments.wanted.format())?;
+    let outcome = Outcome::of(&study, &results);
+    // What was measured is printed also where it cannot be kept.
+    let kept = keep(&outcome.document, &out);
+    outcome.print(&arguments.wanted)?;
+    refused::say_where(&arguments.study, &results);
     kept?;
-    if arguments.wanted.format() == Format::Terminal {
+    if arguments.wanted.is_for_a_terminal() {
         output::line(format_args!("\nReport: {}", out.join("report.html").display()))?;
     }
-    Ok(status(&results))
+    Ok(status(&results, fails(&arguments.fail_on, outcome.verdicts())))
+}
+
+/// Says which parameters look misspelt where the kernel may be patched. Those of other kernels were refused when the
+/// study was read.
+fn note_spelling(cases: &[Case]) {
+    for case in cases.iter().filter(|case| check::may_be_patched(case)) {
+        for problem in check::misspelt(case) {
+            output::note(format_args!("case '{}': {problem}", case.id));
+        }
+    }
 }
 
 /// The folder for the runs, made now: what somebody else has made there by then is refused, and what is this
-/// user's nobody else can move. Nobody else may enter it: what a study names, and what its kernels print, is in its runs.
+/// user's nobody else can move. Nobody else may enter it: what a study names, and what its kernels print, is
+/// in its runs.
 fn place_of_runs(typed: Option<&Path>, out: &Path) -> Result<PathBuf> {
     let runs = out.join("runs");
     // Before, so that no folder is made through a link.
@@ -181,13 +202,13 @@ fn write(path: &Path, text: &str) -> Result<()> {
     written.map(|_| ()).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// 1 where a guest failed, 2 where the input or this machine was at fault. A claim that is not
-/// reproduced is a result and no failure.
-fn status(results: &[CaseResult]) -> ExitCode {
+/// 1 where a guest failed or a claim was ruled as --fail-on says, 2 where the input or this machine was at fault.
+/// Without it a claim that is not reproduced is a result and no failure.
+fn status(results: &[CaseResult], claims_fail: bool) -> ExitCode {
     let errors: Vec<_> = results.iter().filter_map(|result| result.run.as_ref().err()).collect();
     match errors.iter().any(|error| !error.is_guest_failure()) {
         true => ExitCode::from(2),
-        false => ExitCode::from(u8::from(!errors.is_empty())),
+        false => ExitCode::from(u8::from(!errors.is_empty() || claims_fail)),
     }
 }
 

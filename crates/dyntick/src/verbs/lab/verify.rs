@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab verify`: the same run again, compared byte for byte.
 
-use super::{in_words, own_binary};
+use super::{in_words, own_binary, which_runs};
 use crate::output;
 use crate::progress::Display;
 use anyhow::{Context, Result, bail};
@@ -9,7 +9,7 @@ use clap::Args;
 use dyntick_kernels::build::NamedBy;
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::lab::Lab;
-use dyntick_lab::store::{self, Asked};
+use dyntick_lab::store::{self, Asked, Run};
 use dyntick_model::Clock;
 use dyntick_model::text::clean_line;
 use dyntick_study::Case;
@@ -19,7 +19,7 @@ use std::process::ExitCode;
 /// What may be said to `lab verify`.
 #[derive(Args)]
 pub struct Arguments {
-    /// Folder of a run, as out/STUDY/runs/CASE…
+    /// Folder of a run, as out/STUDY/runs/CASE…, or a study, of which all runs in virtual time are verified
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
 }
@@ -30,8 +30,11 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let watch = |progress| display.show(progress);
     let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
     let mut same = true;
-    for folder in &arguments.runs {
-        same &= verify(&lab, folder)?;
+    let is_virtual = |run: &Run| run.asked.case.clock == Clock::Virtual;
+    for named in &arguments.runs {
+        for folder in which_runs::folders(named, is_virtual)? {
+            same &= verify(&lab, &folder)?;
+        }
     }
     Ok(ExitCode::from(u8::from(!same)))
 }
@@ -64,8 +67,8 @@ fn verify(lab: &Lab, folder: &Path) -> Result<bool> {
     Ok(changed.is_empty())
 }
 
-/// The case with the very kernel that it ran on, for a series may have a newer one by now. The run's folder names what that kernel
-/// is built from.
+/// The case with the very kernel that it ran on, for a series may have a newer one by now. The run's folder
+/// names what that kernel is built from.
 fn as_it_was(asked: &Asked, folder: &Path) -> Case {
     let mut case = asked.case.clone();
     if let Some(recipe) = &mut case.recipe {

@@ -16,13 +16,13 @@ const MACHINE: &str = "Machine";
 const LONGEST_US: u64 = 3_600_000_000;
 /// More threads than a CPU has use for on the largest machines: each takes a stack that is locked.
 const MOST_THREADS: u64 = 8192;
-/// Late wake-ups that are told with their stories; somebody is to read them.
+/// Late wake-ups that are explained; somebody is to read them.
 const MOST_STORIES: u64 = 10_000;
 /// Late wake-ups that are listed; their memory is taken before the measurement begins.
 const MOST_SPIKES: u64 = 1_000_000;
 
 /// What may be said to `latency`.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(disable_help_flag = true, infer_long_args = true, args_override_self = true)]
 #[command(
     after_help = "The options are those of cyclictest. -C and the group 'Late wake-ups' are dyntick's own."
@@ -35,9 +35,12 @@ pub struct Arguments {
     /// Explain wake-ups later than USEC from the kernel's trace: µs, or ns with --nsecs
     #[arg(long, alias = "threshold", value_name = "USEC", value_parser = limit(), help_heading = OURS)]
     pub why: Option<u64>,
-    /// Explain at most N of them
+    /// Explain the worst N of them
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = at_most(MOST_STORIES), help_heading = OURS)]
     pub why_max: usize,
+    /// With --why or -b: write the explanations to FILE, as HTML
+    #[arg(long, value_name = "FILE", help_heading = OURS)]
+    pub html: Option<PathBuf>,
     /// Stop at the first latency above USEC and explain it: µs, or ns with --nsecs
     #[arg(short, long, value_name = "USEC", value_parser = limit(), help_heading = OURS)]
     pub breaktrace: Option<u64>,
@@ -52,7 +55,7 @@ pub struct Arguments {
     pub spike_nodes: usize,
 
     /// Measure each of CPUS, as 1-3,8: the same as --affinity=CPUS --threads
-    #[arg(short = 'C', long = "cpus", value_name = "CPUS", help_heading = PLACES)]
+    #[arg(short = 'C', long = "cpus", visible_alias = "cpu", value_name = "CPUS", help_heading = PLACES)]
     pub cpus: Option<String>,
     /// Run the threads on these CPUs in turn, as 1-3,8 or !0; on all without a value
     #[arg(short, long, value_name = "CPUS", num_args = 0..=1, default_missing_value = "all", help_heading = PLACES)]

@@ -2,22 +2,32 @@
 //! `dyntick latency`: wake-up latency, in cyclictest's words.
 
 mod arguments;
+#[cfg(test)]
+mod layout;
 mod plan;
 mod print;
 mod screen;
 mod why;
 
 pub use arguments::Arguments;
+#[cfg(test)]
+pub use layout::Layout;
 
 use crate::output;
 use anyhow::{Context, Result};
 use dyntick_latency::{PowerLimit, Running, Shared, allowed, hold, online, resolution, stamp};
+use dyntick_record::late::LateReport;
+use dyntick_system::is_standard_output;
 use std::process::ExitCode;
 
 /// Measures until the end that was asked for, or a signal.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if prints_json(arguments) && (arguments.verbose || !arguments.quiet) {
+        // Standard output is one document then.
+        return run(&Arguments { quiet: true, verbose: false, ..arguments.clone() });
+    }
     let planned = plan::plan(arguments, &plan::Cpus { allowed: allowed(), online: online() })?;
-    for file in arguments.json.iter().chain(&arguments.histfile) {
+    for file in arguments.json.iter().chain(&arguments.histfile).chain(&arguments.html) {
         output::ensure_writable(file)?;
     }
     planned.warnings.iter().for_each(|warning| warn(warning));
@@ -29,7 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut plan = planned.plan;
     (plan.late_above, plan.late_limit) = match arguments.spike.filter(|limit| *limit > 0) {
         Some(limit) => (Some(limit), arguments.spike_nodes),
-        None => (arguments.why, arguments.why_max),
+        None => (arguments.why, 0),
     };
     for (number, thread) in plan.threads.iter().enumerate().filter(|_| arguments.verbose) {
         if let Some(cpu) = thread.cpu.filter(|_| planned.affinity.is_some()) {
@@ -40,8 +50,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         output::line(format_args!("Thread {number} Interval: {}", thread.interval_ns / 1000 + next))?;
     }
     let mut why = why::Why::start(arguments, &plan);
-    if let Some(refused) = why.as_ref().and_then(|why| why.refused()) {
-        warn(&format!("late wake-ups are not explained: {refused}"));
+    if let Some(trouble) = why.as_ref().and_then(|why| why.trouble()) {
+        warn(&format!("late wake-ups are not explained: {trouble}"));
     }
     let begun = stamp();
     let running = Running::start(plan)?;
@@ -50,17 +60,30 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let plan = running.plan().clone();
     let shared = running.finish()?;
     let times = (begun, stamp());
-    let told = why.map(|why| why.tell(&plan, &shared));
-    let late = told.as_ref().map(|(told, _)| ("late".to_owned(), serde_json::json!(told)));
+    let late = why.map(|why| why.finish(&plan, &shared));
     if let Some(path) = &arguments.json {
+        let late = late.as_ref().map(|late| ("late".to_owned(), serde_json::json!(late.worst)));
         print::json(path, arguments, &plan, &shared, times, late.into_iter().collect())?;
     }
-    screen.end(&plan, &shared)?;
-    foot(arguments, &plan, &shared)?;
-    if let Some((told, _)) = told.filter(|(told, refused)| refused.is_none() && !told.is_empty()) {
-        output::text(why::text(&told, shared.lates.count()))?;
+    if !prints_json(arguments) {
+        screen.end(&plan, &shared)?;
+        foot(arguments, &plan, &shared)?;
     }
+    match late {
+        Some(late) => explain(arguments, &late, shared.lates.count()),
+        None => Ok(()),
+    }?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Late wake-ups with their causes: lines that every reader of cyclictest's output takes for comments, and a page.
+fn explain(arguments: &Arguments, late: &LateReport, count: usize) -> Result<()> {
+    let is_explained = late.trouble.is_none() && !late.worst.is_empty();
+    let document = why::document(late, count);
+    if let Some(path) = &arguments.html {
+        output::file(path, dyntick_report::html(&document).as_bytes())?;
+    }
+    if is_explained && !prints_json(arguments) { output::comments(&document) } else { Ok(()) }
 }
 
 fn warn(text: &str) {
@@ -82,6 +105,11 @@ fn preamble(arguments: &Arguments, planned: &plan::Planned) -> Result<()> {
     }
 }
 
+/// Whether standard output is JSON.
+fn prints_json(arguments: &Arguments) -> bool {
+    arguments.json.as_deref().is_some_and(is_standard_output)
+}
+
 /// Sets the limit for idle states that lasts while this program does.
 fn limit_idle_states(arguments: &Arguments) -> Result<Option<PowerLimit>> {
     let why = match (arguments.laptop, arguments.default_system) {
@@ -96,7 +124,11 @@ fn limit_idle_states(arguments: &Arguments) -> Result<Option<PowerLimit>> {
     let limit = arguments.latency.max(0);
     match hold(limit) {
         Ok(held) => {
-            output::line(format_args!("# /dev/cpu_dma_latency set to {limit}us")).map(|()| Some(held))
+            // As cyclictest says it, but not before JSON.
+            if !prints_json(arguments) {
+                output::line(format_args!("# /dev/cpu_dma_latency set to {limit}us"))?;
+            }
+            Ok(Some(held))
         }
         Err(error) => {
             warn(&format!(

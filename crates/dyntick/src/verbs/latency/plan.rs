@@ -25,7 +25,7 @@ pub struct Planned {
 
 /// The CPUs that there are.
 pub struct Cpus {
-    /// Those that this process uses unless it is told otherwise.
+    /// Those that this process uses unless the user names others.
     pub allowed: CpuList,
     /// Those that run: with `isolcpus=` these are more.
     pub online: CpuList,
@@ -61,6 +61,10 @@ pub fn plan(arguments: &Arguments, cpus: &Cpus) -> Result<Planned> {
     warn(
         arguments.tracemark && arguments.breaktrace.is_none(),
         "--tracemark does nothing without --breaktrace",
+    );
+    warn(
+        arguments.html.is_some() && arguments.why.is_none() && arguments.breaktrace.is_none(),
+        "--html does nothing without --why or --breaktrace",
     );
     if arguments.oscope > 1 && !arguments.verbose {
         bail!("--oscope reduces what --verbose prints: add -v");

@@ -40,7 +40,7 @@ impl<'a> Screen<'a> {
                 Wake::Status => self.tell_status(running),
                 Wake::Bell => {
                     if let Some(why) = &mut why {
-                        why.look(running.shared());
+                        why.look(running);
                     }
                 }
                 Wake::Timeout => self.refresh(running.plan(), running.shared())?,

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The calls of the kernel's functions, as tables and histograms by powers of two.
 
-use dyntick_observe::live::{CallCount, FunctionCalls, ProbeCost};
-use dyntick_report::{Block, Column, Table, numbers};
-use serde_json::{Value, json};
+pub mod printed;
 
-/// Calls that were timed in one measurement.
-pub struct TimedCalls {
-    /// Each function, in the order in which they were named.
-    pub functions: Vec<FunctionCalls>,
-    /// What the probes cost.
-    pub costs: Vec<ProbeCost>,
-    /// Whether the kinds of interruptions are counted at the same time, by programs that may run within a call.
-    pub with_others: bool,
-}
+use dyntick_count::TimedCalls;
+use dyntick_observe::live::{CallCount, FunctionCalls, ProbeCost};
+use dyntick_report::{Block, Cell, Column, Table, numbers, row};
 
 /// The calls of one function on one CPU.
 pub struct OnCpu<'c> {
@@ -30,83 +22,36 @@ const COLUMNS: usize = 4;
 /// The longest bar.
 const BAR: u64 = 32;
 
-impl TimedCalls {
-    /// Each function on each CPU.
-    pub fn each_cpu(&self) -> impl Iterator<Item = OnCpu<'_>> {
-        self.functions.iter().flat_map(on_cpus)
-    }
+/// Each function on each CPU.
+pub fn each_cpu(calls: &TimedCalls) -> impl Iterator<Item = OnCpu<'_>> {
+    calls.functions.iter().flat_map(on_cpus)
+}
 
-    /// Adds those of another run.
-    pub fn add(&mut self, other: &TimedCalls) {
-        self.functions.iter_mut().zip(&other.functions).for_each(|(sum, more)| sum.add(more));
-    }
+/// Two tables for each function, of so many runs with so many seconds in all; with a row for each CPU where
+/// these are not shown together.
+pub fn blocks(calls: &TimedCalls, seconds: f64, runs: usize, each_cpu: bool) -> Vec<Block> {
+    let of = |function: &FunctionCalls| -> Vec<Block> {
+        let durations = durations(function, seconds, runs, each_cpu);
+        let octaves = octaves(function, each_cpu);
+        [Some(durations), octaves].into_iter().flatten().map(Block::Table).collect()
+    };
+    calls.functions.iter().flat_map(of).collect()
+}
 
-    /// Two tables for each function, of so many runs with so many seconds in all; with a row for each CPU where
-    /// these are not shown together.
-    pub fn blocks(&self, seconds: f64, runs: usize, each_cpu: bool) -> Vec<Block> {
-        let of = |function: &FunctionCalls| -> Vec<Block> {
-            let durations = durations(function, seconds, runs, each_cpu);
-            let octaves = octaves(function, each_cpu);
-            [Some(durations), octaves].into_iter().flatten().map(Block::Table).collect()
-        };
-        self.functions.iter().flat_map(of).collect()
-    }
-
-    /// What the probes cost, each in a sentence.
-    pub fn probes(&self) -> Vec<String> {
-        let within = match self.with_others {
-            true => {
-                " The programs that count interruptions may run within these calls; use -e none to leave them out."
-            }
-            false => "",
-        };
-        self.costs.iter().map(|cost| words(cost) + within).collect()
-    }
-
-    /// For programs.
-    pub fn value(&self) -> Value {
-        let function = |function: &FunctionCalls| {
-            let cpus: Vec<Value> = on_cpus(function).iter().map(cpu).collect();
-            json!({ "name": function.name, "probe": function.pair, "missed": function.missed, "cpus": cpus })
-        };
-        let probe = |cost: &ProbeCost| {
-            let measured = cost.measured.as_ref();
-            json!({
-                "probe": cost.pair,
-                "added_ns": measured.map(|cost| cost.added_ns).ok(),
-                "inside_ns": measured.map(|cost| cost.inside_ns).ok(),
-                "measured_calls": measured.map(|cost| cost.calls).ok(),
-                "measured_on_cpu": measured.map(|cost| cost.cpu).ok(),
-                "error": measured.err(),
-            })
-        };
-        json!({
-            "functions": self.functions.iter().map(function).collect::<Vec<_>>(),
-            "probes": self.costs.iter().map(probe).collect::<Vec<_>>(),
-        })
-    }
+/// What the probes cost, each in a sentence.
+pub fn probes(calls: &TimedCalls) -> Vec<String> {
+    let within = match calls.with_others {
+        true => {
+            " The programs that count interruptions may run within these calls; use -e none to leave them out."
+        }
+        false => "",
+    };
+    calls.costs.iter().map(|cost| words(cost) + within).collect()
 }
 
 fn on_cpus(function: &FunctionCalls) -> Vec<OnCpu<'_>> {
     let cpus = function.cpus.iter();
     cpus.map(|(cpu, count)| OnCpu { function: &function.name, cpu: *cpu, count }).collect()
-}
-
-fn cpu(one: &OnCpu<'_>) -> Value {
-    let count = one.count;
-    let octave = |(from, below, count)| json!({ "from_ns": from, "below_ns": below, "count": count });
-    json!({
-        "cpu": one.cpu,
-        "calls": count.ended(),
-        "total_ns": count.ns,
-        "mean_ns": count.mean_ns(),
-        "shortest_ns": count.shortest_ns,
-        "longest_ns": count.longest_ns,
-        "began": count.began,
-        "no_room": count.no_room,
-        "unpaired": count.unpaired,
-        "histogram": count.octaves().map(octave).collect::<Vec<_>>(),
-    })
 }
 
 fn words(cost: &ProbeCost) -> String {
@@ -134,11 +79,11 @@ fn durations(function: &FunctionCalls, seconds: f64, runs: usize, each_cpu: bool
         lines.push(("all".to_owned(), &all));
     }
     let row = |(name, count): (String, &CallCount)| {
-        let duration = |ns: Option<f64>| ns.map(numbers::duration).unwrap_or_default();
-        vec![
+        let duration = |ns: Option<f64>| Cell::or_blank(ns.map(Cell::Duration));
+        row![
             name,
-            numbers::count(count.ended()),
-            numbers::rate(count.ended() as f64 / seconds),
+            Cell::Count(count.ended()),
+            Cell::Rate(count.ended() as f64 / seconds),
             duration((count.ended() > 0).then_some(count.ns as f64)),
             duration(count.mean_ns()),
             duration(count.shortest_ns.map(|ns| ns as f64)),
@@ -201,8 +146,8 @@ fn octaves(function: &FunctionCalls, each_cpu: bool) -> Option<Table> {
         let counts = shown.iter().map(|(_, count)| *count).chain([&all]).map(|count| count.octaves[place]);
         // What is not nothing has a bar, however short.
         let bar = (all.octaves[place] * BAR).div_ceil(highest);
-        let bar = std::iter::repeat_n('@', bar as usize).collect();
-        [range(place)].into_iter().chain(counts.map(numbers::count)).chain([bar]).collect()
+        let bar: String = std::iter::repeat_n('@', bar as usize).collect();
+        [range(place).into()].into_iter().chain(counts.map(Cell::Count)).chain([bar.into()]).collect()
     };
     let columns =
         [Column::text("ns")].into_iter().chain(shown.iter().map(|(name, _)| Column::figure(name, "")));
@@ -275,8 +220,8 @@ mod tests {
     }
 
     fn text(calls: &TimedCalls, runs: usize, each_cpu: bool) -> String {
-        let probes = calls.probes().into_iter().map(Block::Paragraph);
-        let blocks = calls.blocks(2.0, runs, each_cpu).into_iter().chain(probes).collect();
+        let probes = probes(calls).into_iter().map(Block::Paragraph);
+        let blocks = blocks(calls, 2.0, runs, each_cpu).into_iter().chain(probes).collect();
         dyntick_report::terminal(&Document { blocks, ..Document::default() }, 100, false)
     }
 
@@ -288,7 +233,8 @@ mod tests {
 
     #[test]
     fn programs_get_all_of_it() {
-        insta::assert_snapshot!("calls_json", serde_json::to_string_pretty(&timed().value()).unwrap());
+        let value = serde_json::to_value(printed::PrintedCalls::of(&timed())).unwrap();
+        insta::assert_snapshot!("calls_json", serde_json::to_string_pretty(&value).unwrap());
     }
 
     #[test]
@@ -312,6 +258,6 @@ mod tests {
         let mut sum = timed();
         sum.add(&timed());
         assert_eq!(sum.functions[0].together().ended(), 90);
-        assert_eq!(sum.each_cpu().count(), 6);
+        assert_eq!(each_cpu(&sum).count(), 6);
     }
 }

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What was measured, as lines of fields.
 
-use super::calls::TimedCalls;
-use super::measure::Measured;
-use super::power;
-use super::rows::{self, Row};
+use super::{calls, power};
+use crate::labels;
+use dyntick_count::{Measured, Row, per_cpu};
 use dyntick_model::NANOS_PER_SEC;
 use dyntick_model::text::clean_line;
 
-/// A line for each row of each CPU: seconds since the begin, CPU, whole, part, count, count per second,
+/// A line for each row of each CPU: seconds since the begin, CPU, group, part, count, count per second,
 /// total ns, mean ns, longest ns, cause. `header` names them first. A field that holds the separator or a
-/// quotation mark stands in quotation marks; names have no control characters in them, so a record is a line. Lines of no CPU tell by what was counted (`source`, once) and, where
-/// events were lost, how many and why (`lost`). Calls of functions are rows of `calls`, with their name as the part; what
-/// timing them costs is in lines of no CPU (`probe`). Energy is in rows `energy_uj` of no CPU, in uJ and uJ per second,
-/// with the zone as the part and the name of turbostat's column as the last field.
+/// quotation mark stands in quotation marks; names have no control characters in them, so a record is a line.
+/// Lines of no CPU say by what was counted (`source`, once) and, where events were lost, how many and why
+/// (`lost`). Calls of functions are rows of `calls`, with their name as the part; what timing them costs is
+/// in lines of no CPU (`probe`). Energy is in rows `energy_uj` of no CPU, in uJ and uJ per second, with the
+/// zone as the part and the name of turbostat's column as the last field.
 pub fn text(measured: &Measured, separator: &str, header: bool) -> String {
     const HEADER: [&str; 10] =
         ["time", "cpu", "what", "part", "count", "per_second", "total_ns", "mean_ns", "longest_ns", "cause"];
     let mut lines: Vec<String> = header.then(|| HEADER.join(separator)).into_iter().collect();
     let time = format!("{:.9}", measured.at_ns as f64 / NANOS_PER_SEC as f64);
-    for cpu in rows::told(measured, false) {
-        let mut line = |row: &Row, whole: &str, part: &str| {
+    for cpu in per_cpu(measured) {
+        let mut line = |row: &Row, group: &str, part: &str| {
             let count = &row.count;
             let optional = |value: Option<f64>| value.map(|value| format!("{value:.0}")).unwrap_or_default();
             let fields = [
                 time.clone(),
-                cpu.name.replace("CPU ", ""),
-                whole.to_owned(),
+                cpu.cpus.to_string(),
+                group.to_owned(),
                 part.to_owned(),
                 count.count.to_string(),
                 format!("{:.3}", count.count as f64 / measured.seconds()),
@@ -38,12 +38,13 @@ pub fn text(measured: &Measured, separator: &str, header: bool) -> String {
             let fields: Vec<String> = fields.iter().map(|field| quoted(field, separator)).collect();
             lines.push(fields.join(separator));
         };
-        for whole in &cpu.wholes {
-            line(&whole.row, &whole.row.name, "");
-            whole.parts.iter().for_each(|part| line(part, &whole.row.name, &part.name));
+        for group in &cpu.groups {
+            let name = labels::of(&group.row.what);
+            line(&group.row, &name, "");
+            group.parts.iter().for_each(|part| line(part, &name, &labels::of(&part.what)));
         }
     }
-    for calls in measured.calls.iter().flat_map(TimedCalls::each_cpu) {
+    for calls in measured.calls.iter().flat_map(calls::each_cpu) {
         let (count, optional) = (calls.count, |value: Option<f64>| value.map(|value| format!("{value:.0}")));
         let fields = [
             time.clone(),
@@ -71,10 +72,13 @@ pub fn text(measured: &Measured, separator: &str, header: bool) -> String {
         lines.push(fields.map(|field| quoted(field, separator)).join(separator));
     };
     if let Some(source) = measured.source.as_ref().filter(|_| header) {
-        about_all("source", source.name, 1, source.note.as_deref().unwrap_or_default());
+        about_all("source", source.name(), 1, &labels::note(source).unwrap_or_default());
     }
-    let probes =
-        measured.calls.iter().filter(|_| header).flat_map(|calls| calls.costs.iter().zip(calls.probes()));
+    let probes = measured
+        .calls
+        .iter()
+        .filter(|_| header)
+        .flat_map(|timed| timed.costs.iter().zip(calls::probes(timed)));
     for (cost, words) in probes {
         about_all("probe", cost.pair.name(), cost.measured.as_ref().map_or(0, |cost| cost.calls), &words);
     }

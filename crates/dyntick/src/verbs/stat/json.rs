@@ -1,88 +1,251 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What was measured, for programs.
 
-use super::calls::TimedCalls;
-use super::longest::Longest;
-use super::measure::Measured;
-use super::power;
-use super::rows::{self, Row, Told};
-use crate::causes::{self, Advice};
-use dyntick_observe::live::bucket_end_ns;
-use serde_json::{Value, json};
+use super::calls::printed::PrintedCalls;
+use super::longest::PrintedLongest;
+use super::power::{self, Zone};
+use crate::adviser::Adviser;
+use crate::labels;
+use dyntick_count::{Class, CpuCounts, Finished, GroupRows, Measured, Row, per_cpu, rule};
+use dyntick_explain::CauseId;
+use dyntick_model::{Fix, KernelVersion, TickDependency};
+use dyntick_observe::live::{CpuMeters, Lost, Missing, bucket_end_ns};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-/// Everything; durations in ns, counts of several runs as their sum.
-pub fn value(measured: &Measured, command: &[String], advice: Advice<'_>) -> Value {
-    let cpu = |(number, told): (u32, &Told)| {
-        let row = |one: &Row| row(one, number, measured, advice);
-        let rows = told.wholes.iter().map(|whole| {
-            let mut value = row(&whole.row);
-            let parts: Vec<Value> = whole.parts.iter().map(row).collect();
-            value["parts"] = parts.into();
-            value
-        });
-        let kept =
-            told.kept.iter().map(|(dependency, count)| json!({ "dependency": dependency, "count": count }));
-        json!({
-            "cpu": number,
-            "interruptions": rows.collect::<Vec<_>>(),
-            "interrupted_ns": told.interrupted_ns,
-            "unattributed_ns": told.unattributed_ns,
-            "command_ns": told.command_ns,
-            "observer_ns": told.observer_ns,
-            "idle_ns": told.idle_ns,
-            "ticks": told.ticks,
-            "tick_stopped": told.stopped,
-            "tick_kept": kept.collect::<Vec<_>>(),
-            "machine": told.meters,
-        })
-    };
-    let told = rows::told(measured, false);
-    let finished = measured.finished.map(|finished| {
-        let ns = |time: libc::timeval| time.tv_sec * 1_000_000_000 + time.tv_usec * 1000;
-        json!({
-            "status": finished.code(),
-            "user_ns": ns(finished.usage.ru_utime),
-            "system_ns": ns(finished.usage.ru_stime),
-            "voluntary_switches": finished.usage.ru_nvcsw,
-            "involuntary_switches": finished.usage.ru_nivcsw,
-        })
-    });
-    json!({
-        "kernel": advice.kernel,
-        "command": command,
-        "ended": finished,
-        "at_ns": measured.at_ns,
-        "measured_ns": measured.ns,
-        "runs": measured.repeats(),
-        "counted": measured.counts.is_some(),
-        "source": measured.source.as_ref().map(|source| source.name),
-        "source_note": measured.source.as_ref().and_then(|source| source.note.as_ref()),
-        "cpus": measured.cpus.iter().zip(&told).map(cpu).collect::<Vec<_>>(),
-        "lost": measured.counts.as_ref().map(|counts| counts.lost),
-        "longest": measured.longest.as_ref().map(Longest::value),
-        "power": measured.power.as_deref().map(power::value),
-        "calls": measured.calls.as_ref().map(TimedCalls::value),
-        "missing": measured.missing,
-    })
+/// One measurement; durations in ns, counts of several runs as their sum.
+#[derive(Serialize, JsonSchema)]
+pub struct Printed<'a> {
+    /// `uname -r`.
+    kernel: &'a KernelVersion,
+    /// The command that was measured; empty where there was none.
+    command: &'a [String],
+    /// How the command ended.
+    ended: Option<Ended>,
+    /// When the measurement ended, ns since the first was begun.
+    at_ns: u64,
+    /// How long it was; of several runs all together.
+    measured_ns: u64,
+    /// How many runs it had.
+    runs: usize,
+    /// Whether causes could be counted.
+    counted: bool,
+    /// By what was counted: `bpf` or `tracefs`; none where nothing was.
+    source: Option<&'static str>,
+    /// Of trace events: that they are it, why, and what that costs.
+    source_note: Option<String>,
+    /// The measured CPUs, by number.
+    cpus: Vec<Cpu>,
+    /// Events that could not be counted.
+    lost: Option<Lost>,
+    /// Interruptions that took long, with `--over`.
+    longest: Option<PrintedLongest<'a>>,
+    /// The energy of processor packages and their parts, with `--power`.
+    power: Option<Vec<Zone<'a>>>,
+    /// The calls of kernel functions, with `--calls`.
+    calls: Option<PrintedCalls<'a>>,
+    /// What cannot be reported here, and what it needs.
+    missing: &'a [Missing],
 }
 
-fn row(row: &Row, cpu: u32, measured: &Measured, advice: Advice<'_>) -> Value {
-    let rule = row.cause.as_ref().and_then(causes::rule);
-    let fixes = rule.map(|rule| advice.settings(rule, cpu, &measured.cpus));
-    let histogram = row.count.histogram.iter().enumerate().filter(|(_, count)| **count > 0);
-    json!({
-        "name": row.name,
-        "cause": row.cause,
-        "title": rule.map(|rule| rule.title),
-        "fixes": fixes.unwrap_or_default(),
-        "count": row.count.count,
-        "count_deviation": row.spread,
-        "per_second": row.count.count as f64 / measured.seconds(),
-        "total_ns": (!row.counted_only).then_some(row.count.ns),
-        "mean_ns": row.count.mean_ns(),
-        "longest_ns": row.count.longest_ns,
-        "histogram": histogram
-            .map(|(bucket, count)| json!({ "below_ns": bucket_end_ns(bucket), "count": count }))
-            .collect::<Vec<_>>(),
-    })
+/// How the command ended.
+#[derive(Serialize, JsonSchema)]
+struct Ended {
+    /// Its exit status; 128 and the signal's number where a signal ended it.
+    status: u8,
+    /// User time.
+    user_ns: i64,
+    /// System time.
+    system_ns: i64,
+    /// Context switches that it made by waiting.
+    voluntary_switches: i64,
+    /// Context switches by preemption.
+    involuntary_switches: i64,
+}
+
+/// One CPU. The times of its parts add up to `time_ns`.
+#[derive(Serialize, JsonSchema)]
+struct Cpu {
+    /// Its number.
+    cpu: u32,
+    /// What interrupted it, the longest first: interrupts, softirqs, non-maskable interrupts, kernel threads.
+    interruptions: Vec<Group>,
+    /// User tasks other than the command's and dyntick's, which are no interruptions.
+    user_tasks: Vec<Group>,
+    /// Page faults, which are no interruptions.
+    page_faults: Vec<Group>,
+    /// Parts whose group was not counted; their time may be in other rows.
+    parts: Vec<Group>,
+    /// All of its time: how long it was measured, or the sum of its parts where that is longer.
+    time_ns: u64,
+    /// Time in interruptions.
+    interrupted_ns: u64,
+    /// That of it whose cause no rule names.
+    unattributed_ns: u64,
+    /// Time slices of the command's tasks.
+    command_ns: u64,
+    /// Time slices of dyntick's own tasks.
+    observer_ns: u64,
+    /// Time slices of other user tasks.
+    other_tasks_ns: u64,
+    /// Idle time.
+    idle_ns: u64,
+    /// Time that no counted event accounts for.
+    uncounted_ns: u64,
+    /// Ticks.
+    ticks: u64,
+    /// How often the tick was stopped.
+    tick_stopped: u64,
+    /// How often it was kept, and why; the most frequent first.
+    tick_kept: Vec<Kept>,
+    /// The machine's own counters.
+    machine: CpuMeters,
+}
+
+/// How often the tick was kept for one reason.
+#[derive(Serialize, JsonSchema)]
+struct Kept {
+    /// The reason.
+    dependency: TickDependency,
+    /// How often.
+    count: u64,
+}
+
+/// What is counted together, with its parts.
+#[derive(Serialize, JsonSchema)]
+struct Group {
+    #[serde(flatten)]
+    row: PrintedRow,
+    /// What it consists of.
+    parts: Vec<PrintedRow>,
+}
+
+/// What is counted under one name.
+#[derive(Serialize, JsonSchema)]
+struct PrintedRow {
+    /// What it is called.
+    name: String,
+    /// Its cause, as `explain` names it.
+    cause: Option<CauseId>,
+    /// What the cause is.
+    title: Option<&'static str>,
+    /// What fixes it on this machine, the best way first.
+    fixes: Vec<String>,
+    /// How often it began.
+    count: u64,
+    /// Of several runs: the standard deviation of the count, as a share of the mean.
+    count_deviation: Option<f64>,
+    /// How often per second.
+    per_second: f64,
+    /// Total duration; none where durations are not known.
+    total_ns: Option<u64>,
+    /// Mean duration.
+    mean_ns: Option<f64>,
+    /// The longest duration.
+    longest_ns: Option<u64>,
+    /// How many durations there were in each bucket that has any.
+    histogram: Vec<Bucket>,
+}
+
+/// A bucket of durations.
+#[derive(Serialize, JsonSchema)]
+struct Bucket {
+    /// Where it ends; the last has no end.
+    below_ns: Option<u64>,
+    /// How many are in it.
+    count: u64,
+}
+
+impl<'a> Printed<'a> {
+    /// Of what was measured.
+    pub fn of(measured: &'a Measured, command: &'a [String], adviser: &'a Adviser) -> Self {
+        let source = measured.source.as_ref();
+        Self {
+            kernel: &adviser.kernel,
+            command,
+            ended: measured.finished.as_ref().map(Ended::of),
+            at_ns: measured.at_ns,
+            measured_ns: measured.ns,
+            runs: measured.repeats(),
+            counted: measured.counts.is_some(),
+            source: source.map(|source| source.name()),
+            source_note: source.and_then(labels::note),
+            cpus: per_cpu(measured).into_iter().map(|counts| Cpu::of(counts, measured, adviser)).collect(),
+            lost: measured.counts.as_ref().map(|counts| counts.lost),
+            longest: measured.longest.as_ref().map(PrintedLongest::of),
+            power: measured.power.as_deref().map(power::printed),
+            calls: measured.calls.as_ref().map(PrintedCalls::of),
+            missing: &measured.missing,
+        }
+    }
+}
+
+impl Ended {
+    fn of(finished: &Finished) -> Self {
+        let ns = |time: libc::timeval| time.tv_sec * 1_000_000_000 + time.tv_usec * 1000;
+        Self {
+            status: finished.code(),
+            user_ns: ns(finished.usage.ru_utime),
+            system_ns: ns(finished.usage.ru_stime),
+            voluntary_switches: finished.usage.ru_nvcsw,
+            involuntary_switches: finished.usage.ru_nivcsw,
+        }
+    }
+}
+
+impl Cpu {
+    fn of(counts: CpuCounts, measured: &Measured, adviser: &Adviser) -> Self {
+        let cpu = counts.cpus.iter().next().unwrap_or_default();
+        let row = |row: &Row| PrintedRow::of(row, cpu, measured, adviser);
+        let group =
+            |group: &GroupRows| Group { row: row(&group.row), parts: group.parts.iter().map(row).collect() };
+        let of_class = |class: Option<Class>| -> Vec<Group> {
+            counts.groups.iter().filter(|rows| rows.class() == class).map(group).collect()
+        };
+        let (time, kept) = (counts.time, counts.kept.iter());
+        Self {
+            cpu,
+            interruptions: of_class(Some(Class::Interruption)),
+            user_tasks: of_class(Some(Class::UserTasks)),
+            page_faults: of_class(Some(Class::PageFaults)),
+            parts: of_class(None),
+            time_ns: time.ns,
+            interrupted_ns: time.interruptions_ns,
+            unattributed_ns: counts.unattributed_ns,
+            command_ns: time.command_ns,
+            observer_ns: time.observer_ns,
+            other_tasks_ns: time.other_tasks_ns,
+            idle_ns: time.idle_ns,
+            uncounted_ns: time.uncounted_ns,
+            ticks: counts.ticks,
+            tick_stopped: counts.stopped,
+            tick_kept: kept
+                .map(|(dependency, count)| Kept { dependency: *dependency, count: *count })
+                .collect(),
+            machine: counts.meters,
+        }
+    }
+}
+
+impl PrintedRow {
+    fn of(row: &Row, cpu: u32, measured: &Measured, adviser: &Adviser) -> Self {
+        let rule = row.cause.as_ref().map(rule);
+        let fixes = rule.map(|rule| adviser.fixes(rule, cpu, &measured.cpus)).unwrap_or_default();
+        let buckets = row.count.histogram.iter().enumerate().filter(|(_, count)| **count > 0);
+        Self {
+            name: labels::of(&row.what),
+            cause: row.cause.clone(),
+            title: rule.map(|rule| rule.title),
+            fixes: fixes.iter().map(Fix::to_string).collect(),
+            count: row.count.count,
+            count_deviation: row.spread,
+            per_second: row.count.count as f64 / measured.seconds(),
+            total_ns: (!row.is_counted_only()).then_some(row.count.ns),
+            mean_ns: row.count.mean_ns(),
+            longest_ns: row.count.longest_ns,
+            histogram: buckets
+                .map(|(bucket, count)| Bucket { below_ns: bucket_end_ns(bucket), count: *count })
+                .collect(),
+        }
+    }
 }

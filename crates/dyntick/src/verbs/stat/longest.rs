@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Interruptions that took longer than `--over`, one by one.
 
-use super::measure::Measured;
-use super::rows;
-use crate::causes;
+use crate::labels;
+use dyntick_count::{Longest, cause};
+use dyntick_explain::CauseId;
 use dyntick_observe::live::Occurrence;
-use dyntick_report::{Block, Column, Table, numbers};
-use serde_json::{Value, json};
+use dyntick_report::{Block, Cell, Column, Table, numbers, row};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// What `--over` said, in ns.
 pub fn over(text: &str) -> Result<u64, String> {
@@ -17,99 +18,113 @@ pub fn over(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Those that took long in one measurement.
-pub struct Longest {
-    /// From which duration on, ns.
-    pub over_ns: u64,
-    /// When each began, ns since the measurement did, and what it was.
-    pub each: Vec<(u64, Occurrence)>,
+/// As a table; the longest of them where they are more than `limit`.
+pub fn block(longest: &Longest, limit: usize) -> Block {
+    if longest.each.is_empty() && longest.lost == 0 {
+        let over = numbers::duration(longest.over_ns as f64);
+        return Block::Paragraph(format!("Nothing took longer than {over}."));
+    }
+    let mut durations: Vec<u64> = longest.each.iter().map(|(_, one)| one.ns).collect();
+    durations.sort_unstable_by(|a, b| b.cmp(a));
+    let least = durations.get(limit).map_or(0, |ns| ns + 1);
+    let shown: Vec<_> = longest.each.iter().filter(|(_, one)| one.ns >= least).collect();
+    let hidden = longest.each.len() - shown.len();
+    let mut notes = Vec::new();
+    if hidden > 0 {
+        notes.push(format!(
+            "{} shorter ones are not shown; use --all to show them.",
+            numbers::count(hidden as u64)
+        ));
+    }
+    if longest.lost > 0 {
+        let lost = numbers::count(longest.lost);
+        notes.push(format!(
+            "{lost} more were lost: the ring buffer was full. Use -I to empty it at each interval."
+        ));
+    }
+    Block::Table(Table {
+        caption: format!("Interruptions longer than {}", numbers::duration(longest.over_ns as f64)),
+        columns: vec![
+            Column::figure("at", "s"),
+            Column::figure("CPU", ""),
+            Column::figure("took", ""),
+            Column::text("what"),
+            Column::text("interrupted"),
+        ],
+        rows: shown.into_iter().map(cells).collect(),
+        notes,
+    })
+}
+
+/// Interruptions that took long, for programs.
+#[derive(Serialize, JsonSchema)]
+pub struct PrintedLongest<'a> {
+    /// From which duration on.
+    over_ns: u64,
+    /// Each of them.
+    each: Vec<Long<'a>>,
     /// How many more there were that the ring buffer had no room for.
-    pub lost: u64,
+    lost: u64,
 }
 
-impl Longest {
-    /// As a table; the longest of them where they are more than `limit`.
-    pub fn block(&self, limit: usize) -> Block {
-        if self.each.is_empty() && self.lost == 0 {
-            let over = numbers::duration(self.over_ns as f64);
-            return Block::Paragraph(format!("Nothing took longer than {over}."));
-        }
-        let mut durations: Vec<u64> = self.each.iter().map(|(_, one)| one.ns).collect();
-        durations.sort_unstable_by(|a, b| b.cmp(a));
-        let least = durations.get(limit).map_or(0, |ns| ns + 1);
-        let shown: Vec<_> = self.each.iter().filter(|(_, one)| one.ns >= least).collect();
-        let hidden = self.each.len() - shown.len();
-        let mut notes = Vec::new();
-        if hidden > 0 {
-            notes.push(format!(
-                "{} shorter ones are not shown; use --all to show them.",
-                numbers::count(hidden as u64)
-            ));
-        }
-        if self.lost > 0 {
-            let lost = numbers::count(self.lost);
-            notes.push(format!(
-                "{lost} more were lost: the ring buffer was full. Use -I to empty it at each interval."
-            ));
-        }
-        Block::Table(Table {
-            caption: format!("Interruptions longer than {}", numbers::duration(self.over_ns as f64)),
-            columns: vec![
-                Column::figure("at", "s"),
-                Column::figure("CPU", ""),
-                Column::figure("took", ""),
-                Column::text("what"),
-                Column::text("interrupted"),
-            ],
-            rows: shown.into_iter().map(cells).collect(),
-            notes,
-        })
-    }
+/// An interruption that took long.
+#[derive(Serialize, JsonSchema)]
+struct Long<'a> {
+    /// When it began, ns since the measurement did.
+    at_ns: u64,
+    /// Its CPU.
+    cpu: u32,
+    /// How long it took.
+    ns: u64,
+    /// What it is called.
+    name: String,
+    /// Its cause, as `explain` names it.
+    cause: Option<CauseId>,
+    /// The task that it interrupted; none where it is the time slice of a task.
+    interrupted: Option<Interrupted<'a>>,
+}
 
-    /// For programs.
-    pub fn value(&self) -> Value {
-        let each = self.each.iter().map(|(at_ns, one)| {
-            json!({
-                "at_ns": at_ns,
-                "cpu": one.cpu,
-                "ns": one.ns,
-                "name": rows::name(&one.key),
-                "cause": causes::cause(&one.key),
-                "interrupted": interrupts(one).then(|| json!({ "pid": one.thread, "comm": one.comm })),
-            })
-        });
-        json!({ "over_ns": self.over_ns, "each": each.collect::<Vec<_>>(), "lost": self.lost })
-    }
+/// A task that was interrupted.
+#[derive(Serialize, JsonSchema)]
+struct Interrupted<'a> {
+    /// Its thread's number; 0 is the idle task.
+    pid: u32,
+    /// Its name.
+    comm: &'a str,
+}
 
-    /// Leaves out the turns of tasks that were measured, or that measured.
-    pub fn without_own(&mut self, measured: &Measured) {
-        self.each.retain(|(_, one)| !measured.is_own(&one.key) && !measured.is_observer(&one.key));
-    }
-
-    /// Adds those of another run.
-    pub fn add(&mut self, other: Longest) {
-        self.each.extend(other.each);
-        self.lost += other.lost;
+impl<'a> PrintedLongest<'a> {
+    /// Of one measurement.
+    pub fn of(longest: &'a Longest) -> Self {
+        let long = |(at_ns, one): &'a (u64, Occurrence)| Long {
+            at_ns: *at_ns,
+            cpu: one.cpu,
+            ns: one.ns,
+            name: labels::of_key(&one.key),
+            cause: cause(&one.key),
+            interrupted: interrupts(one).then(|| Interrupted { pid: one.thread, comm: &one.comm }),
+        };
+        Self { over_ns: longest.over_ns, each: longest.each.iter().map(long).collect(), lost: longest.lost }
     }
 }
 
-/// Whether somebody was interrupted: the turn of a task interrupts nobody that its end could tell.
+/// Whether a task was interrupted: after a time slice it is not known which ran before.
 fn interrupts(one: &Occurrence) -> bool {
     use dyntick_observe::live::Key::*;
     !matches!(one.key, Task { .. } | KernelThread { .. } | Work { .. })
 }
 
-fn cells((at_ns, one): &(u64, Occurrence)) -> Vec<String> {
+fn cells((at_ns, one): &(u64, Occurrence)) -> Vec<Cell> {
     let interrupted = match (interrupts(one), one.thread) {
         (false, _) => String::new(),
         (true, 0) => "idle".to_owned(),
         (true, thread) => format!("{} [{thread}]", one.comm),
     };
-    vec![
-        format!("{:.6}", *at_ns as f64 / 1e9),
+    row![
+        Cell::Fixed(*at_ns as f64 / 1e9, 6),
         one.cpu.to_string(),
-        numbers::duration(one.ns as f64),
-        rows::name(&one.key),
+        Cell::Duration(one.ns as f64),
+        labels::of_key(&one.key),
         interrupted,
     ]
 }
@@ -131,20 +146,20 @@ mod tests {
 
     #[test]
     fn only_the_longest_in_the_order_of_time() {
-        let Block::Table(table) = longest(&[60_000, 90_000, 70_000, 80_000], 2).block(3) else { panic!() };
-        let shown: Vec<&str> = table.rows.iter().map(|row| row[2].as_str()).collect();
+        let Block::Table(table) = block(&longest(&[60_000, 90_000, 70_000, 80_000], 2), 3) else { panic!() };
+        let shown: Vec<String> = table.rows.iter().map(|row| row[2].to_string()).collect();
         assert_eq!(shown.len(), 3);
         assert!(
             shown[0].starts_with("90") && shown[1].starts_with("70") && shown[2].starts_with("80"),
             "{shown:?}"
         );
-        assert_eq!(table.rows[0][4], "app [7]");
+        assert_eq!(table.rows[0][4], "app [7]".into());
         assert!(
             table.notes[0].starts_with("1 shorter") && table.notes[1].starts_with("2 more"),
             "{:?}",
             table.notes
         );
-        assert!(matches!(longest(&[], 0).block(3), Block::Paragraph(text) if text.contains("Nothing")));
+        assert!(matches!(block(&longest(&[], 0), 3), Block::Paragraph(text) if text.contains("Nothing")));
     }
 
     #[test]

@@ -2,23 +2,23 @@
 //! `dyntick stat`: what interrupted CPUs while a command ran.
 
 mod calls;
-mod command;
 mod csv;
 mod json;
 mod longest;
-pub(super) mod measure;
+mod page;
 mod power;
-pub(super) mod rows;
-mod tell;
 
-use crate::causes::Advice;
-use crate::output;
+use crate::adviser::Adviser;
+use crate::measuring;
+use crate::output::{self, Sheet};
+pub use json::Printed;
+pub use longest::over;
+
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use dyntick_model::{CpuList, KernelVersion};
-use dyntick_observe::facts::{Cpus, Machine};
+use dyntick_count::{Measured, Session};
+use dyntick_model::CpuList;
 use dyntick_observe::live::{Choice, Function, Kind, Wanted};
-use measure::{Measured, Session};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -42,7 +42,7 @@ the counters of /proc and /sys are shown. dyntick itself stays off the measured 
                                     how long each call of a kernel function takes there")]
 pub struct Arguments {
     /// CPUs to measure, as 1-3,8 [default: all online CPUs]
-    #[arg(short = 'C', long = "cpu", value_name = "LIST")]
+    #[arg(short = 'C', long = "cpu", visible_alias = "cpus", value_name = "LIST")]
     cpus: Option<CpuList>,
     /// Measure all CPUs (the default)
     #[arg(short = 'a', long, conflicts_with = "cpus")]
@@ -58,7 +58,7 @@ pub struct Arguments {
     events: Vec<Event>,
     /// Count by eBPF (bpf), from trace events (tracefs), or by eBPF with trace events as the fallback
     /// (auto)
-    #[arg(long, value_name = "SOURCE", default_value = "auto", value_parser = source)]
+    #[arg(long, value_name = "SOURCE", default_value = "auto", value_parser = measuring::source)]
     source: Choice,
     /// List each interruption longer than USEC µs, with its time and the task that was interrupted
     #[arg(long, value_name = "USEC", value_parser = longest::over)]
@@ -117,7 +117,7 @@ const MANY_CPUS: usize = 5;
 
 /// Measures and tells. The exit status is the command's.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let cpus = online(arguments.cpus.as_ref())?;
+    let cpus = measuring::cpus(arguments.cpus.as_ref())?;
     let kinds = kinds(&arguments.events);
     if arguments.calls.len() > MOST_CALLS {
         bail!("--calls: {} functions; at most {MOST_CALLS} at a time", arguments.calls.len());
@@ -142,9 +142,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
     }
     let measured = measured.context("nothing was measured")?;
-    // With -I all has been told already.
+    // With -I all has been printed already.
     if arguments.interval.is_none() {
-        out.tell(&measured)?;
+        out.show(&measured)?;
     }
     Ok(status)
 }
@@ -157,7 +157,7 @@ fn once(arguments: &Arguments, session: &mut Session, out: &Out) -> Result<Measu
     let mut running = session.start(&arguments.command, &arguments.pids, pinned)?;
     let Some(ms) = arguments.interval else {
         let end = running.wait(deadline);
-        return running.finish(end);
+        return Ok(running.finish(end)?);
     };
     let interval = Duration::from_millis(ms);
     let mut next = begin + interval;
@@ -167,10 +167,10 @@ fn once(arguments: &Arguments, session: &mut Session, out: &Out) -> Result<Measu
         let over = end.is_some() || deadline.is_some_and(|deadline| until == deadline);
         if over {
             let measured = running.finish(end)?;
-            out.tell(&measured)?;
+            out.show(&measured)?;
             return Ok(measured);
         }
-        out.tell(&running.so_far()?)?;
+        out.show(&running.so_far()?)?;
         next += interval;
     }
 }
@@ -211,37 +211,13 @@ fn kinds(events: &[Event]) -> BTreeSet<Kind> {
     }
 }
 
-/// By what is counted, as users write it.
-pub(super) fn source(text: &str) -> Result<Choice, String> {
-    match text {
-        "auto" => Ok(Choice::Auto),
-        "bpf" => Ok(Choice::Bpf),
-        "tracefs" => Ok(Choice::Tracefs),
-        _ => Err("must be bpf, tracefs or auto".to_owned()),
-    }
-}
-
-/// The CPUs that were named, or all; an error where one of them does not run.
-pub(super) fn online(named: Option<&CpuList>) -> Result<CpuList> {
-    let online: CpuList = std::fs::read_to_string("/sys/devices/system/cpu/online")
-        .context("cannot read /sys/devices/system/cpu/online")?
-        .parse()?;
-    let Some(cpus) = named else { return Ok(online) };
-    let missing = cpus.difference(&online);
-    if cpus.is_empty() || !missing.is_empty() {
-        bail!("-C {cpus}: CPUs {missing} are not online; online: {online}");
-    }
-    Ok(cpus.clone())
-}
-
 /// Where the figures go and in which form.
 struct Out {
     to: To,
     form: Form,
     command: Vec<String>,
-    kernel: KernelVersion,
-    cpus: Cpus,
-    look: tell::Look,
+    adviser: Adviser,
+    look: page::Look,
     /// Whether something has been told already.
     told: Cell<bool>,
 }
@@ -254,7 +230,7 @@ enum To {
     Aside {
         beside_command: bool,
     },
-    /// A file that is written once and whole.
+    /// A file that is written once and completely.
     Named(PathBuf),
     /// A file that grows.
     Growing(PathBuf, File),
@@ -267,7 +243,7 @@ impl To {
             let beside_command = !arguments.command.is_empty();
             return Ok(if is_text || beside_command { Self::Aside { beside_command } } else { Self::Output });
         };
-        // A file that cannot be written is told before anything runs.
+        // A file that cannot be written is refused before anything runs.
         output::ensure_writable(path)?;
         if (arguments.interval.is_none() && !arguments.append) || dyntick_system::is_standard_output(path) {
             return Ok(Self::Named(path.clone()));
@@ -277,11 +253,19 @@ impl To {
         Ok(Self::Growing(path.clone(), file))
     }
 
+    fn sheet(&self) -> Sheet {
+        match self {
+            Self::Output => Sheet::output(),
+            Self::Aside { .. } => Sheet::aside(),
+            Self::Named(_) | Self::Growing(..) => Sheet::file(),
+        }
+    }
+
     fn put(&self, text: &str) -> Result<()> {
         match self {
             Self::Output => output::rendered(text),
             Self::Aside { beside_command } => match output::rendered_aside(text) {
-                // The status is the command's, whoever could not be told of it.
+                // The status is the command's, whether or not the figures could be written.
                 Err(_) if *beside_command => Ok(()),
                 told => told,
             },
@@ -302,13 +286,12 @@ enum Form {
 
 impl Out {
     fn new(arguments: &Arguments) -> Result<Self> {
-        let release = std::fs::read_to_string("/proc/sys/kernel/osrelease")?;
         let form = match (&arguments.separator, arguments.json) {
             (Some(separator), _) => Form::Csv(separator.clone()),
             (None, true) => Form::Json { lines: arguments.interval.is_some() },
             (None, false) => Form::Text,
         };
-        let look = tell::Look {
+        let look = page::Look {
             per_cpu: arguments.per_cpu,
             rows: if arguments.all { usize::MAX } else { ROWS },
             brief: arguments.interval.is_some(),
@@ -317,30 +300,29 @@ impl Out {
             to: To::new(arguments)?,
             form,
             command: arguments.command.clone(),
-            kernel: release.trim().parse()?,
-            // Without them fixes name no CPUs.
-            cpus: Machine::read().map(|machine| machine.cpus).unwrap_or_default(),
+            adviser: Adviser::of_this_machine()?,
             look,
             told: Cell::new(false),
         })
     }
 
-    fn tell(&self, measured: &Measured) -> Result<()> {
+    fn show(&self, measured: &Measured) -> Result<()> {
         let first = !self.told.replace(true);
-        let advice = Advice { kernel: &self.kernel, cpus: &self.cpus };
         let text = match &self.form {
-            Form::Text => tell::text(measured, &self.command, advice, &self.look, first),
+            Form::Text => {
+                let document = page::document(measured, &self.command, &self.adviser, &self.look, first);
+                self.to.sheet().text(&document) + "\n"
+            }
             Form::Csv(separator) => csv::text(measured, separator, first),
             Form::Json { lines } => {
-                let value = json::value(measured, &self.command, advice);
-                let named = crate::json::STAT.of(&value);
+                let printed = Printed::of(measured, &self.command, &self.adviser);
                 match lines {
-                    true => output::as_json_line(&named)?,
-                    false => output::as_json(&named)?,
+                    true => output::as_json_line(&printed)?,
+                    false => output::as_json(&printed)?,
                 }
             }
         };
-        // Each form has cleaned what it tells; the separator may be a tab.
+        // Each form has cleaned what it prints; the separator may be a tab.
         self.to.put(&text)
     }
 }

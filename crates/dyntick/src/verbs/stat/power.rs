@@ -2,21 +2,19 @@
 //! The energy that processor packages and their parts used.
 
 use dyntick_observe::live::Power;
-use dyntick_report::{Block, Column, Table};
-use serde_json::{Value, json};
-
-/// What it is called where it is missing.
-pub const WHAT: &str = "power";
+use dyntick_report::{Block, Cell, Column, Table, row};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The zones as a table, with the names of turbostat's columns.
 pub fn block(zones: &[Power]) -> Block {
     let row = |zone: &Power| {
         let indent = if zone.part_of.is_some() { "  " } else { "" };
-        vec![
+        row![
             format!("{indent}{}", zone.name),
-            zone.column().unwrap_or_default().to_owned(),
-            format!("{:.3}", zone.joules()),
-            zone.watts().map(|watts| format!("{watts:.2}")).unwrap_or_default(),
+            zone.column().unwrap_or_default(),
+            Cell::Fixed(zone.joules(), 3),
+            Cell::or_blank(zone.watts().map(|watts| Cell::Fixed(watts, 2))),
         ]
     };
     Block::Table(Table {
@@ -37,32 +35,31 @@ pub fn full_name(zone: &Power) -> String {
     zone.part_of.iter().chain([&zone.name]).map(String::as_str).collect::<Vec<_>>().join("/")
 }
 
-/// For programs.
-pub fn value(zones: &[Power]) -> Value {
-    let zone = |zone: &Power| {
-        json!({
-            "zone": full_name(zone),
-            "turbostat": zone.column(),
-            "joules": zone.joules(),
-            "watts": zone.watts(),
-            "measured_ns": zone.ns,
-        })
-    };
-    zones.iter().map(zone).collect()
+/// A zone, for programs.
+#[derive(Serialize, JsonSchema)]
+pub struct Zone<'a> {
+    /// Its full name, as `package-0/core`.
+    zone: String,
+    /// The name of turbostat's column for its power, where it has one.
+    turbostat: Option<&'a str>,
+    /// The energy that it used, J.
+    joules: f64,
+    /// Its mean power, W.
+    watts: Option<f64>,
+    /// How long it was measured, ns.
+    measured_ns: u64,
 }
 
-/// Adds those of another run.
-pub fn add(all: &mut Vec<Power>, more: &[Power]) {
-    for zone in more {
-        let same = |one: &&mut Power| (&one.name, &one.part_of) == (&zone.name, &zone.part_of);
-        match all.iter_mut().find(same) {
-            Some(sum) => {
-                sum.microjoules = sum.microjoules.saturating_add(zone.microjoules);
-                sum.ns += zone.ns;
-            }
-            None => all.push(zone.clone()),
-        }
-    }
+/// For programs.
+pub fn printed(zones: &[Power]) -> Vec<Zone<'_>> {
+    let zone = |zone: &'_ Power| Zone {
+        zone: full_name(zone),
+        turbostat: zone.column(),
+        joules: zone.joules(),
+        watts: zone.watts(),
+        measured_ns: zone.ns,
+    };
+    zones.iter().map(zone).collect()
 }
 
 #[cfg(test)]
@@ -94,20 +91,11 @@ mod tests {
 
     #[test]
     fn programs_get_names_of_their_own() {
-        let value = value(&zones());
+        let value = serde_json::to_value(printed(&zones())).unwrap();
         assert_eq!(
             (&value[1]["zone"], &value[1]["turbostat"]),
             (&"package-0/core".into(), &"CorWatt".into())
         );
         assert_eq!((&value[0]["joules"], &value[0]["watts"]), (&24.69.into(), &12.345.into()));
-    }
-
-    #[test]
-    fn runs_add_up() {
-        let mut sum = zones();
-        add(&mut sum, &zones()[1..]);
-        let used: Vec<u64> = sum.iter().map(|zone| zone.microjoules).collect();
-        assert_eq!(used, [24_690_000, 16_000_000, 3000, 120_000_000]);
-        assert_eq!(sum[1].watts(), zones()[1].watts(), "the mean over both");
     }
 }

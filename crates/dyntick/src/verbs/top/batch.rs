@@ -4,72 +4,131 @@
 use super::sample::{Cpu, Sample};
 use super::screen::role;
 use super::state::State;
-use crate::causes;
-use dyntick_report::{Block, Column, Document, Table, numbers};
+use crate::labels;
+use dyntick_report::{Block, Cell, Column, Document, Table, row};
 
 /// How many causes of a CPU are told.
 const CAUSES: usize = 6;
 
-/// One interval as text.
-pub fn text(machine: &str, sample: &Sample, state: &State) -> String {
+/// One interval.
+pub fn document(machine: &str, sample: &Sample, state: &State) -> Document {
     let mut blocks = vec![Block::Table(cpus(sample, state))];
     blocks.extend(state.cpus(sample).into_iter().filter_map(|cpu| of_cpu(cpu, state)).map(Block::Table));
     let mut lead: Vec<String> =
         sample.power.iter().map(|power| format!("{}: {:.2} W.", power.name, power.watts)).collect();
     lead.extend(sample.source_note.clone());
     let lost = (sample.lost.events(), sample.lost.unnamed);
-    lead.extend((lost.0 > 0).then(|| format!("{} events were lost.", numbers::count(lost.0))));
-    lead.extend((lost.1 > 0).then(|| format!("{} events have no name.", numbers::count(lost.1))));
+    lead.extend((lost.0 > 0).then(|| format!("{} events were lost.", lost.0)));
+    lead.extend((lost.1 > 0).then(|| format!("{} events have no name.", lost.1)));
     lead.extend(
         sample.missing.iter().map(|lack| format!("Not available: {}; needs {}.", lack.what, lack.needs)),
     );
     let title = format!("{machine}: over {:.1} s", sample.seconds);
-    let document = Document { title, lead, blocks, ..Document::default() };
-    dyntick_report::terminal(&document, 100, false) + "\n"
+    Document { title, lead, blocks, ..Document::default() }
 }
 
 fn cpus(sample: &Sample, state: &State) -> Table {
-    let row = |cpu: &Cpu| {
-        vec![
-            cpu.cpu.to_string(),
-            role(cpu.role).to_owned(),
-            numbers::rate(cpu.ticks_per_s),
-            numbers::rate(cpu.interruptions_per_s),
-            cpu.interrupted.map(numbers::percent).unwrap_or_default(),
-            numbers::percent(cpu.idle),
-            cpu.tick_kept.map(causes::kept_because).unwrap_or_default().to_owned(),
-        ]
-    };
-    let columns = vec![
-        Column::text("CPU"),
-        Column::text("isolation"),
-        Column::figure("ticks/s", ""),
-        Column::figure("interruptions/s", ""),
-        Column::figure("time", ""),
-        Column::figure("idle", ""),
-        Column::text("tick kept because"),
-    ];
+    let columns = columns(sample);
+    let row = |cpu: &Cpu| columns.iter().map(|(_, cell)| cell(cpu)).collect();
     let rows = state.cpus(sample).into_iter().map(row).collect();
+    let columns = columns.into_iter().map(|(column, _)| column).collect();
     Table { caption: String::new(), columns, rows, notes: Vec::new() }
+}
+
+/// A column, and what stands in it for a CPU.
+type OfCpu = (Column, fn(&Cpu) -> Cell);
+
+/// The columns with what stands in them; without counters only those that need none.
+fn columns(sample: &Sample) -> Vec<OfCpu> {
+    let figure = |name| Column::figure(name, "");
+    let mut columns: Vec<OfCpu> = vec![
+        (Column::text("CPU"), |cpu| cpu.cpu.to_string().into()),
+        (Column::text("isolation"), |cpu| role(cpu.role).into()),
+        (figure(sample.ticks_heading()), |cpu| Cell::Rate(cpu.ticks())),
+    ];
+    if sample.source.is_none() {
+        columns.push((figure("interrupts/s"), |cpu| Cell::Rate(cpu.interruptions_per_s)));
+        columns.push((figure("idle"), |cpu| Cell::Share(cpu.idle)));
+        return columns;
+    }
+    columns.extend::<[OfCpu; 6]>([
+        (figure("interruptions/s"), |cpu| Cell::Rate(cpu.interruptions_per_s)),
+        (figure("time"), |cpu| Cell::or_blank(cpu.interrupted.map(Cell::Share))),
+        (figure("user tasks"), |cpu| Cell::or_blank(cpu.user_tasks.map(Cell::Share))),
+        (figure("idle"), |cpu| Cell::Share(cpu.idle)),
+        (figure("page faults/s"), |cpu| Cell::or_blank(cpu.page_faults_per_s.map(Cell::Rate))),
+        (Column::text("tick kept because"), |cpu| {
+            cpu.tick_kept.map(labels::kept_because).unwrap_or_default().into()
+        }),
+    ]);
+    columns
 }
 
 fn of_cpu(cpu: &Cpu, state: &State) -> Option<Table> {
     let causes = state.causes(cpu);
+    let with_times = causes.iter().any(|cause| cause.share.is_some());
     let row = |cause: &&super::sample::Cause| {
-        vec![
+        let mut row = row![
             format!("{}{}", if cause.is_part { "  " } else { "" }, cause.name),
-            numbers::rate(cause.per_s),
-            cause.share.map(numbers::percent).unwrap_or_default(),
-            cause.mean_ns.map(numbers::duration).unwrap_or_default(),
-        ]
+            Cell::Rate(cause.per_s),
+        ];
+        if with_times {
+            row.push(Cell::or_blank(cause.share.map(Cell::Share)));
+            row.push(Cell::or_blank(cause.mean_ns.map(Cell::Duration)));
+        }
+        row
     };
     let rows: Vec<_> = causes.iter().take(CAUSES).map(row).collect();
-    let columns = vec![
-        Column::text("interruption"),
-        Column::figure("per s", ""),
-        Column::figure("time", ""),
-        Column::figure("mean", ""),
-    ];
+    let mut columns = vec![Column::text("interruption"), Column::figure("per s", "")];
+    if with_times {
+        columns.extend([Column::figure("time", ""), Column::figure("mean", "")]);
+    }
     let caption = format!("CPU {}", cpu.cpu);
-    (!rows.is_empty()).then(|| Table { caption, columns, rows, notes: Vec::new() })
+    let others = causes.len().saturating_sub(CAUSES);
+    let notes = (others > 0).then(|| format!("{others} more; --json has all.")).into_iter().collect();
+    (!rows.is_empty()).then_some(Table { caption, columns, rows, notes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::Cause;
+    use super::*;
+
+    fn cpu(causes: usize) -> Cpu {
+        let cause = |number| Cause {
+            name: format!("interrupt {number}"),
+            is_part: false,
+            per_s: 1.0,
+            share: None,
+            mean_ns: None,
+            meaning: None,
+            fix: None,
+        };
+        Cpu { local_timer_per_s: 608.0, causes: (0..causes).map(cause).collect(), ..Cpu::default() }
+    }
+
+    fn text(sample: &Sample) -> String {
+        dyntick_report::terminal(&document("Linux", sample, &State::default()), 100, false)
+    }
+
+    #[test]
+    fn without_counters_timer_interrupts_are_no_ticks() {
+        let sample = Sample { seconds: 1.0, cpus: vec![cpu(2)], ..Sample::default() };
+        let text = text(&sample);
+        assert!(text.contains("LOC/s") && text.contains("interrupts/s") && text.contains("608"), "{text}");
+        for absent in
+            ["ticks", "tick kept", "page faults", "user tasks", "interruptions/s", "time", "mean", "more"]
+        {
+            assert!(!text.contains(absent), "{absent} is not known: {text}");
+        }
+        let json = serde_json::to_value(&sample).unwrap();
+        assert!(json["cpus"][0]["ticks_per_s"].is_null(), "{json}");
+    }
+
+    #[test]
+    fn causes_that_are_left_out_are_counted() {
+        let sample = Sample { seconds: 1.0, cpus: vec![cpu(10)], source: Some("bpf"), ..Sample::default() };
+        let text = text(&sample);
+        assert!(text.contains("ticks/s") && text.contains("4 more; --json has all."), "{text}");
+    }
 }

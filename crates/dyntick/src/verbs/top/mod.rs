@@ -6,12 +6,13 @@ mod sample;
 mod screen;
 mod state;
 
-use super::stat::measure::{Measured, Running, Session};
-use crate::json;
+use crate::adviser::Adviser;
+use crate::measuring;
 use crate::output;
 use anyhow::{Context, Result};
 use clap::Args;
-use dyntick_model::{CpuList, KernelVersion};
+use dyntick_count::{Running, Session};
+use dyntick_model::CpuList;
 use dyntick_observe::facts::Machine;
 use dyntick_observe::live::{Choice, EnergyMeter, Kind, Wanted};
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
@@ -22,7 +23,8 @@ use ratatui::{TerminalOptions, Viewport};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, getpgrp, kill_current_process_group};
 use rustix::termios::tcgetpgrp;
-use sample::{Power, Sample};
+use sample::Power;
+pub use sample::Sample;
 use screen::View;
 use state::{Order, State, Then};
 use std::io::IsTerminal;
@@ -37,11 +39,11 @@ Without root (or CAP_BPF and CAP_PERFMON) only the counters of /proc and /sys ar
 isolated CPUs, and off the measured CPUs if others are left. Press F1 for the keys.")]
 pub struct Arguments {
     /// CPUs to show, as 1-3,8 [default: all online CPUs]
-    #[arg(short = 'C', long = "cpu", value_name = "LIST")]
+    #[arg(short = 'C', long = "cpu", visible_alias = "cpus", value_name = "LIST")]
     cpus: Option<CpuList>,
     /// Count by eBPF (bpf), from trace events (tracefs), or by eBPF with trace events as the fallback
     /// (auto)
-    #[arg(long, value_name = "SOURCE", default_value = "auto", value_parser = super::stat::source)]
+    #[arg(long, value_name = "SOURCE", default_value = "auto", value_parser = measuring::source)]
     source: Choice,
     /// Update every SECONDS seconds
     #[arg(short = 'd', long, value_name = "SECONDS", default_value_t = 1.0, value_parser = delay)]
@@ -69,7 +71,7 @@ const KEYS: Duration = Duration::from_millis(100);
 /// Shows the machine until the user has seen enough.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let machine = Machine::read()?;
-    let cpus = super::stat::online(arguments.cpus.as_ref())?;
+    let cpus = measuring::cpus(arguments.cpus.as_ref())?;
     let terminal = output::is_terminal() && std::io::stdin().is_terminal();
     let screens = terminal && !arguments.batch && !arguments.json;
     if screens {
@@ -81,8 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let state = State { order: arguments.sort, filter: arguments.filter.to_lowercase(), ..State::default() };
     let mut top = Top {
         title: title(&machine),
-        kernel: machine.kernel.clone(),
-        machine,
+        adviser: Adviser::of(machine),
         running,
         energy: EnergyMeter::start().ok(),
         state,
@@ -98,8 +99,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 struct Top<'a> {
     title: String,
-    kernel: KernelVersion,
-    machine: Machine,
+    adviser: Adviser,
     running: Running<'a>,
     energy: Option<EnergyMeter>,
     state: State,
@@ -119,8 +119,11 @@ impl Top<'_> {
             }
             let sample = self.sample()?;
             match json {
-                true => output::json_line(&json::TOP.of(&sample))?,
-                false => output::text(batch::text(&self.title, &sample, &self.state))?,
+                true => output::json_line(&sample)?,
+                false => {
+                    let document = batch::document(&self.title, &sample, &self.state);
+                    output::rendered(output::Sheet::output().text(&document) + "\n")?;
+                }
             }
         }
         Ok(())
@@ -142,7 +145,7 @@ impl Top<'_> {
     }
 
     fn screens(&mut self, terminal: &mut ratatui::DefaultTerminal) -> Result<()> {
-        let colours = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let colours = output::colours();
         // The first figures come soon; they are of a short time.
         let mut next = Instant::now() + self.delay.min(Duration::from_millis(300));
         let mut sample = Sample::default();
@@ -196,11 +199,7 @@ impl Top<'_> {
     fn sample(&mut self) -> Result<Sample> {
         let measured = self.running.so_far()?;
         let power = self.power();
-        Ok(self.told(&measured, power))
-    }
-
-    fn told(&self, measured: &Measured, power: Vec<Power>) -> Sample {
-        Sample::of(measured, power, &self.machine.cpus, &self.kernel)
+        Ok(Sample::of(&measured, power, &self.adviser))
     }
 
     fn power(&mut self) -> Vec<Power> {

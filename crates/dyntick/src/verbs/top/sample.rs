@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the screen shows of one interval: plain figures, made from what `stat` measures.
 
-use crate::causes::{self, Advice};
-use crate::verbs::stat::measure::Measured;
-use crate::verbs::stat::rows::{self, Row, Told};
+use crate::adviser::Adviser;
+use crate::labels;
+use dyntick_count::{Class, CpuCounts, Measured, Row, per_cpu, rule};
 use dyntick_explain::CauseId;
-use dyntick_model::{CpuList, KernelVersion, NANOS_PER_SEC, TickDependency};
+use dyntick_model::{CpuList, Fix, NANOS_PER_SEC, TickDependency};
 use dyntick_observe::facts::Cpus;
 use dyntick_observe::live::{CpuMeters, Lost, Missing};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The mean power of a processor package, or of the platform.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Power {
     /// As the kernel names it: `package-0`, `psys`.
     pub name: String,
@@ -20,7 +21,7 @@ pub struct Power {
 }
 
 /// One interval.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Sample {
     /// How long it was, s.
     pub seconds: f64,
@@ -39,23 +40,32 @@ pub struct Sample {
 }
 
 /// One CPU in that interval.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Cpu {
     /// Its number.
     pub cpu: u32,
     /// What it is set aside for.
     pub role: Role,
-    /// Ticks per second; without counters, local timer interrupts per second.
-    pub ticks_per_s: f64,
+    /// Ticks per second; none without counters.
+    pub ticks_per_s: Option<f64>,
+    /// Local timer interrupts (LOC): ticks and other timers.
+    pub local_timer_per_s: f64,
     /// Why the tick was kept, the most frequent reason; known of `nohz_full` CPUs only.
     pub tick_kept: Option<TickDependency>,
-    /// Interruptions per second: interrupts, softirqs, turns of kernel threads; not of user tasks.
+    /// Interruptions per second ([`Class::Interruption`]); without counters, the interrupts of `/proc/interrupts`.
     pub interruptions_per_s: f64,
-    /// The share of the time that they took, of 1; unknown without counters.
+    /// Page faults per second, which are no interruptions; none without counters.
+    pub page_faults_per_s: Option<f64>,
+    /// The share of the time that interruptions took, of 1; unknown without counters.
     pub interrupted: Option<f64>,
+    /// The share that user tasks took, dyntick's own among them, of 1; unknown without counters.
+    pub user_tasks: Option<f64>,
+    /// The share that no counted event accounts for, of 1; unknown without counters.
+    pub uncounted: Option<f64>,
     /// The share of that time whose origin no rule names, of 1.
     pub unattributed: Option<f64>,
-    /// The share of the time that was idle, of 1 (`/proc/stat`).
+    /// The share of the time that was idle, of 1; without counters by `/proc/stat`. With counters this, `interrupted`,
+    /// `user_tasks` and `uncounted` add up to 1.
     pub idle: f64,
     /// The share that the hypervisor took, of 1.
     pub steal: f64,
@@ -63,13 +73,13 @@ pub struct Cpu {
     pub smis_per_s: Option<f64>,
     /// The idle states, the shallowest first.
     pub idle_states: Vec<IdleState>,
-    /// What interrupted, what took the most time first, each with its parts after it; then the user tasks
-    /// that ran. Which of those is the one that is to run here, only the user knows.
+    /// What interrupted, what took the most time first, each with its parts after it; then what is no interruption:
+    /// page faults, and the user tasks that ran. Which of those is the one that is to run here, only the user knows.
     pub causes: Vec<Cause>,
 }
 
 /// What a CPU is set aside for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Nothing: it does all that comes.
@@ -84,7 +94,7 @@ pub enum Role {
 }
 
 /// An idle state of a CPU.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct IdleState {
     /// Its name.
     pub name: String,
@@ -99,7 +109,7 @@ pub struct IdleState {
 }
 
 /// Something that interrupted.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Cause {
     /// As in a table.
     pub name: String,
@@ -114,7 +124,14 @@ pub struct Cause {
     /// What it is, in words.
     pub meaning: Option<&'static str>,
     /// What removes it on this kernel.
-    pub fix: Option<String>,
+    pub fix: Option<Fix>,
+}
+
+impl Cpu {
+    /// Ticks a second; where nothing is counted, local timer interrupts.
+    pub fn ticks(&self) -> f64 {
+        self.ticks_per_s.unwrap_or(self.local_timer_per_s)
+    }
 }
 
 impl Role {
@@ -130,63 +147,64 @@ impl Role {
 }
 
 impl Sample {
+    /// What [`Cpu::ticks`] are called.
+    pub fn ticks_heading(&self) -> &'static str {
+        if self.source.is_some() { "ticks/s" } else { "LOC/s" }
+    }
+
     /// From a measurement of one interval.
-    pub fn of(measured: &Measured, power: Vec<Power>, cpus: &Cpus, kernel: &KernelVersion) -> Self {
-        let told = rows::told(measured, false);
+    pub fn of(measured: &Measured, power: Vec<Power>, adviser: &Adviser) -> Self {
+        let counts = per_cpu(measured);
         let counted = measured.counts.is_some();
-        let cpu = |(number, told): (u32, &Told)| {
-            let role = Role::of(number, cpus);
-            let figures =
-                Figures { seconds: measured.seconds(), counted, advice: Advice { kernel, cpus }, number };
-            figures.cpu(number, role, told)
+        let cpu = |(number, counts): (u32, &CpuCounts)| {
+            let role = Role::of(number, &adviser.cpus);
+            let figures = Figures { seconds: measured.seconds(), counted, adviser, number };
+            figures.cpu(number, role, counts)
         };
         Sample {
             seconds: measured.seconds(),
-            cpus: measured.cpus.iter().zip(&told).map(cpu).collect(),
+            cpus: measured.cpus.iter().zip(&counts).map(cpu).collect(),
             power,
-            source: measured.source.as_ref().map(|source| source.name),
-            source_note: measured.source.as_ref().and_then(|source| source.note.clone()),
+            source: measured.source.as_ref().map(|source| source.name()),
+            source_note: measured.source.as_ref().and_then(labels::note),
             lost: measured.counts.as_ref().map(|counts| counts.lost).unwrap_or_default(),
             missing: measured.missing.clone(),
         }
     }
 }
 
-/// What the user tasks together are called.
-const TASKS: &str = "user tasks that ran";
-
 /// What turns counts into rates and shares.
 struct Figures<'a> {
     seconds: f64,
     counted: bool,
-    advice: Advice<'a>,
+    adviser: &'a Adviser,
     /// The CPU.
     number: u32,
 }
 
 impl Figures<'_> {
-    fn cpu(&self, cpu: u32, role: Role, told: &Told) -> Cpu {
-        let meters = &told.meters;
-        let interrupts = || told.wholes.iter().map(|whole| &whole.row).filter(|row| !row.is_task());
-        let interrupted_ns: u64 = interrupts().map(|row| row.count.ns).sum();
-        let unattributed_ns: u64 = interrupts().map(|row| row.unattributed_ns).sum();
+    fn cpu(&self, cpu: u32, role: Role, counts: &CpuCounts) -> Cpu {
+        let (meters, time) = (&counts.meters, counts.time);
         let counted = |value: f64| self.counted.then_some(value);
         let local_timer = meters.interrupts.get("LOC").copied().unwrap_or(0);
         let by_row = meters.interrupts.values().sum();
-        let count = |counted, uncounted| self.rate(if self.counted { counted } else { uncounted });
         Cpu {
             cpu,
             role,
-            ticks_per_s: count(told.ticks, local_timer),
-            tick_kept: told.kept.first().map(|(dependency, _)| *dependency),
-            interruptions_per_s: count(interrupts().map(|row| row.count.count).sum(), by_row),
-            interrupted: counted(self.share(interrupted_ns)),
-            unattributed: counted(unattributed_ns as f64 / interrupted_ns.max(1) as f64),
-            idle: idle(meters),
+            ticks_per_s: counted(self.rate(counts.ticks)),
+            local_timer_per_s: self.rate(local_timer),
+            tick_kept: counts.kept.first().map(|(dependency, _)| *dependency),
+            interruptions_per_s: self.rate(if self.counted { counts.interruptions() } else { by_row }),
+            page_faults_per_s: counted(self.rate(counts.page_faults())),
+            interrupted: counted(time.share(time.interruptions_ns)),
+            user_tasks: counted(time.share(time.user_tasks_ns())),
+            uncounted: counted(time.share(time.uncounted_ns)),
+            unattributed: counted(counts.unattributed_ns as f64 / time.interruptions_ns.max(1) as f64),
+            idle: counted(time.share(time.idle_ns)).unwrap_or_else(|| idle(meters)),
             steal: self.share(meters.times.steal_ns),
             smis_per_s: meters.smis.map(|smis| self.rate(smis)),
             idle_states: self.idle_states(meters),
-            causes: if self.counted { self.causes(told) } else { self.uncounted(meters) },
+            causes: if self.counted { self.causes(counts) } else { self.uncounted(meters) },
         }
     }
 
@@ -209,33 +227,34 @@ impl Figures<'_> {
         meters.idle.iter().map(state).collect()
     }
 
-    fn causes(&self, told: &Told) -> Vec<Cause> {
+    fn causes(&self, counts: &CpuCounts) -> Vec<Cause> {
         let mut causes = Vec::new();
-        let (tasks, interruptions): (Vec<_>, Vec<_>) =
-            told.wholes.iter().partition(|whole| whole.row.is_task());
-        for whole in interruptions.into_iter().chain(tasks) {
-            causes.push(self.cause(&whole.row, false));
-            causes.extend(whole.parts.iter().map(|part| self.cause(part, true)));
+        let classes = [Some(Class::Interruption), None, Some(Class::PageFaults), Some(Class::UserTasks)];
+        for group in
+            classes.into_iter().flat_map(|class| counts.groups.iter().filter(move |g| g.class() == class))
+        {
+            causes.push(self.cause(&group.row, false));
+            causes.extend(group.parts.iter().map(|part| self.cause(part, true)));
         }
         causes
     }
 
     fn cause(&self, row: &Row, is_part: bool) -> Cause {
-        let (meaning, fix) = self.words(row.cause.as_ref().filter(|_| !row.is_task()));
+        let (meaning, fix) = self.words(row.cause.as_ref().filter(|_| !row.is_user_tasks()));
         Cause {
-            name: if row.is_task() && !is_part { TASKS.to_owned() } else { row.name.clone() },
+            name: labels::of(&row.what),
             is_part,
             per_s: self.rate(row.count.count),
-            share: (!row.counted_only).then(|| self.share(row.count.ns)),
-            mean_ns: row.count.mean_ns().filter(|_| !row.counted_only),
+            share: (!row.is_counted_only()).then(|| self.share(row.count.ns)),
+            mean_ns: row.count.mean_ns().filter(|_| !row.is_counted_only()),
             meaning,
             fix,
         }
     }
 
-    fn words(&self, cause: Option<&CauseId>) -> (Option<&'static str>, Option<String>) {
-        let Some(rule) = cause.and_then(causes::rule) else { return (None, None) };
-        let fixes = self.advice.settings(rule, self.number, &CpuList::from_iter([self.number]));
+    fn words(&self, cause: Option<&CauseId>) -> (Option<&'static str>, Option<Fix>) {
+        let Some(rule) = cause.map(rule) else { return (None, None) };
+        let fixes = self.adviser.fixes(rule, self.number, &CpuList::from_iter([self.number]));
         (Some(rule.title), fixes.into_iter().next())
     }
 

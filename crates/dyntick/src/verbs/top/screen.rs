@@ -3,7 +3,7 @@
 
 use super::sample::{Cause, Cpu, Role, Sample};
 use super::state::{KEYS, Page, State};
-use crate::causes;
+use crate::labels;
 use clap::ValueEnum;
 use dyntick_model::text::clean_line;
 use dyntick_report::numbers;
@@ -32,6 +32,9 @@ const MANY_TICKS: f64 = 1.5;
 
 /// How many lines the causes of the chosen CPU get below a long list of CPUs.
 const CAUSES: u16 = 12;
+
+/// From this width on the list of CPUs has their idle states.
+const WIDE: u16 = 110;
 
 /// Draws all.
 pub fn draw(frame: &mut Frame<'_>, view: &View<'_>) {
@@ -116,14 +119,22 @@ impl View<'_> {
     }
 
     fn list(&self, frame: &mut Frame<'_>, area: Rect, cpus: &[&Cpu]) {
-        let idle = self.sample.cpus.iter().any(|cpu| !cpu.idle_states.is_empty());
+        // On a narrow screen the main cause is worth more than the idle states, which the page of a CPU has.
+        let idle = area.width >= WIDE && self.sample.cpus.iter().any(|cpu| !cpu.idle_states.is_empty());
         let mut columns = vec![figures("CPU", 3), text("isolation", Constraint::Length(9))];
-        columns.extend([figures("ticks/s", 8), figures("intr/s", 8), figures("time", 7), figures("idle", 7)]);
+        columns.extend([
+            figures(self.sample.ticks_heading(), 7),
+            figures("intr/s", 7),
+            figures("time", 7),
+            figures("tasks", 7),
+            figures("idle", 7),
+            figures("faults/s", 8),
+        ]);
         if idle {
             columns.extend([figures("above/s", 7), figures("below/s", 7)]);
             columns.push(text("idle states", Constraint::Max(24)));
         }
-        columns.push(text("main cause", Constraint::Fill(1)));
+        columns.push(text("main cause", Constraint::Min(16)));
         let table = table(&columns, cpus.iter().map(|cpu| self.row(cpu, idle)))
             .row_highlight_style(Style::default().add_modifier(Modifier::REVERSED));
         let chosen = self.state.chosen(self.sample);
@@ -133,7 +144,7 @@ impl View<'_> {
 
     fn row(&self, cpu: &Cpu, idle: bool) -> Row<'static> {
         let full = matches!(cpu.role, Role::NohzFull | Role::IsolatedNohzFull);
-        let ticks = match (full, cpu.ticks_per_s > MANY_TICKS) {
+        let ticks = match (full, cpu.ticks() > MANY_TICKS) {
             (true, true) => self.style(Color::Red).add_modifier(Modifier::BOLD),
             (true, false) => self.style(Color::Green),
             (false, _) => Style::default(),
@@ -141,10 +152,12 @@ impl View<'_> {
         let mut cells = vec![
             figure(cpu.cpu.to_string()),
             Cell::from(role(cpu.role)).style(self.style(Color::Cyan)),
-            figure(numbers::rate(cpu.ticks_per_s)).style(ticks),
+            figure(numbers::rate(cpu.ticks())).style(ticks),
             figure(numbers::rate(cpu.interruptions_per_s)),
             figure(cpu.interrupted.map(numbers::percent).unwrap_or_default()),
+            figure(cpu.user_tasks.map(numbers::percent).unwrap_or_default()),
             figure(numbers::percent(cpu.idle)),
+            figure(cpu.page_faults_per_s.map(numbers::rate).unwrap_or_default()),
         ];
         if idle {
             let sum = |of: fn(&super::sample::IdleState) -> f64| cpu.idle_states.iter().map(of).sum();
@@ -225,7 +238,7 @@ impl View<'_> {
         if let Some(smis) = cpu.smis_per_s.filter(|smis| *smis > 0.0) {
             spans.push(Span::styled(format!("; SMIs {}/s", numbers::rate(smis)), self.style(Color::Red)));
         }
-        let why = cpu.tick_kept.map(|dependency| format!("tick kept: {}", causes::kept_because(dependency)));
+        let why = cpu.tick_kept.map(|dependency| format!("tick kept: {}", labels::kept_because(dependency)));
         let why = Line::from(Span::styled(why.unwrap_or_default(), self.style(Color::Red)));
         vec![Line::default(), Line::from(spans), why]
     }
@@ -299,7 +312,8 @@ fn help(sample: &Sample) -> Paragraph<'static> {
     let words = [
         "",
         "  intr/s  interrupts, softirqs and runs of kernel threads per second; user tasks are not counted",
-        "  time    share of the time that they took      idle   share of idle time, from /proc/stat",
+        "  time    share of the time that they took      tasks  share that user tasks took; idle: of idle time",
+        "  LOC/s   in place of ticks/s where nothing is counted: all local timer interrupts",
         "  above   idle states that were too deep        below  that were too shallow, per second",
         "  Ticks in red: the CPU is nohz_full and still ticks.",
     ];
@@ -316,6 +330,7 @@ mod tests {
     use super::super::sample::{IdleState, Power};
     use super::super::state::Order;
     use super::*;
+    use dyntick_model::Fix;
     use dyntick_model::TickDependency;
     use dyntick_observe::live::{Lost, Missing};
     use ratatui::{Terminal, backend::TestBackend};
@@ -328,7 +343,7 @@ mod tests {
             share: Some(share),
             mean_ns: Some(share / per_s * 1e9),
             meaning: is_part.then_some("The scheduler's periodic interrupt"),
-            fix: is_part.then(|| "boot with nohz_full=N".to_owned()),
+            fix: is_part.then(|| Fix::Boot("nohz_full=N".to_owned())),
         }
     }
 
@@ -343,10 +358,14 @@ mod tests {
         let busy = Cpu {
             cpu: 3,
             role: Role::IsolatedNohzFull,
-            ticks_per_s: 250.0,
+            ticks_per_s: Some(250.0),
+            local_timer_per_s: 262.0,
             tick_kept: Some(TickDependency::Sched),
             interruptions_per_s: 256.0,
+            page_faults_per_s: Some(12.0),
             interrupted: Some(0.004),
+            user_tasks: Some(0.996),
+            uncounted: Some(0.0),
             unattributed: Some(0.0),
             causes: vec![
                 cause("local timer interrupts (LOC)", false, 250.0, 0.003),
@@ -356,9 +375,13 @@ mod tests {
         };
         let idle = Cpu {
             cpu: 0,
-            ticks_per_s: 20.0,
+            ticks_per_s: Some(20.0),
+            local_timer_per_s: 31.0,
             interruptions_per_s: 100.0,
+            page_faults_per_s: Some(72_695.0),
             interrupted: Some(0.001),
+            user_tasks: Some(0.02),
+            uncounted: Some(0.009),
             unattributed: Some(0.5),
             idle: 0.97,
             steal: 0.01,
@@ -408,6 +431,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn at_80_columns_the_main_cause_is_there() {
+        let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+        let (sample, state) = (sample(), State::default());
+        let view = View { machine: "Linux", sample: &sample, state: &state, colours: false };
+        terminal.draw(|frame| draw(frame, &view)).unwrap();
+        let screen = terminal.backend().to_string();
+        assert!(screen.contains("main cause") && screen.contains("12.0 tick"), "{screen}");
+        assert!(!screen.contains("above/s"), "{screen}");
     }
 
     #[test]

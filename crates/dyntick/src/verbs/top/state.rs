@@ -89,6 +89,7 @@ impl State {
         }
         match key.code {
             KeyCode::Char('q') | KeyCode::F(10) => return Then::Quit,
+            KeyCode::Char('?' | 'h') | KeyCode::F(1) if self.page == Page::Help => self.back(),
             KeyCode::Char('?' | 'h') | KeyCode::F(1) => self.page = Page::Help,
             KeyCode::Esc => self.back(),
             KeyCode::Enter if self.page == Page::Cpus => self.page = Page::Detail,
@@ -163,7 +164,7 @@ impl State {
         let mut cpus: Vec<&Cpu> = sample.cpus.iter().filter(|cpu| self.shows(cpu)).collect();
         let rank = |cpu: &Cpu| match self.order {
             Order::Cpu => 0.0,
-            Order::Ticks => -cpu.ticks_per_s,
+            Order::Ticks => -cpu.ticks(),
             Order::Interruptions => -cpu.interruptions_per_s,
             Order::Time => -cpu.interrupted.unwrap_or(0.0),
             Order::Busy => cpu.idle,
@@ -215,7 +216,8 @@ mod tests {
         let cpu = |cpu, ticks_per_s, causes: &[&str]| Cpu {
             cpu,
             role: Role::Housekeeping,
-            ticks_per_s,
+            ticks_per_s: Some(ticks_per_s),
+            local_timer_per_s: ticks_per_s,
             causes: causes.iter().map(|name| cause(name)).collect(),
             ..Cpu::default()
         };
@@ -276,6 +278,9 @@ mod tests {
         assert_eq!((state.page, state.cause), (Page::Detail, 1));
         press(&mut state, &[KeyCode::Esc, KeyCode::F(1)]);
         assert_eq!((state.page, state.cause), (Page::Help, 0));
+        press(&mut state, &[KeyCode::F(1)]);
+        assert_eq!(state.page, Page::Cpus, "what opens the help closes it");
+        press(&mut state, &[KeyCode::F(1)]);
         assert_eq!(press(&mut state, &[KeyCode::Esc, KeyCode::Char('q')]), Then::Quit);
         assert_eq!(state.page, Page::Cpus);
     }

@@ -5,7 +5,7 @@
 use super::super::unpack;
 use super::folders;
 use crate::build::BuildError;
-use crate::build::program::run_unquoted;
+use crate::build::run::run_unquoted;
 use crate::programs::{end_after, limit, without_devices};
 use dyntick_system::InputError;
 use dyntick_system::confine::real_path;
@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// How repositories elsewhere are reached: by what says nothing of who asks. Not `ssh`, which does as the user's own
-/// configuration says and offers the user's keys to whom a study names; not `ext`, which runs a command; and not `file`: what
-/// is on this machine is named by its path.
+/// configuration says and offers the user's keys to whom a study names; not `ext`, which runs a command; and
+/// not `file`: what is on this machine is named by its path.
 pub const TRANSPORTS: [&str; 2] = ["https", "git"];
 
 /// What a repository's own configuration could otherwise have git run, and what only takes time.
@@ -72,7 +72,8 @@ pub fn files_of(worktree: &Path) -> Result<Files, BuildError> {
     Ok(parts.iter().fold(own, |files, place| files.read(place)))
 }
 
-/// git in a repository, which opens these files alone and no device, for the time that it takes to look through a whole one.
+/// git in a repository, which opens these files alone and no device, for the time that it takes to look
+/// through a whole one.
 pub fn git(repository: &Path, files: &Files) -> Command {
     let mut command = set(repository);
     without_devices(&mut command);
@@ -93,15 +94,16 @@ pub fn fetching(repository: &Path) -> Command {
     command
 }
 
-/// git without the settings of user and machine, which runs nothing of the repository's own. Objects that a partial clone
-/// lacks are not asked for.
+/// git without the settings of user and machine, which runs nothing of the repository's own. Objects that a
+/// partial clone lacks are not asked for.
 fn set(repository: &Path) -> Command {
     let mut command = Command::new("git");
     command
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_NO_LAZY_FETCH", "1")
-        // By these one commit is taken for another (git-replace(1), gitrepository-layout(5)), and a hash names what is cached.
+        // By these one commit is taken for another (git-replace(1), gitrepository-layout(5)), and a hash
+        // names what is cached.
         .env("GIT_NO_REPLACE_OBJECTS", "1")
         .env("GIT_GRAFT_FILE", "/dev/null")
         // libcurl takes passwords from ~/.netrc, and Kerberos has tickets and keys, for whichever server asks.
@@ -140,16 +142,18 @@ fn set(repository: &Path) -> Command {
     command
 }
 
-/// Asks git about a repository, whose files may be links to others of this machine: git quotes what it does not understand. No
-/// command is named that says more: git as the user would run it runs what a repository's configuration says.
+/// Asks git about a repository, whose files may be links to others of this machine: git quotes what it does
+/// not understand. No command is named that says more: git as the user would run it runs what a repository's
+/// configuration says.
 pub fn ask(what: &str, command: &mut Command) -> Result<Output, BuildError> {
     let message = "git finds none, or cannot read the repository, of which the files of its worktree and of what it borrows \
         from are read, and no others";
     run_unquoted(what, command, message)
 }
 
-/// Refuses FIFOs and devices among what git reads of a repository, for which it would wait without end, and links in its folders, of
-/// which git makes none: they lead to what nobody has asked for. What a repository elsewhere has, which it may name, is met by git's time.
+/// Refuses FIFOs and devices among what git reads of a repository, for which it would wait without end, and
+/// links in its folders, of which git makes none: they lead to what nobody has asked for. What a repository
+/// elsewhere has, which it may name, is met by git's time.
 pub fn refuse_special_files(parts: &BTreeSet<PathBuf>) -> Result<(), BuildError> {
     for entry in parts.iter().flat_map(walkdir::WalkDir::new).flatten() {
         let kind = entry.file_type();

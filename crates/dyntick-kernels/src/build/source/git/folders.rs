@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What git reads of a repository on this machine (gitrepository-layout(5)): its own files, those of the repository whose worktree
-//! it is, and the objects that it borrows (`git clone --shared`). git may open these and no others.
+//! What git reads of a repository on this machine (gitrepository-layout(5)): its own files, those of the
+//! repository whose worktree it is, and the objects that it borrows (`git clone --shared`). git may open
+//! these and no others.
 
 use crate::build::BuildError;
 use dyntick_system::confine::real_path;
@@ -16,8 +17,8 @@ const MOST: usize = 32;
 /// What git cuts off such a file (setup.c: read_gitfile_gently, get_common_dir_noenv), and no other white space.
 const END: [char; 2] = ['\n', '\r'];
 
-/// The parts of a folder of git's that it reads to find a commit. What else lies there may be somebody's: an archive may have
-/// been unpacked beside other repositories.
+/// The parts of a folder of git's that it reads to find a commit. What else lies there may be somebody's: an
+/// archive may have been unpacked beside other repositories.
 const PARTS: [&str; 14] = [
     "HEAD",
     "FETCH_HEAD",
@@ -93,7 +94,8 @@ fn is_of_git(folder: &Path) -> bool {
     folder.join("HEAD").exists() && ["objects", "commondir"].iter().any(|name| folder.join(name).exists())
 }
 
-/// The text of a file that leads to other folders; none where there is none. What is too long, or no text, git would read otherwise.
+/// The text of a file that leads to other folders; none where there is none. What is too long, or no text,
+/// git would read otherwise.
 fn text(file: &Path) -> Result<Option<String>, BuildError> {
     if !file.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
         return Ok(None);

@@ -211,7 +211,8 @@ fn no_program_verifies_a_strangers_signature() {
     }
 }
 
-/// A worktree, and a clone that borrows its objects: those are read where they are, and nothing else is that a repository names.
+/// A worktree, and a clone that borrows its objects: those are read where they are, and nothing else is that
+/// a repository names.
 #[test]
 fn a_repository_is_read_with_what_it_is_made_of() {
     use std::os::unix::fs::PermissionsExt;

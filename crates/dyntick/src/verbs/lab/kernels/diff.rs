@@ -2,21 +2,21 @@
 //! `dyntick lab kernels diff`: in what two kernels' configurations and patches differ.
 
 use super::super::named;
-use crate::json;
 use crate::output;
 use anyhow::{Result, bail};
 use clap::Args;
 use dyntick_kernels::cache::Cache;
 use dyntick_kernels::find::Kernel;
-use dyntick_model::KernelConfig;
-use serde_json::json;
+use dyntick_model::{KernelConfig, KernelVersion};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 /// What may be said to `lab kernels diff`.
 #[derive(Args)]
 pub struct Arguments {
-    /// Kernel, as in a study (debian:6.12, built:KEY, a path) or as STUDY.toml:NAME
+    /// Kernel, as in a study (debian:6.12, built:KEY, a path) or as STUDY:NAME
     old: String,
     /// Kernel to compare it with
     new: String,
@@ -26,11 +26,34 @@ pub struct Arguments {
 }
 
 /// One option that is not the same; `None` where it is not set.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 struct Change<'a> {
+    /// Its name, without `CONFIG_`.
     option: &'a str,
+    /// Its value in the first kernel.
     old: Option<&'a str>,
+    /// Its value in the second kernel.
     new: Option<&'a str>,
+}
+
+/// How two kernels differ.
+#[derive(Serialize, JsonSchema)]
+pub struct KernelsDiff<'a> {
+    /// The releases of both.
+    releases: [&'a KernelVersion; 2],
+    /// The options that are not the same, by name.
+    options: Vec<Change<'a>>,
+    /// The patches that only one of both has.
+    patches: Patches,
+}
+
+/// Patches by name that only one kernel has.
+#[derive(Serialize, JsonSchema)]
+struct Patches {
+    /// Those of the first.
+    old: Vec<String>,
+    /// Those of the second.
+    new: Vec<String>,
 }
 
 impl std::fmt::Display for Change<'_> {
@@ -55,24 +78,20 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     let (old, new) = (find(&arguments.old)?, find(&arguments.new)?);
     let changes = changes(&old.config, &new.config);
-    let (gone, added) = (patches_without(&old, &new), patches_without(&new, &old));
+    let patches = Patches { old: patches_without(&old, &new), new: patches_without(&new, &old) };
+    let same =
+        changes.is_empty() && patches.old.is_empty() && patches.new.is_empty() && old.release == new.release;
     if arguments.json {
-        let of =
-            |change: &Change<'_>| json!({ "option": change.option, "old": change.old, "new": change.new });
-        let options: Vec<_> = changes.iter().map(of).collect();
-        let patches = json!({ "old": gone, "new": added });
-        let releases = json!([old.release, new.release]);
-        let all = json!({ "releases": releases, "options": options, "patches": patches });
-        output::json(&json::LAB_KERNELS_DIFF.of(&all))?;
+        let releases = [&old.release, &new.release];
+        output::json(&KernelsDiff { releases, options: changes, patches })?;
     } else {
         changes.iter().try_for_each(output::line)?;
-        gone.iter().try_for_each(|patch| output::line(format_args!("-patch {patch}")))?;
-        added.iter().try_for_each(|patch| output::line(format_args!("+patch {patch}")))?;
+        patches.old.iter().try_for_each(|patch| output::line(format_args!("-patch {patch}")))?;
+        patches.new.iter().try_for_each(|patch| output::line(format_args!("+patch {patch}")))?;
         if old.release != new.release {
             output::line(format_args!(" release {} -> {}", old.release, new.release))?;
         }
     }
-    let same = changes.is_empty() && gone.is_empty() && added.is_empty() && old.release == new.release;
     Ok(ExitCode::from(u8::from(!same)))
 }
 

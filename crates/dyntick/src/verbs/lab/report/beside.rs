@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Published figures with ours beside them, as they are and, where the study asks for it, as ratios.
 
-use dyntick_lab::figures::figure_of;
+use super::titles::Titled;
+use dyntick_lab::lookup::figure_of;
 use dyntick_lab::store::Run;
-use dyntick_report::{Column, Table};
+use dyntick_report::{Cell, Column, Table};
 use dyntick_study::claims::number;
 use dyntick_study::{Published, PublishedFigure, Study};
 use std::collections::BTreeSet;
 
 /// A row for each published figure, in their order.
-pub fn table(published: &Published, study: &Study, runs: &[&Run]) -> Table {
+pub fn table(published: &Published, study: &Study, runs: &[Titled<'_>]) -> Table {
     let variants = variants(published, study);
     let ratios = published.figures.iter().any(|figure| figure.ratio_to.is_some());
     let row = |figure: &PublishedFigure| {
-        let first = [figure.label.clone(), figure.unit.clone(), figure.value.clone()];
+        let first = [&figure.label, &figure.unit, &figure.value].map(|text| Cell::from(text.as_str()));
         let ours = variants.iter().map(|variant| text_of_ours(figure, variant, runs));
         let base = published.base_of(figure);
         let their_ratio = base.and_then(|base| Some(theirs(figure)? / theirs(base)?));
@@ -21,7 +22,8 @@ pub fn table(published: &Published, study: &Study, runs: &[&Run]) -> Table {
             base.and_then(|base| Some(ours_alone(figure, variant, runs)? / ours_alone(base, variant, runs)?))
         };
         let compared = ratios.then(|| [their_ratio].into_iter().chain(variants.iter().map(our_ratio)));
-        first.into_iter().chain(ours).chain(compared.into_iter().flatten().map(ratio)).collect()
+        let ratios = compared.into_iter().flatten().map(ratio);
+        first.into_iter().chain(ours.map(Cell::from)).chain(ratios).collect()
     };
     Table {
         caption: format!("Comparison with the published figures ({}).", published.source),
@@ -31,7 +33,8 @@ pub fn table(published: &Published, study: &Study, runs: &[&Run]) -> Table {
     }
 }
 
-/// The variants of the cases that figures stand beside; the variants of other cases stand beside nothing that was published.
+/// The variants of the cases that figures stand beside; the variants of other cases stand beside nothing that
+/// was published.
 fn variants<'s>(published: &Published, study: &'s Study) -> Vec<&'s str> {
     let meant = || published.figures.iter().map(|figure| study.select(&figure.case).collect::<Vec<_>>());
     // Where each figure is of one variant only, its label says which.
@@ -75,16 +78,16 @@ fn theirs(figure: &PublishedFigure) -> Option<f64> {
 }
 
 /// The run that a figure stands beside.
-fn run_of<'r>(figure: &PublishedFigure, variant: &str, runs: &[&'r Run]) -> Option<&'r Run> {
+fn run_of<'r>(figure: &PublishedFigure, variant: &str, runs: &[Titled<'r>]) -> Option<&'r Run> {
     let mut runs = runs.iter().filter(|run| variant.is_empty() || run.asked.case.variant == variant);
-    runs.find(|run| run.asked.case.answers_to(&figure.case)).copied()
+    runs.find(|run| run.asked.case.answers_to(&figure.case)).map(Titled::run)
 }
 
-fn ours_alone(figure: &PublishedFigure, variant: &str, runs: &[&Run]) -> Option<f64> {
+fn ours_alone(figure: &PublishedFigure, variant: &str, runs: &[Titled<'_>]) -> Option<f64> {
     figure_of(run_of(figure, variant, runs)?, &figure.figure, None)
 }
 
-fn text_of_ours(figure: &PublishedFigure, variant: &str, runs: &[&Run]) -> String {
+fn text_of_ours(figure: &PublishedFigure, variant: &str, runs: &[Titled<'_>]) -> String {
     let threads = || of_threads(run_of(figure, variant, runs)?, &figure.figure);
     let ours = threads().or_else(|| ours_alone(figure, variant, runs).map(number));
     match (ours, &figure.our_unit) {
@@ -94,9 +97,8 @@ fn text_of_ours(figure: &PublishedFigure, variant: &str, runs: &[&Run]) -> Strin
     }
 }
 
-fn ratio(ratio: Option<f64>) -> String {
-    let known = ratio.filter(|ratio| ratio.is_finite());
-    known.map_or("–".into(), |ratio| format!("{ratio:.3}"))
+fn ratio(ratio: Option<f64>) -> Cell {
+    Cell::known(ratio.filter(|ratio| ratio.is_finite()).map(|ratio| Cell::Fixed(ratio, 3)))
 }
 
 /// cyclictest's figures as they are published: from the least to the most of all threads.

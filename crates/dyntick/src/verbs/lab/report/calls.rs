@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The calls of the functions that a case names, as a histogram by powers of two for each CPU.
 
-use super::title_of_run;
-use dyntick_lab::store::Run;
+use super::titles::Titled;
 use dyntick_profile::Kind;
-use dyntick_report::numbers::{count, percent};
-use dyntick_report::{Block, Column, Table};
+use dyntick_report::{Block, Cell, Column, Table, row};
 use dyntick_stats::Histogram;
 use std::collections::BTreeSet;
 
 /// A table for each function; nothing where no case names one.
-pub fn blocks(runs: &[&Run]) -> Vec<Block> {
+pub fn blocks(runs: &[Titled<'_>]) -> Vec<Block> {
     let named: BTreeSet<&str> =
         runs.iter().flat_map(|run| &run.asked.case.calls).map(String::as_str).collect();
     let tables: Vec<Block> =
@@ -21,7 +19,7 @@ pub fn blocks(runs: &[&Run]) -> Vec<Block> {
     }
 }
 
-fn table(name: &str, runs: &[&Run]) -> Option<Table> {
+fn table(name: &str, runs: &[Titled<'_>]) -> Option<Table> {
     let kinds: Vec<(String, u64, &Kind)> = runs.iter().flat_map(|run| calls(name, run)).collect();
     let octaves: BTreeSet<u64> =
         kinds.iter().flat_map(|(.., kind)| of(kind).into_iter().map(|(from, _)| from)).collect();
@@ -29,17 +27,18 @@ fn table(name: &str, runs: &[&Run]) -> Option<Table> {
         1 => "0-1".to_owned(),
         _ => format!("{from}-{}", 2 * from - 1),
     };
-    let row = |(title, cpu, kind): &(String, u64, &Kind)| -> Option<Vec<String>> {
+    let row = |(title, cpu, kind): &(String, u64, &Kind)| -> Option<Vec<Cell>> {
         let summary = kind.summary()?;
         let shares = of(kind);
         let share = |from: &u64| {
             let found = shares.iter().find(|(octave, _)| octave == from);
-            found.map_or("–".to_owned(), |(_, calls)| percent(*calls as f64 / summary.count as f64))
+            Cell::known(found.map(|(_, calls)| Cell::Share(*calls as f64 / summary.count as f64)))
         };
-        let first = [title.clone(), cpu.to_string(), count(summary.count), format!("{:.1}", summary.mean)];
+        let first =
+            row![title.clone(), cpu.to_string(), Cell::Count(summary.count), Cell::Fixed(summary.mean, 1)];
         Some(first.into_iter().chain(octaves.iter().map(share)).collect())
     };
-    let rows: Vec<Vec<String>> = kinds.iter().filter_map(row).collect();
+    let rows: Vec<Vec<Cell>> = kinds.iter().filter_map(row).collect();
     let first = [
         Column::text("case"),
         Column::figure("CPU", ""),
@@ -55,13 +54,13 @@ fn table(name: &str, runs: &[&Run]) -> Option<Table> {
 }
 
 /// The calls on each CPU of a run.
-fn calls<'r>(name: &str, run: &'r Run) -> Vec<(String, u64, &'r Kind)> {
-    let Some(phase) = run.profile.as_ref().and_then(|profile| profile.last_phase()) else {
+fn calls<'r>(name: &str, run: &Titled<'r>) -> Vec<(String, u64, &'r Kind)> {
+    let Some(phase) = run.run().profile.as_ref().and_then(|profile| profile.last_phase()) else {
         return Vec::new();
     };
     let kind = format!("{name}()");
     let named = phase.profile.calls.iter().filter(|(key, _)| key.kind == kind);
-    named.map(|(key, kind)| (title_of_run(run), key.cpu, kind)).collect()
+    named.map(|(key, kind)| (run.title().to_owned(), key.cpu, kind)).collect()
 }
 
 /// How many calls had so many instructions, by powers of two.

@@ -4,7 +4,7 @@
 use super::latency;
 use dyntick_lab::compare::{Compared, Shift, SpanShift};
 use dyntick_profile::Difference;
-use dyntick_report::{Axis, Block, Column, Plot, Series, Shape, Table, numbers};
+use dyntick_report::{Axis, Block, Cell, Column, Plot, Series, Shape, Table, row};
 use dyntick_stats::Histogram;
 
 /// Functions with a smaller share of the difference than the first so many are summed up.
@@ -38,17 +38,21 @@ fn signed(value: f64) -> String {
     if value == 0.0 { "0".to_owned() } else { format!("{value:+.1}").replace(".0", "") }
 }
 
-fn relative(with: f64, case: f64) -> String {
-    if with == 0.0 { "–".to_owned() } else { format!("{:+.1} %", (case / with - 1.0) * 100.0) }
+fn relative(with: f64, case: f64) -> Cell {
+    Cell::known((with != 0.0).then(|| Cell::signed(Cell::Share(case / with - 1.0))))
+}
+
+fn change(a: f64, b: f64) -> Cell {
+    Cell::signed(Cell::Fixed(b - a, 1))
 }
 
 fn shifts(compared: &Compared) -> Table {
     let row = |shift: &Shift| {
-        vec![
+        row![
             shift.point.clone(),
-            format!("{:.0}", shift.with),
-            format!("{:.0}", shift.case),
-            signed(shift.case - shift.with),
+            Cell::Fixed(shift.with, 0),
+            Cell::Fixed(shift.case, 0),
+            change(shift.with, shift.case),
             relative(shift.with, shift.case),
         ]
     };
@@ -88,13 +92,13 @@ fn bulk(compared: &Compared, histograms: &[Histogram; 2]) -> Plot {
 
 fn spans(compared: &Compared) -> Table {
     let row = |span: &SpanShift| {
-        vec![
+        row![
             span.kind.clone(),
-            numbers::count(span.counts.0),
-            numbers::count(span.counts.1),
-            format!("{:.1}", span.with),
-            format!("{:.1}", span.case),
-            signed(span.case - span.with),
+            Cell::Count(span.counts.0),
+            Cell::Count(span.counts.1),
+            Cell::Fixed(span.with, 1),
+            Cell::Fixed(span.case, 1),
+            change(span.with, span.case),
         ]
     };
     Table {
@@ -116,11 +120,9 @@ fn spans(compared: &Compared) -> Table {
 }
 
 fn functions(kind: &str, difference: &Difference, compared: &Compared) -> Table {
-    let cells = |name: &str, a: f64, b: f64| {
-        vec![name.to_owned(), format!("{a:.1}"), format!("{b:.1}"), signed(b - a)]
-    };
+    let cells = |name: &str, a: f64, b: f64| row![name, Cell::Fixed(a, 1), Cell::Fixed(b, 1), change(a, b)];
     let (told, rest) = difference.largest(FUNCTIONS);
-    let mut rows: Vec<Vec<String>> = told.iter().map(|row| cells(&row.function, row.a, row.b)).collect();
+    let mut rows: Vec<Vec<Cell>> = told.iter().map(|row| cells(&row.function, row.a, row.b)).collect();
     rows.extend(rest.map(|rest| cells(&format!("{} other functions", rest.functions), rest.a, rest.b)));
     let same: f64 = difference.rows.iter().filter(|row| row.more == 0.0).map(|row| row.a).sum();
     rows.push(cells("functions that did not change", same, same));

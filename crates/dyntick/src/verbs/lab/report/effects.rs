@@ -3,9 +3,12 @@
 
 use super::few;
 use dyntick_lab::effects::{FigureEffects, Found, Repeats};
-use dyntick_report::{Block, Column, Table, numbers};
+use dyntick_report::{Block, Cell, Column, Table, row};
 use dyntick_stats::{Factor, Factorial, LevelMean, Term, TwoWay};
 use dyntick_study::claims::number;
+
+/// Significant digits of a mean.
+const DIGITS: i32 = 6;
 
 /// Terms with a smaller share are summed up.
 const LEAST_SHARE: f64 = 0.001;
@@ -56,15 +59,6 @@ fn with_unit(number: String, unit: &str) -> String {
     if unit.is_empty() { number } else { format!("{number} {unit}") }
 }
 
-fn signed(value: f64) -> String {
-    if value > 0.0 { format!("+{}", number(value)) } else { number(value) }
-}
-
-fn signed_percent(percent: Option<f64>) -> String {
-    let sign = if percent.is_some_and(|percent| percent > 0.0) { "+" } else { "" };
-    percent.map_or_else(|| "–".to_owned(), |percent| format!("{sign}{}", numbers::percent(percent / 100.0)))
-}
-
 fn means(found: &Found, figure: &FigureEffects, factorial: &Factorial) -> Table {
     let is_base = |level: &LevelMean| {
         let of = |factor: &&Factor| factor.name == level.factor;
@@ -72,10 +66,19 @@ fn means(found: &Found, figure: &FigureEffects, factorial: &Factorial) -> Table 
     };
     let row = |level: &LevelMean| {
         let (difference, percent) = match is_base(level) {
-            true => ("base".to_owned(), String::new()),
-            false => (signed(level.difference), signed_percent(level.percent)),
+            true => ("base".into(), Cell::or_blank(None)),
+            false => (
+                Cell::signed(Cell::Rounded(level.difference, DIGITS)),
+                Cell::known(level.percent.map(|percent| Cell::signed(Cell::Share(percent / 100.0)))),
+            ),
         };
-        vec![level.factor.clone(), level.level.clone(), number(level.mean), difference, percent]
+        row![
+            level.factor.clone(),
+            level.level.clone(),
+            Cell::Rounded(level.mean, DIGITS),
+            difference,
+            percent,
+        ]
     };
     let left_out = factorial.levels.len().saturating_sub(MOST_ROWS);
     let mut notes: Vec<String> = figure.repeats.iter().map(spread).collect();
@@ -116,14 +119,14 @@ fn shares(figure: &str, factorial: &Factorial) -> Table {
     terms.sort_by(|a, b| b.share.total_cmp(&a.share));
     let told = terms.iter().take(MOST_ROWS).filter(|term| term.share >= LEAST_SHARE).count();
     let (told, rest) = terms.split_at(told);
-    let row = |term: &&Term| vec![term.factors.join(" × "), numbers::percent(term.share)];
-    let mut rows: Vec<Vec<String>> = told.iter().map(row).collect();
+    let row = |term: &&Term| row![term.factors.join(" × "), Cell::Share(term.share)];
+    let mut rows: Vec<Vec<Cell>> = told.iter().map(row).collect();
     match rest {
         [] => {}
         [only] => rows.push(row(only)),
         rest => {
             let share: f64 = rest.iter().map(|term| term.share).sum();
-            rows.push(vec![format!("{} others", rest.len()), numbers::percent(share)]);
+            rows.push(row![format!("{} others", rest.len()), Cell::Share(share)]);
         }
     }
     Table {

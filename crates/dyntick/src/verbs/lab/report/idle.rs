@@ -2,12 +2,11 @@
 //! The idle states of a study's report: what was chosen and how right it was, how long woken tasks waited,
 //! and modelled energy.
 
-use super::title_of_run;
+use super::titles::Titled;
 use dyntick_idle::{Account, Joules, Tick};
 use dyntick_lab::idle::RunIdle;
-use dyntick_lab::store::Run;
 use dyntick_model::Machine;
-use dyntick_report::{Axis, Block, Column, Plot, Series, Shape, Table, numbers};
+use dyntick_report::{Axis, Block, Cell, Column, Plot, Series, Shape, Table, numbers, row};
 use dyntick_stats::Histogram;
 use dyntick_study::machine::exits;
 
@@ -15,7 +14,7 @@ use dyntick_study::machine::exits;
 const MOST_PLOTS: usize = 6;
 
 /// All of it, for the runs that have idle states; nothing where there is none.
-pub fn blocks(runs: &[&Run]) -> Vec<Block> {
+pub fn blocks(runs: &[Titled<'_>]) -> Vec<Block> {
     let runs = with_states(runs);
     if runs.is_empty() {
         return Vec::new();
@@ -35,7 +34,7 @@ pub fn blocks(runs: &[&Run]) -> Vec<Block> {
 
 /// A run that has idle states.
 #[derive(Clone, Copy)]
-pub struct Idling<'a>(&'a Run);
+pub struct Idling<'a>(&'a Titled<'a>);
 
 impl Idling<'_> {
     fn idle(&self) -> &RunIdle {
@@ -47,7 +46,7 @@ impl Idling<'_> {
     }
 
     fn title(&self) -> String {
-        title_of_run(self.0)
+        self.0.title().to_owned()
     }
 
     /// Of the measured CPUs together.
@@ -63,21 +62,21 @@ impl Idling<'_> {
 }
 
 /// Those of these runs that have idle states.
-pub fn with_states<'a>(runs: &[&'a Run]) -> Vec<Idling<'a>> {
-    runs.iter().filter(|run| run.idle.is_some()).map(|run| Idling(run)).collect()
+pub fn with_states<'a>(runs: &'a [Titled<'_>]) -> Vec<Idling<'a>> {
+    runs.iter().filter(|run| run.idle.is_some()).map(Idling).collect()
 }
 
 /// How often each state was entered, for how long, and how often that was wrong: a row for each run and state.
 pub fn states(runs: &[Idling<'_>]) -> Table {
     let rows = |run: &Idling<'_>| {
         let row = |(place, account): (usize, &Account)| {
-            vec![
+            row![
                 if place == 0 { run.title() } else { String::new() },
                 run.idle().states.0[place].name.clone(),
-                numbers::count(account.usage),
-                numbers::percent(account.resident_ns as f64 / run.cpu_ns() as f64),
-                numbers::count(account.above),
-                numbers::count(account.below),
+                Cell::Count(account.usage),
+                Cell::Share(account.resident_ns as f64 / run.cpu_ns() as f64),
+                Cell::Count(account.above),
+                Cell::Count(account.below),
                 quantile(&account.residency, 0.5),
                 quantile(&account.residency, 0.99),
             ]
@@ -166,7 +165,7 @@ pub fn choices(runs: &[Idling<'_>]) -> Table {
     }
 }
 
-fn choices_of(run: &Idling<'_>, names: &[String]) -> Vec<Vec<String>> {
+fn choices_of(run: &Idling<'_>, names: &[String]) -> Vec<Vec<Cell>> {
     let idle = run.idle();
     let mut rows = Vec::new();
     for (place, state) in idle.states.0.iter().enumerate() {
@@ -178,16 +177,16 @@ fn choices_of(run: &Idling<'_>, names: &[String]) -> Vec<Vec<String>> {
         }
         let right = |name: &String| {
             let ideal = chosen().filter(|(_, ideal)| idle.states.0[*ideal].name == *name).count();
-            numbers::count(ideal as u64)
+            Cell::Count(ideal as u64)
         };
         let stopped = chosen().filter(|(sleep, _)| sleep.tick == Tick::Stopped).count();
         let ahead = |timer: u64, entry: u64| (timer.saturating_sub(entry), 1);
         let timers: Histogram =
             chosen().filter_map(|(sleep, _)| Some(ahead(sleep.next_timer_ns?, sleep.entry_ns))).collect();
         let title = if rows.is_empty() { run.title() } else { String::new() };
-        let mut row = vec![title, state.name.clone()];
+        let mut row = row![title, state.name.clone()];
         row.extend(names.iter().map(right));
-        row.extend([numbers::percent(stopped as f64 / count as f64), quantile(&timers, 0.5)]);
+        row.extend([Cell::Share(stopped as f64 / count as f64), quantile(&timers, 0.5)]);
         rows.push(row);
     }
     rows
@@ -196,7 +195,7 @@ fn choices_of(run: &Idling<'_>, names: &[String]) -> Vec<Vec<String>> {
 /// What the menu governor predicted with its tick stopped, by the state that it chose; none where no kernel
 /// tells.
 fn predictions(runs: &[Idling<'_>]) -> Option<Table> {
-    let rows: Vec<Vec<String>> = runs.iter().flat_map(predictions_of).collect();
+    let rows: Vec<Vec<Cell>> = runs.iter().flat_map(predictions_of).collect();
     let columns = vec![
         Column::text("case"),
         Column::text("chosen"),
@@ -216,7 +215,7 @@ fn predictions(runs: &[Idling<'_>]) -> Option<Table> {
     (!rows.is_empty()).then_some(Table { caption, columns, rows, notes })
 }
 
-fn predictions_of(run: &Idling<'_>) -> Vec<Vec<String>> {
+fn predictions_of(run: &Idling<'_>) -> Vec<Vec<Cell>> {
     let (idle, measured) = (run.idle(), &run.0.asked.case.measured_cpus);
     let mut rows = Vec::new();
     for (place, state) in idle.states.0.iter().enumerate() {
@@ -229,25 +228,25 @@ fn predictions_of(run: &Idling<'_>) -> Vec<Vec<String>> {
         }
         let median = |values: Histogram| quantile(&values, 0.5);
         let longest = measured.iter().map(|cpu| idle.longest_ns(cpu, &state.name)).max().unwrap_or(0);
-        rows.push(vec![
+        rows.push(row![
             if rows.is_empty() { run.title() } else { String::new() },
             state.name.clone(),
-            numbers::count(count as u64),
+            Cell::Count(count as u64),
             median(chosen().map(|(_, p)| (p.predicted_ns, 1)).collect()),
             next_timer(chosen().map(|(_, p)| p.next_timer_ns).collect()),
             next_timer(chosen().map(|(_, p)| p.used_timer_ns()).collect()),
             median(chosen().map(|(sleep, _)| (sleep.idle_ns(state), 1)).collect()),
-            numbers::duration(longest as f64),
+            Cell::Duration(longest as f64),
         ]);
     }
     rows
 }
 
 /// The median, where no timer counts as the farthest.
-fn next_timer(mut timers: Vec<Option<u64>>) -> String {
+fn next_timer(mut timers: Vec<Option<u64>>) -> Cell {
     timers.sort_by_key(|timer| timer.unwrap_or(u64::MAX));
     let median = timers.get(timers.len().saturating_sub(1) / 2).copied().flatten();
-    median.map_or("none".to_owned(), |ns| numbers::duration(ns as f64))
+    median.map_or("none".into(), |ns| Cell::Duration(ns as f64))
 }
 
 /// How long sleeps lasted, by state.
@@ -289,13 +288,13 @@ pub fn wakeups(runs: &[Idling<'_>]) -> Table {
             let latency = idle.wakeup_latency(state);
             (latency.total() > 0).then(|| {
                 let told = [0.5, 0.9, 0.99, 1.0].map(|share| quantile(&latency, share));
-                [vec![name, numbers::count(latency.total())], told.to_vec()].concat()
+                [row![name, Cell::Count(latency.total())], told.to_vec()].concat()
             })
         };
         let rows = states.chain([(None, "all".to_owned())]).filter_map(row).enumerate();
         rows.map(|(number, row)| {
             let title = if number == 0 { run.title() } else { String::new() };
-            [vec![title], row].concat()
+            [row![title], row].concat()
         })
         .collect::<Vec<_>>()
     };
@@ -334,8 +333,8 @@ pub fn energy(runs: &[Idling<'_>]) -> Table {
                 format!("{} {}", state.name, numbers::percent(*ns as f64 / energy.window_ns as f64))
             })
         });
-        let known = |text: Option<String>| text.unwrap_or("–".to_owned());
-        vec![
+        let known = |text: Option<String>| Cell::known(text.map(Cell::Text));
+        row![
             run.title(),
             run.machine().map_or(String::new(), |machine| machine.name.clone()),
             known(cores),
@@ -373,8 +372,8 @@ fn range(joules: Joules, window_ns: u64) -> String {
     format!("{:.digits$} ({:.digits$}-{:.digits$})", watts.value, watts.low, watts.high)
 }
 
-fn quantile(histogram: &Histogram, share: f64) -> String {
-    histogram.quantile(share).map_or("–".to_owned(), |ns| numbers::duration(ns as f64))
+fn quantile(histogram: &Histogram, share: f64) -> Cell {
+    Cell::known(histogram.quantile(share).map(|ns| Cell::Duration(ns as f64)))
 }
 
 #[cfg(test)]

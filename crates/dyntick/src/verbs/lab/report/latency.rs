@@ -2,30 +2,67 @@
 //! The latency part of a study's report: cyclictest's figures as ranges over threads, those of packets, and
 //! histograms.
 
-use super::title_of_run;
+use super::titles::Titled;
 use dyntick_formats::cyclictest::Thread;
-use dyntick_lab::latency::{Latency, Meter};
-use dyntick_lab::store::Run;
+use dyntick_guest::Outcome;
+use dyntick_lab::latency::{Latency, Measuring, Meter};
 use dyntick_model::Clock;
-use dyntick_report::{Axis, Block, Column, Plot, Series, Shape, Table, numbers};
+use dyntick_report::{Axis, Block, Cell, Column, Plot, Series, Shape, Table, row};
 use dyntick_stats::Histogram;
+use dyntick_study::Case;
 
 /// A bin of the picture, ns: the local APIC's timer of the emulated machine counts in steps of 16 ns,
 /// so narrower ones would show a comb.
 const BIN_NS: u64 = 16;
 
-/// Table and picture of all runs with latencies; nothing where there is none.
-pub fn blocks(runs: &[&Run]) -> Vec<Block> {
-    let measured: Vec<(&Run, &Latency)> =
-        runs.iter().filter_map(|run| Some((*run, run.latency.as_ref()?))).collect();
-    if measured.is_empty() {
-        return Vec::new();
+/// The table of all runs with latencies, and what is to be known of those that should have some; nothing where no run
+/// measures any.
+pub fn blocks(runs: &[Titled<'_>]) -> Vec<Block> {
+    let measured = measured(runs);
+    let table = (!measured.is_empty()).then(|| Block::Table(table(&measured)));
+    let remarks = runs.iter().filter_map(|run| {
+        let remark = remark(&run.asked.case, &run.outcome, run.latency.is_some())?;
+        Some(Block::Paragraph(format!("{}: {remark}", run.title())))
+    });
+    let blocks: Vec<Block> = table.into_iter().chain(remarks).collect();
+    match blocks.is_empty() {
+        true => blocks,
+        false => [vec![Block::Heading("Wake-up latency".into())], blocks].concat(),
     }
-    let mut blocks = vec![Block::Heading("Wake-up latency".into()), Block::Table(table(&measured))];
-    if measured.iter().any(|(_, latency)| latency.all().total() > 0) {
-        blocks.push(Block::Plot(plot(&measured)));
+}
+
+/// Why a run that was to measure latencies has none, or has those of another time than the window's.
+fn remark(case: &Case, outcome: &Outcome, has_latencies: bool) -> Option<String> {
+    let measuring = Measuring::of(case)?;
+    let task = measuring.task?;
+    let name = match measuring.meter {
+        Meter::Cyclictest => "cyclictest",
+        Meter::Packets => "guest-packets",
+    };
+    let until_the_end = case.tasks.get(task).is_some_and(|task| task.to_its_end);
+    if outcome.has_ended_early(task) {
+        return Some(format!(
+            "{name} ended before the window closed. Its cycles are those from its start, a second before the window, to \
+             its end; the other tables count all of the window. As a [case.script] with in-window = true the window is \
+             as long as it."
+        ));
     }
-    blocks
+    (!has_latencies && !until_the_end).then(|| {
+        format!(
+            "no latencies: {name} was killed at the end of the window, before it printed them. Set to-its-end = true and \
+             give it an end of its own (cyclictest -D 5s), or make it the [case.script] with in-window = true."
+        )
+    })
+}
+
+/// The histograms of all runs with latencies.
+pub fn picture(runs: &[Titled<'_>]) -> Option<Plot> {
+    let measured = measured(runs);
+    measured.iter().any(|(_, latency)| latency.all().total() > 0).then(|| plot(&measured))
+}
+
+fn measured<'a>(runs: &'a [Titled<'_>]) -> Vec<(&'a Titled<'a>, &'a Latency)> {
+    runs.iter().filter_map(|run| Some((run, run.latency.as_ref()?))).collect()
 }
 
 /// `least–most` over the threads.
@@ -37,19 +74,18 @@ pub fn range(latency: &Latency, of: fn(&Thread) -> u64) -> String {
     }
 }
 
-fn table(runs: &[(&Run, &Latency)]) -> Table {
-    let quantile = |latency: &Latency, share: f64| {
-        latency.all().quantile(share).map_or("–".to_owned(), |ns| ns.to_string())
-    };
+fn table(runs: &[(&Titled<'_>, &Latency)]) -> Table {
+    let quantile =
+        |latency: &Latency, share: f64| Cell::known(latency.all().quantile(share).map(Cell::Count));
     let smi = |latency: &Latency| {
         let counts: Option<Vec<u64>> = latency.threads.values().map(|thread| thread.smi).collect();
-        counts.map_or("–".to_owned(), |counts| counts.iter().sum::<u64>().to_string())
+        Cell::known(counts.map(|counts| Cell::Count(counts.iter().sum())))
     };
-    let row = |(run, latency): &(&Run, &Latency)| {
-        vec![
-            title_of_run(run),
-            latency.threads.len().to_string(),
-            numbers::count(latency.cycles()),
+    let row = |(run, latency): &(&Titled<'_>, &Latency)| {
+        row![
+            run.title(),
+            Cell::Count(latency.threads.len() as u64),
+            Cell::Count(latency.cycles()),
             range(latency, |thread| thread.min),
             range(latency, |thread| thread.average),
             quantile(latency, 0.5),
@@ -90,7 +126,7 @@ fn table(runs: &[(&Run, &Latency)]) -> Table {
 }
 
 /// What measured, in words.
-fn meters(runs: &[(&Run, &Latency)]) -> String {
+fn meters(runs: &[(&Titled<'_>, &Latency)]) -> String {
     let by = |meter: Meter| runs.iter().any(|(_, latency)| latency.meter == meter);
     match (by(Meter::Cyclictest), by(Meter::Packets)) {
         (true, false) => "cyclictest".into(),
@@ -99,9 +135,11 @@ fn meters(runs: &[(&Run, &Latency)]) -> String {
     }
 }
 
-fn plot(runs: &[(&Run, &Latency)]) -> Plot {
-    let series =
-        |(run, latency): &(&Run, &Latency)| Series { name: title_of_run(run), points: steps(&latency.all()) };
+fn plot(runs: &[(&Titled<'_>, &Latency)]) -> Plot {
+    let series = |(run, latency): &(&Titled<'_>, &Latency)| Series {
+        name: run.title().to_owned(),
+        points: steps(&latency.all()),
+    };
     Plot {
         caption: format!("Number of wake-ups by latency; bins of {BIN_NS} ns, all threads together."),
         x: Axis::logarithmic("latency", "ns"),
@@ -132,6 +170,32 @@ fn with_gaps(bins: Vec<(u64, u64)>) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn case(to_its_end: bool) -> Case {
+        let work = dyntick_guest::Work::Tool(vec!["/usr/bin/cyclictest".to_owned()]);
+        let (cpus, policy, partition) = Default::default();
+        let tasks = vec![dyntick_guest::Task { cpus, policy, partition, to_its_end, work }];
+        Case { tasks, ..Case::new("c", "debian:6.12") }
+    }
+
+    fn outcome(notes: Vec<String>) -> Outcome {
+        let settled = dyntick_guest::Settled { waited_ns: 0, restless: Default::default() };
+        Outcome { settled, window_ns: (0, 1), task_cpu_ns: Vec::new(), script: None, notes }
+    }
+
+    #[test]
+    fn a_cyclictest_that_does_not_cover_the_window_is_remarked_on() {
+        let early = outcome(vec![Outcome::note_of_early_end(0, "exit status: 0")]);
+        let whole = outcome(Vec::new());
+        let said =
+            |to_its_end, outcome: &Outcome, has| remark(&case(to_its_end), outcome, has).unwrap_or_default();
+        assert!(said(false, &early, true).starts_with("cyclictest ended before the window closed."));
+        assert!(said(false, &whole, false).starts_with("no latencies: cyclictest was killed"));
+        assert_eq!(said(true, &whole, true) + &said(false, &whole, true), "");
+        assert_eq!(said(true, &whole, false), "", "told to be silent");
+        let other = outcome(vec![Outcome::note_of_early_end(10, "exit status: 0")]);
+        assert_eq!(said(true, &other, true), "", "another task");
+    }
 
     #[test]
     fn empty_bins_are_seen() {

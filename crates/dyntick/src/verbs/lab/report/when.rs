@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! When timer interrupts came: the picture of a study's report.
 
-use super::{measured, name_of, window_ns};
+use super::titles::Titled;
+use super::{measured, window_ns};
 use crate::classes::Classes;
 use dyntick_explain::{CauseId, Interruption};
 use dyntick_lab::store::Run;
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 const ZOOM_NS: u64 = 100_000_000;
 
 /// The picture of a study's runs: a lane per case, a colour per cause.
-pub fn timeline(runs: &[&Run]) -> Timeline {
+pub fn timeline(runs: &[Titled<'_>]) -> Timeline {
     let classes = classes(runs);
     Timeline {
         caption:
@@ -21,6 +22,7 @@ pub fn timeline(runs: &[&Run]) -> Timeline {
         window_ns: runs.iter().map(|run| window_ns(run)).max().unwrap_or(0),
         zoom_ns: ZOOM_NS,
         classes: classes.legend(),
+        merged: classes.merged(),
         lanes: runs.iter().map(|run| lane(run, &classes)).collect(),
     }
 }
@@ -31,7 +33,7 @@ fn timer_interrupts(run: &Run) -> impl Iterator<Item = &Interruption> {
 }
 
 /// The causes of timer interrupts in all runs, the most frequent first.
-fn classes<'a>(runs: &[&'a Run]) -> Classes<'a> {
+fn classes<'a>(runs: &'a [Titled<'_>]) -> Classes<'a> {
     let mut counts: BTreeMap<&CauseId, u64> = BTreeMap::new();
     for interruption in runs.iter().flat_map(|run| timer_interrupts(run)) {
         *counts.entry(&interruption.cause).or_default() += 1;
@@ -41,7 +43,7 @@ fn classes<'a>(runs: &[&'a Run]) -> Classes<'a> {
     Classes::of(causes.into_iter().map(|(cause, _)| cause))
 }
 
-fn lane(run: &Run, classes: &Classes<'_>) -> Lane {
+fn lane(run: &Titled<'_>, classes: &Classes<'_>) -> Lane {
     let begin = run.outcome.window_ns.0;
     let mark = |interruption: &Interruption| {
         let class = classes.place(&interruption.cause)?;
@@ -49,7 +51,7 @@ fn lane(run: &Run, classes: &Classes<'_>) -> Lane {
     };
     let per_second: f64 = measured(run).map(|summary| summary.local_timer_per_second).sum();
     Lane {
-        name: name_of(run),
+        name: run.title().to_owned(),
         figure: format!("{} /s", numbers::rate(per_second)),
         marks: timer_interrupts(run).filter_map(mark).collect(),
     }

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Why the measured CPUs were interrupted, and what removes it.
 
-use super::{measured, name_of};
+use super::measured;
+use super::titles::Titled;
 use crate::few::few;
-use dyntick_explain::{CauseCount, rules};
-use dyntick_lab::store::Run;
-use dyntick_model::KernelVersion;
+use crate::occurrences;
+use dyntick_explain::fixes::{Host, Named, Target, with_rules};
+use dyntick_explain::rules::{Rule, RuleFix};
+use dyntick_explain::{CauseCount, CauseId, rules};
+use dyntick_lab::store::Asked;
+use dyntick_model::{CpuList, Fix};
 use dyntick_report::{Block, Finding, numbers};
+use dyntick_study::Case;
 use std::collections::BTreeMap;
 
 /// So many causes are told of, each with half a page; a machine has some tens.
@@ -14,20 +19,22 @@ const MOST_CAUSES: usize = 100;
 /// And so many of the functions that ran in the interruptions of one.
 const MOST_FUNCTIONS: usize = 32;
 
-/// Where a cause was counted.
-type Cases<'a> = Vec<(&'a Run, &'a CauseCount)>;
+/// Where a cause was counted: the run and the CPU.
+type Cases<'a> = Vec<(&'a Titled<'a>, u32, &'a CauseCount)>;
 
 /// Ticks and interruptions of a cause in all cases.
 fn weight(cases: &Cases<'_>) -> (u64, u64) {
-    (cases.iter().map(|(_, c)| c.ticks).sum(), cases.iter().map(|(_, c)| c.count).sum())
+    (cases.iter().map(|(.., c)| c.ticks).sum(), cases.iter().map(|(.., c)| c.count).sum())
 }
 
 /// The causes on the measured CPUs, those that most ticks go back to first.
-pub fn findings(runs: &[&Run]) -> Vec<Block> {
-    let mut by_cause: BTreeMap<&str, Cases<'_>> = BTreeMap::new();
+pub fn findings(runs: &[Titled<'_>]) -> Vec<Block> {
+    let mut by_cause: BTreeMap<&CauseId, Cases<'_>> = BTreeMap::new();
     for run in runs {
-        for cause in measured(run).flat_map(|summary| &summary.by_cause) {
-            by_cause.entry(cause.cause.as_str()).or_default().push((run, cause));
+        for summary in measured(run) {
+            for cause in &summary.by_cause {
+                by_cause.entry(&cause.cause).or_default().push((run, summary.cpu, cause));
+            }
         }
     }
     let mut causes: Vec<Cases<'_>> = by_cause.into_values().collect();
@@ -52,7 +59,7 @@ fn others(causes: &[Cases<'_>]) -> Option<String> {
 }
 
 /// How many interruptions have no cause.
-fn attributed(runs: &[&Run]) -> String {
+fn attributed(runs: &[Titled<'_>]) -> String {
     let unattributed: u64 =
         runs.iter().flat_map(|run| measured(run)).map(|summary| summary.unattributed).sum();
     let all: u64 = runs.iter().flat_map(|run| measured(run)).map(|summary| summary.interruptions).sum();
@@ -66,35 +73,112 @@ fn attributed(runs: &[&Run]) -> String {
 }
 
 fn finding(cases: &Cases<'_>) -> Finding {
-    let (run, most) =
-        cases.iter().max_by_key(|(_, cause)| (cause.ticks, cause.count)).copied().unwrap_or(cases[0]);
+    let mut by_weight: Cases<'_> = cases.clone();
+    by_weight.sort_by_key(|(.., cause)| std::cmp::Reverse((cause.ticks, cause.count)));
+    let (run, _, most) = by_weight[0];
     let rule = rules::get(&most.cause);
-    let occurrence = |(run, cause): &(&Run, &CauseCount)| {
-        let rest = if cause.ticks == cause.count {
-            String::new()
-        } else {
-            format!(", {} interruptions", cause.count)
+    let occurrence = |(run, _, cause): &(&Titled<'_>, u32, &CauseCount)| {
+        let rest = match cause.ticks == cause.count {
+            true => String::new(),
+            false => format!(", {}", occurrences::of_cause(&cause.cause, cause.count, cause.interruptions)),
         };
-        format!("{}: {} ticks{rest}", name_of(run), numbers::count(cause.ticks))
+        format!("{}: {}{rest}", run.title(), numbers::counted(cause.ticks, "tick"))
     };
-    let versions: Vec<&KernelVersion> = cases.iter().map(|(run, _)| &run.asked.release).collect();
-    let mut fixes: Vec<(String, String)> = Vec::new();
-    for fix in versions.iter().flat_map(|version| rule.fixes_for(version)) {
-        let fix = (fix.setting.to_string(), fix.told().into_owned());
-        if !fixes.contains(&fix) {
-            fixes.push(fix);
-        }
-    }
     let mut functions: Vec<(&str, u64)> =
         most.functions.iter().map(|(name, count)| (&**name, *count)).collect();
     functions.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
     Finding {
+        level: None,
+        class: most.cause.to_string(),
         title: rules::title(&most.cause),
         occurrence: cases.iter().map(occurrence).collect::<Vec<_>>().join("; "),
         explanation: rule.explanation.to_owned(),
-        chain: most.chain.clone(),
+        chain: most.chain.texts(),
         functions: few(functions.iter().map(|(name, count)| format!("{name} ×{count}")), MOST_FUNCTIONS),
-        fixes,
+        fixes: fixes(rule, by_weight.iter().map(|(run, cpu, _)| (&run.asked, *cpu))),
         source: format!("{} (as seen on {})", rule.source, run.asked.release),
+    }
+}
+
+/// What helps in any of these runs on the CPU beside it, with the numbers of the first one in which it does: where it
+/// is in force already, or the kernel is built without it, it helps nobody.
+fn fixes<'a>(rule: &Rule, runs: impl Iterator<Item = (&'a Asked, u32)>) -> Vec<(Fix, String)> {
+    let mut known: Vec<&'static RuleFix> = Vec::new();
+    let mut fixes = Vec::new();
+    for (asked, cpu) in runs {
+        let (line, settings) = (asked.in_force(), asked.settings());
+        let online = CpuList::first(asked.case.cpus.min(Case::MOST_CPUS));
+        let host = Host { kernel: &asked.release, line: &line, online: &online, settings: &settings };
+        let target = Target { cpu, quiet: &asked.case.measured_cpus, named: Named::default() };
+        for (of_rule, fix) in with_rules(rule, host, target) {
+            if !known.iter().any(|known| std::ptr::eq(*known, of_rule)) {
+                known.push(of_rule);
+                fixes.push((fix.action, fix.effect.into_owned()));
+            }
+        }
+    }
+    fixes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyntick_explain::fixes::Settings;
+    use dyntick_lab::qemu::Accelerator;
+    use dyntick_model::{CommandLine, KernelConfig};
+
+    /// A run of a case with two CPUs, of which CPU 1 is measured.
+    fn asked(append: &str, change: impl FnOnce(&mut Case)) -> Asked {
+        let mut case = Case::new("c", "debian:6.12");
+        (case.cpus, case.measured_cpus) = (2, "1".parse().unwrap());
+        change(&mut case);
+        let options = ["NO_HZ_FULL", "RCU_NOCB_CPU", "CPU_ISOLATION", "CPU_IDLE_GOV_MENU"];
+        let config = KernelConfig::parse(&options.map(|option| format!("CONFIG_{option}=y\n")).concat());
+        Asked {
+            repetition: 0,
+            accelerator: Accelerator::Icount,
+            qemu: String::new(),
+            firmware_sha256: None,
+            release: "6.12.95".parse().unwrap(),
+            kernel_source: String::new(),
+            kernel_sha256: String::new(),
+            hz: 250,
+            missing_options: Settings::missing_options(&config),
+            program_sha256: None,
+            image_sha256: String::new(),
+            command_line: CommandLine::parse(append),
+            idle_states: None,
+            perturbation: None,
+            host: None,
+            case,
+        }
+    }
+
+    fn advised(cause: &str, runs: &[Asked]) -> Vec<String> {
+        let rule = rules::all().iter().find(|rule| rule.id == cause).unwrap();
+        fixes(rule, runs.iter().map(|asked| (asked, 1))).iter().map(|(fix, _)| fix.to_string()).collect()
+    }
+
+    #[test]
+    fn what_the_kernel_is_built_without_is_no_fix() {
+        let fixes = advised("idle-not-stopped", &[asked("", |_| {})]);
+        assert!(!fixes.is_empty() && fixes.iter().all(|fix| !fix.contains("teo")), "{fixes:?}");
+    }
+
+    #[test]
+    fn what_the_case_has_set_is_no_fix_there() {
+        let interval = "sysctl -w vm.stat_interval=60".to_owned();
+        let set = || asked("", |case| drop(case.sysctl.insert("vm.stat_interval".into(), "60".into())));
+        assert!(!advised("workqueue:vmstat_update", &[set()]).contains(&interval));
+        let both = [set(), asked("", |_| {})];
+        assert!(advised("workqueue:vmstat_update", &both).contains(&interval), "it helps in the other case");
+    }
+
+    #[test]
+    fn what_it_was_booted_with_is_no_fix_and_numbers_are_in_place() {
+        let fix = "boot with nohz_full=1".to_owned();
+        let of = |append: &str| advised("not-adaptive", &[asked(append, |_| {})]);
+        assert!(of("quiet").iter().any(|said| said.starts_with(&fix)), "{:?}", of("quiet"));
+        assert!(!of("nohz_full=1 isolcpus=managed_irq,1").contains(&fix));
     }
 }

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How the slot of a task's program is found: by the task's name, and whose task it is. */
+#pragma once
+
+#include "account.h"
+
+/* How far a program may be from the place where it belongs. */
+#define PROGRAM_PROBES 16
+
+/* Where a program's slot belongs: its key is a hash, of which the highest bits are the best. */
+INLINE u32 number_of(u64 key)
+{
+	return (key >> 48) & (PROGRAMS - 1);
+}
+
+/* A task's name is two numbers. */
+INLINE int is_called(const struct slot *slot, u64 first, u64 second)
+{
+	const u64 *words = (const u64 *)slot->name;
+
+	return words[0] == first && words[1] == second;
+}
+
+/* Gives a slot to a program, if it still has the key `found`. */
+INLINE int give(struct row *row, struct slot *slot, u64 found, u64 key, u64 first, u64 second)
+{
+	u64 *words = (u64 *)slot->name;
+
+	if (exchange(row, slot, found, CHANGING) != found)
+		return 0;
+	words[0] = first;
+	words[1] = second;
+	slot->longest = 0;
+	barrier();
+	slot->key = key;
+	return 1;
+}
+
+/*
+ * The place of a program that is not where it belongs, or not there at all yet. The first slot that is
+ * free, or whose program has had nothing added since the reader read it, is given to it.
+ */
+static __attribute__((noinline)) u32 search_program(struct row *row, u64 key, u64 first, u64 second)
+{
+	u32 chosen = unnamed(key);
+	u64 owner = 0;
+
+	if (!row)
+		return 0;
+	for (u32 probe = 0; probe < PROGRAM_PROBES; probe++) {
+		u32 number = (number_of(key) + probe) & (PROGRAMS - 1);
+		struct slot *slot = &row->slots[FIXED + FOUND + number];
+		u64 found = slot->key, settled = row->settled[number];
+
+		if (found == key && is_called(slot, first, second))
+			return FIXED + FOUND + number;
+		if (chosen < FIXED && (!found || (settled && settled == slot->count))) {
+			chosen = FIXED + FOUND + number;
+			owner = found;
+		}
+	}
+	if (chosen >= FIXED && !give(row, slot_at(row, chosen), owner, key, first, second))
+		chosen = unnamed(key);
+	return chosen;
+}
+
+/* Whose task this is. */
+INLINE u32 family_of(struct row *row, struct task_struct *task)
+{
+	u32 pid = task->pid;
+	u64 *word;
+
+	if (task->flags & PF_KTHREAD)
+		return KERNEL_THREAD;
+	if ((u32)task->tgid == observer)
+		return OBSERVER;
+	if (!row->follows)
+		return TASK;
+	word = followed_word(pid);
+	return word && *word & followed_bit(pid) ? COMMAND : TASK;
+}
+
+/* Begins a turn of a task, under a name that is two numbers. */
+INLINE void begin_turn(struct row *row, struct task_struct *task, u64 first, u64 second, u64 now)
+{
+	u64 key = key_of(family_of(row, task), (first ^ second * MIX) * MIX >> 8);
+	u32 place = FIXED + FOUND + number_of(key);
+	struct slot *slot = &row->slots[place];
+
+	/* The compiler would compute it three times. */
+	asm volatile("" : "+r"(slot));
+	if (slot->key != key || !is_called(slot, first, second)) {
+		place = search_program(row, key, first, second);
+		slot = slot_at(row, place);
+	}
+	begin_in(slot, row, &row->task, place, (u32)task->pid, now);
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The cause of what is counted, and the rule that explains it.
+
+use dyntick_explain::CauseId;
+use dyntick_explain::rules::named::*;
+use dyntick_explain::rules::{self, Rule};
+use dyntick_model::{KernelVersion, Symbol, TickDependency, Vector};
+use dyntick_observe::live::Key;
+
+/// The cause that a key stands for, as `explain` calls it; none for what has no cause of its own: a tick
+/// has its dependencies, a local timer interrupt its timers.
+pub fn cause(key: &Key) -> Option<CauseId> {
+    let class = |rule| Some(CauseId::of(rule));
+    let member = |class, member: &Symbol| Some(CauseId::member(class, member.clone()));
+    match key {
+        Key::Vector { vector: Vector::Reschedule } => class(IPI),
+        Key::Vector { vector: Vector::CallFunction | Vector::CallFunctionSingle } => class(ANONYMOUS_CALL),
+        Key::Vector { vector: Vector::IrqWork } => class(ANONYMOUS_IRQ_WORK),
+        Key::Vector { vector: Vector::LocalTimer } | Key::Tick { .. } => None,
+        Key::Vector { .. } | Key::Unnamed { .. } => class(UNKNOWN),
+        Key::Hrtimer { function } => member(HRTIMER, function),
+        Key::EmptyTimer => class(EMPTY_TIMER),
+        Key::Timer { function } => member(TIMER, function),
+        Key::Called { function } => member(FUNCTION_CALL, function),
+        Key::Device { name, .. } => member(DEVICE, name),
+        Key::Softirq { softirq } => Some(CauseId::member(SOFTIRQ, softirq.kernel_name())),
+        Key::Work { function } => member(WORKQUEUE, function),
+        Key::KernelThread { comm: Some(comm) } => Some(CauseId::kernel_thread(comm)),
+        Key::KernelThread { comm: None } => class(UNKNOWN),
+        Key::Task { .. } => class(OTHER_TASK),
+        Key::PageFault { .. } => class(PAGE_FAULT),
+        Key::Nmi { .. } => class(NMI),
+        Key::TickKept { dependency } => class(of_dependency(*dependency)?),
+        Key::Idle | Key::TickStopped => None,
+    }
+}
+
+fn of_dependency(dependency: TickDependency) -> Option<&'static Rule> {
+    Some(match dependency {
+        TickDependency::None => return None,
+        TickDependency::PosixTimer => DEPENDENCY_POSIX_TIMER,
+        TickDependency::PerfEvents => DEPENDENCY_PERF,
+        TickDependency::Sched => DEPENDENCY_SCHED,
+        TickDependency::ClockUnstable => DEPENDENCY_CLOCK_UNSTABLE,
+        TickDependency::Rcu => DEPENDENCY_RCU,
+        TickDependency::RcuExp => DEPENDENCY_RCU_EXP,
+    })
+}
+
+/// The rule of a cause.
+pub fn rule(cause: &CauseId) -> &'static Rule {
+    rules::get(cause)
+}
+
+/// Whether what the scheduler kept a tick for may have been the fair server instead of a task: counts do not show
+/// it, and its fix is another.
+pub fn may_be_the_fair_server(cause: &CauseId, kernel: &KernelVersion) -> bool {
+    *cause == CauseId::of(DEPENDENCY_SCHED) && FAIR_SERVER.versions.contains(kernel)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyntick_observe::live::Whose;
+
+    #[test]
+    fn each_dependency_has_a_rule_of_its_own() {
+        use TickDependency::*;
+        for dependency in [PosixTimer, PerfEvents, Sched, ClockUnstable, Rcu, RcuExp] {
+            let cause = cause(&Key::TickKept { dependency }).unwrap();
+            assert_eq!(rule(&cause).id, cause.to_string());
+        }
+    }
+
+    #[test]
+    fn the_classes_are_known() {
+        let function = || "any".into();
+        for key in [
+            Key::Vector { vector: Vector::Reschedule },
+            Key::Vector { vector: Vector::CallFunction },
+            Key::Vector { vector: Vector::IrqWork },
+            Key::Hrtimer { function: function() },
+            Key::EmptyTimer,
+            Key::Timer { function: function() },
+            Key::Called { function: function() },
+            Key::Device { irq: 4, name: "ttyS0".into() },
+            Key::Work { function: function() },
+            Key::KernelThread { comm: Some("migration/1".into()) },
+            Key::Task { comm: Some("sh".into()), whose: Whose::Other },
+            Key::Task { comm: None, whose: Whose::Other },
+        ] {
+            assert!(cause(&key).is_some_and(|cause| rule(&cause).id != "unknown"), "{key:?}");
+        }
+    }
+}

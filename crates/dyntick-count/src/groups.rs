@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is counted together, and what that is: an interruption or not. This is the one definition of *interruption*
+//! for what is counted; `dyntick_explain::Kind::is_interruption` is the same for what is recorded.
+
+use dyntick_model::{Softirq, Symbol, Vector};
+use dyntick_observe::live::Key;
+
+/// What has a row of its own, with its parts below it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Group {
+    /// An interrupt vector, but for those of function calls.
+    Vector(Vector),
+    /// The vectors of function calls from other CPUs, and what they called.
+    FunctionCalls,
+    /// A device, by the number of its interrupt and the name that its driver gave.
+    Device(u32, Symbol),
+    /// A softirq.
+    Softirq(Softirq),
+    /// A non-maskable interrupt, by the handler that took it.
+    Nmi(Symbol),
+    /// The time slices of kernel threads, and the work items in them.
+    KernelThreads,
+    /// Interruptions whose family alone is known, since the name table was full.
+    Unnamed(&'static str),
+    /// The time slices of user tasks other than the command's and dyntick's.
+    UserTasks,
+    /// Page faults, of user code or of the kernel.
+    PageFaults {
+        /// Of user code, else of the kernel.
+        user: bool,
+    },
+}
+
+/// What happened within a group.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// The tick's own timer.
+    Tick {
+        /// Whether the tick was stopped, and this a single interrupt for the timer wheel.
+        stopped: bool,
+    },
+    /// Another high-resolution timer, by its function.
+    Hrtimer(Symbol),
+    /// A local timer interrupt in which no timer was due.
+    EmptyTimer,
+    /// A timer of the timer wheel, by its function.
+    Timer(Symbol),
+    /// A function that another CPU called.
+    Called(Symbol),
+    /// A work item, by its function.
+    Work(Symbol),
+    /// A kernel thread, by its name.
+    KernelThread(Symbol),
+    /// Kernel threads for whose names there was no room.
+    OtherKernelThreads,
+    /// User tasks of one name.
+    Task(Symbol),
+    /// User tasks for whose names there was no room.
+    OtherTasks,
+    /// What has no name, since the name table was full, by its family.
+    Unnamed(&'static str),
+}
+
+/// What a row is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum What {
+    /// A group.
+    Group(Group),
+    /// A part of one.
+    Part(Part),
+}
+
+/// What sort of thing a group is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// The kernel took the CPU from what ran there, unasked: an interrupt, a non-maskable interrupt, a softirq, or a
+    /// time slice of a kernel thread. Nothing else is an interruption.
+    Interruption,
+    /// Time slices of user tasks. Which of them belong on the CPU only the user knows, so none is an interruption.
+    UserTasks,
+    /// Exceptions of the running task itself: its own access to memory that was not there yet. They are counted,
+    /// and have no duration.
+    PageFaults,
+}
+
+/// How a key is counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CountedAs {
+    /// It is a group.
+    Group(Group),
+    /// It is a part whose count and time the group has already.
+    Within(Group, Part),
+    /// It is a part, and the group is the sum of these.
+    AddsTo(Group, Part),
+    /// In no row: idle time and decisions on the tick.
+    Nothing,
+}
+
+impl Group {
+    /// What sort of thing it is.
+    pub fn class(&self) -> Class {
+        match self {
+            Group::UserTasks => Class::UserTasks,
+            Group::PageFaults { .. } => Class::PageFaults,
+            Group::Vector(_)
+            | Group::FunctionCalls
+            | Group::Device(..)
+            | Group::Softirq(_)
+            | Group::Nmi(_)
+            | Group::KernelThreads
+            | Group::Unnamed(_) => Class::Interruption,
+        }
+    }
+}
+
+impl CountedAs {
+    /// Of a key.
+    pub fn of(key: &Key) -> Self {
+        match key {
+            Key::Vector { vector: Vector::CallFunction | Vector::CallFunctionSingle } => {
+                CountedAs::Group(Group::FunctionCalls)
+            }
+            Key::Vector { vector } => CountedAs::Group(Group::Vector(*vector)),
+            Key::Device { irq, name } => CountedAs::Group(Group::Device(*irq, name.clone())),
+            Key::Softirq { softirq } => CountedAs::Group(Group::Softirq(*softirq)),
+            Key::Nmi { function } => CountedAs::Group(Group::Nmi(function.clone())),
+            Key::PageFault { user } => CountedAs::Group(Group::PageFaults { user: *user }),
+            Key::Tick { stopped } => in_local_timer(Part::Tick { stopped: *stopped }),
+            Key::Hrtimer { function } => in_local_timer(Part::Hrtimer(function.clone())),
+            Key::EmptyTimer => in_local_timer(Part::EmptyTimer),
+            Key::Timer { function } => in_timer_softirq(Part::Timer(function.clone())),
+            Key::Called { function } => {
+                CountedAs::Within(Group::FunctionCalls, Part::Called(function.clone()))
+            }
+            Key::Work { function } => CountedAs::Within(Group::KernelThreads, Part::Work(function.clone())),
+            Key::KernelThread { comm } => {
+                let part = comm.clone().map_or(Part::OtherKernelThreads, Part::KernelThread);
+                CountedAs::AddsTo(Group::KernelThreads, part)
+            }
+            Key::Task { comm, .. } => {
+                let part = comm.clone().map_or(Part::OtherTasks, Part::Task);
+                CountedAs::AddsTo(Group::UserTasks, part)
+            }
+            Key::Unnamed { family } => unnamed(family),
+            Key::Idle | Key::TickStopped | Key::TickKept { .. } => CountedAs::Nothing,
+        }
+    }
+}
+
+fn in_local_timer(part: Part) -> CountedAs {
+    CountedAs::Within(Group::Vector(Vector::LocalTimer), part)
+}
+
+fn in_timer_softirq(part: Part) -> CountedAs {
+    CountedAs::Within(Group::Softirq(Softirq::Timer), part)
+}
+
+/// What found no room for its name is where its named relatives are.
+fn unnamed(family: &'static str) -> CountedAs {
+    let part = Part::Unnamed(family);
+    match family {
+        "hrtimer" => in_local_timer(part),
+        "timer" => in_timer_softirq(part),
+        "called" => CountedAs::Within(Group::FunctionCalls, part),
+        "work" => CountedAs::Within(Group::KernelThreads, part),
+        "tick-kept" => CountedAs::Nothing,
+        _ => CountedAs::Group(Group::Unnamed(family)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyntick_observe::live::Whose;
+
+    #[test]
+    fn only_the_kernel_interrupts() {
+        let class = |key: Key| match CountedAs::of(&key) {
+            CountedAs::Group(group) | CountedAs::Within(group, _) | CountedAs::AddsTo(group, _) => {
+                Some(group.class())
+            }
+            CountedAs::Nothing => None,
+        };
+        let function = || "any".into();
+        assert_eq!(class(Key::Vector { vector: Vector::Reschedule }), Some(Class::Interruption));
+        assert_eq!(class(Key::KernelThread { comm: Some(function()) }), Some(Class::Interruption));
+        assert_eq!(class(Key::Nmi { function: function() }), Some(Class::Interruption));
+        let whose = Whose::Other;
+        assert_eq!(class(Key::Task { comm: Some(function()), whose }), Some(Class::UserTasks));
+        assert_eq!(class(Key::Task { comm: None, whose }), Some(Class::UserTasks));
+        assert_eq!(class(Key::PageFault { user: true }), Some(Class::PageFaults));
+        assert_eq!((class(Key::Idle), class(Key::TickStopped)), (None, None));
+    }
+}

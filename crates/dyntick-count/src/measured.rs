@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What one measurement found, or several together.
+
+use crate::{Finished, Longest, TimedCalls};
+use dyntick_model::CpuList;
+use dyntick_observe::live::{Meters, Missing, Power, Snapshot, Source};
+
+/// What was measured.
+#[derive(Default)]
+pub struct Measured {
+    /// The CPUs.
+    pub cpus: CpuList,
+    /// Whether time slices are counted: of tasks, kernel threads and the idle task.
+    pub with_slices: bool,
+    /// Whether ticks are told from other timers.
+    pub with_ticks: bool,
+    /// How long, ns; of several runs all together.
+    pub ns: u64,
+    /// When it ended, ns since the first was begun.
+    pub at_ns: u64,
+    /// What was counted, where counting was possible.
+    pub counts: Option<Snapshot>,
+    /// By what it was counted.
+    pub source: Option<CountedBy>,
+    /// The machine's own counters.
+    pub meters: Meters,
+    /// What is not counted here, and what it needs.
+    pub missing: Vec<Missing>,
+    /// How the command ended.
+    pub finished: Option<Finished>,
+    /// Whether the user ended it.
+    pub stopped: bool,
+    /// Of several runs: what each counted, for the spread.
+    pub runs: Vec<Snapshot>,
+    /// Those that took long, where that was asked for and is known.
+    pub longest: Option<Longest>,
+    /// The calls of functions that were named.
+    pub calls: Option<TimedCalls>,
+    /// What the processor packages and their parts used, where that was asked for and is counted.
+    pub power: Option<Vec<Power>>,
+}
+
+/// By what was counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CountedBy {
+    /// eBPF programs.
+    Bpf,
+    /// Trace events.
+    Tracefs {
+        /// Why not eBPF programs; none where trace events were asked for.
+        because: Option<String>,
+    },
+}
+
+impl CountedBy {
+    pub(crate) fn of(source: &Source) -> Self {
+        match source {
+            Source::Bpf(_) => Self::Bpf,
+            Source::Tracefs(_, because) => {
+                Self::Tracefs { because: because.as_ref().map(ToString::to_string) }
+            }
+        }
+    }
+
+    /// As users choose it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Bpf => "bpf",
+            Self::Tracefs { .. } => "tracefs",
+        }
+    }
+}
+
+impl Measured {
+    /// This measurement and another one together.
+    pub fn with(mut self, other: Measured) -> Self {
+        if self.runs.is_empty() {
+            self.runs.extend(self.counts.clone());
+        }
+        self.runs.extend(other.counts.clone());
+        if let (Some(sum), Some(more)) = (&mut self.counts, &other.counts) {
+            sum.add(more);
+        }
+        if let (Some(all), Some(more)) = (&mut self.longest, other.longest) {
+            all.add(more);
+        }
+        if let (Some(all), Some(more)) = (&mut self.calls, &other.calls) {
+            all.add(more);
+        }
+        if let (Some(all), Some(more)) = (&mut self.power, &other.power) {
+            add_power(all, more);
+        }
+        self.meters.add(&other.meters);
+        self.ns += other.ns;
+        self.finished = other.finished;
+        self.stopped = other.stopped;
+        self
+    }
+
+    /// How long one CPU was measured, s.
+    pub fn seconds(&self) -> f64 {
+        self.ns as f64 / dyntick_model::NANOS_PER_SEC as f64
+    }
+
+    /// How many runs there were.
+    pub fn repeats(&self) -> usize {
+        self.runs.len().max(1)
+    }
+}
+
+/// Adds the energy of another run.
+fn add_power(all: &mut Vec<Power>, more: &[Power]) {
+    for zone in more {
+        let same = |one: &&mut Power| (&one.name, &one.part_of) == (&zone.name, &zone.part_of);
+        match all.iter_mut().find(same) {
+            Some(sum) => {
+                sum.microjoules = sum.microjoules.saturating_add(zone.microjoules);
+                sum.ns += zone.ns;
+            }
+            None => all.push(zone.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn energy_of_runs_adds_up() {
+        let zone = |name: &str, part_of: Option<&str>, microjoules| Power {
+            name: name.to_owned(),
+            part_of: part_of.map(str::to_owned),
+            microjoules,
+            ns: 2_000_000_000,
+        };
+        let zones = vec![
+            zone("package-0", None, 24_690_000),
+            zone("core", Some("package-0"), 8_000_000),
+            zone("psys", None, 60_000_000),
+        ];
+        let mut sum = zones.clone();
+        add_power(&mut sum, &zones[1..]);
+        let used: Vec<u64> = sum.iter().map(|zone| zone.microjoules).collect();
+        assert_eq!(used, [24_690_000, 16_000_000, 120_000_000]);
+        assert_eq!(sum[1].watts(), zones[1].watts(), "the mean over both");
+    }
+}

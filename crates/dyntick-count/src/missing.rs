@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What this kernel or machine does not count, and what that needs.
+
+use dyntick_observe::live::{LiveError, Missing, Source, TICKS, Unavailable, Wanted};
+
+/// What the energy of packages is called where it is missing.
+pub const POWER: &str = "power";
+
+/// What cannot be counted by this source that was wanted.
+pub(crate) fn of_source(source: &Source, wanted: &Wanted) -> Vec<Missing> {
+    let mut missing: Vec<Missing> =
+        source.missing().iter().filter_map(|tracepoint| of_tracepoint(tracepoint)).collect();
+    if wanted.details_over_ns.is_some() && matches!(source, Source::Tracefs(..)) {
+        let what = "the list of long interruptions (--over)".to_owned();
+        missing.push(Missing { what, needs: "eBPF, or dyntick record".to_owned() });
+    }
+    missing
+}
+
+/// What a kernel without this tracepoint does not report, or one that hides its functions; none where that is no loss
+/// to most.
+fn of_tracepoint(tracepoint: &str) -> Option<Missing> {
+    let (what, needs) = match tracepoint {
+        "csd:csd_function_entry" => ("which functions other CPUs call", "Linux 6.5 or newer"),
+        TICKS => ("which timers are ticks", "root, or CAP_SYSLOG, to read addresses in /proc/kallsyms"),
+        "nmi:nmi_handler" | "timer:tick_stop" | "sched:sched_switch" => (tracepoint, "this tracepoint"),
+        _ => return None,
+    };
+    Some(Missing { what: what.to_owned(), needs: needs.to_owned() })
+}
+
+/// All that is counted, since nothing can be.
+pub(crate) fn of_all(error: &Unavailable) -> Missing {
+    Missing { what: "causes and durations".to_owned(), needs: needs(error) }
+}
+
+/// What counting needs that is not there.
+fn needs(error: &Unavailable) -> String {
+    let bpf = error.bpf.as_ref().map(|error| match error {
+        LiveError::NotPermitted => {
+            "root, or CAP_BPF and CAP_PERFMON; or --source tracefs and write access to /sys/kernel/tracing"
+                .to_owned()
+        }
+        other => other.to_string(),
+    });
+    let both = bpf.into_iter().chain(error.tracefs.as_ref().map(ToString::to_string));
+    both.collect::<Vec<_>>().join("; and without eBPF: ")
+}
+
+/// Threads of the command whose forks were overwritten before they were read.
+pub(crate) fn of_threads(lost: u64) -> Missing {
+    let what = format!("{lost} threads of the command, counted as other tasks");
+    Missing { what, needs: "room in the trace buffer of forks".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_both_sources_need_is_reported() {
+        let refused = || Some(LiveError::Refused("no bpf".to_owned()));
+        let both = Unavailable { bpf: refused(), tracefs: Some(LiveError::NoCpu) };
+        assert_eq!(
+            needs(&both),
+            "the kernel rejects the eBPF programs: no bpf; and without eBPF: no CPU was given to count on"
+        );
+        let permission = Unavailable { bpf: Some(LiveError::NotPermitted), tracefs: None };
+        assert!(needs(&permission).contains("CAP_BPF") && needs(&permission).contains("--source tracefs"));
+    }
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One measurement: what is read at its begin and its end, and the difference.
+
+use crate::command::{self, Asker, Watch};
+use crate::{CountError, CountedBy, End, Longest, Measured, TimedCalls, missing};
+use dyntick_model::CpuList;
+use dyntick_observe::facts::threads_of;
+use dyntick_observe::live::{
+    Calls, Choice, EnergyMeter, Function, FunctionCalls, Kind, Meters, Missing, Place, RunTime, Source,
+    TICKS, Wanted, keep_off,
+};
+use std::time::Instant;
+
+/// What stays from one measurement to the next.
+pub struct Session {
+    cpus: CpuList,
+    /// Whether time slices are counted.
+    with_slices: bool,
+    /// Whether ticks are told from other timers.
+    with_ticks: bool,
+    /// What takes longer is listed one by one, ns.
+    over_ns: Option<u64>,
+    source: Option<Source>,
+    /// Functions whose calls are timed.
+    calls: Option<Calls>,
+    /// Whether power is measured too.
+    with_power: bool,
+    missing: Vec<Missing>,
+    place: Place,
+    watch: Watch,
+}
+
+/// A measurement that goes on.
+pub struct Running<'a> {
+    session: &'a mut Session,
+    calls: Option<Vec<FunctionCalls>>,
+    energy: Option<Result<EnergyMeter, Missing>>,
+    meters: Meters,
+    first_ns: u64,
+    with_command: bool,
+    /// The command's process, to be ended where dyntick is.
+    child: Option<u32>,
+}
+
+impl Session {
+    /// Prepares to measure; nothing is counted yet that will be shown. Call it before any other thread is started.
+    /// Where nothing can be counted the machine's own counters are read all the same, and what is missing is in
+    /// [`Measured::missing`].
+    ///
+    /// # Errors
+    ///
+    /// [`CountError::Place`], [`CountError::Thread`].
+    pub fn open(wanted: &Wanted, choice: Choice) -> Result<Self, CountError> {
+        let cpus = &wanted.cpus;
+        // Before any thread, so that each has its place and no signal goes astray.
+        let place = keep_off(cpus).map_err(CountError::Place)?;
+        let watch = Watch::new()?;
+        let mut missing = Vec::new();
+        let started = (!wanted.kinds.is_empty()).then(|| Source::start(wanted, choice));
+        let source = match started.transpose() {
+            Ok(None) => None,
+            Ok(Some(source)) => {
+                missing.extend(missing::of_source(&source, wanted));
+                Some(source)
+            }
+            Err(error) => {
+                missing.push(missing::of_all(&error));
+                None
+            }
+        };
+        let lacks_ticks = |source: &Source| source.missing().iter().any(|missing| missing == TICKS);
+        let with_ticks = wanted.kinds.contains(&Kind::Timers)
+            && source.as_ref().is_some_and(|source| !lacks_ticks(source));
+        let over_ns = wanted.details_over_ns.filter(|_| matches!(source, Some(Source::Bpf(_))));
+        Ok(Self {
+            cpus: cpus.clone(),
+            with_slices: wanted.kinds.contains(&Kind::Tasks),
+            with_ticks,
+            over_ns,
+            source,
+            calls: None,
+            with_power: false,
+            missing,
+            place,
+            watch,
+        })
+    }
+
+    /// Times the calls of these functions too.
+    ///
+    /// # Errors
+    ///
+    /// [`CountError::Calls`] where the kernel has no such function, or it cannot be probed.
+    pub fn time_calls(&mut self, functions: &[Function]) -> Result<(), CountError> {
+        if !functions.is_empty() {
+            self.calls = Some(Calls::start(functions, &self.cpus)?);
+        }
+        Ok(())
+    }
+
+    /// Measures the energy of the processor packages too, if that is wanted.
+    pub fn measure_power(&mut self, wanted: bool) {
+        self.with_power = wanted;
+    }
+
+    /// By which another thread asks for what was counted so far: [`Running::wait`] then returns [`End::Asked`].
+    pub fn asker(&self) -> Asker {
+        self.watch.asker()
+    }
+
+    /// Begins to measure and starts the command, on these CPUs if any are given. Of a command and of processes that are
+    /// named it is known which tasks are theirs.
+    ///
+    /// # Errors
+    ///
+    /// A command that cannot be started, a process that does not exist, or counters that cannot be read.
+    pub fn start(
+        &mut self,
+        words: &[String],
+        pids: &[u32],
+        pinned: Option<&CpuList>,
+    ) -> Result<Running<'_>, CountError> {
+        self.follow(pids)?;
+        if !pids.is_empty() {
+            self.watch.processes(pids)?;
+        }
+        let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        if !words.is_empty() {
+            // Whoever this thread starts is followed from its first instruction on.
+            self.follow(&[own])?;
+        }
+        // The machine's counters, causes, calls; at the end the other way round: each has the next within, which
+        // is read faster.
+        let meters = Meters::read(&self.cpus);
+        let mut first_ns = meters.ns;
+        if let Some(source) = &mut self.source {
+            source.forget()?;
+            first_ns = source.read()?.until_ns;
+        }
+        let calls = self.calls.as_mut().map(|calls| {
+            calls.forget();
+            calls.read()
+        });
+        let energy = self.with_power.then(EnergyMeter::start);
+        let mut id = None;
+        if !words.is_empty() {
+            let child = command::start(words, &self.place, pinned)?;
+            id = Some(child.id());
+            self.watch.command(child)?;
+            if let Some(source) = &mut self.source {
+                source.unfollow(own)?;
+            }
+        }
+        let with_command = !words.is_empty();
+        Ok(Running { session: self, calls, energy, meters, first_ns, with_command, child: id })
+    }
+
+    /// The processes that were named, with all their threads.
+    fn follow(&mut self, pids: &[u32]) -> Result<(), CountError> {
+        let Some(source) = &mut self.source else { return Ok(()) };
+        for pid in pids {
+            source.follow(*pid)?;
+            for thread in threads_of(*pid) {
+                source.follow(thread)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Running<'_> {
+    /// Waits for the end of the measurement, or for `until`.
+    pub fn wait(&mut self, until: Option<Instant>) -> Option<End> {
+        loop {
+            let energy = self.energy.as_ref().and_then(|energy| energy.as_ref().ok());
+            let energy = energy.map(|_| EnergyMeter::INTERVAL);
+            let source = self.session.source.as_ref().and_then(Source::interval);
+            let next_reading =
+                energy.into_iter().chain(source).min().map(|interval| Instant::now() + interval);
+            let next = until.into_iter().chain(next_reading).min();
+            match self.session.watch.wait(next) {
+                // Ctrl-C at a terminal goes to the command too, which may end or not.
+                Some(End::Signal(libc::SIGINT)) if self.with_command => {}
+                None if next != until => self.keep_up(),
+                end => return end,
+            }
+        }
+    }
+
+    /// Reads what does not wait for the end: energy long before a counter can begin anew twice, and counts before the
+    /// programs have no room for names.
+    fn keep_up(&mut self) {
+        if let Some(Ok(energy)) = &mut self.energy {
+            energy.read();
+        }
+        if let Some(source) = &mut self.session.source {
+            source.keep_up();
+        }
+    }
+
+    /// What counting took of the CPUs since the session was opened, where the kernel measures that.
+    pub fn run_time(&self) -> Option<RunTime> {
+        self.session.source.as_ref().and_then(Source::run_time)
+    }
+
+    /// What was measured since the begin, or since this was called before.
+    ///
+    /// # Errors
+    ///
+    /// [`CountError::Live`] where the counters cannot be read.
+    pub fn so_far(&mut self) -> Result<Measured, CountError> {
+        let power = self.energy.as_mut().and_then(|energy| energy.as_mut().ok()).map(EnergyMeter::taken);
+        let calls = self.session.calls.as_ref().map(Calls::read);
+        let counts = self.session.source.as_mut().map(Source::read).transpose()?;
+        let meters = Meters::read(&self.session.cpus);
+        let unfollowed = self.session.source.as_mut().map(Source::unfollowed).transpose()?.unwrap_or(0);
+        let mut missing = self.session.missing.clone();
+        missing.extend(meters.missing.iter().cloned());
+        missing.extend(self.energy.as_ref().and_then(|energy| energy.as_ref().err()).cloned());
+        if unfollowed > 0 {
+            missing.push(missing::of_threads(unfollowed));
+        }
+        let grown = meters.since(&self.meters);
+        let ended_ns = counts.as_ref().map_or(meters.ns, |counts| counts.until_ns);
+        let mut longest = self.longest();
+        // Time slices of tasks that were measured, or that measure, are no interruptions.
+        longest.iter_mut().for_each(|longest| longest.each.retain(|(_, one)| !one.key.is_own_task()));
+        let measured = Measured {
+            cpus: self.session.cpus.clone(),
+            with_slices: self.session.with_slices,
+            with_ticks: self.session.with_ticks,
+            ns: counts.as_ref().map_or(grown.ns, |counts| counts.ns),
+            at_ns: ended_ns - self.first_ns,
+            counts,
+            source: self.session.source.as_ref().map(CountedBy::of),
+            meters: grown,
+            missing,
+            longest,
+            calls: self.timed(calls.as_deref()),
+            power,
+            ..Measured::default()
+        };
+        (self.calls, self.meters) = (calls, meters);
+        Ok(measured)
+    }
+
+    /// What calls came since this was called before.
+    fn timed(&self, now: Option<&[FunctionCalls]>) -> Option<TimedCalls> {
+        let (now, then) = (now?, self.calls.as_ref()?);
+        Some(TimedCalls {
+            functions: now.iter().zip(then).map(|(now, then)| now.since(then)).collect(),
+            costs: self.session.calls.as_ref()?.costs().to_vec(),
+            with_others: self.session.source.is_some(),
+        })
+    }
+
+    /// Those that took long since this was called before, where that was asked for.
+    fn longest(&mut self) -> Option<Longest> {
+        let (over_ns, source) = (self.session.over_ns?, self.session.source.as_mut()?);
+        let details = source.details();
+        let each = details.occurrences.into_iter();
+        let each = each.map(|one| (one.start_ns.saturating_sub(self.first_ns), one)).collect();
+        Some(Longest { over_ns, each, lost: details.lost })
+    }
+
+    /// What was measured, after its end. A command that still runs then is ended.
+    ///
+    /// # Errors
+    ///
+    /// [`CountError::Live`] where the counters cannot be read.
+    pub fn finish(mut self, end: Option<End>) -> Result<Measured, CountError> {
+        let mut measured = self.so_far()?;
+        match end {
+            Some(End::Command(finished)) => measured.finished = Some(finished),
+            Some(End::Signal(signal)) => {
+                measured.stopped = true;
+                self.end_command(signal, &mut measured);
+            }
+            None => self.end_command(libc::SIGTERM, &mut measured),
+            Some(End::Processes | End::Asked) => {}
+        }
+        Ok(measured)
+    }
+
+    fn end_command(&mut self, signal: i32, measured: &mut Measured) {
+        let Some(child) = self.child else { return };
+        // SAFETY: a process that this one started and has not waited for yet.
+        unsafe {
+            libc::kill(child as i32, signal);
+        }
+        if let Some(End::Command(finished)) = self.wait(None) {
+            measured.finished = Some(finished);
+        }
+    }
+}

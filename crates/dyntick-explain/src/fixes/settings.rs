@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a machine is set to and what its kernel is built with, as far as fixes are about it.
+
+use crate::rules::{self, RuleFix};
+use dyntick_model::{Fix, GOVERNORS, KernelConfig, option_of};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The file that lists the cpuidle governors that a kernel is built with.
+const AVAILABLE_GOVERNORS: &str = "/sys/devices/system/cpu/cpuidle/available_governors";
+
+/// The file that lists the flags of the CPUs.
+const CPUINFO: &str = "/proc/cpuinfo";
+
+/// How advice begins that is for virtual machines alone.
+const IN_A_GUEST: &str = "this is a virtual machine";
+
+/// What fixes are compared with. Nothing in it means that nothing is known, and each fix is advised.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// What files say that fixes write to, by path.
+    files: BTreeMap<String, String>,
+    /// Options without which fixes do not work, and which the kernel does not have.
+    without: BTreeSet<String>,
+    /// Whether it is a virtual machine (x86: CPUID leaf 1, ECX bit 31).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    virtual_machine: bool,
+}
+
+impl Settings {
+    /// Of a machine whose files `read` reads, and whose kernel has this configuration, where that is known.
+    pub fn of(read: impl Fn(&str) -> Option<String>, config: Option<&KernelConfig>) -> Self {
+        let without = match config {
+            Some(config) => Self::missing_options(config),
+            None => {
+                let governors = read(AVAILABLE_GOVERNORS);
+                let lacks = |option: &&str| lacks_governor(governors.as_deref(), option);
+                options().filter(lacks).map(str::to_owned).collect()
+            }
+        };
+        Self::with(read, without)
+    }
+
+    /// The options that fixes need and that a kernel of this configuration does not have.
+    pub fn missing_options(config: &KernelConfig) -> BTreeSet<String> {
+        options().filter(|option| !config.is_enabled(option)).map(str::to_owned).collect()
+    }
+
+    /// Of a machine whose files `read` reads, and whose kernel is known to be built without these options.
+    pub fn with(read: impl Fn(&str) -> Option<String>, without: BTreeSet<String>) -> Self {
+        let paths = fixes().filter_map(|fix| setting(text(&fix.action))).map(|(path, _)| path);
+        let known = |path: String| read(&path).map(|value| (path, value.trim().to_owned()));
+        let virtual_machine = read(CPUINFO).is_some_and(|text| has_hypervisor_flag(&text));
+        Self { files: paths.filter_map(known).collect(), without, virtual_machine }
+    }
+
+    /// Whether the kernel is built without what a parameter needs.
+    pub(super) fn lacks(&self, parameter: &str) -> bool {
+        option_of(parameter).is_some_and(|option| self.without.contains(option))
+    }
+
+    /// Whether advice is for machines of this kind.
+    pub(super) fn concerns(&self, advice: &str) -> bool {
+        self.virtual_machine || !advice.starts_with(IN_A_GUEST)
+    }
+
+    /// Whether the machine is set already to what a command would set.
+    pub(super) fn has(&self, command: &str) -> bool {
+        let Some((path, value)) = setting(command) else { return false };
+        let Some(now) = self.files.get(&path) else { return false };
+        // Of several values the one in force stands in brackets, as in `always madvise [never]`; a list of features
+        // has those that are off with NO_ before them.
+        *now == value
+            || now.split_whitespace().any(|word| word == format!("[{value}]") || is_feature(word, value))
+    }
+}
+
+fn has_hypervisor_flag(cpuinfo: &str) -> bool {
+    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
+    flags.is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"))
+}
+
+/// All fixes of all rules.
+fn fixes() -> impl Iterator<Item = &'static RuleFix> {
+    rules::all().iter().flat_map(|rule| rule.fixes)
+}
+
+/// The options that their boot parameters need.
+fn options() -> impl Iterator<Item = &'static str> {
+    let parameters = fixes().filter_map(|fix| match fix.action {
+        Fix::Boot(parameters) => Some(parameters),
+        _ => None,
+    });
+    parameters.flat_map(|parameters| parameters.split(' ')).filter_map(option_of)
+}
+
+/// `sched/features` holds only words in capitals.
+fn is_feature(word: &str, value: &str) -> bool {
+    word == value && value.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+}
+
+fn lacks_governor(available: Option<&str>, option: &str) -> bool {
+    let governor = GOVERNORS.iter().find(|(_, needs)| *needs == option);
+    let available = available.map(|list| list.split_whitespace().collect::<Vec<_>>());
+    governor.zip(available).is_some_and(|((name, _), available)| !available.contains(name))
+}
+
+fn text<'t>(fix: &Fix<&'t str>) -> &'t str {
+    match fix {
+        Fix::Boot(text) | Fix::Unboot(text) | Fix::Command(text) | Fix::Advice(text) => text,
+    }
+}
+
+/// The file that a command writes to, and the value: of `sysctl -w NAME=VALUE` and `echo VALUE > PATH`. None for any
+/// other command, and for one that a machine or the user has to complete first.
+fn setting(command: &str) -> Option<(String, &str)> {
+    let (path, value) = match (command.strip_prefix("sysctl -w "), command.strip_prefix("echo ")) {
+        (Some(setting), _) => {
+            let (name, value) = setting.split_once('=')?;
+            (format!("/proc/sys/{}", name.replace('.', "/")), value)
+        }
+        (None, Some(echo)) => {
+            let (value, path) = echo.split_once(" > ")?;
+            (path.to_owned(), value)
+        }
+        (None, None) => return None,
+    };
+    let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
+    (is_plain(&path) && is_plain(value)).then_some((path, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_compared_with_what_it_would_write() {
+        let stat = ("/proc/sys/vm/stat_interval".to_owned(), "60");
+        assert_eq!(setting("sysctl -w vm.stat_interval=60"), Some(stat));
+        assert_eq!(setting("echo 0 > /sys/kernel/mm/ksm/run"), Some(("/sys/kernel/mm/ksm/run".into(), "0")));
+        for command in
+            ["umount /x", "echo {mask} > /x", "echo 0 > /x/cpu{cpu}/y; echo 1 > /z", "sysctl -w a=b c"]
+        {
+            assert_eq!(setting(command), None, "{command}");
+        }
+    }
+
+    #[test]
+    fn what_is_set_is_known_in_each_form() {
+        let read = |path: &str| match path {
+            "/proc/sys/vm/stat_interval" => Some("60\n".to_owned()),
+            "/sys/kernel/mm/transparent_hugepage/enabled" => Some("always madvise [never]\n".to_owned()),
+            "/sys/kernel/debug/sched/features" => Some("GENTLE NO_HRTICK NO_DOUBLE_TICK\n".to_owned()),
+            "/proc/sys/kernel/nmi_watchdog" => Some("1\n".to_owned()),
+            _ => None,
+        };
+        let settings = Settings::of(read, None);
+        assert!(
+            settings.has("sysctl -w vm.stat_interval=60") && !settings.has("sysctl -w vm.stat_interval=6")
+        );
+        assert!(settings.has("echo never > /sys/kernel/mm/transparent_hugepage/enabled"));
+        assert!(settings.has("echo NO_HRTICK > /sys/kernel/debug/sched/features"));
+        assert!(
+            !settings.has("sysctl -w kernel.nmi_watchdog=0")
+                && !settings.has("echo 0 > /sys/kernel/mm/ksm/run")
+        );
+    }
+
+    #[test]
+    fn advice_for_virtual_machines_is_for_those_alone() {
+        let of = |flags: &'static str| {
+            Settings::of(
+                |path| (path == CPUINFO).then(|| format!("processor: 0\nflags\t\t: fpu {flags}\n")),
+                None,
+            )
+        };
+        assert!(of("hypervisor lahf_lm").concerns("this is a virtual machine: see steal"));
+        assert!(!of("lahf_lm").concerns("this is a virtual machine: see steal"));
+        assert!(of("lahf_lm").concerns("use a longer --interval"));
+    }
+
+    #[test]
+    fn a_governor_that_is_not_there_is_known_by_either_source() {
+        let governors =
+            |list: &'static str| move |path: &str| (path == AVAILABLE_GOVERNORS).then(|| list.to_owned());
+        assert!(Settings::of(governors("ladder menu\n"), None).lacks("cpuidle.governor=teo"));
+        assert!(!Settings::of(governors("menu teo\n"), None).lacks("cpuidle.governor=teo"));
+        assert!(!Settings::of(|_| None, None).lacks("cpuidle.governor=teo"), "nothing is known");
+        let config = KernelConfig::parse("CONFIG_NO_HZ_FULL=y\n");
+        let built = Settings::of(|_| None, Some(&config));
+        assert!(
+            built.lacks("cpuidle.governor=teo") && built.lacks("rcu_nocbs=3") && !built.lacks("nohz_full=3")
+        );
+    }
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Why a wake-up was late: the time from when it was due until the thread ran, split into what the CPU
+//! did meanwhile. Pure: events in, a story out.
+
+mod scan;
+
+use crate::rules::named::*;
+use crate::{CauseId, Chain, Interruption, Kind, Step, Task, names, rules};
+use dyntick_model::{Event, Symbol};
+use scan::{Doing, Phase, Scan};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A late wake-up, as it is asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The CPU of the thread.
+    pub cpu: u32,
+    /// The thread.
+    pub tid: i32,
+    /// Its real-time priority; 0 under another policy.
+    pub priority: u32,
+    /// When it was to run, ns on the events' clock.
+    pub due_ns: u64,
+    /// When it ran.
+    pub woke_ns: u64,
+    /// The events of all CPUs, in order of time.
+    pub events: &'a [Event],
+    /// What interrupted the CPU meanwhile.
+    pub interruptions: &'a [Interruption],
+    /// The CPU's idle states: name and exit latency, us.
+    pub idle_states: &'a [(String, u64)],
+    /// What is known of other threads.
+    pub threads: &'a BTreeMap<i32, Other>,
+}
+
+/// Another thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Other {
+    /// Its name.
+    pub comm: Symbol,
+    /// Its real-time priority; 0 under another policy.
+    pub priority: u32,
+}
+
+/// Why a wake-up was late.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Story {
+    /// What the CPU did, without gaps, from the due time to the wake-up.
+    #[serde(rename = "steps")]
+    pub spans: Vec<Span>,
+    /// The same by cause, the longest first; the wake-up's own part is the last.
+    pub causes: Vec<Share>,
+}
+
+/// One thing that the CPU did.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Span {
+    /// When it began, ns after the due time.
+    pub at_ns: u64,
+    /// How long it took, ns.
+    pub ns: u64,
+    /// What it was.
+    pub text: String,
+    /// Why.
+    pub cause: CauseId,
+}
+
+/// What one cause has of the latency.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Share {
+    /// The cause: its title and fixes are those of its rule.
+    pub cause: CauseId,
+    /// Its time, ns.
+    pub ns: u64,
+    /// How it came about, where events show that.
+    pub chain: Chain,
+    /// Whether the cause names where the time went; if not it counts as unattributed.
+    pub attributed: bool,
+}
+
+/// When the interrupted task goes on for at most so long before the switch to the woken thread, ns, that is
+/// the switch itself: the return from the interrupt and the scheduler.
+const SWITCH_NS: u64 = 10_000;
+
+impl Story {
+    /// Of a late wake-up; none where there is no event of that CPU from that time: they were overwritten.
+    pub fn of(question: &Question<'_>) -> Option<Self> {
+        let mut scan = Scan::new(question);
+        let waking = Scan::waking(question);
+        let mut story = Writer { question, waking, spans: Vec::new(), chains: BTreeMap::new() };
+        let mut seen = false;
+        let mut from = question.due_ns;
+        for event in question.events.iter().take_while(|event| event.ts < question.woke_ns) {
+            let to = event.ts.clamp(question.due_ns, question.woke_ns);
+            if event.cpu == question.cpu {
+                seen |= event.ts >= question.due_ns;
+                // A handler whose event comes at its end.
+                let nmi = scan::nmi_before(event).min(to - from);
+                match scan.is_switch(event) && to - from <= SWITCH_NS {
+                    true => story.add(from, to, &Doing::Switch, scan.phase),
+                    false => story.add(from, to - nmi, &scan.doing(), scan.phase),
+                }
+                story.add(to - nmi, to, &Doing::Nmi, scan.phase);
+                from = to;
+            }
+            scan.take(event);
+        }
+        story.add(from, question.woke_ns, &scan.doing(), scan.phase);
+        seen.then(|| story.end())
+    }
+
+    /// The cause that has most of it, beside the wake-up itself.
+    pub fn top(&self) -> Option<&Share> {
+        self.causes.iter().find(|share| !is_path(&share.cause))
+    }
+
+    /// The time of causes that do not name where it went, ns.
+    pub fn unattributed_ns(&self) -> u64 {
+        self.causes.iter().filter(|share| !share.attributed).map(|share| share.ns).sum()
+    }
+}
+
+struct Writer<'a> {
+    question: &'a Question<'a>,
+    /// When that began which woke the thread.
+    waking: Vec<u64>,
+    spans: Vec<Span>,
+    chains: BTreeMap<CauseId, Chain>,
+}
+
+impl Writer<'_> {
+    fn add(&mut self, from: u64, to: u64, doing: &Doing, phase: Phase) {
+        if to <= from {
+            return;
+        }
+        let text = self.text(doing, phase);
+        let (cause, chain) = self.cause(from, doing, phase);
+        if !chain.is_empty() {
+            self.chains.insert(cause.clone(), chain);
+        }
+        match self.spans.last_mut() {
+            Some(last) if last.text == text && last.cause == cause => last.ns += to - from,
+            _ => self.spans.push(Span { at_ns: from - self.question.due_ns, ns: to - from, text, cause }),
+        }
+    }
+
+    fn end(self) -> Story {
+        let mut sums: BTreeMap<CauseId, u64> = BTreeMap::new();
+        self.spans.iter().for_each(|span| *sums.entry(span.cause.clone()).or_default() += span.ns);
+        let share = |(cause, ns): (CauseId, u64)| {
+            let chain = self.chains.get(&cause).cloned().unwrap_or_default();
+            Share { attributed: rules::get(&cause).names_origin, chain, cause, ns }
+        };
+        let mut causes: Vec<Share> = sums.into_iter().map(share).collect();
+        causes.sort_by_key(|share| (is_path(&share.cause), std::cmp::Reverse(share.ns)));
+        Story { spans: self.spans, causes }
+    }
+
+    fn task(&self, pid: i32) -> Task {
+        let comm = self.question.threads.get(&pid).map(|other| other.comm.clone());
+        Task { pid, comm: comm.unwrap_or_else(|| "?".into()) }
+    }
+
+    fn text(&self, doing: &Doing, phase: Phase) -> String {
+        match doing {
+            Doing::Unseen => "not in the trace".to_owned(),
+            Doing::Switch => "switch to the thread".to_owned(),
+            Doing::Nmi => "NMI".to_owned(),
+            Doing::In(frame) if self.waking.contains(&frame.since) => {
+                "timer interrupt: wakes the thread".to_owned()
+            }
+            Doing::In(frame) => frame.text(),
+            Doing::Idle(_) if phase != Phase::Asleep => "idle exit, switch to the thread".to_owned(),
+            Doing::Idle(state) => self.idle(*state),
+            Doing::Task(pid) if *pid == self.question.tid => match phase {
+                Phase::Asleep => "the thread itself, not yet asleep".to_owned(),
+                _ => "back to the thread".to_owned(),
+            },
+            Doing::Task(pid) => match phase {
+                Phase::Asleep => format!("{} ran, no interrupt taken", self.task(*pid)),
+                _ => format!("{} ran", self.task(*pid)),
+            },
+            Doing::Work(pid, function) => format!("{} ran work item {function}", self.task(*pid)),
+        }
+    }
+
+    fn idle(&self, state: Option<u32>) -> String {
+        let known = state.and_then(|state| self.question.idle_states.get(state as usize));
+        match (known, state) {
+            (Some((name, us)), _) => format!("idle in {name} (exit latency {us} µs)"),
+            (None, Some(state)) => format!("idle in state {state}"),
+            (None, None) => "idle".to_owned(),
+        }
+    }
+
+    fn cause(&self, from: u64, doing: &Doing, phase: Phase) -> (CauseId, Chain) {
+        let own = |rule| (CauseId::of(rule), Chain::default());
+        match doing {
+            Doing::Unseen => own(LATE_UNSEEN),
+            Doing::Switch => own(LATE_PATH),
+            Doing::Nmi => own(NMI),
+            Doing::In(frame) if self.waking.contains(&frame.since) => own(LATE_PATH),
+            Doing::In(frame) => self
+                .interruption(frame.since, |i| !is_turn(i))
+                .unwrap_or_else(|| (frame.cause(), Chain::default())),
+            Doing::Idle(_) if phase == Phase::Asleep => own(LATE_IDLE),
+            Doing::Idle(_) => own(LATE_PATH),
+            Doing::Task(pid) if *pid == self.question.tid => {
+                own(if phase == Phase::Asleep { LATE_OWN } else { LATE_PATH })
+            }
+            Doing::Task(pid) | Doing::Work(pid, _) => self.cause_of_task(*pid, from, doing, phase),
+        }
+    }
+
+    /// Why another task had the CPU.
+    fn cause_of_task(&self, pid: i32, from: u64, doing: &Doing, phase: Phase) -> (CauseId, Chain) {
+        let preferred = self.question.threads.get(&pid);
+        let above = preferred
+            .is_some_and(|o| o.priority >= self.question.priority.max(1) || names::is_stopper(&o.comm));
+        match phase {
+            Phase::Asleep => (CauseId::of(LATE_INTERRUPTS_OFF), Chain::default()),
+            Phase::Woken if !above && self.question.priority > 0 => {
+                let chain = vec![Step::HadCpu { task: self.task(pid) }];
+                (CauseId::of(LATE_PREEMPTION_OFF), chain.into())
+            }
+            // What is known of a worker or a kernel thread says more than that it went first.
+            _ => self.interruption(from, is_kernels_turn).unwrap_or_else(|| {
+                let (task, own) = (self.task(pid), self.question.priority);
+                let first = match preferred.map_or(0, |other| other.priority) {
+                    0 if own == 0 => Step::HadCpuOfEqual { task },
+                    0 => Step::ScheduledFirst { task },
+                    priority => Step::HasPriority { task, priority, own },
+                };
+                let cause = match (doing, preferred) {
+                    (Doing::Work(_, function), _) => CauseId::member(WORKQUEUE, function.clone()),
+                    (_, Some(other)) => CauseId::member(OTHER_TASK, other.comm.clone()),
+                    _ => CauseId::of(OTHER_TASK),
+                };
+                (cause, vec![first].into())
+            }),
+        }
+    }
+
+    /// The innermost interruption of a kind that was in progress then.
+    fn interruption(&self, at: u64, kind: impl Fn(&Interruption) -> bool) -> Option<(CauseId, Chain)> {
+        let open = |i: &&Interruption| {
+            i.cpu == self.question.cpu && i.start_ns <= at && at <= i.start_ns + i.duration_ns && kind(i)
+        };
+        let found = self.question.interruptions.iter().filter(open).max_by_key(|i| i.start_ns)?;
+        Some((found.cause.clone(), found.chain.clone()))
+    }
+}
+
+/// What every wake-up has, late or not.
+fn is_path(cause: &CauseId) -> bool {
+    *cause == CauseId::of(LATE_PATH)
+}
+
+fn is_turn(interruption: &Interruption) -> bool {
+    is_kernels_turn(interruption) || interruption.kind == Kind::OtherTask
+}
+
+fn is_kernels_turn(interruption: &Interruption) -> bool {
+    matches!(interruption.kind, Kind::WorkItem | Kind::KernelThread)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a CPU does at each moment, from its events.
+
+use super::Question;
+use crate::CauseId;
+use crate::rules::named::*;
+use dyntick_model::{Event, EventKind, Softirq, Symbol, Vector};
+use std::collections::HashMap;
+
+/// How far a wake-up has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// The thread has not been woken.
+    Asleep,
+    /// It waits for the CPU.
+    Woken,
+    /// It waits, and the scheduler gave the CPU to another task.
+    PassedOver,
+    /// It has it.
+    Running,
+}
+
+/// What a CPU does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Doing {
+    /// No event told yet.
+    Unseen,
+    Nmi,
+    /// The kernel gives the CPU to the woken thread.
+    Switch,
+    In(Frame),
+    Idle(Option<u32>),
+    Task(i32),
+    Work(i32, Symbol),
+}
+
+/// Something that runs on top of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Frame {
+    pub kind: FrameKind,
+    pub since: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum FrameKind {
+    Vector(Vector),
+    Irq(u32, Symbol),
+    Softirq(Softirq),
+    Hrtimer(Symbol),
+    Timer(Symbol),
+    Call(Symbol),
+}
+
+impl Frame {
+    pub fn text(&self) -> String {
+        match &self.kind {
+            FrameKind::Vector(vector) => match vector {
+                Vector::LocalTimer => "timer interrupt".to_owned(),
+                Vector::Reschedule => "reschedule interrupt".to_owned(),
+                Vector::CallFunction | Vector::CallFunctionSingle => "function-call interrupt".to_owned(),
+                Vector::IrqWork => "irq_work interrupt".to_owned(),
+                Vector::Thermal => "thermal interrupt".to_owned(),
+                Vector::Threshold => "threshold APIC interrupt".to_owned(),
+                Vector::DeferredError => "deferred error APIC interrupt".to_owned(),
+                Vector::ApicError => "local APIC error interrupt".to_owned(),
+                Vector::Spurious => "spurious interrupt".to_owned(),
+                Vector::Platform => "platform interrupt".to_owned(),
+                Vector::Other => "interrupt".to_owned(),
+            },
+            FrameKind::Irq(irq, name) => format!("interrupt {irq} ({name})"),
+            FrameKind::Softirq(softirq) => format!("softirq {}", softirq.kernel_name()),
+            FrameKind::Hrtimer(function) => format!("timer interrupt: {function}"),
+            FrameKind::Timer(function) => format!("softirq TIMER: {function}"),
+            FrameKind::Call(function) => format!("function call: {function}"),
+        }
+    }
+
+    /// The cause where no interruption has one.
+    pub fn cause(&self) -> CauseId {
+        match &self.kind {
+            FrameKind::Vector(_) => CauseId::of(VECTOR),
+            FrameKind::Irq(_, name) => CauseId::member(DEVICE, name.clone()),
+            FrameKind::Softirq(softirq) => CauseId::member(SOFTIRQ, softirq.kernel_name()),
+            FrameKind::Hrtimer(function) => CauseId::member(HRTIMER, function.clone()),
+            FrameKind::Timer(function) => CauseId::member(TIMER, function.clone()),
+            FrameKind::Call(function) => CauseId::member(FUNCTION_CALL, function.clone()),
+        }
+    }
+}
+
+/// How long before this event a non-maskable interrupt had begun, ns.
+pub(super) fn nmi_before(event: &Event) -> u64 {
+    match event.kind {
+        EventKind::Nmi { duration_ns, .. } => duration_ns,
+        _ => 0,
+    }
+}
+
+/// The state of one CPU.
+pub(super) struct Scan {
+    cpu: u32,
+    tid: i32,
+    due_ns: u64,
+    pub phase: Phase,
+    task: Option<i32>,
+    idle: Option<u32>,
+    frames: Vec<Frame>,
+    works: HashMap<i32, Symbol>,
+}
+
+impl Scan {
+    pub fn new(question: &Question<'_>) -> Self {
+        let Question { cpu, tid, due_ns, .. } = *question;
+        let (frames, works) = (Vec::new(), HashMap::new());
+        Self { cpu, tid, due_ns, phase: Phase::Asleep, task: None, idle: None, frames, works }
+    }
+
+    /// The begins of what was in progress on the CPU when the thread was woken there: the timer interrupt that
+    /// is part of every wake-up.
+    pub fn waking(question: &Question<'_>) -> Vec<u64> {
+        let mut scan = Self::new(question);
+        for event in question.events.iter().take_while(|event| event.ts < question.woke_ns) {
+            scan.take(event);
+            if scan.phase == Phase::Woken && event.cpu == question.cpu {
+                return scan.frames.iter().map(|frame| frame.since).collect();
+            }
+            if scan.phase != Phase::Asleep {
+                break;
+            }
+        }
+        Vec::new()
+    }
+
+    pub fn doing(&self) -> Doing {
+        if let Some(frame) = self.frames.last() {
+            return Doing::In(frame.clone());
+        }
+        match self.task {
+            None => Doing::Unseen,
+            Some(0) => Doing::Idle(self.idle),
+            Some(pid) => match self.works.get(&pid) {
+                Some(function) => Doing::Work(pid, function.clone()),
+                None => Doing::Task(pid),
+            },
+        }
+    }
+
+    /// Whether this event gives the CPU to the thread, from a task that nothing interrupts.
+    pub fn is_switch(&self, event: &Event) -> bool {
+        let to_it = matches!(event.kind, EventKind::SchedSwitch { next, .. } if next == self.tid);
+        let waits = matches!(self.phase, Phase::Woken | Phase::PassedOver);
+        to_it && waits && self.frames.is_empty()
+    }
+
+    /// Takes an event of any CPU.
+    pub fn take(&mut self, event: &Event) {
+        use EventKind::*;
+        let wakes = match &event.kind {
+            SchedWaking { pid, .. } | SchedWakeup { pid, .. } => *pid == self.tid && event.ts >= self.due_ns,
+            _ => false,
+        };
+        if wakes && self.phase == Phase::Asleep {
+            self.phase = Phase::Woken;
+        }
+        if event.cpu != self.cpu {
+            return;
+        }
+        self.task = Some(event.pid);
+        match &event.kind {
+            VectorEntry { vector } => self.enter(event.ts, FrameKind::Vector(*vector)),
+            IrqEntry { irq, name } => self.enter(event.ts, FrameKind::Irq(*irq, name.clone())),
+            SoftirqEntry { softirq } => self.enter(event.ts, FrameKind::Softirq(*softirq)),
+            HrtimerEntry { function, .. } => self.enter(event.ts, FrameKind::Hrtimer(function.clone())),
+            TimerEntry { function, .. } => self.enter(event.ts, FrameKind::Timer(function.clone())),
+            CsdEntry { function } => self.enter(event.ts, FrameKind::Call(function.clone())),
+            VectorExit { .. } => self.leave(|kind| matches!(kind, FrameKind::Vector(_))),
+            IrqExit { .. } => self.leave(|kind| matches!(kind, FrameKind::Irq(..))),
+            SoftirqExit { .. } => self.leave(|kind| matches!(kind, FrameKind::Softirq(_))),
+            HrtimerExit { .. } => self.leave(|kind| matches!(kind, FrameKind::Hrtimer(_))),
+            TimerExit { .. } => self.leave(|kind| matches!(kind, FrameKind::Timer(_))),
+            CsdExit { .. } => self.leave(|kind| matches!(kind, FrameKind::Call(_))),
+            WorkStart { function, .. } => _ = self.works.insert(event.pid, function.clone()),
+            WorkEnd { .. } => _ = self.works.remove(&event.pid),
+            CpuIdle { state } => self.idle = *state,
+            SchedSwitch { prev, next, .. } => self.switch(event.ts, *prev, *next),
+            _ => {}
+        }
+    }
+
+    fn switch(&mut self, ts: u64, prev: i32, next: i32) {
+        self.frames.clear();
+        self.task = Some(next);
+        self.phase = match self.phase {
+            _ if next == self.tid && ts >= self.due_ns => Phase::Running,
+            Phase::Woken if next != 0 => Phase::PassedOver,
+            Phase::Running if prev == self.tid => Phase::PassedOver,
+            other => other,
+        };
+    }
+
+    fn enter(&mut self, since: u64, kind: FrameKind) {
+        self.frames.push(Frame { kind, since });
+    }
+
+    /// Ends the innermost of that kind, and what was left open within.
+    fn leave(&mut self, kind: impl Fn(&FrameKind) -> bool) {
+        if let Some(place) = self.frames.iter().rposition(|frame| kind(&frame.kind)) {
+            self.frames.truncate(place);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is said of a cause: its words, its fixes, and the kernels that have it.
+
+use dyntick_model::{Fix, KernelVersion, Template};
+use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
+
+/// What the effect of a fix says that nobody has seen work in a guest.
+pub const UNTRIED: &str = "Not tried here";
+
+/// One cause, in words, and what removes it.
+#[derive(Debug)]
+pub struct Rule {
+    /// `class` or `class:member`, as in [`CauseId`].
+    pub id: &'static str,
+    /// What happened: the kernel's term first, then plain English.
+    pub title: &'static str,
+    /// How it comes about, in two or three sentences.
+    pub explanation: &'static str,
+    /// What removes it or makes it rarer, the most effective first. Empty where nothing does.
+    pub fixes: &'static [RuleFix],
+    /// The kernels that have this cause.
+    pub versions: Versions,
+    /// The kernel's file and function behind it.
+    pub source: &'static str,
+    /// Whether it names the origin. If not, its interruptions count as unattributed.
+    pub names_origin: bool,
+}
+
+/// One way to remove a cause.
+#[derive(Debug)]
+pub struct RuleFix {
+    /// What to do.
+    pub action: Template,
+    /// What it does and costs.
+    pub effect: &'static str,
+    /// The kernels on which it helps.
+    pub versions: Versions,
+}
+
+/// A range of kernels, `(major, minor)` at both ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Versions {
+    /// The first that is in it; `None` for all from 6.1, the oldest that is supported.
+    pub since: Option<(u32, u32)>,
+    /// The first that is no longer in it.
+    pub until: Option<(u32, u32)>,
+}
+
+impl Versions {
+    /// Every kernel.
+    pub const ALL: Self = Self { since: None, until: None };
+
+    /// From this kernel on.
+    pub const fn since(major: u32, minor: u32) -> Self {
+        Self { since: Some((major, minor)), until: None }
+    }
+
+    /// Before this kernel.
+    pub const fn before(major: u32, minor: u32) -> Self {
+        Self { since: None, until: Some((major, minor)) }
+    }
+
+    /// From a kernel on until another that no longer has it.
+    pub const fn between(since: (u32, u32), until: (u32, u32)) -> Self {
+        Self { since: Some(since), until: Some(until) }
+    }
+
+    /// Whether a kernel is in the range.
+    pub fn contains(self, kernel: &KernelVersion) -> bool {
+        let kernel = (kernel.major, kernel.minor);
+        self.since.is_none_or(|since| kernel >= since) && self.until.is_none_or(|until| kernel < until)
+    }
+}
+
+impl RuleFix {
+    /// What it does and costs, and where no guest has shown it, that it was not tried. Words cannot be tried as
+    /// they stand.
+    pub fn told(&self) -> Cow<'static, str> {
+        match self.action {
+            Fix::Advice(_) if !self.effect.contains(UNTRIED) => {
+                format!("{} {UNTRIED}: no command does it.", self.effect).into()
+            }
+            _ => self.effect.into(),
+        }
+    }
+}
+
+/// Each has its own id.
+impl PartialEq for Rule {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for Rule {}
+
+impl Hash for Rule {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+    }
+}
+
+impl Rule {
+    /// The fixes that help on one kernel.
+    pub fn fixes_for(&self, kernel: &KernelVersion) -> impl Iterator<Item = &'static RuleFix> {
+        self.fixes.iter().filter(|fix| fix.versions.contains(kernel))
+    }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Explaining events one after another, in memory for what is open on the CPUs and not for all that was: each
+//! interruption is handed on as soon as its cause is known. The causes are those of [`crate::explain`].
+
+use crate::attribute::{Attribution, Ticking, Told};
+use crate::case::{awaited_worker, kind_of};
+use crate::facts::Boxed;
+use crate::log::Log;
+use crate::observer::{Observer, is_tick_start};
+use crate::tally::Tallies;
+use crate::{Context, Explanation, Interruption};
+use dyntick_model::{CpuList, Event, EventKind};
+use std::collections::{HashMap, VecDeque};
+
+/// How many interruptions wait for what a worker will run. Where more do, as where workers are starved, they are
+/// explained without.
+const MOST_WAITING: usize = 1 << 14;
+
+/// What must be known of all events before the first interruption is explained.
+#[derive(Clone, Debug, Default)]
+pub struct Foreknown {
+    starts_recorded: bool,
+    timekeeper: Option<u32>,
+    itimers: HashMap<i32, u32>,
+}
+
+impl Foreknown {
+    /// Whether an event tells that the starts of tick timers are recorded. The first that does decides.
+    pub fn tells_starts(event: &Event) -> bool {
+        is_tick_start(event)
+    }
+}
+
+/// Goes through all events before they are explained. This is necessary only where [`Survey::is_needed`].
+pub struct Survey<'a> {
+    context: &'a Context,
+    observer: Observer,
+    starts_recorded: bool,
+    ticking: Ticking,
+    done: Vec<Boxed>,
+}
+
+impl<'a> Survey<'a> {
+    /// Whether what [`Survey`] finds has any effect: it is about CPUs of nohz_full.
+    pub fn is_needed(context: &Context) -> bool {
+        !context.nohz_full.is_empty()
+    }
+
+    /// What is known without it.
+    pub fn unneeded(context: &Context, starts_recorded: bool) -> Foreknown {
+        Foreknown { starts_recorded, timekeeper: context.timekeeper, itimers: HashMap::new() }
+    }
+
+    /// Of events of these CPUs. `starts_recorded`: whether any of them [tells so](Foreknown::tells_starts).
+    pub fn new(context: &'a Context, cpus: &CpuList, starts_recorded: bool) -> Self {
+        let log = Log::forgetful(context, HashMap::new());
+        let observer = Observer::new(cpus.iter(), starts_recorded, log, context);
+        Self { context, observer, starts_recorded, ticking: Ticking::default(), done: Vec::new() }
+    }
+
+    /// Takes the next event.
+    pub fn event(&mut self, event: &Event) {
+        self.observer.step(event, &mut self.done);
+        self.settle();
+    }
+
+    /// What was found, at the end of the events.
+    pub fn finish(mut self) -> Foreknown {
+        self.observer.finish(&mut self.done);
+        self.settle();
+        Foreknown {
+            starts_recorded: self.starts_recorded,
+            timekeeper: self.ticking.timekeeper(self.context),
+            itimers: self.observer.log.into_itimers(),
+        }
+    }
+
+    fn settle(&mut self) {
+        for facts in self.done.drain(..) {
+            self.ticking.note(&facts, &kind_of(&facts, &self.observer.log));
+        }
+    }
+}
+
+/// Explains events as they come.
+pub struct Stream<'a> {
+    context: &'a Context,
+    observer: Observer,
+    attribution: Attribution<'a>,
+    tallies: Tallies,
+    done: Vec<Boxed>,
+    waiting: Waiting,
+    /// Those whose stacks are to come, with the time until which they may.
+    late: VecDeque<(u64, Told)>,
+}
+
+/// A stack is recorded at most so long behind its event, ns: the kernel goes through it meanwhile.
+const STACK_FOLLOWS_NS: u64 = 1_000_000;
+
+impl<'a> Stream<'a> {
+    /// Of events of these CPUs.
+    pub fn new(context: &'a Context, cpus: &CpuList, foreknown: Foreknown) -> Self {
+        let Foreknown { starts_recorded, timekeeper, itimers } = foreknown;
+        let log = Log::forgetful(context, itimers);
+        Self {
+            context,
+            observer: Observer::new(cpus.iter(), starts_recorded, log, context),
+            attribution: Attribution::new(context, timekeeper),
+            tallies: Tallies::new(context),
+            done: Vec::new(),
+            waiting: Waiting::default(),
+            late: VecDeque::new(),
+        }
+    }
+
+    /// Takes the next event, and hands on the interruptions whose causes are known by it: not in order of time.
+    pub fn event(&mut self, event: &Event, each: &mut dyn FnMut(Interruption)) {
+        self.tallies.event(event);
+        self.observer.step(event, &mut self.done);
+        if let EventKind::WorkStart { .. } = event.kind {
+            self.waiting.take(event.pid, &mut self.done);
+        }
+        while self.late.front().is_some_and(|(until, told)| *until < event.ts || told.is_complete()) {
+            self.late.pop_front().into_iter().for_each(|(_, told)| each(told.now()));
+        }
+        for facts in std::mem::take(&mut self.done) {
+            let kind = kind_of(&facts, &self.observer.log);
+            match awaited_worker(&facts, &kind, &self.observer.log) {
+                Some(worker) => self.waiting.add(worker, facts),
+                None => self.explain(facts, each),
+            }
+        }
+        if self.waiting.count > MOST_WAITING {
+            self.explain_waiting(each);
+        }
+    }
+
+    /// Hands on the other interruptions, at the end of the events. Returns the sums, without interruptions.
+    pub fn finish(mut self, each: &mut dyn FnMut(Interruption)) -> Explanation {
+        self.observer.finish(&mut self.done);
+        for facts in std::mem::take(&mut self.done) {
+            self.explain(facts, each);
+        }
+        self.explain_waiting(each);
+        self.late.drain(..).for_each(|(_, told)| each(told.now()));
+        Explanation {
+            interruptions: Vec::new(),
+            per_cpu: self.tallies.finish(self.context),
+            evidence: self.attribution.into_evidence(),
+        }
+    }
+
+    fn explain_waiting(&mut self, each: &mut dyn FnMut(Interruption)) {
+        for facts in std::mem::take(&mut self.waiting).all() {
+            self.explain(facts, each);
+        }
+    }
+
+    fn explain(&mut self, facts: Boxed, each: &mut dyn FnMut(Interruption)) {
+        let log = &self.observer.log;
+        let Some(told) = self.attribution.interruption(&facts, &kind_of(&facts, log), log) else { return };
+        self.tallies.interruption(&told.interruption);
+        match told.is_complete() {
+            true => each(told.now()),
+            false => self.late.push_back((
+                facts.start_ns.saturating_add(facts.duration_ns).saturating_add(STACK_FOLLOWS_NS),
+                told,
+            )),
+        }
+    }
+}
+
+/// Interruptions that wait for what a worker will run, by the worker.
+#[derive(Default)]
+struct Waiting {
+    by_worker: HashMap<i32, Vec<Boxed>>,
+    count: usize,
+}
+
+impl Waiting {
+    fn add(&mut self, worker: i32, facts: Boxed) {
+        self.by_worker.entry(worker).or_default().push(facts);
+        self.count += 1;
+    }
+
+    fn take(&mut self, worker: i32, to: &mut Vec<Boxed>) {
+        let own = self.by_worker.remove(&worker).unwrap_or_default();
+        self.count -= own.len();
+        to.extend(own);
+    }
+
+    fn all(self) -> impl Iterator<Item = Boxed> {
+        self.by_worker.into_values().flatten()
+    }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The rows that the programs write, mapped into memory, and what was added to them since they were read before.
+
+use super::keys::is_program_slot;
+use dyntick_bpf::layout::fixed::IDLE;
+use dyntick_bpf::layout::{FIXED, FOUND, PROGRAMS};
+use dyntick_bpf::{Open, Row, Slot};
+use memmap2::MmapRaw;
+use std::collections::HashMap;
+
+/// How many slots a row has.
+const SLOTS: usize = FIXED + FOUND + PROGRAMS;
+
+/// How often a slot is read for two copies that are alike.
+const TRIES: usize = 8;
+
+/// The rows of some CPUs.
+pub(super) struct Rows {
+    map: MmapRaw,
+    /// Of each row: its slots as they were read before, by their places.
+    before: Vec<HashMap<usize, Slot>>,
+}
+
+/// A slot that was read.
+struct Read {
+    slot: Slot,
+    /// Whether the programs are done with all that it counts, so that it may be given to another program.
+    settled: bool,
+}
+
+impl Rows {
+    /// The rows of so many CPUs, all of them in this mapping.
+    pub(super) fn new(map: MmapRaw, cpus: usize) -> Self {
+        assert!(map.len() >= cpus * size_of::<Row>());
+        Self { map, before: vec![HashMap::new(); cpus] }
+    }
+
+    /// What was added to each slot since this was called before, with its row and place. Costs no system call of the
+    /// CPUs that are counted; while they run on, what is added to one slot may be one event apart. `now`: the time up
+    /// to which an idle task has run that still does, ns.
+    pub(super) fn grown(&mut self, now: u64) -> Vec<(usize, usize, Slot)> {
+        let mut all = Vec::new();
+        for row in 0..self.before.len() {
+            for place in 0..SLOTS {
+                if let Some(slot) = self.slot_grown(row, place, now) {
+                    all.push((row, place, slot));
+                }
+            }
+        }
+        all
+    }
+
+    /// From now on no longest is known.
+    pub(super) fn forget_longest(&mut self) {
+        for row in 0..self.before.len() {
+            for place in 0..SLOTS {
+                // SAFETY: within the mapping. A program that runs meanwhile may bring back what is older, which is
+                // then one of the first after this.
+                unsafe { (&raw mut (*self.slot(row, place)).longest).write_volatile(0) };
+            }
+            self.before[row].values_mut().for_each(|slot| slot.longest = 0);
+        }
+    }
+
+    /// Lets the programs look whether a thread is followed.
+    pub(super) fn follow(&mut self) {
+        for row in 0..self.before.len() {
+            // SAFETY: within the mapping. Only this writes there.
+            unsafe { (&raw mut (*self.row(row)).follows).write_volatile(1) };
+        }
+    }
+
+    /// What is in a slot.
+    pub(super) fn copy(&self, row: usize, place: usize) -> Slot {
+        // SAFETY: within the mapping; only copied.
+        unsafe { self.slot(row, place).read_volatile() }
+    }
+
+    /// How many details found no room in the ring buffer, of all rows.
+    pub(super) fn details_lost(&self) -> u64 {
+        // SAFETY: within the mapping; only copied.
+        let of = |row| unsafe { (&raw const (*self.row(row)).details_lost).read_volatile() };
+        (0..self.before.len()).map(of).sum()
+    }
+
+    fn slot_grown(&mut self, row: usize, place: usize, now: u64) -> Option<Slot> {
+        let before = self.before[row].get(&place);
+        // SAFETY: within the mapping; only copied.
+        let count = unsafe { (&raw const (*self.slot(row, place)).count).read_volatile() };
+        let idle_ns = if place == IDLE { self.idle_ns(row, now) } else { None };
+        let done = |slot: &Slot| slot.count == count && ended(slot) == count;
+        if count == 0 || (idle_ns.is_none() && before.is_some_and(done)) {
+            return None;
+        }
+        let Read { mut slot, settled } = self.read(row, place)?;
+        slot.ns = slot.ns.max(idle_ns.unwrap_or(0)).max(before.map_or(0, |before| before.ns));
+        let grown = grown(&slot, before);
+        self.before[row].insert(place, slot);
+        if settled {
+            self.settle(row, place, slot.count);
+        }
+        Some(grown)
+    }
+
+    /// Reads a slot; none if it changes all the time, and is to be read the next time.
+    fn read(&self, row: usize, place: usize) -> Option<Read> {
+        let mut slot = self.copy(row, place);
+        for _ in 0..TRIES {
+            let again = self.copy(row, place);
+            // What is read twice alike is of one moment.
+            if again == slot {
+                return Some(Read { slot, settled: is_program_slot(place) && ended(&slot) == slot.count });
+            }
+            slot = again;
+        }
+        (!is_program_slot(place)).then_some(Read { slot, settled: false })
+    }
+
+    /// Lets the programs give this slot to another program, unless something is added to it. They compare this with
+    /// the slot's count, which never falls: what is written here too late is never equal again.
+    fn settle(&self, row: usize, place: usize, count: u64) {
+        let number = place - FIXED - FOUND;
+        // SAFETY: within the mapping. Only this writes there.
+        unsafe { (&raw mut (*self.row(row)).settled[number]).write_volatile(count) };
+    }
+
+    /// How long a CPU has been idle that is idle, with the turn that lasts.
+    fn idle_ns(&self, row: usize, now: u64) -> Option<u64> {
+        // The kernel writes meanwhile: what is read twice alike is of one moment.
+        let alike = |_| {
+            let (first, again) = (self.idle(row), self.idle(row));
+            (first == again).then_some(first)
+        };
+        let idle = (0..TRIES).find_map(alike)?;
+        let lasts =
+            now.saturating_sub(idle.start).saturating_sub(idle.stolen.saturating_sub(idle.stolen_then));
+        (idle.start > 0 && idle.slot as usize == IDLE).then(|| idle.ns + lasts)
+    }
+
+    fn idle(&self, row: usize) -> Idle {
+        let row = self.row(row);
+        // SAFETY: within the mapping; only copied.
+        unsafe {
+            let Open { start, stolen, slot, .. } = (&raw const (*row).task).read_volatile();
+            Idle {
+                start,
+                stolen_then: stolen,
+                slot,
+                stolen: (&raw const (*row).stolen).read_volatile(),
+                ns: (&raw const (*row).slots[IDLE].ns).read_volatile(),
+            }
+        }
+    }
+
+    fn row(&self, row: usize) -> *mut Row {
+        assert!(row < self.before.len());
+        let rows: *mut Row = self.map.as_mut_ptr().cast();
+        // SAFETY: the mapping holds a whole row for each CPU and lives as long as `self`.
+        unsafe { rows.add(row) }
+    }
+
+    /// A slot, which the kernel writes to at any time.
+    fn slot(&self, row: usize, place: usize) -> *mut Slot {
+        assert!(place < SLOTS);
+        // SAFETY: within the row.
+        unsafe { (&raw mut (*self.row(row)).slots).cast::<Slot>().add(place) }
+    }
+}
+
+/// The task that runs on a CPU, and the time of the idle task there.
+#[derive(PartialEq, Eq)]
+struct Idle {
+    start: u64,
+    stolen_then: u64,
+    slot: u32,
+    stolen: u64,
+    ns: u64,
+}
+
+/// How many have ended of those that a slot counts.
+fn ended(slot: &Slot) -> u64 {
+    slot.histogram.iter().sum()
+}
+
+/// What was added to a slot, called as it is now. One that was given to another program since had nothing added
+/// for the one before.
+fn grown(now: &Slot, before: Option<&Slot>) -> Slot {
+    let Some(before) = before else { return *now };
+    let same = (now.key, now.name) == (before.key, before.name);
+    let mut grown = *now;
+    grown.count = now.count.saturating_sub(before.count);
+    grown.ns = now.ns.saturating_sub(before.ns);
+    if same && now.longest <= before.longest {
+        grown.longest = 0;
+    }
+    for (now, before) in grown.histogram.iter_mut().zip(before.histogram) {
+        *now = now.saturating_sub(before);
+    }
+    grown
+}
+
+#[cfg(test)]
+mod tests;

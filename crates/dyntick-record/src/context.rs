@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a record is explained with, beside its events.
+
+use crate::About;
+use dyntick_explain::{Class, Context, Known, PerfOpener};
+use dyntick_model::Symbol;
+use dyntick_model::text::{beginning, clean};
+use dyntick_observe::facts::{Policy, SchedExt, Thread};
+use std::collections::BTreeMap;
+
+/// What is known by what was seen of the machine.
+pub(crate) fn of(about: &About) -> Context {
+    let About { machine, threads, cpus, window_ns, .. } = about;
+    let comms = threads.iter().map(|(number, thread)| (*number, name_of(thread).as_str().into())).collect();
+    Context {
+        hz: machine.hz,
+        nohz_full: machine.cpus.nohz_full.clone(),
+        isolated: machine.cpus.isolated.clone(),
+        rcu_nocbs: machine.cpus.rcu_nocbs.clone(),
+        cpus: cpus.clone(),
+        kernel: machine.kernel.clone(),
+        window: *window_ns,
+        timekeeper: None,
+        comms,
+        known: known(about),
+    }
+}
+
+/// Names and what tasks own stand in the chain of each interruption that they cause: so long at most,
+/// bytes, and so many owners.
+const LONGEST_NAME: usize = 64;
+const LONGEST_OWNED: usize = 400;
+const MOST_OPENERS: usize = 32;
+
+fn name_of(thread: &Thread) -> String {
+    clean(beginning(&thread.comm, LONGEST_NAME))
+}
+
+/// What no event tells. What a process owns counts for each of its threads.
+fn known(about: &About) -> Known {
+    let About { threads, owners, machine, .. } = about;
+    let of_process = |owned: &BTreeMap<i32, String>| {
+        let own = threads.iter().filter_map(|(number, thread)| {
+            let owned = clean(beginning(owned.get(&thread.process)?, LONGEST_OWNED));
+            Some((*number, Symbol::from(owned)))
+        });
+        own.collect()
+    };
+    let opener = |(process, count): (&i32, &u64)| {
+        let comm = threads.get(process).map_or("?".to_owned(), name_of).into();
+        PerfOpener { comm, process: *process, events: *count }
+    };
+    Known {
+        kernel_threads: threads
+            .iter()
+            .filter(|(_, thread)| thread.kernel)
+            .map(|(number, _)| *number)
+            .collect(),
+        cpu_timers: of_process(&owners.cpu_timers),
+        perf_events: owners.perf_events.iter().take(MOST_OPENERS).map(opener).collect(),
+        quotas: of_process(&owners.quotas),
+        clocksource: Some(machine.clocksource.current.as_str())
+            .filter(|name| !name.is_empty())
+            .map(Symbol::from),
+        classes: threads
+            .iter()
+            .filter_map(|(number, thread)| Some((*number, class(thread.policy, machine.sched_ext)?)))
+            .collect(),
+    }
+}
+
+/// A loaded BPF scheduler may have all tasks of the fair class, and without one those of SCHED_EXT are fair.
+fn class(policy: Policy, sched_ext: SchedExt) -> Option<Class> {
+    let ext =
+        |asked: bool| if sched_ext.enabled && (asked || sched_ext.all) { Class::Ext } else { Class::Fair };
+    match policy {
+        Policy::Other | Policy::Batch | Policy::Idle => Some(ext(false)),
+        Policy::Fifo | Policy::RoundRobin => Some(Class::RealTime),
+        Policy::Deadline => Some(Class::Deadline),
+        Policy::Ext => Some(ext(true)),
+        Policy::Unknown => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bpf_scheduler_has_all_ordinary_tasks_or_those_that_asked() {
+        let with = |enabled, all| {
+            let sched_ext = SchedExt { enabled, all };
+            [Policy::Other, Policy::Ext, Policy::Fifo].map(|policy| class(policy, sched_ext).unwrap())
+        };
+        assert_eq!(with(true, true), [Class::Ext, Class::Ext, Class::RealTime]);
+        assert_eq!(with(true, false), [Class::Fair, Class::Ext, Class::RealTime]);
+        assert_eq!(with(false, true), [Class::Fair, Class::Fair, Class::RealTime]);
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Stacks as texts, folded: those that read the same are one.
+
+use crate::processes::mapping_of;
+use crate::{About, StackCount};
+use dyntick_explain::Stack;
+use dyntick_model::text::{clean, shortened};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+/// So many stacks of a cause are told of.
+const MOST: usize = 1000;
+
+/// And of one so many frames, the outermost.
+const DEEPEST: usize = 128;
+
+/// Of a name of a file or a function so many bytes are told.
+const LONGEST: usize = 200;
+
+/// Counts stacks by their texts, the most frequent first.
+pub(crate) fn folded(about: &About, stacks: &HashMap<Stack, u64>) -> Vec<StackCount> {
+    let mut counts: BTreeMap<Vec<String>, u64> = BTreeMap::new();
+    for (stack, count) in stacks {
+        *counts.entry(frames(about, stack)).or_default() += count;
+    }
+    let mut folded: Vec<StackCount> =
+        counts.into_iter().map(|(frames, count)| StackCount { frames, count }).collect();
+    folded.sort_by_key(|stack| Reverse(stack.count));
+    folded.truncate(MOST);
+    folded
+}
+
+/// The task, the functions of its program and those of the kernel, the outermost first. Those of the kernel are marked
+/// as flame graphs have them.
+fn frames(about: &About, stack: &Stack) -> Vec<String> {
+    let text = |name: &str| clean(&shortened(name, LONGEST)).replace(';', ":");
+    let user = stack.user.iter().rev().map(|address| text(&user_frame(about, stack.process, *address)));
+    let kernel = stack.kernel.iter().rev().map(|function| format!("{}_[k]", text(function)));
+    [text(&stack.comm)].into_iter().chain(user).chain(kernel).take(DEEPEST).collect()
+}
+
+/// The file and where in it, `libc.so.6+0x1234`.
+fn user_frame(about: &About, process: i32, address: u64) -> String {
+    let mapping = about.mappings.get(&process).and_then(|mappings| mapping_of(mappings, address));
+    let Some(mapping) = mapping else { return format!("{address:#x}") };
+    let name = mapping.file.rsplit('/').next().unwrap_or_default();
+    format!("{name}+{:#x}", (address - mapping.begin).saturating_add(mapping.offset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyntick_observe::facts::Mapping;
+
+    #[test]
+    fn stacks_that_read_the_same_are_one() {
+        let code = |begin, end, file: &str| Mapping { begin, end, offset: 0x100, file: file.into() };
+        let own = vec![code(0x1000, 0x2000, "/usr/bin/app"), code(0x5000, 0x6000, "/lib/libc;.so")];
+        let about = About { mappings: [(7, own)].into(), ..crate::stored::tests::about() };
+        let stack = |process, user: &[u64]| Stack {
+            comm: "app".into(),
+            process,
+            kernel: ["futex_wake".into(), "do_syscall_64".into()].into(),
+            user: user.into(),
+        };
+        let stacks = [(stack(7, &[0x5010, 0x1020]), 3), (stack(8, &[0x5010]), 1), (stack(7, &[0x2000]), 4)];
+        let folded = folded(&about, &stacks.into_iter().collect());
+        let texts: Vec<(String, u64)> = folded.iter().map(|one| (one.frames.join(";"), one.count)).collect();
+        let kernel = "do_syscall_64_[k];futex_wake_[k]";
+        let expected = [
+            (format!("app;0x2000;{kernel}"), 4),
+            (format!("app;app+0x120;libc:.so+0x110;{kernel}"), 3),
+            (format!("app;0x5010;{kernel}"), 1),
+        ];
+        assert_eq!(texts, expected);
+    }
+}

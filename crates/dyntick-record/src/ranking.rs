@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From an explanation to findings, cause by cause, in the order of what matters most.
+
+use crate::findings::*;
+use crate::of::Followed;
+use crate::sums::{CauseSums, CpuSums};
+use crate::{About, Explained, fixes, frames, uncaused};
+use dyntick_explain::{CauseId, Chain, Summary, rules};
+use dyntick_model::Symbol;
+use dyntick_observe::trace::events::consequences;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+/// How many chains of causation are shown of one cause.
+const MOST_CHAINS: usize = 3;
+
+impl Explained<'_> {
+    /// What is to be said of it.
+    pub fn findings(&self) -> Findings {
+        let about = self.about;
+        let (begin, end) = about.window_ns;
+        let (grown, none) = (uncaused::grown(about), CpuSums::default());
+        let of_cpu =
+            |summary: &Summary| self.of_cpu(summary, self.sums.of(summary.cpu).unwrap_or(&none), &grown);
+        Findings {
+            kernel: about.machine.kernel.to_string(),
+            command: about.command.clone(),
+            seconds: end.saturating_sub(begin) as f64 / 1e9,
+            cpus: match self.followed {
+                Some(_) => Vec::new(),
+                None => self.per_cpu.iter().map(of_cpu).collect(),
+            },
+            threads: self.followed.as_ref().map(|followed| self.of_threads(followed)),
+            lost_events: self.lost.clone(),
+            undecoded: self.undecoded,
+            notes: about
+                .remarks()
+                .chain(consequences(self.missing_events))
+                .chain(uncaused::limits(about))
+                .collect(),
+        }
+    }
+
+    /// `own` are the interruptions of this CPU, `grown` what was counted beside the trace.
+    fn of_cpu(&self, summary: &Summary, own: &CpuSums, grown: &uncaused::Grown) -> CpuFindings {
+        let about = self.about;
+        let mut causes: Vec<CauseFindings> =
+            own.causes.iter().map(|(cause, sums)| of_cause(about, summary, cause, sums)).collect();
+        causes.extend(uncaused::counted(about, summary));
+        rank(&mut causes);
+        causes.splice(..0, uncaused::clock(about, summary));
+        CpuFindings {
+            cpu: summary.cpu,
+            ticks: summary.ticks,
+            ticks_per_second: summary.ticks_per_second,
+            interruptions: summary.interruptions,
+            interrupted_ns: summary.interrupted_ns,
+            interrupted_share: share(summary.interrupted_ns as f64, summary.seconds * 1e9),
+            page_faults: summary.page_faults,
+            other_tasks: summary.other_tasks,
+            other_tasks_ns: summary.other_tasks_ns,
+            causes,
+            unattributed: self.unattributed(summary, own, grown),
+        }
+    }
+
+    fn of_threads(&self, followed: &Followed) -> ThreadFindings {
+        let Followed { of, sums, cpus, threads, ran_ns, waited_ns } = followed;
+        let all = || sums.causes.values();
+        let sum = |of: fn(&CauseSums) -> u64| all().map(of).fold(0, u64::saturating_add);
+        let unnamed = sums.causes.iter().filter(|(cause, _)| !rules::get(cause).names_origin);
+        let unnamed: u64 = unnamed.map(|(_, sums)| sums.interruptions).sum();
+        // Fixes are for the CPU on which they were interrupted most often.
+        let cpu = cpus.iter().max_by_key(|(cpu, count)| (**count, Reverse(**cpu))).map_or(0, |(cpu, _)| *cpu);
+        let (interruptions, interrupted_ns) = (sum(|own| own.interruptions), sum(|own| own.interrupted_ns));
+        let summary = Summary {
+            cpu,
+            interruptions,
+            interrupted_ns,
+            page_faults: sum(|own| own.page_faults),
+            other_tasks: sum(|own| own.count - own.interruptions - own.page_faults),
+            other_tasks_ns: sum(|own| own.total_ns - own.interrupted_ns),
+            ..Summary::default()
+        };
+        let causes = sums.causes.iter().map(|(cause, own)| of_cause(self.about, &summary, cause, own));
+        let mut causes: Vec<CauseFindings> = causes.collect();
+        rank(&mut causes);
+        ThreadFindings {
+            of: of.to_string(),
+            threads: threads.len() as u64,
+            cpus: cpus.keys().copied().collect(),
+            ran_ns: *ran_ns,
+            waited_ns: *waited_ns,
+            ticks: sum(|own| own.ticks),
+            interruptions,
+            interrupted_ns,
+            interrupted_share: share(interrupted_ns as f64, ran_ns.saturating_add(*waited_ns) as f64),
+            page_faults: summary.page_faults,
+            other_tasks: summary.other_tasks,
+            other_tasks_ns: summary.other_tasks_ns,
+            causes,
+            unattributed: Unattributed {
+                count: unnamed,
+                share: share(unnamed as f64, interruptions as f64),
+                total_ns: sums.unnamed_ns,
+                time_share: share(sums.unnamed_ns as f64, interrupted_ns as f64),
+                ..Unattributed::default()
+            },
+        }
+    }
+
+    fn unattributed(&self, summary: &Summary, own: &CpuSums, grown: &uncaused::Grown) -> Unattributed {
+        let longest = self.evidence.get(&summary.cpu).into_iter().flatten();
+        let evidence = |one: &dyntick_explain::Evidence| Evidence {
+            at_ns: one.start_ns.saturating_sub(self.about.window_ns.0),
+            duration_ns: one.duration_ns,
+            kind: one.kind.name(),
+            events: one.lines(),
+        };
+        Unattributed {
+            count: summary.unattributed,
+            share: summary.unattributed_share,
+            total_ns: own.unnamed_ns,
+            time_share: summary.unattributed_time_share,
+            evidence: longest.map(evidence).collect(),
+            untraced: uncaused::untraced(grown, summary),
+        }
+    }
+}
+
+fn rank(causes: &mut [CauseFindings]) {
+    let weight = |cause: &CauseFindings| cause.count_share.max(cause.time_share);
+    causes.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then_with(|| a.cause.cmp(&b.cause)));
+}
+
+fn of_cause(about: &About, summary: &Summary, cause: &CauseId, own: &CauseSums) -> CauseFindings {
+    let rule = rules::get(cause);
+    let timed = !own.untimed;
+    CauseFindings {
+        cause: cause.clone(),
+        title: rules::title(cause),
+        explanation: rule.explanation,
+        count: Some(own.count),
+        interruptions: own.interruptions,
+        ticks: own.ticks,
+        count_share: share(own.count as f64, summary.listed() as f64),
+        total_ns: timed.then_some(own.total_ns),
+        time_share: share(own.total_ns as f64, summary.listed_ns() as f64),
+        durations_ns: timed.then(|| durations(own)).flatten(),
+        chains: foremost(own.chains.counts()),
+        more_chains: own.chains.len().saturating_sub(MOST_CHAINS),
+        stacks: frames::folded(about, own.stacks.counts()),
+        functions: most_frequent(&own.functions),
+        fixes: fixes(about, summary.cpu, cause, own.named.foremost()),
+        source: rule.source,
+        attributed: rule.names_origin,
+    }
+}
+
+/// The most frequent chains; of equally frequent ones those that come first in the order of their texts.
+fn foremost(chains: &HashMap<Chain, u64>) -> Vec<ChainCount> {
+    let mut counts: Vec<u64> = chains.values().copied().collect();
+    counts.sort_unstable_by_key(|count| Reverse(*count));
+    // Only what may be shown is made text.
+    let least = counts.get(MOST_CHAINS - 1).copied().unwrap_or(0);
+    let chains = chains.iter().map(|(chain, count)| (chain, *count));
+    let mut chains: Vec<(&Chain, u64)> = chains.filter(|(_, count)| *count >= least).collect();
+    chains.sort_by_cached_key(|(chain, count)| (Reverse(*count), chain.texts()));
+    chains
+        .into_iter()
+        .take(MOST_CHAINS)
+        .map(|(steps, count)| ChainCount { steps: steps.clone(), count })
+        .collect()
+}
+
+fn most_frequent(counts: &HashMap<Symbol, u64>) -> Vec<(Symbol, u64)> {
+    let mut counts: Vec<(Symbol, u64)> = counts.iter().map(|(name, count)| (name.clone(), *count)).collect();
+    counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    counts
+}
+
+fn durations(own: &CauseSums) -> Option<Durations> {
+    let (histogram, (min, max)) = (own.durations.histogram(), own.durations.ends()?);
+    let at = |share| histogram.quantile(share);
+    Some(Durations { min, median: at(0.5)?, p99: at(0.99)?, max })
+}
+
+/// A quotient that is 0 where there is nothing to divide by.
+fn share(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}

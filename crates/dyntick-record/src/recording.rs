@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A recording that is ready to start, and its threads.
+
+use crate::flow::{self, Control, Drain, ON_THE_WAY, Piece, Sink, Whole};
+use crate::processes::Processes;
+use crate::quiet::OutOfTheWay;
+use crate::stored::{Packer, Writer};
+use crate::trigger::Trigger;
+use crate::watch::Watch;
+use crate::{About, Options, RecordError, events};
+use dyntick_model::CpuList;
+use dyntick_observe::facts::{Counts, Machine};
+use dyntick_observe::thread::now_ns;
+use dyntick_observe::trace::{Metadata, Scanner, SessionError, TraceSession, UserStacks, names_of};
+use std::collections::BTreeSet;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel, sync_channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often it is asked whether the state of tasks should be looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How soon a process is looked at whose stacks are recorded: one that has ended before has addresses only.
+const PROCESS_LIVES: Duration = Duration::from_millis(10);
+
+/// Trace buffer of a CPU that is not recorded, KiB at most: only what concerns the recorded ones gets into it.
+const OTHERS_KIB: u32 = 2048;
+
+/// A recording that is ready to start.
+pub(crate) struct Recording<'a> {
+    pub options: &'a Options,
+    pub session: TraceSession,
+    pub online: CpuList,
+    machine: Machine,
+    watch: Mutex<Watch>,
+    /// Those whose stacks are recorded, where stacks are.
+    processes: Mutex<Option<Processes>>,
+    notes: Vec<String>,
+}
+
+impl<'a> Recording<'a> {
+    /// This thread keeps off the CPUs while the second part lives.
+    pub fn prepare(options: &'a Options) -> Result<(Self, OutOfTheWay), RecordError> {
+        let machine = options.machine()?;
+        let online = machine.cpus.online.clone();
+        let away = OutOfTheWay::to(&online.difference(&options.cpus));
+        let own = (!away.worked()).then(|| "dyntick itself ran on the recorded CPUs".to_owned());
+        let stacks = options.stacks.then(|| {
+            "stacks are recorded: that takes time in each interruption, and page faults in kernel mode are left out, \
+             because the kernel takes some for it"
+                .to_owned()
+        });
+        let session = session(options, &online)?;
+        let mut watch = match &options.last {
+            Some(last) => Watch::of_the_last(last.last),
+            None => Watch::new(),
+        };
+        watch.look();
+        let processes = Mutex::new(UserStacks::new(&session.formats()?)?.map(Processes::new));
+        let (watch, notes) = (Mutex::new(watch), own.into_iter().chain(stacks).collect());
+        Ok((Self { options, session, online, machine, watch, processes, notes }, away))
+    }
+
+    /// Records all into one file.
+    pub fn complete<T>(&self, during: impl FnOnce(&Control) -> T) -> Result<(std::fs::File, T), RecordError> {
+        let file = dyntick_system::unnamed_in(&self.options.folder).map_err(RecordError::Write)?;
+        let writer = Writer::new(file, self.options.most_bytes).map_err(RecordError::Write)?;
+        let sink = Whole { packer: self.packer()?, writer };
+        let before = Counts::read(&self.options.cpus);
+        let control = Control::default();
+        let (Whole { packer, writer }, window_ns, result) = self.traced(sink, None, &control, during)?;
+        let counts = (before, Counts::read(&self.options.cpus));
+        self.look();
+        let about = About { counts, ..self.about(window_ns, None) };
+        let metadata = self.metadata(packer.addresses())?;
+        Ok((writer.finish(about, &metadata).map_err(RecordError::Write)?, result))
+    }
+
+    /// What packs the pages of this recording.
+    pub fn packer(&self) -> Result<Packer, RecordError> {
+        let scanner = Scanner::new(&self.session.formats()?)?;
+        Packer::new(scanner, rustix::param::page_size()).map_err(RecordError::Write)
+    }
+
+    /// Looks at all tasks.
+    pub fn look(&self) {
+        lock(&self.watch).look();
+    }
+
+    /// What is known beside the trace, without counters.
+    pub fn about(&self, window_ns: (u64, u64), trigger: Option<Trigger>) -> About {
+        let watch = lock(&self.watch);
+        About {
+            cpus: self.options.cpus.clone(),
+            window_ns,
+            command: self.options.command.clone(),
+            machine: self.machine.clone(),
+            threads: watch.threads.clone(),
+            owners: watch.owners.clone(),
+            counts: (Counts::default(), Counts::default()),
+            notes: self.notes.clone(),
+            ended: None,
+            mappings: lock(&self.processes).as_ref().map(Processes::mappings).unwrap_or_default(),
+            trigger,
+        }
+    }
+
+    /// How to read the trace, in which these functions occur.
+    pub fn metadata(&self, addresses: &BTreeSet<u64>) -> Result<Metadata, RecordError> {
+        Ok(Metadata { symbols: names_of(addresses)?, ..self.session.metadata()? })
+    }
+
+    /// Traces while `during` runs; other threads empty the buffers meanwhile, write, and look at tasks. Tracing ends,
+    /// and with it the window, where nothing more can be written. `soon`: whether events are wanted before they fill a
+    /// page.
+    pub fn traced<S: Sink + Send, T>(
+        &self,
+        sink: S,
+        soon: Option<Duration>,
+        control: &Control,
+        during: impl FnOnce(&Control) -> T,
+    ) -> Result<(S, (u64, u64), T), RecordError> {
+        let ((end, ended), (end_watch, ended_watch)) = (channel(), channel());
+        let (to, pieces) = sync_channel::<Piece>(ON_THE_WAY);
+        let buffer = (self.options.buffer_kib as usize) << 10;
+        let session = &self.session;
+        // Processes whose stacks are recorded are looked at while they exist.
+        let soon = if self.options.stacks { Some(PROCESS_LIVES) } else { soon };
+        let drain = Drain { session, buffers: session.buffers()?, buffer, to, control, soon };
+        let sink = Noting { sink, processes: &self.processes };
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new;
+            let write = thread().spawn_scoped(scope, move || flow::write(sink, &pieces, control));
+            let write = write.map_err(RecordError::Thread)?;
+            let drain =
+                thread().spawn_scoped(scope, move || drain.run(&ended)).map_err(RecordError::Thread)?;
+            let looks = thread().spawn_scoped(scope, move || look(&self.watch, &ended_watch));
+            looks.map_err(RecordError::Thread)?;
+            session.start()?;
+            let begin = now_ns();
+            let result = during(control);
+            let complete = now_ns();
+            session.stop()?;
+            drop((end, end_watch));
+            let stopped = drain.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            let sink = write.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            Ok((sink.map_err(RecordError::Write)?.sink, (begin, stopped.unwrap_or(complete)), result))
+        })
+    }
+}
+
+/// Looks at the processes whose stacks are in what it hands on.
+struct Noting<'a, S> {
+    sink: S,
+    processes: &'a Mutex<Option<Processes>>,
+}
+
+impl<S: Sink> Sink for Noting<'_, S> {
+    fn take(&mut self, piece: Piece) -> std::io::Result<()> {
+        if let (Piece::Pages(_, pages), Some(processes)) = (&piece, lock(self.processes).as_mut()) {
+            processes.look(pages);
+        }
+        self.sink.take(piece)
+    }
+
+    fn is_full(&self) -> bool {
+        self.sink.is_full()
+    }
+}
+
+/// What it holds, also where a thread has panicked with it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A session that is ready to start.
+fn session(options: &Options, online: &CpuList) -> Result<TraceSession, SessionError> {
+    let others = options.buffer_kib.min(OTHERS_KIB);
+    let mut session = events::session(&options.cpus, online, others, &[])?;
+    if options.stacks {
+        events::stacks(&mut session, &options.cpus, online)?;
+    }
+    if options.buffer_kib > others {
+        options.cpus.iter().try_for_each(|cpu| session.resize(cpu, options.buffer_kib))?;
+    }
+    Ok(session)
+}
+
+/// Looks at tasks from time to time, until all has ended.
+fn look(watch: &Mutex<Watch>, ended: &Receiver<()>) {
+    while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+        lock(watch).look_if_due();
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The trace of a record: in its file, or in memory where it is short.
+
+use crate::stored::{BLOCK, Stored, Unpacker};
+use dyntick_model::Event;
+use dyntick_observe::trace::{
+    Blocks, DecodeError, Decoded, Merged, Metadata, Recording, merge, room_for_events,
+};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::ops::ControlFlow;
+
+/// What was recorded of some CPUs.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// How to read it.
+    pub metadata: Metadata,
+    pages: Pages,
+}
+
+#[derive(Clone, Debug)]
+enum Pages {
+    /// By CPU.
+    InMemory(BTreeMap<u32, Vec<u8>>),
+    InFile(Stored),
+}
+
+impl Trace {
+    /// One that is in memory.
+    pub fn of(recording: Recording) -> Self {
+        Self { metadata: recording.metadata, pages: Pages::InMemory(recording.raw) }
+    }
+
+    pub(crate) fn stored(metadata: Metadata, stored: Stored) -> Self {
+        Self { metadata, pages: Pages::InFile(stored) }
+    }
+
+    /// How many events it has, where that was counted.
+    pub fn count(&self) -> Option<u64> {
+        match &self.pages {
+            Pages::InMemory(_) => None,
+            Pages::InFile(stored) => Some(stored.events),
+        }
+    }
+
+    /// The file that the record is in.
+    pub(crate) fn file(&self) -> Option<&File> {
+        match &self.pages {
+            Pages::InMemory(_) => None,
+            Pages::InFile(stored) => Some(stored.file()),
+        }
+    }
+
+    /// Hands over each event in the order of time, until `each` ends that.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn events(&self, each: impl FnMut(Event) -> ControlFlow<()>) -> Result<Merged, DecodeError> {
+        let failed = |error: std::io::Error| DecodeError::Block(error.to_string());
+        let unpacker = Unpacker::new().map_err(failed)?;
+        let mut reading = Reading { trace: self, unpacker, next: BTreeMap::new() };
+        merge(&self.metadata, &mut reading, each)
+    }
+}
+
+impl Trace {
+    /// All events at once, and what is missing; how many there are of each is not counted.
+    ///
+    /// # Errors
+    /// Damage, and more events than [`room_for_events`].
+    pub fn decode(&self) -> Result<Decoded, DecodeError> {
+        let (mut events, mut count, most) = (Vec::new(), 0, room_for_events());
+        let missing = self.events(|event| {
+            count += 1;
+            match count > most {
+                true => events = Vec::new(),
+                false => events.push(event),
+            }
+            ControlFlow::Continue(())
+        })?;
+        match count > most {
+            true => Err(DecodeError::TooMany { events: count, most }),
+            false => {
+                let Merged { lost, undecoded } = missing;
+                Ok(Decoded { events, lost, counts: BTreeMap::new(), undecoded })
+            }
+        }
+    }
+}
+
+/// Where the reading of a trace is.
+struct Reading<'a> {
+    trace: &'a Trace,
+    unpacker: Unpacker,
+    /// The next block of each CPU; nothing where that is the first.
+    next: BTreeMap<u32, usize>,
+}
+
+impl Blocks for Reading<'_> {
+    fn next(&mut self, cpu: u32, pages: &mut Vec<u8>) -> Result<bool, String> {
+        let number = self.next.entry(cpu).or_default();
+        let found = match &self.trace.pages {
+            Pages::InFile(stored) => stored.block(cpu, *number, &mut self.unpacker, pages)?,
+            Pages::InMemory(raw) => {
+                let block = BLOCK.max(self.trace.metadata.page_size);
+                let found = raw.get(&cpu).and_then(|raw| raw.chunks(block).nth(*number));
+                pages.clear();
+                pages.extend(found.into_iter().flatten());
+                found.is_some()
+            }
+        };
+        *number += 1;
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+impl Trace {
+    /// All pages of a CPU.
+    pub fn pages_of(&self, cpu: u32) -> Result<Vec<u8>, String> {
+        let unpacker = Unpacker::new().unwrap();
+        let mut reading = Reading { trace: self, unpacker, next: BTreeMap::new() };
+        let (mut all, mut pages) = (Vec::new(), Vec::new());
+        while reading.next(cpu, &mut pages)? {
+            all.extend_from_slice(&pages);
+        }
+        Ok(all)
+    }
+}

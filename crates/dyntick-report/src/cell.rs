@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Cells of tables: values until they are laid out.
+
+use crate::numbers;
+use std::fmt::{self, Display, Formatter};
+
+/// A cell. Only [`Cell::Text`] is text; the others become text where they are laid out, by the rules of
+/// [`numbers`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// Words, or figures that no other variant is for, as a range.
+    Text(String),
+    /// How many.
+    Count(u64),
+    /// How many per second.
+    Rate(f64),
+    /// A part of all, from 0 to 1; shown in per cent.
+    Share(f64),
+    /// A time, ns; shown in its natural unit.
+    Duration(f64),
+    /// A number in the column's unit, with this many decimals.
+    Fixed(f64, usize),
+    /// A number in the column's unit, with this many significant digits.
+    Rounded(f64, i32),
+    /// A difference: the figure with its sign.
+    Signed(Box<Cell>),
+    /// A figure that is not known, shown as a dash.
+    Unknown,
+}
+
+impl Cell {
+    /// A figure, or the dash where it is not known.
+    pub fn known(figure: Option<Self>) -> Self {
+        figure.unwrap_or(Self::Unknown)
+    }
+
+    /// A figure, or nothing where there is none to be expected.
+    pub fn or_blank(figure: Option<Self>) -> Self {
+        figure.unwrap_or(Self::Text(String::new()))
+    }
+
+    /// A difference, which shows its sign.
+    pub fn signed(figure: Self) -> Self {
+        Self::Signed(Box::new(figure))
+    }
+
+    /// A figure's number and its unit, the latter empty where the column names it; none for words.
+    pub(crate) fn figure(&self) -> Option<(String, &'static str)> {
+        match self {
+            Cell::Text(_) | Cell::Unknown => None,
+            Cell::Count(count) => Some((count.to_string(), "")),
+            Cell::Rate(per_second) => Some((numbers::rate(*per_second), "")),
+            Cell::Share(share) => Some((numbers::per_cent(*share)?, "%")),
+            Cell::Duration(ns) => numbers::in_unit(*ns),
+            Cell::Fixed(value, decimals) => Some((format!("{value:.decimals$}"), "")),
+            Cell::Signed(figure) => figure.figure().map(|(number, unit)| (signed(&number), unit)),
+            Cell::Rounded(value, digits) => Some((dyntick_model::digits::rounded(*value, *digits), "")),
+        }
+    }
+}
+
+/// A number with its sign; what is shown as zero has none.
+fn signed(number: &str) -> String {
+    let size = number.trim_start_matches('-');
+    match size.contains(|digit: char| ('1'..='9').contains(&digit)) {
+        false => size.to_owned(),
+        true if size.len() < number.len() => number.to_owned(),
+        true => format!("+{number}"),
+    }
+}
+
+impl Display for Cell {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match (self, self.figure()) {
+            (Cell::Text(text), _) => f.write_str(text),
+            (_, Some((number, ""))) => f.write_str(&number),
+            (_, Some((number, unit))) => write!(f, "{number} {unit}"),
+            (_, None) => f.write_str(numbers::UNKNOWN),
+        }
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Cell::Text(text)
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Cell::Text(text.to_owned())
+    }
+}
+
+/// A row of a table from texts and cells.
+#[macro_export]
+macro_rules! row {
+    ($($cell:expr),* $(,)?) => { vec![$($crate::Cell::from($cell)),*] };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_become_text_at_the_edge() {
+        let cells = row![
+            "words",
+            Cell::Count(1234567),
+            Cell::Rate(0.05),
+            Cell::Share(0.5),
+            Cell::Duration(1500.0),
+            Cell::Fixed(2.0, 3),
+            Cell::Rounded(0.123456, 4),
+            Cell::known(None),
+            Cell::Share(f64::NAN),
+            Cell::signed(Cell::Fixed(2.0, 1)),
+            Cell::signed(Cell::Rounded(-2.5, 4)),
+            Cell::signed(Cell::Share(-0.0)),
+            Cell::signed(Cell::Fixed(-0.01, 1)),
+        ];
+        let texts: Vec<String> = cells.iter().map(Cell::to_string).collect();
+        let expected = [
+            "words", "1234567", "0.050", "50.0 %", "1.5 µs", "2.000", "0.1235", "–", "–", "+2.0", "-2.5",
+            "0.0 %", "0.0",
+        ];
+        assert_eq!(texts, expected);
+    }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Texts as lines that fit.
+
+use unicode_width::UnicodeWidthStr;
+
+/// Lines of at most `width` columns. Words stay complete, also at their hyphens, for many are settings
+/// that somebody will copy; only what is wider than a line is broken.
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let options = textwrap::Options::new(width.max(1)).word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::wrap(text, options).into_iter().map(|line| line.into_owned()).collect()
+}
+
+/// How wide the longest word of a text is.
+pub(super) fn longest_word(text: &str) -> usize {
+    text.split_whitespace().map(|word| word.width()).max().unwrap_or(0)
+}
+
+/// A name and its value, below each other where there is no room beside.
+pub(super) fn pair(name: &str, names: usize, value: &str, width: usize) -> Vec<String> {
+    let beside = names + 2 <= width / 2 && longest_word(value) + names + 2 <= width;
+    let indent = if beside { names + 2 } else { 4 };
+    let mut lines = Vec::new();
+    let mut first = format!("{name}{}", " ".repeat(indent.saturating_sub(name.width())));
+    if first.width() > indent {
+        lines.extend(wrap(&first, width));
+        first = " ".repeat(indent);
+    }
+    for (number, line) in wrap(value, width - indent).into_iter().enumerate() {
+        let before = if number == 0 { first.clone() } else { " ".repeat(indent) };
+        lines.push(format!("{before}{line}"));
+    }
+    lines
+}

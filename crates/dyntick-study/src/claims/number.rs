@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Numbers with as many digits as tell something.
+
+use dyntick_model::digits::rounded;
+
+/// A number with six digits that tell something.
+pub fn number(value: f64) -> String {
+    rounded(value, 6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_tell() {
+        assert_eq!(
+            [0.0, 1.0, 0.998054, 123456.7, -4.76728, 2e-7, f64::NAN].map(|value| rounded(value, 4)),
+            ["0", "1", "0.9981", "123457", "-4.767", "0.0000002", "–"]
+        );
+        assert_eq!(
+            [-0.0, 250.0, 0.99271, 1.00004, 1234.567, 12.3, 0.000_001, 2e9].map(number),
+            ["0", "250", "0.99271", "1.00004", "1234.57", "12.3", "0.000001", "2000000000"]
+        );
+    }
+}

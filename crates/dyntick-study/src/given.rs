@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the command line sets in every case of a study: one more table after the text of its file, read by the same
+//! rules. What is wrong there is told by the flag.
+
+use dyntick_stats::Factor;
+use toml::de::DeTable;
+
+/// The table's key in the text, which no study can have: one that has it is refused for an unknown key.
+pub const TABLE: &str = "command line";
+
+/// The keys whose values add up or are tables of settings: one more value takes no other's place.
+const ADDING: [&str; 3] = ["append", "sysctl", "write"];
+
+/// What is set, each with its flag. A key that is set more than once makes an axis of a matrix.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Given {
+    settings: Vec<Setting>,
+    /// A misspelt boot parameter is not refused.
+    any_parameter: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Setting {
+    /// As it was typed.
+    flag: String,
+    /// A key of a case.
+    key: String,
+    /// For a key that is a table of settings: which of them.
+    name: Option<String>,
+    /// The value as TOML.
+    value: String,
+    /// What tells its cases from those of another value.
+    label: String,
+}
+
+/// A text of `--set` that is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "--set {0}: write KEY=VALUE with a key of a case, as cpus=4, measure=2s or sysctl.vm.stat_interval=60"
+)]
+pub struct SetError(String);
+
+impl Given {
+    /// Nothing that is set.
+    pub fn is_empty(&self) -> bool {
+        self.settings.is_empty()
+    }
+
+    /// Takes a boot parameter also where it looks misspelt: for a guest whose figures nobody judges, and whose kernel
+    /// is to ignore one as a real machine's does.
+    pub fn allow_any_parameter(&mut self) {
+        self.any_parameter = true;
+    }
+
+    /// Whether boot parameters that look misspelt are taken.
+    pub(crate) fn allows_any_parameter(&self) -> bool {
+        self.any_parameter
+    }
+
+    /// Sets a key of a case to a text, which came by `flag`.
+    pub fn text(&mut self, flag: &str, key: &str, text: &str) {
+        self.add(flag, key, None, quoted(text), format!("{key}={text}"));
+    }
+
+    /// Sets a key of a case to a value that is written as TOML.
+    pub fn value(&mut self, flag: &str, key: &str, toml: &str) {
+        self.add(flag, key, None, toml.to_owned(), format!("{key}={toml}"));
+    }
+
+    /// Sets a key of a case to a list of texts.
+    pub fn texts(&mut self, flag: &str, key: &str, texts: &[String]) {
+        let list: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
+        self.value(flag, key, &format!("[{}]", list.join(", ")));
+    }
+
+    /// Runs each case on this kernel; `place` is where it is found, and `typed` what the user calls it.
+    pub fn kernel(&mut self, typed: &str, place: &str) {
+        let name = typed.rsplit('/').next().unwrap_or_default();
+        let is_taken = self.settings.iter().any(|other| other.key == "kernel" && other.label == name);
+        let label = if is_taken { typed } else { name };
+        self.add(&format!("--kernel {typed}"), "kernel", None, quoted(place), label.to_owned());
+    }
+
+    /// Takes one `KEY=VALUE`. A value that is none in TOML is a text without its quotes.
+    ///
+    /// # Errors
+    /// Where it has another form.
+    pub fn set(&mut self, typed: &str) -> Result<(), SetError> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        let (key, value) = typed.split_once('=').ok_or_else(|| SetError(typed.to_owned()))?;
+        let (key, name) = match key.trim().split_once('.') {
+            Some((key, name)) => (key, Some(name.to_owned())),
+            None => (key.trim(), None),
+        };
+        if key.is_empty() || !key.chars().all(plain) || name.as_ref().is_some_and(String::is_empty) {
+            return Err(SetError(typed.to_owned()));
+        }
+        let value = value.trim();
+        let toml = if is_value(value) { value.to_owned() } else { quoted(value) };
+        self.add(&format!("--set {typed}"), key, name, toml, typed.to_owned());
+        Ok(())
+    }
+
+    fn add(&mut self, flag: &str, key: &str, name: Option<String>, value: String, label: String) {
+        let label = label.replace('/', "_");
+        self.settings.push(Setting { flag: flag.to_owned(), key: key.to_owned(), name, value, label });
+    }
+
+    /// The table as TOML, and for each of its lines the flag that it came by.
+    pub fn table(&self) -> Vec<(String, Option<&str>)> {
+        let mut lines = vec![(format!("[{}]", quoted(TABLE)), None)];
+        let single = self.settings.iter().filter(|setting| !self.is_axis(setting));
+        lines.extend(single.map(|setting| (setting.line(), Some(setting.flag.as_str()))));
+        lines.push((format!("[{}.matrix]", quoted(TABLE)), None));
+        for axis in self.axes() {
+            lines.push((format!("{} = [", quoted(&axis)), None));
+            let choices = self.settings.iter().filter(|setting| setting.axis() == axis);
+            lines.extend(choices.map(|setting| (setting.choice(), Some(setting.flag.as_str()))));
+            lines.push(("]".to_owned(), None));
+        }
+        lines
+    }
+
+    /// The names of the axes that the flags make, each once.
+    pub fn axes(&self) -> Vec<String> {
+        let mut axes = Vec::new();
+        for axis in self.settings.iter().filter(|setting| self.is_axis(setting)).map(Setting::axis) {
+            if !axes.contains(&axis) {
+                axes.push(axis);
+            }
+        }
+        axes
+    }
+
+    /// A kernel stands in the name of its cases, however many there are: what a study says of another does not
+    /// hold for it.
+    fn is_axis(&self, setting: &Setting) -> bool {
+        let same = self.settings.iter().filter(|other| other.axis() == setting.axis()).count();
+        setting.key == "kernel" || same > 1
+    }
+
+    /// Whether this key of a study's own matrix says nothing any more.
+    pub fn replaces(&self, key: &str) -> bool {
+        !ADDING.contains(&key) && self.settings.iter().any(|setting| setting.key == key)
+    }
+
+    /// The axis with several values, of which the report sets the first two side by side.
+    pub fn compared(&self) -> Option<Factor> {
+        let axis = self.axes().into_iter().find(|axis| self.levels(axis).len() > 1)?;
+        let levels = self.levels(&axis);
+        Some(Factor { name: axis, levels })
+    }
+
+    fn levels(&self, axis: &str) -> Vec<String> {
+        self.settings
+            .iter()
+            .filter(|setting| setting.axis() == axis)
+            .map(|setting| setting.label.clone())
+            .collect()
+    }
+}
+
+impl Setting {
+    /// What of a matrix it is a value of.
+    fn axis(&self) -> String {
+        self.name.as_ref().map_or_else(|| self.key.clone(), |name| format!("{}.{name}", self.key))
+    }
+
+    fn line(&self) -> String {
+        match &self.name {
+            Some(name) => format!("{}.{} = {}", quoted(&self.key), quoted(name), self.value),
+            None => format!("{} = {}", quoted(&self.key), self.value),
+        }
+    }
+
+    /// One value of an axis.
+    fn choice(&self) -> String {
+        let label = quoted(&self.label);
+        match (&self.name, self.axis() == self.key) {
+            (None, true) => format!("{{ label = {label}, value = {} }},", self.value),
+            _ => format!("{{ label = {label}, {} }},", self.line()),
+        }
+    }
+}
+
+/// A text as a TOML string.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c => quoted.push(c),
+        }
+    }
+    quoted + "\""
+}
+
+/// Whether this is one value of TOML, and nothing beside it.
+fn is_value(text: &str) -> bool {
+    let line = format!("key = {text}");
+    let (table, errors) = DeTable::parse_recoverable(&line);
+    // Each setting is a line, by which its flag is found.
+    errors.is_empty() && table.get_ref().len() == 1 && !text.contains('\n')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(given: &Given) -> Vec<String> {
+        given.table().into_iter().map(|(line, _)| line).collect()
+    }
+
+    #[test]
+    fn one_value_is_set_and_several_are_an_axis() {
+        let mut given = Given::default();
+        given.kernel("./arch/x86/boot/bzImage", "/src/arch/x86/boot/bzImage");
+        for word in
+            ["cpus=4", "measure=2s", "sysctl.vm.stat_interval=60", "profile=true", "memory=1G", "memory=2G"]
+        {
+            given.set(word).unwrap();
+        }
+        let expected = [
+            r#"["command line"]"#,
+            r#""cpus" = 4"#,
+            r#""measure" = "2s""#,
+            r#""sysctl"."vm.stat_interval" = 60"#,
+            r#""profile" = true"#,
+            r#"["command line".matrix]"#,
+            r#""kernel" = ["#,
+            r#"{ label = "bzImage", value = "/src/arch/x86/boot/bzImage" },"#,
+            "]",
+            r#""memory" = ["#,
+            r#"{ label = "memory=1G", value = "1G" },"#,
+            r#"{ label = "memory=2G", value = "2G" },"#,
+            "]",
+        ];
+        assert_eq!(lines(&given), expected);
+        assert_eq!(given.compared().unwrap().levels, ["memory=1G", "memory=2G"]);
+    }
+
+    #[test]
+    fn what_is_typed_stays_one_value() {
+        let mut given = Given::default();
+        given.set("append=a\nb = 1").unwrap();
+        given.text("--append", "append", "x=\"y\\\" [z]");
+        let all = lines(&given).join("\n");
+        let (table, errors) = DeTable::parse_recoverable(&all);
+        assert!(errors.is_empty() && table.get_ref().len() == 1, "{all}");
+        for wrong in ["cpus", "=4", "a b=1", "sysctl.=1", ".x=1", "[case]=1"] {
+            assert_eq!(Given::default().set(wrong), Err(SetError(wrong.to_owned())));
+        }
+    }
+
+    #[test]
+    fn two_kernels_of_one_file_name_have_two_names() {
+        let mut given = Given::default();
+        for place in ["old/bzImage", "new/bzImage"] {
+            given.kernel(place, place);
+        }
+        assert_eq!(given.compared().unwrap().levels, ["bzImage", "new_bzImage"]);
+    }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The studies that come with dyntick, carried in its binary.
+
+use super::{Given, Size, Study, StudyError, parse};
+use dyntick_model::text::nearest;
+use include_dir::{Dir, include_dir};
+use std::path::Path;
+
+static STUDIES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../studies");
+
+/// Their names, in alphabetical order.
+pub fn names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = STUDIES.files().filter_map(|file| file.path().file_stem()?.to_str()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The text of the study of this name.
+///
+/// # Errors
+/// Where no such study comes with dyntick; it says which do.
+pub fn text(name: &str) -> Result<&'static str, StudyError> {
+    let file = STUDIES.get_file(format!("{name}.toml"));
+    let text = file.and_then(|file| file.contents_utf8());
+    text.ok_or_else(|| StudyError::Unknown { name: name.to_owned(), hint: hint(name) })
+}
+
+/// A study by the path of its file, or by its name where it comes with dyntick. A path has a `/` in it, ends in
+/// `.toml`, or is that of a file that is there.
+pub fn find(name: &Path, size: Size) -> Result<Study, StudyError> {
+    find_given(name, size, &Given::default()).map(|(study, _)| study)
+}
+
+/// The same with what the command line sets in its cases; the second part is how many of its claims speak of cases
+/// that are there no more.
+pub fn find_given(name: &Path, size: Size, given: &Given) -> Result<(Study, usize), StudyError> {
+    match name.to_str().filter(|_| !is_path(name)) {
+        Some(name) => {
+            let path = Path::new("studies").join(format!("{name}.toml"));
+            Ok(parse::given(&path, text(name)?, size, given)?)
+        }
+        None => Study::load_given(name, size, given),
+    }
+}
+
+/// Whether this is the path of a study and not the name of one that comes with dyntick.
+pub fn is_path(name: &Path) -> bool {
+    let is_name = |text: &str| !text.contains('/') && !text.ends_with(".toml");
+    !name.to_str().is_some_and(is_name) || name.is_file()
+}
+
+fn hint(name: &str) -> String {
+    match nearest(name, &names()) {
+        Some(right) => format!("did you mean '{right}'?"),
+        None => format!(
+            "there are {}; a file is named by a path that ends in '.toml' or has a '/'",
+            names().join(", ")
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_study_is_found_by_its_name_and_needs_no_other_file() {
+        assert!(names().contains(&"adaptive-ticks"));
+        for name in names() {
+            let study = find(Path::new(name), Size::Scaled).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(study.name, name);
+            for case in &study.cases {
+                assert!(case.files.is_empty() && !case.kernel.contains('/'), "{name}: {}", case.id);
+            }
+            for recipe in study.kernels.values() {
+                let parts = recipe.config.iter().chain(&recipe.patches).chain([&recipe.source]);
+                assert!(parts.into_iter().all(|part| !part.contains('/')), "{name}: {recipe:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_none_is_told_with_the_nearest() {
+        let told = |name: &str| find(Path::new(name), Size::Scaled).unwrap_err().to_string();
+        assert_eq!(
+            told("adaptive-tick"),
+            "no study 'adaptive-tick' comes with dyntick; did you mean 'adaptive-ticks'?"
+        );
+        assert!(told("x").contains("there are adaptive-ticks, context-tracking, "));
+        assert!(told("adaptive-ticks.toml").starts_with("the study: "), "a path is never a name");
+    }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What to do against causes on the machine that is measured.
+
+use anyhow::Result;
+use dyntick_explain::CauseId;
+use dyntick_explain::fixes::{Host, Named, Settings, Target, fixes};
+use dyntick_explain::rules::Rule;
+use dyntick_model::{CommandLine, CpuList, Fix, KernelVersion};
+use dyntick_observe::facts::{Cpus, Machine};
+
+/// Knows the machine.
+pub struct Adviser {
+    /// Its kernel.
+    pub kernel: KernelVersion,
+    /// Its CPUs.
+    pub cpus: Cpus,
+    line: CommandLine,
+    settings: Settings,
+}
+
+impl Adviser {
+    /// For the machine on which this program runs. What cannot be read of it, as its CPUs, fixes do not name.
+    pub fn of_this_machine() -> Result<Self> {
+        if let Ok(machine) = Machine::read() {
+            return Ok(Self::of(machine));
+        }
+        let release = std::fs::read_to_string("/proc/sys/kernel/osrelease")?;
+        let (cpus, line, settings) = Default::default();
+        Ok(Self { kernel: release.trim().parse()?, cpus, line, settings })
+    }
+
+    /// For a machine.
+    pub fn of(machine: Machine) -> Self {
+        let line = CommandLine::parse(&machine.command_line);
+        Self { kernel: machine.kernel, cpus: machine.cpus, line, settings: machine.settings }
+    }
+
+    /// What removes a cause on a CPU, the most effective first. `quiet` are the CPUs that shall not be interrupted,
+    /// beside those that the machine has set aside already.
+    pub fn fixes(&self, rule: &Rule, cpu: u32, quiet: &CpuList) -> Vec<Fix> {
+        let quiet = self.cpus.nohz_full.union(&self.cpus.isolated).union(quiet);
+        let host = Host {
+            kernel: &self.kernel,
+            line: &self.line,
+            online: &self.cpus.online,
+            settings: &self.settings,
+        };
+        let target = Target { cpu, quiet: &quiet, named: Named::default() };
+        fixes(rule, host, target).into_iter().map(|fix| fix.action).collect()
+    }
+
+    /// Whether a cause may be the fair server as well; see [`dyntick_count::may_be_the_fair_server`].
+    pub fn may_be_the_fair_server(&self, cause: &CauseId) -> bool {
+        dyntick_count::may_be_the_fair_server(cause, &self.kernel)
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The schemas in `docs/src/schemas/` and the table of `docs/src/json.md` say what the types say.
+//!
+//! `INSTA_UPDATE=always cargo test -p dyntick --bin dyntick schemas` writes them anew.
+
+use super::{Format, Printed, all_schemas};
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
+use serde_json::{Value, json};
+use std::path::Path;
+
+const BOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src");
+const BEGIN: &str = "| verb | format | version | further keys |\n";
+
+/// The schema of what a verb prints: that of its type, with the two keys that come first.
+pub fn of<T: Printed + JsonSchema>() -> Schema {
+    let Format { name, version, .. } = T::FORMAT;
+    let mut schema = of_other_tool::<T>(name);
+    let properties = schema.ensure_object().entry("properties").or_insert(json!({}));
+    properties["format"] = json!({ "const": name });
+    properties["version"] = json!({ "const": version });
+    let required = schema.ensure_object().entry("required").or_insert(json!([]));
+    required.as_array_mut().expect("a list").extend(["format".into(), "version".into()]);
+    schema
+}
+
+/// The schema of a type alone.
+pub fn of_other_tool<T: JsonSchema>(name: &str) -> Schema {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let generator = settings.with_transform(RecursiveTransform(plain)).into_generator();
+    let mut schema = generator.into_root_schema_for::<T>();
+    schema.insert("title".to_owned(), name.into());
+    schema
+}
+
+/// Descriptions are comments of the code: without its links and line breaks.
+fn plain(schema: &mut Schema) {
+    if let Some(Value::String(text)) = schema.get_mut("description") {
+        let paragraphs = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
+        *text = paragraphs.collect::<Vec<_>>().join("\n\n").replace("[`", "`").replace("`]", "`");
+    }
+}
+
+/// Compares a generated file with what is kept, or writes it anew.
+fn assert_kept(path: &Path, right: &str) {
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
+        std::fs::write(path, right).unwrap();
+    }
+    let kept = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        kept == right,
+        "{} is not what the types say; write it anew with INSTA_UPDATE=always",
+        path.display()
+    );
+}
+
+#[test]
+fn schemas_are_those_of_the_types() {
+    for (format, schema) in all_schemas() {
+        let path = Path::new(BOOK).join(format!("schemas/{}.json", format.name));
+        assert_kept(&path, &(serde_json::to_string_pretty(&schema).unwrap() + "\n"));
+    }
+}
+
+#[test]
+fn no_schema_is_left_over() {
+    let kept = std::fs::read_dir(Path::new(BOOK).join("schemas")).unwrap();
+    let formats = all_schemas();
+    let names = formats
+        .iter()
+        .map(|(format, _)| format.name)
+        .chain(crate::verbs::schema::FILES.map(|(name, _)| name));
+    let names: Vec<String> = names.map(|name| format!("{name}.json")).collect();
+    let known = |name: &str| names.iter().any(|known| known == name);
+    let left: Vec<String> = kept
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !known(name))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+fn row((format, schema): &(Format, Schema)) -> String {
+    let Format { name, version, verb } = format;
+    let verbs: Vec<String> = verb.split(", ").map(|verb| format!("`{verb}`")).collect();
+    let keys = schema.get("properties").and_then(Value::as_object).unwrap().keys();
+    let keys = keys.filter(|key| !["format", "version"].contains(&key.as_str()));
+    let keys: Vec<String> = keys.map(|key| format!("`{key}`")).collect();
+    format!("| {} | [`{name}`](schemas/{name}.json) | {version} | {} |\n", verbs.join(", "), keys.join(", "))
+}
+
+#[test]
+fn the_table_of_the_book_is_that_of_the_formats() {
+    let path = Path::new(BOOK).join("json.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once(BEGIN).expect("the table of formats begins");
+    let after: String = rest.split_inclusive('\n').skip_while(|line| line.starts_with('|')).collect();
+    let rows: String = all_schemas().iter().map(row).collect();
+    assert_kept(&path, &format!("{before}{BEGIN}| --- | --- | --- | --- |\n{rows}{after}"));
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What counts are called where they are printed.
+
+use dyntick_count::{CountedAs, CountedBy, Group, Part, What};
+use dyntick_model::{TickDependency, Vector};
+use dyntick_observe::live::Key;
+
+/// The row in which a key is counted.
+pub fn of_key(key: &Key) -> String {
+    match CountedAs::of(key) {
+        CountedAs::Group(group) => of_group(&group),
+        CountedAs::Within(_, part) | CountedAs::AddsTo(_, part) => of_part(&part),
+        CountedAs::Nothing => match key {
+            Key::TickStopped => "tick stopped".to_owned(),
+            Key::TickKept { dependency } => format!("tick kept: {}", kept_because(*dependency)),
+            _ => "idle".to_owned(),
+        },
+    }
+}
+
+/// A row.
+pub fn of(what: &What) -> String {
+    match what {
+        What::Group(group) => of_group(group),
+        What::Part(part) => of_part(part),
+    }
+}
+
+fn of_group(group: &Group) -> String {
+    match group {
+        Group::Vector(vector) => of_vector(*vector).to_owned(),
+        Group::FunctionCalls => "function call interrupts (CAL)".to_owned(),
+        Group::Device(irq, name) if name.is_empty() => format!("device IRQ {irq}"),
+        Group::Device(irq, name) => format!("device {name} (IRQ {irq})"),
+        Group::Softirq(softirq) => format!("softirq {}", softirq.kernel_name()),
+        Group::Nmi(function) => format!("NMI {function}"),
+        Group::KernelThreads => "kernel threads".to_owned(),
+        Group::Unnamed(family) => unnamed(family),
+        Group::UserTasks => "other user tasks".to_owned(),
+        Group::PageFaults { user: true } => "page faults of user code".to_owned(),
+        Group::PageFaults { user: false } => "page faults of the kernel".to_owned(),
+    }
+}
+
+fn of_part(part: &Part) -> String {
+    match part {
+        Part::Tick { stopped: false } => "tick".to_owned(),
+        Part::Tick { stopped: true } => "timer wheel, while the tick is stopped".to_owned(),
+        Part::Hrtimer(function) => format!("hrtimer {function}"),
+        Part::EmptyTimer => "no timer expired".to_owned(),
+        Part::Timer(function) => format!("timer {function}"),
+        Part::Called(function) => function.to_string(),
+        Part::Work(function) => format!("work item {function}"),
+        Part::KernelThread(comm) | Part::Task(comm) => comm.to_string(),
+        Part::OtherKernelThreads => "other kernel threads".to_owned(),
+        Part::OtherTasks => "other programs".to_owned(),
+        Part::Unnamed(family) => unnamed(family),
+    }
+}
+
+fn unnamed(family: &str) -> String {
+    format!("{family}: name table full")
+}
+
+/// Why a tick is kept, in words.
+pub fn kept_because(dependency: TickDependency) -> &'static str {
+    match dependency {
+        TickDependency::None => "no dependency",
+        TickDependency::PosixTimer => "a POSIX CPU-time timer is armed",
+        TickDependency::PerfEvents => "a perf event needs it",
+        TickDependency::Sched => "another task is runnable, or the fair server is active",
+        TickDependency::ClockUnstable => "the scheduler clock is unstable",
+        TickDependency::Rcu => "RCU waits for the CPU, or runs callbacks on it",
+        TickDependency::RcuExp => "an expedited RCU grace period waits for the CPU",
+    }
+}
+
+/// A vector with its row in `/proc/interrupts`.
+fn of_vector(vector: Vector) -> &'static str {
+    match vector {
+        Vector::LocalTimer => "local timer interrupts (LOC)",
+        Vector::Reschedule => "rescheduling interrupts (RES)",
+        Vector::CallFunction | Vector::CallFunctionSingle => "function call interrupts (CAL)",
+        Vector::IrqWork => "IRQ work interrupts (IWI)",
+        Vector::Platform => "platform interrupts (PLT)",
+        Vector::Thermal => "thermal event interrupts (TRM)",
+        Vector::Threshold => "threshold APIC interrupts (THR)",
+        Vector::DeferredError => "deferred error APIC interrupts (DFR)",
+        Vector::ApicError => "APIC errors (ERR)",
+        Vector::Spurious => "spurious interrupts (SPU)",
+        Vector::Other => "other interrupts",
+    }
+}
+
+/// What is said of counting by trace events; nothing where eBPF counts.
+pub fn note(counted: &CountedBy) -> Option<String> {
+    let CountedBy::Tracefs { because } = counted else { return None };
+    let why = match because {
+        None => "as requested".to_owned(),
+        Some(error) => format!("since eBPF cannot be used: {error}"),
+    };
+    Some(format!(
+        "Counted from trace events (tracefs), which costs the measured CPUs more than eBPF does; {why}."
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trace_events_are_noted_with_the_reason() {
+        let because = |because: Option<&str>| {
+            note(&CountedBy::Tracefs { because: because.map(str::to_owned) }).unwrap()
+        };
+        assert!(because(None).ends_with("; as requested."));
+        assert!(because(Some("no bpf")).contains("since eBPF cannot be used: no bpf"));
+        assert_eq!(note(&CountedBy::Bpf), None);
+    }
+}

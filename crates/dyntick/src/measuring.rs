@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the verbs that count have in common in their arguments: the CPUs, and by what is counted.
+
+use anyhow::{Context, Result, bail};
+use dyntick_model::CpuList;
+use dyntick_observe::live::Choice;
+
+/// By what is counted, as users write it.
+pub fn source(text: &str) -> Result<Choice, String> {
+    match text {
+        "auto" => Ok(Choice::Auto),
+        "bpf" => Ok(Choice::Bpf),
+        "tracefs" => Ok(Choice::Tracefs),
+        _ => Err("must be bpf, tracefs or auto".to_owned()),
+    }
+}
+
+/// The CPUs that were named, or all; an error where one of them does not run.
+pub fn cpus(named: Option<&CpuList>) -> Result<CpuList> {
+    let online: CpuList = std::fs::read_to_string("/sys/devices/system/cpu/online")
+        .context("cannot read /sys/devices/system/cpu/online")?
+        .parse()?;
+    let Some(cpus) = named else { return Ok(online) };
+    let missing = cpus.difference(&online);
+    if cpus.is_empty() || !missing.is_empty() {
+        bail!("-C {cpus}: CPUs {missing} are not online; online: {online}");
+    }
+    Ok(cpus.clone())
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What `lab run` and `lab report` change in the cases of a study: --kernel, --append and --set.
+
+use crate::output;
+use anyhow::{Context, Result};
+use dyntick_study::{Given, Size, Study, shipped};
+use std::path::Path;
+
+/// What may be said to change cases.
+#[derive(clap::Args)]
+pub struct Changes {
+    /// Run each case on this kernel instead: as in a study, or the path of a bzImage; given twice, on both, which the
+    /// report sets side by side
+    #[arg(long = "kernel", value_name = "SPEC")]
+    kernels: Vec<String>,
+    /// Add TEXT to the kernel command line of each case; given twice, run each case with either
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    append: Vec<String>,
+    /// Set a key of each case, as cpus=4 or sysctl.vm.stat_interval=60; the same key twice, run each case with either
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+impl Changes {
+    /// The study with these changes. Says how many of its claims are not judged because of them.
+    pub fn study(&self, name: &Path, size: Size) -> Result<Study> {
+        let (study, left_out) = shipped::find_given(name, size, &self.given()?)?;
+        if left_out > 0 {
+            output::note(format_args!(
+                "claims that are not judged: {left_out}, which name a variant that --kernel or --set replaces"
+            ));
+        }
+        Ok(study)
+    }
+
+    fn given(&self) -> Result<Given> {
+        let mut given = Given::default();
+        for typed in &self.kernels {
+            given.kernel(typed, &place(typed)?);
+        }
+        for text in &self.append {
+            given.text(&format!("--append '{text}'"), "append", text);
+        }
+        for text in &self.set {
+            given.set(text)?;
+        }
+        Ok(given)
+    }
+}
+
+/// A path as it is found from wherever the study is; a name as it is.
+fn place(typed: &str) -> Result<String> {
+    let path = Path::new(typed);
+    if !typed.contains('/') && !path.is_file() {
+        return Ok(typed.to_owned());
+    }
+    let absolute = std::path::absolute(path).with_context(|| format!("--kernel {typed}"))?;
+    Ok(absolute.to_string_lossy().into_owned())
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What `lab run --json` and `lab report --json` print: a study with its runs, judged.
+
+use dyntick_explain::Summary;
+use dyntick_formats::Observation;
+use dyntick_guest::Outcome;
+use dyntick_lab::compare::Compared;
+use dyntick_lab::effects::Found;
+use dyntick_lab::lab::CaseResult;
+use dyntick_lab::store::{Asked, Run};
+use dyntick_study::{Study, claims};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A study's runs, judged.
+#[derive(Serialize, JsonSchema)]
+pub struct Judged<'a> {
+    /// The study, its matrices expanded.
+    pub study: &'a Study,
+    /// Its runs, those that failed among them.
+    pub runs: Vec<JudgedRun<'a>>,
+    /// Its claims with their rulings.
+    pub verdicts: &'a [claims::Verdict],
+    /// Its comparisons (`[[compare]]`).
+    pub comparisons: &'a [Compared],
+    /// Its effects (`[[effects]]`).
+    pub effects: &'a [Found],
+}
+
+/// What became of one run.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum JudgedRun<'a> {
+    /// It is complete.
+    Complete(Box<CompleteRun<'a>>),
+    /// It failed.
+    Failed {
+        /// The id of its case.
+        case: &'a str,
+        /// Which repetition, from 0.
+        repetition: u32,
+        /// Why it failed.
+        failure: String,
+        /// The last lines of the guest's console.
+        console: &'a [String],
+    },
+}
+
+/// A complete run.
+#[derive(Serialize, JsonSchema)]
+pub struct CompleteRun<'a> {
+    /// The id of its case.
+    case: &'a str,
+    /// Which repetition, from 0.
+    repetition: u32,
+    /// Its folder.
+    folder: &'a Path,
+    /// Whether this user's laboratory made it, as its seal says.
+    made_here: bool,
+    /// What was asked.
+    asked: &'a Asked,
+    /// What the agent reported.
+    outcome: &'a Outcome,
+    /// All figures.
+    observations: &'a [Observation],
+    /// What interrupted each CPU.
+    cpus: &'a [Summary],
+    /// How many trace events were lost.
+    lost_events: u64,
+    /// The same by CPU.
+    lost_events_by_cpu: &'a BTreeMap<u32, u64>,
+    /// Trace records that were not understood.
+    undecoded: u64,
+    /// Trace events that the kernel does not have.
+    missing_events: &'a [String],
+}
+
+impl<'a> JudgedRun<'a> {
+    /// Of a result.
+    pub fn of(result: &'a CaseResult) -> Self {
+        let (case, repetition) = (result.case.id.as_str(), result.repetition);
+        match &result.run {
+            Ok(run) => Self::Complete(Box::new(CompleteRun::of(case, repetition, run))),
+            Err(error) => {
+                Self::Failed { case, repetition, failure: error.to_string(), console: &result.console_tail }
+            }
+        }
+    }
+}
+
+impl<'a> CompleteRun<'a> {
+    fn of(case: &'a str, repetition: u32, run: &'a Run) -> Self {
+        Self {
+            case,
+            repetition,
+            folder: &run.folder,
+            made_here: run.made_here,
+            asked: &run.asked,
+            outcome: &run.outcome,
+            observations: &run.observations,
+            cpus: &run.explanation.per_cpu,
+            lost_events: run.lost_events.values().sum(),
+            lost_events_by_cpu: &run.lost_events,
+            undecoded: run.undecoded,
+            missing_events: &run.missing_events,
+        }
+    }
+}

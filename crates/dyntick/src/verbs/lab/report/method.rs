@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How the runs of a report were made.
+
+use super::titles::Titled;
+use super::{disks, distinct, settings, window_ns};
+use crate::few::few;
+use dyntick_formats::Observation;
+use dyntick_lab::perturb::Perturbation;
+use dyntick_lab::store::Run;
+use dyntick_model::Clock;
+use dyntick_report::numbers;
+use dyntick_study::figure::table::STOLEN_NS;
+use std::collections::BTreeSet;
+
+/// So many events that a kernel lacks, and notes of one run, are told: of a real one it is a few.
+const MOST_MISSING: usize = 32;
+const MOST_NOTES: usize = 100;
+
+/// All of it in a sentence, for a mail.
+pub fn sentence(runs: &[Titled<'_>]) -> String {
+    let all = |value: fn(&Run) -> String| distinct(runs.iter().map(|run| value(run)).collect());
+    let lost: u64 = runs.iter().map(|run| run.lost_events.values().sum::<u64>()).sum();
+    format!(
+        "{} clock; QEMU {}; Linux {}; windows of {}; {} lost.",
+        all(|run| run.asked.case.clock.to_string()),
+        all(|run| format!("{} ({})", run.asked.qemu, run.asked.accelerator)),
+        all(|run| run.asked.release.to_string()),
+        all(|run| format!("{} s", numbers::plain((window_ns(run) as f64 / 1e8).round() / 10.0))),
+        numbers::counted(lost, "trace event"),
+    )
+}
+
+/// How the runs were made, by what and on what.
+pub fn provenance(runs: &[Titled<'_>]) -> Vec<(String, String)> {
+    let all = |value: fn(&Titled<'_>) -> String| distinct(runs.iter().map(value).collect());
+    let restless = |run: &Titled<'_>| match run.outcome.settled.restless.is_empty() {
+        true => "all other CPUs were idle before the window".to_owned(),
+        false => format!(
+            "CPU {} still busy when settle-limit expired ({})",
+            run.outcome.settled.restless,
+            run.title()
+        ),
+    };
+    let mut pairs = vec![
+        ("clock".to_owned(), all(|run| clock(run.asked.case.clock).to_owned())),
+        ("executed by".to_owned(), all(|run| format!("QEMU {}, {}", run.asked.qemu, run.asked.accelerator))),
+        ("kernel".to_owned(), all(|run| format!("{}, {}", run.asked.release, run.asked.kernel_source))),
+        ("guest".to_owned(), all(|run| settings::guest(&run.asked.case))),
+        ("settling".to_owned(), all(restless)),
+        ("trace events".to_owned(), all(trace_state)),
+        ("trace events not available".to_owned(), all(|run| missing_events(run))),
+    ];
+    let disks = runs.iter().map(|run| (run.title_of_all(), run.asked.case.disk));
+    pairs.extend(disks::told(disks).map(|told| ("disk".to_owned(), told)));
+    let tools: BTreeSet<&str> =
+        runs.iter().flat_map(|run| &run.asked.case.tools).map(String::as_str).collect();
+    let hosts: Vec<String> =
+        runs.iter().filter_map(|run| Some(run.asked.host.as_ref()?.to_string())).collect();
+    if !hosts.is_empty() {
+        pairs.insert(2, ("on the machine".to_owned(), distinct(hosts)));
+    }
+    if !tools.is_empty() {
+        let tools: Vec<&str> = tools.into_iter().collect();
+        pairs.push(("copied from this machine into the guest".to_owned(), tools.join(", ")));
+    }
+    let files: BTreeSet<&str> =
+        runs.iter().flat_map(|run| run.asked.case.files.keys()).map(String::as_str).collect();
+    if !files.is_empty() {
+        let files: Vec<&str> = files.into_iter().collect();
+        pairs.push(("files of the study in the guest".to_owned(), files.join(", ")));
+    }
+    pairs.extend(runs.iter().map(|run| (run.title().to_owned(), settings::told(&run.asked.case))));
+    let taken = runs.iter().filter_map(|run| Some(format!("{}: {}", run.title(), taken_by_host(run)?)));
+    pairs.extend(taken.map(|text| ("time taken by the host".to_owned(), text)));
+    let notes = |run: &Titled<'_>| {
+        let name = run.title();
+        few(run.outcome.notes.iter().map(|note| format!("{name}: {note}")), MOST_NOTES)
+    };
+    pairs.extend(runs.iter().flat_map(notes).map(|note| ("note".to_owned(), note)));
+    pairs
+}
+
+/// How many further runs stand beside those of the tables.
+pub fn perturbed<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<(String, String)> {
+    let changes: Vec<Perturbation> = runs.filter_map(|run| run.asked.perturbation).collect();
+    let most = |of: fn(&Perturbation) -> u64| changes.iter().map(of).max();
+    let (padding, shift_ns) = (most(|change| change.padding.into())?, most(|change| change.shift_ns)?);
+    let told = format!(
+        "{} more, not in the tables: up to {} bytes of padding at the start of the guest's image, the window up to {} \
+         later; their figures are with the claims",
+        changes.len(),
+        numbers::count(padding),
+        numbers::duration(shift_ns as f64)
+    );
+    Some(("perturbed runs".to_owned(), told))
+}
+
+/// How much of the window the host ran something else while a CPU of the guest was ready, by CPU.
+fn taken_by_host(run: &Run) -> Option<String> {
+    let (begin, end) = run.outcome.window_ns;
+    let share = |row: &Observation| {
+        let percent = 100.0 * row.value / (end - begin).max(1) as f64;
+        Some(format!("at most {:.1} % from CPU {}", percent.min(100.0), row.cpu?))
+    };
+    let rows = run.observations.named(STOLEN_NS.name);
+    let shares: Vec<String> = rows.filter_map(share).collect();
+    (!shares.is_empty()).then(|| shares.join(", "))
+}
+
+fn clock(clock: Clock) -> &'static str {
+    match clock {
+        Clock::Virtual => {
+            "virtual: one instruction is one nanosecond, idle time is skipped, every byte is repeatable; \
+             caches, pipelines and real devices are not modelled"
+        }
+        Clock::Wall => "wall: real time, with all of this machine's noise",
+    }
+}
+
+fn trace_state(run: &Titled<'_>) -> String {
+    let recorded = match &run.asked.case.trace_cpus {
+        Some(cpus) => format!("of CPU {cpus} only: "),
+        None => String::new(),
+    };
+    match (run.lost_events.values().sum::<u64>(), run.undecoded) {
+        (0, 0) => format!("{recorded}none lost, all decoded"),
+        (lost, undecoded) => {
+            format!("{recorded}{lost} LOST and {undecoded} not decoded in {}", run.title())
+        }
+    }
+}
+
+fn missing_events(run: &Run) -> String {
+    let version = &run.asked.release;
+    let events = match run.missing_events.is_empty() {
+        true => "none".to_owned(),
+        false => few(run.missing_events.iter().cloned(), MOST_MISSING).join(", "),
+    };
+    format!("{}.{}: {events}", version.major, version.minor)
+}

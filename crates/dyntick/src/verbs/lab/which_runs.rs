@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Runs as they are named on the command line: by their folders, or all of a study that are in its usual folder.
+
+use super::again::kept;
+use anyhow::{Result, bail};
+use dyntick_lab::store::Run;
+use dyntick_study::{Size, shipped};
+use std::path::{Path, PathBuf};
+
+/// The folders of the runs that `named` stands for; of a study those that `wants`, its newest run of each case.
+pub fn folders(named: &Path, wants: fn(&Run) -> bool) -> Result<Vec<PathBuf>> {
+    let is_study_file = named.extension().is_some_and(|extension| extension == "toml");
+    if named.is_dir() || (shipped::is_path(named) && !is_study_file) {
+        return Ok(vec![named.to_owned()]);
+    }
+    let study = shipped::find(named, Size::Scaled)?;
+    let place = Path::new("out").join(&study.name).join("runs");
+    let runs = kept(&study, &place).into_iter().filter_map(|result| result.run.ok());
+    let folders: Vec<PathBuf> = runs.filter(wants).map(|run| run.folder).collect();
+    if folders.is_empty() {
+        bail!(
+            "{} has no such run of the study as it is now; to run it: dyntick lab run {}",
+            place.display(),
+            named.display()
+        );
+    }
+    Ok(folders)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(text: &str) -> Result<Vec<PathBuf>> {
+        folders(Path::new(text), |_| true)
+    }
+
+    #[test]
+    fn a_folder_is_itself_and_a_study_is_its_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_str().unwrap();
+        assert_eq!(named(path).unwrap(), [folder.path()]);
+        assert_eq!(
+            named("out/x/runs/none").unwrap(),
+            [Path::new("out/x/runs/none")],
+            "its reader says what is wrong"
+        );
+        let error = named("adaptive-ticks").unwrap_err().to_string();
+        assert!(error.starts_with("out/adaptive-ticks/runs has no such run"), "{error}");
+        let error = named("adaptive-tick").unwrap_err().to_string();
+        assert!(error.contains("did you mean 'adaptive-ticks'?"), "{error}");
+    }
+}

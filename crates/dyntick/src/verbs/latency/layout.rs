@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The keys of `latency --json`, for its schema: those of cyclictest, whose lines
+//! `dyntick_formats::cyclictest::Json` writes, and `late`.
+
+use dyntick_record::late::LateWakeUp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What `latency --json` writes: the keys of cyclictest (rt-tests 2.x), and `late`.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Layout {
+    /// Always 1.
+    file_version: u32,
+    /// The command; the key ends with a colon, as in rt-tests.
+    #[serde(rename = "cmdline:")]
+    command: String,
+    /// The version of rt-tests whose format it is; the key ends with a colon, as there.
+    #[serde(rename = "rt_test_version:")]
+    rt_tests: String,
+    /// When the measurement began, as `Sat, 21 Nov 2026 11:40:09 +0000`.
+    start_time: String,
+    /// When it ended.
+    end_time: String,
+    /// Always 0.
+    return_code: u32,
+    /// The machine, as uname(2) has it.
+    sysinfo: SysInfo,
+    /// The number of threads.
+    num_threads: usize,
+    /// The unit of latencies: 1 for ns (`--nsecs`), 0 for µs.
+    resolution_in_ns: u8,
+    /// The threads, by their number from 0.
+    thread: BTreeMap<String, Thread>,
+    /// With `--why` or `--breaktrace`: the worst late wake-ups, the worst first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<LateWakeUp>>")]
+    late: Option<Vec<Value>>,
+}
+
+/// The machine.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SysInfo {
+    sysname: String,
+    nodename: String,
+    release: String,
+    version: String,
+    machine: String,
+    /// 1 where the kernel is PREEMPT_RT.
+    realtime: u8,
+}
+
+/// One thread. Latencies are in the unit of `resolution_in_ns`.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Thread {
+    /// With `-h` or `-H`: how many wake-ups had each latency, of those that occurred.
+    histogram: BTreeMap<String, u64>,
+    /// Wake-ups.
+    cycles: u64,
+    /// The smallest latency; 1000000 before the first wake-up.
+    min: u64,
+    /// The largest latency.
+    max: u64,
+    /// The mean latency.
+    avg: f64,
+    /// The CPU; -1 where the thread has none of its own.
+    cpu: i64,
+    /// The memory node of the CPU; -1 where it is not known.
+    node: i64,
+}
+
+#[test]
+fn the_keys_are_those_that_are_written() {
+    use dyntick_formats::cyclictest::{Column, Json, JsonThread, Machine, Status, Unit};
+    let status = Status { cycles: 3, min: 24, max: 26, ..Status::default() };
+    let column = Column { counts: vec![1, 0, 2], status, ..Column::default() };
+    let json = Json {
+        command: vec!["dyntick".to_owned(), "latency".to_owned()],
+        times: ("begin".to_owned(), "end".to_owned()),
+        machine: Machine::default(),
+        unit: Unit::Nano,
+        threads: vec![JsonThread { column, mean: 25.33, cpu: 1, node: 0 }],
+        more: vec![("late".to_owned(), serde_json::json!([]))],
+    };
+    let mut text = Vec::new();
+    json.write(&mut text).unwrap();
+    let layout: Layout = serde_json::from_slice(&text).unwrap();
+    let written: Value = serde_json::from_slice(&text).unwrap();
+    assert_eq!(serde_json::to_value(layout).unwrap(), written);
+}

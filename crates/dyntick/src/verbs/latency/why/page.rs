@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Late wake-ups as a document: those of one cause together, the worst of them in full.
+
+use dyntick_explain::rules;
+use dyntick_model::NANOS_PER_SEC;
+use dyntick_record::late::{LateReport, LateWakeUp, alike};
+use dyntick_report::{Block, Cell, Column, Document, Finding, Table, numbers, row};
+
+/// The others of a group are listed as far as this.
+const LISTED: usize = 20;
+
+/// The document; `count` is how many wake-ups were late.
+pub fn document(report: &LateReport, count: usize) -> Document {
+    let LateReport { worst, trouble } = report;
+    let title = match count > worst.len() {
+        true => format!(
+            "{}, of which the worst {} are explained (--why-max)",
+            numbers::counted(count as u64, "late wake-up"),
+            worst.len()
+        ),
+        false => numbers::counted(worst.len() as u64, "late wake-up"),
+    };
+    let blocks = match trouble {
+        Some(trouble) => vec![Block::Paragraph(format!("Not explained: {trouble}."))],
+        None => alike(worst).iter().flat_map(|group| of_group(group, worst.len())).collect(),
+    };
+    Document { title, blocks, ..Document::default() }
+}
+
+fn of_group(group: &[&LateWakeUp], all: usize) -> Vec<Block> {
+    let (first, others) = (group[0], &group[1..]);
+    let what = match (first.cause(), &first.story) {
+        (Some(cause), _) => rules::title(cause),
+        (None, Some(_)) => rules::title(&dyntick_explain::CauseId::of(rules::named::LATE_PATH)),
+        (None, None) => "not in the trace".to_owned(),
+    };
+    let mut blocks = vec![Block::Heading(format!("{} of {all}: {what}", group.len()))];
+    let begin = if others.is_empty() { "Late" } else { "The worst is late" };
+    blocks.push(Block::Paragraph(format!("{begin} {}", in_words(first))));
+    blocks.extend(story(first));
+    if !others.is_empty() {
+        blocks.push(Block::Table(listed(others)));
+    }
+    blocks
+}
+
+fn in_words(late: &LateWakeUp) -> String {
+    format!(
+        "by {:.1} µs: thread {}{}, due at {:.6} s, wake-up {}",
+        us(late.latency_ns),
+        late.thread,
+        late.cpu.map_or(String::new(), |cpu| format!(" on CPU {cpu}")),
+        seconds(late.due_ns),
+        late.cycle
+    )
+}
+
+fn story(late: &LateWakeUp) -> Vec<Block> {
+    let Some(story) = &late.story else {
+        let why = "Its events were overwritten before they were read, or did not fit into memory.";
+        return vec![Block::Paragraph(why.to_owned())];
+    };
+    let steps = story.spans.iter().map(|span| row![fixed(span.at_ns), fixed(span.ns), span.text.clone()]);
+    let steps = Table {
+        columns: vec![Column::figure("due +", "µs"), Column::figure("took", "µs"), Column::text("what ran")],
+        rows: steps.collect(),
+        ..Table::default()
+    };
+    let causes = story.causes.iter().map(|share| row![took(share.ns), rules::title(&share.cause)]);
+    let causes = Table {
+        caption: "By cause:".to_owned(),
+        columns: vec![Column::figure("", ""), Column::text("")],
+        rows: causes.collect(),
+        ..Table::default()
+    };
+    let unattributed =
+        format!("Unattributed: {:.1} µs of {:.1} µs", us(story.unattributed_ns()), us(late.latency_ns));
+    let finding = story.top().map(|top| {
+        let rule = rules::get(&top.cause);
+        Finding {
+            title: rules::title(&top.cause),
+            explanation: rule.explanation.to_owned(),
+            chain: top.chain.texts(),
+            fixes: late.fixes.iter().map(|fix| (fix.action.clone(), fix.effect.to_string())).collect(),
+            source: rule.source.to_owned(),
+            ..Finding::default()
+        }
+    });
+    let finding = finding.map(|finding| Block::Findings(vec![finding]));
+    let tables = [Block::Table(steps), Block::Table(causes)];
+    tables.into_iter().chain(finding).chain([Block::Paragraph(unattributed)]).collect()
+}
+
+fn listed(others: &[&LateWakeUp]) -> Table {
+    let row = |late: &&LateWakeUp| {
+        row![
+            fixed(late.latency_ns),
+            Cell::Count(late.thread as u64),
+            Cell::known(late.cpu.map(|cpu| Cell::Count(cpu.into()))),
+            Cell::Fixed(seconds(late.due_ns), 6),
+            Cell::Count(late.cycle),
+        ]
+    };
+    let hidden = others.len().saturating_sub(LISTED);
+    Table {
+        caption: "The others:".to_owned(),
+        columns: vec![
+            Column::figure("late by", "µs"),
+            Column::figure("thread", ""),
+            Column::figure("CPU", ""),
+            Column::figure("due at", "s"),
+            Column::figure("wake-up", ""),
+        ],
+        rows: others.iter().take(LISTED).map(row).collect(),
+        notes: (hidden > 0)
+            .then(|| format!("and {hidden} more; use --json to list them"))
+            .into_iter()
+            .collect(),
+    }
+}
+
+fn fixed(ns: u64) -> Cell {
+    Cell::Fixed(us(ns), 1)
+}
+
+fn took(ns: u64) -> Cell {
+    Cell::Text(format!("{:.1} µs", us(ns)))
+}
+
+/// Rounded down to 0.1 µs, so that the figures of parts are not more than that of all.
+fn us(ns: u64) -> f64 {
+    (ns / 100) as f64 / 10.0
+}
+
+fn seconds(ns: u64) -> f64 {
+    (ns / 1000 * 1000) as f64 / NANOS_PER_SEC as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::Sheet;
+    use dyntick_explain::CauseId;
+    use dyntick_explain::late::{Share, Span, Story};
+    use dyntick_explain::rules::Rule;
+    use dyntick_explain::rules::named::{LATE_IDLE, LATE_INTERRUPTS_OFF, LATE_PATH};
+
+    fn late(cycle: u64, ns: u64, rule: Option<&'static Rule>) -> LateWakeUp {
+        let story = rule.map(|rule| {
+            let part = |rule, ns| (CauseId::of(rule), ns);
+            let parts = [part(rule, ns - 10_000), part(LATE_PATH, 10_000)];
+            let span = |at_ns: u64, (cause, ns): &(CauseId, u64), text: &str| Span {
+                at_ns,
+                ns: *ns,
+                text: text.to_owned(),
+                cause: cause.clone(),
+            };
+            let spans = vec![
+                span(0, &parts[0], "what it was"),
+                span(ns - 10_000, &parts[1], "timer interrupt: wakes the thread"),
+            ];
+            let share = |(cause, ns): (CauseId, u64)| Share {
+                attributed: rules::get(&cause).names_origin,
+                cause,
+                ns,
+                chain: Default::default(),
+            };
+            Story { spans, causes: parts.map(share).into() }
+        });
+        let due_ns = 1_035_423_000 + cycle * 20_000_000;
+        let (woke_ns, fixes) = (due_ns + ns, Vec::new());
+        LateWakeUp { thread: 0, cpu: Some(1), cycle, due_ns, woke_ns, latency_ns: ns, story, fixes }
+    }
+
+    #[test]
+    fn alike_ones_are_together_and_the_worst_of_them_is_in_full() {
+        let worst = [
+            late(3, 301_450, Some(LATE_IDLE)),
+            late(7, 290_000, Some(LATE_INTERRUPTS_OFF)),
+            late(1, 120_020, Some(LATE_IDLE)),
+            late(9, 110_000, None),
+        ];
+        let report = LateReport { worst: worst.into(), trouble: None };
+        insta::assert_snapshot!(Sheet { width: 80, colour: false }.text(&document(&report, 57)));
+    }
+
+    #[test]
+    fn a_few_are_all_explained() {
+        let report = LateReport { worst: vec![late(3, 301_450, Some(LATE_IDLE))], trouble: None };
+        assert_eq!(document(&report, 1).title, "1 late wake-up");
+    }
+}

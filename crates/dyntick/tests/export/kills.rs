@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Exporters that are killed at random moments.
+
+use crate::exporter::dyntick;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+/// A generator of numbers that look random and are the same for a seed (Marsaglia's xorshift64).
+fn random(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+/// The trace instances of these processes.
+fn instances_of(pids: &[u32]) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
+    let own = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        pids.iter().any(|pid| name.starts_with(&format!("dyntick-{pid}-")))
+    };
+    entries.map(|entry| entry.path()).filter(own).collect()
+}
+
+/// What is written is complete or not there, nothing is beside it, and the next dyntick removes the trace instances.
+#[test]
+fn a_hundred_kills_leave_nothing_but_complete_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("dyntick.prom");
+    let (mut state, mut killed, mut written) = (7, Vec::new(), 0);
+    for number in 0..100 {
+        let source = if number % 10 == 0 { "tracefs" } else { "auto" };
+        let mut command = dyntick();
+        command.args(["export", "-C", "0", "--source", source, "--listen", "0", "-I", "100", "--textfile"]);
+        let mut child = command.arg(&file).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(random(&mut state) % 600));
+        let signal = if number % 3 == 0 { libc::SIGTERM } else { libc::SIGKILL };
+        // SAFETY: a system call, with a process that was not waited for.
+        unsafe { libc::kill(child.id() as i32, signal) };
+        child.wait().unwrap();
+        killed.push(child.id());
+        if let Ok(text) = std::fs::read_to_string(&file) {
+            let is_complete = text.contains("dyntick_export_reading_seconds_total ") && text.ends_with('\n');
+            assert!(is_complete, "{number}: {text}");
+            // Half of them meet a file that is there.
+            if number % 2 == 0 {
+                std::fs::remove_file(&file).unwrap();
+            }
+            written += 1;
+        }
+        let beside = std::fs::read_dir(folder.path()).unwrap().flatten().filter(|entry| entry.path() != file);
+        assert_eq!(
+            beside.map(|entry| entry.path()).collect::<Vec<_>>(),
+            [""; 0].map(PathBuf::from),
+            "{number}"
+        );
+    }
+    assert!(written > 0, "none came so far as to write");
+    let next =
+        dyntick().args(["export", "-C", "0", "-I", "100", "-n", "1", "--textfile", "-"]).output().unwrap();
+    assert!(next.status.success(), "{next:?}");
+    assert_eq!(instances_of(&killed), [""; 0].map(PathBuf::from));
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Studies by name, from anywhere, and with what the command line changes in them: as one tries a kernel of one's own.
+
+mod in_folder;
+
+use in_folder::{dyntick, text};
+
+/// On 6.1 a CPU with one task that spins has no tick; on 6.12 the fair server's, once a second.
+const QUIET: &str = "title = 'quiet'\nquestion = 'Does it tick?'\n[[case]]\nname = 'quiet'\nkernel = 'debian:6.12'\n\
+                     append = 'isolcpus=domain,1 nohz_full=1'\nsettle = '500ms'\nmeasure = '3s'\n\
+                     task = [{ cpu = 1, run = 'spin' }]\n\
+                     [[claim]]\ntext = 'It has no tick.'\ncheck = [{ case = 'quiet', figure = 'ticks', is = '< 1' }]\n";
+
+#[test]
+fn two_kernels_side_by_side_and_a_status_to_bisect_by() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("quiet.toml"), QUIET).unwrap();
+    let run = |kernels: &[&str]| {
+        let kernels = kernels.iter().flat_map(|kernel| ["--kernel", *kernel]);
+        let words: Vec<&str> =
+            ["lab", "run", "quiet.toml", "--fail-on", "not-reproduced"].into_iter().chain(kernels).collect();
+        dyntick(folder.path(), &words)
+    };
+    let both = run(&["debian:6.1", "debian:6.12"]);
+    let told = text(&both.stdout);
+    assert_eq!(both.status.code(), Some(1), "{told}{}", text(&both.stderr));
+    let row = told.lines().find(|line| line.contains("ticks_per_s")).unwrap_or_else(|| panic!("{told}"));
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells[..3], ["quiet", "ticks_per_s", "0"], "{row}");
+    assert!(cells[3].parse::<f64>().unwrap() > 0.5 && cells[4].starts_with('+'), "{row}");
+    let good = run(&["debian:6.1"]);
+    assert!(good.status.success(), "{}", text(&good.stderr));
+    assert!(text(&good.stderr).contains("quiet/debian:6.1 (cached)"), "{}", text(&good.stderr));
+}
+
+#[test]
+fn a_study_that_comes_with_dyntick_needs_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let shown = dyntick(folder.path(), &["lab", "studies", "adaptive-ticks"]);
+    assert_eq!(text(&shown.stdout), include_str!("../../../studies/adaptive-ticks.toml"));
+    let told = |words: &[&str]| text(&dyntick(folder.path(), words).stderr);
+    let none = told(&["lab", "report", "adaptive-ticks"]);
+    assert!(none.ends_with("to run them: dyntick lab run adaptive-ticks\n"), "{none}");
+    let no_case = told(&["lab", "run", "adaptive-ticks", "--case", "x"]);
+    assert!(no_case.contains("the study has no case 'x'; it has "), "{no_case}");
+    let wrong = dyntick(folder.path(), &["lab", "run", "adaptive-ticks", "--set", "cpus=0"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert_eq!(text(&wrong.stderr), "--set cpus=0: cpus: 0 is not from 1 to 8192\n");
+}
+
+#[test]
+fn who_only_looks_makes_no_cache() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
+    for words in [&["lab", "studies"][..], &["lab", "doctor"], &["lab", "report", "adaptive-ticks"]] {
+        let binary = std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into());
+        let mut command = std::process::Command::new(binary);
+        command.args(words).env("DYNTICK_CACHE", &cache).current_dir(folder.path()).output().unwrap();
+        assert!(!cache.exists(), "{words:?}");
+    }
+}
