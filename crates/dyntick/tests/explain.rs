@@ -12,8 +12,9 @@ fn dyntick() -> Command {
 }
 
 /// What disturbs once or twice a second only: a single tick that lasted long, as one does in virtual time
-/// when another CPU has its turn meanwhile, may stand before it.
-const SELDOM: [&str; 2] = ["vmstat", "watchdog"];
+/// when another CPU has its turn meanwhile, or the ticks of a fair server, which comes once a second as well,
+/// may stand before it.
+const SELDOM: [&str; 3] = ["machine-check", "vmstat", "watchdog"];
 
 /// Disturbs CPU 1 of a guest, and wants each disturbance's foremost cause to begin with one of the given
 /// names. One interruption, or one in a hundred, may stay without a cause.
