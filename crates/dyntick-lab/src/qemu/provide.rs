@@ -9,6 +9,7 @@
 use dyntick_kernels::apt::{Apt, AptError, Offer, Package};
 use dyntick_kernels::cache::{Cache, CacheError};
 use dyntick_kernels::programs;
+use sha2::{Digest, Sha256};
 use std::cmp::Reverse;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -218,9 +219,8 @@ fn fetched(cache: &Cache, progress: &dyn Fn(&str)) -> Result<Qemu, FetchError> {
     let package = "qemu-system-x86";
     let offer = best(apt.offers(package)?).ok_or(FetchError::Nothing)?;
     let version = &offer.version;
-    let entry = format!("{FOLDER}/{}", version.replace([':', '/', '~', '+'], "_"));
-    let root = cache.folder::<FetchError>(&entry, |folder| {
-        let packages = with_firmware(&apt, package, &offer)?;
+    let packages = with_firmware(&apt, package, &offer)?;
+    let root = cache.folder::<FetchError>(&entry(version, &packages), |folder| {
         let (download, _) = apt.size(&packages)?;
         progress(&format!("fetching QEMU {} ({} MiB)", package_version(version), download >> 20));
         Ok(apt.unpack(&packages, folder)?)
@@ -228,6 +228,16 @@ fn fetched(cache: &Cache, progress: &dyn Fn(&str)) -> Result<Qemu, FetchError> {
     unpacked(&root).map_err(|message| {
         FetchError::Start(QemuError::DoesNotStart { folder: root, message, release: apt.release.clone() })
     })
+}
+
+/// Where it is kept: by its version and by what comes with it, for that is what this machine lacks. Two machines that
+/// share a cache lack different libraries.
+fn entry(version: &str, packages: &[Package]) -> String {
+    let mut names: Vec<String> =
+        packages.iter().map(|(name, version)| format!("{name}={version}\n")).collect();
+    names.sort();
+    let set = hex::encode(Sha256::digest(names.concat()));
+    format!("{FOLDER}/{}-{}", version.replace([':', '/', '~', '+'], "_"), &set[..12])
 }
 
 fn best(offers: Vec<Offer>) -> Option<Offer> {
@@ -296,6 +306,18 @@ mod tests {
         assert_eq!(best(&trixie).as_deref(), Some("1:10.0.13+ds-0+deb13u1"));
         assert_eq!(best(&["1:11.1.3+ds-1"]).as_deref(), Some("1:11.1.3+ds-1"));
         assert_eq!(best(&["1:7.2+dfsg-7"]), None);
+    }
+
+    #[test]
+    fn what_one_machine_lacks_is_kept_beside_what_another_lacks() {
+        let package = |name: &str| (name.to_owned(), "1".to_owned());
+        let (qemu, library) = (package("qemu-system-x86"), package("libpmem1"));
+        let entry = |packages: &[&Package]| {
+            entry("1:10.0.2+ds-2", &packages.iter().map(|&package| package.clone()).collect::<Vec<_>>())
+        };
+        assert_ne!(entry(&[&qemu]), entry(&[&qemu, &library]));
+        assert_eq!(entry(&[&qemu, &library]), entry(&[&library, &qemu]), "their order says nothing");
+        assert!(entry(&[&qemu]).starts_with("qemu/1_10.0.2_ds-2-"));
     }
 
     #[test]
