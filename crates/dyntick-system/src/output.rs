@@ -3,9 +3,12 @@
 //! under its name when it is complete; a device, a pipe, or somebody else's file is written into, as
 //! any other program would, and keeps being what it was (invariant 7).
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+mod replace;
+
+use replace::{copy, keep, replace};
+use rustix::fs::{Mode, OFlags};
 use std::fs::{File, Metadata};
-use std::io::{Error, ErrorKind, Result, Seek, Write};
+use std::io::{Error, ErrorKind, Result, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -14,8 +17,8 @@ use std::time::{Duration, Instant};
 /// Writes the file that a user named and returns its length in bytes.
 ///
 /// `-` is standard output. Symbolic links are followed where the kernel lets this process follow them
-/// (`fs.protected_symlinks`). A new file, and one that is this user's alone, is written beside its
-/// place and renamed, so that whoever reads it finds the old or the new one complete; its rights are
+/// (`fs.protected_symlinks`). A new file, and one that is this user's alone, is written without a
+/// name and put into its place, so that whoever reads it finds the old or the new one complete; its rights are
 /// those that the umask leaves, or those it had.
 ///
 /// # Errors
@@ -136,30 +139,6 @@ fn keep_with(path: &Path, new: u32, kept: u32, file: &File) -> Result<()> {
 /// As [`write_unasked`].
 pub fn keep_unasked(path: &Path, file: &File) -> Result<()> {
     keep(path, PRIVATE & !umask(), file)
-}
-
-fn keep(path: &Path, mode: u32, file: &File) -> Result<()> {
-    file.set_permissions(std::fs::Permissions::from_mode(mode))?;
-    file.sync_all()?;
-    let own = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let link = |to: &Path| -> Result<()> {
-        Ok(rustix::fs::linkat(CWD, own.as_str(), CWD, to, AtFlags::SYMLINK_FOLLOW)?)
-    };
-    match link(path) {
-        Ok(()) => Ok(()),
-        // A link replaces nothing: it is made beside, and renamed.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let beside = tempfile::Builder::new().prefix(".dyntick-").make_in(folder_of(path), link)?;
-            beside.into_temp_path().persist(path).map_err(|error| error.error)
-        }
-        Err(_) => replace(path, mode, |to| copy(file, to)).map(drop),
-    }
-}
-
-fn copy(mut file: &File, to: &mut dyn Write) -> Result<()> {
-    file.rewind()?;
-    std::io::copy(&mut file, to)?;
-    to.flush()
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -285,17 +264,6 @@ fn refuse_planted(file: &File, found: &Metadata) -> Result<()> {
         true => Err(planted()),
         false => Ok(()),
     }
-}
-
-fn replace(path: &Path, mode: u32, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
-    let mut beside = tempfile::Builder::new().prefix(".dyntick-").tempfile_in(folder_of(path))?;
-    write(&mut beside)?;
-    beside.flush()?;
-    beside.as_file().set_permissions(std::fs::Permissions::from_mode(mode))?;
-    beside.as_file().sync_all()?;
-    let length = beside.as_file().metadata()?.len();
-    beside.persist(path).map_err(|error| error.error)?;
-    Ok(length)
 }
 
 fn write_into(to: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
