@@ -34,17 +34,20 @@ pub(crate) fn folded(about: &About, stacks: &HashMap<Stack, u64>) -> Vec<StackCo
 /// as flame graphs have them.
 fn frames(about: &About, stack: &Stack) -> Vec<String> {
     let text = |name: &str| clean(&shortened(name, LONGEST)).replace(';', ":");
-    let user = stack.user.iter().rev().map(|address| text(&user_frame(about, stack.process, *address)));
+    let user = stack.user.iter().rev().flat_map(|address| user_frames(about, stack.process, *address));
+    let user = user.map(|frame| text(&frame));
     let kernel = stack.kernel.iter().rev().map(|function| format!("{}_[k]", text(function)));
     [text(&stack.comm)].into_iter().chain(user).chain(kernel).take(DEEPEST).collect()
 }
 
-/// The file and where in it, `libc.so.6+0x1234`.
-fn user_frame(about: &About, process: i32, address: u64) -> String {
+/// The functions there, the outermost first; where they are not known, the file and where in it, `libc.so.6+0x1234`.
+fn user_frames(about: &About, process: i32, address: u64) -> Vec<String> {
     let mapping = about.mappings.get(&process).and_then(|mappings| mapping_of(mappings, address));
-    let Some(mapping) = mapping else { return format!("{address:#x}") };
-    let name = mapping.file.rsplit('/').next().unwrap_or_default();
-    format!("{name}+{:#x}", (address - mapping.begin).saturating_add(mapping.offset))
+    let Some(mapping) = mapping else { return vec![format!("{address:#x}")] };
+    match mapping.functions.get(&address) {
+        Some(functions) if !functions.is_empty() => functions.iter().rev().cloned().collect(),
+        _ => vec![format!("{}+{:#x}", mapping.file_name(), mapping.offset_of(address))],
+    }
 }
 
 #[cfg(test)]
@@ -54,8 +57,15 @@ mod tests {
 
     #[test]
     fn stacks_that_read_the_same_are_one() {
-        let code = |begin, end, file: &str| Mapping { begin, end, offset: 0x100, file: file.into() };
-        let own = vec![code(0x1000, 0x2000, "/usr/bin/app"), code(0x5000, 0x6000, "/lib/libc;.so")];
+        let code = |begin, end, file: &str, functions: &[(u64, &[&str])]| {
+            let own = functions
+                .iter()
+                .map(|(address, names)| (*address, names.iter().map(|n| n.to_string()).collect()));
+            Mapping { begin, end, offset: 0x100, file: file.into(), functions: own.collect() }
+        };
+        let named: &[(u64, &[&str])] = &[(0x1030, &["add (app.h:3)", "main (app.c:12)"]), (0x1040, &[])];
+        let own =
+            vec![code(0x1000, 0x2000, "/usr/bin/app", named), code(0x5000, 0x6000, "/lib/libc;.so", &[])];
         let about = About { mappings: [(7, own)].into(), ..crate::stored::tests::about() };
         let stack = |process, user: &[u64]| Stack {
             comm: "app".into(),
@@ -63,13 +73,19 @@ mod tests {
             kernel: ["futex_wake".into(), "do_syscall_64".into()].into(),
             user: user.into(),
         };
-        let stacks = [(stack(7, &[0x5010, 0x1020]), 3), (stack(8, &[0x5010]), 1), (stack(7, &[0x2000]), 4)];
+        let stacks = [
+            (stack(7, &[0x5010, 0x1020]), 3),
+            (stack(8, &[0x5010]), 1),
+            (stack(7, &[0x2000]), 4),
+            (stack(7, &[0x1030]), 2),
+        ];
         let folded = folded(&about, &stacks.into_iter().collect());
         let texts: Vec<(String, u64)> = folded.iter().map(|one| (one.frames.join(";"), one.count)).collect();
         let kernel = "do_syscall_64_[k];futex_wake_[k]";
         let expected = [
             (format!("app;0x2000;{kernel}"), 4),
             (format!("app;app+0x120;libc:.so+0x110;{kernel}"), 3),
+            (format!("app;main (app.c:12);add (app.h:3);{kernel}"), 2),
             (format!("app;0x5010;{kernel}"), 1),
         ];
         assert_eq!(texts, expected);

@@ -2,6 +2,7 @@
 //! A recording that is ready to start, and its threads.
 
 use crate::flow::{self, Control, Drain, ON_THE_WAY, Piece, Sink, Whole};
+use crate::functions::Functions;
 use crate::processes::Processes;
 use crate::quiet::OutOfTheWay;
 use crate::stored::{Packer, Writer};
@@ -35,6 +36,7 @@ pub(crate) struct Recording<'a> {
     watch: Mutex<Watch>,
     /// Those whose stacks are recorded, where stacks are.
     processes: Mutex<Option<Processes>>,
+    functions: Mutex<Functions>,
     notes: Vec<String>,
 }
 
@@ -58,7 +60,10 @@ impl<'a> Recording<'a> {
         watch.look();
         let processes = Mutex::new(UserStacks::new(&session.formats()?)?.map(Processes::new));
         let (watch, notes) = (Mutex::new(watch), own.into_iter().chain(stacks).collect());
-        Ok((Self { options, session, online, machine, watch, processes, notes }, away))
+        Ok((
+            Self { options, session, online, machine, watch, processes, functions: Mutex::default(), notes },
+            away,
+        ))
     }
 
     /// Records all into one file.
@@ -89,6 +94,9 @@ impl<'a> Recording<'a> {
 
     /// What is known beside the trace, without counters.
     pub fn about(&self, window_ns: (u64, u64), trigger: Option<Trigger>) -> About {
+        // Named after the lock is released: who records waits for it.
+        let code = lock(&self.processes).as_ref().map(Processes::code).unwrap_or_default();
+        let mappings = lock(&self.functions).name(code);
         let watch = lock(&self.watch);
         About {
             cpus: self.options.cpus.clone(),
@@ -100,7 +108,7 @@ impl<'a> Recording<'a> {
             counts: (Counts::default(), Counts::default()),
             notes: self.notes.clone(),
             ended: None,
-            mappings: lock(&self.processes).as_ref().map(Processes::mappings).unwrap_or_default(),
+            mappings,
             trigger,
         }
     }

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Functions and lines of programs, from their symbols and their DWARF: `main (app.c:12)`.
+//!
+//! Programs may be anybody's: what is read of a file is bounded, and so is the time.
+
+use addr2line::gimli::{DwarfSections, EndianSlice, RunTimeEndian};
+use object::read::ReadCache;
+use object::{CompressionFormat, Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Of a section so many bytes are read, and of all of a file twice as many: the DWARF of a large program with its
+/// libraries linked in. A larger one has its functions by symbols alone.
+const LARGEST: u64 = 64 << 20;
+
+/// So many symbols of a file are looked through.
+const SYMBOLS: usize = 1 << 20;
+
+/// So many functions that are inlined in each other are told of.
+const INLINED: usize = 16;
+
+/// Where Debian and others keep debug information apart from programs, by build ID.
+const DEBUG: &str = "/usr/lib/debug/.build-id";
+
+type Elf<'a> = object::File<'a, &'a ReadCache<File>>;
+type Sections = DwarfSections<Vec<u8>>;
+type Lines<'a> = addr2line::Context<EndianSlice<'a, RunTimeEndian>>;
+
+/// The functions at places of a file, each given by its offset in the file in bytes: that which is executed there,
+/// preceded by those that are inlined at it. What has no name is not in the result; nothing is looked for after
+/// `until`. Where the line is not known, `program` stands in its place.
+pub(crate) fn at(
+    file: File,
+    program: &str,
+    offsets: impl Iterator<Item = u64>,
+    until: Instant,
+) -> BTreeMap<u64, Vec<String>> {
+    let cache = ReadCache::new(file);
+    let Ok(elf) = Elf::parse(&cache) else { return BTreeMap::new() };
+    let apart =
+        debug_file(&elf).and_then(|path| dyntick_system::open_regular(&path).ok()).map(ReadCache::new);
+    let apart = apart.as_ref().and_then(|cache| Elf::parse(cache).ok());
+    let functions = Functions::of([Some(&elf), apart.as_ref()].into_iter().flatten());
+    let sections = [apart.as_ref(), Some(&elf)].into_iter().flatten().find_map(sections);
+    let lines = sections.as_ref().and_then(|sections| lines(sections, &elf));
+    let in_time = offsets.take_while(|_| Instant::now() < until);
+    let named = in_time.filter_map(|offset| {
+        let address = address_of(&elf, offset)?;
+        let symbol = functions.at(address);
+        let by_lines = lines.as_ref().map(|lines| functions_at(lines, program, address, symbol.as_deref()));
+        let names = match by_lines {
+            Some(names) if !names.is_empty() => names,
+            _ => vec![format!("{} ({program})", symbol?)],
+        };
+        Some((offset, names))
+    });
+    named.collect()
+}
+
+/// Where a byte of a file is in the memory that its program headers describe.
+fn address_of(elf: &Elf, offset: u64) -> Option<u64> {
+    elf.segments().find_map(|segment| {
+        let (begin, length) = segment.file_range();
+        let inside = offset.checked_sub(begin).filter(|inside| *inside < length)?;
+        segment.address().checked_add(inside)
+    })
+}
+
+fn debug_file(elf: &Elf) -> Option<PathBuf> {
+    let id = elf.build_id().ok()??;
+    let (first, rest) = id.split_first().filter(|(_, rest)| (1..64).contains(&rest.len()))?;
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    Some(Path::new(DEBUG).join(format!("{first:02x}")).join(format!("{}.debug", hex(rest))))
+}
+
+/// Functions by their symbols.
+struct Functions(Vec<(u64, u64, String)>);
+
+impl Functions {
+    fn of<'a>(files: impl Iterator<Item = &'a Elf<'a>>) -> Self {
+        let mut functions = Vec::new();
+        for elf in files {
+            let symbols = elf.symbols().chain(elf.dynamic_symbols()).take(SYMBOLS);
+            let code = symbols.filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0);
+            functions.extend(code.filter_map(|symbol| {
+                let end = symbol.address().checked_add(symbol.size())?;
+                Some((symbol.address(), end, symbol.name().ok()?.to_owned()))
+            }));
+        }
+        functions.sort();
+        Self(functions)
+    }
+
+    /// The one in which an address is. Where several names are for the same, it is the first of the alphabet.
+    fn at(&self, address: u64) -> Option<String> {
+        let behind = self.0.partition_point(|(begin, _, _)| *begin <= address);
+        let begin = self.0[..behind].last()?.0;
+        let first = self.0.partition_point(|(other, _, _)| *other < begin);
+        let (_, _, name) = self.0[first..behind].iter().find(|(_, end, _)| address < *end)?;
+        Some(addr2line::demangle_auto(name.into(), None).into_owned())
+    }
+}
+
+/// The DWARF of a file, if it has any.
+fn sections(elf: &Elf) -> Option<Sections> {
+    elf.section_by_name(".debug_info")?;
+    let mut left = 2 * LARGEST;
+    let mut load =
+        |name: &str| elf.section_by_name(name).map_or(Some(Vec::new()), |own| bytes(&own, &mut left));
+    DwarfSections::load(|section| load(section.name()).ok_or(())).ok()
+}
+
+fn lines<'a>(sections: &'a Sections, elf: &Elf) -> Option<Lines<'a>> {
+    let endian = if elf.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
+    Lines::from_dwarf(sections.borrow(|bytes| EndianSlice::new(bytes, endian))).ok()
+}
+
+/// What a section holds, unpacked; none where it is too large or damaged.
+fn bytes<'a>(section: &object::Section<'a, 'a, &'a ReadCache<File>>, left: &mut u64) -> Option<Vec<u8>> {
+    let packed = section.compressed_data().ok()?;
+    let size = packed.uncompressed_size;
+    *left = left.checked_sub(size).filter(|_| size <= LARGEST)?;
+    let mut unpacked = Vec::new();
+    let read = match packed.format {
+        CompressionFormat::None => packed.data.take(size).read_to_end(&mut unpacked),
+        CompressionFormat::Zlib => {
+            flate2::read::ZlibDecoder::new(packed.data).take(size).read_to_end(&mut unpacked)
+        }
+        CompressionFormat::Zstandard => {
+            zstd::Decoder::new(packed.data).ok()?.take(size).read_to_end(&mut unpacked)
+        }
+        _ => return None,
+    };
+    read.ok().map(|_| unpacked)
+}
+
+/// The functions at an address with their lines, the innermost first. `symbol` is the one that is not inlined, should
+/// the DWARF have lines alone.
+fn functions_at(lines: &Lines, program: &str, address: u64, symbol: Option<&str>) -> Vec<String> {
+    let Ok(mut frames) = lines.find_frames(address).skip_all_loads() else { return Vec::new() };
+    let mut functions = Vec::new();
+    while let (Ok(Some(frame)), ..INLINED) = (frames.next(), functions.len()) {
+        let own = frame.function.and_then(|name| Some(name.demangle().ok()?.into_owned()));
+        let Some(name) = own.or_else(|| symbol.map(str::to_owned)) else { continue };
+        let place = frame.location.and_then(|place| Some((place.file?.rsplit('/').next()?, place.line?)));
+        functions.push(match place {
+            Some((file, line)) => format!("{name} ({file}:{line})"),
+            None => format!("{name} ({program})"),
+        });
+    }
+    functions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyntick_observe::facts::mappings;
+    use std::time::Duration;
+
+    #[inline(never)]
+    fn somewhere() -> u64 {
+        std::hint::black_box(somewhere as fn() -> u64 as usize as u64)
+    }
+
+    #[test]
+    fn a_function_of_this_program_with_its_line() {
+        let address = somewhere();
+        let own = mappings(std::process::id() as i32);
+        let code = own.iter().find(|code| (code.begin..code.end).contains(&address)).unwrap();
+        let offset = code.offset_of(address + 1);
+        let this = || File::open(std::env::current_exe().unwrap()).unwrap();
+        let soon = Instant::now() + Duration::from_secs(60);
+        let found = at(this(), "app", [offset, u64::MAX].into_iter(), soon);
+        let names = &found[&offset];
+        let own = names.last().unwrap();
+        assert!(own.contains("somewhere") && own.contains(" (lines.rs:"), "{names:?}");
+        assert_eq!(found.len(), 1, "behind the end of the file nothing is");
+        assert!(at(this(), "app", [offset].into_iter(), Instant::now()).is_empty(), "there is no time");
+    }
+
+    #[test]
+    fn what_is_no_program_has_no_functions() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x");
+        let soon = Instant::now() + Duration::from_secs(60);
+        for bytes in [&b""[..], b"\x7fELF", &[0x7f; 5000]] {
+            std::fs::write(&path, bytes).unwrap();
+            assert!(at(File::open(&path).unwrap(), "x", [64].into_iter(), soon).is_empty());
+        }
+    }
+
+    #[test]
+    fn an_address_is_in_a_function_or_in_none() {
+        let symbol = |begin, end, name: &str| (begin, end, name.to_owned());
+        let own = Functions(vec![
+            symbol(16, 32, "alias"),
+            symbol(16, 32, "real"),
+            symbol(48, 64, "_ZN3app4mainEv"),
+        ]);
+        let at = |address| own.at(address);
+        assert_eq!(at(31).as_deref(), Some("alias"));
+        assert_eq!((at(15), at(32), at(64)), (None, None, None), "code without a symbol is of no function");
+        assert_eq!(at(48).as_deref(), Some("app::main()"));
+    }
+}
