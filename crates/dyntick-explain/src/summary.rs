@@ -103,11 +103,6 @@ impl Summary {
         self.interruptions + self.page_faults + self.other_tasks
     }
 
-    /// The time in all that, ns.
-    pub fn listed_ns(&self) -> u64 {
-        self.interrupted_ns.saturating_add(self.other_tasks_ns)
-    }
-
     /// The figures of one cause.
     pub fn cause(&self, name: &str) -> Option<&CauseCount> {
         self.by_cause.iter().find(|count| count.cause == *name)

@@ -51,8 +51,8 @@ pub struct CpuFindings {
     pub other_tasks: u64,
     /// Time in those, ns.
     pub other_tasks_ns: u64,
-    /// The causes of all these: first that with the greatest share of their number or of their time, whichever
-    /// is greater; before it a clock that is distrusted, which slows down everything.
+    /// The causes of all these, first those that took the most time, page faults last; before all a clock that is
+    /// distrusted, which slows down everything, and interrupts of which only the number is known.
     pub causes: Vec<CauseFindings>,
     /// What has no cause.
     pub unattributed: Unattributed,
@@ -85,7 +85,7 @@ pub struct ThreadFindings {
     pub other_tasks: u64,
     /// Time in those, ns.
     pub other_tasks_ns: u64,
-    /// The causes of all these, first that with the greatest share of their number or of their time.
+    /// The causes of all these, first those that took the most time, page faults last.
     pub causes: Vec<CauseFindings>,
     /// What has no cause.
     pub unattributed: Unattributed,
@@ -106,11 +106,11 @@ pub struct CauseFindings {
     pub interruptions: u64,
     /// Ticks among those.
     pub ticks: u64,
-    /// Their share of all that is counted of the CPU, 0 to 1.
+    /// Their share of the number of all causes that are listed, 0 to 1.
     pub count_share: f64,
     /// Time in them, ns; none where it is not known.
     pub total_ns: Option<u64>,
-    /// Its share of the time of all that is counted of the CPU, 0 to 1.
+    /// Its share of the time of all causes that are listed, stolen time included, 0 to 1.
     pub time_share: f64,
     /// How long they took; none where that is not known of each.
     pub durations_ns: Option<Durations>,

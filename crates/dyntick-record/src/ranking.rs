@@ -44,10 +44,7 @@ impl Explained<'_> {
     /// `own` are the interruptions of this CPU, `grown` what was counted beside the trace.
     fn of_cpu(&self, summary: &Summary, own: &CpuSums, grown: &uncaused::Grown) -> CpuFindings {
         let about = self.about;
-        let mut causes: Vec<CauseFindings> =
-            own.causes.iter().map(|(cause, sums)| of_cause(about, summary, cause, sums)).collect();
-        causes.extend(uncaused::counted(about, summary));
-        rank(&mut causes);
+        let mut causes = listed(about, summary, own);
         causes.splice(..0, uncaused::clock(about, summary));
         CpuFindings {
             cpu: summary.cpu,
@@ -84,6 +81,7 @@ impl Explained<'_> {
         };
         let causes = sums.causes.iter().map(|(cause, own)| of_cause(self.about, &summary, cause, own));
         let mut causes: Vec<CauseFindings> = causes.collect();
+        share_out(&mut causes);
         rank(&mut causes);
         ThreadFindings {
             of: of.to_string(),
@@ -128,11 +126,41 @@ impl Explained<'_> {
     }
 }
 
-fn rank(causes: &mut [CauseFindings]) {
-    let weight = |cause: &CauseFindings| cause.count_share.max(cause.time_share);
-    causes.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then_with(|| a.cause.cmp(&b.cause)));
+/// The causes of a CPU, those that are only counted beside the trace among them.
+fn listed(about: &About, summary: &Summary, own: &CpuSums) -> Vec<CauseFindings> {
+    let traced = own.causes.iter().map(|(cause, sums)| of_cause(about, summary, cause, sums));
+    let mut causes: Vec<CauseFindings> = traced.chain(uncaused::counted(about, summary)).collect();
+    share_out(&mut causes);
+    rank(&mut causes);
+    causes
 }
 
+/// Gives each cause its shares: of the number and of the time of all causes of this list, of which some are only
+/// counted beside the trace. What has no number, or no time, has no part in it.
+fn share_out(causes: &mut [CauseFindings]) {
+    let count = |cause: &CauseFindings| cause.count.unwrap_or(0) as f64;
+    let ns = |cause: &CauseFindings| cause.total_ns.unwrap_or(0) as f64;
+    let counts: f64 = causes.iter().map(count).sum();
+    let all_ns: f64 = causes.iter().map(ns).sum();
+    for cause in causes {
+        cause.count_share = share(count(cause), counts);
+        cause.time_share = share(ns(cause), all_ns);
+    }
+}
+
+/// By time, then by ticks. Interrupts that no event times, which are longer than nearly all others, come first; page
+/// faults last, for they have no time either and are most often those of a program that starts.
+fn rank(causes: &mut [CauseFindings]) {
+    let untimed = |cause: &CauseFindings| cause.total_ns.is_none() && cause.interruptions > 0;
+    causes.sort_by(|a, b| {
+        let order = |cause: &CauseFindings| {
+            (untimed(cause), cause.total_ns, cause.ticks, cause.interruptions, cause.count)
+        };
+        order(b).cmp(&order(a)).then_with(|| a.cause.cmp(&b.cause))
+    });
+}
+
+/// What one cause comes to; its shares are known when all causes are.
 fn of_cause(about: &About, summary: &Summary, cause: &CauseId, own: &CauseSums) -> CauseFindings {
     let rule = rules::get(cause);
     let timed = !own.untimed;
@@ -143,9 +171,9 @@ fn of_cause(about: &About, summary: &Summary, cause: &CauseId, own: &CauseSums) 
         count: Some(own.count),
         interruptions: own.interruptions,
         ticks: own.ticks,
-        count_share: share(own.count as f64, summary.listed() as f64),
+        count_share: 0.0,
         total_ns: timed.then_some(own.total_ns),
-        time_share: share(own.total_ns as f64, summary.listed_ns() as f64),
+        time_share: 0.0,
         durations_ns: timed.then(|| durations(own)).flatten(),
         chains: foremost(own.chains.counts()),
         more_chains: own.chains.len().saturating_sub(MOST_CHAINS),
@@ -189,3 +217,6 @@ fn durations(own: &CauseSums) -> Option<Durations> {
 fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
+
+#[cfg(test)]
+mod tests;

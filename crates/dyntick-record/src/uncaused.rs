@@ -24,7 +24,6 @@ pub(crate) fn counted(about: &About, summary: &Summary) -> Vec<CauseFindings> {
         let ns = ticks.saturating_mul(STAT_NS);
         let mut cause = cause(about, summary, HYPERVISOR_STEAL);
         cause.total_ns = Some(ns);
-        cause.time_share = ns as f64 / (ns as f64 + summary.listed_ns() as f64);
         let stolen = Step::Stolen { cpu: *cpu, ms: ns / 1_000_000 };
         cause.chains = vec![ChainCount { steps: vec![stolen].into(), count: ticks }];
         cause
@@ -33,7 +32,6 @@ pub(crate) fn counted(about: &About, summary: &Summary) -> Vec<CauseFindings> {
         let mut cause = cause(about, summary, SMI);
         cause.count = Some(count);
         cause.interruptions = count;
-        cause.count_share = count as f64 / (count as f64 + summary.listed() as f64);
         cause
     });
     steal.into_iter().chain(smis).collect()
@@ -148,12 +146,12 @@ pub(crate) fn limits(about: &About) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use dyntick_observe::facts::{Clocksource, Counts, Cpus, Machine, Owners};
 
     /// A record of CPU 3, with these counters before and after and this command line.
-    fn record(before: Counts, after: Counts, line: &str) -> About {
+    pub(crate) fn record(before: Counts, after: Counts, line: &str) -> About {
         let machine = Machine {
             kernel: "6.12.95".parse().unwrap(),
             command_line: line.to_owned(),
@@ -179,7 +177,7 @@ mod tests {
         }
     }
 
-    fn counts(steal: u64, smis: Option<u64>) -> Counts {
+    pub(crate) fn counts(steal: u64, smis: Option<u64>) -> Counts {
         let smis = smis.map(|count| (3, count)).into_iter().collect();
         Counts { interrupts: String::new(), steal: [(3, steal), (4, 7 * steal)].into(), smis }
     }
@@ -195,7 +193,6 @@ mod tests {
             grown.iter().map(|cause| (cause.cause.to_string(), cause.count, cause.total_ns)).collect();
         let expected = [("hypervisor-steal", None, Some(30_000_000)), ("smi", Some(2), None)];
         assert_eq!(told, expected.map(|(cause, count, ns)| (cause.to_owned(), count, ns)));
-        assert_eq!(grown[0].time_share, 0.5, "of what was traced and what was stolen");
         assert_eq!(grown[0].chains[0].steps.texts(), ["the hypervisor did not run CPU 3 for 30 ms"]);
         assert!(counted(&record(counts(5, Some(100)), counts(5, Some(100)), ""), &summary()).is_empty());
     }
