@@ -104,6 +104,10 @@ pub struct Row {
     claiming: u64,
     /// Whether any threads are followed. Written by the reader alone.
     pub follows: u64,
+    /// From when on each task switch is seen, ns on CLOCK_MONOTONIC, until the first is. Written by the reader alone.
+    pub since: u64,
+    /// What `stolen` was then. Written by the reader alone.
+    pub stolen_since: u64,
     vector: Open,
     device: Open,
     call: Open,

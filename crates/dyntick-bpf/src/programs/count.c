@@ -250,6 +250,20 @@ INLINE void begin_turn_of(struct row *row, struct task_struct *task, u64 now)
 		begin_in(&row->slots[IDLE], row, &row->task, IDLE, 0, now);
 }
 
+/*
+ * The first switch that is seen here ends a turn of the idle task: nothing else ran before. Of another task that is not
+ * known, as the switch to it may not have been traced.
+ */
+INLINE void begin_unseen_idle(struct row *row, u64 now)
+{
+	u64 since = row->since;
+
+	if (!since || since > now)
+		return;
+	begin_in(&row->slots[IDLE], row, &row->task, IDLE, 0, since);
+	row->task.stolen = row->stolen_since;
+}
+
 SECTION("tp_btf/sched_switch")
 int sched_switch(u64 *args)
 {
@@ -260,6 +274,8 @@ int sched_switch(u64 *args)
 	if (!row)
 		return 0;
 	now = now_ns();
+	if (!row->task.start && !prev->pid)
+		begin_unseen_idle(row, now);
 	/*
 	 * The switch to prev may not have been traced: some kernels of virtual machines do not when a CPU leaves idle.
 	 * Neither the end of the turn before is known then nor the begin of prev's.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Where the counts are: one row for each CPU that is counted, in an array that the reader maps into
- * its memory. Only the CPU itself writes to its row (but for `follows` and `settled`), so nothing needs a lock,
+ * its memory. Only the CPU itself writes to its row (but for what says otherwise), so nothing needs a lock,
  * and no lookup needs a call. Counts only grow. The numbers in capitals come from layout.rs.
  *
  * A row has slots of three sorts: those with a fixed meaning; those that are found by the key of what they
@@ -39,6 +39,8 @@ struct row {
 	u64 details_lost; /* how many found no room in the ring */
 	u64 claiming; /* whether a slot is being given to a key */
 	u64 follows; /* written by the reader: whether any threads are followed */
+	u64 since; /* written by the reader: from when on each task switch is seen, if there was none yet */
+	u64 stolen_since; /* written by the reader: `stolen` at that time */
 	struct open vector;
 	struct open device;
 	struct open call;

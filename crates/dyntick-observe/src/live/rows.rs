@@ -2,7 +2,6 @@
 //! The rows that the programs write, mapped into memory, and what was added to them since they were read before.
 
 use super::keys::is_program_slot;
-use dyntick_bpf::layout::fixed::IDLE;
 use dyntick_bpf::layout::{FIXED, FOUND, PROGRAMS};
 use dyntick_bpf::{Open, Row, Slot};
 use memmap2::MmapRaw;
@@ -37,12 +36,15 @@ impl Rows {
 
     /// What was added to each slot since this was called before, with its row and place. Costs no system call of the
     /// CPUs that are counted; while they run on, what is added to one slot may be one event apart. `now`: the time up
-    /// to which an idle task has run that still does, ns.
+    /// to which the turn has lasted that still does, ns. So a turn that goes on has in each window what it took of it.
     pub(super) fn grown(&mut self, now: u64) -> Vec<(usize, usize, Slot)> {
         let mut all = Vec::new();
         for row in 0..self.before.len() {
+            self.begin_unseen(row, now);
+            let turn = self.turn(row, now);
             for place in 0..SLOTS {
-                if let Some(slot) = self.slot_grown(row, place, now) {
+                let lasting = turn.filter(|turn| turn.0 == place).map(|turn| turn.1);
+                if let Some(slot) = self.slot_grown(row, place, lasting) {
                     all.push((row, place, slot));
                 }
             }
@@ -83,17 +85,17 @@ impl Rows {
         (0..self.before.len()).map(of).sum()
     }
 
-    fn slot_grown(&mut self, row: usize, place: usize, now: u64) -> Option<Slot> {
+    /// `lasting_ns`: its time with the turn that lasts, where that is one of its turns.
+    fn slot_grown(&mut self, row: usize, place: usize, lasting_ns: Option<u64>) -> Option<Slot> {
         let before = self.before[row].get(&place);
         // SAFETY: within the mapping; only copied.
         let count = unsafe { (&raw const (*self.slot(row, place)).count).read_volatile() };
-        let idle_ns = if place == IDLE { self.idle_ns(row, now) } else { None };
         let done = |slot: &Slot| slot.count == count && ended(slot) == count;
-        if count == 0 || (idle_ns.is_none() && before.is_some_and(done)) {
+        if count == 0 || (lasting_ns.is_none() && before.is_some_and(done)) {
             return None;
         }
         let Read { mut slot, settled } = self.read(row, place)?;
-        slot.ns = slot.ns.max(idle_ns.unwrap_or(0)).max(before.map_or(0, |before| before.ns));
+        slot.ns = slot.ns.max(lasting_ns.unwrap_or(0)).max(before.map_or(0, |before| before.ns));
         let grown = grown(&slot, before);
         self.before[row].insert(place, slot);
         if settled {
@@ -124,31 +126,44 @@ impl Rows {
         unsafe { (&raw mut (*self.row(row)).settled[number]).write_volatile(count) };
     }
 
-    /// How long a CPU has been idle that is idle, with the turn that lasts.
-    fn idle_ns(&self, row: usize, now: u64) -> Option<u64> {
-        // The kernel writes meanwhile: what is read twice alike is of one moment.
-        let alike = |_| {
-            let (first, again) = (self.idle(row), self.idle(row));
-            (first == again).then_some(first)
-        };
-        let idle = (0..TRIES).find_map(alike)?;
-        let lasts =
-            now.saturating_sub(idle.start).saturating_sub(idle.stolen.saturating_sub(idle.stolen_then));
-        (idle.start > 0 && idle.slot as usize == IDLE).then(|| idle.ns + lasts)
+    /// As long as no task switch was seen on a CPU: it will have been idle from now on, if the first one says so.
+    fn begin_unseen(&self, row: usize, now: u64) {
+        let row = self.row(row);
+        // SAFETY: within the mapping. Only this writes there.
+        unsafe {
+            if (&raw const (*row).task.start).read_volatile() == 0 {
+                (&raw mut (*row).stolen_since).write_volatile((&raw const (*row).stolen).read_volatile());
+                (&raw mut (*row).since).write_volatile(now);
+            }
+        }
     }
 
-    fn idle(&self, row: usize) -> Idle {
+    /// The place in which the turn of a task is counted that lasts, and the time there with what it has lasted, ns.
+    fn turn(&self, row: usize, now: u64) -> Option<(usize, u64)> {
+        // The kernel writes meanwhile: what is read twice alike is of one moment.
+        let alike = |_| {
+            let (first, again) = (self.read_turn(row), self.read_turn(row));
+            (first == again).then_some(first)
+        };
+        let turn = (0..TRIES).find_map(alike)??;
+        let lasts =
+            now.saturating_sub(turn.start).saturating_sub(turn.stolen.saturating_sub(turn.stolen_then));
+        Some((turn.place, turn.ns + lasts))
+    }
+
+    fn read_turn(&self, row: usize) -> Option<Turn> {
         let row = self.row(row);
         // SAFETY: within the mapping; only copied.
         unsafe {
             let Open { start, stolen, slot, .. } = (&raw const (*row).task).read_volatile();
-            Idle {
+            let place = slot as usize;
+            (start > 0 && place < SLOTS).then(|| Turn {
                 start,
+                place,
                 stolen_then: stolen,
-                slot,
                 stolen: (&raw const (*row).stolen).read_volatile(),
-                ns: (&raw const (*row).slots[IDLE].ns).read_volatile(),
-            }
+                ns: (&raw const (*row).slots[place].ns).read_volatile(),
+            })
         }
     }
 
@@ -167,12 +182,12 @@ impl Rows {
     }
 }
 
-/// The task that runs on a CPU, and the time of the idle task there.
+/// The turn that lasts on a CPU, and the time in its place without it.
 #[derive(PartialEq, Eq)]
-struct Idle {
+struct Turn {
     start: u64,
+    place: usize,
     stolen_then: u64,
-    slot: u32,
     stolen: u64,
     ns: u64,
 }

@@ -26,8 +26,9 @@ pub struct Snapshot {
 pub struct Count {
     /// How often it began.
     pub count: u64,
-    /// Total duration of those that ended, ns, without the interrupts that came in between; 0 for what is
-    /// counted only ([`Key`] tells). From event to event: entry code before the first is not in it.
+    /// Total duration, ns, without the interrupts that came in between; 0 for what is counted only ([`Key`] tells).
+    /// From event to event: entry code before the first is not in it. Turns of tasks have in each reading what they
+    /// took since the one before; all else is in that in which it ended.
     pub ns: u64,
     /// The longest, ns. It is known only if it is longer than all before this reading.
     pub longest_ns: Option<u64>,
@@ -172,10 +173,10 @@ impl Count {
         self.histogram.iter().sum()
     }
 
-    /// The mean duration, ns, of those that ended; none if none did.
+    /// The mean duration, ns; none of what is counted only. Of one that goes on it is what it took so far.
     pub fn mean_ns(&self) -> Option<f64> {
         let ended = self.ended();
-        (ended > 0).then(|| self.ns as f64 / ended as f64)
+        (ended > 0 || self.ns > 0).then(|| self.ns as f64 / ended.max(self.count).max(1) as f64)
     }
 
     /// The bucket of the longest; none if none ended.

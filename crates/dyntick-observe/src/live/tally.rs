@@ -44,10 +44,15 @@ impl Tally {
         self.cpus.values_mut().for_each(|cpu| cpu.settle(&thread));
     }
 
-    /// What was counted since this was called before, by CPU, up to `now` (ns) for an idle turn that lasts. Turns that
-    /// were not settled come the next time.
-    pub fn read(&mut self, now: u64) -> BTreeMap<u32, BTreeMap<Key, Count>> {
-        self.cpus.iter_mut().map(|(cpu, state)| (*cpu, state.read(now))).collect()
+    /// Counts of the turns that last what they took up to `now`, ns. So a turn that goes on has in each window what it
+    /// took of it.
+    pub fn lasts(&mut self, now: u64) {
+        self.cpus.values_mut().for_each(|cpu| cpu.lasts(now));
+    }
+
+    /// What was counted since this was called before, by CPU. Turns that were not settled come the next time.
+    pub fn read(&mut self) -> BTreeMap<u32, BTreeMap<Key, Count>> {
+        self.cpus.iter_mut().map(|(cpu, state)| (*cpu, state.read())).collect()
     }
 }
 
@@ -183,6 +188,8 @@ struct Cpu {
     tick: Option<Tick>,
     timer: Option<Open>,
     task: Option<Turn>,
+    /// From when on each task switch is seen, if there was none yet.
+    unseen: Option<Since>,
     /// The turns of threads that are not settled, by number and name.
     turns: HashMap<(u32, Symbol), Count>,
     /// Those that are.
@@ -275,7 +282,13 @@ impl Cpu {
     /// A turn of this thread ends. Where another one's is open, the switch to this thread was not recorded, as some
     /// kernels of virtual machines do not when a CPU leaves idle: neither the end of that turn nor the begin of this
     /// one is known.
+    ///
+    /// The first switch that is seen at all ends a turn of the idle task that nothing else came before.
     fn ensure_turn(&mut self, thread: u32, comm: &Symbol) {
+        if let Some(since) = self.unseen.take().filter(|_| thread == 0 && self.task.is_none()) {
+            self.task = Some(Turn { thread, comm: comm.clone(), since, read_ns: 0 });
+            self.turns_of(thread, comm).count += 1;
+        }
         if self.task.as_ref().is_some_and(|turn| turn.thread != thread) {
             self.task = None;
             self.turns_of(thread, comm).count += 1;
@@ -315,21 +328,22 @@ impl Cpu {
         fold(&mut self.programs, MOST_PROGRAMS);
     }
 
-    fn read(&mut self, now: u64) -> BTreeMap<Key, Count> {
+    fn read(&mut self) -> BTreeMap<Key, Count> {
         let mut counts = self.table.read();
         counts.append(&mut self.programs);
-        if let Some(ns) = self.idle_since_read(now) {
-            counts.entry(Key::Idle).or_default().ns += ns;
-        }
         counts
     }
 
-    /// How long an idle turn has lasted that still does, since this was called before.
-    fn idle_since_read(&mut self, now: u64) -> Option<u64> {
-        let turn = self.task.as_ref().filter(|turn| turn.thread == 0)?;
-        let (lasts, before) = (self.passed(now, turn.since), turn.read_ns);
-        self.task.as_mut()?.read_ns = lasts.max(before);
-        Some(lasts.saturating_sub(before))
+    fn lasts(&mut self, now: u64) {
+        let Some(turn) = self.task.take() else {
+            self.unseen = Some(self.now(now));
+            return;
+        };
+        let lasts = self.passed(now, turn.since).max(turn.read_ns);
+        if lasts > turn.read_ns {
+            self.turns_of(turn.thread, &turn.comm).ns += lasts - turn.read_ns;
+        }
+        self.task = Some(Turn { read_ns: lasts, ..turn });
     }
 
     fn vector_ends(&mut self, ts: u64, vector: Option<Vector>) {

@@ -164,6 +164,8 @@ fn serve(mut state: State, asked: &Receiver<Ask>) {
 struct State {
     events: Recorded,
     tally: Tally,
+    /// What came behind the end of a window while the buffers were read.
+    later: Vec<Part>,
     /// Whether ticks are wanted and not told from other timers.
     lacks_ticks: bool,
     forks: Option<Forks>,
@@ -202,18 +204,31 @@ impl State {
         let tick = tick.map(|address| Symbol::from(format!("{address:#x}")));
         let events = Recorded::start(session, &wanted.cpus)?;
         let before = (now_ns(), Lost::default());
-        Ok(Self { events, tally: Tally::new(&wanted.cpus, tick), lacks_ticks, forks, failed: None, before })
+        Ok(Self {
+            events,
+            tally: Tally::new(&wanted.cpus, tick),
+            later: Vec::new(),
+            lacks_ticks,
+            forks,
+            failed: None,
+            before,
+        })
     }
 
-    fn drain(&mut self) -> Result<(), LiveError> {
+    /// `until`: the end of a window that is read, ns. What is behind it is for the next one.
+    fn drain(&mut self, until: Option<u64>) -> Result<(), LiveError> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        let Self { events, tally, forks, .. } = self;
+        let Self { events, tally, later, forks, .. } = self;
         events.drain(|part| match part {
-            Part::Gap(cpu) => tally.gap(cpu),
-            Part::Event(event) => tally.take(&event),
+            Part::Event(event) if until.is_some_and(|until| event.ts > until) => {
+                later.push(Part::Event(event))
+            }
+            Part::Gap(cpu) if later.iter().any(|part| part.cpu() == cpu) => later.push(part),
+            part => part.count(tally),
         })?;
+        until.into_iter().for_each(|ns| tally.lasts(ns));
         // Only now, so that the begin of each thread that was met has been seen.
         let Some(forks) = forks else { return Ok(()) };
         forks.drain()?;
@@ -225,19 +240,21 @@ impl State {
     /// Where nobody waits for what goes wrong, the next who asks is told.
     fn drain_or_fail(&mut self) {
         if self.failed.is_none() {
-            self.failed = self.drain().err();
+            self.failed = self.drain(None).err();
         }
     }
 
     /// What was counted since this was called before, with functions as they stand in the events.
     fn read(&mut self) -> Result<Snapshot, LiveError> {
-        // Before the events are read: an idle turn that is not over after them lasts longer than this.
+        // Before the events are read: a turn that is not over after them lasts longer than this.
         let ns = now_ns();
-        self.drain()?;
+        self.drain(Some(ns))?;
         let (overrun, undecoded) = (self.events.lost()?, self.events.undecoded);
         let lost = Lost { overrun, undecoded, ..Lost::default() };
         let (before, lost_before) = std::mem::replace(&mut self.before, (ns, lost));
-        Ok(Snapshot::new(ns, ns - before, self.tally.read(ns), lost.since(&lost_before)))
+        let counted = self.tally.read();
+        self.later.drain(..).for_each(|part| part.count(&mut self.tally));
+        Ok(Snapshot::new(ns, ns - before, counted, lost.since(&lost_before)))
     }
 
     /// Does something with the threads that are told from others, as they are now.
@@ -254,6 +271,22 @@ enum Part {
     /// Events of this CPU are missing here.
     Gap(u32),
     Event(Event),
+}
+
+impl Part {
+    fn cpu(&self) -> u32 {
+        match self {
+            Part::Gap(cpu) => *cpu,
+            Part::Event(event) => event.cpu,
+        }
+    }
+
+    fn count(self, tally: &mut Tally) {
+        match self {
+            Part::Gap(cpu) => tally.gap(cpu),
+            Part::Event(event) => tally.take(&event),
+        }
+    }
 }
 
 /// A recording of some CPUs that is emptied as it goes on.

@@ -2,6 +2,7 @@
 //! Rows that are written as the programs write them.
 
 use super::*;
+use dyntick_bpf::layout::fixed::IDLE;
 use dyntick_bpf::layout::{BUCKETS, NAME, family};
 use memmap2::MmapOptions;
 use proptest::prelude::*;
@@ -166,6 +167,48 @@ fn an_older_longest_is_not_told_again() {
     rows.forget_longest();
     put(&rows, idle(3, 120, 20));
     assert_eq!(rows.grown(0), [(0, IDLE, Slot { histogram: idle(1, 0, 0).histogram, ..idle(1, 20, 20) })]);
+}
+
+/// A turn of a program as well: what it took of each window, with the count where it began.
+#[test]
+fn a_turn_that_goes_on_is_in_each_window() {
+    let mut rows = rows();
+    let place = FIXED + FOUND + 1;
+    let slot = Slot { key: key(5), name: name(5), histogram: [0; BUCKETS], ..idle(1, 0, 0) };
+    // SAFETY: within the mapping.
+    unsafe {
+        rows.slot(0, place).write(slot);
+        (*rows.row(0)).task.start = 1000;
+        (*rows.row(0)).task.slot = place as u32;
+        (*rows.row(0)).stolen = 30;
+    }
+    let read = |rows: &mut Rows, now| {
+        let grown = rows.grown(now);
+        grown.iter().map(|(_, at, slot)| (*at, slot.count, slot.ns)).collect::<Vec<_>>()
+    };
+    assert_eq!(read(&mut rows, 1400), [(place, 1, 370)], "without the interrupts within");
+    assert_eq!(read(&mut rows, 1500), [(place, 0, 100)]);
+    // SAFETY: within the mapping.
+    unsafe {
+        rows.slot(0, place).write(Slot { ns: 480, longest: 480, histogram: idle(1, 0, 0).histogram, ..slot });
+        (*rows.row(0)).task.start = 0;
+    }
+    assert_eq!(read(&mut rows, 1600), [(place, 0, 10)]);
+    assert_eq!(read(&mut rows, 1700), []);
+}
+
+#[test]
+fn until_a_switch_is_seen_the_programs_are_told_from_when_on() {
+    let mut rows = rows();
+    let told = |rows: &Rows| unsafe { ((*rows.row(0)).since, (*rows.row(0)).stolen_since) };
+    // SAFETY: within the mapping.
+    unsafe { (*rows.row(0)).stolen = 40 };
+    rows.grown(1000);
+    assert_eq!(told(&rows), (1000, 40));
+    // SAFETY: within the mapping.
+    unsafe { (*rows.row(0)).task.start = 1200 };
+    rows.grown(2000);
+    assert_eq!(told(&rows), (1000, 40));
 }
 
 #[test]

@@ -40,8 +40,9 @@ fn read(tally: &mut Tally) -> BTreeMap<Key, Count> {
 }
 
 fn read_at(tally: &mut Tally, now: u64) -> BTreeMap<Key, Count> {
+    tally.lasts(now);
     tally.settle(thread);
-    tally.read(now).remove(&CPU).unwrap()
+    tally.read().remove(&CPU).unwrap()
 }
 
 /// Count, total and longest.
@@ -281,6 +282,40 @@ fn an_idle_turn_counts_before_it_ends() {
     assert_eq!(of(&ended, &Key::Idle), (0, 50, 1240), "and its duration is that of all of it");
 }
 
+/// A turn is in each window what it took of it, whosever it is, and counts where it began.
+#[test]
+fn a_turn_counts_before_it_ends() {
+    let mut tally = tally();
+    take(
+        &mut tally,
+        &[(0, switch(0, 500)), (100, entry(Vector::LocalTimer)), (110, exit(Vector::LocalTimer))],
+    );
+    let mut ran = |now| of(&read_at(&mut tally, now), &task("task-500"));
+    assert_eq!((ran(1000), ran(1200)), ((1, 990, 0), (0, 200, 0)));
+    take(&mut tally, &[(1250, switch(500, 7))]);
+    assert_eq!(of(&read_at(&mut tally, 1250), &task("task-500")), (0, 50, 1240));
+}
+
+/// Where the first switch says that a CPU was idle before, it was so since counting began; of another task that is
+/// not known.
+#[test]
+fn idle_before_the_first_switch() {
+    let first = |prev| {
+        let mut tally = tally();
+        take(&mut tally, &[(100, entry(Vector::Reschedule)), (150, exit(Vector::Reschedule))]);
+        let mut before = read_at(&mut tally, 1000);
+        before.remove(&Key::Vector { vector: Vector::Reschedule });
+        assert_eq!(before, BTreeMap::new());
+        take(&mut tally, &[(1100, entry(Vector::Reschedule)), (1110, exit(Vector::Reschedule))]);
+        take(&mut tally, &[(1500, switch(prev, 7))]);
+        read_at(&mut tally, 1600)
+    };
+    let idle = first(0);
+    assert_eq!(of(&idle, &Key::Idle), (1, 490, 490));
+    assert_eq!(of(&idle, &kernel_thread("task-7")), (1, 100, 0));
+    assert!(!first(500).contains_key(&task("task-500")));
+}
+
 #[test]
 fn a_gap_ends_nothing_and_loses_no_tick() {
     let mut tally = tally();
@@ -377,7 +412,7 @@ fn any_events() -> impl Strategy<Value = Vec<Event>> {
 
 fn all(tally: &mut Tally) -> BTreeMap<u32, BTreeMap<Key, Count>> {
     tally.settle(thread);
-    tally.read(0)
+    tally.read()
 }
 
 /// Interrupts one in another as the kernel lets them be, with how long passes before each event.
@@ -458,5 +493,23 @@ proptest! {
         }
         let sum: u64 = read(&mut tally).values().map(|count| count.ns).sum();
         prop_assert_eq!(sum, end - begin);
+    }
+
+    /// Whenever it is read, the turns of a window take as long as the window: none is told in a later one.
+    #[test]
+    fn turns_fill_each_window(steps in prop::collection::vec((1u64..1000, 0i32..4, any::<bool>()), 1..60)) {
+        let (mut tally, mut ts, mut runs, mut begin) = (tally(), 0, 0, 0);
+        take(&mut tally, &[(0, switch(9, 0))]);
+        for (passed, next, is_read) in steps {
+            ts += passed;
+            if is_read {
+                let read: u64 = read_at(&mut tally, ts).values().map(|count| count.ns).sum();
+                prop_assert_eq!(read, ts - begin);
+                begin = ts;
+            } else {
+                take(&mut tally, &[(ts, switch(runs, next))]);
+                runs = next;
+            }
+        }
     }
 }

@@ -152,9 +152,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 /// One measurement, from the command's begin to its end.
 fn once(arguments: &Arguments, session: &mut Session, out: &Out) -> Result<Measured> {
     let pinned = arguments.pin.then_some(arguments.cpus.as_ref()).flatten();
+    let mut running = session.start(&arguments.command, &arguments.pids, pinned)?;
+    // Only now: reading the first figures takes some ms of its own.
     let begin = Instant::now();
     let deadline = arguments.timeout.map(|ms| begin + Duration::from_millis(ms));
-    let mut running = session.start(&arguments.command, &arguments.pids, pinned)?;
     let Some(ms) = arguments.interval else {
         let end = running.wait(deadline);
         return Ok(running.finish(end)?);
