@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Running studies: every case that is not yet whole, several at a time.
 
+mod present;
+
+pub use present::Absent;
+
 use crate::budget::{self, Budget};
 use crate::emulator::{self, EmulatorError};
 use crate::order;

@@ -544,16 +544,19 @@ fn kernel_built_without_no_hz_full() -> tempfile::TempDir {
 /// A folder with a study in it may have an `out` of its own.
 #[test]
 fn links_that_came_with_a_study_are_not_followed() {
-    let study = Study::new("[[case]]\nname = 'a'\nkernel = './no-such-kernel'\n");
+    let study = Study::new("[[case]]\nname = 'a'\ntimeout = '1ms'\n");
     let precious = study.path("precious");
     std::fs::write(&precious, "precious").unwrap();
     let out = study.path("out/study");
     std::fs::create_dir_all(&out).unwrap();
-    std::os::unix::fs::symlink(&precious, out.join("report.html")).unwrap();
+    std::os::unix::fs::symlink(&precious, out.join("report-incomplete.html")).unwrap();
     let run = || dyntick().args(["lab", "run", "study.toml"]).current_dir(study.path(".")).output().unwrap();
     run();
     assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
-    assert!(out.join("report.html").symlink_metadata().unwrap().is_file(), "replaced, not followed");
+    assert!(
+        out.join("report-incomplete.html").symlink_metadata().unwrap().is_file(),
+        "replaced, not followed"
+    );
 
     std::fs::remove_dir_all(&out).unwrap();
     std::os::unix::fs::symlink(study.path("."), &out).unwrap();

@@ -33,6 +33,32 @@ fn two_kernels_side_by_side_and_a_status_to_bisect_by() {
     assert!(text(&good.stderr).contains("quiet/debian:6.1 (cached)"), "{}", text(&good.stderr));
 }
 
+/// Whatever fails, an earlier report of runs that did not stays as it is.
+#[test]
+fn a_failing_run_replaces_no_earlier_report() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("quiet.toml"), QUIET).unwrap();
+    let run = |more: &[&str]| dyntick(folder.path(), &[&["lab", "run", "quiet.toml"], more].concat());
+    for (kernel, instead) in
+        [("debian:6.13", "did you mean debian:6.12?"), ("./vmlinuz-6.13", "vmlinuz-6.12")]
+    {
+        std::fs::write(folder.path().join("vmlinuz-6.12"), "").unwrap();
+        let output = run(&["--kernel", kernel]);
+        let told = text(&output.stderr);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), String::new()), "{told}");
+        assert!(told.contains(instead) && told.contains("no report was written"), "{told}");
+        assert!(!folder.path().join("out").exists(), "{told}");
+    }
+    let earlier = folder.path().join("out/quiet/report.html");
+    std::fs::create_dir_all(earlier.parent().unwrap()).unwrap();
+    std::fs::write(&earlier, "of a complete run").unwrap();
+    let output = run(&["--set", "timeout=1ms"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read_to_string(&earlier).unwrap(), "of a complete run");
+    let told = text(&output.stdout);
+    assert!(told.contains("out/quiet/report-incomplete.html (of an earlier, complete run: "), "{told}");
+}
+
 #[test]
 fn a_study_that_comes_with_dyntick_needs_no_file() {
     let folder = tempfile::tempdir().unwrap();

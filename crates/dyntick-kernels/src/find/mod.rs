@@ -4,11 +4,13 @@
 mod catalog;
 mod debian;
 mod files;
+mod instead;
 pub(crate) mod pauses;
 pub(crate) mod spec;
 pub(crate) mod vmlinux;
 
 pub use catalog::{Entry, State, at_hand, catalog};
+pub use instead::instead;
 pub use spec::{Spec, SpecError};
 pub use vmlinux::ImageError;
 

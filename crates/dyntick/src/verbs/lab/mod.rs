@@ -8,6 +8,7 @@ mod changes;
 mod doctor;
 mod fail_on;
 mod judged;
+mod kept;
 mod kernels;
 mod machines;
 mod named;

@@ -4,7 +4,7 @@
 use super::changes::Changes;
 use super::fail_on::{FailOn, fails};
 use super::outcome::{Outcome, Wanted};
-use super::{own_binary, refused, stopped};
+use super::{kept, own_binary, refused, stopped};
 use crate::output;
 use crate::progress::Display;
 use anyhow::{Context, Result, anyhow, bail};
@@ -12,7 +12,6 @@ use clap::Args;
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::lab::{CaseResult, Lab};
 use dyntick_model::Clock;
-use dyntick_report::{Block, Document};
 use dyntick_study::{Case, Size, Study, check};
 use std::fs::{Metadata, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -72,20 +71,23 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     ensure_few(&study.cases)?;
     note_spelling(&study.cases);
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_OUT).join(&study.name));
-    let runs = place_of_runs(arguments.out.as_deref(), &out)?;
-    stopped::say_what_is_kept(&runs)?;
+    ensure_unmoved(arguments.out.as_deref(), &out)?;
+    stopped::say_what_is_kept(&out.join("runs"))?;
     let display = Display::new();
     let watch = |progress| display.show(progress);
     let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
+    // Before anything is written: a report of nothing would take the place of an earlier one.
+    lab.ensure_kernels(&study.cases)?;
+    let runs = place_of_runs(arguments.out.as_deref(), &out)?;
     let results = lab.run_all(&study.cases, &runs, arguments.jobs.into());
     let outcome = Outcome::of(&study, &results);
     // What was measured is printed also where it cannot be kept.
-    let kept = keep(&outcome.document, &out);
+    let kept = kept::keep(&outcome.document, &out, results.iter().all(|result| result.run.is_ok()));
     outcome.print(&arguments.wanted)?;
     refused::say_where(&arguments.study, &results);
-    kept?;
+    let kept = kept?;
     if arguments.wanted.is_for_a_terminal() {
-        output::line(format_args!("\nReport: {}", out.join("report.html").display()))?;
+        output::line(format_args!("\nReport: {kept}"))?;
     }
     Ok(status(&results, fails(&arguments.fail_on, outcome.verdicts())))
 }
@@ -180,26 +182,6 @@ fn moved(path: &Path, why: &str) -> anyhow::Error {
         "{} {why}, who could move what is written while the guests run: name a folder of your own with --out",
         path.display()
     )
-}
-
-/// The report as a page, and its timeline as a picture. What stands in their places is replaced and never
-/// written into: these names nobody typed.
-fn keep(document: &Document, out: &Path) -> Result<()> {
-    std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
-    write(&out.join("report.html"), &dyntick_report::html(document))?;
-    let picture = document.blocks.iter().find_map(|block| match block {
-        Block::Timeline(timeline) => Some(dyntick_report::svg(timeline)),
-        _ => None,
-    });
-    if let Some(picture) = picture {
-        write(&out.join("timeline.svg"), &picture)?;
-    }
-    Ok(())
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    let written = dyntick_system::write_unasked(path, |to| to.write_all(text.as_bytes()));
-    written.map(|_| ()).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// 1 where a guest failed or a claim was ruled as --fail-on says, 2 where the input or this machine was at fault.
