@@ -78,7 +78,7 @@ pub fn last_words() -> String {
 /// Mounts debugfs, which guests have only where the case writes or reads a file of it.
 pub fn mount_debugfs(job: &Job) {
     if job.write.keys().chain(&job.read).any(|path| path.starts_with(DEBUGFS)) {
-        // What of it is not there is told when it is written or read.
+        // What of it is not there is shown when it is written or read.
         let _ = rustix::mount::mount("debugfs", DEBUGFS, "debugfs", MountFlags::empty(), None);
     }
 }

@@ -103,7 +103,7 @@ impl Asked {
 }
 
 /// Whether a parameter is the best that fixes it, and is known to the letter. One that isolates other CPUs in the place
-/// of those that are is for the owner to decide, and is told by itself.
+/// of those that are is for the owner to decide, and is reported by itself.
 fn by_boot(finding: &Finding) -> bool {
     if finding.rule == rules::IN_PLACE {
         return false;

@@ -158,7 +158,7 @@ macro_rules! rules {
     };
 }
 
-// In the order in which findings of one severity are told: what decides most stands first.
+// In the order in which findings of one severity are shown: what decides most stands first.
 rules! {
     refused_parameter,
     conflicting_isolation,

@@ -167,7 +167,7 @@ proptest! {
             let once: BTreeSet<&str> = names.iter().copied().collect();
             prop_assert_eq!(names.len(), once.len(), "{} -> {}", text, fixed);
             for finding in findings(&fixed.to_string(), named.as_deref()) {
-                // A CPU that is isolated only now, or in more ways, is judged only now: what it lacks is told.
+                // A CPU that is isolated only now, or in more ways, is judged only now: what it lacks is shown.
                 let gained = [
                     after.tick.difference(&before.tick),
                     after.domain.difference(&before.domain),

@@ -41,7 +41,7 @@ pub(crate) fn knows(text: &str) -> bool {
         && text.contains("\"command\"")
 }
 
-/// Which of two commands is better is told by their time alone; user and system times show where it went.
+/// Which of two commands is better is known by their time alone; user and system times show where it went.
 pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
     for benchmark in parse(text)? {
         let name = |what: &str| format!("hyperfine/{}/{what}", benchmark.command);

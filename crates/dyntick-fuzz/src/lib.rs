@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Every reader of files that somebody else may have written, given any bytes. A reader must end, within
-//! little memory, with a value or an error; what is told of it must be fit for a terminal.
+//! little memory, with a value or an error; what is shown of it must be fit for a terminal.
 //!
 //! [`TARGETS`] has one function for each reader; `corpus/TARGET/` has small valid inputs and whatever once
 //! broke it. `cargo test -p dyntick-fuzz` runs each file of the corpus, and some thousand changed ones, in

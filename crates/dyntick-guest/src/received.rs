@@ -47,7 +47,7 @@ pub fn message(bytes: &[u8]) -> String {
 /// What the agent said of its job.
 ///
 /// # Errors
-/// Where it cannot be true: what then would be wrong in the figures is told.
+/// Where it cannot be true: what then would be wrong in the figures is reported.
 pub fn outcome(said: Outcome, guest: Guest<'_>) -> Result<Outcome, String> {
     let (begin, end) = said.window_ns;
     if end < begin {

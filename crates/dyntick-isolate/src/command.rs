@@ -78,7 +78,7 @@ fn place(mut entrance: Option<&File>, set: &CpuSet, fifo: Option<u32>) -> io::Re
     }
 }
 
-/// Finds a program as the shell would, so that a misspelt one is told before anything is changed.
+/// Finds a program as the shell would, so that a misspelt one is reported before anything is changed.
 pub fn find(program: &OsString) -> io::Result<PathBuf> {
     let path = Path::new(program);
     let candidates: Vec<PathBuf> = match path.components().count() {

@@ -84,7 +84,7 @@ pub enum CacheError {
 }
 
 impl CacheError {
-    /// From a failed file operation; a full disk is told as such.
+    /// From a failed file operation; a full disk is reported as such.
     pub fn from_io(path: &Path, source: std::io::Error) -> Self {
         match source.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {

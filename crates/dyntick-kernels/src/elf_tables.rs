@@ -43,7 +43,7 @@ pub struct Needs<'a> {
 }
 
 impl<'a> ElfTables<'a> {
-    /// Reads the headers. Of another file nothing is told: the library would say what it begins with, which may be
+    /// Reads the headers. Of another file nothing is shown: the library would say what it begins with, which may be
     /// a secret.
     ///
     /// # Errors

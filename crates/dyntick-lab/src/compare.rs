@@ -109,7 +109,7 @@ fn kinds(run: &Run) -> BTreeMap<String, Kind> {
     last.map_or_else(BTreeMap::new, |phase| kinds_on(phase, &run.asked.case.measured_cpus))
 }
 
-/// Kinds with fewer spans than this are told by chance.
+/// Kinds with fewer spans than this differ by chance.
 const FEWEST: u64 = 20;
 
 fn span_shifts(with: &BTreeMap<String, Kind>, case: &BTreeMap<String, Kind>) -> Vec<SpanShift> {

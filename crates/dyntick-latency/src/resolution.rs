@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The resolution of a clock, as told and as seen.
+//! The resolution of a clock, as reported and as seen.
 
 use crate::Clock;
 use crate::clock::ns;

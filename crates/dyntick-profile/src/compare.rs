@@ -30,7 +30,7 @@ pub struct Difference {
     pub rows: Vec<Row>,
 }
 
-/// Functions that are not told one by one.
+/// Functions that are not listed one by one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rest {
     /// How many they are.
@@ -45,7 +45,7 @@ pub struct Rest {
 
 impl Difference {
     /// At most so many of the functions that differ, the largest difference first, and what the
-    /// others that differ have together; none where all are told.
+    /// others that differ have together; none where all are shown.
     pub fn largest(&self, most: usize) -> (&[Row], Option<Rest>) {
         let differing = self.rows.partition_point(|row| row.more != 0.0);
         let (told, rest) = self.rows[..differing].split_at(differing.min(most));

@@ -21,7 +21,7 @@ pub struct Entry {
     pub handler: Option<u32>,
     /// What it executed itself.
     pub counts: Counts,
-    /// The function in which it executed last, where calls are told; what only leads to another does not count.
+    /// The function in which it executed last, where calls are shown; what only leads to another does not count.
     pub latest: Option<u32>,
     /// The calls of chosen functions in it that have not ended.
     pub calls: Calls,

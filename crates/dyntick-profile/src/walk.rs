@@ -75,12 +75,12 @@ pub const MOST_HELD: usize = 1 << 30;
 const LOOK_EVERY: u64 = 1 << 20;
 
 /// Entries of one task inside each other. A kernel's stack has room for a few; where more were never seen to
-/// return, the outermost are told as not whole.
+/// return, the outermost are reported as not whole.
 const DEEPEST: usize = 256;
 
 struct Walk<'a> {
     symbols: &'a Symbols,
-    /// The functions whose calls are told.
+    /// The functions whose calls are shown.
     called: Vec<u32>,
     numbers: HashMap<u64, Option<u32>>,
     phases: Vec<Phase>,

@@ -8,13 +8,13 @@ use dyntick_model::text::{clean, shortened};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-/// So many stacks of a cause are told of.
+/// So many stacks of a cause are shown.
 const MOST: usize = 1000;
 
 /// And of one so many frames, the outermost.
 const DEEPEST: usize = 128;
 
-/// Of a name of a file or a function so many bytes are told.
+/// Of a name of a file or a function so many bytes are shown.
 const LONGEST: usize = 200;
 
 /// Counts stacks by their texts, the most frequent first.

@@ -19,7 +19,7 @@ const LARGEST: u64 = 64 << 20;
 /// So many symbols of a file are looked through.
 const SYMBOLS: usize = 1 << 20;
 
-/// So many functions that are inlined in each other are told of.
+/// So many functions that are inlined in each other are shown.
 const INLINED: usize = 16;
 
 /// Where Debian and others keep debug information apart from programs, by build ID.

@@ -20,7 +20,7 @@ pub struct Options {
     pub most_bytes: u64,
     /// In which folder the record is until it is kept or given up; it has no name there.
     pub folder: PathBuf,
-    /// The command that will run, to be told with the findings.
+    /// The command that will run, to be printed with the findings.
     pub command: Vec<String>,
     /// Where those were who cause interruptions is recorded too.
     pub stacks: bool,

@@ -8,7 +8,7 @@ pub(crate) const LONGEST_VERSION: u64 = 64;
 /// `about.json` of a machine with some 100 000 threads has 20 MiB.
 pub(crate) const LONGEST_TEXT: u64 = 64 << 20;
 
-/// What is wrong with a record, before it is told of which.
+/// What is wrong with a record, before it is known of which.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     Foreign,

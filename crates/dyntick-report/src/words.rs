@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How much is told of words that have no limit: a guest may print a line of megabytes.
+//! How much is shown of words that have no limit: a guest may print a line of megabytes.
 
 use dyntick_model::text::shortened;
 

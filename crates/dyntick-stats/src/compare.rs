@@ -120,7 +120,7 @@ pub struct Distribution {
     pub superiority: Option<Superiority>,
     /// How many samples were above limits.
     pub tails: Vec<Tail>,
-    /// Samples that each side's histograms could not hold; points among them are not told.
+    /// Samples that each side's histograms could not hold; points among them are not shown.
     pub overflows: [u64; 2],
 }
 

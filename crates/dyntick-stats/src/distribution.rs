@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 /// Counted samples, made ready for questions. Whoever measured truncated to whole units, so a value stands for
 /// all from itself up to the next: a histogram in us that has 2 and 3 says how many were between 2 and 3.
-/// Quantiles are told within that, as if the samples of a value were spread evenly; else one sample in a
+/// Quantiles are shown within that, as if the samples of a value were spread evenly; else one sample in a
 /// million could move a median by a whole unit. (The quantile of grouped data, as numpy.interp of the
 /// cumulative counts gives it.)
 #[derive(Clone, Debug)]
@@ -133,7 +133,7 @@ impl Grouped {
 }
 
 /// The distance of neighbouring values that could occur: whole units, or more where all values are multiples
-/// of it, as in a histogram in us that is told in ns. A few far values have common divisors by chance, so two
+/// of it, as in a histogram in us that is shown in ns. A few far values have common divisors by chance, so two
 /// neighbours must have occurred.
 fn width(values: &[u64]) -> u64 {
     let common = values.iter().fold(0, |common, value| divisor(*value, common));

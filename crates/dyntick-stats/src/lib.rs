@@ -40,7 +40,7 @@ pub use superiority::{Superiority, superiority};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What is told of a handful of repeated measurements.
+/// What is shown of a handful of repeated measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     /// How many values there were.

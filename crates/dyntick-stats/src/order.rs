@@ -40,7 +40,7 @@ mod tests {
         assert_eq!(interleaved(4, 6, 1), interleaved(4, 6, 1));
         assert_ne!(interleaved(4, 6, 1), interleaved(4, 6, 2));
         let cases: Vec<usize> = interleaved(3, 3, 1).iter().map(|slot| slot.case).collect();
-        // Reports are told with their seed: it must mean the same order in every version.
+        // Reports are printed with their seed: it must mean the same order in every version.
         assert_eq!(cases, [1, 2, 0, 0, 1, 2, 2, 1, 0]);
     }
 

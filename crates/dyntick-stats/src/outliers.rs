@@ -20,7 +20,7 @@ pub struct Outlier {
     pub median: f64,
     /// Its distance from the median, in units of the runs' spread; signed.
     pub distance: f64,
-    /// The distance from which on a run of so many is told.
+    /// The distance from which on a run of so many is shown.
     pub limit: f64,
 }
 

@@ -5,7 +5,7 @@ use crate::interval::{Bounds, LEVEL};
 use crate::outliers::spread;
 use crate::{normal, shift};
 
-/// How probable it is that an effect of the size that is told is found.
+/// How probable it is that an effect of the size that is shown is found.
 pub const POWER: f64 = 0.8;
 
 /// How precisely a shift is known: its standard error, and how many values each side has.
@@ -68,7 +68,7 @@ impl Precision {
             enough *= 2;
         }
         let (mut few, mut enough) = (enough / 2, enough.min(MOST));
-        // To one in twenty: it is told as about so many.
+        // To one in twenty: it is reported as about so many.
         while few + 1 < enough && (enough - few) * 20 > enough {
             let middle = few.midpoint(enough);
             *(if decided(middle) { &mut enough } else { &mut few }) = middle;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether a kernel can do what a case asks of it, told before anything boots (invariant 12).
+//! Whether a kernel can do what a case asks of it, reported before anything boots (invariant 12).
 
 use super::{Case, disk};
 use dyntick_kernels::find::Spec;
@@ -66,7 +66,7 @@ const AGENT_NEEDS: [&str; 7] =
     ["BLK_DEV_INITRD", "BINFMT_ELF", "DEVTMPFS", "DEVMEM", "EVENT_TRACING", "SERIAL_8250_CONSOLE", "CGROUPS"];
 
 /// Everything that this kernel cannot honour, in words with the fix; empty where it can do all.
-/// Where its configuration is not known, only what no kernel could do is told.
+/// Where its configuration is not known, only what no kernel could do is shown.
 pub fn against_kernel(case: &Case, config: &KernelConfig) -> Vec<String> {
     let mut problems = against_itself(case);
     if config.is_empty() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the command line sets in every case of a study: one more table after the text of its file, read by the same
-//! rules. What is wrong there is told by the flag.
+//! rules. What is wrong there is reported with the flag.
 
 use dyntick_stats::Factor;
 use toml::de::DeTable;

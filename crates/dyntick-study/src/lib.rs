@@ -118,7 +118,7 @@ pub struct Comparison {
     pub case: String,
     /// What it is compared with.
     pub with: String,
-    /// The kinds of spans whose functions are told.
+    /// The kinds of spans whose functions are shown.
     pub spans: Vec<String>,
 }
 
@@ -174,7 +174,7 @@ pub struct Case {
     /// Whether every executed block is recorded, in the window and while the script runs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub profile: bool,
-    /// Functions of the kernel whose calls are told one by one, where it is recorded.
+    /// Functions of the kernel whose calls are listed one by one, where it is recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<String>,
     /// The CPUs that the study is about.
@@ -236,7 +236,7 @@ impl Case {
         Guest { cpus: self.cpus, tasks: self.tasks.len(), read: &self.read }
     }
 
-    /// Functions whose calls may be told.
+    /// Functions whose calls may be listed.
     pub const MOST_CALLS: usize = 8;
 
     /// Figures of its own that a case may have.
@@ -293,7 +293,7 @@ impl Case {
         self.repeat.saturating_add(self.perturb)
     }
 
-    /// Whether a figure that is counted from the trace can be told of this CPU.
+    /// Whether a figure that is counted from the trace can be known of this CPU.
     pub fn traces(&self, cpu: u32) -> bool {
         self.trace_cpus.as_ref().is_none_or(|cpus| cpus.contains(cpu))
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What no guest could do, whatever its kernel, told with its place in the file.
+//! What no guest could do, whatever its kernel, reported with its place in the file.
 
 use super::case::CaseReader;
 use super::disk;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Reading TOML tables with an eye on the user: what is wrong is told with its place and the
+//! Reading TOML tables with an eye on the user: what is wrong is reported with its place and the
 //! nearest right key, and all of it at once.
 //!
 //! The parser is the `toml` crate's own `DeTable`: it keeps the place of every key and value,

@@ -60,7 +60,7 @@ fn found(line: &str) -> Option<Value> {
 
 const ADAPTIVE: &str = "nohz_full=1 isolcpus=domain,1";
 
-/// What can be told on any kernel from 6.1 on.
+/// What can be known on any kernel from 6.1 on.
 const EVERYWHERE: &[(&str, &[&str])] = &[
     ("second-task", &["other-task:victim", "dependency-sched"]),
     ("woken-task", &["wakeup:woken", "other-task:woken", "dependency-sched"]),

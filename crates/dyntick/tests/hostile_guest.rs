@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Guests whose root means harm: what they write into the memory that the host reads, and onto the
-//! console, stays harmless and is told. Real kernels boot; the host's own perl is the attacker.
+//! console, stays harmless and is reported. Real kernels boot; the host's own perl is the attacker.
 
 use dyntick_guest::{Archive, MAILBOX_AT};
 use std::path::{Path, PathBuf};

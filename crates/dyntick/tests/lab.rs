@@ -457,7 +457,7 @@ fn perturbed_runs_differ_and_repeat_to_the_bit() {
     let told = text(&verify.stdout);
     assert_eq!((told.matches("identical").count(), told.lines().count()), (2, 2), "{told}");
 
-    // With one fewer nothing is run again, and with none only the case's own run is told.
+    // With one fewer nothing is run again, and with none only the case's own run is shown.
     let fewer = study.run(&["--json", "--perturb", "1"]);
     let json: serde_json::Value = serde_json::from_slice(&fewer.stdout).unwrap();
     assert_eq!(json["runs"].as_array().unwrap().len(), 2);

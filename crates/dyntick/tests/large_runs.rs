@@ -119,7 +119,7 @@ fn report(folder: &Path, more: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Each function is a cause of its own, with half a page of the report: the first hundred are told one by one.
+/// Each function is a cause of its own, with half a page of the report: the first hundred are listed one by one.
 #[test]
 fn a_trace_of_many_causes_has_a_short_report() {
     let folder = study(1, &timer_interrupts(400));

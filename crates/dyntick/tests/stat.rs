@@ -334,7 +334,7 @@ done
     }
 }
 
-/// The rows whose occurrences are told one by one: not sums, and not what is told by another name too.
+/// The rows whose occurrences are listed one by one: not sums, and not what is told by another name too.
 fn one_by_one(cpu: &Value) -> BTreeMap<String, Vec<&Value>> {
     let mut by_name: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
     for row in rows(cpu) {
@@ -353,7 +353,7 @@ fn ended_from(rows: &[&Value], ns: u64) -> u64 {
     long.map(|bucket| bucket["count"].as_u64().unwrap()).sum()
 }
 
-/// What is told one by one is what the histograms have, but for one that ended between the two readings; and
+/// What is listed one by one is what the histograms have, but for one that ended between the two readings; and
 /// what the ring had no room for is counted.
 #[test]
 fn those_that_took_long_are_told_one_by_one() {

@@ -128,7 +128,7 @@ impl Row {
         Ok(())
     }
 
-    /// Counts are told per second of runtime, for runs may have had different lengths.
+    /// Counts are given per second of runtime, for runs may have had different lengths.
     fn put_noise(&self, noise: &Noise, into: &mut Collector) -> Result<(), Error> {
         let runtime = noise.iter().find(|(name, _)| *name == "Runtime").map_or(0.0, |(_, us)| us / 1e6);
         if runtime <= 0.0 {

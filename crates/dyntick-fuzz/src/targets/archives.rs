@@ -7,7 +7,7 @@ use dyntick_observe::snapshot::bundle;
 use dyntick_record::Record;
 use std::path::Path;
 
-/// A record of format 1: read, explained and told.
+/// A record of format 1: read, explained and shown.
 pub fn record(bytes: &[u8]) {
     told(&packed(bytes));
 }

@@ -20,7 +20,7 @@ pub struct Compiled {
     pub objects: u32,
 }
 
-/// Progress is told at most so often, whatever a Makefile prints.
+/// Progress is shown at most so often, whatever a Makefile prints.
 const STEP: Duration = Duration::from_secs(2);
 
 /// Compiles. `estimate` is how many objects earlier kernels took.

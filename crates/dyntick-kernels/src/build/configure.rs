@@ -56,7 +56,7 @@ fn different<'a>(wanted: &'a Options, config: &KernelConfig) -> Vec<(&'a str, &'
     wanted.iter().filter(differs).map(|(option, wanted)| (option.as_str(), wanted)).collect()
 }
 
-/// What is told of an option's value, characters.
+/// What is shown of an option's value, characters.
 const LONGEST_VALUE: usize = 300;
 
 /// How many options are told, and how many definitions of each with how many conditions: a stranger's tree

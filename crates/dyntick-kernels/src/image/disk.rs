@@ -29,7 +29,7 @@ const PARTS: [Part; 4] = [
 pub fn modules(kernel: &Kernel) -> Vec<String> {
     let there = |part: &Part| modules::has(kernel, part.module);
     let is_module = |part: &&Part| match kernel.config.get(part.option) {
-        // One that is missing is told with its name when the image is made.
+        // One that is missing is reported with its name when the image is made.
         Some("m") => !part.of_some || there(part),
         Some(_) => false,
         None => kernel.config.is_empty() && there(part),

@@ -24,7 +24,7 @@ impl Host {
         Self::parse(&cpuinfo, &rustix::system::uname().release().to_string_lossy())
     }
 
-    /// From the text of `/proc/cpuinfo`; of a processor that does not say its name that is told.
+    /// From the text of `/proc/cpuinfo`; of a processor that does not say its name that is shown.
     fn parse(cpuinfo: &str, release: &str) -> Self {
         let values = |key: &'static str| {
             let pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));

@@ -24,7 +24,7 @@ impl Distinct {
     pub fn add(&mut self, run: &Path) -> Result<(), StoreError> {
         const SMALL: u64 = 64 << 10;
         for folder in [run.to_owned(), run.join(RAW)] {
-            // What cannot be listed cannot be read either, and is told then.
+            // What cannot be listed cannot be read either, and is shown then.
             let Ok(found) = folder.metadata() else { continue };
             self.add_one(&found, &folder)?;
             for file in std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()) {

@@ -100,7 +100,7 @@ fn newest_of(
             // What stood at the path when it was chosen need not be what was read.
             Ok(run) if is_it(&run) => return Some(Ok(run)),
             Ok(_) => {}
-            // An older one in its place would be told as the newest.
+            // An older one in its place would be reported as the newest.
             Err(error @ StoreError::Spent { .. }) => return Some(Err(error)),
             Err(error) => why = why.or(Some(error)),
         }

@@ -271,7 +271,7 @@ fn outputs_count_in_the_budget_of_one_run() {
     assert!(matches!(error, StoreError::Spent { spent: Spent::Bytes { .. }, .. }), "{error}");
 }
 
-/// An older run in place of one for which there is no memory would be told as the newest.
+/// An older run in place of one for which there is no memory would be reported as the newest.
 #[test]
 fn an_older_run_is_read_where_the_newest_is_damaged_and_not_where_it_is_too_large() {
     let (folder, cases) = runs();

@@ -36,7 +36,7 @@ pub struct Wanted {
     pub cpus: CpuList,
     /// The causes. For no others anything is attached.
     pub kinds: BTreeSet<Kind>,
-    /// Each that takes longer than this, ns, is told one by one ([`Counters::details`]), but for the turns of
+    /// Each that takes longer than this, ns, is listed one by one ([`Counters::details`]), but for the turns of
     /// idle tasks. What only is counted takes no time.
     pub details_over_ns: Option<u64>,
 }
@@ -56,9 +56,9 @@ pub struct Counters {
     missing: Vec<String>,
     /// Where details are wanted. It is opened once: a second reader (of aya 0.13) would begin wrong.
     ring: Option<RingBuf<MapData>>,
-    /// Out of the ring and not yet told.
+    /// Out of the ring and not yet shown.
     raw_details: Vec<Detail>,
-    /// How many that found no room have been told.
+    /// How many that found no room have been reported.
     details_told: u64,
     /// When it was read before, ns on CLOCK_MONOTONIC, and what had been lost then.
     before: (u64, Lost),
@@ -112,7 +112,7 @@ pub enum LiveError {
 }
 
 impl Counters {
-    /// Loads and attaches what is wanted. Tracepoints that this kernel lacks are left out and told by
+    /// Loads and attaches what is wanted. Tracepoints that this kernel lacks are left out and reported by
     /// [`Counters::missing`].
     pub fn start(wanted: &Wanted) -> Result<Self, LiveError> {
         if wanted.cpus.is_empty() {
@@ -233,8 +233,8 @@ impl Counters {
         std::mem::take(&mut self.kept)
     }
 
-    /// Takes in what was counted up to now, to be told by [`Counters::read`]: a program that has not run since gives
-    /// its slot up to another one that needs it.
+    /// Takes in what was counted up to now, to be reported by [`Counters::read`]: a program that has not run since
+    /// gives its slot up to another one that needs it.
     pub fn keep_up(&mut self) {
         let grown = self.grown();
         self.kept.add(&grown);

@@ -67,7 +67,7 @@ pub struct CpuTimes {
     pub steal_ns: u64,
 }
 
-/// Something that cannot be told here.
+/// Something that cannot be known here.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Missing {
     /// What.

@@ -89,7 +89,7 @@ impl Source {
         }
     }
 
-    /// Takes in what was counted up to now, to be told by [`Source::read`], so that the programs have room for more
+    /// Takes in what was counted up to now, to be reported by [`Source::read`], so that the programs have room for more
     /// names.
     pub fn keep_up(&mut self) {
         if let Source::Bpf(counters) = self {

@@ -58,7 +58,7 @@ impl Traced {
     }
 
     /// Records what is wanted. A thread, which runs where this one may, empties the buffers, each of so many
-    /// KiB. Events that this kernel lacks are left out and told by [`Traced::missing`].
+    /// KiB. Events that this kernel lacks are left out and reported by [`Traced::missing`].
     pub fn start_with(wanted: &Wanted, buffer_kib: u32) -> Result<Self, LiveError> {
         if wanted.cpus.is_empty() {
             return Err(LiveError::NoCpu);

@@ -116,7 +116,7 @@ struct Reading {
     count: usize,
 }
 
-/// What is wrong with a bundle, before it is told of which.
+/// What is wrong with a bundle, before it is known of which.
 enum Trouble {
     Archive(ArchiveError),
     Damaged(String),

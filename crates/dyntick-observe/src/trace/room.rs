@@ -3,7 +3,7 @@
 //! made up shrinks to a hundredth, and its events have 8 bytes each.
 
 /// What an event takes at most while it is explained, bytes: itself, what was observed of the interruption that it
-/// makes, and what is told of that. Traces of nothing but page faults came to 754 bytes an event, of interrupts that
+/// makes, and what is shown of that. Traces of nothing but page faults came to 754 bytes an event, of interrupts that
 /// never end to 751, of empty interrupts to 428; with the longest names everywhere a chain has three steps of 256 and a
 /// cause 140 for three events.
 const OF_EVENT: u64 = 1280;

@@ -34,7 +34,7 @@ pub struct TraceSession {
 
 impl TraceSession {
     /// Prepares recording: all is enabled but nothing recorded yet. `events` are `system:name`;
-    /// those that this kernel lacks are left out and told in the recording. `buffer_kib` is per CPU.
+    /// those that this kernel lacks are left out and reported in the recording. `buffer_kib` is per CPU.
     pub fn new(events: &[String], buffer_kib: u32) -> Result<Self, SessionError> {
         mount()?;
         remove_abandoned();

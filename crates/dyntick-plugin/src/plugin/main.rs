@@ -6,7 +6,7 @@
 //! the block's count back and executes that one instruction alone, unseen. So each instruction that
 //! could do that stores its index as it begins, and so does the last one of every block; the next
 //! block to begin finds there how far the one before came. What is then still open, whether the last
-//! instruction faulted or completed, is told by the return address of the exception.
+//! instruction faulted or completed, is known by the return address of the exception.
 
 #![allow(clippy::missing_safety_doc)]
 

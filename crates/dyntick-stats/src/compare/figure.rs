@@ -104,7 +104,7 @@ impl Figure {
                 |runs: &[Grouped]| runs.iter().map(|run| run.value(point)).collect::<Option<Vec<f64>>>();
             return Self::of_runs(&values(runs[0])?, &values(runs[1])?, clock);
         }
-        // The side that has several is told by its runs.
+        // The side that has several is known by its runs.
         let estimate = |runs: &[Grouped]| match runs {
             [run] => run.estimate(point),
             many => {

@@ -6,7 +6,7 @@ use crate::outliers::{Outlier, outliers, spread};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A reason to doubt a figure. Sides are told by 0, the first, and 1.
+/// A reason to doubt a figure. Sides are numbered: 0 is the first, 1 the second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Flag {
@@ -38,7 +38,7 @@ pub enum Flag {
         /// How many.
         count: usize,
     },
-    /// A side has one run: what is told holds for the samples of these runs, and not for others like them.
+    /// A side has one run: what is shown holds for the samples of these runs, and not for others like them.
     OneRun,
     /// With so many figures compared, so few runs cannot show a difference of any size.
     TooFewForSoMany {
@@ -57,10 +57,10 @@ impl Flag {
     }
 }
 
-/// The most runs of a side that are told as outliers: more would be no outliers, and nobody would read them.
+/// The most runs of a side that are reported as outliers: more would be no outliers, and nobody would read them.
 const MOST: usize = 20;
 
-/// What the runs of two sides show; every trend, for which of them are told depends on how many there are.
+/// What the runs of two sides show; every trend, for which of them are shown depends on how many there are.
 pub(super) fn of_runs(sides: [&[f64]; 2]) -> Vec<Flag> {
     let mut flags = Vec::new();
     for (side, runs) in sides.into_iter().enumerate() {

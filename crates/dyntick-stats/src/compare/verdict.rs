@@ -7,7 +7,7 @@ use crate::{Better, shift};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The greatest adjusted p value with which a difference is told.
+/// The greatest adjusted p value with which a difference is shown.
 pub const ALPHA: f64 = 1.0 - LEVEL;
 
 /// What follows from a figure of two sides. The rules, in this order:

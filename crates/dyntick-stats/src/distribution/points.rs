@@ -64,7 +64,7 @@ impl JsonSchema for Point {
 impl Grouped {
     /// What lies at a point; none where nothing does or it is beyond the histogram. A quantile that so few
     /// samples cannot have (fewer than one lies beyond it) is the maximum under another name, and is not
-    /// told.
+    /// shown.
     pub fn value(&self, point: Point) -> Option<f64> {
         match point {
             Point::Quantile(share) if self.samples() as f64 * (1.0 - share) < 1.0 - 1e-9 => None,

@@ -85,7 +85,7 @@ fn quantiles_means_tails_and_superiority() {
     assert!(percent(tails) >= 94.0 && (94.0..=96.5).contains(&percent(order)));
 }
 
-/// A quantile that is told worse although nothing differs.
+/// A quantile that is reported as worse although nothing differs.
 #[test]
 fn false_alarms() {
     let found = share(32, |random| {

@@ -25,7 +25,7 @@ use std::fmt;
 pub struct Claim {
     /// What is claimed.
     pub text: String,
-    /// Why it cannot be told here at all, where that is so.
+    /// Why it cannot be known here at all, where that is so.
     pub cannot_tell: Option<String>,
     /// The matrix labels (as kernels) that it speaks of; all where empty.
     pub only: Vec<String>,

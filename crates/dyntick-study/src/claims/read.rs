@@ -138,7 +138,7 @@ pub fn refuse_figure(source: &Source<'_>, value: &Value<'_>, figure: &str, refer
     refuse_unread(source, value, figure, reference, cases);
 }
 
-/// A number in a file can be told only where the case reads that file.
+/// A number in a file can be known only where the case reads that file.
 fn refuse_unread(source: &Source<'_>, value: &Value<'_>, figure: &str, of: &str, cases: &[Case]) {
     let Some(file) = figure::file_of(figure).filter(|file| !file.is_empty()) else { return };
     let reads = |case: &Case| case.read.iter().any(|path| name_of_file(path) == file);

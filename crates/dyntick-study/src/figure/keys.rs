@@ -6,7 +6,7 @@ use super::unknown;
 use dyntick_explain::{Kind, rules};
 use dyntick_model::{Softirq, TickDependency, Vector};
 
-/// Shares at which distributions are told and compared, with their names as figures.
+/// Shares at which distributions are shown and compared, with their names as figures.
 pub const QUANTILES: [(&str, f64); 11] = [
     ("p1", 0.01),
     ("p5", 0.05),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From the text of a machine's file to a [`Machine`]. What is wrong is told with its place, all of
+//! From the text of a machine's file to a [`Machine`]. What is wrong is reported with its place, all of
 //! it at once; a value that is wrong is read as its default.
 
 use crate::keys::machine as keys;

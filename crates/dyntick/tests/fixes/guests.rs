@@ -99,13 +99,13 @@ pub fn tried(groups: &[Group]) -> (Vec<Tried>, Vec<String>) {
     (all, failed)
 }
 
-/// What was told of a trial.
+/// What was shown of a trial.
 fn of<'a>(lines: &'a [Value], trial: &Trial) -> impl Iterator<Item = &'a Value> {
     let name = trial.disturbance;
     lines.iter().filter(move |line| line["disturbance"] == name)
 }
 
-/// The causes in question that are not there, or so seldom that nothing could be told of a fix.
+/// The causes in question that are not there, or so seldom that nothing could be known of a fix.
 fn missing(group: &Group, trial: &Trial, alone: &Value) -> Vec<String> {
     let counts = counts(&alone["before"]);
     let asked: BTreeSet<&str> = trial.commands.iter().chain(trial.boots).copied().collect();

@@ -24,7 +24,7 @@ fn closed<'a>(command: &'a mut Command, numbers: &'static [i32]) -> &'a mut Comm
     }
 }
 
-/// Verbs, each with the status that it has where all can be told.
+/// Verbs, each with the status that it has where all can be written.
 fn verbs(file: &str) -> Vec<(Vec<String>, i32)> {
     let cpu = cpu();
     let verbs = [

@@ -495,7 +495,7 @@ proptest! {
         prop_assert_eq!(sum, end - begin);
     }
 
-    /// Whenever it is read, the turns of a window take as long as the window: none is told in a later one.
+    /// Whenever it is read, the turns of a window take as long as the window: none is shown in a later one.
     #[test]
     fn turns_fill_each_window(steps in prop::collection::vec((1u64..1000, 0i32..4, any::<bool>()), 1..60)) {
         let (mut tally, mut ts, mut runs, mut begin) = (tally(), 0, 0, 0);

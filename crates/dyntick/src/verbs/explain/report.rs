@@ -207,7 +207,7 @@ fn unattributed(section: &Section<'_>, all: bool) -> Vec<Block> {
     blocks
 }
 
-/// So many stacks of a cause are told of; the page has a picture of all.
+/// So many stacks of a cause are shown; the page has a picture of all.
 const MOST_STACKS: usize = 3;
 
 /// Where those were who caused interruptions most often, as text.

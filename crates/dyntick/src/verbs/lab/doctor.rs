@@ -81,7 +81,7 @@ fn kvm_known() -> Check {
 }
 
 fn kvm(cache: Cache) -> Check {
-    // Without Debian's kernels none is at hand, and all that was examined is told nevertheless.
+    // Without Debian's kernels none is at hand, and all that was examined is reported nevertheless.
     let untried = |error: anyhow::Error| KvmProbe::fails(format!("could not be tested: {error:#}"), None);
     let probe = probed(cache).unwrap_or_else(untried);
     let fix = probe.fix.map_or_else(|| EMULATED.to_owned(), |fix| format!("{fix}; {EMULATED}"));

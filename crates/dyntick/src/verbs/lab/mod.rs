@@ -95,7 +95,7 @@ impl LabVerb {
     }
 }
 
-/// An error as it is told: of a guest's words only so many, for a guest has no limit to them.
+/// An error as it is shown: of a guest's words only so many, for a guest has no limit to them.
 fn in_words(error: LabError) -> anyhow::Error {
     match error.is_guest_failure() {
         true => anyhow::Error::msg(dyntick_report::message(&error.to_string())),

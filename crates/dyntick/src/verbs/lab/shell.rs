@@ -127,7 +127,7 @@ fn shell(command: Vec<String>, interactive: bool) -> Shell {
 const STUDY: &str = "title = 'shell'\nquestion = 'shell'\n[[case]]\nname = 'shell'\nkernel = 'host'\n";
 
 /// The case that a study file with these words would describe, so that both obey the same rules, and what is wrong is
-/// told by the same words, with the flag.
+/// reported in the same words, with the flag.
 fn case(arguments: &Arguments) -> Result<Case> {
     let own = named::of_study(&arguments.kernel)?;
     let mut given = Given::default();

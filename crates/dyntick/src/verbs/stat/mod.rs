@@ -219,7 +219,7 @@ struct Out {
     command: Vec<String>,
     adviser: Adviser,
     look: page::Look,
-    /// Whether something has been told already.
+    /// Whether something has been reported already.
     told: Cell<bool>,
 }
 

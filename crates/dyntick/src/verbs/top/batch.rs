@@ -7,7 +7,7 @@ use super::state::State;
 use crate::labels;
 use dyntick_report::{Block, Cell, Column, Document, Table, row};
 
-/// How many causes of a CPU are told.
+/// How many causes of a CPU are shown.
 const CAUSES: usize = 6;
 
 /// One interval.

@@ -13,10 +13,10 @@ const DIGITS: i32 = 6;
 /// Terms with a smaller share are summed up.
 const LEAST_SHARE: f64 = 0.001;
 
-/// An interaction of two with a larger share is told in words.
+/// An interaction of two with a larger share is shown in words.
 const NOTABLE_SHARE: f64 = 0.01;
 
-/// So many rows of a table, and interactions in words, are told: a matrix of real options has a few.
+/// So many rows of a table, and interactions in words, are shown: a matrix of real options has a few.
 const MOST_ROWS: usize = 40;
 const MOST_PAIRS: usize = 10;
 

@@ -12,7 +12,7 @@ use dyntick_report::numbers;
 use dyntick_study::figure::table::STOLEN_NS;
 use std::collections::BTreeSet;
 
-/// So many events that a kernel lacks, and notes of one run, are told: of a real one it is a few.
+/// So many events that a kernel lacks, and notes of one run, are shown: of a real one it is a few.
 const MOST_MISSING: usize = 32;
 const MOST_NOTES: usize = 100;
 

@@ -14,7 +14,7 @@ use dyntick_report::{Block, Finding, numbers};
 use dyntick_study::Case;
 use std::collections::BTreeMap;
 
-/// So many causes are told of, each with half a page; a machine has some tens.
+/// So many causes are shown, each with half a page; a machine has some tens.
 const MOST_CAUSES: usize = 100;
 /// And so many of the functions that ran in the interruptions of one.
 const MOST_FUNCTIONS: usize = 32;
@@ -45,7 +45,7 @@ pub fn findings(runs: &[Titled<'_>]) -> Vec<Block> {
     blocks
 }
 
-/// The causes that are not told of one by one.
+/// The causes that are not listed one by one.
 fn others(causes: &[Cases<'_>]) -> Option<String> {
     let (ticks, count) = causes.iter().map(weight).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     (!causes.is_empty()).then(|| {
