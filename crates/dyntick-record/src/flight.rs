@@ -20,6 +20,8 @@ pub struct FlightRecorder {
     machine: Machine,
     watch: Watch,
     since_ns: u64,
+    /// The last page of each CPU that was taken out.
+    last: Raw,
 }
 
 type Raw = BTreeMap<u32, Vec<u8>>;
@@ -31,16 +33,29 @@ fn behind(mut raw: Raw, more: &Raw) -> Raw {
 }
 
 /// What was in the ring at one moment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Flight {
     raw: Raw,
+    /// Of each CPU the last page before, however long ago: it tells what the CPU did when this one began.
+    before: Raw,
     window_ns: (u64, u64),
 }
 
 impl Flight {
     /// How much memory it takes, bytes.
     pub fn bytes(&self) -> u64 {
-        self.raw.values().map(|pages| pages.len() as u64).sum()
+        self.raw.values().chain(self.before.values()).map(|pages| pages.len() as u64).sum()
+    }
+
+    /// Until when it has events, ns of CLOCK_MONOTONIC.
+    pub fn end_ns(&self) -> u64 {
+        self.window_ns.1
+    }
+
+    /// One without events that ended then.
+    #[cfg(test)]
+    pub(crate) fn ended(end_ns: u64) -> Self {
+        Self { window_ns: (0, end_ns), ..Self::default() }
     }
 }
 
@@ -57,7 +72,7 @@ impl FlightRecorder {
         let mut watch = Watch::new();
         watch.look();
         session.start()?;
-        Ok(Self { session, options, machine, watch, since_ns: now_ns() })
+        Ok(Self { session, options, machine, watch, since_ns: now_ns(), last: Raw::new() })
     }
 
     /// Takes out what is remembered. Recording goes on meanwhile.
@@ -66,7 +81,12 @@ impl FlightRecorder {
         self.session.drain(&mut raw, fits_into_memory())?;
         let window_ns = (self.since_ns, now_ns());
         self.since_ns = window_ns.1;
-        Ok(Flight { raw, window_ns })
+        let before = self.last.clone();
+        for (cpu, pages) in raw.iter().filter(|(_, pages)| !pages.is_empty()) {
+            let page = pages.len().saturating_sub(rustix::param::page_size());
+            self.last.insert(*cpu, pages[page..].to_vec());
+        }
+        Ok(Flight { raw, before, window_ns })
     }
 
     /// Ends recording. `flights` are all of which records are to be made.
@@ -82,7 +102,7 @@ impl FlightRecorder {
         let mut metadata = self.session.metadata()?;
         // Names are looked up once, for all of them: that takes long.
         let mut scanner = Scanner::new(&metadata.formats)?;
-        for pages in flights.flat_map(|flight| flight.raw.values()) {
+        for pages in flights.flat_map(|flight| flight.before.values().chain(flight.raw.values())) {
             scanner.scan(pages, metadata.page_size);
         }
         metadata.symbols = names_of(scanner.addresses())?;
@@ -110,12 +130,16 @@ pub struct FlightRecords {
 }
 
 impl FlightRecords {
-    /// A record of a flight, with the one before it where there is one, so that what goes on across the taking of one
-    /// is complete.
-    pub fn record(&self, before: Option<&Flight>, flight: &Flight) -> Record {
-        let raw = before.map_or_else(Raw::new, |before| before.raw.clone());
-        let recording = Recording { metadata: self.metadata.clone(), raw: behind(raw, &flight.raw) };
-        let window_ns = (before.unwrap_or(flight).window_ns.0, flight.window_ns.1);
-        Record { about: About { window_ns, ..self.about.clone() }, trace: Trace::of(recording) }
+    /// A record of flights that follow one another; none of no flight.
+    pub fn record<'f>(&self, flights: impl Iterator<Item = &'f Flight>) -> Option<Record> {
+        let mut flights = flights.peekable();
+        let first = flights.peek()?;
+        let (mut window_ns, mut raw) = (first.window_ns, first.before.clone());
+        for flight in flights {
+            raw = behind(raw, &flight.raw);
+            window_ns.1 = flight.window_ns.1;
+        }
+        let recording = Recording { metadata: self.metadata.clone(), raw };
+        Some(Record { about: About { window_ns, ..self.about.clone() }, trace: Trace::of(recording) })
     }
 }

@@ -24,6 +24,10 @@ const BUFFER_KIB: u32 = 512;
 /// Parts of the ring that fit into the memory that a recording may take, in all.
 const FLIGHTS: u64 = 4;
 
+/// So many of the latest parts are kept, for the next wake-up that is told: others may have been told between when it
+/// was late and now, and each had the ring read.
+const RECENT: u64 = 16;
+
 /// A wake-up that was late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WakeUp {
@@ -154,9 +158,19 @@ impl LateRecorder {
         if new.is_empty() {
             return;
         }
-        let flight = self.take();
-        new.into_iter().for_each(|wake_up| self.worst.add(Kept { wake_up, flight, asked }));
+        let taken = self.take();
+        for wake_up in new {
+            let flights = taken.map(|last| (self.first_flight(wake_up.due_ns), last));
+            self.worst.add(Kept { wake_up, flights, asked });
+        }
         self.make_room();
+    }
+
+    /// The number of the first flight that has to do with what was due then: the one before that in which it was, for
+    /// what was going on.
+    fn first_flight(&self, due_ns: u64) -> u64 {
+        let after = self.flights.iter().find(|(_, flight)| flight.end_ns() >= due_ns);
+        after.map_or(self.next, |(number, _)| *number).saturating_sub(1)
     }
 
     /// Reads the ring, and returns under which number that is kept.
@@ -174,17 +188,23 @@ impl LateRecorder {
         }
     }
 
-    /// Leaves what the worst need: their flights, the one before each, and the latest, which the next may need. What
-    /// does not fit into memory goes, of the mildest first.
+    /// Leaves what the worst need, and the latest flights, which the next may need. What does not fit into memory goes:
+    /// of the latest all but one, then of the mildest first.
     fn make_room(&mut self) {
-        loop {
-            let (worst, next) = (&self.worst, self.next);
-            self.flights.retain(|number, _| number + 1 == next || worst.needs(*number));
+        self.leave(RECENT);
+        while self.flights.values().map(Flight::bytes).sum::<u64>() > self.most_bytes {
+            self.leave(1);
             let bytes: u64 = self.flights.values().map(Flight::bytes).sum();
-            if bytes <= self.most_bytes || !self.worst.release_mildest() {
+            if bytes > self.most_bytes && !self.worst.release_mildest() {
                 return;
             }
         }
+    }
+
+    /// Leaves what the worst need, and so many of the latest.
+    fn leave(&mut self, latest: u64) {
+        let (worst, next) = (&self.worst, self.next);
+        self.flights.retain(|number, _| number + latest >= next || worst.needs(*number));
     }
 
     /// Ends recording, and explains the worst.
@@ -192,11 +212,7 @@ impl LateRecorder {
         let explained = match self.recorder.take().map(|recorder| recorder.finish(self.flights.values())) {
             None => BTreeMap::new(),
             Some(Ok(records)) => {
-                let of = |number| {
-                    let flight = self.flights.get(&number)?;
-                    let before = number.checked_sub(1).and_then(|before| self.flights.get(&before));
-                    Some(records.record(before, flight))
-                };
+                let of = |(first, last)| records.record(self.flights.range(first..=last).map(|(_, one)| one));
                 explain(&self.worst, of)
             }
             Some(Err(error)) => {
@@ -214,11 +230,11 @@ fn needs(error: &RecordError) -> String {
 
 type Explained = BTreeMap<(usize, u64), (Story, Vec<PrintedFix>)>;
 
-/// Explains one flight after the other: only one is decoded at a time.
-fn explain(worst: &Worst, record: impl Fn(u64) -> Option<crate::Record>) -> Explained {
+/// Explains those of some flights after the others: only they are decoded at a time.
+fn explain(worst: &Worst, record: impl Fn((u64, u64)) -> Option<crate::Record>) -> Explained {
     let mut explained = Explained::new();
-    for (number, wake_ups) in worst.by_flight() {
-        let Some(record) = record(number) else { continue };
+    for (flights, wake_ups) in worst.by_flights() {
+        let Some(record) = record(flights) else { continue };
         let Some(scene) = Scene::of(&record) else { continue };
         let stories = wake_ups.into_iter().filter_map(|one| Some((one.key(), scene.explain(one)?)));
         explained.extend(stories);

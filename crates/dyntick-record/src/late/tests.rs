@@ -52,3 +52,23 @@ fn without_recording_the_worst_are_listed_with_the_reason() {
     assert_eq!(listed, [(1, 800), (2, 200)]);
     assert!(report.trouble.is_some() && report.worst.iter().all(|one| one.story.is_none()));
 }
+
+/// Others are told between when a wake-up was late and when it is told itself, and each time the ring is read.
+#[test]
+fn a_wake_up_that_is_told_late_has_all_flights_since() {
+    let mut recorder = LateRecorder::start("8000".parse().unwrap(), 8);
+    for number in 0..40 {
+        recorder.flights.insert(number, Flight::ended(1000 * (number + 1)));
+        recorder.next = number + 1;
+        recorder.make_room();
+    }
+    assert_eq!(recorder.flights.len() as u64, RECENT, "no more than the next may need");
+    assert_eq!(recorder.first_flight(35_500), 34, "it was in flight 35");
+    assert_eq!(recorder.first_flight(39_999), 38);
+    assert_eq!(recorder.first_flight(0), 23, "what is gone is gone");
+    let wake_up = WakeUp { thread: 0, cpu: Some(1), tid: 9, priority: 0, cycle: 7, due_ns: 35_500, woke_ns: 35_900 };
+    recorder.worst.add(worst::Kept { wake_up, flights: Some((34, 39)), asked: false });
+    recorder.next = 100;
+    recorder.make_room();
+    assert_eq!(recorder.flights.keys().copied().collect::<Vec<_>>(), (34..40).collect::<Vec<_>>());
+}

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kept {
     pub wake_up: WakeUp,
-    /// The number of the flight that has its events; none where nothing was recorded, or it had to go.
-    pub flight: Option<u64>,
+    /// The numbers of the flights that have its events, the first and the last; none where nothing was recorded, or
+    /// they had to go.
+    pub flights: Option<(u64, u64)>,
     /// Whether it is kept even where others are worse.
     pub asked: bool,
 }
@@ -58,18 +59,19 @@ impl Worst {
         self.kept.iter().rposition(|kept| !kept.asked)
     }
 
-    /// Whether a flight has events of one of them: its own, or what was going on when it began.
+    /// Whether a flight has events of one of them.
     pub fn needs(&self, flight: u64) -> bool {
-        self.kept.iter().any(|kept| kept.flight == Some(flight) || kept.flight == Some(flight + 1))
+        let has = |(first, last): (u64, u64)| (first..=last).contains(&flight);
+        self.kept.iter().any(|kept| kept.flights.is_some_and(has))
     }
 
-    /// Gives up the flight of the mildest, where more than one has a flight.
+    /// Gives up the flights of the mildest, where more than one has any.
     pub fn release_mildest(&mut self) -> bool {
-        let mut with = self.kept.iter_mut().rev().filter(|kept| kept.flight.is_some());
+        let mut with = self.kept.iter_mut().rev().filter(|kept| kept.flights.is_some());
         let (mildest, others) = (with.next(), with.next().is_some());
         match mildest.filter(|_| others) {
             Some(mildest) => {
-                mildest.flight = None;
+                mildest.flights = None;
                 true
             }
             None => false,
@@ -81,11 +83,11 @@ impl Worst {
         self.kept.iter().map(|kept| &kept.wake_up)
     }
 
-    /// Those that have a flight, by its number.
-    pub fn by_flight(&self) -> BTreeMap<u64, Vec<&WakeUp>> {
-        let mut found: BTreeMap<u64, Vec<&WakeUp>> = BTreeMap::new();
-        for (flight, kept) in self.kept.iter().filter_map(|kept| Some((kept.flight?, kept))) {
-            found.entry(flight).or_default().push(&kept.wake_up);
+    /// Those that have flights, by their numbers.
+    pub fn by_flights(&self) -> BTreeMap<(u64, u64), Vec<&WakeUp>> {
+        let mut found: BTreeMap<(u64, u64), Vec<&WakeUp>> = BTreeMap::new();
+        for (flights, kept) in self.kept.iter().filter_map(|kept| Some((kept.flights?, kept))) {
+            found.entry(flights).or_default().push(&kept.wake_up);
         }
         found
     }
@@ -106,7 +108,7 @@ mod tests {
             due_ns: 1000,
             woke_ns: 1000 + latency,
         };
-        Kept { wake_up, flight: Some(cycle), asked: false }
+        Kept { wake_up, flights: Some((cycle - 1, cycle)), asked: false }
     }
 
     fn latencies(worst: &Worst) -> Vec<u64> {
@@ -117,7 +119,7 @@ mod tests {
         #[test]
         fn the_worst_are_kept_and_not_the_first(all in prop::collection::vec(0u64..1000, 0..60), most in 0usize..12) {
             let mut worst = Worst::new(most);
-            for (cycle, latency) in (0..).zip(&all) {
+            for (cycle, latency) in (1..).zip(&all) {
                 let new = kept(cycle, *latency);
                 if worst.admits(&new.wake_up) {
                     worst.add(new);
@@ -133,7 +135,7 @@ mod tests {
     #[test]
     fn the_one_that_was_asked_for_stays() {
         let mut worst = Worst::new(1);
-        worst.add(kept(0, 500));
+        worst.add(kept(3, 500));
         worst.add(Kept { asked: true, ..kept(1, 10) });
         assert_eq!(latencies(&worst), [10]);
         assert!(!worst.admits(&kept(2, 900).wake_up), "there is no room beside it");
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn flights_are_needed_with_the_one_before_and_the_mildest_goes_first() {
+    fn flights_are_needed_and_those_of_the_mildest_go_first() {
         let mut worst = Worst::new(3);
         [kept(2, 500), kept(5, 900)].into_iter().for_each(|one| worst.add(one));
         let needed = |worst: &Worst| (0..7).filter(|flight| worst.needs(*flight)).collect::<Vec<_>>();
