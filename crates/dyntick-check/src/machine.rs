@@ -31,7 +31,7 @@ pub enum MachineError {
         reason: String,
     },
     /// The user asked for CPUs that are not there.
-    #[error("CPU {0} is not online: the online CPUs are {1}")]
+    #[error("CPU {0} is not online; online: {1}")]
     NoSuchCpu(CpuList, CpuList),
 }
 

@@ -503,7 +503,7 @@ fn a_cpu_that_is_named_is_judged_though_it_is_not_isolated() {
         Fix::Boot("nohz_full=1 isolcpus=domain,managed_irq,1 irqaffinity=0,2-3".into())
     );
     let error = Machine::new(&files, Some(&"2-4".parse().unwrap())).unwrap_err();
-    assert_eq!(error.to_string(), "CPU 4 is not online: the online CPUs are 0-3");
+    assert_eq!(error.to_string(), "CPU 4 is not online; online: 0-3");
 }
 
 /// What a rule says to do on the good machine with some changes, each on its own line.

@@ -5,9 +5,9 @@
 mod scene;
 mod worst;
 
+use crate::Options;
 use crate::flight::{Flight, FlightRecorder};
 use crate::format1::fits_into_memory;
-use crate::{Options, RecordError};
 use dyntick_explain::CauseId;
 use dyntick_explain::fixes::PrintedFix;
 use dyntick_explain::late::Story;
@@ -139,7 +139,7 @@ impl LateRecorder {
         let options = Options { buffer_kib: BUFFER_KIB, ..Options::new(cpus) };
         let (recorder, trouble) = match FlightRecorder::start(options) {
             Ok(recorder) => (Some(recorder), None),
-            Err(error) => (None, Some(needs(&error))),
+            Err(error) => (None, Some(error.to_string())),
         };
         let (flights, worst, most_bytes) = (BTreeMap::new(), Worst::new(most), FLIGHTS * fits_into_memory());
         Self { recorder, flights, next: 0, worst, most_bytes, trouble }
@@ -222,10 +222,6 @@ impl LateRecorder {
         };
         LateReport { worst: in_order(&self.worst, explained), trouble: self.trouble }
     }
-}
-
-fn needs(error: &RecordError) -> String {
-    format!("{error} (without root: CAP_SYS_ADMIN, or rights to /sys/kernel/tracing)")
 }
 
 type Explained = BTreeMap<(usize, u64), (Story, Vec<PrintedFix>)>;

@@ -103,11 +103,13 @@ fn finish(result: anyhow::Result<ExitCode>) -> ExitCode {
     })
 }
 
-/// An error with its causes, leaving out those that it already quotes.
+/// An error with its causes, leaving out those that it already quotes, and what it is about where its cause names that.
 fn in_full(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !text.contains(&cause) {
+        if cause.contains(&format!(" {text}: ")) || cause.starts_with(&format!("{text}: ")) {
+            text = cause;
+        } else if !text.contains(&cause) {
             text += &format!(": {cause}");
         }
     }

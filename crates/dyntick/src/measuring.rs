@@ -21,9 +21,12 @@ pub fn cpus(named: Option<&CpuList>) -> Result<CpuList> {
         .context("cannot read /sys/devices/system/cpu/online")?
         .parse()?;
     let Some(cpus) = named else { return Ok(online) };
+    if cpus.is_empty() {
+        bail!("-C names no CPU; online: {online}");
+    }
     let missing = cpus.difference(&online);
-    if cpus.is_empty() || !missing.is_empty() {
-        bail!("-C {cpus}: CPUs {missing} are not online; online: {online}");
+    if !missing.is_empty() {
+        bail!("CPU {missing} is not online; online: {online}");
     }
     Ok(cpus.clone())
 }

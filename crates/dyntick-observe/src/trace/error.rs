@@ -16,7 +16,9 @@ pub enum SessionError {
     )]
     NoTracefs(Errno),
     /// tracefs may not be entered, so that nobody can tell from here whether it is mounted.
-    #[error("no permission for {TRACEFS} ({0}): this needs root, or access to that directory")]
+    #[error(
+        "no permission for {TRACEFS} ({0}): recording needs root, or CAP_SYS_ADMIN and access to that directory"
+    )]
     Denied(std::io::Error),
     /// A file of tracefs refused.
     #[error("cannot {what} {path}: {source}")]

@@ -66,7 +66,8 @@ fn a_wake_up_that_is_told_late_has_all_flights_since() {
     assert_eq!(recorder.first_flight(35_500), 34, "it was in flight 35");
     assert_eq!(recorder.first_flight(39_999), 38);
     assert_eq!(recorder.first_flight(0), 23, "what is gone is gone");
-    let wake_up = WakeUp { thread: 0, cpu: Some(1), tid: 9, priority: 0, cycle: 7, due_ns: 35_500, woke_ns: 35_900 };
+    let wake_up =
+        WakeUp { thread: 0, cpu: Some(1), tid: 9, priority: 0, cycle: 7, due_ns: 35_500, woke_ns: 35_900 };
     recorder.worst.add(worst::Kept { wake_up, flights: Some((34, 39)), asked: false });
     recorder.next = 100;
     recorder.make_room();

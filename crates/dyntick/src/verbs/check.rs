@@ -4,7 +4,7 @@
 mod text;
 
 use crate::output::{self, Sheet, Target};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use dyntick_check::{Machine, Report, Severity, Snapshot};
 use dyntick_model::CpuList;
@@ -97,15 +97,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             length.div_ceil(1024)
         ));
     }
-    let machine = Machine::new(&files, arguments.cpus.as_ref())
-        .with_context(|| format!("check {}", subject(arguments.from.as_deref())))?;
+    let machine = Machine::new(&files, arguments.cpus.as_ref()).map_err(|error| match &arguments.from {
+        // What is wrong with this machine names its file itself.
+        None => anyhow::Error::new(error),
+        Some(path) => anyhow::Error::new(error).context(path.display().to_string()),
+    })?;
     let report = Report::of(&machine, &files);
     print(arguments, &report)?;
     Ok(ExitCode::from(u8::from(arguments.fail_on.fails(report.worst()))))
-}
-
-fn subject(from: Option<&Path>) -> String {
-    from.map_or("this machine".to_owned(), |path| path.display().to_string())
 }
 
 /// The files of this machine, of a folder that stands for its root, or of a bundle.

@@ -8,6 +8,7 @@ use dyntick_check::shell;
 use dyntick_model::CpuList;
 use dyntick_model::units::Nanos;
 use dyntick_observe::facts::Machine;
+use dyntick_observe::trace::SessionError;
 use dyntick_record::{
     Conditions, Ended, LastSeconds, Options, Record, RecordError, Trigger, record_command, record_process,
     record_until_interrupted,
@@ -219,7 +220,10 @@ pub fn take(what: &What, options: &Options) -> Result<(Record, Option<ExitStatus
         }
     };
     taken.map_err(|error| match error {
-        RecordError::Session(error) => anyhow::Error::new(error).context(rights()),
+        // The others say it themselves.
+        RecordError::Session(error @ SessionError::File { .. }) => {
+            anyhow::Error::new(error).context(rights())
+        }
         other => other.into(),
     })
 }

@@ -42,7 +42,7 @@ fn one(named: &str, wanted: &[String]) -> Result<Known> {
     };
     let path = Path::new(path);
     let Found { mut metrics, made_here, disturbed_runs } =
-        of_path(label, path, wanted).with_context(|| format!("compare {}", path.display()))?;
+        of_path(label, path, wanted).with_context(|| path.display().to_string())?;
     metrics.retain(|name, _| {
         wanted.is_empty() || wanted.iter().any(|word| name.as_str().contains(word.as_str()))
     });
