@@ -71,6 +71,18 @@ fn what_is_isolated_already_stays_so() {
     case("isolcpus=2 irqaffinity=0-2", "irqaffinity-overlap", "boot with isolcpus=domain,2 irqaffinity=0-1");
 }
 
+/// A CPU that is not there, in another parameter, has a finding of its own.
+#[test]
+fn a_misspelt_parameter_takes_no_other_off_the_line() {
+    for line in ["nohz_full=9 isolcpu=2", "nohz_full=2 rcu_nocbs=2 isolcpu=2", "nohz_full=9 isolcpu=9"] {
+        let findings = findings(line, None);
+        let typo = findings.iter().find(|finding| finding.rule == "parameter-typo").unwrap();
+        let off: Vec<&Fix> = typo.fixes.iter().filter(|fix| matches!(fix, Fix::Unboot(_))).collect();
+        let own = line.rsplit(' ').next().unwrap();
+        assert_eq!(off, [&Fix::Unboot(own.to_owned())], "{line}");
+    }
+}
+
 #[test]
 fn a_cpu_that_is_named_joins_those_that_are_isolated() {
     let line = "nohz_full=2-3 isolcpus=domain,managed_irq,2-3";

@@ -667,6 +667,22 @@ fn of_many_threads_and_interrupts_each_one_is_evidence() {
     assert!(evidence.iter().any(|one| one.value.ends_with("(thread119)")), "evidence names its thread");
 }
 
+#[test]
+fn the_device_that_interrupts_most_is_named_first_with_its_count() {
+    let interrupts = (60..63).map(|number| {
+        format!(
+            "/proc/irq/{number}/smp_affinity_list = 0-3\n/proc/irq/{number}/effective_affinity_list = 2\n\
+             /sys/kernel/irq/{number}/actions = device{number}\n"
+        )
+    });
+    let counts = "/proc/interrupts = CPU0 CPU1 CPU2 CPU3\\n60: 0 0 5 0\\n61: 9 9 0 9\\n62: 0 0 700 4\n";
+    let changes: String = interrupts.chain([counts.to_owned()]).collect();
+    let findings = findings(&but(&changes));
+    let finding = findings.iter().find(|finding| finding.rule == "device-irqs").unwrap();
+    let named = "IRQ 62 device62 (×704), 61 device61 (×9), 60 device60 (×5)";
+    assert!(finding.full_message.ends_with(named), "{}", finding.full_message);
+}
+
 /// A bundle may name any number of them.
 #[test]
 fn of_one_kind_only_some_unread_files_are_named() {

@@ -72,6 +72,20 @@ mod tests {
         }
     }
 
+    /// Only the function of sleepers is a sleep: other timers are called as what they are.
+    #[test]
+    fn no_other_timer_is_a_timed_sleep() {
+        let id = |function: &str| rule(&cause(&Key::Hrtimer { function: function.into() }).unwrap()).id;
+        assert_eq!(id("hrtimer_wakeup"), "hrtimer:hrtimer_wakeup");
+        for function in ["pm_suspend_timer_fn", "posix_timer_fn", "alarmtimer_fired", "tcp_pace_kick"] {
+            assert_ne!(id(function), "hrtimer:hrtimer_wakeup", "{function}");
+        }
+        let title = dyntick_explain::rules::title(
+            &cause(&Key::Hrtimer { function: "pm_suspend_timer_fn".into() }).unwrap(),
+        );
+        assert!(title.ends_with(": pm_suspend_timer_fn"), "{title}");
+    }
+
     #[test]
     fn the_classes_are_known() {
         let function = || "any".into();

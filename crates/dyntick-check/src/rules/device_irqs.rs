@@ -15,16 +15,23 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let stays = |irq: &&crate::Irq| {
         !machine.of_target(&irq.effective).is_empty() && !machine.of_target(&irq.affinity).is_empty()
     };
-    let here: Vec<_> = machine.irqs.iter().filter(stays).collect();
+    let mut here: Vec<_> = machine.irqs.iter().filter(stays).collect();
     if here.is_empty() {
         return Vec::new();
     }
     let hit = here.iter().fold(CpuList::default(), |sum, irq| sum.union(&machine.of_target(&irq.effective)));
     let count = |number: u32| machine.interrupts(&number.to_string(), &machine.target);
+    // Those that matter first.
+    here.sort_by_key(|irq| (std::cmp::Reverse(count(irq.number)), irq.number));
     let total: u64 = here.iter().map(|irq| count(irq.number)).fold(0, u64::saturating_add);
     // Where none came so far, one still may.
     let severity = if total > 0 { Severity::Warning } else { Severity::Note };
-    let who: Vec<String> = here.iter().map(|irq| format!("{} {}", irq.number, irq.actions)).collect();
+    let came = |number: u32| match count(number) {
+        0 => String::new(),
+        times => format!(" (×{times})"),
+    };
+    let who: Vec<String> =
+        here.iter().map(|irq| format!("{} {}{}", irq.number, irq.actions, came(irq.number))).collect();
     let numbers: Vec<String> = here.iter().map(|irq| irq.number.to_string()).collect();
     let evidence = here.iter().filter_map(|irq| machine.evidence(&irq.file));
     let finding = RULE

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
+use dyntick_model::boot::Composed;
 use dyntick_model::parameters::meant;
 
 pub(super) static RULE: Rule = Rule {
@@ -35,7 +36,12 @@ fn typo(machine: &Machine<'_>, parameter: &str) -> Option<Finding> {
         .seen(log)
         .so("It has no effect.");
     Some(match isolates(meant) {
-        true => finding.composed(machine.composed(&asks(machine, &fixed))).unboot(parameter),
+        true => {
+            // What else of the line is needless is not a matter of spelling, and is told by its own rule.
+            let composed = machine.composed(&asks(machine, &fixed));
+            let alone = composed.map(|composed| Composed { without: Vec::new(), ..composed });
+            finding.composed(alone).unboot(parameter)
+        }
         false => finding.boot(fixed),
     })
 }

@@ -3,8 +3,8 @@
 
 use dyntick_check::rules;
 use dyntick_check::{Finding, Offered, Report, Severity, Unread};
-use dyntick_model::CpuList;
 use dyntick_model::text::clean_line;
+use dyntick_model::{CpuList, Fix};
 use dyntick_report::{self as report, Block, Document, Level};
 
 /// How much is shown of each finding.
@@ -73,9 +73,6 @@ fn finding(finding: &Finding, detail: Detail) -> report::Finding {
         let value = if evidence.value.is_empty() { "(empty)" } else { &evidence.value };
         clean_line(&format!("{}: {value}", evidence.file))
     });
-    let fix = |Offered { fix, tried }: Offered<'_>| {
-        (fix.clone(), if tried { String::new() } else { "not tried here".to_owned() })
-    };
     let rule = rules::all().iter().find(|rule| rule.id == finding.rule);
     let source = rule.filter(|_| detail == Detail::Everything).map_or("", |rule| rule.source);
     let message = if detail == Detail::Everything { &finding.full_message } else { &finding.message };
@@ -84,10 +81,27 @@ fn finding(finding: &Finding, detail: Detail) -> report::Finding {
         title: clean_line(&format!("{message} [{}]", finding.rule)),
         explanation: if detail >= Detail::Full { clean_line(&finding.effect) } else { String::new() },
         chain: evidence.collect(),
-        fixes: finding.offered().take(fixes).map(fix).collect(),
+        fixes: whole(finding.offered()).into_iter().take(fixes).collect(),
         source: source.to_owned(),
         ..report::Finding::default()
     }
+}
+
+/// Fixes with whether they were tried: what is to leave the command line is one with what is to come in its place.
+fn whole<'a>(offered: impl Iterator<Item = Offered<'a>>) -> Vec<(Fix, String)> {
+    let mut whole: Vec<(Fix, String)> = Vec::new();
+    for Offered { fix, tried } in offered {
+        match (whole.last_mut(), fix) {
+            (Some((Fix::Boot(with), _)), Fix::Unboot(without)) if with.contains(" and without ") => {
+                *with += &format!(" {without}");
+            }
+            (Some((Fix::Boot(with), _)), Fix::Unboot(without)) => {
+                *with += &format!(" and without {without}");
+            }
+            _ => whole.push((fix.clone(), if tried { String::new() } else { "not tried here".to_owned() })),
+        }
+    }
+    whole
 }
 
 fn level(severity: Severity) -> Level {
