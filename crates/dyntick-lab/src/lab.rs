@@ -7,6 +7,7 @@ pub use present::Absent;
 
 use crate::budget::{self, Budget};
 use crate::emulator::{self, EmulatorError};
+use crate::expected::{Expected, expected};
 use crate::order;
 use crate::perturb;
 use crate::qemu::probe::{self, KvmProbe};
@@ -103,8 +104,15 @@ impl LabError {
 /// What is happening, for a progress display.
 #[derive(Clone, Debug)]
 pub enum Progress {
-    /// So many runs are to be made, or found.
-    Runs(usize),
+    /// These runs are to be made, or found, in this order.
+    Runs {
+        /// What each is expected to take.
+        runs: Vec<Expected>,
+        /// How many at a time.
+        jobs: usize,
+    },
+    /// A run of this case is prepared now, or found.
+    Begun(String),
     /// Something is fetched or prepared.
     Preparing(String),
     /// A case reached a stage.
@@ -478,9 +486,11 @@ impl<'a> Lab<'a> {
     /// the others is kept, but its result is an error.
     pub fn run_all(&self, cases: &[Case], runs: &Path, jobs: usize) -> Vec<CaseResult> {
         remove_abandoned(runs);
+        let studied = cases;
         let cases: Vec<Arc<Case>> = cases.iter().cloned().map(Arc::new).collect();
         let tasks = schedule(&cases);
-        (self.watch)(Progress::Runs(tasks.len()));
+        let all = expected(tasks.iter().map(|(case, _)| &***case), studied, runs);
+        (self.watch)(Progress::Runs { runs: all, jobs });
         let next = AtomicUsize::new(0);
         let hopeless: Vec<AtomicBool> = cases.iter().map(|_| AtomicBool::new(false)).collect();
         let results = Mutex::new((BTreeMap::new(), Budget::of_many()));
@@ -508,6 +518,7 @@ impl<'a> Lab<'a> {
 
     /// `hopeless` says whether an earlier run of the case could not be prepared.
     fn run_case(&self, case: &Arc<Case>, repetition: u32, runs: &Path, hopeless: &AtomicBool) -> CaseResult {
+        (self.watch)(Progress::Begun(case.id.clone()));
         let run = match hopeless.load(Ordering::Relaxed) {
             true => Err(LabError::NotTried),
             false => self.prepare(case, repetition),

@@ -7,6 +7,7 @@ mod compared;
 pub mod doctor;
 pub mod effects;
 pub mod emulator;
+pub mod expected;
 pub mod figures;
 pub mod idle;
 pub mod lab;

@@ -11,7 +11,7 @@ pub use crate::compared::comparable_files;
 pub use crate::names::CONSOLE;
 pub use asked::Asked;
 pub use distinct::Distinct;
-pub use newest::{Kept, newest};
+pub use newest::{Kept, newest, timings};
 
 use crate::budget::{Amounts, Budget, Spent};
 use crate::idle::RunIdle;

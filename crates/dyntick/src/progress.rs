@@ -3,6 +3,7 @@
 //! `[2/3] fifo  measuring 3.1 of 5 s · 0:41 · about 30 s left`; elsewhere a plain line where each begins and ends.
 
 mod ahead;
+mod left;
 
 use crate::output;
 use ahead::{Ahead, rounded};
@@ -32,14 +33,15 @@ impl Display {
     /// For whatever standard error is.
     pub fn new() -> Self {
         let terminal = output::asides_on_terminal();
-        let ahead = Arc::new(Mutex::new(Ahead::new(Instant::now())));
+        let ahead = Arc::new(Mutex::new(Ahead::new()));
         Self { terminal, bars: MultiProgress::new(), running: Mutex::default(), ahead }
     }
 
     /// Takes one step of progress, from any thread.
     pub fn show(&self, progress: Progress) {
         match progress {
-            Progress::Runs(runs) => known(&self.ahead).expect(runs),
+            Progress::Runs { runs, jobs } => known(&self.ahead).expect(runs, jobs),
+            Progress::Begun(case) => known(&self.ahead).begin(Instant::now(), &case),
             Progress::Preparing(text) => self.line(&format!("  {text}")),
             Progress::Stage { case, stage, clock, window_ns } => {
                 let bar = self.bar(&case);
@@ -52,7 +54,7 @@ impl Display {
             }
             Progress::Ended { case, failure, kept } => {
                 self.remove(&case);
-                let ahead = known(&self.ahead).after(Instant::now(), kept);
+                let ahead = known(&self.ahead).after(Instant::now(), &case, kept);
                 self.line(&match failure {
                     Some(reason) => format!("✗ {case}: {}{ahead}", message(&reason).replace('\n', "\n    ")),
                     None if kept => format!("✓ {case} (cached){ahead}"),
@@ -68,7 +70,7 @@ impl Display {
         if let Some(bar) = running.get(case) {
             return bar.clone();
         }
-        let name = clean_line(&format!("{}{case}", known(&self.ahead).begin()));
+        let name = clean_line(&format!("{}{case}", known(&self.ahead).number()));
         let bar = match self.terminal {
             true => self.bars.add(ProgressBar::new_spinner()),
             false => ProgressBar::hidden(),

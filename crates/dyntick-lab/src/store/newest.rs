@@ -2,6 +2,7 @@
 //! The newest runs of the cases of a study.
 
 use super::asked::is_of;
+use super::files::Files;
 use super::{Distinct, OBSERVATIONS, Run, StoreError, asked, load_within};
 use crate::budget::{Budget, Spent};
 use crate::seal::Sealer;
@@ -9,7 +10,7 @@ use dyntick_study::Case;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// What is kept of a case and repetition.
 #[derive(Debug)]
@@ -33,6 +34,32 @@ pub fn newest(runs: &Path, cases: &[Case], sealer: Option<&Sealer>) -> Vec<Kept>
         load_within(folder, sealer, &budget)
     })
 }
+
+/// How long the newest run of each of these cases took, all stages of its guest together, by the case's place. Nobody
+/// vouches for it: it is outside of the seal.
+pub fn timings(runs: &Path, cases: &[Case]) -> BTreeMap<usize, Duration> {
+    // Less than a kibibyte each.
+    let budget = Budget::of_many();
+    let took = |folder: &Path| {
+        let timing = Files { folder, place: folder, budget: &budget }.timing().ok()?;
+        Duration::try_from_secs_f64(timing.values().sum()).ok().filter(|took| *took < LONGEST)
+    };
+    let mut newest: BTreeMap<usize, (SystemTime, Duration)> = BTreeMap::new();
+    for ((case, _), folders) in chosen(runs, cases) {
+        let Some((time, took)) = folders.iter().next_back().and_then(|(time, run)| Some((*time, took(run)?)))
+        else {
+            continue;
+        };
+        let known = newest.entry(case).or_insert((time, took));
+        if known.0 < time {
+            *known = (time, took);
+        }
+    }
+    newest.into_iter().map(|(case, (_, took))| (case, took)).collect()
+}
+
+/// No run takes longer than a week.
+const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Folders by case and repetition, and by when they became whole.
 pub(super) type Chosen = BTreeMap<(usize, u32), BTreeMap<SystemTime, PathBuf>>;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How many runs are done, and how long the others will take.
 
+use super::left::{Pace, over};
+use dyntick_lab::expected::Expected;
 use std::time::{Duration, Instant};
 
 /// The runs of a study.
@@ -8,48 +10,71 @@ pub struct Ahead {
     /// How many there are, where there are several.
     all: usize,
     done: usize,
-    /// Of these, the ones that were run now and not before.
-    run: u32,
-    /// When the runs before the first of those were over: to find them takes no time.
-    begun: Instant,
-    /// When the last one was over.
-    last: Instant,
-    /// The number of the last one that began.
+    /// At most so many run at a time.
+    jobs: usize,
+    /// Those that have not begun.
+    waiting: Vec<Expected>,
+    /// Those that have, and when.
+    running: Vec<(Expected, Instant)>,
+    pace: Pace,
+    /// The number of the last one that was shown.
     number: usize,
 }
 
 impl Ahead {
-    pub fn new(now: Instant) -> Self {
-        Self { all: 0, done: 0, run: 0, begun: now, last: now, number: 0 }
+    pub fn new() -> Self {
+        Self {
+            all: 0,
+            done: 0,
+            jobs: 1,
+            waiting: Vec::new(),
+            running: Vec::new(),
+            pace: Pace::default(),
+            number: 0,
+        }
     }
 
-    /// So many runs will be made.
-    pub fn expect(&mut self, runs: usize) {
-        self.all = runs;
+    /// These runs will be made, in this order.
+    pub fn expect(&mut self, runs: Vec<Expected>, jobs: usize) {
+        self.all = runs.len();
+        self.jobs = jobs;
+        self.waiting = runs;
     }
 
-    /// A run begins: `[2/3] `; nothing of a single run.
-    pub fn begin(&mut self) -> String {
+    /// A run of this case is prepared now, or found to have been made before.
+    pub fn begin(&mut self, now: Instant, case: &str) {
+        if let Some(next) = self.waiting.iter().position(|run| run.case == case) {
+            self.running.push((self.waiting.remove(next), now));
+        }
+    }
+
+    /// A run is shown: `[2/3] `; nothing of a single run.
+    pub fn number(&mut self) -> String {
         self.number = self.number.max(self.done) + 1;
         if self.all < 2 { String::new() } else { format!("[{}/{}] ", self.number, self.all) }
     }
 
-    /// How long all others will take, by those that were run; none before the first of them has ended.
+    /// How long all others will take; none where nothing is known of the time of one.
     pub fn left(&self, now: Instant) -> Option<Duration> {
-        let left = self.all.saturating_sub(self.done) as u32;
-        let each = (self.run > 0).then(|| self.last.saturating_duration_since(self.begun) / self.run)?;
-        Some((each * left).saturating_sub(now.saturating_duration_since(self.last)))
+        let left_of = |(run, begun): &(Expected, Instant)| {
+            Some(self.pace.of(run)?.saturating_sub(now.saturating_duration_since(*begun)))
+        };
+        let running: Vec<Duration> = self.running.iter().map(left_of).collect::<Option<_>>()?;
+        let waiting: Vec<Duration> =
+            self.waiting.iter().map(|run| self.pace.of(run)).collect::<Option<_>>()?;
+        Some(over(&running, &waiting, self.jobs))
     }
 
-    /// A run has ended: `, 3 of 96, about 12 min left`, in brackets; nothing of a single run.
-    pub fn after(&mut self, now: Instant, kept: bool) -> String {
+    /// A run of this case has ended: ` (3 of 96, about 12 min left)`; nothing of a single run.
+    pub fn after(&mut self, now: Instant, case: &str, kept: bool) -> String {
         self.done += 1;
-        self.last = now;
         self.number += usize::from(kept);
-        match (kept, self.run) {
-            (false, _) => self.run += 1,
-            (true, 0) => self.begun = now,
-            (true, _) => {}
+        if let Some(ended) = self.running.iter().position(|(run, _)| run.case == case) {
+            let (run, begun) = self.running.remove(ended);
+            // To find one that was made before takes no time.
+            if !kept {
+                self.pace.learn(&run, now.saturating_duration_since(begun));
+            }
         }
         if self.all < 2 {
             return String::new();
@@ -73,37 +98,48 @@ pub fn rounded(time: Duration) -> String {
 mod tests {
     use super::*;
 
+    fn run(case: &str, work: u64, timed: bool) -> Expected {
+        let (work, fixed) = (Duration::from_secs(work), Duration::ZERO);
+        Expected { case: case.into(), work, fixed, timed }
+    }
+
     #[test]
     fn what_is_left_is_told_by_what_was_run() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let mut ahead = Ahead::new(start);
-        ahead.expect(5);
-        assert_eq!(ahead.after(at(2), true), " (1 of 5)", "nothing is known yet");
-        assert_eq!(ahead.after(at(12), false), " (2 of 5, about 30 s left)");
-        assert_eq!(ahead.after(at(12), true), " (3 of 5, about 20 s left)");
-        assert_eq!(ahead.after(at(222), false), " (4 of 5, about 2 min left)");
-        assert_eq!(ahead.after(at(223), false), " (5 of 5)");
-        let mut one = Ahead::new(start);
-        one.expect(1);
-        assert_eq!(one.after(at(5), false), "");
+        let mut ahead = Ahead::new();
+        ahead.expect(["a", "b", "c", "d", "e"].map(|case| run(case, 5, false)).to_vec(), 1);
+        let one = |ahead: &mut Ahead, case, begin, end, kept| {
+            ahead.begin(at(begin), case);
+            ahead.after(at(end), case, kept)
+        };
+        assert_eq!(one(&mut ahead, "a", 0, 2, true), " (1 of 5)", "nothing is known yet");
+        assert_eq!(one(&mut ahead, "b", 2, 12, false), " (2 of 5, about 30 s left)");
+        assert_eq!(one(&mut ahead, "c", 12, 12, true), " (3 of 5, about 20 s left)");
+        assert_eq!(one(&mut ahead, "d", 12, 42, false), " (4 of 5, about 20 s left)");
+        assert_eq!(one(&mut ahead, "e", 42, 43, false), " (5 of 5)");
+        let mut ahead = Ahead::new();
+        ahead.expect(vec![run("a", 1, false)], 1);
+        assert_eq!(one(&mut ahead, "a", 0, 5, false), "");
     }
 
     #[test]
-    fn runs_are_numbered_as_they_begin() {
+    fn a_long_case_at_the_end_and_two_at_a_time_are_seen_before() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let mut ahead = Ahead::new(start);
-        assert_eq!(ahead.begin(), "", "of one run");
-        let mut ahead = Ahead::new(start);
-        ahead.expect(4);
-        assert_eq!(ahead.after(at(0), true), " (1 of 4)");
-        assert_eq!([ahead.begin(), ahead.begin()], ["[2/4] ", "[3/4] "]);
-        assert_eq!(ahead.left(at(5)), None);
-        ahead.after(at(10), false);
-        assert_eq!(ahead.left(at(13)), Some(Duration::from_secs(17)), "two of ten seconds each, three ago");
-        assert_eq!(ahead.left(at(99)), Some(Duration::ZERO));
-        assert_eq!(ahead.begin(), "[4/4] ");
+        let mut ahead = Ahead::new();
+        ahead.expect(vec![run("a", 10, true), run("b", 20, true), run("c", 60, true)], 2);
+        assert_eq!(ahead.left(at(0)), Some(Duration::from_secs(70)), "as they took the last time");
+        ahead.begin(at(0), "a");
+        ahead.begin(at(0), "b");
+        assert_eq!([ahead.number(), ahead.number()], ["[1/3] ", "[2/3] "]);
+        assert_eq!(ahead.left(at(5)), Some(Duration::from_secs(65)));
+        assert_eq!(ahead.after(at(20), "a", false), " (1 of 3, about 2 min left)", "half as fast today");
+        ahead.begin(at(20), "c");
+        assert_eq!(ahead.number(), "[3/3] ");
+        ahead.after(at(40), "b", false);
+        assert_eq!(ahead.left(at(41)), Some(Duration::from_secs(99)));
+        assert_eq!(ahead.left(at(999)), Some(Duration::ZERO));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use dyntick_kernels::build::{self, Built, Recipe};
 use dyntick_kernels::cache::Cache;
-use dyntick_model::{Clock, NANOS_PER_SEC};
+use dyntick_lab::expected::estimated;
 use dyntick_study::{Case, Size, Study, shipped};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -93,7 +93,7 @@ fn listed(study: &Study, built: &[Built]) -> Listed {
         cases: study.cases.len(),
         runs: study.cases.iter().map(Case::runs).sum(),
         kernels: study.kernels.iter().map(kernel).collect(),
-        estimated_s: study.cases.iter().map(|case| u64::from(case.runs()) * estimated_s(case)).sum(),
+        estimated_s: study.cases.iter().map(|case| u64::from(case.runs()) * estimated(case).as_secs()).sum(),
     }
 }
 
@@ -103,18 +103,6 @@ fn is_of(built: &Built, recipe: &Recipe) -> bool {
     let series = recipe.source.rsplit(':').next().unwrap_or_default();
     let of_series = built.release.strip_prefix(series).is_some_and(|rest| rest.starts_with('.'));
     of_series && built.config == recipe.config && built.patches == recipe.patches
-}
-
-/// Wall time of one run, s: booting and decoding took some ten seconds on two emulated CPUs, and a second of virtual
-/// time, mostly idle, a fifth of one.
-fn estimated_s(case: &Case) -> u64 {
-    const BESIDE_S: u64 = 10;
-    const VIRTUAL_PER_WALL: u64 = 5;
-    let guest_s = (case.settle_ns + case.measure_ns) / NANOS_PER_SEC;
-    match case.clock {
-        Clock::Virtual => BESIDE_S + guest_s / VIRTUAL_PER_WALL,
-        Clock::Wall => BESIDE_S + guest_s,
-    }
 }
 
 fn print(study: &Listed) -> Result<()> {
@@ -160,12 +148,5 @@ mod tests {
         assert!(is_of(&built, &recipe("debian:6.12", &["p"])));
         assert!(!is_of(&built, &recipe("debian:6.1", &["p"])), "another series");
         assert!(!is_of(&built, &recipe("debian:6.12", &[])), "without the patch");
-    }
-
-    #[test]
-    fn a_window_on_the_wall_clock_takes_its_time() {
-        let case =
-            |clock| Case { clock, settle_ns: 0, measure_ns: 100 * NANOS_PER_SEC, ..Case::new("c", "host") };
-        assert_eq!((estimated_s(&case(Clock::Virtual)), estimated_s(&case(Clock::Wall))), (30, 110));
     }
 }

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How long runs are expected to take, before they are made.
+
+use crate::store;
+use dyntick_model::Clock;
+use dyntick_study::Case;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+/// The wall time that one run is expected to take.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expected {
+    /// The id of its case.
+    pub case: String,
+    /// What this machine's speed and load decide: boot, emulation, and the explanation of its trace.
+    pub work: Duration,
+    /// What they do not: settling and the window on the wall clock.
+    pub fixed: Duration,
+    /// Whether `work` is known from runs of this machine. If not it tells runs from one another, and no time.
+    pub timed: bool,
+}
+
+/// What runs of these cases are expected to take: as the newest earlier run of the case in `folder`, whatever
+/// dyntick and kernel it had, else estimated by its window, at the pace of those earlier runs if there are any.
+pub fn expected<'a>(runs: impl Iterator<Item = &'a Case>, cases: &[Case], folder: &Path) -> Vec<Expected> {
+    let timings = store::timings(folder, cases);
+    let pace = pace(&timings, cases);
+    let one = |case: &Case| {
+        let timed =
+            cases.iter().position(|other| other.id == case.id).and_then(|number| timings.get(&number));
+        let estimated = scalable(estimated(case), case).mul_f64(pace.unwrap_or(1.0));
+        Expected {
+            case: case.id.clone(),
+            work: timed.map_or(estimated, |timed| scalable(*timed, case)),
+            fixed: fixed(case),
+            timed: timed.is_some() || pace.is_some(),
+        }
+    };
+    runs.map(one).collect()
+}
+
+/// How much longer than estimated the timed runs took.
+fn pace(timings: &BTreeMap<usize, Duration>, cases: &[Case]) -> Option<f64> {
+    let cases = || timings.iter().map(|(number, timed)| (&cases[*number], *timed));
+    let took: Duration = cases().map(|(case, timed)| scalable(timed, case)).sum();
+    let expected: Duration = cases().map(|(case, _)| scalable(estimated(case), case)).sum();
+    (!expected.is_zero()).then(|| took.as_secs_f64() / expected.as_secs_f64())
+}
+
+fn fixed(case: &Case) -> Duration {
+    match case.clock {
+        Clock::Virtual => Duration::ZERO,
+        Clock::Wall => Duration::from_nanos(case.settle_ns + case.measure_ns),
+    }
+}
+
+fn scalable(all: Duration, case: &Case) -> Duration {
+    all.saturating_sub(fixed(case))
+}
+
+/// The wall time of one run without KVM, estimated: booting and decoding took some ten seconds on two emulated
+/// CPUs, and a second of virtual time, mostly idle, a fifth of one.
+pub fn estimated(case: &Case) -> Duration {
+    const BESIDE: Duration = Duration::from_secs(10);
+    const VIRTUAL_PER_WALL: u32 = 5;
+    let guest = Duration::from_nanos(case.settle_ns + case.measure_ns);
+    match case.clock {
+        Clock::Virtual => BESIDE + guest / VIRTUAL_PER_WALL,
+        Clock::Wall => BESIDE + guest,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(clock: Clock, seconds: u64) -> Case {
+        Case { clock, settle_ns: 0, measure_ns: seconds * 1_000_000_000, ..Case::new("c", "host") }
+    }
+
+    #[test]
+    fn a_window_on_the_wall_clock_takes_its_time() {
+        let both = [Clock::Virtual, Clock::Wall].map(|clock| estimated(&case(clock, 100)).as_secs());
+        assert_eq!(both, [30, 110]);
+        let folder = tempfile::tempdir().unwrap();
+        let cases = [case(Clock::Wall, 100)];
+        let expected = expected(cases.iter(), &cases, folder.path());
+        let [one] = &expected[..] else { panic!("{expected:?}") };
+        assert_eq!((one.work.as_secs(), one.fixed.as_secs(), one.timed), (10, 100, false));
+    }
+
+    #[test]
+    fn what_was_timed_is_the_pace_of_the_others() {
+        let cases = [case(Clock::Virtual, 50), case(Clock::Wall, 100)];
+        let timings = BTreeMap::from([(0, Duration::from_secs(40)), (1, Duration::from_secs(120))]);
+        assert_eq!(pace(&timings, &cases), Some(2.0), "60 s of work, where 30 were estimated");
+        assert_eq!(pace(&BTreeMap::new(), &cases), None);
+    }
+}
