@@ -10,7 +10,7 @@ mod read;
 pub use condition::{Condition, ConditionError, Relation};
 pub use judge::judge;
 pub use judge::known;
-pub use number::number;
+pub use number::{DIGITS, number};
 pub use read::references;
 pub(super) use read::{case_reference, figure_reference, read, refuse_figure};
 

@@ -3,9 +3,12 @@
 
 use dyntick_model::digits::rounded;
 
-/// A number with six digits that tell something.
+/// The significant digits of a figure in a claim's evidence, and in tables beside it.
+pub const DIGITS: i32 = 6;
+
+/// A number with [`DIGITS`] that tell something.
 pub fn number(value: f64) -> String {
-    rounded(value, 6)
+    rounded(value, DIGITS)
 }
 
 #[cfg(test)]

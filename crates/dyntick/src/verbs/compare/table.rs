@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A comparison as a document.
 
-use dyntick_model::digits::rounded;
+use dyntick_model::digits::{rounded, shift};
 use dyntick_report::{Block, Cell, Column, Document, Table, row};
 use dyntick_stats::compare::{Basis, Change, Comparison, Figure, Flag, Outcome, Refusal, Row, Verdict};
 use dyntick_stats::{Better, Bounds, Estimate, NoInterval, Ratio, Tail};
@@ -96,16 +96,16 @@ fn cells(name: &str, row: &Row, figure: &Figure) -> Vec<Cell> {
         unit,
         side(0),
         side(1),
-        estimate(&figure.shift, factor),
+        estimate(&figure.shift, [0, 1].map(|at| figure.sides[at].value.value / factor), factor),
         figure.percent.map_or("–".into(), signed),
         Cell::known(figure.adjusted_p.map(p)),
         verdict(&figure.verdict, row.better, figure),
     ]
 }
 
-/// A figure with its interval, in a unit of `factor` of the metric's.
-fn estimate(estimate: &Estimate, factor: f64) -> String {
-    let number = |value: f64| number(value / factor);
+/// A shift between these two figures with its interval, in a unit of `factor` of the metric's.
+fn estimate(estimate: &Estimate, beside: [f64; 2], factor: f64) -> String {
+    let number = |value: f64| shift(value / factor, beside, DIGITS);
     match estimate.bounds {
         Bounds::Interval(within) => {
             format!("{} [{} {}]", number(estimate.value), number(within.low), number(within.high))
@@ -241,13 +241,16 @@ fn too_few_runs(figure: &Figure) -> bool {
     matches!(figure.shift.bounds, Bounds::None(NoInterval::TooFewRuns { .. }))
 }
 
-/// A change in percent; what would be shown as 0 has no sign.
+/// A change in percent; what is not nothing is never shown as 0.
 fn signed(percent: f64) -> String {
     if !percent.is_finite() {
         return "–".to_owned();
     }
-    let text = format!("{percent:+.1}");
-    if ["+0.0", "-0.0"].contains(&text.as_str()) { "0".to_owned() } else { text }
+    match percent.abs() {
+        0.0 => "0".to_owned(),
+        ..0.05 => format!("{}<0.1", if percent < 0.0 { '-' } else { '+' }),
+        _ => format!("{percent:+.1}"),
+    }
 }
 
 fn number(value: f64) -> String {

@@ -49,12 +49,11 @@ pub fn sentence(runs: &[Titled<'_>]) -> Option<String> {
     if cases.len() < 2 {
         return None;
     }
-    Some(match mean(least) == mean(most) {
-        true => format!("The measured CPUs had {} ticks per second in all cases.", numbers::rate(mean(most))),
+    let [fewest, highest] = [least, most].map(|runs| numbers::rate(mean(runs)));
+    Some(match fewest == highest {
+        true => format!("The measured CPUs had {highest} ticks per second in all cases."),
         false => format!(
-            "The measured CPUs had between {} and {} ticks per second: the fewest with “{}”, the most with “{}”.",
-            numbers::rate(mean(least)),
-            numbers::rate(mean(most)),
+            "The measured CPUs had between {fewest} and {highest} ticks per second: the fewest with “{}”, the most with “{}”.",
             least[0].title_of_all(),
             most[0].title_of_all()
         ),

@@ -4,9 +4,10 @@
 use super::titles::Titles;
 use dyntick_lab::lab::CaseResult;
 use dyntick_lab::lookup::RunFigures;
+use dyntick_model::digits;
 use dyntick_report::{Block, Cell, Column, Table};
 use dyntick_stats::{Factor, Summary};
-use dyntick_study::claims::{Figures, number};
+use dyntick_study::claims::{DIGITS, Figures, number};
 use dyntick_study::figure::table::{INTERRUPTED_NS, INTERRUPTIONS, LOCAL_TIMER_PER_S, SCRIPT_S, TICKS_PER_S};
 use dyntick_study::{Case, Study};
 
@@ -103,9 +104,10 @@ fn cell(summary: &Summary) -> String {
 /// How much more the second is than the first, and in per cent of it.
 fn difference(a: f64, b: f64) -> String {
     let sign = if b > a { "+" } else { "" };
+    let more = digits::difference(a, b, DIGITS);
     match a == 0.0 || a == b {
-        true => format!("{sign}{}", number(b - a)),
-        false => format!("{sign}{} ({sign}{:.1} %)", number(b - a), 100.0 * (b - a) / a),
+        true => format!("{sign}{more}"),
+        false => format!("{sign}{more} ({})", Cell::signed(Cell::Share((b - a) / a.abs()))),
     }
 }
 
@@ -153,12 +155,18 @@ mod tests {
             (("a/bzImage", "ticks_per_s"), vec![1.0]),
             (("a/debian:6.12", "interruptions"), vec![0.0]),
             (("a/bzImage", "interruptions"), vec![0.0]),
+            (("a/debian:6.12", "script_s"), vec![2.0451234]),
+            (("a/bzImage", "script_s"), vec![2.0450428]),
             (("b/debian:6.12", "script_s"), vec![1.0, 2.0, 3.0]),
         ]));
         let rows = rows(&study, &Titles::of(&study), study.compared.as_ref().unwrap(), &figures);
         assert_eq!(
             rows,
-            [["a", "ticks_per_s", "2", "1", "-1 (-50.0 %)"], ["b", "script_s", "2 ± 1 ?", "–", "–"],]
+            [
+                ["a", "ticks_per_s", "2", "1", "-1 (-50.0 %)"],
+                ["a", "script_s", "2.04512", "2.04504", "-0.00008 (-<0.1 %)"],
+                ["b", "script_s", "2 ± 1 ?", "–", "–"],
+            ]
         );
     }
 }
