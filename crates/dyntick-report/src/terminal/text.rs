@@ -21,8 +21,9 @@ pub(super) fn pair(name: &str, names: usize, value: &str, width: usize) -> Vec<S
     let indent = if beside { names + 2 } else { 4 };
     let mut lines = Vec::new();
     let mut first = format!("{name}{}", " ".repeat(indent.saturating_sub(name.width())));
-    if first.width() > indent {
-        lines.extend(wrap(&first, width));
+    // One for all names, and one of just the indent's width would run into its value.
+    if !beside {
+        lines.extend(wrap(name, width));
         first = " ".repeat(indent);
     }
     for (number, line) in wrap(value, width - indent).into_iter().enumerate() {
@@ -30,4 +31,19 @@ pub(super) fn pair(name: &str, names: usize, value: &str, width: usize) -> Vec<S
         lines.push(format!("{before}{line}"));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_does_not_run_into_its_value() {
+        let widest = "the longest name of all, which is as wide as half a line".len();
+        for name in ["ns", "cpu", "note", "notes", "a longer one"] {
+            let lines = pair(name, widest, "packets, 6.12: it ended", 72);
+            assert_eq!(lines, [name, "    packets, 6.12: it ended"]);
+        }
+        assert_eq!(pair("note", 6, "it ended", 72), ["note    it ended"]);
+    }
 }

@@ -77,9 +77,10 @@ fn shifts(compared: &Compared) -> Table {
 fn bulk(compared: &Compared, histograms: &[Histogram; 2]) -> Plot {
     const SHARE: f64 = 0.99;
     let end = histograms.iter().filter_map(|histogram| histogram.quantile(SHARE)).max().unwrap_or(0);
+    let bin = histograms.iter().map(latency::bin_of).max().unwrap_or(1);
     let series = |(name, histogram): (&String, &Histogram)| Series {
         name: name.clone(),
-        points: latency::steps(&histogram.iter().filter(|(ns, _)| *ns <= end).collect()),
+        points: latency::steps(&histogram.iter().filter(|(ns, _)| *ns <= end).collect(), bin),
     };
     Plot {
         caption: format!("The fastest {} % of the wake-ups, all threads together.", SHARE * 100.0),

@@ -10,10 +10,13 @@ use dyntick_model::Clock;
 use dyntick_report::{Axis, Block, Cell, Column, Plot, Series, Shape, Table, row};
 use dyntick_stats::Histogram;
 use dyntick_study::Case;
+use std::collections::BTreeSet;
 
 /// A bin of the picture, ns: the local APIC's timer of the emulated machine counts in steps of 16 ns,
 /// so narrower ones would show a comb.
 const BIN_NS: u64 = 16;
+/// A unit of those who count in them, ns.
+const MICROSECOND: u64 = 1000;
 
 /// The table of all runs with latencies, and what is to be known of those that should have some; nothing where no run
 /// measures any.
@@ -107,6 +110,11 @@ fn table(runs: &[(&Titled<'_>, &Latency)]) -> Table {
                 .to_owned(),
         );
     }
+    if runs.iter().any(|(_, latency)| bin_of(&latency.all()) == MICROSECOND) {
+        notes.push(
+            "Figures that end in 000 are of a cyclictest without --nsecs, which counts in µs.".to_owned(),
+        );
+    }
     Table {
         caption: format!("{}, ns.", meters(runs)),
         columns: vec![
@@ -138,10 +146,15 @@ fn meters(runs: &[(&Titled<'_>, &Latency)]) -> String {
 fn plot(runs: &[(&Titled<'_>, &Latency)]) -> Plot {
     let series = |(run, latency): &(&Titled<'_>, &Latency)| Series {
         name: run.title().to_owned(),
-        points: steps(&latency.all()),
+        points: steps(&latency.all(), bin_of(&latency.all())),
     };
+    let bins: BTreeSet<u64> = runs.iter().map(|(_, latency)| bin_of(&latency.all())).collect();
+    let bins: Vec<String> = bins.into_iter().map(|bin| format!("{bin} ns")).collect();
     Plot {
-        caption: format!("Number of wake-ups by latency; bins of {BIN_NS} ns, all threads together."),
+        caption: format!(
+            "Number of wake-ups by latency; bins of {}, all threads together.",
+            bins.join(" or ")
+        ),
         x: Axis::logarithmic("latency", "ns"),
         y: Axis::logarithmic("wake-ups", ""),
         shape: Shape::Steps,
@@ -149,17 +162,26 @@ fn plot(runs: &[(&Titled<'_>, &Latency)]) -> Plot {
     }
 }
 
-/// The points of a histogram's picture, in bins of [`BIN_NS`].
-pub fn steps(histogram: &Histogram) -> Vec<(f64, f64)> {
-    with_gaps(histogram.binned(BIN_NS).iter().collect())
+/// The width of a histogram's bins in its picture, ns: a cyclictest without `--nsecs` counts whole microseconds, and
+/// narrower bins would be a comb.
+pub fn bin_of(histogram: &Histogram) -> u64 {
+    match !histogram.is_empty() && histogram.iter().all(|(ns, _)| ns % MICROSECOND == 0) {
+        true => MICROSECOND,
+        false => BIN_NS,
+    }
+}
+
+/// The points of a histogram's picture, in bins of this width, ns.
+pub fn steps(histogram: &Histogram, bin: u64) -> Vec<(f64, f64)> {
+    with_gaps(histogram.binned(bin).iter().collect(), bin)
 }
 
 /// A bin reaches to the next point, so where bins are empty an empty one must say so.
-fn with_gaps(bins: Vec<(u64, u64)>) -> Vec<(f64, f64)> {
+fn with_gaps(bins: Vec<(u64, u64)>, bin: u64) -> Vec<(f64, f64)> {
     let mut points = Vec::new();
     for (index, (edge, count)) in bins.iter().enumerate() {
         points.push((*edge as f64, *count as f64));
-        let next = edge + BIN_NS;
+        let next = edge + bin;
         if bins.get(index + 1).is_none_or(|(following, _)| *following != next) {
             points.push((next as f64, 0.0));
         }
@@ -198,8 +220,17 @@ mod tests {
     }
 
     #[test]
+    fn a_histogram_of_microseconds_is_no_comb() {
+        let us: Histogram = [(8000, 5), (9000, 7), (12000, 1)].into_iter().collect();
+        let ns: Histogram = [(8000, 5), (9016, 7)].into_iter().collect();
+        assert_eq!([bin_of(&us), bin_of(&ns), bin_of(&Histogram::default())], [1000, 16, 16]);
+        let points = [(8000.0, 5.0), (9000.0, 7.0), (10000.0, 0.0), (12000.0, 1.0), (13000.0, 0.0)];
+        assert_eq!(steps(&us, bin_of(&us)), points);
+    }
+
+    #[test]
     fn empty_bins_are_seen() {
-        let points = with_gaps(vec![(32, 5), (48, 1), (96, 2)]);
+        let points = with_gaps(vec![(32, 5), (48, 1), (96, 2)], 16);
         assert_eq!(points, [(32.0, 5.0), (48.0, 1.0), (64.0, 0.0), (96.0, 2.0), (112.0, 0.0)]);
     }
 }
