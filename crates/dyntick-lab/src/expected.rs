@@ -2,6 +2,7 @@
 //! How long runs are expected to take, before they are made.
 
 use crate::store;
+use dyntick_guest::Work;
 use dyntick_model::Clock;
 use dyntick_study::Case;
 use std::collections::BTreeMap;
@@ -60,12 +61,16 @@ fn scalable(all: Duration, case: &Case) -> Duration {
 }
 
 /// The wall time of one run without KVM, estimated: booting and decoding took some ten seconds on two emulated
-/// CPUs, and a second of virtual time, mostly idle, a fifth of one.
+/// CPUs, and a second of virtual time, mostly idle or in a loop without branches, a fifth of one; with a task that
+/// is in the kernel all the time, some ten.
 pub fn estimated(case: &Case) -> Duration {
     const BESIDE: Duration = Duration::from_secs(10);
     const VIRTUAL_PER_WALL: u32 = 5;
+    const WALL_PER_VIRTUAL_IN_KERNEL: u32 = 10;
+    let in_kernel = case.tasks.iter().any(|task| matches!(task.work, Work::RcuFree | Work::SyscallLoop));
     let guest = Duration::from_nanos(case.settle_ns + case.measure_ns);
     match case.clock {
+        Clock::Virtual if in_kernel => BESIDE + guest * WALL_PER_VIRTUAL_IN_KERNEL,
         Clock::Virtual => BESIDE + guest / VIRTUAL_PER_WALL,
         Clock::Wall => BESIDE + guest,
     }
@@ -87,6 +92,15 @@ mod tests {
         let cases = [case(Clock::Wall, 100)];
         let expected = expected(cases.iter(), &cases, folder.path());
         let [one] = &expected[..] else { panic!("{expected:?}") };
+        let task = dyntick_guest::Task {
+            cpus: "1".parse().unwrap(),
+            policy: Default::default(),
+            partition: Default::default(),
+            to_its_end: false,
+            work: Work::RcuFree,
+        };
+        let busy = Case { tasks: vec![task], ..case(Clock::Virtual, 3) };
+        assert_eq!(estimated(&busy).as_secs(), 40, "no second of it is skipped");
         assert_eq!((one.work.as_secs(), one.fixed.as_secs(), one.timed), (10, 100, false));
     }
 
