@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab profile`: instructions by way into the kernel and by function.
 
+mod tables;
+
 use super::which_runs;
 use crate::json::Printed;
 use crate::output::Target;
@@ -11,7 +13,7 @@ use dyntick_lab::seal::Sealer;
 use dyntick_lab::{profiles, store};
 use dyntick_model::CpuList;
 use dyntick_profile::{Difference, Kind, Summary, compare};
-use dyntick_report::{Block, Cell, Column, Document, Table, row};
+use dyntick_report::Document;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -27,9 +29,12 @@ pub struct Arguments {
     /// Show only spans on these CPUs; give it twice for two runs [default: each run's measured CPUs]
     #[arg(short = 'C', long, visible_alias = "cpus", value_name = "LIST")]
     cpu: Vec<CpuList>,
-    /// Show only kinds of spans whose name contains TEXT
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    kind: String,
+    /// Show only kinds of spans whose name contains TEXT, with their functions
+    #[arg(long, value_name = "TEXT")]
+    kind: Option<String>,
+    /// Show the functions of every kind
+    #[arg(long)]
+    functions: bool,
     /// Show the N largest functions of each kind
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
@@ -38,6 +43,13 @@ pub struct Arguments {
     json: bool,
     #[command(flatten)]
     target: Target,
+}
+
+impl Arguments {
+    /// How many functions of each kind are shown, where they are asked for.
+    fn functions(&self) -> Option<usize> {
+        (self.functions || self.kind.is_some()).then_some(self.top)
+    }
 }
 
 /// The spans of one run, in the order window, script.
@@ -54,13 +66,13 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     arguments.target.ensure_writable()?;
     let spans = |(number, folder): (usize, &PathBuf)| {
         let cpus = arguments.cpu.get(number).or(arguments.cpu.first());
-        load(folder, cpus, &arguments.kind)
+        load(folder, cpus, arguments.kind.as_deref().unwrap_or_default())
     };
     let runs = runs(&arguments.runs)?;
     let spans: Vec<Spans> = runs.iter().enumerate().map(spans).collect::<Result<_>>()?;
     let blocks = match &spans[..] {
         [one] if arguments.json => return print(&arguments.target, &Profile::of(one)),
-        [one] => one_run(one, arguments.top),
+        [one] => tables::one_run(one, arguments.functions()),
         [a, b, ..] => {
             let compared = compared(a, b)?;
             if arguments.json {
@@ -68,7 +80,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
                 let profiles = Profiles { a: Profile::of(a), b: Profile::of(b), differences };
                 return print(&arguments.target, &profiles);
             }
-            two_runs(a, b, &compared, arguments.top)
+            tables::two_runs(a, b, &compared, arguments.functions())
         }
         [] => Vec::new(),
     };
@@ -204,60 +216,6 @@ impl<'a> PrintedKind<'a> {
     }
 }
 
-/// The kinds, those with the most instructions first.
-fn sorted(kinds: &BTreeMap<String, Kind>) -> Vec<(&String, &Kind)> {
-    let mut sorted: Vec<_> = kinds.iter().collect();
-    sorted.sort_by_key(|(_, kind)| std::cmp::Reverse(kind.instructions()));
-    sorted
-}
-
-fn number(value: f64) -> Cell {
-    Cell::Fixed(value, 1)
-}
-
-fn one_run(spans: &Spans, top: usize) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    for (phase, kinds) in &spans.phases {
-        blocks.push(Block::Heading(format!("{}, {phase}, CPUs {}", spans.name, spans.cpus)));
-        blocks.push(Block::Table(overview(kinds)));
-        for (name, kind) in sorted(kinds) {
-            let rows = kind.largest_functions().into_iter().take(top);
-            blocks.push(Block::Table(Table {
-                caption: name.clone(),
-                columns: vec![Column::text("function"), Column::figure("mean", "instr.")],
-                rows: rows.map(|(function, mean)| row![function, number(mean)]).collect(),
-                ..Table::default()
-            }));
-        }
-    }
-    blocks
-}
-
-fn overview(kinds: &BTreeMap<String, Kind>) -> Table {
-    let row = |(name, kind): (&String, &Kind)| {
-        let summary = kind.summary()?;
-        let [count, min, median, max] =
-            [summary.count, summary.min, summary.median, summary.max].map(Cell::Count);
-        Some(row![name.as_str(), count, min, median, number(summary.mean), max])
-    };
-    let figure = |header| Column::figure(header, "instr.");
-    Table {
-        columns: vec![
-            Column::text("span"),
-            Column::figure("count", ""),
-            figure("min"),
-            figure("median"),
-            figure("mean"),
-            figure("max"),
-        ],
-        rows: sorted(kinds).into_iter().filter_map(row).collect(),
-        notes: vec![
-            "A wake-up spans the entries that it consists of and is counted in addition to them.".into(),
-        ],
-        ..Table::default()
-    }
-}
-
 /// One kind of spans in both runs.
 #[derive(Serialize, JsonSchema)]
 struct Compared {
@@ -265,6 +223,8 @@ struct Compared {
     phase: &'static str,
     /// Its name.
     kind: String,
+    /// How many spans of it there are in `a` and in `b`.
+    counts: [u64; 2],
     #[serde(flatten)]
     difference: Difference,
 }
@@ -272,9 +232,15 @@ struct Compared {
 fn compared(a: &Spans, b: &Spans) -> Result<Vec<Compared>> {
     let mut compared = Vec::new();
     for ((phase, in_a), (_, in_b)) in a.phases.iter().zip(&b.phases) {
-        for (name, kind) in sorted(in_a) {
+        for (name, kind) in tables::sorted(in_a) {
             if let Some(other) = in_b.get(name) {
-                compared.push(Compared { phase, kind: name.clone(), difference: compare(kind, other) });
+                let counts = [kind, other].map(|kind| kind.spans.len() as u64);
+                compared.push(Compared {
+                    phase,
+                    kind: name.clone(),
+                    counts,
+                    difference: compare(kind, other),
+                });
             }
         }
     }
@@ -282,27 +248,4 @@ fn compared(a: &Spans, b: &Spans) -> Result<Vec<Compared>> {
         bail!("{} and {} have no kind of span in common on CPUs {} and {}", a.name, b.name, a.cpus, b.cpus);
     }
     Ok(compared)
-}
-
-fn two_runs(a: &Spans, b: &Spans, compared: &[Compared], top: usize) -> Vec<Block> {
-    let names = format!("a: {}, CPUs {}; b: {}, CPUs {}", a.name, a.cpus, b.name, b.cpus);
-    let mut blocks = vec![Block::Paragraph(names)];
-    for Compared { phase, kind, difference } in compared {
-        let (told, rest) = difference.largest(top);
-        let cells = |name: &str, a, b, more| row![name, number(a), number(b), number(more)];
-        let mut rows: Vec<_> = told.iter().map(|row| cells(&row.function, row.a, row.b, row.more)).collect();
-        if let Some(rest) = rest {
-            let name = format!("({} others that differ)", rest.functions);
-            rows.push(cells(&name, rest.a, rest.b, rest.more));
-        }
-        rows.push(cells("all", difference.a, difference.b, difference.b - difference.a));
-        let figure = |header| Column::figure(header, "instr.");
-        blocks.push(Block::Table(Table {
-            caption: format!("{phase}: {kind}, mean of a span"),
-            columns: vec![Column::text("function"), figure("a"), figure("b"), figure("b - a")],
-            rows,
-            ..Table::default()
-        }));
-    }
-    blocks
 }

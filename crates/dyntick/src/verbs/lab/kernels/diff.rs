@@ -2,6 +2,7 @@
 //! `dyntick lab kernels diff`: in what two kernels' configurations and patches differ.
 
 use super::super::named;
+use super::groups::Group;
 use crate::output;
 use anyhow::{Result, bail};
 use clap::Args;
@@ -20,6 +21,9 @@ pub struct Arguments {
     old: String,
     /// Kernel to compare it with
     new: String,
+    /// Compare only options of these groups, and neither patches nor releases; they also decide the exit status
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "GROUP,…")]
+    only: Vec<Group>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -41,6 +45,9 @@ struct Change<'a> {
 pub struct KernelsDiff<'a> {
     /// The releases of both.
     releases: [&'a KernelVersion; 2],
+    /// The groups of options that were compared; all options and the patches where there are none.
+    #[serde(skip_serializing_if = "<[Group]>::is_empty")]
+    only: &'a [Group],
     /// The options that are not the same, by name.
     options: Vec<Change<'a>>,
     /// The patches that only one of both has.
@@ -77,18 +84,23 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Ok(kernel)
     };
     let (old, new) = (find(&arguments.old)?, find(&arguments.new)?);
-    let changes = changes(&old.config, &new.config);
-    let patches = Patches { old: patches_without(&old, &new), new: patches_without(&new, &old) };
-    let same =
-        changes.is_empty() && patches.old.is_empty() && patches.new.is_empty() && old.release == new.release;
+    let only = &arguments.only[..];
+    let mut changes = changes(&old.config, &new.config);
+    changes.retain(|change| only.is_empty() || only.iter().any(|group| group.has(change.option)));
+    let patches = match only.is_empty() {
+        true => Patches { old: patches_without(&old, &new), new: patches_without(&new, &old) },
+        false => Patches { old: Vec::new(), new: Vec::new() },
+    };
+    let another_release = only.is_empty() && old.release != new.release;
+    let same = changes.is_empty() && patches.old.is_empty() && patches.new.is_empty() && !another_release;
     if arguments.json {
         let releases = [&old.release, &new.release];
-        output::json(&KernelsDiff { releases, options: changes, patches })?;
+        output::json(&KernelsDiff { releases, only, options: changes, patches })?;
     } else {
         changes.iter().try_for_each(output::line)?;
         patches.old.iter().try_for_each(|patch| output::line(format_args!("-patch {patch}")))?;
         patches.new.iter().try_for_each(|patch| output::line(format_args!("+patch {patch}")))?;
-        if old.release != new.release {
+        if another_release {
             output::line(format_args!(" release {} -> {}", old.release, new.release))?;
         }
     }
