@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(one(&mut ahead, "a", 0, 2, true), " (1 of 5)", "nothing is known yet");
         assert_eq!(one(&mut ahead, "b", 2, 12, false), " (2 of 5, about 30 s left)");
         assert_eq!(one(&mut ahead, "c", 12, 12, true), " (3 of 5, about 20 s left)");
-        assert_eq!(one(&mut ahead, "d", 12, 42, false), " (4 of 5, about 20 s left)");
+        assert_eq!(one(&mut ahead, "d", 12, 42, false), " (4 of 5, about 21 s left)");
         assert_eq!(one(&mut ahead, "e", 42, 43, false), " (5 of 5)");
         let mut ahead = Ahead::new();
         ahead.expect(vec![run("a", 1, false)], 1);

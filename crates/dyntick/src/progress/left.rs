@@ -13,11 +13,14 @@ pub struct Pace {
     expected: Duration,
 }
 
+/// How much less an earlier run tells than the one after it: what else the machine does changes.
+const REMEMBERED: f64 = 0.8;
+
 impl Pace {
     /// A run has taken so long.
     pub fn learn(&mut self, expected: &Expected, took: Duration) {
-        self.took += took.saturating_sub(expected.fixed);
-        self.expected += expected.work;
+        self.took = self.took.mul_f64(REMEMBERED) + took.saturating_sub(expected.fixed);
+        self.expected = self.expected.mul_f64(REMEMBERED) + expected.work;
     }
 
     /// How long a run will take; none before one has ended, unless earlier ones were timed.
