@@ -4,8 +4,13 @@
 //! Programs may be anybody's: what is read of a file is bounded, and so is the time.
 
 use addr2line::gimli::{DwarfSections, EndianSlice, RunTimeEndian};
+use object::elf::FileHeader64;
 use object::read::ReadCache;
-use object::{CompressionFormat, Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
+use object::read::elf::{ElfFile64, ElfSymbolTable};
+use object::{
+    CompressionFormat, Endianness, Object, ObjectSection, ObjectSegment, ObjectSymbol, ObjectSymbolTable,
+    SymbolIndex, SymbolKind,
+};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
@@ -16,7 +21,10 @@ use std::time::Instant;
 /// libraries linked in. A larger one has its functions by symbols alone.
 const LARGEST: u64 = 64 << 20;
 
-/// So many symbols of a file are looked through.
+/// A larger program has its functions by no name: its tables are read as a whole.
+const LARGEST_FILE: u64 = 256 << 20;
+
+/// So many functions of a table of symbols are known.
 const SYMBOLS: usize = 1 << 20;
 
 /// So many functions that are inlined in each other are shown.
@@ -25,7 +33,7 @@ const INLINED: usize = 16;
 /// Where Debian and others keep debug information apart from programs, by build ID.
 const DEBUG: &str = "/usr/lib/debug/.build-id";
 
-type Elf<'a> = object::File<'a, &'a ReadCache<File>>;
+type Elf<'a> = ElfFile64<'a, Endianness, &'a ReadCache<File>>;
 type Sections = DwarfSections<Vec<u8>>;
 type Lines<'a> = addr2line::Context<EndianSlice<'a, RunTimeEndian>>;
 
@@ -38,18 +46,17 @@ pub(crate) fn at(
     offsets: impl Iterator<Item = u64>,
     until: Instant,
 ) -> BTreeMap<u64, Vec<String>> {
-    let cache = ReadCache::new(file);
+    let Some(cache) = readable(file) else { return BTreeMap::new() };
     let Ok(elf) = Elf::parse(&cache) else { return BTreeMap::new() };
-    let apart =
-        debug_file(&elf).and_then(|path| dyntick_system::open_regular(&path).ok()).map(ReadCache::new);
+    let apart = debug_file(&elf).and_then(|path| dyntick_system::open_regular(&path).ok()).and_then(readable);
     let apart = apart.as_ref().and_then(|cache| Elf::parse(cache).ok());
-    let functions = Functions::of([Some(&elf), apart.as_ref()].into_iter().flatten());
+    let symbols = Symbols::of([Some(&elf), apart.as_ref()].into_iter().flatten());
     let sections = [apart.as_ref(), Some(&elf)].into_iter().flatten().find_map(sections);
     let lines = sections.as_ref().and_then(|sections| lines(sections, &elf));
     let in_time = offsets.take_while(|_| Instant::now() < until);
     let named = in_time.filter_map(|offset| {
         let address = address_of(&elf, offset)?;
-        let symbol = functions.at(address);
+        let symbol = symbols.at(address);
         let by_lines = lines.as_ref().map(|lines| functions_at(lines, program, address, symbol.as_deref()));
         let names = match by_lines {
             Some(names) if !names.is_empty() => names,
@@ -58,6 +65,11 @@ pub(crate) fn at(
         Some((offset, names))
     });
     named.collect()
+}
+
+fn readable(file: File) -> Option<ReadCache<File>> {
+    let fits = file.metadata().is_ok_and(|found| found.len() <= LARGEST_FILE);
+    fits.then(|| ReadCache::new(file))
 }
 
 /// Where a byte of a file is in the memory that its program headers describe.
@@ -76,31 +88,41 @@ fn debug_file(elf: &Elf) -> Option<PathBuf> {
     Some(Path::new(DEBUG).join(format!("{first:02x}")).join(format!("{}.debug", hex(rest))))
 }
 
-/// Functions by their symbols.
-struct Functions(Vec<(u64, u64, String)>);
+/// Functions by their symbols: begin, end, and which symbol of which table. Names are read when they are asked for, for
+/// a file may have any number of any length.
+struct Symbols<'a> {
+    tables: Vec<SymbolTable<'a>>,
+    functions: Vec<(u64, u64, usize, SymbolIndex)>,
+}
 
-impl Functions {
-    fn of<'a>(files: impl Iterator<Item = &'a Elf<'a>>) -> Self {
+type SymbolTable<'a> = ElfSymbolTable<'a, 'a, FileHeader64<Endianness>, &'a ReadCache<File>>;
+
+impl<'a> Symbols<'a> {
+    fn of(files: impl Iterator<Item = &'a Elf<'a>>) -> Self {
+        let tables: Vec<SymbolTable> =
+            files.flat_map(|elf| [elf.symbol_table(), elf.dynamic_symbol_table()]).flatten().collect();
         let mut functions = Vec::new();
-        for elf in files {
-            let symbols = elf.symbols().chain(elf.dynamic_symbols()).take(SYMBOLS);
-            let code = symbols.filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0);
-            functions.extend(code.filter_map(|symbol| {
+        for (number, table) in tables.iter().enumerate() {
+            let code =
+                table.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0);
+            functions.extend(code.take(SYMBOLS).filter_map(|symbol| {
                 let end = symbol.address().checked_add(symbol.size())?;
-                Some((symbol.address(), end, symbol.name().ok()?.to_owned()))
+                Some((symbol.address(), end, number, symbol.index()))
             }));
         }
-        functions.sort();
-        Self(functions)
+        functions.sort_unstable_by_key(|(begin, end, number, index)| (*begin, *end, *number, index.0));
+        Self { tables, functions }
     }
 
-    /// The one in which an address is. Where several names are for the same, it is the first of the alphabet.
+    /// The one in which an address is. Where several names are for the same, it is the first one of the file.
     fn at(&self, address: u64) -> Option<String> {
-        let behind = self.0.partition_point(|(begin, _, _)| *begin <= address);
-        let begin = self.0[..behind].last()?.0;
-        let first = self.0.partition_point(|(other, _, _)| *other < begin);
-        let (_, _, name) = self.0[first..behind].iter().find(|(_, end, _)| address < *end)?;
-        Some(addr2line::demangle_auto(name.into(), None).into_owned())
+        let behind = self.functions.partition_point(|(begin, ..)| *begin <= address);
+        let begin = self.functions[..behind].last()?.0;
+        let first = self.functions.partition_point(|(other, ..)| *other < begin);
+        let (_, _, table, index) =
+            self.functions[first..behind].iter().find(|(_, end, ..)| address < *end)?;
+        let symbol = self.tables[*table].symbol_by_index(*index).ok()?;
+        Some(addr2line::demangle_auto(symbol.name().ok()?.into(), None).into_owned())
     }
 }
 
@@ -119,7 +141,7 @@ fn lines<'a>(sections: &'a Sections, elf: &Elf) -> Option<Lines<'a>> {
 }
 
 /// What a section holds, unpacked; none where it is too large or damaged.
-fn bytes<'a>(section: &object::Section<'a, 'a, &'a ReadCache<File>>, left: &mut u64) -> Option<Vec<u8>> {
+fn bytes<'a>(section: &impl ObjectSection<'a>, left: &mut u64) -> Option<Vec<u8>> {
     let packed = section.compressed_data().ok()?;
     let size = packed.uncompressed_size;
     *left = left.checked_sub(size).filter(|_| size <= LARGEST)?;
@@ -192,17 +214,11 @@ mod tests {
         }
     }
 
+    /// Code without a symbol is of no function, not of the one before it.
     #[test]
     fn an_address_is_in_a_function_or_in_none() {
-        let symbol = |begin, end, name: &str| (begin, end, name.to_owned());
-        let own = Functions(vec![
-            symbol(16, 32, "alias"),
-            symbol(16, 32, "real"),
-            symbol(48, 64, "_ZN3app4mainEv"),
-        ]);
-        let at = |address| own.at(address);
-        assert_eq!(at(31).as_deref(), Some("alias"));
-        assert_eq!((at(15), at(32), at(64)), (None, None, None), "code without a symbol is of no function");
-        assert_eq!(at(48).as_deref(), Some("app::main()"));
+        let index = SymbolIndex(1);
+        let own = Symbols { tables: Vec::new(), functions: vec![(16, 32, 0, index), (48, 64, 0, index)] };
+        assert_eq!([15, 32, 47, 64].map(|address| own.at(address)), [const { None }; 4]);
     }
 }
