@@ -133,6 +133,11 @@ fn names<'a>(all: impl Iterator<Item = &'a str>, shown: usize) -> String {
     let mut all: Vec<&str> = all.collect();
     all.sort_unstable();
     all.dedup();
+    in_order(all, shown)
+}
+
+/// The same of names that are in order.
+fn in_order(mut all: Vec<&str>, shown: usize) -> String {
     let more = all.len().saturating_sub(shown);
     all.truncate(shown);
     let text = all.join(", ");

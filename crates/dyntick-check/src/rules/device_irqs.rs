@@ -36,7 +36,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let evidence = here.iter().filter_map(|irq| machine.evidence(&irq.file));
     let finding = RULE
         .naming(severity, |most| {
-            let who = names(who.iter().map(String::as_str), most);
+            let who = in_order(who.iter().map(String::as_str).collect(), most);
             format!("{} handled on {}: IRQ {who}", plural(here.len()), cpus(&hit))
         })
         .on(&hit)
