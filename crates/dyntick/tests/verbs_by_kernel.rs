@@ -24,6 +24,10 @@ const SCRIPT: &str = "
     dyntick top -b -n 1 -d 0.3 --json > top; print top
     eval dyntick record -C 1 -o record -- $busy 2>/dev/null
     dyntick explain --json record > explain; print explain
+    dyntick explain --json --of taskset record > of; print of
+    eval dyntick explain -C 1 --stacks --json -o stacks -- $busy 2>/dev/null; print stacks
+    eval dyntick record -C 1 --last 60s -o ring -- $busy 2>/dev/null
+    dyntick explain --json ring > last; print last
     dyntick latency -a1 -t1 -l 50 -i1000 -q --json=latency > /dev/null; print latency
     eval dyntick isolate -C 1 --json -o isolate -- $busy 2>/dev/null; print isolate
     echo @";
@@ -78,6 +82,22 @@ fn assert_works(kernel: &str, printed: &BTreeMap<String, Value>) {
     let cpu = &of("explain")["cpus"][0];
     assert!(cpu["ticks"].as_u64() > Some(0), "{kernel}: {cpu}");
     assert!(cpu["unattributed"]["share"].as_f64() < Some(0.05), "{kernel}: {cpu}");
+    let threads = &of("of")["threads"];
+    assert!(
+        threads["threads"].as_u64() > Some(0) && threads["ticks"].as_u64() > Some(0),
+        "{kernel}: {threads}"
+    );
+    let causes = of("stacks")["cpus"][0]["causes"].as_array().unwrap().iter();
+    assert!(
+        causes.filter_map(|cause| cause["stacks"].as_array()).any(|stacks| !stacks.is_empty()),
+        "{kernel}: {:?}",
+        of("stacks")
+    );
+    let last = of("last");
+    assert!(
+        last["seconds"].as_f64() > Some(0.1) && last["cpus"][0]["ticks"].as_u64() > Some(0),
+        "{kernel}: {last}"
+    );
     assert_eq!(of("latency")["thread"]["0"]["cycles"], 50, "{kernel}");
     let isolate = of("isolate");
     assert_eq!(
@@ -99,11 +119,14 @@ fn lacks(verb: &Value) -> Vec<String> {
 }
 
 /// The verbs of the table, each with the documents that it is made from.
-const VERBS: [(&str, &[&str]); 6] = [
+const VERBS: [(&str, &[&str]); 9] = [
     ("check", &["check"]),
     ("stat", &["stat", "traced"]),
     ("top", &["top"]),
     ("record, explain", &["explain"]),
+    ("explain --of", &["of"]),
+    ("explain --stacks", &["stacks"]),
+    ("record --last", &["last"]),
     ("latency", &["latency"]),
     ("isolate", &["isolate"]),
 ];
