@@ -3,6 +3,7 @@
 
 mod adviser;
 mod classes;
+mod examples;
 mod few;
 mod file_limit;
 mod json;
@@ -14,7 +15,7 @@ mod progress;
 mod verbs;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory, Parser};
+use clap::{FromArgMatches, Parser};
 use dyntick_model::text::clean;
 use std::process::ExitCode;
 
@@ -50,7 +51,8 @@ fn main() -> ExitCode {
         }
         _ => {}
     }
-    match Arguments::try_parse() {
+    let parsed = examples::command_for(output::Sheet::output()).try_get_matches();
+    match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => finish(arguments.verb.run()),
         Err(error) => finish(refused(&error)),
     }
@@ -81,7 +83,7 @@ fn verb_of_lab(error: &clap::Error) -> Option<String> {
         Some(ContextValue::String(typed)) => typed,
         _ => return None,
     };
-    let all = Arguments::command();
+    let all = examples::command();
     all.find_subcommand("lab")?.find_subcommand(typed).map(|verb| verb.get_name().to_owned())
 }
 

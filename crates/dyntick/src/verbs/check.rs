@@ -19,8 +19,8 @@ use text::Detail;
 Examples:
   dyntick check                     the isolated CPUs of this machine
   dyntick check -C 2-3              CPUs 2 and 3, isolated or not
-  dyntick check --format script     the fixes, as a shell script to read and to run
-  dyntick check --bundle x.tar.gz   keep what was read, for dyntick check --from x.tar.gz elsewhere")]
+  dyntick check --format script     the fixes, as a shell script to read
+  dyntick check --bundle x.tar.gz   keep what was read, for --from x.tar.gz")]
 pub struct Arguments {
     /// Check these CPUs, isolated or not, as 2-3,8 [default: all isolated CPUs]
     #[arg(short = 'C', long, visible_alias = "cpu", value_name = "CPUS")]

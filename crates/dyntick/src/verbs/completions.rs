@@ -4,7 +4,7 @@
 
 use crate::output;
 use anyhow::{Context, Result};
-use clap::{Command, CommandFactory, ValueEnum};
+use clap::{Command, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -51,14 +51,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 pub fn man(pages: &Pages) -> Result<ExitCode> {
     let folder = &pages.folder;
     std::fs::create_dir_all(folder)
-        .and_then(|()| clap_mangen::generate_to(crate::Arguments::command(), folder))
+        .and_then(|()| clap_mangen::generate_to(crate::examples::command(), folder))
         .with_context(|| format!("cannot write man pages into {}", folder.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The command line without its hidden verbs, which are for guests and studies; a script would offer them.
 fn shown() -> Command {
-    let all = crate::Arguments::command();
+    let all = crate::examples::command();
     let verbs = all.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned();
     Command::new(NAME).version(env!("CARGO_PKG_VERSION")).subcommands(verbs)
 }

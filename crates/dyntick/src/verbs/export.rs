@@ -13,7 +13,7 @@ use dyntick_observe::facts::Machine;
 use dyntick_observe::live::{Choice, Kind, Wanted};
 use exporter::Exporter;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -27,11 +27,12 @@ by eBPF, which needs root, or CAP_BPF, CAP_PERFMON and CAP_SYSLOG, or from trace
 counters begin at 0 when dyntick starts. The metrics are listed in the book, and come with a Grafana dashboard, alert rules \
 and a systemd unit.
 
-  dyntick export                    serve the metrics of all isolated CPUs to this machine
+Examples:
+  dyntick export                    serve those of isolated CPUs to this machine
   dyntick export -C 2-3 --listen 192.0.2.7:19640
-                                    those of CPUs 2-3 to whoever may connect
+                                    those of CPUs 2-3, to whoever may connect
   dyntick export --textfile /var/lib/prometheus/node-exporter/dyntick.prom
-                                    for the textfile collector of node_exporter, every 15 s")]
+                                    for node_exporter's textfile collector")]
 pub struct Arguments {
     /// CPUs to measure, as 1-3,8 [default: isolated and nohz_full CPUs]
     #[arg(short = 'C', long = "cpu", visible_alias = "cpus", value_name = "LIST")]
@@ -72,6 +73,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let asker = session.asker();
     let exporter = Exporter::new(session.start(&[], &[], None)?, &wanted.cpus)?;
     let answers = server.map(|server| serve(server, asker)).transpose()?;
+    if let Some(path) = &arguments.textfile {
+        output::note(writing(path, arguments.interval, arguments.iterations));
+    }
     follow(arguments, exporter, answers.as_ref())?;
     Ok(ExitCode::SUCCESS)
 }
@@ -123,6 +127,15 @@ fn serve(server: Server, asker: Asker) -> Result<Sender<Arc<str>>> {
     Ok(sender)
 }
 
+/// What is waited for: the first file has what was counted in one interval.
+fn writing(path: &Path, interval_ms: u64, times: Option<u64>) -> String {
+    let seconds = interval_ms as f64 / 1000.0;
+    match times {
+        Some(1) => format!("counting for {seconds} s (-I), then writing {}", path.display()),
+        _ => format!("writing {} every {seconds} s (-I), first in {seconds} s", path.display()),
+    }
+}
+
 /// Answers who asks and writes the file when it is time, until a signal comes.
 fn follow(
     arguments: &Arguments,
@@ -154,6 +167,13 @@ fn follow(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_waited_for_is_told() {
+        let path = Path::new("/x.prom");
+        assert_eq!(writing(path, 15_000, Some(1)), "counting for 15 s (-I), then writing /x.prom");
+        assert_eq!(writing(path, 500, None), "writing /x.prom every 0.5 s (-I), first in 0.5 s");
+    }
 
     #[test]
     fn an_address_or_a_port_of_localhost() {

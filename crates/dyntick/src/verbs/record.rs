@@ -27,11 +27,12 @@ const DEFAULT: &str = "dyntick.dt";
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  dyntick record -C 3 -- ./app       record CPU 3 while ./app runs, into dyntick.dt
-  dyntick record -C 2-3 -o x.dt      until Ctrl-C
+  dyntick record -C 3 -- ./app      CPU 3 while ./app runs, into dyntick.dt
+  dyntick record -C 2-3 -o x.dt     until Ctrl-C
   dyntick record -C 3 --last 10s --when-late 100
-                                     until a thread runs 100 µs late; the 10 s before that are in dyntick.1.dt
-  dyntick explain x.dt               what interrupted the CPUs, and why")]
+                                    until a thread runs 100 µs late; the 10 s
+                                    before that are in dyntick.1.dt
+  dyntick explain x.dt              what interrupted the CPUs, and why")]
 pub struct Arguments {
     #[command(flatten)]
     pub what: What,

@@ -22,8 +22,8 @@ pub const FILES: [(&str, &str); 2] = [("dyntick-study", "study files"), ("dyntic
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   dyntick schema                      list the formats
-  dyntick schema stat > stat.json     the schema of what `dyntick stat --json` prints
-  dyntick schema study > study.json   the schema of study files, for an editor that completes keys")]
+  dyntick schema stat > stat.json     that of what `dyntick stat --json` prints
+  dyntick schema study > study.json   that of study files, for an editor")]
 pub struct Arguments {
     /// Format to print the schema of, with or without `dyntick-` [default: list all]
     format: Option<String>,

@@ -15,9 +15,11 @@ use std::process::ExitCode;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  dyntick explain -C 3 -- ./app       record CPU 3 while ./app runs, and explain it
-  dyntick explain --of app -- ./app   what interrupted ./app's threads, on whichever CPU they ran
-  dyntick explain x.dt --html x.html  explain a record, with a timeline")]
+  dyntick explain -C 3 -- ./app     record CPU 3 while ./app runs, explain it
+  dyntick explain --of app -- ./app
+                                    what interrupted ./app's threads, on any CPU
+  dyntick explain x.dt --html x.html
+                                    explain a record, with a timeline")]
 pub struct Arguments {
     /// File of `dyntick record`; without it, record first, as `record` does
     #[arg(value_name = "FILE", conflicts_with_all = ["cpus", "pid", "stacks", "command"])]

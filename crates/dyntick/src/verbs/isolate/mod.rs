@@ -29,10 +29,11 @@ use std::process::{ExitCode, ExitStatus};
     status is passed on. Under sudo it therefore runs as root; `-- runuser -u NAME -- COMMAND` changes that.
 
 Examples:
-  dyntick isolate -C 3 --dry-run                 what would be changed
-  dyntick isolate -C 3 -- ./app                  run ./app on CPU 3, and report what interrupted it
-  dyntick isolate -C 3 --json -o x.json -- ./app the report as JSON, apart from what ./app prints
-  dyntick isolate --restore                      put back what a killed dyntick left changed")]
+  dyntick isolate -C 3 --dry-run    what would be changed
+  dyntick isolate -C 3 -- ./app     run ./app on CPU 3, and what interrupted it
+  dyntick isolate -C 3 --json -o x.json -- ./app
+                                    the report as JSON, apart from what ./app prints
+  dyntick isolate --restore         put back what a killed dyntick left changed")]
 pub struct Arguments {
     /// CPUs to isolate, as 3 or 2-3,6
     #[arg(

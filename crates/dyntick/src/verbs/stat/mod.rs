@@ -34,7 +34,8 @@ Events are counted in the kernel by eBPF (needs root, or CAP_BPF and CAP_PERFMON
 that, its trace events are counted (tracefs; needs root), which costs the measured CPUs more. Without either, only \
 the counters of /proc and /sys are shown. dyntick itself stays off the measured CPUs. The exit status is the command's.
 
-  dyntick stat -C 3 -- ./app        what interrupts CPU 3 while ./app runs (wherever it runs)
+Examples:
+  dyntick stat -C 3 -- ./app        CPU 3 while ./app runs, wherever it runs
   dyntick stat -C 3 --pin -- ./app  the same, with ./app kept on CPU 3
   dyntick stat -C 2-3 -I 1000       every second, until Ctrl-C
   dyntick stat -p 4711              all CPUs, until process 4711 ends
