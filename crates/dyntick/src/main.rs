@@ -12,6 +12,7 @@ mod measuring;
 mod occurrences;
 mod output;
 mod progress;
+mod typed;
 mod verbs;
 
 use clap::error::{ContextKind, ContextValue};

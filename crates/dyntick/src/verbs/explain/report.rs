@@ -4,6 +4,7 @@
 use crate::classes::Classes;
 use crate::few::few;
 use crate::occurrences;
+use crate::typed;
 use dyntick_record::{
     CauseFindings, ChainCount, CpuFindings, Evidence, Explained, Findings, StackCount, ThreadFindings,
     Unattributed,
@@ -41,7 +42,7 @@ pub fn document(explained: &Explained<'_>, findings: &Findings, all: bool) -> Do
     blocks.extend(asked.into_iter().flat_map(|threads| of_threads(threads, all)));
     let command = match findings.command.is_empty() {
         true => String::new(),
-        false => format!(" while `{}` ran", findings.command.join(" ")),
+        false => format!(" while `{}` ran", typed::command(&findings.command)),
     };
     let who = match asked {
         Some(threads) => threads.of.clone(),

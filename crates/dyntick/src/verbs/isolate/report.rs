@@ -3,6 +3,7 @@
 
 use crate::occurrences;
 use crate::output::{self, Sheet, Target};
+use crate::typed;
 use anyhow::Result;
 use dyntick_explain::Summary;
 use dyntick_isolate::apply::Applied;
@@ -88,7 +89,7 @@ impl Report {
             (None, None) => "pinned only".to_owned(),
         };
         let seconds = self.proof.seconds;
-        let command = self.command.join(" ");
+        let command = typed::command(&self.command);
         let mut blocks = Vec::new();
         if self.partition_held == Some(false) {
             let ended = "another process ended the partition while the command ran";

@@ -4,6 +4,7 @@
 use super::{MANY_CPUS, calls, longest, power};
 use crate::adviser::Adviser;
 use crate::labels;
+use crate::typed;
 use dyntick_count::{Class, CpuCounts, CpuTime, Measured, POWER, Row, cause, per_cpu, rule, together};
 use dyntick_explain::CauseId;
 use dyntick_model::{CpuList, NANOS_PER_SEC};
@@ -86,7 +87,7 @@ fn title(measured: &Measured, command: &[String], look: &Look) -> String {
     let at = if look.brief { format!("at {}: ", seconds(measured.at_ns)) } else { String::new() };
     let what = match command.is_empty() {
         true => String::new(),
-        false => format!(", while '{}' ran", command.join(" ")),
+        false => format!(", while `{}` ran", typed::command(command)),
     };
     format!("{at}{cpus} {}, {time}{what}", measured.cpus)
 }

@@ -2,6 +2,7 @@
 //! All that a case sets, in a line: what distinguishes two cases must be seen.
 
 use crate::few::few;
+use crate::typed;
 use dyntick_guest::{Policy, Script, Task, Work};
 use dyntick_model::NANOS_PER_SEC;
 use dyntick_study::Case;
@@ -50,7 +51,7 @@ fn task(task: &Task) -> String {
     let partition =
         task.partition.map_or(String::new(), |kind| format!(", {} partition", kind.kernel_name()));
     let work = match &task.work {
-        Work::Tool(words) => words.join(" "),
+        Work::Tool(words) => typed::command(words),
         own => own.name().to_owned(),
     };
     format!("task on CPU {}{policy}{partition}: {work}", task.cpus)
@@ -58,7 +59,7 @@ fn task(task: &Task) -> String {
 
 fn script(script: &Script) -> String {
     let place = if script.in_window { "in the window" } else { "after the window" };
-    format!("script on CPU {}, {place}: {}", script.cpus, script.run.join(" "))
+    format!("script on CPU {}, {place}: {}", script.cpus, typed::command(&script.run))
 }
 
 #[cfg(test)]
