@@ -50,7 +50,7 @@ impl NamedBy {
         };
         shared(from, path).map_err(|error| match error {
             NotShared::Missing => {
-                let source = std::io::Error::from(std::io::ErrorKind::NotFound);
+                let source = std::io::Error::from(rustix::io::Errno::NOENT);
                 InputError::Io { path: path.to_owned(), source }.into()
             }
             NotShared::Closed(place) => BuildError::Closed(place),

@@ -44,11 +44,13 @@ impl Missing {
             [] => String::new(),
             there => format!("; here there are {}", there.join(", ")),
         };
-        let name = clean_line(&self.name);
         let error = self.error.to_string();
-        // Of a file it says the name itself.
         let error = error.strip_prefix("the kernel: ").unwrap_or(&error);
-        format!("kernel '{name}' of {}: {error}{there}", first_of(&self.cases))
+        let name = clean_line(self.name.rsplit([':', '/']).next().unwrap_or_default());
+        // Most errors say the name themselves.
+        let name =
+            if error.contains(&name) { String::new() } else { format!(" '{}'", clean_line(&self.name)) };
+        format!("the kernel{name} of {}: {error}{there}", first_of(&self.cases))
     }
 }
 
@@ -104,10 +106,7 @@ mod tests {
         let words = Absent { kernels, others: 2 }.to_string();
         let lines: Vec<&str> = words.lines().collect();
         assert_eq!(lines.len(), 3, "{words}");
-        assert!(
-            lines[0].starts_with("kernel 'debian:6.13' of a, b, c and 2 more: Debian does not offer"),
-            "{words}"
-        );
+        assert!(lines[0].starts_with("the kernel of a, b, c and 2 more: Debian does not offer"), "{words}");
         assert!(lines[0].contains("did you mean debian:6.12?") && !lines[0].contains("there are"), "{words}");
         assert!(
             lines[1].ends_with("; here there are debian:6.12.117+deb12-amd64, debian:6.1.0-56-amd64"),

@@ -26,7 +26,7 @@ pub enum MachineError {
         hint: String,
     },
     /// The file itself.
-    #[error("the machine: {0}")]
+    #[error(transparent)]
     Read(#[from] InputError),
     /// The file is no text.
     #[error("the machine {0} is not UTF-8 text")]

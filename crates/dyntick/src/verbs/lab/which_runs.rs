@@ -2,7 +2,7 @@
 //! Runs as they are named on the command line: by their folders, or all of a study that are in its usual folder.
 
 use super::again::kept;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use dyntick_lab::store::Run;
 use dyntick_study::{Size, shipped};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,8 @@ pub fn folders(named: &Path, wants: fn(&Run) -> bool) -> Result<Vec<PathBuf>> {
     if named.is_dir() || (shipped::is_path(named) && !is_study_file) {
         return Ok(vec![named.to_owned()]);
     }
-    let study = shipped::find(named, Size::Scaled)?;
+    let study = shipped::find(named, Size::Scaled)
+        .with_context(|| format!("{} is neither the folder of a run nor a study", named.display()))?;
     let place = Path::new("out").join(&study.name).join("runs");
     let runs = kept(&study, &place).into_iter().filter_map(|result| result.run.ok());
     let folders: Vec<PathBuf> = runs.filter(wants).map(|run| run.folder).collect();
@@ -47,7 +48,11 @@ mod tests {
         );
         let error = named("adaptive-ticks").unwrap_err().to_string();
         assert!(error.starts_with("out/adaptive-ticks/runs has no such run"), "{error}");
-        let error = named("adaptive-tick").unwrap_err().to_string();
+        let error = format!("{:#}", named("adaptive-tick").unwrap_err());
+        assert!(
+            error.starts_with("adaptive-tick is neither the folder of a run nor a study: no study"),
+            "{error}"
+        );
         assert!(error.contains("did you mean 'adaptive-ticks'?"), "{error}");
     }
 }
