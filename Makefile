@@ -20,7 +20,7 @@ setup:
 ## build   the one static binary, in $(BINARY)
 build:
 	@scripts/setup build
-	$(CARGO) build --release --locked
+	$(CARGO) build --release --locked -p dyntick
 
 ## share   man pages, and completions for bash, zsh and fish, in target/share as they are installed
 share: build
