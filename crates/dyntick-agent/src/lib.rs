@@ -38,11 +38,12 @@ pub fn is_agent() -> bool {
 
 /// Does the job and ends the machine. Never returns.
 pub fn main() -> ! {
+    let exit = exit::Exit::prepare();
     if let Err(error) = deliver() {
         // Without a mailbox the console is all there is.
         eprintln!("dyntick agent: {error:#}");
     }
-    exit::leave()
+    exit.leave()
 }
 
 fn deliver() -> Result<()> {
