@@ -7,6 +7,7 @@ use clap::Args;
 use dyntick_kernels::build::{self, Built, Recipe};
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::expected::estimated;
+use dyntick_report::numbers;
 use dyntick_study::{Case, Size, Study, shipped};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -106,18 +107,30 @@ fn is_of(built: &Built, recipe: &Recipe) -> bool {
 }
 
 fn print(study: &Listed) -> Result<()> {
-    output::line(format_args!("{}: {}", study.name, study.title))?;
-    paragraph("    ", &study.question)?;
+    told(study, output::Sheet::output().width).iter().try_for_each(output::line)
+}
+
+/// A study as lines of at most this width.
+fn told(study: &Listed, width: usize) -> Vec<String> {
     let minutes = study.estimated_s.div_ceil(60);
-    let facts = format!("{} cases, {}, about {minutes} min", study.cases, kernels(&study.kernels));
-    paragraph("    ", &facts)?;
-    output::line("")
+    let cases = numbers::counted(study.cases as u64, "case");
+    let facts = format!("{cases}, {}, about {minutes} min", kernels(&study.kernels));
+    let indented = |first: &str, text: &str| {
+        let options = textwrap::Options::new(width).initial_indent(first).subsequent_indent("    ");
+        textwrap::fill(text, options)
+    };
+    vec![
+        indented("", &format!("{}: {}", study.name, study.title)),
+        indented("    ", &study.question),
+        indented("    ", &facts),
+        String::new(),
+    ]
 }
 
 fn kernels(own: &[OwnKernel]) -> String {
     match (own.len(), own.iter().filter(|kernel| kernel.built).count()) {
         (0, _) => "kernels of Debian".to_owned(),
-        (all, built) => format!("{all} kernels to build, {built} of them built"),
+        (all, built) => format!("{} to build, {built} of them built", numbers::counted(all as u64, "kernel")),
     }
 }
 
@@ -131,6 +144,17 @@ fn paragraph(indent: &str, text: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_line_is_wider_than_the_page_and_one_case_is_singular() {
+        let all = shipped::names().into_iter().map(|name| {
+            told(&listed(&shipped::find(Path::new(name), Size::Scaled).unwrap(), &[]), 80).join("\n")
+        });
+        let all: Vec<String> = all.collect();
+        let wide = all.iter().flat_map(|text| text.lines()).find(|line| line.chars().count() > 80);
+        assert_eq!(wide, None);
+        assert!(all.iter().any(|text| text.contains("    1 case, kernels of Debian")), "{all:?}");
+    }
 
     #[test]
     fn a_kernel_is_built_where_series_fragments_and_patches_are_the_same() {
