@@ -101,11 +101,20 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 }
 
 /// The command with what it is to know of the terminal that its output goes to: nothing where that is none, and where
-/// what it does is repeated to the byte.
+/// what it does is repeated to the byte. A width that is asked for by COLUMNS is asked for of the guest too.
 fn shell(command: Vec<String>, interactive: bool) -> Shell {
-    let size = output::size().filter(|_| interactive);
     let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let environment: BTreeMap<String, String> = match size {
+    let columns = text("COLUMNS").filter(|columns| columns.parse::<u16>().is_ok());
+    shell_of(command, output::size().filter(|_| interactive), text, columns)
+}
+
+fn shell_of(
+    command: Vec<String>,
+    size: Option<(usize, usize)>,
+    text: impl Fn(&str) -> Option<String>,
+    columns: Option<String>,
+) -> Shell {
+    let mut environment: BTreeMap<String, String> = match size {
         Some(_) => ["TERM", "COLORTERM", "NO_COLOR"]
             .into_iter()
             .filter_map(|name| Some((name.to_owned(), text(name)?)))
@@ -114,6 +123,7 @@ fn shell(command: Vec<String>, interactive: bool) -> Shell {
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
     };
+    environment.extend(columns.map(|columns| ("COLUMNS".to_owned(), columns)));
     let small = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
     Shell {
         command,
@@ -209,6 +219,15 @@ mod tests {
             (case.tools, case.clock),
             (vec!["fio".into(), "busybox".into()], dyntick_model::Clock::Virtual)
         );
+    }
+
+    #[test]
+    fn a_width_that_is_asked_for_is_asked_for_of_the_guest() {
+        for size in [None, Some((100, 30))] {
+            let one = shell_of(vec!["true".into()], size, |_| None, Some("72".into()));
+            assert_eq!(one.environment["COLUMNS"], "72");
+            assert_eq!(one.plain, size.is_none());
+        }
     }
 
     #[test]

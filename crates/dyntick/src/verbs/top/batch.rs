@@ -28,9 +28,12 @@ pub fn document(machine: &str, sample: &Sample, state: &State) -> Document {
 }
 
 fn cpus(sample: &Sample, state: &State) -> Table {
-    let columns = columns(sample);
+    let shown = state.cpus(sample);
+    let mut columns = columns(sample);
+    // What no CPU has takes no column.
+    columns.retain(|(_, cell)| shown.iter().any(|cpu| cell(cpu) != Cell::from("")));
     let row = |cpu: &Cpu| columns.iter().map(|(_, cell)| cell(cpu)).collect();
-    let rows = state.cpus(sample).into_iter().map(row).collect();
+    let rows = shown.into_iter().map(row).collect();
     let columns = columns.into_iter().map(|(column, _)| column).collect();
     Table { caption: String::new(), columns, rows, notes: Vec::new() }
 }
@@ -54,9 +57,9 @@ fn columns(sample: &Sample) -> Vec<OfCpu> {
     columns.extend::<[OfCpu; 6]>([
         (figure("interruptions/s"), |cpu| Cell::Rate(cpu.interruptions_per_s)),
         (figure("time"), |cpu| Cell::or_blank(cpu.interrupted.map(Cell::Share))),
-        (figure("user tasks"), |cpu| Cell::or_blank(cpu.user_tasks.map(Cell::Share))),
-        (figure("idle"), |cpu| Cell::Share(cpu.idle)),
-        (figure("page faults/s"), |cpu| Cell::or_blank(cpu.page_faults_per_s.map(Cell::Rate))),
+        (figure("user tasks").spare(2), |cpu| Cell::or_blank(cpu.user_tasks.map(Cell::Share))),
+        (figure("idle").spare(1), |cpu| Cell::Share(cpu.idle)),
+        (figure("page faults/s").spare(3), |cpu| Cell::or_blank(cpu.page_faults_per_s.map(Cell::Rate))),
         (Column::text("tick kept because"), |cpu| {
             cpu.tick_kept.map(labels::kept_because).unwrap_or_default().into()
         }),
@@ -123,6 +126,27 @@ mod tests {
         }
         let json = serde_json::to_value(&sample).unwrap();
         assert!(json["cpus"][0]["ticks_per_s"].is_null(), "{json}");
+    }
+
+    #[test]
+    fn at_80_columns_it_is_a_table_without_empty_columns() {
+        let kept = Cpu {
+            tick_kept: Some(dyntick_model::TickDependency::PosixTimer),
+            interrupted: Some(0.5),
+            user_tasks: Some(0.5),
+            page_faults_per_s: Some(9.0),
+            ..cpu(2)
+        };
+        let narrow = |cpus: Vec<Cpu>| {
+            let sample = Sample { seconds: 1.0, cpus, source: Some("bpf"), ..Sample::default() };
+            dyntick_report::terminal(&document("Linux", &sample, &State::default()), 80, false)
+        };
+        let text = narrow(vec![kept]);
+        let heading = text.lines().find(|line| line.starts_with("CPU")).unwrap();
+        assert!(heading.contains("ticks/s") && heading.contains("tick kept because"), "{text}");
+        assert!(!heading.contains("isolation"), "{text}");
+        let text = narrow(vec![cpu(2)]);
+        assert!(!text.contains("tick kept because") && text.contains("interruptions/s"), "{text}");
     }
 
     #[test]
