@@ -108,6 +108,14 @@ impl Row {
         matches!(self.what, What::Group(Group::PageFaults { .. }))
     }
 
+    /// The interrupt line, of a device.
+    pub fn irq(&self) -> Option<u32> {
+        match &self.what {
+            What::Group(Group::Device(irq, _)) => Some(*irq),
+            _ => None,
+        }
+    }
+
     /// Whether it is about user tasks.
     pub fn is_user_tasks(&self) -> bool {
         matches!(self.what, What::Group(Group::UserTasks) | What::Part(Part::Task(_) | Part::OtherTasks))

@@ -36,8 +36,8 @@ impl Adviser {
     }
 
     /// What removes a cause on a CPU, the most effective first. `quiet` are the CPUs that shall not be interrupted,
-    /// beside those that the machine has set aside already.
-    pub fn fixes(&self, rule: &Rule, cpu: u32, quiet: &CpuList) -> Vec<Fix> {
+    /// beside those that the machine has set aside already; `irq` is its interrupt line, if it has one.
+    pub fn fixes(&self, rule: &Rule, cpu: u32, quiet: &CpuList, irq: Option<u32>) -> Vec<Fix> {
         let quiet = self.cpus.nohz_full.union(&self.cpus.isolated).union(quiet);
         let host = Host {
             kernel: &self.kernel,
@@ -45,12 +45,28 @@ impl Adviser {
             online: &self.cpus.online,
             settings: &self.settings,
         };
-        let target = Target { cpu, quiet: &quiet, named: Named::default() };
+        let target = Target { cpu, quiet: &quiet, named: Named { irq, ..Named::default() } };
         fixes(rule, host, target).into_iter().map(|fix| fix.action).collect()
     }
 
     /// Whether a cause may be the fair server as well; see [`dyntick_count::may_be_the_fair_server`].
     pub fn may_be_the_fair_server(&self, cause: &CauseId) -> bool {
         dyntick_count::may_be_the_fair_server(cause, &self.kernel)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyntick_explain::rules::named::DEVICE;
+
+    #[test]
+    fn the_fix_of_a_device_names_its_interrupt() {
+        let cpus = Cpus { online: CpuList::first(4), ..Cpus::default() };
+        let kernel = "6.12.0".parse().unwrap();
+        let adviser = Adviser { kernel, cpus, line: CommandLine::default(), settings: Settings::default() };
+        let first = |irq| adviser.fixes(DEVICE, 3, &CpuList::from_iter([3]), irq)[0].to_string();
+        assert_eq!(first(Some(36)), "echo 0-2 > /proc/irq/36/smp_affinity_list");
+        assert!(first(None).contains("/proc/irq/IRQ/"));
     }
 }

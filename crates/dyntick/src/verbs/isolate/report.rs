@@ -179,7 +179,8 @@ fn causes(trace: &Trace, seconds: f64) -> Table {
         let first = row![
             Cell::Count(cause.count),
             Cell::Rate(cause.count as f64 / seconds),
-            Cell::Duration(cause.longest_ns as f64),
+            // Page faults have no duration.
+            Cell::known((cause.longest_ns > 0).then_some(Cell::Duration(cause.longest_ns as f64))),
             cause.title,
         ];
         let step = |step: &String| row!["", "", "", format!("  {step}")];

@@ -230,7 +230,7 @@ impl Cpu {
 impl PrintedRow {
     fn of(row: &Row, cpu: u32, measured: &Measured, adviser: &Adviser) -> Self {
         let rule = row.cause.as_ref().map(rule);
-        let fixes = rule.map(|rule| adviser.fixes(rule, cpu, &measured.cpus)).unwrap_or_default();
+        let fixes = rule.map(|rule| adviser.fixes(rule, cpu, &measured.cpus, row.irq())).unwrap_or_default();
         let buckets = row.count.histogram.iter().enumerate().filter(|(_, count)| **count > 0);
         Self {
             name: labels::of(&row.what),

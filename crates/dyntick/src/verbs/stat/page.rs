@@ -5,7 +5,9 @@ use super::{MANY_CPUS, calls, longest, power};
 use crate::adviser::Adviser;
 use crate::labels;
 use crate::typed;
-use dyntick_count::{Class, CpuCounts, CpuTime, Measured, POWER, Row, cause, per_cpu, rule, together};
+use dyntick_count::{
+    Class, CpuCounts, CpuTime, GroupRows, Measured, POWER, Row, cause, per_cpu, rule, together,
+};
 use dyntick_explain::CauseId;
 use dyntick_model::{CpuList, NANOS_PER_SEC};
 use dyntick_observe::live::{Key, bucket_end_ns};
@@ -302,7 +304,9 @@ fn explained(counts: &[CpuCounts], cpus: &CpuList, adviser: &Adviser) -> Vec<(St
             let command = format!("`dyntick explain -C {cpus}` shows which");
             return Some((cause.to_string(), format!("{}, {UNSEEN}: {command}.", rule.title)));
         }
-        let fix = adviser.fixes(rule, cpus.iter().next()?, cpus).into_iter().next();
+        let mut rows = counts.iter().flat_map(|cpu| &cpu.groups).flat_map(GroupRows::rows);
+        let irq = rows.find(|row| row.cause.as_ref() == Some(&cause)).and_then(Row::irq);
+        let fix = adviser.fixes(rule, cpus.iter().next()?, cpus, irq).into_iter().next();
         let fix = fix.map(|fix| format!(" Fix: {fix}.")).unwrap_or_default();
         Some((cause.to_string(), format!("{}.{fix}", rule.title)))
     };

@@ -240,7 +240,8 @@ impl Figures<'_> {
     }
 
     fn cause(&self, row: &Row, is_part: bool) -> Cause {
-        let (meaning, fix) = self.words(row.cause.as_ref().filter(|_| !row.is_user_tasks()));
+        let cause = row.cause.as_ref().filter(|_| !row.is_user_tasks());
+        let (meaning, fix) = self.words(cause, row.irq());
         Cause {
             name: labels::of(&row.what),
             is_part,
@@ -252,9 +253,9 @@ impl Figures<'_> {
         }
     }
 
-    fn words(&self, cause: Option<&CauseId>) -> (Option<&'static str>, Option<Fix>) {
+    fn words(&self, cause: Option<&CauseId>, irq: Option<u32>) -> (Option<&'static str>, Option<Fix>) {
         let Some(rule) = cause.map(rule) else { return (None, None) };
-        let fixes = self.adviser.fixes(rule, self.number, &CpuList::from_iter([self.number]));
+        let fixes = self.adviser.fixes(rule, self.number, &CpuList::from_iter([self.number]), irq);
         (Some(rule.title), fixes.into_iter().next())
     }
 
