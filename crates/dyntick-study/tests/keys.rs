@@ -204,3 +204,27 @@ fn the_tables_of_the_book_are_those_of_the_keys() {
     }
     assert_kept(&path, &page);
 }
+
+/// Whoever looks a key up in the book finds how it is written: in a page or in a study that comes with dyntick.
+#[test]
+fn each_key_of_a_case_is_written_somewhere() {
+    let texts: Vec<String> = ["docs/src", "studies"]
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(root().join(folder)).unwrap().flatten())
+        .filter_map(|file| std::fs::read_to_string(file.path()).ok())
+        .collect();
+    let is_written = |key: &str| {
+        let assigned = |text: &str| {
+            text.match_indices(key).any(|(at, _)| {
+                let before = text[..at].chars().next_back().is_none_or(|c| " {\n`\"".contains(c));
+                before && text[at + key.len()..].trim_start_matches(' ').starts_with('=')
+            })
+        };
+        let heads = [format!("[case.{key}]"), format!("[[case.{key}]]")];
+        texts.iter().any(|text| assigned(text) || heads.iter().any(|head| text.contains(head)))
+    };
+    let keys = [&study::CASE, &study::TASK, &study::SCRIPT].into_iter().flat_map(Table::keys);
+    let missing: Vec<&str> = keys.map(|key| key.name).filter(|name| !is_written(name)).collect();
+    assert!(missing.is_empty(), "no example has {missing:?}");
+    assert!(!is_written("no-such-key"));
+}
