@@ -8,9 +8,10 @@ use crate::intern::Interned;
 use crate::log::Log;
 use crate::observer::Observed;
 use crate::stack::Slot;
-use crate::{CauseId, Context, Interruption, Kind, Step, rules};
-use dyntick_model::Symbol;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use crate::{CauseId, Chain, Context, Interruption, Kind, Step, rules};
+use dyntick_model::{Set, Symbol};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What became of the facts.
 pub(crate) struct Attributed {
@@ -31,7 +32,7 @@ pub(crate) fn attribute(context: &Context, observed: Observed) -> Attributed {
     // Each gives way to what is told of it: both of all of them would take twice the memory.
     for facts in facts {
         let told = attribution.interruption(&facts, &kind_of(&facts, &log), &log);
-        interruptions.extend(told.map(Told::now));
+        interruptions.extend(told.map(Told::into_interruption));
     }
     Attributed { interruptions, evidence: attribution.into_evidence() }
 }
@@ -58,7 +59,7 @@ impl<'a> Attribution<'a> {
         if !self.is_within(facts) {
             return None;
         }
-        let case = Case { context: self.context, log, facts, kind, timekeeper: self.timekeeper };
+        let case = Case::new(self.context, log, facts, kind, self.timekeeper);
         let interruption = self.shared.interruption(&case);
         if !rules::get(&interruption.cause).names_origin {
             self.longest.offer(facts, kind);
@@ -86,9 +87,15 @@ impl Told {
     }
 
     /// With what has come.
-    pub fn now(self) -> Interruption {
-        let stack = self.stack.and_then(|stack| stack.get().cloned());
-        Interruption { stack, ..self.interruption }
+    pub fn now(&mut self) -> &Interruption {
+        self.interruption.stack = self.stack.as_ref().and_then(|stack| stack.get().cloned());
+        &self.interruption
+    }
+
+    /// The same.
+    pub fn into_interruption(mut self) -> Interruption {
+        self.now();
+        self.interruption
     }
 }
 
@@ -99,8 +106,7 @@ const MOST_CAUSES: usize = 1 << 16;
 /// What many interruptions have in common.
 #[derive(Default)]
 struct Shared {
-    causes: HashSet<CauseId>,
-    members: Interned<str>,
+    causes: Set<CauseId>,
     chains: Interned<[Step]>,
     functions: Interned<[Symbol]>,
 }
@@ -109,23 +115,25 @@ impl Shared {
     fn interruption(&mut self, case: &Case<'_>) -> Interruption {
         let unknown = || Finding { cause: CauseId::of(rules::named::UNKNOWN), chain: Vec::new() };
         let mut finding = rules::detect(case).unwrap_or_else(unknown);
-        if let Some(member) = finding.cause.member_mut() {
-            *member = self.members.keep(member.clone());
+        match self.causes.get(&finding.cause) {
+            Some(cause) => finding.cause = cause.clone(), // they share their member's name
+            None if self.causes.len() < MOST_CAUSES => _ = self.causes.insert(finding.cause.clone()),
+            None => finding = unknown(),
         }
-        if !self.causes.contains(&finding.cause) {
-            match self.causes.len() < MOST_CAUSES {
-                true => _ = self.causes.insert(finding.cause.clone()),
-                false => finding = unknown(),
-            }
-        }
+        let (steps, hash) = self.chains.keep(finding.chain);
+        let functions = functions(case.facts);
+        let functions = match functions.is_empty() {
+            true => Arc::default(),
+            false => self.functions.keep(functions).0,
+        };
         Interruption {
             cpu: case.facts.cpu,
             start_ns: case.facts.start_ns,
             duration_ns: case.facts.duration_ns,
             kind: case.kind.clone(),
             cause: finding.cause,
-            chain: self.chains.keep(finding.chain).into(),
-            functions: self.functions.keep(functions(case.facts)),
+            chain: Chain::new(steps, hash),
+            functions,
             victim: case.facts.victim.clone(),
             other: case.other().cloned(),
             stack: None,
@@ -133,12 +141,14 @@ impl Shared {
     }
 }
 
+/// Those that ran, in order. Most interruptions have none, which takes no time then.
 fn functions(facts: &Facts) -> Vec<Symbol> {
-    let timers = facts.timers.iter().map(|timer| &timer.function);
-    let hrtimers = facts.hrtimers.iter().map(|timer| &timer.function);
-    let called = facts.called.iter().map(|call| &call.function);
-    let all = hrtimers.chain(timers).chain(called).chain(facts.works.iter().map(|work| &work.function));
-    all.cloned().collect()
+    let mut all = Vec::new();
+    all.extend(facts.hrtimers.iter().map(|timer| timer.function.clone()));
+    all.extend(facts.timers.iter().map(|timer| timer.function.clone()));
+    all.extend(facts.called.iter().map(|call| call.function.clone()));
+    all.extend(facts.works.iter().map(|work| work.function.clone()));
+    all
 }
 
 /// Which CPUs tick in idle, and which stop their tick.

@@ -13,6 +13,8 @@ pub(crate) struct Case<'a> {
     pub facts: &'a Facts,
     pub kind: &'a Kind,
     pub timekeeper: Option<u32>,
+    arrival: Option<Arrival<'a>>,
+    dependency: Option<TickDependency>,
 }
 
 /// What a rule says of a case that it covers.
@@ -29,6 +31,7 @@ impl Finding {
 }
 
 /// What came to a CPU beside the task that it ran.
+#[derive(Clone, Copy)]
 pub(crate) enum Arrival<'a> {
     /// The deadline server of the fair class.
     FairServer,
@@ -89,6 +92,20 @@ fn wanted_since(facts: &Facts) -> u64 {
 }
 
 impl<'a> Case<'a> {
+    /// A case, with the answers that nearly every rule asks for.
+    pub fn new(
+        context: &'a Context,
+        log: &'a Log,
+        facts: &'a Facts,
+        kind: &'a Kind,
+        timekeeper: Option<u32>,
+    ) -> Self {
+        let mut case = Self { context, log, facts, kind, timekeeper, arrival: None, dependency: None };
+        case.arrival = case.find_arrival();
+        case.dependency = case.find_dependency();
+        case
+    }
+
     /// Whether the CPU may stop its tick while it is busy.
     pub fn adaptive(&self) -> bool {
         self.context.nohz_full.contains(self.facts.cpu)
@@ -107,6 +124,10 @@ impl<'a> Case<'a> {
     /// What the tick of an adaptive CPU depends on: that by which it was kept, if it ran, else that
     /// by which this interrupt turned it back on.
     pub fn dependency(&self) -> Option<TickDependency> {
+        self.dependency
+    }
+
+    fn find_dependency(&self) -> Option<TickDependency> {
         match (self.kind, self.facts.decision) {
             (Kind::Tick, _) => self.facts.kept.as_ref().map(|kept| kept.dependency),
             (Kind::FunctionCall | Kind::IrqWork, Some(decision)) => {
@@ -136,6 +157,10 @@ impl<'a> Case<'a> {
 
     /// What came to this CPU and so interrupted it.
     pub fn arrival(&self) -> Option<Arrival<'a>> {
+        self.arrival
+    }
+
+    fn find_arrival(&self) -> Option<Arrival<'a>> {
         let facts = self.facts;
         match self.kind {
             Kind::WorkItem => match &facts.entry {
@@ -166,7 +191,7 @@ impl<'a> Case<'a> {
             Arrival::Work { worker, .. } => Some(worker),
             Arrival::KernelThread(newcomer) | Arrival::UserTask(newcomer) => Some(&newcomer.task),
         };
-        self.facts.turn().or_else(arrived).or_else(|| self.facts.woken.first())
+        self.facts.turn().or_else(arrived).or(self.facts.woken.as_ref())
     }
 
     /// Who did what led to it: sent the interrupt, set the timer, queued the work, woke the task.

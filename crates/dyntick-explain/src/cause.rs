@@ -9,11 +9,13 @@ use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// A cause: a class and, where the class has many members, which of them: `workqueue:vmstat_update`. The class is
 /// the rule for it, so there is no cause without a rule; `rules::get` finds the rule of the member or else of the
 /// class.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, Eq)]
 pub struct CauseId {
     class: &'static Rule,
     member: Option<Symbol>,
@@ -49,10 +51,6 @@ impl CauseId {
     /// Which member of the class it is.
     pub(crate) fn member_name(&self) -> Option<&Symbol> {
         self.member.as_ref()
-    }
-
-    pub(crate) fn member_mut(&mut self) -> Option<&mut Symbol> {
-        self.member.as_mut()
     }
 
     /// Its text, in bytes.
@@ -93,6 +91,24 @@ impl JsonSchema for CauseId {
             "description": "A cause, with its member where it is a class of many: `workqueue:vmstat_update`.",
             "type": "string",
         })
+    }
+}
+
+/// Most that are compared are the same, and share the name of their member.
+impl PartialEq for CauseId {
+    fn eq(&self, other: &Self) -> bool {
+        let same_member = match (&self.member, &other.member) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other) || own == other,
+            (own, other) => own.is_none() && other.is_none(),
+        };
+        self.class == other.class && same_member
+    }
+}
+
+impl Hash for CauseId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.class.hash(state);
+        self.member.hash(state);
     }
 }
 

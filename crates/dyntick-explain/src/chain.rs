@@ -10,23 +10,34 @@ pub(crate) use text::vector_name;
 pub use part::{Actor, Arrived, CpuTimer, Unseen};
 pub use step::Step;
 
+use crate::intern::hash_of;
 use dyntick_model::text::beginning;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
 /// The steps, from origin to interruption. Interruptions that came about in the same way share one chain, and
 /// chains are compared by what was done and not by its text.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Chain(Arc<[Step]>);
+#[derive(Clone, Debug)]
+pub struct Chain {
+    steps: Arc<[Step]>,
+    /// Of the steps ([`hash_of`]): each is counted in several maps, and to hash names takes long.
+    hash: u64,
+}
 
 /// A step as text has at most so many bytes: a record may say that a hundred programs with long names are the
 /// cause of something.
 const LONGEST_STEP: usize = 256;
 
 impl Chain {
+    /// Of steps that have this hash.
+    pub(crate) fn new(steps: Arc<[Step]>, hash: u64) -> Self {
+        Self { steps, hash }
+    }
+
     /// The steps as they are shown.
     pub fn texts(&self) -> Vec<String> {
         self.iter().map(|step| short(step.to_string())).collect()
@@ -44,19 +55,35 @@ impl Deref for Chain {
     type Target = [Step];
 
     fn deref(&self) -> &[Step] {
-        &self.0
+        &self.steps
     }
 }
 
 impl From<Vec<Step>> for Chain {
     fn from(steps: Vec<Step>) -> Self {
-        Self(steps.into())
+        let hash = hash_of(&steps[..]);
+        Self { steps: steps.into(), hash }
     }
 }
 
-impl From<Arc<[Step]>> for Chain {
-    fn from(steps: Arc<[Step]>) -> Self {
-        Self(steps)
+/// Without steps.
+impl Default for Chain {
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
+impl PartialEq for Chain {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.steps, &other.steps) || self.hash == other.hash && self.steps == other.steps
+    }
+}
+
+impl Eq for Chain {}
+
+impl Hash for Chain {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
     }
 }
 
@@ -80,6 +107,14 @@ impl Serialize for Chain {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn chains_are_equal_by_their_steps() {
+        let of = |cpu| Chain::from(vec![Step::Interrupted { cpu }]);
+        assert!(of(1) == of(1) && of(1) != of(2));
+        assert_eq!(Chain::default(), Chain::from(Vec::new()));
+        assert_eq!(Chain::new(Arc::from(of(1).to_vec()), hash_of(&of(1)[..])), of(1));
+    }
 
     #[test]
     fn a_step_has_a_length_whoever_is_named_in_it() {

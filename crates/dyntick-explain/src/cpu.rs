@@ -10,11 +10,10 @@ mod tick;
 use crate::facts::*;
 use crate::log::Log;
 use crate::{Task, names};
-use dyntick_model::{Event, EventKind, Symbol};
-use std::collections::BTreeMap;
+use dyntick_model::{Event, EventKind, Map, Symbol};
 use std::sync::Arc;
 
-/// Raw events that are kept as evidence, per interruption.
+/// Raw events that are kept as evidence, per interrupt; the turn of a task needs none, for it tells its own cause.
 const EVIDENCE: usize = 12;
 
 /// What is on its way to a CPU at most: interrupts, functions. Where more are told of and never seen to
@@ -68,7 +67,7 @@ pub(crate) struct Cpu {
     open: Vec<Open>,
     /// The turn of another task that is not over.
     turn: Option<Open>,
-    runnable: BTreeMap<i32, Runnable>,
+    runnable: Map<i32, Runnable>,
     sends: Vec<Send>,
     /// Functions that other CPUs asked for and that have not been seen to run.
     requests: Vec<Call>,
@@ -106,7 +105,7 @@ impl Cpu {
             starts_recorded,
             open: Vec::new(),
             turn: None,
-            runnable: BTreeMap::new(),
+            runnable: Map::default(),
             sends: Vec::new(),
             requests: Vec::new(),
             raised: Vec::new(),
@@ -217,19 +216,19 @@ impl Cpu {
             HrtimerEntry { timer, function } => self.run_hrtimer(*timer, log.hrtimer(*timer, function)),
             TimerEntry { timer, function } => self.run_timer(log.timer(*timer, function)),
             WorkQueued { function, .. } => {
-                self.with_top(|facts| facts.queued.push(names::function(function)));
+                self.with_top(|facts| _ = facts.queued.get_or_insert_with(|| names::function(function)));
             }
             WorkStart { .. } => self.run_work(log.work_begun(event.pid)),
-            SchedWakeup { pid, .. } => {
-                let task = log.task(*pid);
-                self.with_top(|facts| facts.woken.push(task));
+            SchedWakeup { pid, comm, .. } => {
+                self.with_top(|facts| _ = facts.woken.get_or_insert_with(|| Task::named(*pid, comm)));
             }
             CsdEntry { function } => self.call(names::function(function)),
             IrqWork { function } => self.run_irq_work(function),
             Nmi { handler, duration_ns } => self.take_nmi(event, handler, *duration_ns, log),
             PageFault { user, .. } => self.fault(event, *user, log),
-            SchedSwitch { prev, prev_state, next, .. } => {
-                self.switch(event, log.task(*prev), *prev_state, log.task(*next), log)
+            SchedSwitch { prev, prev_comm, prev_state, next, next_comm } => {
+                let (prev, next) = (Task::named(*prev, prev_comm), Task::named(*next, next_comm));
+                self.switch(event, prev, *prev_state, next, log)
             }
             _ => {}
         }
@@ -237,7 +236,7 @@ impl Cpu {
 
     fn keep_as_evidence(&mut self, event: &Event) {
         self.with_top(|facts| {
-            if facts.events.len() < EVIDENCE {
+            if facts.events.len() < EVIDENCE && facts.turn().is_none() {
                 facts.events.push(event.clone());
             }
         });
@@ -268,6 +267,7 @@ mod tests {
     use crate::facts::{Newcomer, Origin, Send};
     use crate::{Context, Known};
     use dyntick_model::{CpuList, Vector};
+    use std::collections::BTreeMap;
 
     fn log() -> Log {
         Log::new(&Context {

@@ -25,8 +25,8 @@ pub(crate) struct Facts {
     pub hrtimers: Vec<HrtimerRun>,
     /// Timer-wheel timers that expired.
     pub timers: Vec<TimerRun>,
-    /// Work items that it queued.
-    pub queued: Vec<Symbol>,
+    /// The first work item that it queued.
+    pub queued: Option<Symbol>,
     /// Work items that ran in it.
     pub works: Vec<WorkRun>,
     /// Functions that another CPU asked for.
@@ -34,10 +34,10 @@ pub(crate) struct Facts {
     /// Functions that had been queued for interrupt context, here or from another CPU.
     pub irq_works: Vec<Call>,
     pub raised: Vec<Softirq>,
-    /// Softirqs that a thread ran in its turn, for interrupts that left them over.
-    pub left_over: Vec<Softirq>,
-    /// Tasks that it woke, on whichever CPU.
-    pub woken: Vec<Task>,
+    /// The first softirq that a thread ran in its turn, for interrupts that left it over.
+    pub left_over: Option<Softirq>,
+    /// The first task that it woke, on whichever CPU.
+    pub woken: Option<Task>,
     /// Tasks that had been woken to run on this CPU and had not run yet when it ended.
     pub newcomers: Vec<Newcomer>,
     /// The handler of an NMI that came just before; it may have left work for interrupt context.
@@ -197,13 +197,13 @@ impl Facts {
             tick: None,
             hrtimers: Vec::new(),
             timers: Vec::new(),
-            queued: Vec::new(),
+            queued: None,
             works: Vec::new(),
             called: Vec::new(),
             irq_works: Vec::new(),
             raised: Vec::new(),
-            left_over: Vec::new(),
-            woken: Vec::new(),
+            left_over: None,
+            woken: None,
             newcomers: Vec::new(),
             after_nmi: None,
             turn_by: None,

@@ -8,12 +8,12 @@ pub use settings::Settings;
 
 use crate::rules::{Rule, RuleFix};
 use crate::{Interruption, Kind};
-use dyntick_model::{CommandLine, CpuList, Fix, Hole, KernelVersion, boot};
+use dyntick_model::{CommandLine, CpuList, Fix, Hole, KernelVersion, Map, boot};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// The machine that is to be fixed.
 #[derive(Clone, Copy, Debug)]
@@ -146,8 +146,8 @@ pub struct Named {
 /// How often interruptions of one cause name what.
 #[derive(Clone, Debug, Default)]
 pub struct NamedCounts {
-    tasks: HashMap<i32, u64>,
-    irqs: HashMap<u32, u64>,
+    tasks: Map<i32, u64>,
+    irqs: Map<u32, u64>,
 }
 
 impl NamedCounts {
@@ -177,7 +177,7 @@ fn served_by(comm: &str) -> Option<u32> {
 }
 
 /// The most frequent; of several the lowest.
-fn foremost<T: Ord + Copy>(counts: &HashMap<T, u64>) -> Option<T> {
+fn foremost<T: Ord + Copy>(counts: &Map<T, u64>) -> Option<T> {
     counts.iter().max_by_key(|(one, count)| (**count, Reverse(**one))).map(|(one, _)| *one)
 }
 

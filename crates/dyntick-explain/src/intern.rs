@@ -1,36 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Values that recur, kept once.
 
-use std::collections::HashSet;
-use std::hash::Hash;
-use std::sync::Arc;
+use dyntick_model::{Hashing, Map};
+use std::hash::{BuildHasher, Hash};
+use std::sync::{Arc, LazyLock};
 
 /// How many different values are remembered. A recording has some hundreds; one that somebody made up may have a
 /// different one for each interruption.
 const MOST: usize = 1 << 16;
 
-/// Values that recur.
-pub(crate) struct Interned<T: ?Sized>(HashSet<Arc<T>>);
+/// Values that recur, by their hash. Of two with the same hash it is the last one.
+pub(crate) struct Interned<T: ?Sized>(Map<u64, Arc<T>>);
 
 impl<T: ?Sized> Default for Interned<T> {
     fn default() -> Self {
-        Self(HashSet::new())
+        Self(Map::default())
     }
 }
 
 impl<T: ?Sized + Eq + Hash> Interned<T> {
-    /// This value, in memory that it shares with those like it.
-    pub fn keep<V: AsRef<T> + Into<Arc<T>>>(&mut self, value: V) -> Arc<T> {
-        if let Some(kept) = self.0.get(value.as_ref()) {
-            return kept.clone();
+    /// This value, in memory that it shares with those like it, and its hash.
+    pub fn keep<V: AsRef<T> + Into<Arc<T>>>(&mut self, value: V) -> (Arc<T>, u64) {
+        let hash = hash_of(value.as_ref());
+        if let Some(kept) = self.0.get(&hash).filter(|kept| ***kept == *value.as_ref()) {
+            return (kept.clone(), hash);
         }
         if self.0.len() == MOST {
             self.0.clear();
         }
         let kept: Arc<T> = value.into();
-        self.0.insert(kept.clone());
-        kept
+        self.0.insert(hash, kept.clone());
+        (kept, hash)
     }
+}
+
+/// The same for equal values, as long as the process runs.
+pub(crate) fn hash_of<T: ?Sized + Hash>(value: &T) -> u64 {
+    static HASHING: LazyLock<Hashing> = LazyLock::new(Hashing::default);
+    HASHING.hash_one(value)
 }
 
 #[cfg(test)]
@@ -40,10 +47,18 @@ mod tests {
     #[test]
     fn what_recurs_is_kept_once_and_what_does_not_is_given_up() {
         let mut numbers = Interned::<[usize]>::default();
-        let first = numbers.keep(vec![1, 2]);
-        assert!(Arc::ptr_eq(&first, &numbers.keep(vec![1, 2])));
+        let (first, hash) = numbers.keep(vec![1, 2]);
+        let (again, same) = numbers.keep(vec![1, 2]);
+        assert!(Arc::ptr_eq(&first, &again) && hash == same);
         (0..2 * MOST).for_each(|number| _ = numbers.keep(vec![number]));
         assert!(numbers.0.len() <= MOST);
         assert_eq!(*first, [1, 2]);
+    }
+
+    #[test]
+    fn of_two_with_the_same_hash_each_stays_what_it_is() {
+        let mut numbers = Interned::<[usize]>::default();
+        numbers.0.insert(hash_of(&[1usize, 2][..]), [3, 4].into());
+        assert_eq!(*numbers.keep(vec![1, 2]).0, [1, 2]);
     }
 }

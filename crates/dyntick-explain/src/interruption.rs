@@ -98,25 +98,30 @@ impl Kind {
         "other-task",
     ];
 
+    /// Its place among the names.
+    pub(crate) fn place(&self) -> usize {
+        match self {
+            Kind::Tick => 0,
+            Kind::TimerWheel => 1,
+            Kind::Hrtimer => 2,
+            Kind::EmptyTimer => 3,
+            Kind::Reschedule => 4,
+            Kind::FunctionCall => 5,
+            Kind::IrqWork => 6,
+            Kind::Device { .. } => 7,
+            Kind::OtherVector { .. } => 8,
+            Kind::Nmi { .. } => 9,
+            Kind::PageFault { .. } => 10,
+            Kind::Softirq { .. } => 11,
+            Kind::WorkItem => 12,
+            Kind::KernelThread => 13,
+            Kind::OtherTask => 14,
+        }
+    }
+
     /// A short name, as used in tables.
     pub fn name(&self) -> &'static str {
-        match self {
-            Kind::Tick => "tick",
-            Kind::TimerWheel => "timer-wheel",
-            Kind::Hrtimer => "hrtimer",
-            Kind::EmptyTimer => "empty-timer",
-            Kind::Reschedule => "reschedule",
-            Kind::FunctionCall => "function-call",
-            Kind::IrqWork => "irq-work",
-            Kind::Device { .. } => "device",
-            Kind::OtherVector { .. } => "other-vector",
-            Kind::Nmi { .. } => "nmi",
-            Kind::PageFault { .. } => "page-fault",
-            Kind::Softirq { .. } => "softirq",
-            Kind::WorkItem => "work-item",
-            Kind::KernelThread => "kernel-thread",
-            Kind::OtherTask => "other-task",
-        }
+        Self::NAMES[self.place()]
     }
 
     /// Whether the kernel took the CPU from what ran there, unasked: nothing else is counted as an interruption. A page

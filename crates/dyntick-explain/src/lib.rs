@@ -26,6 +26,7 @@ mod stream;
 mod summary;
 mod tally;
 mod task;
+mod threads;
 mod waking;
 
 pub use cause::CauseId;

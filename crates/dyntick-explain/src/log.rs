@@ -3,10 +3,10 @@
 
 use crate::facts::{HrtimerRun, Origin, TimerRun, WorkRun};
 use crate::stack::{Slot, Stack};
+use crate::threads::Threads;
 use crate::{Context, Task, names};
-use dyntick_model::{Event, EventKind, Role, Symbol};
+use dyntick_model::{Event, EventKind, Map, Role, Symbol};
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// `TIMER_DEFERRABLE` in `include/linux/timer.h` (6.1 to 7.2).
@@ -22,27 +22,25 @@ const MOST_KEPT: usize = 4 * MOST_LOOKED_AT;
 
 #[derive(Debug, Default)]
 pub(crate) struct Log {
-    comms: HashMap<i32, Symbol>,
+    threads: Threads,
     /// Functions in progress, innermost last, by CPU and thread: an interrupt handler keeps both.
-    running: HashMap<(u32, i32), Vec<Symbol>>,
-    /// The kernel's threads, where they are known and not only told by their names.
-    kernel_threads: BTreeSet<i32>,
+    running: Map<(u32, i32), Vec<Symbol>>,
     /// Timers whose start was seen, by address, with their flags.
-    timers: HashMap<u64, u32>,
+    timers: Map<u64, u32>,
     /// Who set a timer of either kind last, by address.
-    set_by: HashMap<u64, Origin>,
+    set_by: Map<u64, Origin>,
     /// Interval timers on CPU time that were seen to be armed, by task.
-    itimers: HashMap<i32, u32>,
+    itimers: Map<i32, u32>,
     /// Timers that ran, except deferrable ones, in order of time.
     timers_ran: Vec<(u64, Origin)>,
     /// Work items that a thread ran, with the time of their start.
-    works: HashMap<i32, Vec<(u64, WorkRun)>>,
+    works: Map<i32, Vec<(u64, WorkRun)>>,
     /// Who queued a work item last, by its address.
-    queued: HashMap<u64, Origin>,
+    queued: Map<u64, Origin>,
     /// Whose stack is still to come, by the CPU of the event that it belongs to.
-    slots: HashMap<u32, (i32, Slot)>,
+    slots: Map<u32, (i32, Slot)>,
     /// The part of it that has come.
-    users: HashMap<u32, (i32, Arc<[u64]>)>,
+    users: Map<u32, (i32, Arc<[u64]>)>,
     has_stacks: bool,
     /// Of what was long ago it keeps only so much that a moment just past can be told of.
     forgets: bool,
@@ -51,18 +49,17 @@ pub(crate) struct Log {
 impl Log {
     /// A log that knows what the context does.
     pub fn new(context: &Context) -> Self {
-        let comms = context.comms.iter().map(|(pid, comm)| (*pid, comm.clone())).collect();
-        Self { comms, kernel_threads: context.known.kernel_threads.clone(), ..Self::default() }
+        Self { threads: Threads::new(context), ..Self::default() }
     }
 
     /// A log that knows what the context does, and of interval timers what is found out later, and forgets what was
     /// long ago.
-    pub fn forgetful(context: &Context, itimers: HashMap<i32, u32>) -> Self {
+    pub fn forgetful(context: &Context, itimers: Map<i32, u32>) -> Self {
         Self { itimers, forgets: true, ..Self::new(context) }
     }
 
     /// The interval timers on CPU time that were armed, by task.
-    pub fn into_itimers(self) -> HashMap<i32, u32> {
+    pub fn into_itimers(self) -> Map<i32, u32> {
         self.itimers
     }
 
@@ -72,10 +69,10 @@ impl Log {
         self.expect_stack(event);
         match &event.kind {
             SchedSwitch { prev, prev_comm, next, next_comm, .. } => {
-                self.name(*prev, prev_comm);
-                self.name(*next, next_comm);
+                self.threads.name(*prev, prev_comm);
+                self.threads.name(*next, next_comm);
             }
-            SchedWakeup { pid, comm, .. } | SchedMigrate { pid, comm, .. } => self.name(*pid, comm),
+            SchedWakeup { pid, comm, .. } | SchedMigrate { pid, comm, .. } => self.threads.name(*pid, comm),
             TimerStart { timer, flags, function, .. } => {
                 self.timers.insert(*timer, *flags);
                 self.note_setter(event, *timer, function);
@@ -153,12 +150,6 @@ impl Log {
         }
     }
 
-    fn name(&mut self, pid: i32, comm: &Symbol) {
-        if pid != 0 {
-            self.comms.insert(pid, comm.clone());
-        }
-    }
-
     fn push(&mut self, event: &Event, function: Symbol) {
         self.running.entry((event.cpu, event.pid)).or_default().push(function);
     }
@@ -183,10 +174,7 @@ impl Log {
 
     /// Whether a thread is the kernel's own.
     pub fn is_kernel_thread(&self, task: &Task) -> bool {
-        match self.kernel_threads.is_empty() {
-            true => names::is_kernel_thread(&task.comm),
-            false => self.kernel_threads.contains(&task.pid) || names::is_kernel_thread(&task.comm),
-        }
+        self.threads.is_kernels(task)
     }
 
     /// The interval timer on CPU time that a task was seen to arm, as setitimer names it.
@@ -200,17 +188,16 @@ impl Log {
 
     /// A thread by its number.
     pub fn task(&self, pid: i32) -> Task {
-        let comm = match pid {
-            0 => "idle".into(),
-            _ => self.comms.get(&pid).cloned().unwrap_or_else(|| "?".into()),
-        };
-        Task { pid, comm }
+        self.threads.task(pid)
     }
 
     /// Who acts on a CPU at this moment.
     pub fn origin(&self, cpu: u32, pid: i32) -> Origin {
         let function = self.running.get(&(cpu, pid)).and_then(|stack| stack.last()).cloned();
-        let stack = self.slots.get(&cpu).map(|(_, slot)| slot.clone());
+        let stack = match self.has_stacks {
+            true => self.slots.get(&cpu).map(|(_, slot)| slot.clone()),
+            false => None,
+        };
         Origin { cpu, task: self.task(pid), function, stack }
     }
 

@@ -58,7 +58,9 @@ const KERNEL_THREADS: &[&str] = &[
 
 /// Whether a thread of this name is the kernel's.
 pub(crate) fn is_kernel_thread(comm: &str) -> bool {
-    KERNEL_THREADS.iter().any(|start| comm.starts_with(start))
+    // Nearly all differ in the first letter.
+    let Some(first) = comm.bytes().next() else { return false };
+    KERNEL_THREADS.iter().any(|start| start.as_bytes()[0] == first && comm.starts_with(start))
 }
 
 /// Whether a thread of this name runs work items.
@@ -69,12 +71,16 @@ pub(crate) fn is_worker(comm: &str) -> bool {
 /// Whether a thread of this name is one that stops a CPU, to move tasks and for what needs all CPUs: it goes
 /// before every priority (`kernel/sched/stop_task.c`).
 pub(crate) fn is_stopper(comm: &str) -> bool {
-    thread_family(comm) == "migration"
+    is_of_family(comm, "migration")
 }
 
 /// Whether a thread of this name runs the softirqs that interrupts left over.
 pub(crate) fn is_ksoftirqd(comm: &str) -> bool {
-    thread_family(comm) == "ksoftirqd"
+    is_of_family(comm, "ksoftirqd")
+}
+
+fn is_of_family(comm: &str, family: &str) -> bool {
+    comm.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Threads of which each memory node, or each process, has its own: its number stands behind the name.
@@ -105,6 +111,7 @@ mod tests {
         assert!(is_kernel_thread("rcu_preempt"));
         assert!(!is_kernel_thread("postgres"));
         assert_eq!(thread_family("migration/1"), "migration");
+        assert!(is_stopper("migration/1") && is_stopper("migration") && !is_stopper("migrations/1"));
         assert_eq!(thread_family("kcompactd0"), "kcompactd");
         assert_eq!(thread_family("iou-sqp-147"), "iou-sqp");
         assert_eq!(thread_family("jbd2/sda1-8"), "jbd2");

@@ -4,9 +4,9 @@
 use crate::cpu::Cpu;
 use crate::facts::{Boxed, Call, Newcomer, Send};
 use crate::log::Log;
-use crate::{Context, names};
-use dyntick_model::{Event, EventKind, Symbol};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use crate::{Context, Task, names};
+use dyntick_model::{Event, EventKind, Map, Symbol};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What was observed: the interruptions in order of their begin, and what was remembered.
 pub(crate) struct Observed {
@@ -30,7 +30,7 @@ pub(crate) struct Observer {
     pub log: Log,
     cpus: BTreeMap<u32, Cpu>,
     /// The CPU on which a task runs or waits.
-    home: HashMap<i32, u32>,
+    home: Map<i32, u32>,
 }
 
 impl Observer {
@@ -43,7 +43,7 @@ impl Observer {
         context: &Context,
     ) -> Self {
         let new = |cpu| (cpu, Cpu::new(cpu, context.nohz_full.contains(cpu), starts_recorded));
-        Self { log, cpus: cpus.into_iter().map(new).collect(), home: HashMap::new() }
+        Self { log, cpus: cpus.into_iter().map(new).collect(), home: Map::default() }
     }
 
     /// Takes the next event, and appends to `done` what is complete. An event of another CPU than those is passed over.
@@ -70,19 +70,19 @@ impl Observer {
     /// Tells a CPU what another one, or itself, has in store for it.
     fn tell_target(&mut self, event: &Event) {
         match &event.kind {
-            EventKind::SchedWakeup { pid, target, .. } => {
+            EventKind::SchedWakeup { pid, comm, target } => {
                 self.move_task(*pid, *target);
                 let woken_by = Some(self.log.origin(event.cpu, event.pid));
-                let newcomer = Newcomer { task: self.log.task(*pid), woken_by };
+                let newcomer = Newcomer { task: Task::named(*pid, comm), woken_by };
                 if let Some(cpu) = self.cpus.get_mut(target) {
                     cpu.will_run(newcomer);
                 }
             }
             EventKind::SchedSwitch { next, .. } => self.move_task(*next, event.cpu),
-            EventKind::SchedMigrate { pid, to, .. } => {
+            EventKind::SchedMigrate { pid, comm, to, .. } => {
                 self.move_task(*pid, *to);
                 let woken_by = Some(self.log.origin(event.cpu, event.pid));
-                let newcomer = Newcomer { task: self.log.task(*pid), woken_by };
+                let newcomer = Newcomer { task: Task::named(*pid, comm), woken_by };
                 if let Some(cpu) = self.cpus.get_mut(to) {
                     cpu.will_run(newcomer);
                 }

@@ -140,8 +140,7 @@ pub use crate::rule::{Rule, RuleFix, UNTRIED, Versions};
 
 use crate::case::{Case, Finding};
 use crate::{CauseId, names};
-use dyntick_model::{Fix, Symbol};
-use std::collections::HashMap;
+use dyntick_model::{Fix, Map, Symbol};
 use std::sync::LazyLock;
 
 /// Tells whether an interruption has a cause.
@@ -326,7 +325,7 @@ pub mod named {
 
 /// The rule of a cause: that of the member, where it has its own, else that of its class.
 pub fn get(cause: &CauseId) -> &'static Rule {
-    static MEMBERS: LazyLock<HashMap<(&str, &str), &Rule>> =
+    static MEMBERS: LazyLock<Map<(&str, &str), &Rule>> =
         LazyLock::new(|| NAMED.iter().filter_map(|rule| Some((rule.id.split_once(':')?, *rule))).collect());
     let own = cause.member_name().and_then(|member| MEMBERS.get(&(cause.class().id, &**member)));
     own.copied().unwrap_or(cause.class())
@@ -364,6 +363,7 @@ impl CauseId {
 
 #[cfg(test)]
 mod tests {
+    use super::named::*;
     use super::*;
     use std::collections::BTreeSet;
 
@@ -410,6 +410,13 @@ mod tests {
         let isolated = Fix::Boot("isolcpus=domain,{quiet}");
         assert!(settings("6.12.95").contains(&isolated));
         assert!(!settings("6.1.0-56").contains(&isolated));
+    }
+
+    /// No events are kept as evidence for the turn of a task.
+    #[test]
+    fn what_a_turn_comes_from_is_named() {
+        let possible = [FUNCTION_CALL, KERNEL_THREAD, OTHER_TASK, SOFTIRQ, WORKQUEUE];
+        assert!(possible.iter().all(|rule| rule.names_origin));
     }
 
     #[test]

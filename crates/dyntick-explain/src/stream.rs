@@ -4,13 +4,13 @@
 
 use crate::attribute::{Attribution, Ticking, Told};
 use crate::case::{awaited_worker, kind_of};
-use crate::facts::Boxed;
+use crate::facts::{Boxed, Facts};
 use crate::log::Log;
 use crate::observer::{Observer, is_tick_start};
 use crate::tally::Tallies;
-use crate::{Context, Explanation, Interruption};
-use dyntick_model::{CpuList, Event, EventKind};
-use std::collections::{HashMap, VecDeque};
+use crate::{Context, Explanation, Interruption, Kind};
+use dyntick_model::{CpuList, Event, EventKind, Map};
+use std::collections::VecDeque;
 
 /// How many interruptions wait for what a worker will run. Where more do, as where workers are starved, they are
 /// explained without.
@@ -21,7 +21,7 @@ const MOST_WAITING: usize = 1 << 14;
 pub struct Foreknown {
     starts_recorded: bool,
     timekeeper: Option<u32>,
-    itimers: HashMap<i32, u32>,
+    itimers: Map<i32, u32>,
 }
 
 impl Foreknown {
@@ -48,12 +48,12 @@ impl<'a> Survey<'a> {
 
     /// What is known without it.
     pub fn unneeded(context: &Context, starts_recorded: bool) -> Foreknown {
-        Foreknown { starts_recorded, timekeeper: context.timekeeper, itimers: HashMap::new() }
+        Foreknown { starts_recorded, timekeeper: context.timekeeper, itimers: Map::default() }
     }
 
     /// Of events of these CPUs. `starts_recorded`: whether any of them [tells so](Foreknown::tells_starts).
     pub fn new(context: &'a Context, cpus: &CpuList, starts_recorded: bool) -> Self {
-        let log = Log::forgetful(context, HashMap::new());
+        let log = Log::forgetful(context, Map::default());
         let observer = Observer::new(cpus.iter(), starts_recorded, log, context);
         Self { context, observer, starts_recorded, ticking: Ticking::default(), done: Vec::new() }
     }
@@ -114,35 +114,37 @@ impl<'a> Stream<'a> {
     }
 
     /// Takes the next event, and hands on the interruptions whose causes are known by it: not in order of time.
-    pub fn event(&mut self, event: &Event, each: &mut dyn FnMut(Interruption)) {
+    pub fn event(&mut self, event: &Event, each: &mut dyn FnMut(&Interruption)) {
         self.tallies.event(event);
         self.observer.step(event, &mut self.done);
         if let EventKind::WorkStart { .. } = event.kind {
             self.waiting.take(event.pid, &mut self.done);
         }
         while self.late.front().is_some_and(|(until, told)| *until < event.ts || told.is_complete()) {
-            self.late.pop_front().into_iter().for_each(|(_, told)| each(told.now()));
+            self.late.pop_front().into_iter().for_each(|(_, mut told)| each(told.now()));
         }
-        for facts in std::mem::take(&mut self.done) {
+        let mut done = std::mem::take(&mut self.done);
+        for facts in done.drain(..) {
             let kind = kind_of(&facts, &self.observer.log);
             match awaited_worker(&facts, &kind, &self.observer.log) {
                 Some(worker) => self.waiting.add(worker, facts),
-                None => self.explain(facts, each),
+                None => self.explain(&facts, &kind, each),
             }
         }
+        self.done = done; // its memory is used again
         if self.waiting.count > MOST_WAITING {
             self.explain_waiting(each);
         }
     }
 
     /// Hands on the other interruptions, at the end of the events. Returns the sums, without interruptions.
-    pub fn finish(mut self, each: &mut dyn FnMut(Interruption)) -> Explanation {
+    pub fn finish(mut self, each: &mut dyn FnMut(&Interruption)) -> Explanation {
         self.observer.finish(&mut self.done);
         for facts in std::mem::take(&mut self.done) {
-            self.explain(facts, each);
+            self.explain(&facts, &kind_of(&facts, &self.observer.log), each);
         }
         self.explain_waiting(each);
-        self.late.drain(..).for_each(|(_, told)| each(told.now()));
+        self.late.drain(..).for_each(|(_, mut told)| each(told.now()));
         Explanation {
             interruptions: Vec::new(),
             per_cpu: self.tallies.finish(self.context),
@@ -150,15 +152,14 @@ impl<'a> Stream<'a> {
         }
     }
 
-    fn explain_waiting(&mut self, each: &mut dyn FnMut(Interruption)) {
+    fn explain_waiting(&mut self, each: &mut dyn FnMut(&Interruption)) {
         for facts in std::mem::take(&mut self.waiting).all() {
-            self.explain(facts, each);
+            self.explain(&facts, &kind_of(&facts, &self.observer.log), each);
         }
     }
 
-    fn explain(&mut self, facts: Boxed, each: &mut dyn FnMut(Interruption)) {
-        let log = &self.observer.log;
-        let Some(told) = self.attribution.interruption(&facts, &kind_of(&facts, log), log) else { return };
+    fn explain(&mut self, facts: &Facts, kind: &Kind, each: &mut dyn FnMut(&Interruption)) {
+        let Some(mut told) = self.attribution.interruption(facts, kind, &self.observer.log) else { return };
         self.tallies.interruption(&told.interruption);
         match told.is_complete() {
             true => each(told.now()),
@@ -173,7 +174,7 @@ impl<'a> Stream<'a> {
 /// Interruptions that wait for what a worker will run, by the worker.
 #[derive(Default)]
 struct Waiting {
-    by_worker: HashMap<i32, Vec<Boxed>>,
+    by_worker: Map<i32, Vec<Boxed>>,
     count: usize,
 }
 

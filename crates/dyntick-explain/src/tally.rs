@@ -2,8 +2,8 @@
 //! Counts events and interruptions into summaries.
 
 use crate::{CauseCount, CauseId, Chain, Context, Interruption, Kind, Summary, TickStopCount, names, rules};
-use dyntick_model::{Event, EventKind, Symbol, TickDependency, Vector};
-use std::collections::{BTreeMap, HashMap};
+use dyntick_model::{Event, EventKind, Map, Symbol, TickDependency, Vector};
+use std::collections::BTreeMap;
 
 /// One summary for each CPU of the context, in order.
 pub(crate) fn summarise(events: &[Event], context: &Context, interruptions: &[Interruption]) -> Vec<Summary> {
@@ -49,7 +49,9 @@ impl Tallies {
 #[derive(Default)]
 struct Tally {
     summary: Summary,
-    causes: BTreeMap<CauseId, CauseTally>,
+    /// By its place among the kinds.
+    by_kind: [u64; Kind::NAMES.len()],
+    causes: Map<CauseId, CauseTally>,
     tick_stops: BTreeMap<(bool, TickDependency), u64>,
     unattributed_ns: u64,
 }
@@ -61,9 +63,9 @@ struct CauseTally {
     ticks: u64,
     total_ns: u64,
     longest_ns: u64,
-    functions: BTreeMap<Symbol, u64>,
+    functions: Map<Symbol, u64>,
     /// By whether it is that of a tick, and the chain.
-    chains: HashMap<(bool, Chain), u64>,
+    chains: Map<(bool, Chain), u64>,
 }
 
 impl Tally {
@@ -106,7 +108,7 @@ impl Tally {
         let is_interruption = interruption.kind.is_interruption();
         summary.ticks += is_tick;
         summary.local_timer += u64::from(interruption.kind.is_local_timer());
-        *summary.by_kind.entry(interruption.kind.name().to_owned()).or_default() += 1;
+        self.by_kind[interruption.kind.place()] += 1;
         if is_interruption && !rules::get(&interruption.cause).names_origin {
             summary.unattributed += 1;
             self.unattributed_ns = self.unattributed_ns.saturating_add(ns);
@@ -140,8 +142,10 @@ impl Tally {
             .into_iter()
             .map(|((success, dependency), count)| TickStopCount { success, dependency, count })
             .collect();
+        let by_kind = Kind::NAMES.into_iter().zip(self.by_kind).filter(|(_, count)| *count > 0);
+        summary.by_kind = by_kind.map(|(kind, count)| (kind.to_owned(), count)).collect();
         summary.by_cause = self.causes.into_iter().map(|(cause, tally)| tally.finish(cause)).collect();
-        summary.by_cause.sort_by_key(|cause| std::cmp::Reverse(cause.count));
+        summary.by_cause.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.cause.cmp(&b.cause)));
         summary
     }
 }
@@ -151,12 +155,16 @@ const MOST_CHAINS: usize = 1 << 13;
 
 impl CauseTally {
     fn count_chain(&mut self, chain: (bool, Chain)) {
-        if self.chains.len() == MOST_CHAINS && !self.chains.contains_key(&chain) {
+        if let Some(count) = self.chains.get_mut(&chain) {
+            *count += 1;
+            return;
+        }
+        if self.chains.len() == MOST_CHAINS {
             let mut counts: Vec<u64> = self.chains.values().copied().collect();
             let median = *counts.select_nth_unstable(MOST_CHAINS / 2).1;
             self.chains.retain(|_, count| *count > median);
         }
-        *self.chains.entry(chain).or_default() += 1;
+        self.chains.insert(chain, 1);
     }
 
     fn finish(self, cause: CauseId) -> CauseCount {
@@ -164,6 +172,7 @@ impl CauseTally {
         let most = chains.iter().map(|((of_tick, _), count)| (*of_tick, *count)).max();
         let foremost = chains.into_iter().filter(|((of_tick, _), count)| most == Some((*of_tick, *count)));
         // Of several it is the last in the order of their texts, for an order that anybody can see.
+        let functions = functions.into_iter().collect();
         let chain = foremost.map(|((_, chain), _)| chain).max_by_key(Chain::texts).unwrap_or_default();
         CauseCount { cause, count, interruptions, ticks, total_ns, longest_ns, functions, chain }
     }

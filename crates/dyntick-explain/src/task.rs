@@ -2,6 +2,10 @@
 //! A thread, as chains and interruptions name it.
 
 use dyntick_model::Symbol;
+use std::sync::LazyLock;
+
+/// What the idle task is called.
+static IDLE: LazyLock<Symbol> = LazyLock::new(|| "idle".into());
 
 /// A thread.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -10,6 +14,19 @@ pub struct Task {
     pub pid: i32,
     /// Its name as last seen, `?` where no event named it.
     pub comm: Symbol,
+}
+
+impl Task {
+    /// The thread that an event names so.
+    pub(crate) fn named(pid: i32, comm: &Symbol) -> Self {
+        let comm = if pid == 0 { &IDLE } else { comm };
+        Self { pid, comm: comm.clone() }
+    }
+
+    /// The idle task.
+    pub(crate) fn idle() -> Self {
+        Self { pid: 0, comm: IDLE.clone() }
+    }
 }
 
 impl std::fmt::Display for Task {

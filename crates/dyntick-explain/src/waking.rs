@@ -6,8 +6,7 @@
 //! clock other than CLOCK_MONOTONIC, the time from `sched:sched_wakeup` (or the begin of the timer's handler) counts:
 //! what the tracers `wakeup` and `wakeup_rt` call the wakeup latency.
 
-use dyntick_model::{CpuList, Event, EventKind, Symbol};
-use std::collections::HashMap;
+use dyntick_model::{CpuList, Event, EventKind, Map, Symbol};
 
 /// Timers, and threads that wait to run: more than a machine has. Of a trace that has more all are forgotten.
 const MOST: usize = 1 << 16;
@@ -41,11 +40,11 @@ impl Woken {
 pub struct Wakeups {
     cpus: CpuList,
     /// When timers that are armed expire, by address.
-    expires: HashMap<u64, i64>,
+    expires: Map<u64, i64>,
     /// When that was to expire whose handler runs, by CPU: handlers do not interrupt each other.
-    running: HashMap<u32, Due>,
+    running: Map<u32, Due>,
     /// Since when threads wait to run.
-    waiting: HashMap<i32, Due>,
+    waiting: Map<i32, Due>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +56,7 @@ struct Due {
 impl Wakeups {
     /// Of threads that run on these CPUs.
     pub fn of(cpus: CpuList) -> Self {
-        let (expires, running, waiting) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let (expires, running, waiting) = (Map::default(), Map::default(), Map::default());
         Self { cpus, expires, running, waiting }
     }
 
@@ -108,7 +107,7 @@ impl Wakeups {
 }
 
 /// Room for one more.
-fn bounded<K, V>(map: &mut HashMap<K, V>) -> &mut HashMap<K, V> {
+fn bounded<K, V>(map: &mut Map<K, V>) -> &mut Map<K, V> {
     if map.len() >= MOST {
         map.clear();
     }

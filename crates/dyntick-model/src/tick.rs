@@ -72,7 +72,7 @@ pub const TICK_FUNCTIONS: [&str; 2] = ["tick_sched_timer", "tick_nohz_handler"];
 
 /// A function's name without the offset (`f+0x1/0x2`) or the compiler's suffix (`f.isra.0`) of its symbol.
 pub fn function_of(symbol: &str) -> &str {
-    match symbol.find(['+', '.']) {
+    match symbol.bytes().position(|byte| matches!(byte, b'+' | b'.')) {
         Some(end) if end > 0 => &symbol[..end],
         _ => symbol,
     }

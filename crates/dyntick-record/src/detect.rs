@@ -89,11 +89,11 @@ impl<'a> Detector<'a> {
             let late = woken.filter(|woken| conditions.late_ns.is_some_and(|ns| woken.latency_ns() > ns));
             found = found.or(late.map(Trigger::late));
             if let Some(limit) = conditions.interrupted_ns {
-                stream.event(&event, &mut |one: Interruption| {
+                stream.event(&event, &mut |one: &Interruption| {
                     let is_long = one.kind.is_interruption() && one.duration_ns > limit;
                     let is_long = is_long && one.start_ns >= *not_before_ns;
                     if found.is_none() && is_long && cpus.contains(one.cpu) {
-                        found = Some(Trigger::interrupted(&one));
+                        found = Some(Trigger::interrupted(one));
                     }
                 });
             }

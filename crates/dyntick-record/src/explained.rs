@@ -65,10 +65,10 @@ impl Record {
             Adding { about: &self.about, following, sums: Sums::default(), marks: Marks::default() };
         let missing = self.trace.events(|event| {
             adding.following.iter_mut().for_each(|following| following.event(&event));
-            stream.event(&event, &mut |one| adding.add(&one));
+            stream.event(&event, &mut |one| adding.add(one));
             ControlFlow::Continue(())
         })?;
-        let Explanation { per_cpu, evidence, .. } = stream.finish(&mut |one| adding.add(&one));
+        let Explanation { per_cpu, evidence, .. } = stream.finish(&mut |one| adding.add(one));
         Ok(Explained {
             about: &self.about,
             missing_events: &self.trace.metadata.missing_events,

@@ -4,9 +4,10 @@
 use crate::processes::mapping_of;
 use crate::{About, StackCount};
 use dyntick_explain::Stack;
+use dyntick_model::Map;
 use dyntick_model::text::{clean, shortened};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// So many stacks of a cause are shown.
 const MOST: usize = 1000;
@@ -18,7 +19,7 @@ const DEEPEST: usize = 128;
 const LONGEST: usize = 200;
 
 /// Counts stacks by their texts, the most frequent first.
-pub(crate) fn folded(about: &About, stacks: &HashMap<Stack, u64>) -> Vec<StackCount> {
+pub(crate) fn folded(about: &About, stacks: &Map<Stack, u64>) -> Vec<StackCount> {
     let mut counts: BTreeMap<Vec<String>, u64> = BTreeMap::new();
     for (stack, count) in stacks {
         *counts.entry(frames(about, stack)).or_default() += count;

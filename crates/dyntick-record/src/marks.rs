@@ -2,7 +2,7 @@
 //! When interruptions were, for a timeline: of very many only some.
 
 use dyntick_explain::{CauseId, Interruption};
-use std::collections::HashMap;
+use dyntick_model::Map;
 
 /// More than a timeline can show.
 const MOST: usize = 1 << 20;
@@ -16,13 +16,13 @@ pub struct Marks {
     pub marks: Vec<(u64, u32, u32)>,
     /// One of so many is there: 1 where all are.
     pub one_of: u64,
-    places: HashMap<CauseId, u32>,
+    places: Map<CauseId, u32>,
     seen: u64,
 }
 
 impl Default for Marks {
     fn default() -> Self {
-        Self { causes: Vec::new(), marks: Vec::new(), one_of: 1, places: HashMap::new(), seen: 0 }
+        Self { causes: Vec::new(), marks: Vec::new(), one_of: 1, places: Map::default(), seen: 0 }
     }
 }
 
@@ -58,7 +58,10 @@ impl Marks {
 
     /// Interruptions come as their causes are found.
     pub(crate) fn in_order(mut self) -> Self {
-        self.marks.sort_unstable();
+        // As one number, which is compared at once.
+        self.marks.sort_unstable_by_key(|&(ns, cpu, place)| {
+            u128::from(ns) << 64 | u128::from(cpu) << 32 | u128::from(place)
+        });
         self
     }
 }

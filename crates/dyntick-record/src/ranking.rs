@@ -6,10 +6,9 @@ use crate::of::Followed;
 use crate::sums::{CauseSums, CpuSums};
 use crate::{About, Explained, fixes, frames, uncaused};
 use dyntick_explain::{CauseId, Chain, Summary, rules};
-use dyntick_model::Symbol;
+use dyntick_model::{Map, Symbol};
 use dyntick_observe::trace::events::consequences;
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
 /// How many chains of causation are shown of one cause.
 const MOST_CHAINS: usize = 3;
@@ -186,7 +185,7 @@ fn of_cause(about: &About, summary: &Summary, cause: &CauseId, own: &CauseSums) 
 }
 
 /// The most frequent chains; of equally frequent ones those that come first in the order of their texts.
-fn foremost(chains: &HashMap<Chain, u64>) -> Vec<ChainCount> {
+fn foremost(chains: &Map<Chain, u64>) -> Vec<ChainCount> {
     let mut counts: Vec<u64> = chains.values().copied().collect();
     counts.sort_unstable_by_key(|count| Reverse(*count));
     // Only what may be shown is made text.
@@ -201,7 +200,7 @@ fn foremost(chains: &HashMap<Chain, u64>) -> Vec<ChainCount> {
         .collect()
 }
 
-fn most_frequent(counts: &HashMap<Symbol, u64>) -> Vec<(Symbol, u64)> {
+fn most_frequent(counts: &Map<Symbol, u64>) -> Vec<(Symbol, u64)> {
     let mut counts: Vec<(Symbol, u64)> = counts.iter().map(|(name, count)| (name.clone(), *count)).collect();
     counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     counts

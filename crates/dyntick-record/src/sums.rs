@@ -4,9 +4,9 @@
 
 use dyntick_explain::fixes::NamedCounts;
 use dyntick_explain::{CauseId, Chain, Interruption, Kind, Stack, rules};
-use dyntick_model::Symbol;
+use dyntick_model::{Map, Symbol};
 use dyntick_stats::Histogram;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::hash::Hash;
 
 /// The interruptions of each recorded CPU.
@@ -16,7 +16,7 @@ pub(crate) struct Sums(BTreeMap<u32, CpuSums>);
 /// Those of one CPU.
 #[derive(Debug, Default)]
 pub(crate) struct CpuSums {
-    pub causes: HashMap<CauseId, CauseSums>,
+    pub causes: Map<CauseId, CauseSums>,
     /// Time of those without a named origin, ns.
     pub unnamed_ns: u64,
 }
@@ -36,7 +36,7 @@ pub(crate) struct CauseSums {
     pub durations: Durations,
     pub chains: Counts<Chain>,
     pub stacks: Counts<Stack>,
-    pub functions: HashMap<Symbol, u64>,
+    pub functions: Map<Symbol, u64>,
     pub named: NamedCounts,
 }
 
@@ -95,7 +95,7 @@ const PRECISION_BITS: u32 = 10;
 /// shortest and the longest are always exact.
 #[derive(Debug, Default)]
 pub(crate) struct Durations {
-    counts: HashMap<u64, u64>,
+    counts: Map<u64, u64>,
     rounded: bool,
     ends: Option<(u64, u64)>,
 }
@@ -136,13 +136,13 @@ const MOST: usize = 1 << 13;
 /// How often each chain, or stack, occurred.
 #[derive(Debug)]
 pub(crate) struct Counts<T> {
-    counts: HashMap<T, u64>,
+    counts: Map<T, u64>,
     given_up: usize,
 }
 
 impl<T> Default for Counts<T> {
     fn default() -> Self {
-        Self { counts: HashMap::new(), given_up: 0 }
+        Self { counts: Map::default(), given_up: 0 }
     }
 }
 
@@ -168,7 +168,7 @@ impl<T: Clone + Eq + Hash> Counts<T> {
     }
 
     /// Those that are kept.
-    pub fn counts(&self) -> &HashMap<T, u64> {
+    pub fn counts(&self) -> &Map<T, u64> {
         &self.counts
     }
 

@@ -15,6 +15,8 @@ pub enum Actor {
 /// What wants a CPU beside the task that has it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Arrived {
+    /// A task.
+    Task(Task),
     /// These tasks.
     Tasks(Vec<Task>),
     /// The deadline server of the fair class.
@@ -26,7 +28,7 @@ pub enum Arrived {
 impl Arrived {
     /// One task.
     pub fn task(task: &Task) -> Self {
-        Self::Tasks(vec![task.clone()])
+        Self::Task(task.clone())
     }
 }
 

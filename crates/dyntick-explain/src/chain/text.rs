@@ -162,6 +162,7 @@ impl Display for Actor {
 impl Display for Arrived {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
+            Arrived::Task(task) => task.fmt(f),
             Arrived::Tasks(tasks) => list(f, tasks.iter()),
             Arrived::FairServer => f.write_str("the server as a second runnable entity"),
             Arrived::Unseen(unseen) => unseen.fmt(f),

@@ -115,7 +115,7 @@ impl Cpu {
         }
         if log.is_kernel_thread(&task) {
             // ksoftirqd or ktimers: the turn of that thread is the interruption.
-            return self.with_top(|facts| facts.left_over.push(softirq));
+            return self.with_top(|facts| _ = facts.left_over.get_or_insert(softirq));
         }
         self.open_softirq(event.ts, softirq, task);
     }

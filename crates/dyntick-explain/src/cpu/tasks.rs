@@ -15,7 +15,8 @@ impl Cpu {
     pub fn will_run(&mut self, newcomer: Newcomer) {
         if self.runnable.len() == MOST_RUNNABLE {
             // Most of them are elsewhere by now, and what took them there was not recorded.
-            self.runnable.pop_first();
+            let first = self.runnable.keys().min().copied();
+            first.map(|pid| self.runnable.remove(&pid));
         }
         self.runnable.insert(newcomer.task.pid, Runnable { newcomer, fresh: true, ran: false });
     }
@@ -43,15 +44,17 @@ impl Cpu {
         // The low byte has the states of sleep; 0x100 says preempted (`__trace_sched_switch_state`).
         let wants_to_run = prev_state & 0xff == 0 && prev.pid != 0;
         if wants_to_run {
-            let woken_by = Origin { cpu: self.cpu, task: prev.clone(), function: None, stack: None };
-            let newcomer = Newcomer { task: prev.clone(), woken_by: Some(woken_by) };
-            self.runnable.entry(prev.pid).or_insert(Runnable { newcomer, fresh: false, ran: true });
+            self.runnable.entry(prev.pid).or_insert_with(|| {
+                let woken_by = Origin { cpu: self.cpu, task: prev.clone(), function: None, stack: None };
+                let newcomer = Newcomer { task: prev.clone(), woken_by: Some(woken_by) };
+                Runnable { newcomer, fresh: false, ran: true }
+            });
         } else {
             self.runnable.remove(&prev.pid);
         }
         let mut turn_by = None;
         if let Some(task) = self.runnable.get_mut(&next.pid) {
-            turn_by = task.newcomer.woken_by.clone().filter(|_| !task.ran);
+            turn_by = task.newcomer.woken_by.as_ref().filter(|_| !task.ran).cloned();
             (task.fresh, task.ran) = (false, true);
         }
         if prev.pid == 0 && !self.adaptive {
@@ -65,7 +68,7 @@ impl Cpu {
                 if wants_to_run {
                     prev
                 } else {
-                    Task { pid: 0, comm: "idle".into() }
+                    Task::idle()
                 }
             }
         };
@@ -121,10 +124,11 @@ pub(super) fn may_bring(facts: &Facts, ts: u64) -> bool {
     ts.saturating_sub(facts.start_ns) <= SWITCH_FOLLOWS_NS
 }
 
-/// The tasks of which one may be named, in their order; of very many those of the kernel, which explain
+/// The tasks of which one may be named, in the order of their numbers; of very many those of the kernel, which explain
 /// more than a program's.
 pub(super) fn foremost<'a>(tasks: impl Iterator<Item = &'a Newcomer>, log: &Log) -> Vec<Newcomer> {
     let mut tasks: Vec<&Newcomer> = tasks.collect();
+    tasks.sort_unstable_by_key(|newcomer| newcomer.task.pid);
     if tasks.len() > MOST_NAMED {
         tasks.sort_by_key(|newcomer| !log.is_kernel_thread(&newcomer.task));
         tasks.truncate(MOST_NAMED);

@@ -4,8 +4,7 @@
 use super::Question;
 use crate::CauseId;
 use crate::rules::named::*;
-use dyntick_model::{Event, EventKind, Softirq, Symbol, Vector};
-use std::collections::HashMap;
+use dyntick_model::{Event, EventKind, Map, Softirq, Symbol, Vector};
 
 /// How far a wake-up has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,13 +104,13 @@ pub(super) struct Scan {
     task: Option<i32>,
     idle: Option<u32>,
     frames: Vec<Frame>,
-    works: HashMap<i32, Symbol>,
+    works: Map<i32, Symbol>,
 }
 
 impl Scan {
     pub fn new(question: &Question<'_>) -> Self {
         let Question { cpu, tid, due_ns, .. } = *question;
-        let (frames, works) = (Vec::new(), HashMap::new());
+        let (frames, works) = (Vec::new(), Map::default());
         Self { cpu, tid, due_ns, phase: Phase::Asleep, task: None, idle: None, frames, works }
     }
 

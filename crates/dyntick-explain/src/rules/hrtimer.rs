@@ -27,6 +27,6 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     }
     let set = set_by.iter().map(|by| Step::SetTimer { by: by.into() });
     let expired = Step::HrtimerExpired { function: function.clone(), cpu: case.cpu() };
-    let woke = case.facts.woken.first().map(|task| Step::TimerWoke { task: task.clone() });
+    let woke = case.facts.woken.as_ref().map(|task| Step::TimerWoke { task: task.clone() });
     Finding::new(CauseId::member(&RULE, function.clone()), set.chain([expired]).chain(woke))
 }

@@ -20,10 +20,10 @@ pub(super) static RULE: Rule = Rule {
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
-    let (softirq, who) = match (case.kind, case.facts.left_over.first(), case.facts.turn()) {
+    let (softirq, who) = match (case.kind, case.facts.left_over, case.facts.turn()) {
         (Kind::Softirq { softirq }, ..) => (*softirq, &case.facts.victim),
         (Kind::KernelThread, Some(softirq), Some(thread)) if names::is_ksoftirqd(&thread.comm) => {
-            (*softirq, thread)
+            (softirq, thread)
         }
         _ => return None,
     };

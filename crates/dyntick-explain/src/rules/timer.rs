@@ -39,6 +39,6 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     let timer = case.due_timer().filter(|_| kept_for_it || *case.kind == Kind::TimerWheel)?;
     let set = timer.set_by.iter().map(|by| Step::SetTimer { by: by.into() });
     let due = Step::TimerDue { function: timer.function.clone(), cpu: case.cpu() };
-    let woke = case.facts.woken.first().map(|task| Step::TimerWoke { task: task.clone() });
+    let woke = case.facts.woken.as_ref().map(|task| Step::TimerWoke { task: task.clone() });
     Finding::new(CauseId::member(&RULE, timer.function.clone()), set.chain([due]).chain(woke))
 }

@@ -56,7 +56,7 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
 /// A timer of a delayed work item woke a CPU whose tick was stopped.
 fn delayed(case: &Case<'_>) -> Option<Finding> {
     let timer = case.due_timer().filter(|timer| Role::of(&timer.function) == Some(Role::DelayedWork))?;
-    let function = case.facts.queued.first()?;
+    let function = case.facts.queued.as_ref()?;
     let chain = [
         Step::WorkDelayEnded { function: function.clone(), cpu: case.cpu() },
         Step::InterruptedToQueue { timer: timer.function.clone(), victim: case.facts.victim.clone() },

@@ -19,7 +19,7 @@ pub fn explained(events: &[Event], context: &Context) -> Explanation {
     };
     let mut stream = Stream::new(context, &cpus, foreknown);
     let mut interruptions = Vec::new();
-    let mut each = |interruption| interruptions.push(interruption);
+    let mut each = |interruption: &Interruption| interruptions.push(interruption.clone());
     events.iter().for_each(|event| stream.event(event, &mut each));
     let streamed = stream.finish(&mut each);
     // Those that began at the same time have no order of their own.

@@ -4,8 +4,8 @@
 use super::events::{OfFields, by_name_alone, read_as};
 use super::fields::{Fields, Texts};
 use super::{Field, Format, FormatError, Lost, Recording, RingError, SymbolTable, ring, room_for_events};
-use dyntick_model::{Event, EventKind};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use dyntick_model::{Event, EventKind, Map};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The events of a recording and what is missing from them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -184,10 +184,10 @@ enum Make {
 }
 
 /// The readers by the number that stands in their records.
-type Readers = HashMap<u16, Reader>;
+type Readers = Map<u16, Reader>;
 
 fn readers(formats: &BTreeMap<String, String>) -> Result<Readers, FormatError> {
-    let mut readers = Readers::new();
+    let mut readers = Readers::default();
     for (event, text) in formats {
         let format = Format::parse(event, text)?;
         let field = |name: &str| {

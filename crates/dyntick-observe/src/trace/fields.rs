@@ -2,8 +2,7 @@
 //! The fields of one record, as values.
 
 use super::{Field, SymbolTable};
-use dyntick_model::{CpuList, Softirq, Symbol};
-use std::collections::HashMap;
+use dyntick_model::{CpuList, Map, Softirq, Symbol};
 use std::sync::Arc;
 
 /// The fields of one record.
@@ -79,7 +78,7 @@ const LONGEST_MASK: usize = 1024;
 
 /// Texts that recur, as names of tasks, are kept once.
 #[derive(Default)]
-pub(super) struct Texts(HashMap<Vec<u8>, Symbol>);
+pub(super) struct Texts(Map<Vec<u8>, Symbol>);
 
 /// How many texts are kept: tasks may have any names.
 const MOST_TEXTS: usize = 1 << 16;

@@ -109,7 +109,8 @@ impl Field {
 
     /// The field as a text, up to its NUL.
     pub fn text<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
-        self.bytes(record)?.split(|byte| *byte == 0).next()
+        let bytes = self.bytes(record)?;
+        Some(&bytes[..memchr::memchr(0, bytes).unwrap_or(bytes.len())])
     }
 }
 

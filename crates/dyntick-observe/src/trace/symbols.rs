@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Names of kernel functions.
 
-use dyntick_model::Symbol;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use dyntick_model::{Map, Symbol};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read};
 
 /// So many addresses without a name are told apart.
@@ -10,7 +10,7 @@ const MOST_UNKNOWN: usize = 1 << 17;
 
 /// Names for the addresses of one recording.
 pub struct SymbolTable {
-    names: HashMap<u64, Symbol>,
+    names: Map<u64, Symbol>,
     unknown: BTreeSet<u64>,
 }
 

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Maps for what is looked up at every event. The standard library's hash, SipHash, takes longer than all else that is
+//! done with most events.
+
+use std::collections::{HashMap, HashSet};
+
+/// How keys are hashed: with a seed of the process's own, for many keys are what a record says, and who made it must
+/// not know which of them collide.
+pub type Hashing = foldhash::fast::RandomState;
+
+/// A map, in no order.
+pub type Map<K, V> = HashMap<K, V, Hashing>;
+
+/// A set, in no order.
+pub type Set<K> = HashSet<K, Hashing>;
