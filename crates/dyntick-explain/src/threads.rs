@@ -11,7 +11,7 @@ static UNNAMED: LazyLock<Symbol> = LazyLock::new(|| "?".into());
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
     named: Map<i32, Named>,
-    /// The kernel's, where they are known and not only told by their names.
+    /// The kernel's, where they are known and not only known by their names.
     kernels: Set<i32>,
 }
 
