@@ -147,14 +147,18 @@ static __attribute__((noinline)) int tell(struct row *row, u32 slot, u64 start, 
 	return 0;
 }
 
-/* Ends what was begun; its duration without the interrupts within, 0 if its begin was not seen. */
+/*
+ * Ends what was begun; its duration without the interrupts within, 0 if its begin was not seen. An interrupt that
+ * comes after `now` was read, as one may at the end of a softirq, has been added to `stolen` too, and may have taken
+ * longer than all of what ends.
+ */
 INLINE u64 end_at(struct row *row, struct open *open, u64 now)
 {
-	u64 start = open->start, ns;
+	u64 start = open->start, passed = now - start, stolen = row->stolen - open->stolen, ns;
 
 	if (!start)
 		return 0;
-	ns = now - start - (row->stolen - open->stolen);
+	ns = stolen < passed ? passed - stolen : 0;
 	open->start = 0;
 	took(slot_at(row, open->slot), ns);
 	if (ns > details_over)

@@ -5,12 +5,12 @@ use crate::{CauseId, Kind, Step, names};
 
 pub(super) static RULE: Rule = Rule {
     id: "softirq",
-    title: "Softirqs ran in the task's context",
-    explanation: "Interrupt handlers leave part of their work to softirqs. Those that a system call raises, \
-        or that were left pending, run in the context of the task when it enables softirqs (bottom halves) \
-        again.",
+    title: "Softirq ran",
+    explanation: "Interrupt handlers and system calls leave part of their work to softirqs, which run when an \
+        interrupt ends, or in the context of the task when it enables softirqs (bottom halves) again. NET_RX and \
+        NET_TX are packets, BLOCK the ends of block I/O, SCHED load balancing, RCU callbacks that are not offloaded.",
     fixes: &[RuleFix {
-        action: Fix::Advice("look at the system calls of the task, network sends above all"),
+        action: Fix::Advice("look at what raises it: for NET_RX and NET_TX the task's network calls, for BLOCK its I/O"),
         effect: "The name of the softirq shows the subsystem.",
         versions: Versions::ALL,
     }],

@@ -128,6 +128,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut session = Session::open(&wanted, arguments.source)?;
     session.time_calls(&arguments.calls)?;
     session.measure_power(arguments.power);
+    let is_endless = arguments.command.is_empty() && arguments.pids.is_empty() && arguments.timeout.is_none();
+    if is_endless && arguments.interval.is_none() {
+        output::note(format_args!("counting on CPU {}; stop with Ctrl-C", wanted.cpus));
+    }
     let mut measured: Option<Measured> = None;
     let mut status = ExitCode::SUCCESS;
     for _ in 0..arguments.repeat {
