@@ -57,6 +57,9 @@ fn a_failing_run_replaces_no_earlier_report() {
     assert_eq!(std::fs::read_to_string(&earlier).unwrap(), "of a complete run");
     let told = text(&output.stdout);
     assert!(told.contains("out/quiet/report-incomplete.html (of an earlier, complete run: "), "{told}");
+    let output = run(&["--case", "quiet"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read_to_string(&earlier).unwrap(), "of a complete run", "some cases are not all");
 }
 
 #[test]

@@ -10,7 +10,9 @@ pub(super) static RULE: Rule = Rule {
         interrupt ends, or in the context of the task when it enables softirqs (bottom halves) again. NET_RX and \
         NET_TX are packets, BLOCK the ends of block I/O, SCHED load balancing, RCU callbacks that are not offloaded.",
     fixes: &[RuleFix {
-        action: Fix::Advice("look at what raises it: for NET_RX and NET_TX the task's network calls, for BLOCK its I/O"),
+        action: Fix::Advice(
+            "look at what raises it: for NET_RX and NET_TX the task's network calls, for BLOCK its I/O",
+        ),
         effect: "The name of the softirq shows the subsystem.",
         versions: Versions::ALL,
     }],

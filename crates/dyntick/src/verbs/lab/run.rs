@@ -82,7 +82,8 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let results = lab.run_all(&study.cases, &runs, arguments.jobs.into());
     let outcome = Outcome::of(&study, &results);
     // What was measured is printed also where it cannot be kept.
-    let kept = kept::keep(&outcome.document, &out, results.iter().all(|result| result.run.is_ok()));
+    let is_whole = arguments.cases.is_empty() && results.iter().all(|result| result.run.is_ok());
+    let kept = kept::keep(&outcome.document, &out, is_whole);
     outcome.print(&arguments.wanted)?;
     refused::say_where(&arguments.study, &results);
     let kept = kept?;
