@@ -127,7 +127,7 @@ impl<'a> Host<'a> {
                 let is_known = parameters.iter().all(|parameter| !self.settings.lacks(parameter));
                 is_known && !boot::is_in_force(self.line, &parameters, self.cpus())
             }
-            Fix::Command(command) => !self.settings.has(command),
+            Fix::Command(command) => !self.settings.has(command) && !self.settings.has_no_place_for(command),
             Fix::Advice(words) => self.settings.concerns(words),
             Fix::Unboot(_) => true,
         }

@@ -15,6 +15,12 @@ const CPUINFO: &str = "/proc/cpuinfo";
 /// How advice begins that is for virtual machines alone.
 const IN_A_GUEST: &str = "this is a virtual machine";
 
+/// The file that names the driver of idle states, `none` where there is none.
+const IDLE_DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
+
+/// How advice begins that limits idle states.
+const OF_IDLE_STATES: &str = "hold /dev/cpu_dma_latency";
+
 /// What fixes are compared with. Nothing in it means that nothing is known, and each fix is advised.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
@@ -25,6 +31,9 @@ pub struct Settings {
     /// Whether it is a virtual machine (x86: CPUID leaf 1, ECX bit 31).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     virtual_machine: bool,
+    /// Whether no driver offers idle states: the kernel halts idle CPUs, and nothing chooses or limits how deep.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    no_idle_states: bool,
 }
 
 impl Settings {
@@ -51,7 +60,8 @@ impl Settings {
         let paths = fixes().filter_map(|fix| setting(text(&fix.action))).map(|(path, _)| path);
         let known = |path: String| read(&path).map(|value| (path, value.trim().to_owned()));
         let virtual_machine = read(CPUINFO).is_some_and(|text| has_hypervisor_flag(&text));
-        Self { files: paths.filter_map(known).collect(), without, virtual_machine }
+        let no_idle_states = read(IDLE_DRIVER).is_some_and(|driver| driver.trim() == "none");
+        Self { files: paths.filter_map(known).collect(), without, virtual_machine, no_idle_states }
     }
 
     /// Whether the kernel is built without what a parameter needs.
@@ -61,7 +71,13 @@ impl Settings {
 
     /// Whether advice is for machines of this kind.
     pub(super) fn concerns(&self, advice: &str) -> bool {
-        self.virtual_machine || !advice.starts_with(IN_A_GUEST)
+        let of_a_guest = self.virtual_machine || !advice.starts_with(IN_A_GUEST);
+        of_a_guest && !(self.no_idle_states && advice.starts_with(OF_IDLE_STATES))
+    }
+
+    /// Whether a command writes to a state that this machine does not have.
+    pub(super) fn has_no_place_for(&self, command: &str) -> bool {
+        self.no_idle_states && command.contains("/cpuidle/state")
     }
 
     /// Whether the machine is set already to what a command would set.
@@ -177,6 +193,23 @@ mod tests {
         assert!(of("hypervisor lahf_lm").concerns("this is a virtual machine: see steal"));
         assert!(!of("lahf_lm").concerns("this is a virtual machine: see steal"));
         assert!(of("lahf_lm").concerns("use a longer --interval"));
+    }
+
+    #[test]
+    fn where_no_driver_has_idle_states_none_is_limited() {
+        let of = |driver: &'static str| {
+            Settings::of(|path| (path == IDLE_DRIVER).then(|| format!("{driver}\n")), None)
+        };
+        let advice = rules::all().iter().flat_map(|rule| rule.fixes).filter_map(|fix| match fix.action {
+            Fix::Advice(words) if words.contains("cpu_dma_latency") => Some(words),
+            _ => None,
+        });
+        let advice: Vec<&str> = advice.collect();
+        assert!(!advice.is_empty() && advice.iter().all(|words| of("intel_idle").concerns(words)));
+        assert!(!advice.iter().any(|words| of("none").concerns(words)));
+        let command = "echo 1 > /sys/devices/system/cpu/cpu3/cpuidle/stateDEEP/disable";
+        assert!(of("none").has_no_place_for(command) && !of("intel_idle").has_no_place_for(command));
+        assert!(!Settings::of(|_| None, None).has_no_place_for(command), "nothing is known");
     }
 
     #[test]
