@@ -202,7 +202,8 @@ fn causes(trace: &Trace, seconds: f64) -> Table {
 pub fn restored(restored: &Restored, say: &mut dyn FnMut(String)) {
     let Restored { restored: count, already, gone, released, .. } = restored;
     let mut parts = vec![format!("{count} put back")];
-    parts.extend((*already > 0).then(|| format!("{already} were as before")));
+    let were = if *already == 1 { "was" } else { "were" };
+    parts.extend((*already > 0).then(|| format!("{already} {were} as before")));
     parts.extend((*gone > 0).then(|| format!("{gone} no longer there")));
     let still = match *released {
         1 => "process still runs",

@@ -16,7 +16,7 @@ use dyntick_profile::{Difference, Kind, Summary, compare};
 use dyntick_report::Document;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -125,6 +125,7 @@ fn load(folder: &Path, cpus: Option<&CpuList>, wanted: &str) -> Result<Spans> {
         .with_context(|| format!("{} is not a complete run", folder.display()))?;
     let profile = profile.ok_or_else(|| profiles::ProfileError::NotRecorded(folder.to_owned()))?;
     let cpus = cpus.cloned().unwrap_or(profile.measured_cpus);
+    ensure_known(wanted, profile.phases.iter().map(|(_, phase)| profiles::kinds_on(phase, &cpus)))?;
     let of_phase = |phase: &dyntick_profile::Phase| {
         let mut kinds = profiles::kinds_on(phase, &cpus);
         kinds.retain(|kind, _| kind.contains(wanted));
@@ -137,6 +138,16 @@ fn load(folder: &Path, cpus: Option<&CpuList>, wanted: &str) -> Result<Spans> {
         instructions: profile.phases.iter().map(|(_, phase)| phase.profile.instructions()).collect(),
         cpus,
     })
+}
+
+/// Refuses a name that no kind of span has, where there are kinds.
+fn ensure_known(wanted: &str, phases: impl Iterator<Item = BTreeMap<String, Kind>>) -> Result<()> {
+    let kinds: BTreeSet<String> = phases.flat_map(BTreeMap::into_keys).collect();
+    if kinds.is_empty() || kinds.iter().any(|kind| kind.contains(wanted)) {
+        return Ok(());
+    }
+    let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
+    bail!("--kind {wanted}: no kind of span has it in its name; there are {}", kinds.join(", "))
 }
 
 /// The profile of one run.
@@ -248,4 +259,20 @@ fn compared(a: &Spans, b: &Spans) -> Result<Vec<Compared>> {
         bail!("{} and {} have no kind of span in common on CPUs {} and {}", a.name, b.name, a.cpus, b.cpus);
     }
     Ok(compared)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_that_is_not_there_is_refused_with_those_that_are() {
+        let kinds = |names: &[&str]| -> BTreeMap<String, Kind> {
+            names.iter().map(|name| (name.to_string(), Kind::default())).collect()
+        };
+        let error = ensure_known("nosuch", [kinds(&["getpid", "irq:timer"])].into_iter()).unwrap_err();
+        assert!(error.to_string().ends_with("there are getpid, irq:timer"), "{error}");
+        ensure_known("timer", [kinds(&[]), kinds(&["irq:timer"])].into_iter()).unwrap();
+        ensure_known("x", [kinds(&[])].into_iter()).unwrap();
+    }
 }
