@@ -38,7 +38,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What `explain` says of a disturbance: its foremost causes, and what it could not attribute.
+/// What `explain` says of a disturbance: its causes, and what it could not attribute.
 fn explained(name: &str, arguments: &Arguments) -> Value {
     let told = || -> Result<Value> {
         let own = std::env::current_exe()?;
@@ -56,8 +56,7 @@ fn explained(name: &str, arguments: &Arguments) -> Value {
                 "chain": cause["chains"][0]["steps"],
             })
         };
-        let causes: Vec<Value> =
-            on_cpu["causes"].as_array().into_iter().flatten().take(3).map(cause).collect();
+        let causes: Vec<Value> = on_cpu["causes"].as_array().into_iter().flatten().map(cause).collect();
         Ok(json!({
             "disturbance": name, "causes": causes, "interruptions": on_cpu["interruptions"],
             "unattributed": on_cpu["unattributed"]["count"], "lost": found["lost_events"], "errors": errors,
