@@ -91,3 +91,22 @@ impl Context {
         (self.kernel.major, self.kernel.minor) >= (major, minor)
     }
 }
+
+#[cfg(test)]
+impl Context {
+    /// A machine of one CPU of which nothing is known.
+    pub(crate) fn unknown() -> Self {
+        Self {
+            hz: 1000,
+            nohz_full: CpuList::default(),
+            isolated: CpuList::default(),
+            rcu_nocbs: CpuList::default(),
+            cpus: CpuList::first(1),
+            kernel: "6.12.95".parse().unwrap(),
+            window: (0, 1),
+            timekeeper: None,
+            comms: BTreeMap::new(),
+            known: Known::default(),
+        }
+    }
+}

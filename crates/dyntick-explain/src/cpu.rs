@@ -264,24 +264,12 @@ fn push_pending<T>(pending: &mut Vec<T>, one: T) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Context;
     use crate::facts::{Newcomer, Origin, Send};
-    use crate::{Context, Known};
-    use dyntick_model::{CpuList, Vector};
-    use std::collections::BTreeMap;
+    use dyntick_model::Vector;
 
     fn log() -> Log {
-        Log::new(&Context {
-            hz: 1000,
-            nohz_full: CpuList::default(),
-            isolated: CpuList::default(),
-            rcu_nocbs: CpuList::default(),
-            cpus: CpuList::first(1),
-            kernel: "6.12.95".parse().unwrap(),
-            window: (0, 1),
-            timekeeper: None,
-            comms: BTreeMap::new(),
-            known: Known::default(),
-        })
+        Log::new(&Context::unknown())
     }
 
     fn task(pid: i32, comm: &str) -> Task {

@@ -63,20 +63,12 @@ impl Threads {
 mod tests {
     use super::*;
     use crate::Known;
-    use dyntick_model::CpuList;
 
     fn threads(kernel_threads: &[i32]) -> Threads {
         Threads::new(&Context {
-            hz: 1000,
-            nohz_full: CpuList::default(),
-            isolated: CpuList::default(),
-            rcu_nocbs: CpuList::default(),
-            cpus: CpuList::first(1),
-            kernel: "6.12.95".parse().unwrap(),
-            window: (0, 1),
-            timekeeper: None,
             comms: [(7, "app".into()), (8, "odd".into())].into(),
             known: Known { kernel_threads: kernel_threads.iter().copied().collect(), ..Known::default() },
+            ..Context::unknown()
         })
     }
 
