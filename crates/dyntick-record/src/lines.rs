@@ -84,8 +84,7 @@ fn address_of(elf: &Elf, offset: u64) -> Option<u64> {
 fn debug_file(elf: &Elf) -> Option<PathBuf> {
     let id = elf.build_id().ok()??;
     let (first, rest) = id.split_first().filter(|(_, rest)| (1..64).contains(&rest.len()))?;
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    Some(Path::new(DEBUG).join(format!("{first:02x}")).join(format!("{}.debug", hex(rest))))
+    Some(Path::new(DEBUG).join(format!("{first:02x}")).join(format!("{}.debug", hex::encode(rest))))
 }
 
 /// Functions by their symbols: begin, end, and which symbol of which table. Names are read when they are asked for, for
