@@ -35,6 +35,9 @@ pub struct Running<'a> {
     session: &'a mut Session,
     calls: Option<Vec<FunctionCalls>>,
     energy: Option<Result<EnergyMeter, Missing>>,
+    /// When energy and counts are to be read next, whoever waits for what.
+    energy_due: Option<Instant>,
+    counts_due: Option<Instant>,
     meters: Meters,
     first_ns: u64,
     with_command: bool,
@@ -152,7 +155,21 @@ impl Session {
             }
         }
         let with_command = !words.is_empty();
-        Ok(Running { session: self, calls, energy, meters, first_ns, with_command, child: id })
+        let measures = energy.as_ref().is_some_and(Result::is_ok);
+        let energy_due = measures.then(|| Instant::now() + EnergyMeter::INTERVAL);
+        let counts_due =
+            self.source.as_ref().and_then(Source::interval).map(|interval| Instant::now() + interval);
+        Ok(Running {
+            session: self,
+            calls,
+            energy,
+            energy_due,
+            counts_due,
+            meters,
+            first_ns,
+            with_command,
+            child: id,
+        })
     }
 
     /// The processes that were named, with all their threads.
@@ -172,30 +189,30 @@ impl Running<'_> {
     /// Waits for the end of the measurement, or for `until`.
     pub fn wait(&mut self, until: Option<Instant>) -> Option<End> {
         loop {
-            let energy = self.energy.as_ref().and_then(|energy| energy.as_ref().ok());
-            let energy = energy.map(|_| EnergyMeter::INTERVAL);
-            let source = self.session.source.as_ref().and_then(Source::interval);
-            let next_reading =
-                energy.into_iter().chain(source).min().map(|interval| Instant::now() + interval);
-            let next = until.into_iter().chain(next_reading).min();
+            let next = until.into_iter().chain(self.keep_up()).min();
             match self.session.watch.wait(next) {
                 // Ctrl-C at a terminal goes to the command too, which may end or not.
                 Some(End::Signal(libc::SIGINT)) if self.with_command => {}
-                None if next != until => self.keep_up(),
+                None if next != until => {}
                 end => return end,
             }
         }
     }
 
-    /// Reads what does not wait for the end: energy long before a counter can begin anew twice, and counts before the
-    /// programs have no room for names.
-    fn keep_up(&mut self) {
-        if let Some(Ok(energy)) = &mut self.energy {
+    /// Reads what does not wait for the end and is due: energy long before a counter can begin anew twice, and counts
+    /// before the programs have no room for names. Returns when this is to be called next.
+    fn keep_up(&mut self) -> Option<Instant> {
+        let now = Instant::now();
+        let is_due = |due: Option<Instant>| due.is_some_and(|due| now >= due);
+        if let (Some(Ok(energy)), true) = (&mut self.energy, is_due(self.energy_due)) {
             energy.read();
+            self.energy_due = Some(now + EnergyMeter::INTERVAL);
         }
-        if let Some(source) = &mut self.session.source {
+        if let (Some(source), true) = (&mut self.session.source, is_due(self.counts_due)) {
             source.keep_up();
+            self.counts_due = source.interval().map(|interval| now + interval);
         }
+        self.energy_due.into_iter().chain(self.counts_due).min()
     }
 
     /// What counting took of the CPUs since the session was opened, where the kernel measures that.

@@ -335,6 +335,28 @@ done
 }
 
 /// The rows whose occurrences are listed one by one: not sums, and not what is told by another name too.
+/// More programs than a CPU has slots, one after the other within one interval: none is without its name.
+#[test]
+fn many_names_in_one_interval_are_all_kept() {
+    const NAMES: usize = 400;
+    const SCRIPT: &str = "
+i=0; while [ $i -lt NAMES ]; do i=$((i+1)); echo '#!/bin/sh' > /tmp/name$i; chmod +x /tmp/name$i; done
+echo 'while [ ! -e /tmp/go ]; do sleep 0.01; done
+i=0; while [ $i -lt NAMES ]; do i=$((i+1)); /tmp/name$i; sleep 0.003; done; >/tmp/done' > /tmp/storm
+taskset -c 1 sh /tmp/storm &
+dyntick stat -C 1 --source bpf --json -o /tmp/o sh -c '>/tmp/go; while [ ! -e /tmp/done ]; do sleep 0.1; done'
+tr -d '\\n' < /tmp/o && echo
+";
+    let script = SCRIPT.replace("NAMES", &NAMES.to_string());
+    let printed = guest("debian:6.12", "isolcpus=domain,1", &["chmod", "sleep", "taskset", "tr"], &script);
+    let json: Value = serde_json::from_str(printed.lines().next().unwrap_or_default())
+        .unwrap_or_else(|error| panic!("{error}: {printed}"));
+    assert_eq!(json["lost"], none_lost());
+    let cpu = &json["cpus"][0];
+    let named = rows(cpu).iter().filter(|row| row["name"].as_str().unwrap().starts_with("name")).count();
+    assert_eq!(named, NAMES, "{cpu:#}");
+}
+
 fn one_by_one(cpu: &Value) -> BTreeMap<String, Vec<&Value>> {
     let mut by_name: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
     for row in rows(cpu) {

@@ -5,6 +5,7 @@ use super::keys::is_program_slot;
 use super::keys::{Key, text};
 use super::locked::AnyLocked;
 use super::names::{Names, TICKS, tick_function};
+use super::pace::Pace;
 use super::rows::Rows;
 use super::{Count, Details, Kind, Lost, Occurrence, Snapshot};
 use crate::thread::now_ns;
@@ -64,6 +65,7 @@ pub struct Counters {
     before: (u64, Lost),
     /// What was read and is not told yet.
     kept: Snapshot,
+    pace: Pace,
 }
 
 /// What eBPF programs took, on all CPUs.
@@ -160,6 +162,7 @@ impl Counters {
             details_told: 0,
             before: Default::default(),
             kept: Snapshot::default(),
+            pace: Pace::new(),
         };
         counters.forget();
         Ok(counters)
@@ -171,6 +174,7 @@ impl Counters {
         self.read();
         self.rows.forget_longest();
         (self.raw_details, self.details_told) = (Vec::new(), self.rows.details_lost());
+        self.pace = Pace::new();
     }
 
     /// The tracepoints that were wanted and that this kernel lacks; [`TICKS`] where ticks are not told from other
@@ -223,8 +227,10 @@ impl Counters {
         Ok((unsafe { AtomicU64::from_ptr(words.add(pid / 64)) }, 1 << (pid % 64)))
     }
 
-    /// How often [`Counters::keep_up`] is to be called while nobody reads.
-    pub const INTERVAL: Duration = Duration::from_secs(10);
+    /// How long after the last reading [`Counters::keep_up`] is to be called while nobody reads.
+    pub fn interval(&self) -> Duration {
+        self.pace.interval()
+    }
 
     /// What was counted since this was called before. Costs no system call of the CPUs that are counted; while they
     /// run on, counts of one slot may be one event apart from each other.
@@ -244,6 +250,7 @@ impl Counters {
         self.empty_ring();
         let ns = now_ns();
         let grown = self.rows.grown(ns);
+        self.pace.adapt(most_programs(&grown));
         let lost = Lost { recursion: recursion_misses(&self.ebpf), ..Lost::default() };
         let (before, lost_before) = std::mem::replace(&mut self.before, (ns, lost));
         self.names.learn(grown.iter().map(|(_, _, slot)| slot.key));
@@ -318,6 +325,12 @@ fn each_fdinfo(ebpf: &Ebpf) -> impl Iterator<Item = String> {
 /// A number in it; 0 where the kernel does not say it.
 fn in_fdinfo(text: &str, name: &str) -> u64 {
     text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0)
+}
+
+/// How many programs ran on the CPU where most did.
+fn most_programs(grown: &[(usize, usize, Slot)]) -> usize {
+    let of_row = |row: &[(usize, usize, Slot)]| row.iter().filter(|one| is_program_slot(one.1)).count();
+    grown.chunk_by(|a, b| a.0 == b.0).map(of_row).max().unwrap_or(0)
 }
 
 /// Which row each CPU has: its place among these.

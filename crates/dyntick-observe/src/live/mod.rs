@@ -16,6 +16,7 @@ mod lineage;
 mod locked;
 mod meters;
 mod names;
+mod pace;
 mod place;
 mod rows;
 mod snapshot;
