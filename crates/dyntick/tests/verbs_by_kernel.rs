@@ -164,6 +164,18 @@ fn the_live_verbs_on_each_kernel() {
     }
 }
 
+/// Kernels of one's own, as `dyntick lab build` prints them; the rows that they would have are printed.
+#[test]
+#[ignore = "kernels named in DYNTICK_KERNELS, with commas: make test-kernels"]
+fn the_live_verbs_on_kernels_of_ones_own() {
+    let kernels = std::env::var("DYNTICK_KERNELS").unwrap_or_default();
+    for kernel in kernels.split(',').filter(|kernel| !kernel.is_empty()) {
+        let printed = printed(kernel);
+        assert_works(kernel, &printed);
+        println!("{}", row(kernel, &printed).join("\n"));
+    }
+}
+
 #[test]
 #[ignore = "fetches the newest kernel that Debian has: make test-kernels"]
 fn the_live_verbs_on_the_newest_kernel() {
