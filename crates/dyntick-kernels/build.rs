@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A fragment or patch that is new, or gone, is seen: what embeds their folders looks at files that it knew before only.
+//! A fragment or patch that is new, or gone, is seen: what embeds their folders looks only at files that it knew before.
 
 fn main() {
     for folder in ["configs", "patches"] {

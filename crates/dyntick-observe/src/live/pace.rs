@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How often counts are taken in while nobody reads them: so often that the programs which run between two readings have
-//! room in a CPU's table.
+//! How often counts are taken in while nobody reads them: so often that the programs which run between two readings
+//! have room in a CPU's table.
 
 use dyntick_bpf::layout::PROGRAMS;
 use std::time::Duration;

@@ -81,7 +81,8 @@ impl Source {
         }
     }
 
-    /// How long after the last reading [`Source::keep_up`] is to be called while nobody reads; none for trace events, which a thread reads.
+    /// How long after the last reading [`Source::keep_up`] is to be called while nobody reads; none for trace events,
+    /// which a thread reads.
     pub fn interval(&self) -> Option<Duration> {
         match self {
             Source::Bpf(counters) => Some(counters.interval()),
