@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A fragment or patch that is new, or gone, is seen: what embeds their folders looks only at files that it knew before.
+//! A fragment or patch that is new, or gone, is seen: what embeds their folders looks at files that it knew before,
+//! and at no others.
 
 fn main() {
     for folder in ["configs", "patches"] {
