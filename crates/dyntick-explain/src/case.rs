@@ -60,6 +60,7 @@ pub(crate) fn kind_of(facts: &Facts, log: &Log) -> Kind {
         Entry::Softirq(softirq) => Kind::Softirq { softirq: *softirq },
         Entry::Turn(task) if names::is_worker(&task.comm) => Kind::WorkItem,
         Entry::Turn(task) if log.is_kernel_thread(task) => Kind::KernelThread,
+        Entry::Turn(task) if log.is_commands(task) => Kind::CommandTask,
         Entry::Turn(_) => Kind::OtherTask,
     }
 }
@@ -184,6 +185,23 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// The task of the recorded command that came, where nothing else did.
+    pub fn commands_arrival(&self) -> Option<&'a Newcomer> {
+        match self.arrival()? {
+            Arrival::UserTask(newcomer) if self.log.is_commands(&newcomer.task) => Some(newcomer),
+            _ => None,
+        }
+    }
+
+    /// The user task beside which only tasks of the recorded command want the CPU.
+    pub fn beside_command(&self) -> Option<&'a Task> {
+        self.commands_arrival().filter(|_| *self.kind == Kind::Tick)?;
+        let current = &self.facts.kept.as_ref()?.current;
+        let is_foreign =
+            current.pid != 0 && !self.log.is_commands(current) && !self.log.is_kernel_thread(current);
+        is_foreign.then_some(current)
+    }
+
     /// The task whose turn it is, that came to this CPU, or that a timer woke.
     pub fn other(&self) -> Option<&'a Task> {
         let arrived = || match self.arrival()? {
@@ -191,7 +209,7 @@ impl<'a> Case<'a> {
             Arrival::Work { worker, .. } => Some(worker),
             Arrival::KernelThread(newcomer) | Arrival::UserTask(newcomer) => Some(&newcomer.task),
         };
-        self.facts.turn().or_else(arrived).or(self.facts.woken.as_ref())
+        self.facts.turn().or_else(|| self.beside_command()).or_else(arrived).or(self.facts.woken.as_ref())
     }
 
     /// Who did what led to it: sent the interrupt, set the timer, queued the work, woke the task.
@@ -215,19 +233,20 @@ impl<'a> Case<'a> {
                 let queued = facts.works.first().and_then(|work| work.queued_by.as_ref());
                 queued.or(facts.turn_by.as_ref())
             }
-            Kind::KernelThread | Kind::OtherTask => facts.turn_by.as_ref(),
+            Kind::KernelThread | Kind::OtherTask | Kind::CommandTask => facts.turn_by.as_ref(),
             _ => None,
         }
     }
 
-    /// The one of several arrivals that explains most: a work item, a kernel thread, a user task.
+    /// The one of several arrivals that explains most: a work item, a kernel thread, a user task, one of the command.
     fn foremost(&self, newcomers: &'a [Newcomer]) -> Option<Arrival<'a>> {
         let arrivals = newcomers.iter().map(|newcomer| self.arrival_of(newcomer));
         arrivals.min_by_key(|arrival| match arrival {
             Arrival::FairServer => 0,
             Arrival::Work { .. } => 1,
             Arrival::KernelThread(_) => 2,
-            Arrival::UserTask(_) => 3,
+            Arrival::UserTask(newcomer) if !self.log.is_commands(&newcomer.task) => 3,
+            Arrival::UserTask(_) => 4,
         })
     }
 
@@ -250,7 +269,7 @@ impl<'a> Case<'a> {
         match self.kind {
             Kind::Tick => Step::KeptTickFor { arrived, beside: self.kept_by().clone(), cpu },
             Kind::WorkItem | Kind::KernelThread if self.idle() => Step::RanInIdle { arrived, cpu },
-            Kind::WorkItem | Kind::KernelThread | Kind::OtherTask => {
+            Kind::WorkItem | Kind::KernelThread | Kind::OtherTask | Kind::CommandTask => {
                 Step::RanInsteadOf { arrived, victim: self.facts.victim.clone(), cpu }
             }
             _ => {

@@ -48,6 +48,17 @@ pub struct Known {
     pub clocksource: Option<Symbol>,
     /// How tasks are scheduled.
     pub classes: BTreeMap<i32, Class>,
+    /// The command that the recording is about.
+    pub command: KnownCommand,
+}
+
+/// The command, or the process, that a recording is about. What it takes a CPU for is its own work.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KnownCommand {
+    /// Its process, which lives until the recording ends; none where there is no such process.
+    pub process: Option<i32>,
+    /// Its threads, and those of its descendants, that were seen beside the events. Events of forks add to them.
+    pub threads: BTreeSet<i32>,
 }
 
 /// A process that has perf events open.

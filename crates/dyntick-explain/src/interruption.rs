@@ -74,13 +74,15 @@ pub enum Kind {
     WorkItem,
     /// Another kernel thread ran.
     KernelThread,
-    /// Another user task ran while the victim still wanted the CPU.
+    /// A user task that is not of the recorded command ran while the victim still wanted the CPU.
     OtherTask,
+    /// A task of the recorded command ran while another one of it still wanted the CPU.
+    CommandTask,
 }
 
 impl Kind {
     /// The names of all kinds.
-    pub const NAMES: [&str; 15] = [
+    pub const NAMES: [&str; 16] = [
         "tick",
         "timer-wheel",
         "hrtimer",
@@ -96,6 +98,7 @@ impl Kind {
         "work-item",
         "kernel-thread",
         "other-task",
+        "command-task",
     ];
 
     /// Its place among the names.
@@ -116,6 +119,7 @@ impl Kind {
             Kind::WorkItem => 12,
             Kind::KernelThread => 13,
             Kind::OtherTask => 14,
+            Kind::CommandTask => 15,
         }
     }
 
@@ -127,7 +131,7 @@ impl Kind {
     /// Whether the kernel took the CPU from what ran there, unasked: nothing else is counted as an interruption. A page
     /// fault is the running task's own, and which of the user tasks belong on a CPU only the user knows.
     pub fn is_interruption(&self) -> bool {
-        !matches!(self, Kind::PageFault { .. } | Kind::OtherTask)
+        !matches!(self, Kind::PageFault { .. } | Kind::OtherTask | Kind::CommandTask)
     }
 
     /// Whether the local timer interrupt was the way in.
@@ -159,9 +163,10 @@ mod tests {
             Kind::WorkItem,
             Kind::KernelThread,
             Kind::OtherTask,
+            Kind::CommandTask,
         ];
         assert_eq!(kinds.each_ref().map(Kind::name), Kind::NAMES);
         let others = kinds.iter().filter(|kind| !kind.is_interruption()).map(Kind::name);
-        assert_eq!(others.collect::<Vec<_>>(), ["page-fault", "other-task"]);
+        assert_eq!(others.collect::<Vec<_>>(), ["page-fault", "other-task", "command-task"]);
     }
 }

@@ -259,7 +259,7 @@ fn is_path(cause: &CauseId) -> bool {
 }
 
 fn is_turn(interruption: &Interruption) -> bool {
-    is_kernels_turn(interruption) || interruption.kind == Kind::OtherTask
+    is_kernels_turn(interruption) || matches!(interruption.kind, Kind::OtherTask | Kind::CommandTask)
 }
 
 fn is_kernels_turn(interruption: &Interruption) -> bool {

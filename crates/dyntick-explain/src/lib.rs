@@ -31,7 +31,7 @@ mod waking;
 
 pub use cause::CauseId;
 pub use chain::{Actor, Arrived, Chain, CpuTimer, Step, Unseen};
-pub use context::{Class, Context, Known, PerfOpener};
+pub use context::{Class, Context, Known, KnownCommand, PerfOpener};
 pub use evidence::Evidence;
 pub use interruption::{Interruption, Kind};
 pub use stack::Stack;

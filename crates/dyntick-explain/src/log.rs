@@ -73,6 +73,7 @@ impl Log {
                 self.threads.name(*next, next_comm);
             }
             SchedWakeup { pid, comm, .. } | SchedMigrate { pid, comm, .. } => self.threads.name(*pid, comm),
+            SchedFork { parent, child } => self.threads.fork(*parent, *child),
             TimerStart { timer, flags, function, .. } => {
                 self.timers.insert(*timer, *flags);
                 self.note_setter(event, *timer, function);
@@ -175,6 +176,11 @@ impl Log {
     /// Whether a thread is the kernel's own.
     pub fn is_kernel_thread(&self, task: &Task) -> bool {
         self.threads.is_kernels(task)
+    }
+
+    /// Whether a task is of the command that was recorded.
+    pub fn is_commands(&self, task: &Task) -> bool {
+        self.threads.is_commands(task)
     }
 
     /// The interval timer on CPU time that a task was seen to arm, as setitimer names it.

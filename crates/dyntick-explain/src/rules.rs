@@ -22,6 +22,9 @@ macro_rules! not_tried {
 mod anonymous_call;
 mod anonymous_irq_work;
 mod clock_distrusted;
+mod command_task;
+mod command_tick;
+mod command_wakeup;
 mod cpu_quota;
 mod dependency_clock_unstable;
 mod dependency_deadline;
@@ -166,7 +169,9 @@ static DETECTING: &[(&Rule, Detect)] = &[
     (&dependency_deadline::RULE, dependency_deadline::detect),
     (&dependency_sched_ext::RULE, dependency_sched_ext::detect),
     (&cpu_quota::RULE, cpu_quota::detect),
+    (&command_tick::RULE, command_tick::detect),
     (&dependency_sched::RULE, dependency_sched::detect),
+    (&command_wakeup::RULE, command_wakeup::detect),
     (&wakeup::RULE, wakeup::detect),
     (&timer::RULE, timer::detect),
     (&until_first_check::RULE, until_first_check::detect),
@@ -179,6 +184,7 @@ static DETECTING: &[(&Rule, Detect)] = &[
     (&ipi::RULE, ipi::detect),
     (&anonymous_call::RULE, anonymous_call::detect),
     (&anonymous_irq_work::RULE, anonymous_irq_work::detect),
+    (&command_task::RULE, command_task::detect),
     (&other_task::RULE, other_task::detect),
     (&device::RULE, device::detect),
     (&page_fault::RULE, page_fault::detect),
@@ -292,6 +298,7 @@ pub mod named {
     pub static ANONYMOUS_CALL: &Rule = &anonymous_call::RULE;
     pub static ANONYMOUS_IRQ_WORK: &Rule = &anonymous_irq_work::RULE;
     pub static CLOCK_DISTRUSTED: &Rule = &clock_distrusted::RULE;
+    pub static COMMAND_TASK: &Rule = &command_task::RULE;
     pub static DEPENDENCY_CLOCK_UNSTABLE: &Rule = &dependency_clock_unstable::RULE;
     pub static DEPENDENCY_PERF: &Rule = &dependency_perf::RULE;
     pub static DEPENDENCY_POSIX_TIMER: &Rule = &dependency_posix_timer::RULE;
@@ -415,7 +422,7 @@ mod tests {
     /// No events are kept as evidence for the turn of a task.
     #[test]
     fn what_a_turn_comes_from_is_named() {
-        let possible = [FUNCTION_CALL, KERNEL_THREAD, OTHER_TASK, SOFTIRQ, WORKQUEUE];
+        let possible = [COMMAND_TASK, FUNCTION_CALL, KERNEL_THREAD, OTHER_TASK, SOFTIRQ, WORKQUEUE];
         assert!(possible.iter().all(|rule| rule.names_origin));
     }
 

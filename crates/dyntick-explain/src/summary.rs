@@ -34,7 +34,12 @@ pub struct Summary {
     pub other_tasks: u64,
     /// Time in those, ns.
     pub other_tasks_ns: u64,
-    /// Interruptions, page faults and time slices of other user tasks by the way into the kernel (`Kind::name`).
+    /// Time slices of tasks of the recorded command while another one of it wanted the CPU, which are no interruptions.
+    pub command_tasks: u64,
+    /// Time in those, ns.
+    pub command_tasks_ns: u64,
+    /// Interruptions, page faults and time slices of other user tasks and of the command by the way into the kernel
+    /// (`Kind::name`).
     pub by_kind: BTreeMap<String, u64>,
     /// The same by cause, the most frequent first.
     pub by_cause: Vec<CauseCount>,
@@ -69,7 +74,7 @@ pub struct Summary {
 pub struct CauseCount {
     /// The cause.
     pub cause: CauseId,
-    /// Interruptions, page faults and time slices of other user tasks.
+    /// Interruptions, page faults and time slices of other user tasks and of the command.
     pub count: u64,
     /// Interruptions among them.
     pub interruptions: u64,
@@ -100,7 +105,7 @@ pub struct TickStopCount {
 impl Summary {
     /// All that `by_cause` has.
     pub fn listed(&self) -> u64 {
-        self.interruptions + self.page_faults + self.other_tasks
+        self.interruptions + self.page_faults + self.other_tasks + self.command_tasks
     }
 
     /// The figures of one cause.

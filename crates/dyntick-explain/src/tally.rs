@@ -100,6 +100,10 @@ impl Tally {
                 summary.other_tasks += 1;
                 summary.other_tasks_ns = summary.other_tasks_ns.saturating_add(ns);
             }
+            Kind::CommandTask => {
+                summary.command_tasks += 1;
+                summary.command_tasks_ns = summary.command_tasks_ns.saturating_add(ns);
+            }
             _ => {
                 summary.interruptions += 1;
                 summary.interrupted_ns = summary.interrupted_ns.saturating_add(ns);

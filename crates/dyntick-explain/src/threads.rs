@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Threads: what they are called, and which of them are the kernel's own.
+//! Threads: what they are called, which of them are the kernel's own, and which the recorded command's.
 
-use crate::{Context, Task, names};
+use crate::{Context, KnownCommand, Task, names};
 use dyntick_model::{Map, Set, Symbol};
 use std::sync::{Arc, LazyLock};
 
@@ -13,7 +13,13 @@ pub(crate) struct Threads {
     named: Map<i32, Named>,
     /// The kernel's, where they are known and not only known by their names.
     kernels: Set<i32>,
+    /// The command's process, and the threads that it and its descendants have.
+    command: Option<i32>,
+    commands: Set<i32>,
 }
+
+/// So many threads of a command are known at once: as many as Linux has PIDs (`PID_MAX_LIMIT`).
+const MOST_OF_COMMAND: usize = 4 << 20;
 
 /// A thread that was named.
 #[derive(Debug)]
@@ -27,7 +33,9 @@ impl Threads {
     /// Those that the context knows.
     pub fn new(context: &Context) -> Self {
         let kernels = context.known.kernel_threads.iter().copied().collect();
-        let mut threads = Self { named: Map::default(), kernels };
+        let KnownCommand { process, threads: seen } = &context.known.command;
+        let commands = seen.iter().chain(process).copied().take(MOST_OF_COMMAND).collect();
+        let mut threads = Self { named: Map::default(), kernels, command: *process, commands };
         context.comms.iter().for_each(|(pid, comm)| threads.name(*pid, comm));
         threads
     }
@@ -39,6 +47,23 @@ impl Threads {
         }
         let is_kernels = self.tell(pid, comm);
         self.named.insert(pid, Named { comm: comm.clone(), is_kernels });
+    }
+
+    /// A thread was started: by who belongs to the command, or as the command itself, which dyntick starts. Numbers of
+    /// threads that ended are given again.
+    pub fn fork(&mut self, parent: i32, child: i32) {
+        if self.commands.contains(&parent) || self.command == Some(child) {
+            if self.commands.len() < MOST_OF_COMMAND {
+                self.commands.insert(child);
+            }
+        } else {
+            self.commands.remove(&child);
+        }
+    }
+
+    /// Whether a task is of the command that was recorded.
+    pub fn is_commands(&self, task: &Task) -> bool {
+        self.commands.contains(&task.pid) && !self.is_kernels(task)
     }
 
     /// A thread by its number.
@@ -81,6 +106,23 @@ mod tests {
         assert!(own(&threads, 7), "by its new name");
         let before = Task { pid: 7, comm: "app".into() };
         assert!(!threads.is_kernels(&before), "what it was called before was not the kernel's");
+    }
+
+    #[test]
+    fn what_a_command_starts_is_its_own_and_numbers_are_given_again() {
+        let command = KnownCommand { process: Some(20), threads: [20, 21].into() };
+        let known = Known { command, kernel_threads: [2].into(), ..Known::default() };
+        let mut threads = Threads::new(&Context { known, ..Context::unknown() });
+        let own = |threads: &Threads| {
+            (1..40).filter(|pid| threads.is_commands(&threads.task(*pid))).collect::<Vec<i32>>()
+        };
+        threads.fork(5, 20); // dyntick starts it
+        [(20, 22), (22, 23), (5, 24)].into_iter().for_each(|(parent, child)| threads.fork(parent, child));
+        assert_eq!(own(&threads), [20, 21, 22, 23]);
+        threads.fork(5, 22);
+        threads.fork(22, 25);
+        threads.fork(23, 2); // as a hostile record may say
+        assert_eq!(own(&threads), [20, 21, 23]);
     }
 
     #[test]

@@ -147,6 +147,7 @@ mod tests {
             cpus: "3".parse().unwrap(),
             window_ns: (5, 5),
             command: Vec::new(),
+            process: None,
             machine,
             threads: BTreeMap::new(),
             owners: Owners::default(),

@@ -2,11 +2,11 @@
 //! What a record is explained with, beside its events.
 
 use crate::About;
-use dyntick_explain::{Class, Context, Known, PerfOpener};
+use dyntick_explain::{Class, Context, Known, KnownCommand, PerfOpener};
 use dyntick_model::Symbol;
 use dyntick_model::text::{beginning, clean};
 use dyntick_observe::facts::{Policy, SchedExt, Thread};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known by what was seen of the machine.
 pub(crate) fn of(about: &About) -> Context {
@@ -66,7 +66,27 @@ fn known(about: &About) -> Known {
             .iter()
             .filter_map(|(number, thread)| Some((*number, class(thread.policy, machine.sched_ext)?)))
             .collect(),
+        command: KnownCommand {
+            process: about.process,
+            threads: about.process.map(|process| descendants(threads, process)).unwrap_or_default(),
+        },
     }
+}
+
+/// The threads of a process and of its descendants, by what each was seen to be started by. One whose parent has ended
+/// is only found by the event of its fork.
+fn descendants(threads: &BTreeMap<i32, Thread>, process: i32) -> BTreeSet<i32> {
+    let mut children: BTreeMap<i32, BTreeSet<i32>> = BTreeMap::new();
+    for thread in threads.values().filter(|thread| !thread.kernel) {
+        children.entry(thread.parent).or_default().insert(thread.process);
+    }
+    let (mut processes, mut next) = (BTreeSet::from([process]), vec![process]);
+    while let Some(parent) = next.pop() {
+        let own = children.remove(&parent).unwrap_or_default();
+        next.extend(own.into_iter().filter(|child| processes.insert(*child)));
+    }
+    let own = threads.iter().filter(|(_, thread)| !thread.kernel && processes.contains(&thread.process));
+    own.map(|(number, _)| *number).collect()
 }
 
 /// A loaded BPF scheduler may have all tasks of the fair class, and without one those of SCHED_EXT are fair.
@@ -85,6 +105,31 @@ fn class(policy: Policy, sched_ext: SchedExt) -> Option<Class> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_has_its_threads_and_those_of_its_descendants() {
+        let thread = |process, parent, kernel| Thread {
+            comm: "x".into(),
+            process,
+            parent,
+            kernel,
+            cpus: Default::default(),
+            cpu: 0,
+            policy: Policy::Other,
+            priority: 0,
+        };
+        let threads = [
+            (7, thread(7, 1, false)),
+            (8, thread(7, 1, false)),
+            (9, thread(9, 7, false)),
+            (10, thread(10, 9, false)),
+            (11, thread(11, 1, false)),
+            (12, thread(12, 7, true)),
+            (13, thread(13, 13, false)), // as a hostile record may say
+        ];
+        assert_eq!(descendants(&threads.clone().into(), 7), [7, 8, 9, 10].into());
+        assert_eq!(descendants(&threads.into(), 13), [13].into());
+    }
 
     #[test]
     fn a_bpf_scheduler_has_all_ordinary_tasks_or_those_that_asked() {

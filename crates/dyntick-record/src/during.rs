@@ -24,7 +24,11 @@ pub fn record_command(options: &Options, words: &[String]) -> Result<(Record, Ex
     command.args(arguments);
     at(&mut command, home);
     let signals = signals(options);
-    let (record, status) = record_until(options, |control| passed_on(&signals, control, command.spawn()?))?;
+    let (record, status) = record_until(options, |control| {
+        let child = command.spawn()?;
+        control.follow(child.id() as i32);
+        passed_on(&signals, control, child)
+    })?;
     drop(signals);
     Ok((record, status.map_err(|error| RecordError::Start(program.clone(), error))?))
 }
@@ -35,6 +39,7 @@ pub fn record_process(options: &Options, pid: i32) -> Result<Record, RecordError
     let process = pidfd_open(process, PidfdFlags::empty()).map_err(|_| RecordError::NoProcess(pid))?;
     let signals = signals(options);
     let (record, ()) = record_until(options, |control| {
+        control.follow(pid);
         let mut ended = [PollFd::new(&process, PollFlags::IN)];
         // A signal that is caught ends the wait too.
         while !matches!(poll(&mut ended, Some(&POLL_AT_LEAST)), Ok(1..)) && !ended_by(&signals, control) {}

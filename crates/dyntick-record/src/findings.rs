@@ -51,8 +51,13 @@ pub struct CpuFindings {
     pub other_tasks: u64,
     /// Time in those, ns.
     pub other_tasks_ns: u64,
-    /// The causes of all these, first those that took the most time, page faults last; before all a clock that is
-    /// distrusted, which slows down everything, and interrupts of which only the number is known.
+    /// Time slices of tasks of the recorded command while another one of it wanted the CPU, which are no interruptions.
+    pub command_tasks: u64,
+    /// Time in those, ns.
+    pub command_tasks_ns: u64,
+    /// The causes of all these, first those that took the most time, then interrupts of which only the number is known,
+    /// then what tasks of the command took from each other, page faults last; before all a clock that is distrusted,
+    /// which slows down everything.
     pub causes: Vec<CauseFindings>,
     /// What has no cause.
     pub unattributed: Unattributed,
@@ -85,7 +90,12 @@ pub struct ThreadFindings {
     pub other_tasks: u64,
     /// Time in those, ns.
     pub other_tasks_ns: u64,
-    /// The causes of all these, first those that took the most time, page faults last.
+    /// Time slices of tasks of the recorded command while another one of it wanted the CPU, which are no interruptions.
+    pub command_tasks: u64,
+    /// Time in those, ns.
+    pub command_tasks_ns: u64,
+    /// The causes of all these, first those that took the most time, then what tasks of the command took from each
+    /// other, page faults last.
     pub causes: Vec<CauseFindings>,
     /// What has no cause.
     pub unattributed: Unattributed,
@@ -100,7 +110,8 @@ pub struct CauseFindings {
     pub title: String,
     /// How it comes about.
     pub explanation: &'static str,
-    /// Interruptions, page faults and time slices of other user tasks; none where only their time is known.
+    /// Interruptions, page faults and time slices of other user tasks and of the command; none where only their time is
+    /// known.
     pub count: Option<u64>,
     /// Interruptions among them.
     pub interruptions: u64,

@@ -110,6 +110,7 @@ impl FlightRecorder {
             cpus: self.options.cpus,
             window_ns: (0, 0),
             command: self.options.command,
+            process: None,
             machine: self.machine,
             threads: self.watch.threads,
             owners: self.watch.owners,

@@ -2,11 +2,12 @@
 //! From the kernel's buffers into the file, while recording goes on: one thread empties the buffers, another one packs
 //! blocks and writes them, so that a slow disk does not keep the buffers full.
 
+use crate::RecordError;
 use crate::stored::{BLOCK, Packer, Writer};
-use dyntick_observe::thread::now_ns;
+use dyntick_observe::thread::{now_ns, own_files};
 use dyntick_observe::trace::{Buffers, SessionError, TraceSession};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
@@ -49,9 +50,21 @@ pub(crate) struct Control {
     pub snapshot: AtomicBool,
     /// There is nothing left to wait for but the end of a command.
     pub enough: AtomicBool,
+    /// The process that is recorded; 0 where there is none.
+    process: AtomicI32,
 }
 
 impl Control {
+    /// This process is recorded, until it ends.
+    pub fn follow(&self, process: i32) {
+        self.process.store(process, Ordering::Relaxed);
+    }
+
+    /// The process that is recorded.
+    pub fn process(&self) -> Option<i32> {
+        Some(self.process.load(Ordering::Relaxed)).filter(|process| *process > 0)
+    }
+
     /// Whether a recording that lasts until somebody ends it is to end.
     pub fn ends(&self) -> bool {
         self.full.load(Ordering::Relaxed) || self.enough.load(Ordering::Relaxed)
@@ -61,7 +74,6 @@ impl Control {
 /// Empties the buffers until all has ended.
 pub(crate) struct Drain<'a> {
     pub session: &'a TraceSession,
-    pub buffers: Buffers,
     /// Bytes of a buffer.
     pub buffer: usize,
     pub to: SyncSender<Piece>,
@@ -72,9 +84,40 @@ pub(crate) struct Drain<'a> {
 
 type Pending = BTreeMap<u32, Vec<u8>>;
 
+/// The same, with the buffers open.
+struct Draining<'a> {
+    buffers: Buffers,
+    drain: Drain<'a>,
+}
+
 impl Drain<'_> {
-    /// Returns when tracing was stopped because nothing more was written, if it was: ns of CLOCK_MONOTONIC.
-    pub fn run(mut self, ended: &Receiver<()>) -> Result<Option<u64>, SessionError> {
+    /// Empties the buffers in this thread, which alone has them open ([`own_files`]); `ready` is told once they are, or
+    /// why they are not. Returns when tracing was stopped because nothing more was written, if it was: ns of
+    /// CLOCK_MONOTONIC.
+    pub fn run(
+        self,
+        ready: &SyncSender<Result<(), RecordError>>,
+        ended: &Receiver<()>,
+    ) -> Result<Option<u64>, SessionError> {
+        let (opened, draining) = match self.open() {
+            Ok(draining) => (Ok(()), Some(draining)),
+            Err(error) => (Err(error), None),
+        };
+        let _ = ready.send(opened);
+        draining.map_or(Ok(None), |draining| draining.run(ended))
+    }
+}
+
+impl<'a> Drain<'a> {
+    fn open(self) -> Result<Draining<'a>, RecordError> {
+        // SAFETY: this thread uses no file that another one opens from now on, and the buffers stay in it.
+        unsafe { own_files() }.map_err(RecordError::Thread)?;
+        Ok(Draining { buffers: self.session.buffers()?, drain: self })
+    }
+}
+
+impl Draining<'_> {
+    fn run(mut self, ended: &Receiver<()>) -> Result<Option<u64>, SessionError> {
         let (mut pending, mut stopped, mut pause) = (Pending::new(), None, SELDOM);
         let mut latest = Instant::now();
         while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
@@ -83,9 +126,9 @@ impl Drain<'_> {
             }
             let begin = now_ns();
             let (most, complete) = self.take_full(&mut pending)?;
-            pause = next_pause(pause, most, self.buffer).min(self.soon.unwrap_or(SELDOM));
-            let wanted = self.control.snapshot.swap(false, Ordering::Relaxed);
-            if wanted || self.soon.is_some_and(|soon| latest.elapsed() >= soon) {
+            pause = next_pause(pause, most, self.drain.buffer).min(self.drain.soon.unwrap_or(SELDOM));
+            let wanted = self.drain.control.snapshot.swap(false, Ordering::Relaxed);
+            if wanted || self.drain.soon.is_some_and(|soon| latest.elapsed() >= soon) {
                 latest = Instant::now();
                 self.take_started(&mut pending)?;
                 self.send_all(&mut pending);
@@ -93,8 +136,8 @@ impl Drain<'_> {
                 complete.then(|| self.send(Piece::Complete(begin)));
                 wanted.then(|| self.send(Piece::Wanted));
             }
-            if self.control.full.load(Ordering::Relaxed) {
-                self.session.stop()?;
+            if self.drain.control.full.load(Ordering::Relaxed) {
+                self.drain.session.stop()?;
                 stopped = Some(now_ns());
             }
         }
@@ -137,7 +180,7 @@ impl Drain<'_> {
                     break;
                 }
                 // Not without end, where one CPU records faster than this is done: the others wait.
-                if all > self.buffer {
+                if all > self.drain.buffer {
                     complete = false;
                     break;
                 }
@@ -150,7 +193,7 @@ impl Drain<'_> {
     /// Waits where the file is behind; the kernel counts what it cannot keep meanwhile.
     fn send(&self, piece: Piece) {
         // Where nobody takes it, writing has failed, and says so at the end.
-        let _ = self.to.send(piece);
+        let _ = self.drain.to.send(piece);
     }
 }
 

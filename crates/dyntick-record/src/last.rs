@@ -45,7 +45,7 @@ pub(crate) fn record<T>(
     let ring = ring.map_err(RecordError::Write)?;
     let control = Control::default();
     // Its window has no end yet.
-    let context = context::of(&recording.about((0, u64::MAX), None));
+    let context = context::of(&recording.about((0, u64::MAX), &control, None));
     let formats = recording.session.formats()?;
     let detector = last
         .when
@@ -56,14 +56,15 @@ pub(crate) fn record<T>(
     let (to, snapshots) = sync_channel(1);
     let sink = Last { ring, detector, keep, left: last.most_snapshots, to, control: &control };
     std::thread::scope(|scope| {
-        let keeping = move || keep_all(recording, last, &snapshots);
+        let written = |kept: &Kept, trigger| written(recording, &control, kept, trigger);
+        let keeping = move || keep_all(last, &snapshots, written);
         std::thread::Builder::new().spawn_scoped(scope, keeping).map_err(RecordError::Thread)?;
         let (sink, (_, end), result) = recording.traced(sink, soon, &control, during)?;
         let Last { mut ring, to, .. } = sink;
         // What ends the thread that keeps snapshots.
         drop(to);
         let kept = ring.kept(end, end).map_err(RecordError::Write)?;
-        Ok((written(recording, &kept, None)?, result))
+        Ok((written(&kept, None)?, result))
     })
 }
 
@@ -142,29 +143,32 @@ impl Last<'_> {
 }
 
 /// Keeps snapshots until there are no more to come.
-fn keep_all(recording: &Recording<'_>, last: &LastSeconds, snapshots: &Receiver<(Kept, Trigger)>) {
+fn keep_all(
+    last: &LastSeconds,
+    snapshots: &Receiver<(Kept, Trigger)>,
+    written: impl Fn(&Kept, Option<Trigger>) -> Result<File, RecordError>,
+) {
     for (number, (kept, trigger)) in (1..).zip(snapshots) {
         let path = snapshot_name(&last.file, number);
-        (last.taken)(&path, &keep(recording, &kept, trigger, &path));
+        (last.taken)(&path, &written(&kept, Some(trigger)).and_then(|file| keep(file, &path)));
     }
 }
 
-fn keep(
-    recording: &Recording<'_>,
-    kept: &Kept,
-    trigger: Trigger,
-    path: &Path,
-) -> Result<Record, RecordError> {
-    let file = written(recording, kept, Some(trigger))?;
+fn keep(file: File, path: &Path) -> Result<Record, RecordError> {
     let record = Record::stored(file).map_err(|trouble| RecordError::Damaged(trouble.to_string()))?;
     record.save_unasked(path)?;
     Ok(record)
 }
 
 /// A record of what was kept.
-fn written(recording: &Recording<'_>, kept: &Kept, trigger: Option<Trigger>) -> Result<File, RecordError> {
+fn written(
+    recording: &Recording<'_>,
+    control: &Control,
+    kept: &Kept,
+    trigger: Option<Trigger>,
+) -> Result<File, RecordError> {
     recording.look();
-    let mut about = recording.about(kept.window_ns, trigger);
+    let mut about = recording.about(kept.window_ns, control, trigger);
     let seconds = (kept.window_ns.1 - kept.window_ns.0) as f64 / 1e9;
     let cut = format!("only the last {seconds:.1} s fit into the size limit (record --max-size)");
     about.notes.extend(kept.is_cut.then_some(cut));

@@ -87,6 +87,10 @@ pub struct About {
     pub window_ns: (u64, u64),
     /// The command that ran meanwhile; empty where there was none.
     pub command: Vec<String>,
+    /// The process that was recorded: of the command, or the one of `-p`. None where there was none, and in records
+    /// that older versions made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<i32>,
     /// The machine as it was at the begin.
     pub machine: Machine,
     /// All threads that were seen, by number.

@@ -107,7 +107,7 @@ impl<'a> Following<'a> {
         }
         self.seen(one.victim.pid, one.cpu);
         self.followed.cpus.entry(one.cpu).and_modify(|count| *count += 1);
-        if matches!(one.kind, Kind::WorkItem | Kind::KernelThread | Kind::OtherTask) {
+        if matches!(one.kind, Kind::WorkItem | Kind::KernelThread | Kind::OtherTask | Kind::CommandTask) {
             self.followed.waited_ns = self.followed.waited_ns.saturating_add(one.duration_ns);
         }
         self.followed.sums.add(one);

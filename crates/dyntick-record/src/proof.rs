@@ -220,6 +220,7 @@ mod tests {
             cpus: "3".parse().unwrap(),
             window_ns: (0, 1),
             command: Vec::new(),
+            process: None,
             machine,
             threads: BTreeMap::new(),
             owners: Default::default(),

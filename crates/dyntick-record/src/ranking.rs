@@ -5,6 +5,7 @@ use crate::findings::*;
 use crate::of::Followed;
 use crate::sums::{CauseSums, CpuSums};
 use crate::{About, Explained, fixes, frames, uncaused};
+use dyntick_explain::rules::named::COMMAND_TASK;
 use dyntick_explain::{CauseId, Chain, Summary, rules};
 use dyntick_model::{Map, Symbol};
 use dyntick_observe::trace::events::consequences;
@@ -55,6 +56,8 @@ impl Explained<'_> {
             page_faults: summary.page_faults,
             other_tasks: summary.other_tasks,
             other_tasks_ns: summary.other_tasks_ns,
+            command_tasks: summary.command_tasks,
+            command_tasks_ns: summary.command_tasks_ns,
             causes,
             unattributed: self.unattributed(summary, own, grown),
         }
@@ -74,8 +77,12 @@ impl Explained<'_> {
             interruptions,
             interrupted_ns,
             page_faults: sum(|own| own.page_faults),
-            other_tasks: sum(|own| own.count - own.interruptions - own.page_faults),
-            other_tasks_ns: sum(|own| own.total_ns - own.interrupted_ns),
+            other_tasks: sum(|own| own.count - own.interruptions - own.page_faults - own.command_tasks),
+            other_tasks_ns: sum(|own| {
+                own.total_ns.saturating_sub(own.interrupted_ns).saturating_sub(own.command_ns)
+            }),
+            command_tasks: sum(|own| own.command_tasks),
+            command_tasks_ns: sum(|own| own.command_ns),
             ..Summary::default()
         };
         let causes = sums.causes.iter().map(|(cause, own)| of_cause(self.about, &summary, cause, own));
@@ -95,6 +102,8 @@ impl Explained<'_> {
             page_faults: summary.page_faults,
             other_tasks: summary.other_tasks,
             other_tasks_ns: summary.other_tasks_ns,
+            command_tasks: summary.command_tasks,
+            command_tasks_ns: summary.command_tasks_ns,
             causes,
             unattributed: Unattributed {
                 count: unnamed,
@@ -147,13 +156,17 @@ fn share_out(causes: &mut [CauseFindings]) {
     }
 }
 
-/// By time, then by ticks. Interrupts that no event times, which are longer than nearly all others, come first; page
-/// faults last, for they have no time either and are most often those of a program that starts.
+/// By time, then by ticks, then by number; what is only counted, as SMIs are, has no time and so stands behind what
+/// has. Last is what nothing from outside did: the turns of the command's own tasks, and page faults, which are most
+/// often those of a program that starts.
 fn rank(causes: &mut [CauseFindings]) {
-    let untimed = |cause: &CauseFindings| cause.total_ns.is_none() && cause.interruptions > 0;
+    let from_outside = |cause: &CauseFindings| match rules::get(&cause.cause) {
+        rule if rule == COMMAND_TASK => 1,
+        _ => 2 * u8::from(cause.total_ns.is_some() || cause.interruptions > 0),
+    };
     causes.sort_by(|a, b| {
         let order = |cause: &CauseFindings| {
-            (untimed(cause), cause.total_ns, cause.ticks, cause.interruptions, cause.count)
+            (from_outside(cause), cause.total_ns, cause.ticks, cause.interruptions, cause.count)
         };
         order(b).cmp(&order(a)).then_with(|| a.cause.cmp(&b.cause))
     });

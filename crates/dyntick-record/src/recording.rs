@@ -76,7 +76,7 @@ impl<'a> Recording<'a> {
         let (Whole { packer, writer }, window_ns, result) = self.traced(sink, None, &control, during)?;
         let counts = (before, Counts::read(&self.options.cpus));
         self.look();
-        let about = About { counts, ..self.about(window_ns, None) };
+        let about = About { counts, ..self.about(window_ns, &control, None) };
         let metadata = self.metadata(packer.addresses())?;
         Ok((writer.finish(about, &metadata).map_err(RecordError::Write)?, result))
     }
@@ -93,7 +93,7 @@ impl<'a> Recording<'a> {
     }
 
     /// What is known beside the trace, without counters.
-    pub fn about(&self, window_ns: (u64, u64), trigger: Option<Trigger>) -> About {
+    pub fn about(&self, window_ns: (u64, u64), control: &Control, trigger: Option<Trigger>) -> About {
         // Named after the lock is released: who records waits for it.
         let code = lock(&self.processes).as_ref().map(Processes::code).unwrap_or_default();
         let mappings = lock(&self.functions).name(code);
@@ -102,6 +102,7 @@ impl<'a> Recording<'a> {
             cpus: self.options.cpus.clone(),
             window_ns,
             command: self.options.command.clone(),
+            process: control.process(),
             machine: self.machine.clone(),
             threads: watch.threads.clone(),
             owners: watch.owners.clone(),
@@ -134,14 +135,18 @@ impl<'a> Recording<'a> {
         let session = &self.session;
         // Processes whose stacks are recorded are looked at while they exist.
         let soon = if self.options.stacks { Some(PROCESS_LIVES) } else { soon };
-        let drain = Drain { session, buffers: session.buffers()?, buffer, to, control, soon };
+        let drain = Drain { session, buffer, to, control, soon };
+        let (ready, is_ready) = sync_channel(1);
         let sink = Noting { sink, processes: &self.processes };
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new;
             let write = thread().spawn_scoped(scope, move || flow::write(sink, &pieces, control));
             let write = write.map_err(RecordError::Thread)?;
-            let drain =
-                thread().spawn_scoped(scope, move || drain.run(&ended)).map_err(RecordError::Thread)?;
+            let drain = thread().spawn_scoped(scope, move || drain.run(&ready, &ended));
+            let drain = drain.map_err(RecordError::Thread)?;
+            let ended_early =
+                || RecordError::Thread(std::io::Error::other("the one that empties the buffers ended"));
+            is_ready.recv().map_err(|_| ended_early())??;
             let looks = thread().spawn_scoped(scope, move || look(&self.watch, &ended_watch));
             looks.map_err(RecordError::Thread)?;
             session.start()?;

@@ -27,6 +27,9 @@ pub(crate) struct CauseSums {
     pub count: u64,
     pub interruptions: u64,
     pub page_faults: u64,
+    /// Time slices of the command's own tasks, and their time, ns.
+    pub command_tasks: u64,
+    pub command_ns: u64,
     pub ticks: u64,
     pub total_ns: u64,
     /// That of the interruptions, ns.
@@ -73,6 +76,10 @@ impl CauseSums {
             self.interrupted_ns = self.interrupted_ns.saturating_add(one.duration_ns);
         }
         self.page_faults += u64::from(matches!(one.kind, Kind::PageFault { .. }));
+        if one.kind == Kind::CommandTask {
+            self.command_tasks += 1;
+            self.command_ns = self.command_ns.saturating_add(one.duration_ns);
+        }
         self.ticks += u64::from(one.kind == Kind::Tick);
         self.total_ns = self.total_ns.saturating_add(one.duration_ns);
         self.untimed |= matches!(one.kind, Kind::PageFault { .. });

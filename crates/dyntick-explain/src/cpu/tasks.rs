@@ -44,11 +44,12 @@ impl Cpu {
         // The low byte has the states of sleep; 0x100 says preempted (`__trace_sched_switch_state`).
         let wants_to_run = prev_state & 0xff == 0 && prev.pid != 0;
         if wants_to_run {
-            self.runnable.entry(prev.pid).or_insert_with(|| {
+            let task = self.runnable.entry(prev.pid).or_insert_with(|| {
                 let woken_by = Origin { cpu: self.cpu, task: prev.clone(), function: None, stack: None };
                 let newcomer = Newcomer { task: prev.clone(), woken_by: Some(woken_by) };
                 Runnable { newcomer, fresh: false, ran: true }
             });
+            task.is_called(&prev);
         } else {
             self.runnable.remove(&prev.pid);
         }
@@ -56,6 +57,7 @@ impl Cpu {
         if let Some(task) = self.runnable.get_mut(&next.pid) {
             turn_by = task.newcomer.woken_by.as_ref().filter(|_| !task.ran).cloned();
             (task.fresh, task.ran) = (false, true);
+            task.is_called(&next);
         }
         if prev.pid == 0 && !self.adaptive {
             self.stopped = false; // `tick_nohz_idle_exit` restarts the tick
@@ -97,10 +99,12 @@ impl Cpu {
         }
     }
 
-    /// Another task than the victim gets the CPU. An idle CPU's own task is no interruption.
+    /// Another task than the victim gets the CPU. An idle CPU's own task is no interruption; nor is the command's, but
+    /// where it takes the CPU from another one of the command's.
     pub(super) fn begin_turn(&mut self, ts: u64, victim: Task, next: Task, log: &Log) {
         let interrupts = match victim.pid {
             0 => log.is_kernel_thread(&next),
+            _ if log.is_commands(&next) => next.pid != victim.pid && log.is_commands(&victim),
             _ => next.pid != victim.pid,
         };
         if next.pid == 0 || !interrupts {
@@ -116,6 +120,15 @@ impl Cpu {
         let whole_ns = end_ns.unwrap_or(turn.last_ns).saturating_sub(turn.facts.start_ns);
         turn.facts.duration_ns = whole_ns.saturating_sub(turn.nested_ns);
         self.end(turn.facts);
+    }
+}
+
+impl Runnable {
+    /// A program that it executes has given it another name since it was woken.
+    fn is_called(&mut self, task: &Task) {
+        if self.newcomer.task != *task {
+            self.newcomer.task = task.clone();
+        }
     }
 }
 

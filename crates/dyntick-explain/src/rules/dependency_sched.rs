@@ -35,6 +35,11 @@ pub(super) static RULE: Rule = Rule {
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
+    Finding::new(CauseId::of(&RULE), chain(case)?)
+}
+
+/// How it came that the scheduler needs the tick.
+pub(super) fn chain(case: &Case<'_>) -> Option<Vec<Step>> {
     // An interrupt that brings a task has that task for its cause, and one without only keeps the tick.
     let keeps = *case.kind == Kind::Tick || case.arrival().is_none();
     let applies = case.dependency() == Some(TickDependency::Sched) && keeps;
@@ -52,7 +57,7 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
         chain.push(Step::LoadBalanced { cpu });
     }
     chain.push(case.effect(competitors));
-    Finding::new(CauseId::of(&RULE), chain)
+    Some(chain)
 }
 
 /// What may need the tick where no second task was seen.

@@ -27,6 +27,12 @@ pub(super) static RULE: Rule = Rule {
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
+    let Some(Arrival::UserTask(newcomer)) = case.arrival() else { return None };
+    Finding::new(CauseId::member(&RULE, newcomer.task.comm.clone()), chain(case)?)
+}
+
+/// How a user task came that was woken here.
+pub(super) fn chain(case: &Case<'_>) -> Option<Vec<Step>> {
     if !matches!(case.kind, Kind::Reschedule | Kind::FunctionCall | Kind::IrqWork) {
         return None;
     }
@@ -37,6 +43,5 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
         task: task.clone(),
         cpu: case.cpu(),
     });
-    let effect = case.effect(Arrived::task(task));
-    Finding::new(CauseId::member(&RULE, task.comm.clone()), made.into_iter().chain([effect]))
+    Some(made.into_iter().chain([case.effect(Arrived::task(task))]).collect())
 }

@@ -17,6 +17,9 @@ pub struct Thread {
     pub comm: String,
     /// The process that it belongs to.
     pub process: i32,
+    /// The process that started this one, or took it over when that ended; 0 in records that older versions made.
+    #[serde(default)]
+    pub parent: i32,
     /// Whether it is the kernel's own.
     pub kernel: bool,
     /// Where it may run.
@@ -93,6 +96,7 @@ fn thread(process: i32, folder: &str) -> Option<Thread> {
     Some(Thread {
         comm,
         process,
+        parent: field(4) as i32,
         kernel: field(9) & PF_KTHREAD != 0,
         cpus,
         cpu: field(39) as u32,
@@ -133,6 +137,8 @@ mod tests {
     fn this_machine_has_kernel_threads_and_this_one() {
         let threads = threads();
         assert!(threads.values().any(|thread| thread.kernel && thread.comm.starts_with("kworker/")));
-        assert!(!threads[&(std::process::id() as i32)].kernel);
+        let own = &threads[&(std::process::id() as i32)];
+        assert!(!own.kernel);
+        assert_eq!(own.parent, std::os::unix::process::parent_id() as i32);
     }
 }

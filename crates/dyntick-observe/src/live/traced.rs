@@ -7,10 +7,9 @@ use super::names::{Names, TICKS, tick_function};
 use super::tally::Tally;
 use super::{Count, Key, Kind, LiveError, Lost, Snapshot, Wanted};
 use crate::facts;
-use crate::thread::now_ns;
+use crate::thread::{now_ns, own_files};
 use crate::trace::{Buffers, Decoder, SymbolTable, TraceSession, is_behind_a_gap};
 use dyntick_model::{CpuList, Event, EventKind, Symbol};
-use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -176,12 +175,10 @@ struct State {
 }
 
 impl State {
-    /// The files that are opened here are this thread's alone. A command that is started would close its copy
-    /// of each, on the CPU that it is to run on, and closing a trace buffer interrupts that CPU to wake those
-    /// that wait (`tracing_buffers_flush` in `kernel/trace/trace.c`).
+    /// The files that are opened here are this thread's alone ([`own_files`]).
     fn start(wanted: &Wanted, buffer_kib: u32) -> Result<Self, LiveError> {
         // SAFETY: files that other threads open from now on are not used here, nor those of this one there.
-        unsafe { unshare_unsafe(UnshareFlags::FILES) }.map_err(|error| LiveError::Thread(error.into()))?;
+        unsafe { own_files() }.map_err(LiveError::Thread)?;
         // First, so that no thread is met whose begin was not seen.
         let forks = wanted.kinds.contains(&Kind::Tasks).then(Forks::start).transpose()?;
         let tick = wanted.kinds.contains(&Kind::Timers).then(tick_function).flatten();

@@ -187,9 +187,13 @@ pub static EVENTS: &[TraceEvent] = &[
             },
         )
     },
-    event("sched:sched_process_fork", &["parent_pid", "child_pid"], |f| {
-        Some(SchedFork { parent: f.number()? as i32, child: f.number()? as i32 })
-    }),
+    TraceEvent {
+        // A command's descendants are started on any CPU.
+        place: Some(All),
+        ..event("sched:sched_process_fork", &["parent_pid", "child_pid"], |f| {
+            Some(SchedFork { parent: f.number()? as i32, child: f.number()? as i32 })
+        })
+    },
     event("task:task_rename", &["pid", "newcomm"], |f| {
         Some(TaskRename { pid: f.number()? as i32, comm: f.text()? })
     }),

@@ -14,6 +14,7 @@ fn causes(some: &[(Kind, u8, u64)], steal: u64, smis: u64) -> Vec<CauseFindings>
     for (kind, which, duration_ns) in some {
         let cause = match kind {
             Kind::PageFault { .. } => CauseId::of(rule("page-fault")),
+            Kind::CommandTask => CauseId::member(rule("command-task"), "app"),
             _ => CauseId::member(rule("timer"), format!("function_{which}")),
         };
         own.add(&Interruption {
@@ -67,8 +68,13 @@ proptest! {
 }
 
 #[test]
-fn interrupts_of_which_only_the_number_is_known_come_first() {
-    let causes = causes(&[(Kind::Tick, 1, 5000), (Kind::PageFault { user: true }, 0, 0)], 2, 1);
+fn what_has_no_time_stands_behind_what_has_and_the_commands_own_last() {
+    let some = [
+        (Kind::CommandTask, 0, 7_000_000_000),
+        (Kind::Tick, 1, 5000),
+        (Kind::PageFault { user: true }, 0, 0),
+    ];
+    let causes = causes(&some, 2, 900);
     let order: Vec<String> = causes.iter().map(|cause| cause.cause.to_string()).collect();
-    assert_eq!(order, ["smi", "hypervisor-steal", "timer:function_1", "page-fault"]);
+    assert_eq!(order, ["hypervisor-steal", "timer:function_1", "smi", "command-task:app", "page-fault"]);
 }

@@ -78,7 +78,11 @@ fn of_cpu(cpu: &CpuFindings, all: bool) -> Vec<Block> {
         numbers::counted(cpu.interruptions, "interruption"),
         numbers::duration(cpu.interrupted_ns as f64),
         numbers::percent(cpu.interrupted_share),
-        occurrences::beside(cpu.page_faults, cpu.other_tasks, cpu.other_tasks_ns),
+        occurrences::beside(
+            cpu.page_faults,
+            (cpu.other_tasks, cpu.other_tasks_ns),
+            (cpu.command_tasks, cpu.command_tasks_ns)
+        ),
     );
     let CpuFindings { causes, unattributed, interruptions, interrupted_ns, .. } = cpu;
     section(heading, Section { causes, unattributed, all: (*interruptions, *interrupted_ns) }, all)
@@ -95,7 +99,11 @@ fn of_threads(threads: &ThreadFindings, all: bool) -> Vec<Block> {
         numbers::counted(threads.interruptions, "interruption"),
         numbers::duration(threads.interrupted_ns as f64),
         numbers::percent(threads.interrupted_share),
-        occurrences::beside(threads.page_faults, threads.other_tasks, threads.other_tasks_ns),
+        occurrences::beside(
+            threads.page_faults,
+            (threads.other_tasks, threads.other_tasks_ns),
+            (threads.command_tasks, threads.command_tasks_ns)
+        ),
     );
     let ThreadFindings { causes, unattributed, interruptions, interrupted_ns, .. } = threads;
     section(heading, Section { causes, unattributed, all: (*interruptions, *interrupted_ns) }, all)

@@ -168,8 +168,8 @@ fn beside(trace: &Trace) -> String {
     let sum = |of: fn(&Summary) -> u64| trace.per_cpu.iter().map(of).sum();
     occurrences::beside(
         sum(|summary| summary.page_faults),
-        sum(|summary| summary.other_tasks),
-        sum(|summary| summary.other_tasks_ns),
+        (sum(|summary| summary.other_tasks), sum(|summary| summary.other_tasks_ns)),
+        (sum(|summary| summary.command_tasks), sum(|summary| summary.command_tasks_ns)),
     )
 }
 

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::{Fix, Rule, RuleFix, Versions, wakeup};
+use crate::CauseId;
+use crate::case::{Case, Finding};
+
+pub(super) static RULE: Rule = Rule {
+    id: "command-wakeup",
+    title: "Task of the command itself woken on this CPU",
+    explanation: "A task of the command became runnable on this CPU, and the CPU was interrupted to run it: it was \
+        started, or what it waited for was there. This is how its own work starts.",
+    fixes: &[RuleFix {
+        action: Fix::Advice("let the task poll for what it waits for, rather than sleep"),
+        effect: "A task that does not sleep is not woken; it keeps its CPU busy meanwhile.",
+        versions: Versions::ALL,
+    }],
+    versions: Versions::ALL,
+    source: "kernel/sched/core.c: try_to_wake_up",
+    names_origin: true,
+};
+
+pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
+    let newcomer = case.commands_arrival()?;
+    Finding::new(CauseId::member(&RULE, newcomer.task.comm.clone()), wakeup::chain(case)?)
+}
