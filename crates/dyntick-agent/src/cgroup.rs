@@ -2,6 +2,7 @@
 //! A control group for each task: what it starts is counted with it, ends with it, and shares its
 //! cpuset.
 
+use crate::refused::Refused;
 use anyhow::{Context, Result, bail};
 use dyntick_guest::Partition;
 use dyntick_model::CpuList;
@@ -32,11 +33,15 @@ impl Group {
         let group = Self { folder: Path::new(ROOT).join(name) };
         std::fs::create_dir(&group.folder).with_context(|| format!("make the control group {name}"))?;
         if let Some(partition) = partition {
-            write(Path::new(ROOT), "cgroup.subtree_control", "+cpuset")?;
-            write(&group.folder, "cpuset.cpus", &cpus.to_string())?;
-            group.become_partition(partition)?;
+            group.partition(partition, cpus).map_err(|error| Refused::from_error(&error))?;
         }
         Ok(group)
+    }
+
+    fn partition(&self, kind: Partition, cpus: &CpuList) -> Result<()> {
+        write(Path::new(ROOT), "cgroup.subtree_control", "+cpuset")?;
+        write(&self.folder, "cpuset.cpus", &cpus.to_string())?;
+        self.become_partition(kind)
     }
 
     fn become_partition(&self, kind: Partition) -> Result<()> {

@@ -19,6 +19,7 @@ mod mounts;
 pub mod packets;
 pub mod probe;
 mod profile;
+mod refused;
 mod settle;
 mod shell;
 mod tasks;
@@ -28,6 +29,7 @@ pub use tasks::{TASK_COMMAND, run_task};
 use anyhow::{Context, Result};
 use dyntick_guest::names::INIT;
 use dyntick_guest::{Archive, Job, Mailbox, Outcome, SHELL_STATUS, Stage, pieces};
+use refused::{Refused, only_error};
 use std::fs::OpenOptions;
 
 /// Whether this process is the agent: PID 1, started by the kernel as `/init`. Who is PID 1 of a container
@@ -59,20 +61,19 @@ fn deliver() -> Result<()> {
     Ok(())
 }
 
-fn only_error(error: &anyhow::Error) -> Archive {
-    let mut archive = Archive::default();
-    archive.insert(pieces::ERROR, format!("{error:#}"));
-    archive
-}
-
-fn perform(mailbox: &Mailbox) -> Result<Archive> {
-    let job: &Job = &serde_json::from_slice(mailbox.job()?).context("read the job")?;
+/// Makes the machine what the case asks for. Where that fails, its kernel cannot be that.
+fn set_up(job: &Job) -> Result<()> {
     mounts::load_modules(&job.module_parameters, &mounts::command_line()?)?;
     loopback::up()?;
     disk::mount(job)?;
     idle::prepare(job)?;
     mounts::mount_debugfs(job);
-    mounts::apply_settings(&job.sysctl, &job.write)?;
+    mounts::apply_settings(&job.sysctl, &job.write)
+}
+
+fn perform(mailbox: &Mailbox) -> Result<Archive> {
+    let job: &Job = &serde_json::from_slice(mailbox.job()?).context("read the job")?;
+    set_up(job).map_err(|error| Refused::from_error(&error))?;
     let mut archive = Archive::default();
     if let Some(shell) = &job.shell {
         archive.insert(SHELL_STATUS, shell::run(shell)?.to_string());

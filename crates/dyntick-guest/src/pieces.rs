@@ -21,6 +21,8 @@ pub const SCRIPT_OUT: &str = "script.out";
 pub const SCRIPT_ERR: &str = "script.err";
 /// What went wrong, where something did; nothing else is believed then.
 pub const ERROR: &str = "error";
+/// The same, where the guest's kernel has refused what the case asks of it: a setting, a module, a partition.
+pub const REFUSED: &str = "refused";
 /// The kernel's log, beside an error.
 pub const KERNEL_LOG: &str = "kernel.log";
 

@@ -6,7 +6,7 @@ use dyntick_kernels::apt::{Apt, AptError};
 use dyntick_kernels::build;
 use dyntick_kernels::cache::{Cache, free_bytes};
 use dyntick_kernels::find::{Entry, State as Where, at_hand, catalog};
-use dyntick_kernels::image::find_tool;
+use dyntick_kernels::image::{find_tool, packages};
 use dyntick_system::confine::{NoWalls, Walls};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -36,14 +36,8 @@ pub enum State {
     Missing,
 }
 
-/// Tools that studies use, with their packages.
-const TOOLS: [(&str, &str); 5] = [
-    ("sqlite3", "sqlite3"),
-    ("cyclictest", "rt-tests"),
-    ("stress-ng", "stress-ng"),
-    ("busybox", "busybox-static"),
-    ("mke2fs", "e2fsprogs"),
-];
+/// Tools that the studies which come with dyntick use, and `lab shell`.
+const TOOLS: [&str; 7] = ["sqlite3", "cyclictest", "stress-ng", "fio", "qperf", "busybox", "mke2fs"];
 
 /// A kernel is unpacked in this much (Debian's, with its modules), QEMU in half of it.
 const SPACE_MIB: u64 = 2048;
@@ -81,7 +75,7 @@ pub fn fetch(cache: &Cache, progress: &dyn Fn(&str)) -> Vec<Check> {
 /// What no network changes.
 fn of_machine(cache: &Cache) -> Vec<Check> {
     let mut checks = vec![building(&build::lacks())];
-    checks.extend(TOOLS.map(|(name, package)| tool(name, package)));
+    checks.extend(TOOLS.map(tool));
     checks.push(space(cache));
     checks.push(memory());
     checks
@@ -187,14 +181,14 @@ fn building(lacks: &[(&str, &str)]) -> Check {
     check(what, State::Limited, format!("{} not installed", missing.join(", ")), Some(&fix))
 }
 
-fn tool(name: &str, package: &str) -> Check {
+fn tool(name: &str) -> Check {
     match find_tool(name) {
         Ok(path) => check(name, State::Ok, path.display().to_string(), None),
         Err(_) => check(
             name,
             State::Limited,
             "not installed; studies that use it do not run",
-            Some(&format!("apt-get install {package}")),
+            Some(&packages::advice(name)),
         ),
     }
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Running studies: every case that is not yet whole, several at a time.
 
+mod fault;
 mod present;
+pub mod tools;
 
+pub use fault::Fault;
 pub use present::Absent;
 
 use crate::budget::{self, Budget};
@@ -79,23 +82,18 @@ pub enum LabError {
     Shortened {
         /// The first of them.
         words: String,
-        /// Whether a guest failed.
-        of_guest: bool,
+        /// What is at fault.
+        fault: Fault,
     },
 }
 
 impl LabError {
-    /// Whether a guest failed, and not the input or this machine.
-    pub fn is_guest_failure(&self) -> bool {
-        matches!(self, LabError::Run(RunError::Guest(_)) | LabError::Shortened { of_guest: true, .. })
-    }
-
     /// As it is held beside thousands of others.
     fn in_few_words(self) -> Self {
         const MOST: usize = 4096;
         let words = self.to_string();
         match words.len() > MOST {
-            true => Self::Shortened { words: beginning(&words, MOST), of_guest: self.is_guest_failure() },
+            true => Self::Shortened { words: beginning(&words, MOST), fault: self.fault() },
             false => self,
         }
     }
@@ -441,7 +439,7 @@ impl<'a> Lab<'a> {
             return Ok(run);
         }
         let result = self.run_anew(prepared, runs);
-        ended(result.as_ref().err().map(|(error, _)| error.to_string()), false);
+        ended(result.as_ref().err().map(|(error, _)| error.reason()), false);
         result
     }
 
@@ -527,7 +525,7 @@ impl<'a> Lab<'a> {
             Ok(prepared) => self.run(&prepared, runs),
             Err(error) => {
                 hopeless.store(true, Ordering::Relaxed);
-                let failure = Some(error.to_string());
+                let failure = Some(error.reason());
                 (self.watch)(Progress::Ended { case: case.id.clone(), failure, kept: false });
                 Err((error, Vec::new()))
             }
@@ -641,7 +639,7 @@ mod tests {
         assert!(matches!(short, LabError::Run(_)));
         let long = guest("é".repeat(10_000)).in_few_words();
         let told = long.to_string();
-        assert!(long.is_guest_failure() && told.len() < 9000, "{} bytes", told.len());
+        assert!(long.fault() == Fault::Guest && told.len() < 9000, "{} bytes", told.len());
         assert!(told.ends_with("bytes in all)"), "{told}");
     }
 

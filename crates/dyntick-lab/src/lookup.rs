@@ -125,6 +125,7 @@ mod tests {
         }
         let profile = RunProfile {
             case: "c".into(),
+            cpus: 4,
             measured_cpus: CpuList::from_iter([1, 2, 3]),
             phases: vec![("window", phase)],
         };

@@ -40,6 +40,8 @@ pub enum ProfileError {
 pub struct RunProfile {
     /// The case.
     pub case: String,
+    /// How many CPUs its guest had.
+    pub cpus: u32,
     /// The CPUs that its study is about.
     pub measured_cpus: CpuList,
     /// What was recorded: the window, and after it the script, if there was one.
@@ -100,6 +102,7 @@ pub(crate) fn load_within(folder: &Path, case: &Case, most: usize) -> Result<Run
     }
     Ok(RunProfile {
         case: case.id.clone(),
+        cpus: case.cpus,
         measured_cpus: case.measured_cpus.clone(),
         phases: names.iter().copied().zip(cut).collect(),
     })

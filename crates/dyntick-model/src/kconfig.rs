@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A kernel's configuration, as in `/boot/config-*` or `/proc/config.gz`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Parameters that a kernel without the option ignores silently. Read in
 /// `kernel/time/tick-sched.c`, `kernel/rcu/tree_nocb.h`, `kernel/rcu/tree.c`,
@@ -40,21 +40,37 @@ pub fn option_of(parameter: &str) -> Option<&'static str> {
 
 /// The options of one kernel, without their `CONFIG_` prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KernelConfig(BTreeMap<String, String>);
+pub struct KernelConfig {
+    set: BTreeMap<String, String>,
+    /// Those of which the file says that they are not set.
+    off: BTreeSet<String>,
+}
 
 impl KernelConfig {
-    /// From the text of a config file; options that are not set are absent.
+    /// From the text of a config file.
     pub fn parse(text: &str) -> Self {
         let option = |line: &str| {
             let (name, value) = line.strip_prefix("CONFIG_")?.split_once('=')?;
             Some((name.to_owned(), value.trim_matches('"').to_owned()))
         };
-        Self(text.lines().filter_map(option).collect())
+        let off = |line: &str| line.strip_prefix("# CONFIG_")?.strip_suffix(" is not set").map(str::to_owned);
+        Self { set: text.lines().filter_map(option).collect(), off: text.lines().filter_map(off).collect() }
     }
 
     /// The value of an option (`y`, `m`, a number, a string without its quotes).
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
+        self.set.get(name).map(String::as_str)
+    }
+
+    /// Whether the kernel has the option and it is not set. An option that is neither set nor off is one that the
+    /// kernel does not have, or whose dependencies are not met there.
+    pub fn is_off(&self, name: &str) -> bool {
+        self.off.contains(name)
+    }
+
+    /// Whether the file says what is not set, as kconfig writes it; a list of what is set does not.
+    pub fn names_what_is_off(&self) -> bool {
+        !self.off.is_empty()
     }
 
     /// Whether an option is built in or a module.
@@ -67,14 +83,14 @@ impl KernelConfig {
         self.get("HZ")?.parse().ok()
     }
 
-    /// All options in name order.
+    /// All options that are set, in name order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+        self.set.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Whether there is no option at all.
+    /// Whether no option is set.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.set.is_empty()
     }
 }
 
@@ -97,6 +113,8 @@ mod tests {
         assert_eq!(config.hz(), Some(250));
         assert!(config.is_enabled("NO_HZ_FULL"));
         assert!(!config.is_enabled("PREEMPT_RT"));
+        assert!(config.is_off("PREEMPT_RT") && !config.is_off("HZ") && !config.is_off("NO_SUCH"));
+        assert!(config.names_what_is_off() && !KernelConfig::parse("CONFIG_HZ=250").names_what_is_off());
         assert_eq!(config.get("LOCALVERSION"), Some("-x"));
     }
 }

@@ -106,6 +106,15 @@ impl Given {
         self.settings.push(Setting { flag: flag.to_owned(), key: key.to_owned(), name, value, label });
     }
 
+    /// An option that says again what another says: it would make two cases of one name.
+    pub fn repeated(&self) -> Option<&str> {
+        let says_the_same = |a: &Setting, b: &Setting| a.axis() == b.axis() && a.value == b.value;
+        let mut all = self.settings.iter().enumerate();
+        let again =
+            all.find(|(at, setting)| self.settings[..*at].iter().any(|other| says_the_same(other, setting)));
+        again.map(|(_, setting)| setting.flag.as_str())
+    }
+
     /// The table as TOML, and for each of its lines the flag that it came by.
     pub fn table(&self) -> Vec<(String, Option<&str>)> {
         let mut lines = vec![(format!("[{}]", quoted(TABLE)), None)];
@@ -251,6 +260,17 @@ mod tests {
         for wrong in ["cpus", "=4", "a b=1", "sysctl.=1", ".x=1", "[case]=1"] {
             assert_eq!(Given::default().set(wrong), Err(SetError(wrong.to_owned())));
         }
+    }
+
+    #[test]
+    fn what_is_said_twice_is_known_by_its_option() {
+        let mut given = Given::default();
+        given.kernel("debian:6.12", "debian:6.12");
+        given.set("cpus=4").unwrap();
+        given.set("sysctl.vm.swappiness=4").unwrap();
+        assert_eq!(given.repeated(), None);
+        given.set("cpus = 4").unwrap();
+        assert_eq!(given.repeated(), Some("--set cpus = 4"));
     }
 
     #[test]

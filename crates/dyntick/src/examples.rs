@@ -54,8 +54,9 @@ const EXAMPLES: &[(&str, &str)] = &[
                                     your own, two guests at a time
   dyntick lab run adaptive-ticks --kernel debian:6.1 --kernel ./bzImage
                                     on two kernels, side by side
-  dyntick lab run mine.toml --fail-on not-reproduced
-                                    for `git bisect run`",
+  dyntick lab run mine.toml --kernel arch/x86/boot/bzImage --bisect
+                                    what `git bisect run` runs, after
+                                    make bzImage || exit 125",
     ),
     (
         "lab report",

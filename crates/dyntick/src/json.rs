@@ -72,7 +72,7 @@ formats! {
         lab::Profiles<'_> => "dyntick-lab-profiles" 1 "lab profile A B",
         lab::Bench<'_> => "dyntick-lab-bench" 1 "lab bench",
         lab::Kernels<'_> => "dyntick-lab-kernels" 1 "lab kernels",
-        lab::KernelsDiff<'_> => "dyntick-lab-kernels-diff" 1 "lab kernels diff",
+        lab::KernelsDiff<'_> => "dyntick-lab-kernels-diff" 2 "lab kernels diff",
         lab::Builds => "dyntick-lab-build" 1 "lab build",
         lab::Machines => "dyntick-lab-machines" 1 "lab machines",
         lab::Studies => "dyntick-lab-studies" 1 "lab studies",

@@ -19,6 +19,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{FromArgMatches, Parser};
 use dyntick_model::text::clean;
 use std::process::ExitCode;
+use verbs::lab::status;
 
 /// Version and, of a release build, commit (`build.rs`).
 const VERSION: &str = env!("DYNTICK_VERSION");
@@ -75,7 +76,9 @@ fn refused(error: &clap::Error) -> anyhow::Result<ExitCode> {
     if let Some(verb) = verb_of_lab(error) {
         output::aside(format_args!("\n  tip: it is a verb of the laboratory: dyntick lab {verb}\n"));
     }
-    Ok(ExitCode::from(error.exit_code() as u8))
+    // What git took for a bad commit is a command line that is wrong.
+    let is_wrong_for_git = error.use_stderr() && status::is_asked_to_bisect();
+    Ok(ExitCode::from(if is_wrong_for_git { status::ABORT } else { error.exit_code() as u8 }))
 }
 
 /// The verb of `lab` that was typed without it, as `dyntick run`.
@@ -96,14 +99,19 @@ fn finish(result: anyhow::Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| match output::reader_left(&error) {
         true => ExitCode::from(128 + libc::SIGPIPE as u8),
         false => {
-            match error.chain().find_map(dyntick_study::problems) {
-                // With nothing before it: editors look for FILE:LINE:COLUMN at the begin of a line.
-                Some(problems) => output::aside(problems.annotated()),
-                None => output::note(in_full(&error)),
-            }
+            tell(&error);
             ExitCode::from(2)
         }
     })
+}
+
+/// Says on standard error what was wrong.
+fn tell(error: &anyhow::Error) {
+    match error.chain().find_map(dyntick_study::problems) {
+        // With nothing before it: editors look for FILE:LINE:COLUMN at the begin of a line.
+        Some(problems) => output::aside(problems.annotated()),
+        None => output::note(in_full(error)),
+    }
 }
 
 /// An error with its causes, leaving out those that it already quotes, and what it is about where its cause names that.

@@ -27,6 +27,8 @@ pub struct Display {
     bars: MultiProgress,
     running: Mutex<BTreeMap<String, ProgressBar>>,
     ahead: Arc<Mutex<Ahead>>,
+    /// Why cases failed, and which was the first.
+    reasons: Mutex<BTreeMap<String, String>>,
 }
 
 impl Display {
@@ -34,7 +36,13 @@ impl Display {
     pub fn new() -> Self {
         let terminal = output::asides_on_terminal();
         let ahead = Arc::new(Mutex::new(Ahead::new()));
-        Self { terminal, bars: MultiProgress::new(), running: Mutex::default(), ahead }
+        Self {
+            terminal,
+            bars: MultiProgress::new(),
+            running: Mutex::default(),
+            ahead,
+            reasons: Mutex::default(),
+        }
     }
 
     /// Takes one step of progress, from any thread.
@@ -56,10 +64,22 @@ impl Display {
                 self.remove(&case);
                 let ahead = known(&self.ahead).after(Instant::now(), &case, kept);
                 self.line(&match failure {
-                    Some(reason) => format!("✗ {case}: {}{ahead}", message(&reason).replace('\n', "\n    ")),
+                    Some(reason) => format!("✗ {case}: {}{ahead}", self.told_once(&case, &reason)),
                     None if kept => format!("✓ {case} (cached){ahead}"),
                     None => format!("✓ {case}{ahead}"),
                 });
+            }
+        }
+    }
+
+    /// A reason in full where it is new, else which case had it first.
+    fn told_once(&self, case: &str, reason: &str) -> String {
+        let mut reasons = self.reasons.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        match reasons.get(reason) {
+            Some(first) => format!("the same as {first}"),
+            None => {
+                reasons.insert(reason.to_owned(), case.to_owned());
+                message(reason).replace('\n', "\n    ")
             }
         }
     }
@@ -169,6 +189,14 @@ fn in_words(stage: Stage) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reason_that_many_cases_have_is_told_once() {
+        let display = Display::new();
+        assert_eq!(display.told_once("a", "no kernel\nnor source"), "no kernel\n    nor source");
+        assert_eq!(display.told_once("b", "no kernel\nnor source"), "the same as a");
+        assert_eq!(display.told_once("c", "another"), "another");
+    }
 
     #[test]
     fn a_window_on_the_wall_clock_is_followed() {

@@ -62,6 +62,52 @@ fn a_failing_run_replaces_no_earlier_report() {
     assert_eq!(std::fs::read_to_string(&earlier).unwrap(), "of a complete run", "some cases are not all");
 }
 
+/// Whatever was not found is found before anything boots, and told once.
+#[test]
+fn what_a_study_lacks_is_told_before_it_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let without = QUIET.split("[[claim]]").next().unwrap();
+    let two = format!(
+        "{without}tools = ['no-such-tool', './mine']\n[[case]]\nname = 'b'\nkernel = 'debian:6.12'\n\
+                       script = {{ cpu = 1, run = ['no-such-tool'] }}\n[[case]]\nname = 'c'\nkernel = 'debian:6.12'\n"
+    );
+    std::fs::write(folder.path().join("tools.toml"), two).unwrap();
+    let run = |words: &[&str]| dyntick(folder.path(), &[&["lab", "run"], words].concat());
+    let told = |words: &[&str], status: i32| {
+        let output = run(words);
+        let told = text(&output.stderr);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(status), String::new()), "{told}");
+        assert!(!folder.path().join("out").exists(), "{told}");
+        told
+    };
+    let tools = told(&["tools.toml"], 2);
+    assert_eq!(tools.lines().count(), 3, "{tools}");
+    assert!(tools.contains("the tool 'no-such-tool' of quiet, b is not on this machine: "), "{tools}");
+    assert!(tools.contains("(1 case needs no tool that is missing"), "{tools}");
+    assert_eq!(told(&["tools.toml", "--bisect"], 128).lines().count(), 1, "it has no claim");
+    let claims = told(&["tools.toml", "--fail-on", "cannot-tell"], 2);
+    assert!(claims.starts_with("dyntick: --fail-on: this study has no [[claim]]"), "{claims}");
+    let size = told(&["tools.toml", "--full-size"], 2);
+    assert!(size.contains("no case of tools.toml has a full size"), "{size}");
+    let twice = told(&["adaptive-ticks", "--kernel", "debian:6.12", "--kernel", "debian:6.12"], 2);
+    assert!(twice.starts_with("dyntick: --kernel debian:6.12: given twice"), "{twice}");
+    told(&["adaptive-ticks", "--bisect", "--no-such-option"], 128);
+}
+
+/// A kernel that does not know a setting is neither good nor bad.
+#[test]
+fn a_setting_that_the_guest_refuses_is_wrong_input_and_skipped_by_git() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("quiet.toml"), QUIET).unwrap();
+    for (more, status) in [(None, 2), (Some("--bisect"), 125)] {
+        let words = ["lab", "run", "quiet.toml", "--set", "sysctl.vm.stat_intervall=60"];
+        let output = dyntick(folder.path(), &words.into_iter().chain(more).collect::<Vec<_>>());
+        let told = text(&output.stderr);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(status), String::new()), "{told}");
+        assert_eq!(told.matches("did you mean 'stat_interval'?").count(), 1, "{told}");
+    }
+}
+
 #[test]
 fn a_study_that_comes_with_dyntick_needs_no_file() {
     let folder = tempfile::tempdir().unwrap();

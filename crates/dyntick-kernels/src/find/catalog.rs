@@ -3,7 +3,7 @@
 
 use super::Spec;
 use super::debian::{self, Wanted};
-use super::spec::SHOWN_KEY;
+use super::spec::{OLDER, SHOWN_KEY};
 use crate::apt::Apt;
 use crate::build::LARGEST_CONFIG;
 use crate::build::{self, Built};
@@ -87,22 +87,46 @@ pub fn catalog(cache: &Cache, progress: &dyn Fn(&str)) -> (Vec<Entry>, Option<St
                 offered
                     .map(|(spec, release)| match entries_of(&entries, &release) {
                         Some(known) => Entry { spec, ..known },
-                        None => Entry {
-                            spec,
-                            release,
-                            state: State::Offered,
-                            hz: None,
-                            no_hz_full: None,
-                            preempt_rt: None,
-                            config: Vec::new(),
-                            patches: Vec::new(),
-                        },
+                        None => self::offered(spec, release),
                     })
                     .collect::<Vec<_>>(),
             );
+            entries.extend(of_older_suites(&entries));
             (entries, None)
         }
         Err(error) => (entries, Some(error.to_string())),
+    }
+}
+
+/// Series of older suites: those are asked only for a kernel that is to be run, so of one that is not downloaded the
+/// release is not known.
+fn of_older_suites(entries: &[Entry]) -> Vec<Entry> {
+    let entry = |(series, _): (&str, &str)| {
+        let spec = format!("debian:{series}");
+        let is_of = |entry: &&Entry| {
+            let rest = entry.spec.strip_prefix(&spec).and_then(|rest| rest.strip_prefix('.'));
+            entry.state == State::Downloaded
+                && rest.is_some_and(|rest| !rest.contains("-rt-") && !rest.contains("-cloud-"))
+        };
+        // They are in the order of their releases.
+        match entries.iter().rfind(is_of) {
+            Some(known) => Entry { spec, ..known.clone() },
+            None => offered(spec, String::new()),
+        }
+    };
+    OLDER.into_iter().map(entry).collect()
+}
+
+fn offered(spec: String, release: String) -> Entry {
+    Entry {
+        spec,
+        release,
+        state: State::Offered,
+        hz: None,
+        no_hz_full: None,
+        preempt_rt: None,
+        config: Vec::new(),
+        patches: Vec::new(),
     }
 }
 
@@ -156,4 +180,24 @@ fn in_folder(folder: &Path, state: State, spec: impl Fn(&str, &str) -> String) -
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_series_of_an_older_suite_is_listed_by_the_name_that_a_study_writes() {
+        let [unknown] = &of_older_suites(&[])[..] else { panic!("one older series") };
+        assert_eq!((unknown.spec.as_str(), unknown.state), ("debian:5.10", State::Offered));
+        let downloaded = |release: &str| Entry {
+            state: State::Downloaded,
+            ..offered(format!("debian:{release}"), release.into())
+        };
+        let releases =
+            ["5.10.0-30-amd64", "5.10.0-32-amd64", "5.10.0-32-rt-amd64", "5.100.1-1-amd64", "6.1.0-56-amd64"];
+        let [known] = &of_older_suites(&releases.map(downloaded))[..] else { panic!("one older series") };
+        assert_eq!((known.spec.as_str(), known.release.as_str()), ("debian:5.10", "5.10.0-32-amd64"));
+        assert_eq!(known.state, State::Downloaded);
+    }
 }

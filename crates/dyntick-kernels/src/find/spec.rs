@@ -33,7 +33,7 @@ pub enum Spec {
 pub(crate) const UNSTABLE: &str = "sid";
 
 /// Series of kernels that only an older release of Debian has, each with that release's suite.
-const OLDER: [(&str, &str); 1] = [("5.10", "bullseye")];
+pub(crate) const OLDER: [(&str, &str); 1] = [("5.10", "bullseye")];
 
 /// The older suite that has this series, or this release of a kernel.
 pub(crate) fn older_suite(release: &str) -> Option<&'static str> {

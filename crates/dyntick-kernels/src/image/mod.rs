@@ -6,6 +6,7 @@ mod cpio;
 mod disk;
 mod elf;
 mod modules;
+pub mod packages;
 mod share;
 
 pub use disk::modules as disk_modules;
@@ -41,7 +42,7 @@ pub struct Image {
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     /// A tool that the study names is not on this machine.
-    #[error("the tool '{0}' is not on this machine: install the package that holds it, or give its path")]
+    #[error("the tool '{0}' is not on this machine: {advice}", advice = packages::advice(.0))]
     NoSuchTool(String),
     /// A tool cannot be brought into the guest.
     #[error(transparent)]

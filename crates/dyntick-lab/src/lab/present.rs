@@ -54,7 +54,7 @@ impl Missing {
     }
 }
 
-fn first_of(cases: &[String]) -> String {
+pub(super) fn first_of(cases: &[String]) -> String {
     const SHOWN: usize = 3;
     let shown = cases.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
     match cases.len().saturating_sub(SHOWN) {

@@ -72,6 +72,9 @@ pub enum Failure {
     /// The agent gave up.
     #[error("the agent in the guest failed: {0}")]
     Agent(String),
+    /// The guest's kernel cannot be set up as the case asks: a setting, a module or a partition is not there.
+    #[error("the guest is not as its case asks: {0}")]
+    Refused(String),
     /// It did not finish in time.
     #[error("the guest had not finished after {0:?}, during '{1}': it hangs, or needs a longer `timeout`")]
     Hung(Duration, Stage),

@@ -65,6 +65,9 @@ pub fn run(
 pub(super) fn delivered(mailbox: &Mailbox) -> Result<Archive, Failure> {
     let result = mailbox.result().ok_or(Failure::Undelivered(mailbox.stage()))?;
     let archive = Archive::from_bytes(result).map_err(|error| Failure::Damaged(error.to_string()))?;
+    if let Some(message) = archive.get(pieces::REFUSED) {
+        return Err(Failure::Refused(received::message(message)));
+    }
     match archive.get(pieces::ERROR) {
         Some(message) => Err(Failure::Agent(received::message(message))),
         None => Ok(archive),

@@ -3,6 +3,7 @@
 
 mod condition;
 mod judge;
+mod needs;
 mod number;
 mod perturbed;
 mod read;

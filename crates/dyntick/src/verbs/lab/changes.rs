@@ -2,7 +2,7 @@
 //! What `lab run` and `lab report` change in the cases of a study: --kernel, --append and --set.
 
 use crate::output;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use dyntick_study::{Given, Size, Study, shipped};
 use std::path::Path;
 
@@ -25,6 +25,11 @@ impl Changes {
     /// The study with these changes. Says how many of its claims are not judged because of them.
     pub fn study(&self, name: &Path, size: Size) -> Result<Study> {
         let (study, left_out) = shipped::find_given(name, size, &self.given()?)?;
+        if size == Size::Full
+            && shipped::find_given(name, Size::Scaled, &self.given()?)?.0.cases == study.cases
+        {
+            bail!("--full-size: no case of {} has a full size ([case.full-size])", name.display());
+        }
         if left_out > 0 {
             output::note(format_args!(
                 "claims that are not judged: {left_out}, which name a variant that --kernel or --set replaces"
@@ -44,7 +49,10 @@ impl Changes {
         for text in &self.set {
             given.set(text)?;
         }
-        Ok(given)
+        match given.repeated() {
+            Some(option) => bail!("{option}: given twice, which would run each case twice; give it once"),
+            None => Ok(given),
+        }
     }
 }
 

@@ -26,7 +26,8 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Show how two kernels differ: -OPTION is removed, +OPTION is new; exit with status 1 if they differ
+    /// Show how two kernels differ: -OPTION is set in the first only, +OPTION in the second; exit with status 1 if they
+    /// differ
     Diff(diff::Arguments),
 }
 
@@ -63,7 +64,8 @@ fn document(entries: &[Entry]) -> Document {
         rows: by_shortest_name(&others).iter().map(|entry| row_of(entry, entry.state.to_string())).collect(),
         notes: vec![
             "The name before = is what to write in a study. Any bzImage or vmlinux can be given by its path, and any of \
-             Debian's by debian:RELEASE. '?' is known once it is downloaded."
+             Debian's by debian:RELEASE; debian:sid is the newest of Debian's suite unstable. '?' is known once it is \
+             downloaded."
                 .into(),
         ],
         ..Table::default()

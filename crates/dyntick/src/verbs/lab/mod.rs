@@ -19,6 +19,7 @@ mod repeat;
 mod report;
 mod run;
 mod shell;
+pub mod status;
 mod stopped;
 mod studies;
 mod verify;
@@ -97,7 +98,7 @@ impl LabVerb {
 
 /// An error as it is shown: of a guest's words only so many, for a guest has no limit to them.
 fn in_words(error: LabError) -> anyhow::Error {
-    match error.is_guest_failure() {
+    match error.is_said_by_guest() {
         true => anyhow::Error::msg(dyntick_report::message(&error.to_string())),
         false => error.into(),
     }

@@ -124,6 +124,9 @@ fn load(folder: &Path, cpus: Option<&CpuList>, wanted: &str) -> Result<Spans> {
     let (profile, made_here) = store::profile_judged(folder, sealer.as_ref())
         .with_context(|| format!("{} is not a complete run", folder.display()))?;
     let profile = profile.ok_or_else(|| profiles::ProfileError::NotRecorded(folder.to_owned()))?;
+    if let Some(strange) = cpus.map(|cpus| cpus.difference(&CpuList::first(profile.cpus))) {
+        ensure_there(&strange, profile.cpus, folder)?;
+    }
     let cpus = cpus.cloned().unwrap_or(profile.measured_cpus);
     ensure_known(wanted, profile.phases.iter().map(|(_, phase)| profiles::kinds_on(phase, &cpus)))?;
     let of_phase = |phase: &dyntick_profile::Phase| {
@@ -138,6 +141,14 @@ fn load(folder: &Path, cpus: Option<&CpuList>, wanted: &str) -> Result<Spans> {
         instructions: profile.phases.iter().map(|(_, phase)| phase.profile.instructions()).collect(),
         cpus,
     })
+}
+
+/// Refuses CPUs that are none of the guest's.
+fn ensure_there(strange: &CpuList, cpus: u32, folder: &Path) -> Result<()> {
+    match strange.is_empty() {
+        true => Ok(()),
+        false => bail!("-C {strange}: the guest of {} had CPUs {}", folder.display(), CpuList::first(cpus)),
+    }
 }
 
 /// Refuses a name that no kind of span has, where there are kinds.
@@ -264,6 +275,13 @@ fn compared(a: &Spans, b: &Spans) -> Result<Vec<Compared>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cpu_that_the_guest_had_not_is_refused() {
+        let told = |strange: &str| ensure_there(&strange.parse().unwrap(), 4, Path::new("out/x/runs/a"));
+        assert!(ensure_there(&CpuList::default(), 4, Path::new("a")).is_ok());
+        assert_eq!(told("9").unwrap_err().to_string(), "-C 9: the guest of out/x/runs/a had CPUs 0-3");
+    }
 
     #[test]
     fn a_kind_that_is_not_there_is_refused_with_those_that_are() {

@@ -2,15 +2,16 @@
 //! `dyntick lab run`: a study from its file to its report.
 
 use super::changes::Changes;
-use super::fail_on::{FailOn, fails};
+use super::fail_on::open;
 use super::outcome::{Outcome, Wanted};
+use super::status::{ABORT, Statuses};
 use super::{kept, own_binary, refused, stopped};
 use crate::output;
 use crate::progress::Display;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use dyntick_kernels::cache::Cache;
-use dyntick_lab::lab::{CaseResult, Lab};
+use dyntick_lab::lab::{CaseResult, Fault, Lab, tools};
 use dyntick_model::Clock;
 use dyntick_study::{Case, Size, Study, check};
 use std::fs::{Metadata, Permissions};
@@ -47,9 +48,8 @@ pub struct Arguments {
     /// Write runs and report to DIR [default: out/STUDY]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Exit with status 1 if a claim has one of these rulings, as for `git bisect run`
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "RULING,…")]
-    fail_on: Vec<FailOn>,
+    #[command(flatten)]
+    statuses: Statuses,
     #[command(flatten)]
     changes: Changes,
     #[command(flatten)]
@@ -64,13 +64,25 @@ enum ClockArgument {
 
 /// Runs the study.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
+    match run_study(&arguments) {
+        Err(error) if arguments.statuses.bisect() && !output::reader_left(&error) => {
+            crate::tell(&error);
+            Ok(ExitCode::from(ABORT))
+        }
+        ended => ended,
+    }
+}
+
+fn run_study(arguments: &Arguments) -> Result<ExitCode> {
     arguments.wanted.ensure_possible()?;
     let size = if arguments.full_size { Size::Full } else { Size::Scaled };
     let mut study = arguments.changes.study(&arguments.study, size)?;
-    study.cases = chosen(&study, &arguments)?;
+    study.cases = chosen(&study, arguments)?;
+    arguments.statuses.ensure_possible(&study)?;
     ensure_few(&study.cases)?;
     note_spelling(&study.cases);
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_OUT).join(&study.name));
+    tools::ensure(&study.cases)?;
     ensure_unmoved(arguments.out.as_deref(), &out)?;
     stopped::say_what_is_kept(&out.join("runs"))?;
     let display = Display::new();
@@ -80,6 +92,11 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     lab.ensure_kernels(&study.cases)?;
     let runs = place_of_runs(arguments.out.as_deref(), &out)?;
     let results = lab.run_all(&study.cases, &runs, arguments.jobs.into());
+    if is_refused(&results) {
+        refused::say_where(&arguments.study, &results);
+        output::note("nothing was measured, and no report was written");
+        return Ok(ExitCode::from(arguments.statuses.of(&results, &[])));
+    }
     let outcome = Outcome::of(&study, &results);
     // What was measured is printed also where it cannot be kept.
     let is_whole = arguments.cases.is_empty() && results.iter().all(|result| result.run.is_ok());
@@ -90,7 +107,14 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     if arguments.wanted.is_for_a_terminal() {
         output::line(format_args!("\nReport: {kept}"))?;
     }
-    Ok(status(&results, fails(&arguments.fail_on, outcome.verdicts())))
+    let open = open(&study, &results, outcome.verdicts());
+    Ok(ExitCode::from(arguments.statuses.of(&results, &open)))
+}
+
+/// Whether there is nothing to report: no case has a run, and for none that is a result. Why was told as each ended.
+fn is_refused(results: &[CaseResult]) -> bool {
+    let refused = |result: &CaseResult| result.run.as_ref().is_err_and(|error| error.fault() != Fault::Guest);
+    results.iter().all(refused)
 }
 
 /// Says which parameters look misspelt where the kernel may be patched. Those of other kernels were refused when the
@@ -183,16 +207,6 @@ fn moved(path: &Path, why: &str) -> anyhow::Error {
         "{} {why}, who could move what is written while the guests run: name a folder of your own with --out",
         path.display()
     )
-}
-
-/// 1 where a guest failed or a claim was ruled as --fail-on says, 2 where the input or this machine was at fault.
-/// Without it a claim that is not reproduced is a result and no failure.
-fn status(results: &[CaseResult], claims_fail: bool) -> ExitCode {
-    let errors: Vec<_> = results.iter().filter_map(|result| result.run.as_ref().err()).collect();
-    match errors.iter().any(|error| !error.is_guest_failure()) {
-        true => ExitCode::from(2),
-        false => ExitCode::from(u8::from(!errors.is_empty() || claims_fail)),
-    }
 }
 
 /// What became of each run is held until the report is made.

@@ -8,7 +8,7 @@ use clap::Args;
 use dyntick_guest::Shell;
 use dyntick_kernels::cache::Cache;
 use dyntick_kernels::image::Share;
-use dyntick_lab::lab::{Lab, Progress};
+use dyntick_lab::lab::{Fault, Lab, Progress};
 use dyntick_report::message;
 use dyntick_study::{Case, Given, Study, check};
 use std::collections::BTreeMap;
@@ -92,7 +92,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
             output::note("the guest exited before its shell");
             Ok(ExitCode::from(1))
         }
-        Err(error) if error.is_guest_failure() => {
+        Err(error) if error.fault() == Fault::Guest => {
             output::note(message(&error.to_string()));
             Ok(ExitCode::from(1))
         }

@@ -6,11 +6,14 @@ use anyhow::Result;
 use clap::Args;
 use dyntick_kernels::build::{self, Built, Recipe};
 use dyntick_kernels::cache::Cache;
+use dyntick_kernels::image::{find_tool, packages};
 use dyntick_lab::expected::estimated;
+use dyntick_lab::lab::tools;
 use dyntick_report::numbers;
 use dyntick_study::{Case, Size, Study, shipped};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -46,6 +49,8 @@ struct Listed {
     runs: u32,
     /// The kernels that are built for it.
     kernels: Vec<OwnKernel>,
+    /// The tools of this machine that its cases need.
+    tools: Vec<Tool>,
     /// How long it takes, estimated, s.
     estimated_s: u64,
 }
@@ -57,6 +62,17 @@ struct OwnKernel {
     name: String,
     /// Whether it is built already.
     built: bool,
+}
+
+/// A tool of this machine that a study needs.
+#[derive(Serialize, JsonSchema)]
+struct Tool {
+    /// Its name, or its path.
+    name: String,
+    /// The package of Debian that holds it, where that is known.
+    package: Option<&'static str>,
+    /// Whether it is on this machine.
+    installed: bool,
 }
 
 /// Lists the studies, or prints one.
@@ -94,8 +110,13 @@ fn listed(study: &Study, built: &[Built]) -> Listed {
         cases: study.cases.len(),
         runs: study.cases.iter().map(Case::runs).sum(),
         kernels: study.kernels.iter().map(kernel).collect(),
+        tools: tools::needed(&study.cases).into_keys().map(tool).collect(),
         estimated_s: study.cases.iter().map(|case| u64::from(case.runs()) * estimated(case).as_secs()).sum(),
     }
+}
+
+fn tool(name: &str) -> Tool {
+    Tool { name: name.to_owned(), package: packages::package_of(name), installed: find_tool(name).is_ok() }
 }
 
 /// Whether it was built from these parts. Where Debian has a newer source, or this machine another compiler,
@@ -119,12 +140,30 @@ fn told(study: &Listed, width: usize) -> Vec<String> {
         let options = textwrap::Options::new(width).initial_indent(first).subsequent_indent("    ");
         textwrap::fill(text, options)
     };
-    vec![
+    let mut lines = vec![
         indented("", &format!("{}: {}", study.name, study.title)),
         indented("    ", &study.question),
         indented("    ", &facts),
-        String::new(),
-    ]
+    ];
+    lines.extend(tools_in_words(&study.tools).map(|words| indented("    ", &words)));
+    lines.push(String::new());
+    lines
+}
+
+/// The tools that a study needs, and how to get those that are not here.
+fn tools_in_words(tools: &[Tool]) -> Option<String> {
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    let missing: Vec<&Tool> = tools.iter().filter(|tool| !tool.installed).collect();
+    let packages: BTreeSet<&str> = missing.iter().map(|tool| tool.package.unwrap_or(&tool.name)).collect();
+    let install = match packages.is_empty() {
+        true => String::new(),
+        false => {
+            let missing: Vec<&str> = missing.iter().map(|tool| tool.name.as_str()).collect();
+            let packages: Vec<&str> = packages.into_iter().collect();
+            format!("; not installed: {} (apt-get install {})", missing.join(", "), packages.join(" "))
+        }
+    };
+    (!names.is_empty()).then(|| format!("tools: {}{install}", names.join(", ")))
 }
 
 fn kernels(own: &[OwnKernel]) -> String {
@@ -154,6 +193,51 @@ mod tests {
         let wide = all.iter().flat_map(|text| text.lines()).find(|line| line.chars().count() > 80);
         assert_eq!(wide, None);
         assert!(all.iter().any(|text| text.contains("    1 case, kernels of Debian")), "{all:?}");
+    }
+
+    #[test]
+    fn tools_are_named_and_what_is_missing_with_its_package() {
+        let tool = |name: &str, package, installed| Tool { name: name.to_owned(), package, installed };
+        assert_eq!(tools_in_words(&[]), None);
+        let both = [tool("cyclictest", Some("rt-tests"), false), tool("fio", Some("fio"), true)];
+        let words = tools_in_words(&both).unwrap();
+        assert_eq!(words, "tools: cyclictest, fio; not installed: cyclictest (apt-get install rt-tests)");
+        assert_eq!(tools_in_words(&both[1..]).unwrap(), "tools: fio");
+        let power = listed(&shipped::find(Path::new("hz-nohz-lazy-rcu"), Size::Scaled).unwrap(), &[]);
+        let names: Vec<&str> = power.tools.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(names, ["fio", "stress-ng"]);
+    }
+
+    /// The pages about studies, each of which says what has to be installed.
+    #[test]
+    fn the_book_names_the_tools_of_its_studies() {
+        let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src");
+        let mut seen = 0;
+        for entry in std::fs::read_dir(book).unwrap().map(|entry| entry.unwrap().path()) {
+            let Some(name) = entry.file_stem().and_then(|name| name.to_str()) else { continue };
+            if !(name == "which-hz" || shipped::names().contains(&name))
+                || entry.extension() != Some("md".as_ref())
+            {
+                continue;
+            }
+            let text = std::fs::read_to_string(&entry).unwrap();
+            for study in shipped::names() {
+                if !text.contains(&format!("dyntick lab run {study} ")) {
+                    continue;
+                }
+                seen += 1;
+                let study = shipped::find(Path::new(study), Size::Scaled).unwrap();
+                for tool in tools::needed(&study.cases).into_keys() {
+                    let package =
+                        packages::package_of(tool).unwrap_or_else(|| panic!("no package of {tool}"));
+                    let installed =
+                        text.split("`apt-get install ").skip(1).filter_map(|rest| rest.split('`').next());
+                    let mut installed = installed.flat_map(str::split_whitespace);
+                    assert!(installed.any(|name| name == package), "{}: {package}", entry.display());
+                }
+            }
+        }
+        assert!(seen >= 7, "{seen}");
     }
 
     #[test]

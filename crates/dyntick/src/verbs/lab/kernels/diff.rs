@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab kernels diff`: in what two kernels' configurations and patches differ.
 
-use super::super::named;
+use super::super::named::kernel;
 use super::groups::Group;
 use crate::output;
 use anyhow::{Result, bail};
@@ -29,7 +29,8 @@ pub struct Arguments {
     json: bool,
 }
 
-/// One option that is not the same; `None` where it is not set.
+/// One option that is not the same. A value is `n` where the kernel has the option and it is not set, and null where
+/// it does not have it, or its dependencies are not met.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 struct Change<'a> {
     /// Its name, without `CONFIG_`.
@@ -39,6 +40,9 @@ struct Change<'a> {
     /// Its value in the second kernel.
     new: Option<&'a str>,
 }
+
+/// The value of an option that is not set.
+const OFF: &str = "n";
 
 /// How two kernels differ.
 #[derive(Serialize, JsonSchema)]
@@ -50,8 +54,9 @@ pub struct KernelsDiff<'a> {
     only: &'a [Group],
     /// The options that are not the same, by name.
     options: Vec<Change<'a>>,
-    /// The patches that only one of both has.
-    patches: Patches,
+    /// The patches that only one of both has; absent where only groups of options were compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patches: Option<Patches>,
 }
 
 /// Patches by name that only one kernel has.
@@ -65,11 +70,19 @@ struct Patches {
 
 impl std::fmt::Display for Change<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (self.old, self.new) {
-            (Some(old), Some(new)) => write!(f, " {} {old} -> {new}", self.option),
-            (Some(old), None) => write!(f, "-{} {old}", self.option),
-            (None, new) => write!(f, "+{} {}", self.option, new.unwrap_or_default()),
-        }
+        let is_set = |value: Option<&str>| value.is_some_and(|value| value != OFF);
+        let sign = match (is_set(self.old), is_set(self.new)) {
+            (true, false) => '-',
+            (false, true) => '+',
+            _ => ' ',
+        };
+        let [old, new] = [self.old, self.new].map(|value| match value {
+            Some(OFF) => "off",
+            Some("") => "\"\"",
+            Some(value) => value,
+            None => "absent",
+        });
+        write!(f, "{sign}{} {old} -> {new}", self.option)
     }
 }
 
@@ -77,7 +90,7 @@ impl std::fmt::Display for Change<'_> {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let cache = Cache::of_user()?;
     let find = |name: &str| {
-        let kernel = named::kernel(name, &cache, &|text| output::step(text))?;
+        let kernel = kernel(name, &cache, &|text| output::step(text))?;
         if kernel.config.is_empty() {
             bail!("the configuration of {name} is not known: it is neither next to the image nor in it");
         }
@@ -87,31 +100,67 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let only = &arguments.only[..];
     let mut changes = changes(&old.config, &new.config);
     changes.retain(|change| only.is_empty() || only.iter().any(|group| group.has(change.option)));
-    let patches = match only.is_empty() {
-        true => Patches { old: patches_without(&old, &new), new: patches_without(&new, &old) },
-        false => Patches { old: Vec::new(), new: Vec::new() },
-    };
+    let compared = || Patches { old: patches_without(&old, &new), new: patches_without(&new, &old) };
+    let patches = only.is_empty().then(compared);
     let another_release = only.is_empty() && old.release != new.release;
-    let same = changes.is_empty() && patches.old.is_empty() && patches.new.is_empty() && !another_release;
+    let same_patches = patches.as_ref().is_none_or(Patches::is_empty);
+    let same = changes.is_empty() && same_patches && !another_release;
     if arguments.json {
         let releases = [&old.release, &new.release];
         output::json(&KernelsDiff { releases, only, options: changes, patches })?;
-    } else {
+    } else if !same {
+        let names = [(&arguments.old, &old), (&arguments.new, &new)];
+        heading(names.map(|(name, kernel)| named(name, &kernel.release)))
+            .iter()
+            .try_for_each(output::line)?;
         changes.iter().try_for_each(output::line)?;
-        patches.old.iter().try_for_each(|patch| output::line(format_args!("-patch {patch}")))?;
-        patches.new.iter().try_for_each(|patch| output::line(format_args!("+patch {patch}")))?;
-        if another_release {
-            output::line(format_args!(" release {} -> {}", old.release, new.release))?;
-        }
+        patches.iter().flat_map(Patches::lines).try_for_each(output::line)?;
     }
     Ok(ExitCode::from(u8::from(!same)))
+}
+
+/// A kernel as it was asked for, with its release where that is not said by the name.
+fn named(name: &str, release: &KernelVersion) -> String {
+    let release = release.to_string();
+    if name.contains(&release) { name.to_owned() } else { format!("{name} ({release})") }
+}
+
+/// Which sign is which kernel, and what the words are that stand for no value.
+fn heading([old, new]: [String; 2]) -> [String; 5] {
+    [
+        format!("--- {old}"),
+        format!("+++ {new}"),
+        "- is set in the first only, + in the second only; off: not set; absent: no such".to_owned(),
+        "option, or one whose dependencies are not met".to_owned(),
+        String::new(),
+    ]
+}
+
+impl Patches {
+    fn is_empty(&self) -> bool {
+        self.old.is_empty() && self.new.is_empty()
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let of = |sign: char, patches: &[String]| -> Vec<String> {
+            patches.iter().map(|patch| format!("{sign}patch {patch}")).collect()
+        };
+        [of('-', &self.old), of('+', &self.new)].concat()
+    }
 }
 
 /// In the order of the options' names.
 fn changes<'a>(old: &'a KernelConfig, new: &'a KernelConfig) -> Vec<Change<'a>> {
     let names: BTreeSet<&str> = old.iter().chain(new.iter()).map(|(name, _)| name).collect();
-    let change = |option| Change { option, old: old.get(option), new: new.get(option) };
-    names.into_iter().map(change).filter(|change| change.old != change.new).collect()
+    let differs = |option: &&str| old.get(option) != new.get(option);
+    let change = |option| Change { option, old: value(old, option), new: value(new, option) };
+    names.into_iter().filter(differs).map(change).collect()
+}
+
+/// A configuration that does not say what is off has everything else so.
+fn value<'a>(config: &'a KernelConfig, option: &str) -> Option<&'a str> {
+    let is_off = config.is_off(option) || !config.names_what_is_off();
+    config.get(option).or(is_off.then_some(OFF))
 }
 
 /// The patches of `kernel` whose texts the other has not.
@@ -127,10 +176,31 @@ mod tests {
 
     #[test]
     fn as_diffconfig_has_it() {
-        let old = KernelConfig::parse("CONFIG_HZ=250\nCONFIG_NO_HZ_IDLE=y\nCONFIG_SMP=y\n");
-        let new = KernelConfig::parse("CONFIG_HZ=1000\nCONFIG_NO_HZ_FULL=y\nCONFIG_SMP=y\n");
+        let old = KernelConfig::parse(
+            "CONFIG_HZ=250\nCONFIG_NO_HZ_IDLE=y\nCONFIG_SMP=y\nCONFIG_GONE=y\n# CONFIG_NO_HZ_FULL is not set\n",
+        );
+        let new = KernelConfig::parse(
+            "CONFIG_HZ=1000\nCONFIG_NO_HZ_FULL=y\nCONFIG_SMP=y\nCONFIG_NEW=m\n# CONFIG_NO_HZ_IDLE is not set\n# CONFIG_OFF is not set\n",
+        );
         let shown: Vec<String> = changes(&old, &new).iter().map(ToString::to_string).collect();
-        assert_eq!(shown, [" HZ 250 -> 1000", "+NO_HZ_FULL y", "-NO_HZ_IDLE y"]);
+        let expected = [
+            "-GONE y -> absent",
+            " HZ 250 -> 1000",
+            "+NEW absent -> m",
+            "+NO_HZ_FULL off -> y",
+            "-NO_HZ_IDLE y -> off",
+        ];
+        assert_eq!(shown, expected, "an option that is new and off changes nothing");
         assert!(changes(&old, &old).is_empty());
+        let list = KernelConfig::parse("CONFIG_HZ=250\nCONFIG_SMP=y\n");
+        assert_eq!(changes(&old, &list)[0].to_string(), "-GONE y -> off", "it does not say what it has");
+    }
+
+    #[test]
+    fn kernels_are_named_with_their_releases() {
+        let release: KernelVersion = "6.12.117+deb12-amd64".parse().unwrap();
+        assert_eq!(named("debian:6.12", &release), "debian:6.12 (6.12.117+deb12-amd64)");
+        assert_eq!(named("debian:6.12.117+deb12-amd64", &release), "debian:6.12.117+deb12-amd64");
+        assert!(heading(["a".into(), "b".into()]).iter().all(|line| line.len() <= 80));
     }
 }

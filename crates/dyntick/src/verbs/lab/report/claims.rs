@@ -4,8 +4,8 @@
 use super::titles::Titled;
 use dyntick_lab::lab::{CaseResult, LabError};
 use dyntick_report::{Ruling, Verdict};
+use dyntick_study::Study;
 use dyntick_study::claims::{self, Claim};
-use dyntick_study::{Case, Study};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the report of a claim needs to know of the cases.
@@ -53,20 +53,7 @@ impl<'a> Cases<'a> {
 
     /// Whether a claim is open only because a case that it needs was not run; `lab run --case` leaves others out.
     fn lacks_a_run(&self, claim: &Claim, variant: &str) -> bool {
-        let within = |case: &&Case| {
-            case.labels().all(|label| variant.split('/').any(|own| own == label)) && claim.speaks_of(case)
-        };
-        let lacks = |reference: &str| {
-            self.study.select(reference).next().is_none()
-                || self
-                    .study
-                    .select(reference)
-                    .filter(within)
-                    .any(|case| self.not_run.contains(case.id.as_str()))
-        };
-        let against = claim.checks.iter().filter_map(|check| check.against.as_ref()).map(|other| &other.case);
-        let needed = claim.checks.iter().map(|check| &check.case).chain(against);
-        claim.cannot_tell.is_none() && needed.into_iter().any(|reference| lacks(reference))
+        claim.lacks_a_run(self.study, variant, &|case| !self.not_run.contains(case.id.as_str()))
     }
 
     /// A line of evidence with the case's name in place of its id.
