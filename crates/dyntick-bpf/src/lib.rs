@@ -108,6 +108,8 @@ pub struct Row {
     pub since: u64,
     /// What `stolen` was then. Written by the reader alone.
     pub stolen_since: u64,
+    /// Whether a task ran then, and not the idle task. Written by the reader alone.
+    pub busy: u64,
     vector: Open,
     device: Open,
     call: Open,

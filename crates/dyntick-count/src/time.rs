@@ -24,7 +24,7 @@ pub struct CpuTime {
     /// Idle.
     pub idle_ns: u64,
     /// No event accounts for it: the kernel between two of them (entry code, task switches), kinds that are not
-    /// counted, and a user task that ran already when counting began, as long as no other task took its place.
+    /// counted, and a task that ran already when counting began, where it is not known which.
     pub uncounted_ns: u64,
 }
 

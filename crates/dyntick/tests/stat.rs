@@ -292,6 +292,40 @@ fn counts_are_those_of_6_1() {
     counts_are_the_kernels("debian:6.1");
 }
 
+/// A task that has its CPU for itself, from before the begin until the end or until some time within. On the wall
+/// clock: to emulate each instruction of a busy task takes long.
+#[test]
+fn a_task_that_ran_before_the_begin_has_its_time() {
+    const SCRIPT: &str = "
+printf '#!/bin/sh\nwhile :; do :; done\n' > /tmp/busy && chmod +x /tmp/busy
+for source in bpf tracefs; do
+  taskset -c 1 /tmp/busy & sleep 1
+  dyntick stat -C 1 --source $source --json -o /tmp/o sleep 0.5; tr -d '\n' < /tmp/o && echo
+  dyntick stat -C 1 --source $source --json -o /tmp/o sh -c \"sleep 0.4; kill -9 $!; sleep 0.1\"; tr -d '\n' < /tmp/o && echo
+done
+";
+    let mut command = dyntick();
+    command.args(["lab", "shell", "--memory", "1G", "--kernel", "debian:6.12"]);
+    command.args(["--append", "isolcpus=domain,1 nohz_full=1"]);
+    for tool in ["taskset", "sleep", "chmod", "tr"] {
+        command.args(["--tool", tool]);
+    }
+    let output = run(command.args(["--", "sh", "-c", SCRIPT]));
+    let printed = text(&output.stdout).replace('\r', "");
+    let all: Vec<Value> = printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    assert_eq!(all.len(), 4, "{printed}\n{}", text(&output.stderr));
+    for (number, json) in (0..).zip(&all) {
+        assert_times_add_up(json);
+        let cpu = &json["cpus"][0];
+        let ns = |part: &str| cpu[part].as_f64().unwrap();
+        assert!(ns("other_tasks_ns") > 0.5 * ns("time_ns"), "{cpu:#}");
+        assert!(ns("uncounted_ns") < 0.05 * ns("time_ns"), "{cpu:#}");
+        // A turn is counted when its end is seen.
+        assert_eq!(count(cpu, "busy"), number % 2, "{cpu:#}");
+        assert!(rows(cpu).iter().any(|row| row["name"] == "busy"), "{cpu:#}");
+    }
+}
+
 /// Programs of which many are started and gone at once.
 const STORM: [&str; 4] = ["alpha", "beta", "gamma", "delta"];
 

@@ -251,16 +251,17 @@ INLINE void begin_turn_of(struct row *row, struct task_struct *task, u64 now)
 }
 
 /*
- * The first switch that is seen here ends a turn of the idle task: nothing else ran before. Of another task that is not
- * known, as the switch to it may not have been traced.
+ * What is seen first of a task here is in a turn that lasts since each switch is seen: nothing else ran before. Of
+ * another task than the idle task that is so only if the CPU was not idle then, as the switch from idle may not have
+ * been traced.
  */
-INLINE void begin_unseen_idle(struct row *row, u64 now)
+INLINE void begin_unseen(struct row *row, struct task_struct *task, u64 now)
 {
 	u64 since = row->since;
 
-	if (!since || since > now)
+	if (!since || since > now || (task->pid && !row->busy))
 		return;
-	begin_in(&row->slots[IDLE], row, &row->task, IDLE, 0, since);
+	begin_turn_of(row, task, since);
 	row->task.stolen = row->stolen_since;
 }
 
@@ -274,8 +275,8 @@ int sched_switch(u64 *args)
 	if (!row)
 		return 0;
 	now = now_ns();
-	if (!row->task.start && !prev->pid)
-		begin_unseen_idle(row, now);
+	if (!row->task.start)
+		begin_unseen(row, prev, now);
 	/*
 	 * The switch to prev may not have been traced: some kernels of virtual machines do not when a CPU leaves idle.
 	 * Neither the end of the turn before is known then nor the begin of prev's.

@@ -41,6 +41,7 @@ struct row {
 	u64 follows; /* written by the reader: whether any threads are followed */
 	u64 since; /* written by the reader: from when on each task switch is seen, if there was none yet */
 	u64 stolen_since; /* written by the reader: `stolen` at that time */
+	u64 busy; /* written by the reader: whether a task ran at that time, and not the idle task */
 	struct open vector;
 	struct open device;
 	struct open call;

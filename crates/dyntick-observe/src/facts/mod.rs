@@ -18,4 +18,4 @@ pub use machine::{Clocksource, Machine, SchedExt};
 pub use mappings::{Mapping, mappings};
 pub use owners::Owners;
 pub use read::FactsError;
-pub use tasks::{Policy, Thread, threads, threads_of};
+pub use tasks::{Policy, Runnable, Thread, runnable, threads, threads_of};

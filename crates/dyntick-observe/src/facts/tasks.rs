@@ -76,13 +76,56 @@ pub fn threads() -> BTreeMap<i32, Thread> {
     threads
 }
 
+/// A thread that runs, or waits for a CPU to run on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Runnable {
+    /// Its number.
+    pub thread: u32,
+    /// The process that it belongs to.
+    pub process: u32,
+    /// Its name.
+    pub comm: String,
+    /// Whether it is the kernel's own.
+    pub kernel: bool,
+    /// The CPU that it runs on or is to run on.
+    pub cpu: u32,
+    /// The CPU time that it has had, in the unit of `/proc/PID/stat` (`sysconf(_SC_CLK_TCK)`). Of one that runs on a CPU
+    /// without a tick it may be a second old.
+    pub cpu_time: u64,
+}
+
+/// All threads of the machine that are in state R. Idle tasks are none.
+pub fn runnable() -> Vec<Runnable> {
+    let of_process = |process: i32| {
+        numbered(format!("/proc/{process}/task").as_ref()).filter_map(move |thread| {
+            let text = read_lossy(format!("/proc/{process}/task/{thread}/stat").as_ref()).ok()?;
+            in_stat(process as u32, thread as u32, &text)
+        })
+    };
+    numbered("/proc".as_ref()).flat_map(of_process).collect()
+}
+
+/// From its `/proc/PID/task/TID/stat`, if it can run.
+fn in_stat(process: u32, thread: u32, text: &str) -> Option<Runnable> {
+    let (comm, stat) = split_stat(text)?;
+    let field = |number: usize| stat.get(number - 3).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+    (stat.first()? == "R").then(|| Runnable {
+        thread,
+        process,
+        comm,
+        kernel: field(9) & PF_KTHREAD != 0,
+        cpu: field(39) as u32,
+        cpu_time: field(14) + field(15),
+    })
+}
+
 /// The threads of a process, by their numbers; none where it has ended.
 pub fn threads_of(process: u32) -> BTreeSet<u32> {
     numbered(format!("/proc/{process}/task").as_ref()).map(|number| number as u32).collect()
 }
 
 /// The names in a folder that are numbers.
-fn numbered(folder: &Path) -> impl Iterator<Item = i32> {
+fn numbered(folder: &Path) -> impl Iterator<Item = i32> + use<> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
@@ -115,6 +158,15 @@ fn split_stat(text: &str) -> Option<(String, Vec<String>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_can_run_and_where() {
+        let fields = "1 7 7 0 -1 4194560 5 0 0 0 30 4 0 0 20 0 1 0 99 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0 0";
+        let of = |state: &str| in_stat(7, 8, &format!("8 (my) app) {state} {fields}"));
+        let comm = "my) app".to_owned();
+        let expected = Runnable { thread: 8, process: 7, comm, kernel: false, cpu: 3, cpu_time: 34 };
+        assert_eq!((of("R"), of("S")), (Some(expected), None));
+    }
 
     #[test]
     fn names_with_brackets() {

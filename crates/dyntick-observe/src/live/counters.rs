@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Loading the programs, and reading what they counted.
 
+use super::keys::Thread;
 use super::keys::is_program_slot;
 use super::keys::{Key, text};
 use super::locked::AnyLocked;
 use super::names::{Names, TICKS, tick_function};
 use super::pace::Pace;
 use super::rows::Rows;
-use super::{Count, Details, Kind, Lost, Occurrence, Snapshot};
+use super::running::Running;
+use super::{Count, Details, Kind, Lost, Occurrence, Snapshot, Whose};
 use crate::thread::now_ns;
 use crate::trace::{FormatError, RingError, SessionError};
 use aya::maps::{Map, MapData, RingBuf};
@@ -53,6 +55,10 @@ pub struct Counters {
     followed: MmapRaw,
     /// Whether the program runs that follows threads.
     follows: bool,
+    /// Whether task switches are counted.
+    with_tasks: bool,
+    /// What ran before the first switch.
+    running: Running,
     names: Names,
     missing: Vec<String>,
     /// Where details are wanted. It is opened once: a second reader (of aya 0.13) would begin wrong.
@@ -155,6 +161,8 @@ impl Counters {
             rows,
             followed,
             follows: false,
+            with_tasks: wanted.kinds.contains(&Kind::Tasks),
+            running: Running::default(),
             names: Names::default(),
             missing,
             ring,
@@ -171,10 +179,38 @@ impl Counters {
     /// Begins anew: what was counted before is not told, and no longest is known. Attaching a program rewrites
     /// code of the kernel, which interrupts every CPU; that is forgotten so.
     pub fn forget(&mut self) {
+        self.see_running();
         self.read();
         self.rows.forget_longest();
         (self.raw_details, self.details_told) = (Vec::new(), self.rows.details_lost());
         self.pace = Pace::new();
+    }
+
+    /// Looks what runs on CPUs that no task switch was seen on yet.
+    fn see_running(&mut self) {
+        let Self { cpus, rows, running, .. } = self;
+        let unseen = (0..cpus.len()).filter(|row| self.with_tasks && rows.is_unseen(*row));
+        let unseen: Vec<u32> = unseen.map(|row| cpus[row]).collect();
+        *running = if unseen.is_empty() { Running::default() } else { Running::read(unseen.iter().copied()) };
+        (0..cpus.len()).for_each(|row| rows.busy(row, running.is_busy(cpus[row])));
+    }
+
+    /// The turn of the task that has run on a CPU since before a switch was seen, up to now.
+    fn unseen_turn(&mut self, row: usize) -> Option<(Key, Count)> {
+        let ns = self.rows.take_unseen(row);
+        let runs = (ns > 0).then(|| self.running.on(self.cpus[row]))??.clone();
+        let is_followed = |thread| {
+            let (word, bit) = self.followed_bit(thread).ok()?;
+            Some(word.load(Ordering::Relaxed) & bit > 0)
+        };
+        let thread = match () {
+            () if runs.kernel => Thread::Kernel,
+            () if runs.process == std::process::id() => Thread::Task(Whose::Observer),
+            () if is_followed(runs.thread) == Some(true) => Thread::Task(Whose::Command),
+            () => Thread::Task(Whose::Other),
+        };
+        // It is counted as soon as it ends.
+        Some((thread.turns(Some(runs.comm.into())), Count { ns, ..Count::default() }))
     }
 
     /// The tracepoints that were wanted and that this kernel lacks; [`TICKS`] where ticks are not told from other
@@ -265,6 +301,10 @@ impl Counters {
                 histogram: slot.histogram,
             };
             // Different addresses may have one name, as the copies of an inlined function.
+            cpus.entry(self.cpus[row]).or_default().entry(key).or_default().add(&count);
+        }
+        for row in 0..self.cpus.len() {
+            let Some((key, count)) = self.unseen_turn(row) else { continue };
             cpus.entry(self.cpus[row]).or_default().entry(key).or_default().add(&count);
         }
         Snapshot::new(ns, ns - before, cpus, lost.since(&lost_before))

@@ -208,7 +208,7 @@ fn idle_states(folder: &Path) -> Vec<IdleState> {
 }
 
 /// From the lines `cpuN user nice system idle iowait irq softirq steal guest guest_nice` of `/proc/stat`.
-fn cpu_times(text: &str) -> BTreeMap<u32, CpuTimes> {
+pub(super) fn cpu_times(text: &str) -> BTreeMap<u32, CpuTimes> {
     let tick_ns = NANOS_PER_SEC / rustix::param::clock_ticks_per_second().max(1);
     let line = |line: &str| {
         let mut words = line.split_ascii_whitespace();

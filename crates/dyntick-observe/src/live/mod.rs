@@ -19,6 +19,7 @@ mod names;
 mod pace;
 mod place;
 mod rows;
+mod running;
 mod snapshot;
 mod source;
 mod tally;

@@ -6,6 +6,7 @@ use dyntick_bpf::layout::{FIXED, FOUND, PROGRAMS};
 use dyntick_bpf::{Open, Row, Slot};
 use memmap2::MmapRaw;
 use std::collections::HashMap;
+use std::sync::atomic::{Ordering, fence};
 
 /// How many slots a row has.
 const SLOTS: usize = FIXED + FOUND + PROGRAMS;
@@ -18,6 +19,8 @@ pub(super) struct Rows {
     map: MmapRaw,
     /// Of each row: its slots as they were read before, by their places.
     before: Vec<HashMap<usize, Slot>>,
+    /// Of each row: how long a task has run, ns, since that was asked before, while no switch was seen.
+    unseen_ns: Vec<u64>,
 }
 
 /// A slot that was read.
@@ -31,7 +34,7 @@ impl Rows {
     /// The rows of so many CPUs, all of them in this mapping.
     pub(super) fn new(map: MmapRaw, cpus: usize) -> Self {
         assert!(map.len() >= cpus * size_of::<Row>());
-        Self { map, before: vec![HashMap::new(); cpus] }
+        Self { map, before: vec![HashMap::new(); cpus], unseen_ns: vec![0; cpus] }
     }
 
     /// What was added to each slot since this was called before, with its row and place. Costs no system call of the
@@ -40,7 +43,7 @@ impl Rows {
     pub(super) fn grown(&mut self, now: u64) -> Vec<(usize, usize, Slot)> {
         let mut all = Vec::new();
         for row in 0..self.before.len() {
-            self.begin_unseen(row, now);
+            self.unseen_ns[row] += self.unseen(row, now);
             let turn = self.turn(row, now);
             for place in 0..SLOTS {
                 let lasting = turn.filter(|turn| turn.0 == place).map(|turn| turn.1);
@@ -126,16 +129,49 @@ impl Rows {
         unsafe { (&raw mut (*self.row(row)).settled[number]).write_volatile(count) };
     }
 
-    /// As long as no task switch was seen on a CPU: it will have been idle from now on, if the first one says so.
-    fn begin_unseen(&self, row: usize, now: u64) {
-        let row = self.row(row);
+    /// Tells the programs of a row whether a task ran on its CPU when counting began, and not the idle task.
+    pub(super) fn busy(&mut self, row: usize, busy: bool) {
         // SAFETY: within the mapping. Only this writes there.
-        unsafe {
-            if (&raw const (*row).task.start).read_volatile() == 0 {
-                (&raw mut (*row).stolen_since).write_volatile((&raw const (*row).stolen).read_volatile());
-                (&raw mut (*row).since).write_volatile(now);
-            }
+        unsafe { (&raw mut (*self.row(row)).busy).write_volatile(busy.into()) };
+        self.unseen_ns[row] = 0;
+    }
+
+    /// How long a task has run on a CPU that no switch was seen on, ns, since this was called before. Its turn is in no
+    /// slot.
+    pub(super) fn take_unseen(&mut self, row: usize) -> u64 {
+        std::mem::take(&mut self.unseen_ns[row])
+    }
+
+    /// Whether no task switch was seen yet on a CPU.
+    pub(super) fn is_unseen(&self, row: usize) -> bool {
+        // SAFETY: within the mapping; only copied.
+        unsafe { (&raw const (*self.row(row)).task.start).read_volatile() == 0 }
+    }
+
+    /// As long as no task switch was seen on a CPU: what ran there from now on the first one will say. Returns for how
+    /// long some task has run, ns, since this was called before.
+    fn unseen(&self, row: usize, now: u64) -> u64 {
+        if !self.is_unseen(row) {
+            return 0;
         }
+        let states = self.row(row);
+        // SAFETY: within the mapping. Only this writes there.
+        let (since, stolen_since, stolen, busy) = unsafe {
+            let before = (
+                (&raw const (*states).since).read_volatile(),
+                (&raw const (*states).stolen_since).read_volatile(),
+            );
+            let stolen = (&raw const (*states).stolen).read_volatile();
+            (&raw mut (*states).stolen_since).write_volatile(stolen);
+            (&raw mut (*states).since).write_volatile(now);
+            (before.0, before.1, stolen, (&raw const (*states).busy).read_volatile() > 0)
+        };
+        // A switch that came meanwhile has begun the turn at the time that was written before.
+        fence(Ordering::SeqCst);
+        if !busy || since == 0 || !self.is_unseen(row) {
+            return 0;
+        }
+        now.saturating_sub(since).saturating_sub(stolen.saturating_sub(stolen_since))
     }
 
     /// The place in which the turn of a task is counted that lasts, and the time there with what it has lasted, ns.

@@ -50,6 +50,26 @@ impl Tally {
         self.cpus.values_mut().for_each(|cpu| cpu.lasts(now));
     }
 
+    /// Tells that a task ran on a CPU when counting began, and not the idle task.
+    pub fn busy(&mut self, cpu: u32) {
+        if let Some(cpu) = self.cpus.get_mut(&cpu) {
+            cpu.busy = true;
+        }
+    }
+
+    /// The CPUs on which no task switch was seen.
+    pub fn unseen(&self) -> Vec<u32> {
+        self.cpus.iter().filter(|(_, state)| state.task.is_none()).map(|(cpu, _)| *cpu).collect()
+    }
+
+    /// Tells which thread has run on a busy CPU as long as no switch was seen, before [`Tally::lasts`].
+    pub fn runs(&mut self, cpu: u32, thread: u32, comm: Symbol) {
+        // What was lost may have been a switch.
+        if let Some(cpu) = self.cpus.get_mut(&cpu).filter(|cpu| cpu.busy) {
+            cpu.runs = Some((thread, comm));
+        }
+    }
+
     /// What was counted since this was called before, by CPU. Turns that were not settled come the next time.
     pub fn read(&mut self) -> BTreeMap<u32, BTreeMap<Key, Count>> {
         self.cpus.iter_mut().map(|(cpu, state)| (*cpu, state.read())).collect()
@@ -190,6 +210,10 @@ struct Cpu {
     task: Option<Turn>,
     /// From when on each task switch is seen, if there was none yet.
     unseen: Option<Since>,
+    /// Whether a task ran when counting began, and not the idle task.
+    busy: bool,
+    /// Which, if that is known.
+    runs: Option<(u32, Symbol)>,
     /// The turns of threads that are not settled, by number and name.
     turns: HashMap<(u32, Symbol), Count>,
     /// Those that are.
@@ -283,9 +307,11 @@ impl Cpu {
     /// kernels of virtual machines do not when a CPU leaves idle: neither the end of that turn nor the begin of this
     /// one is known.
     ///
-    /// The first switch that is seen at all ends a turn of the idle task that nothing else came before.
+    /// The first that is seen of a task at all is in a turn that nothing else came before, unless the CPU was idle and
+    /// another task is seen.
     fn ensure_turn(&mut self, thread: u32, comm: &Symbol) {
-        if let Some(since) = self.unseen.take().filter(|_| thread == 0 && self.task.is_none()) {
+        let is_known = (thread == 0 || self.busy) && self.task.is_none();
+        if let Some(since) = self.unseen.take().filter(|_| is_known) {
             self.task = Some(Turn { thread, comm: comm.clone(), since, read_ns: 0 });
             self.turns_of(thread, comm).count += 1;
         }
@@ -336,7 +362,11 @@ impl Cpu {
 
     fn lasts(&mut self, now: u64) {
         let Some(turn) = self.task.take() else {
-            self.unseen = Some(self.now(now));
+            let since = self.unseen.replace(self.now(now));
+            if let Some((since, (thread, comm))) = since.zip(self.runs.clone()) {
+                // It is counted as soon as it ends.
+                self.turns_of(thread, &comm).ns += self.passed(now, since);
+            }
             return;
         };
         let lasts = self.passed(now, turn.since).max(turn.read_ns);

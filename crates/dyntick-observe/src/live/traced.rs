@@ -4,6 +4,7 @@
 
 use super::lineage::Lineage;
 use super::names::{Names, TICKS, tick_function};
+use super::running::Running;
 use super::tally::Tally;
 use super::{Count, Key, Kind, LiveError, Lost, Snapshot, Wanted};
 use crate::facts;
@@ -83,7 +84,10 @@ impl Traced {
     /// Begins anew: what was counted before is not told, and no longest is known. Enabling an event rewrites code
     /// of the kernel, which interrupts every CPU; that is forgotten so.
     pub fn forget(&mut self) -> Result<(), LiveError> {
-        self.ask(|state| state.read().map(|_| ()))
+        self.ask(|state| {
+            state.see_running();
+            state.read().map(|_| ())
+        })
     }
 
     /// The events that were wanted and that this kernel lacks; [`TICKS`] as by [`super::Counters::missing`].
@@ -163,6 +167,8 @@ fn serve(mut state: State, asked: &Receiver<Ask>) {
 struct State {
     events: Recorded,
     tally: Tally,
+    /// What ran before the first switch, where switches are counted.
+    running: Option<Running>,
     /// What came behind the end of a window while the buffers were read.
     later: Vec<Part>,
     /// Whether ticks are wanted and not told from other timers.
@@ -204,6 +210,7 @@ impl State {
         Ok(Self {
             events,
             tally: Tally::new(&wanted.cpus, tick),
+            running: wanted.kinds.contains(&Kind::Tasks).then(Running::default),
             later: Vec::new(),
             lacks_ticks,
             forks,
@@ -217,7 +224,7 @@ impl State {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        let Self { events, tally, later, forks, .. } = self;
+        let Self { events, tally, later, forks, running, .. } = self;
         events.drain(|part| match part {
             Part::Event(event) if until.is_some_and(|until| event.ts > until) => {
                 later.push(Part::Event(event))
@@ -225,13 +232,27 @@ impl State {
             Part::Gap(cpu) if later.iter().any(|part| part.cpu() == cpu) => later.push(part),
             part => part.count(tally),
         })?;
-        until.into_iter().for_each(|ns| tally.lasts(ns));
+        if let Some(ns) = until {
+            for cpu in tally.unseen() {
+                let runs = running.as_mut().and_then(|running| running.on(cpu));
+                runs.into_iter().for_each(|runs| tally.runs(cpu, runs.thread, runs.comm.as_str().into()));
+            }
+            tally.lasts(ns);
+        }
         // Only now, so that the begin of each thread that was met has been seen.
         let Some(forks) = forks else { return Ok(()) };
         forks.drain()?;
         let own = facts::threads_of(std::process::id());
         tally.settle(|thread| forks.lineage.thread(thread, &own));
         Ok(())
+    }
+
+    /// Looks what runs on CPUs that no task switch was seen on yet.
+    fn see_running(&mut self) {
+        let Some(running) = &mut self.running else { return };
+        let cpus = self.tally.unseen();
+        *running = Running::read(cpus.iter().copied());
+        cpus.into_iter().filter(|cpu| running.is_busy(*cpu)).for_each(|cpu| self.tally.busy(cpu));
     }
 
     /// Where nobody waits for what goes wrong, the next who asks is told.

@@ -211,6 +211,34 @@ fn until_a_switch_is_seen_the_programs_are_told_from_when_on() {
     assert_eq!(told(&rows), (1000, 40));
 }
 
+/// The part of each window, until the programs have begun its turn at the end of the window before.
+#[test]
+fn what_ran_before_the_first_switch_is_in_each_window() {
+    let mut rows = rows();
+    rows.busy(0, true);
+    let unseen = |rows: &mut Rows, now| {
+        rows.grown(now);
+        rows.take_unseen(0)
+    };
+    assert_eq!(unseen(&mut rows, 1000), 0, "from now on it is known");
+    // SAFETY: within the mapping.
+    unsafe { (*rows.row(0)).stolen = 40 };
+    assert_eq!((unseen(&mut rows, 1500), unseen(&mut rows, 1600)), (460, 100));
+    // SAFETY: within the mapping.
+    unsafe { (*rows.row(0)).task.start = 1600 };
+    assert_eq!(unseen(&mut rows, 2000), 0);
+    assert!(!rows.is_unseen(0));
+}
+
+#[test]
+fn of_a_cpu_that_was_idle_nobody_has_run() {
+    let mut rows = rows();
+    rows.busy(0, false);
+    rows.grown(1000);
+    rows.grown(2000);
+    assert_eq!(rows.take_unseen(0), 0);
+}
+
 #[test]
 fn an_idle_turn_counts_before_it_ends() {
     let mut rows = rows();

@@ -296,8 +296,37 @@ fn a_turn_counts_before_it_ends() {
     assert_eq!(of(&read_at(&mut tally, 1250), &task("task-500")), (0, 50, 1240));
 }
 
+/// A task that ran before counting began has its time in each window, and its count with its end.
+#[test]
+fn a_task_that_ran_before_the_first_switch() {
+    let mut tally = tally();
+    tally.busy(CPU);
+    read_at(&mut tally, 1000);
+    take(&mut tally, &[(1100, entry(Vector::Reschedule)), (1110, exit(Vector::Reschedule))]);
+    assert_eq!(tally.unseen(), [2, CPU]);
+    tally.runs(CPU, 500, "task-500".into());
+    assert_eq!(of(&read_at(&mut tally, 1500), &task("task-500")), (0, 490, 0));
+    take(&mut tally, &[(1600, switch(500, 7))]);
+    assert_eq!(tally.unseen(), [2]);
+    assert_eq!(of(&read_at(&mut tally, 1700), &task("task-500")), (1, 100, 100));
+}
+
+#[test]
+fn after_a_gap_nothing_is_known_to_have_run_before() {
+    let mut tally = tally();
+    tally.busy(CPU);
+    read_at(&mut tally, 1000);
+    tally.gap(CPU);
+    for now in [1500, 2000] {
+        tally.runs(CPU, 500, "task-500".into());
+        assert_eq!(read_at(&mut tally, now), BTreeMap::new());
+    }
+    take(&mut tally, &[(2100, switch(500, 7))]);
+    assert!(!read_at(&mut tally, 2200).contains_key(&task("task-500")));
+}
+
 /// Where the first switch says that a CPU was idle before, it was so since counting began; of another task that is
-/// not known.
+/// not known, unless the CPU is known to have been busy.
 #[test]
 fn idle_before_the_first_switch() {
     let first = |prev| {
