@@ -9,6 +9,7 @@ pub const CONSTANTS: &[(&str, u32)] = &[
     ("NAME", NAME as u32),
     ("BUCKETS", BUCKETS as u32),
     ("FIRST_BUCKET_BITS", FIRST_BUCKET_BITS),
+    ("PAUSED", PAUSED as u32),
     ("OCTAVES", OCTAVES as u32),
     ("OPEN_CALLS", OPEN_CALLS),
     ("FIXED", FIXED as u32),
@@ -59,6 +60,8 @@ pub const NAME: usize = 16;
 pub const BUCKETS: usize = 26;
 /// The first bucket holds durations below 2 to this power, ns; each further one twice as much.
 pub const FIRST_BUCKET_BITS: u32 = 7;
+/// How many work items a CPU may have whose kworkers sleep; a power of two.
+pub const PAUSED: usize = 32;
 /// Octaves of the durations of calls: the first is below 2 ns, each further one twice as much, the last has
 /// all from 2^47 ns, a day and a half.
 pub const OCTAVES: usize = 48;

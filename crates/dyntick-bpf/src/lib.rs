@@ -8,7 +8,7 @@
 pub mod calls;
 pub mod layout;
 
-use layout::{BUCKETS, FIXED, FOUND, NAME, PROGRAMS};
+use layout::{BUCKETS, FIXED, FOUND, NAME, PAUSED, PROGRAMS};
 
 /// The object file. Its reader wants words at their natural places.
 pub static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/count.o")));
@@ -32,6 +32,9 @@ pub const TICK_FUNCTION: &str = "tick_function";
 
 /// The global with the process whose tasks are told from others: u32.
 pub const OBSERVER: &str = "observer";
+
+/// The global that says whether task switches are counted: u32.
+pub const SEES_SWITCHES: &str = "sees_switches";
 
 /// The ring buffer with a [`Detail`] of each that took long.
 pub const DETAILS: &str = "details";
@@ -92,6 +95,18 @@ pub struct Open {
     unused: u32,
 }
 
+/// `struct paused`: a work item whose kworker was switched out.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Paused {
+    began: u64,
+    ran: u64,
+    what: u64,
+    runtime: u64,
+    slot: u32,
+    thread: u32,
+}
+
 /// `struct row`: the counts of one CPU.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -117,7 +132,12 @@ pub struct Row {
     timer: Open,
     /// The task that runs now.
     pub task: Open,
-    work: Open,
+    /// The work item that runs now, since its kworker was switched to.
+    pub work: Open,
+    work_began: u64,
+    work_ran: u64,
+    worker: u64,
+    paused: [Paused; PAUSED],
     softirq: [Open; 16],
     /// All slots: those with a fixed meaning, those that are found by their keys, and those of programs.
     pub slots: [Slot; FIXED + FOUND + PROGRAMS],

@@ -108,6 +108,11 @@ impl Row {
         matches!(self.what, What::Group(Group::PageFaults { .. }))
     }
 
+    /// Whether none of it began in the window: what is in its time began before.
+    pub fn began_before(&self) -> bool {
+        self.count.count == 0 && self.count.ns > 0
+    }
+
     /// The interrupt line, of a device.
     pub fn irq(&self) -> Option<u32> {
         match &self.what {
@@ -347,7 +352,7 @@ pub(crate) mod tests {
         assert_eq!(
             (all.time.uncounted_ns, all.interruptions()),
             (100, 0),
-            "a work item's time has sleep in it"
+            "without its kworker's it may have sleep in it"
         );
     }
 

@@ -97,6 +97,7 @@ fn assert_times_add_up(json: &Value) {
             "{cpu:#}"
         );
         assert!(ns("unattributed_ns") <= ns("interrupted_ns"), "{cpu:#}");
+        assert_works_are_parts(cpu);
         let names: Vec<&str> = cpu["interruptions"]
             .as_array()
             .unwrap()
@@ -107,6 +108,18 @@ fn assert_times_add_up(json: &Value) {
             names.iter().all(|name| !name.contains("user tasks") && !name.contains("page fault")),
             "{names:?}"
         );
+    }
+}
+
+/// Work items take no longer than the kworkers that run them, of which they are parts. The counters are read one after
+/// the other while the CPU runs on.
+fn assert_works_are_parts(cpu: &Value) {
+    const MEANWHILE_NS: u64 = 1_000_000;
+    for group in cpu["interruptions"].as_array().unwrap() {
+        let parts = group["parts"].as_array().unwrap();
+        let works = parts.iter().filter(|part| part["name"].as_str().unwrap().starts_with("work item"));
+        let works_ns: u64 = works.map(|work| work["total_ns"].as_u64().unwrap()).sum();
+        assert!(works_ns <= group["total_ns"].as_u64().unwrap() + MEANWHILE_NS, "{group:#}");
     }
 }
 

@@ -102,18 +102,24 @@ INLINE u32 bucket_of(u64 ns)
 	return bucket < BUCKETS ? bucket : BUCKETS - 1;
 }
 
-/* Adds a duration to a slot. */
-INLINE void took(struct slot *slot, u64 ns)
+/* Adds a duration to a slot, of which so much was added to its time before. */
+INLINE void took_at_last(struct slot *slot, u64 ns, u64 added)
 {
 	u32 bucket = bucket_of(ns);
 
-	slot->ns += ns;
+	slot->ns += ns - added;
 	if (ns > slot->longest)
 		slot->longest = ns;
 	/* Last, as it tells the reader that all of this one is there. */
 	barrier();
 	if (bucket < BUCKETS)
 		slot->histogram[bucket]++;
+}
+
+/* Adds a duration to a slot. */
+INLINE void took(struct slot *slot, u64 ns)
+{
+	took_at_last(slot, ns, 0);
 }
 
 /* Begins something; `slot` is the one at `place`. */
@@ -147,6 +153,14 @@ static __attribute__((noinline)) int tell(struct row *row, u32 slot, u64 start, 
 	return 0;
 }
 
+/* How long what was begun has lasted, without the interrupts within. */
+INLINE u64 lasted(struct row *row, struct open *open, u64 now)
+{
+	u64 passed = now - open->start, stolen = row->stolen - open->stolen;
+
+	return stolen < passed ? passed - stolen : 0;
+}
+
 /*
  * Ends what was begun; its duration without the interrupts within, 0 if its begin was not seen. An interrupt that
  * comes after `now` was read, as one may at the end of a softirq, has been added to `stolen` too, and may have taken
@@ -154,11 +168,11 @@ static __attribute__((noinline)) int tell(struct row *row, u32 slot, u64 start, 
  */
 INLINE u64 end_at(struct row *row, struct open *open, u64 now)
 {
-	u64 start = open->start, passed = now - start, stolen = row->stolen - open->stolen, ns;
+	u64 start = open->start, ns;
 
 	if (!start)
 		return 0;
-	ns = stolen < passed ? passed - stolen : 0;
+	ns = lasted(row, open, now);
 	open->start = 0;
 	took(slot_at(row, open->slot), ns);
 	if (ns > details_over)

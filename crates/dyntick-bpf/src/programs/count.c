@@ -7,6 +7,7 @@
  * `args`, in the order of its TP_PROTO in the kernel's include/trace/events.
  */
 #include "program.h"
+#include "work.h"
 
 const char terms[] SECTION("license") = "GPL";
 
@@ -275,6 +276,7 @@ int sched_switch(u64 *args)
 	if (!row)
 		return 0;
 	now = now_ns();
+	pause_work(row, prev, now);
 	if (!row->task.start)
 		begin_unseen(row, prev, now);
 	/*
@@ -286,6 +288,7 @@ int sched_switch(u64 *args)
 	else
 		end_at(row, &row->task, now);
 	begin_turn_of(row, next, now);
+	resume_work(row, next, now);
 	return 0;
 }
 
@@ -336,7 +339,7 @@ int workqueue_execute_start(u64 *args)
 	struct row *row = own_row();
 
 	if (row)
-		begin(row, &row->work, place_of(row, key_of(WORK, number(work->func))), args[0]);
+		begin_work(row, place_of(row, key_of(WORK, number(work->func))), args[0]);
 	return 0;
 }
 
@@ -346,7 +349,7 @@ int workqueue_execute_end(u64 *args)
 	struct row *row = own_row();
 
 	if (row && row->work.what == args[0])
-		end(row, &row->work);
+		end_work(row);
 	return 0;
 }
 

@@ -30,7 +30,12 @@ struct irqaction {
 	const char *name;
 } OF_KERNEL;
 
+struct sched_entity {
+	u64 sum_exec_runtime;
+} OF_KERNEL;
+
 struct task_struct {
+	struct sched_entity se;
 	u32 flags;
 	int pid;
 	int tgid;

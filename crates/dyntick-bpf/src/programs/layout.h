@@ -33,6 +33,16 @@ struct open {
 	u32 unused;
 };
 
+/* A work item whose kworker was switched out. */
+struct paused {
+	u64 began;
+	u64 ran; /* until now, without the interrupts within */
+	u64 what;
+	u64 runtime; /* of its kworker, which has run nowhere else as long as this is the same */
+	u32 slot;
+	u32 thread;
+};
+
 struct row {
 	u64 stolen; /* total time in interrupts and softirqs */
 	u64 hrtimers; /* how many expired in this interrupt */
@@ -48,7 +58,11 @@ struct row {
 	struct open hrtimer[2]; /* in an interrupt, in a softirq */
 	struct open timer;
 	struct open task;
-	struct open work;
+	struct open work; /* since its kworker was switched to */
+	u64 work_began;
+	u64 work_ran; /* before `work` */
+	u64 worker; /* the thread */
+	struct paused paused[PAUSED]; /* by the thread's number; of two at one place the later is kept */
 	struct open softirq[16];
 	struct slot slots[FIXED + FOUND + PROGRAMS];
 	u64 settled[PROGRAMS]; /* written by the reader */
@@ -72,6 +86,8 @@ const volatile u64 tick_function = 0;
 const volatile u64 details_over = ~0ull;
 /* The process that reads. */
 const volatile u32 observer = 0;
+/* Whether task switches are counted. */
+const volatile u32 sees_switches = 0;
 
 struct {
 	u32 (*type)[2]; /* BPF_MAP_TYPE_ARRAY */

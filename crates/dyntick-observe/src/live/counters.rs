@@ -17,8 +17,8 @@ use aya::programs::{Program, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfError, EbpfLoader};
 use dyntick_bpf::layout::{MAX_CPUS, MAX_THREADS, NOT_COUNTED};
 use dyntick_bpf::{
-    DETAILS, DETAILS_OVER, Detail, FOLLOW, FOLLOWED, OBJECT, OBSERVER, ROW_OF_CPU, ROWS, Row, Slot,
-    TICK_FUNCTION,
+    DETAILS, DETAILS_OVER, Detail, FOLLOW, FOLLOWED, OBJECT, OBSERVER, ROW_OF_CPU, ROWS, Row, SEES_SWITCHES,
+    Slot, TICK_FUNCTION,
 };
 use dyntick_model::CpuList;
 use memmap2::{MmapOptions, MmapRaw};
@@ -136,6 +136,7 @@ impl Counters {
             .set_global(ROW_OF_CPU, row_of_cpu.as_slice(), true)
             .set_global(TICK_FUNCTION, &tick.unwrap_or(0), true)
             .set_global(OBSERVER, &std::process::id(), true)
+            .set_global(SEES_SWITCHES, &u32::from(wanted.kinds.contains(&Kind::Tasks)), true)
             .set_global(DETAILS_OVER, &wanted.details_over_ns.unwrap_or(u64::MAX), true)
             .set_max_entries(DETAILS, wanted.details_over_ns.map_or(NO_RING, |_| RING))
             .set_max_entries(ROWS, cpus.len() as u32)

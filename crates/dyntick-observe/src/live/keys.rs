@@ -52,7 +52,8 @@ pub enum Key {
         /// Which.
         softirq: Softirq,
     },
-    /// A work item, by its function. Its duration is from begin to end, sleep included.
+    /// A work item, by its function. Its duration is what its kworker ran of it on this CPU, while task switches are
+    /// counted too; else it is from begin to end, sleep included.
     Work {
         /// The kernel function.
         function: Symbol,

@@ -44,9 +44,10 @@ impl Rows {
         let mut all = Vec::new();
         for row in 0..self.before.len() {
             self.unseen_ns[row] += self.unseen(row, now);
-            let turn = self.turn(row, now);
+            // What a work item takes is a part of the turn of its kworker, in each window.
+            let lasting = [Lasting::Turn, Lasting::Work].map(|which| self.lasting(row, which, now));
             for place in 0..SLOTS {
-                let lasting = turn.filter(|turn| turn.0 == place).map(|turn| turn.1);
+                let lasting = lasting.iter().flatten().find(|(at, _)| *at == place).map(|(_, ns)| *ns);
                 if let Some(slot) = self.slot_grown(row, place, lasting) {
                     all.push((row, place, slot));
                 }
@@ -174,26 +175,30 @@ impl Rows {
         now.saturating_sub(since).saturating_sub(stolen.saturating_sub(stolen_since))
     }
 
-    /// The place in which the turn of a task is counted that lasts, and the time there with what it has lasted, ns.
-    fn turn(&self, row: usize, now: u64) -> Option<(usize, u64)> {
+    /// The place in which that is counted of a row which lasts, and the time there with what it has lasted, ns.
+    fn lasting(&self, row: usize, which: Lasting, now: u64) -> Option<(usize, u64)> {
         // The kernel writes meanwhile: what is read twice alike is of one moment.
         let alike = |_| {
-            let (first, again) = (self.read_turn(row), self.read_turn(row));
+            let (first, again) = (self.read_open(row, which), self.read_open(row, which));
             (first == again).then_some(first)
         };
-        let turn = (0..TRIES).find_map(alike)??;
+        let open = (0..TRIES).find_map(alike)??;
         let lasts =
-            now.saturating_sub(turn.start).saturating_sub(turn.stolen.saturating_sub(turn.stolen_then));
-        Some((turn.place, turn.ns + lasts))
+            now.saturating_sub(open.start).saturating_sub(open.stolen.saturating_sub(open.stolen_then));
+        Some((open.place, open.ns + lasts))
     }
 
-    fn read_turn(&self, row: usize) -> Option<Turn> {
+    fn read_open(&self, row: usize, which: Lasting) -> Option<Begun> {
         let row = self.row(row);
         // SAFETY: within the mapping; only copied.
         unsafe {
-            let Open { start, stolen, slot, .. } = (&raw const (*row).task).read_volatile();
+            let open = match which {
+                Lasting::Turn => &raw const (*row).task,
+                Lasting::Work => &raw const (*row).work,
+            };
+            let Open { start, stolen, slot, .. } = open.read_volatile();
             let place = slot as usize;
-            (start > 0 && place < SLOTS).then(|| Turn {
+            (start > 0 && place < SLOTS).then(|| Begun {
                 start,
                 place,
                 stolen_then: stolen,
@@ -218,9 +223,18 @@ impl Rows {
     }
 }
 
-/// The turn that lasts on a CPU, and the time in its place without it.
+/// What has its time in each window, as long as it lasts.
+#[derive(Clone, Copy)]
+enum Lasting {
+    /// The turn of a task.
+    Turn,
+    /// A work item.
+    Work,
+}
+
+/// What lasts on a CPU, and the time in its place without it.
 #[derive(PartialEq, Eq)]
-struct Turn {
+struct Begun {
     start: u64,
     place: usize,
     stolen_then: u64,

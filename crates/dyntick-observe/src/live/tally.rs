@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 pub struct Tally {
     /// The function of the tick's timer, as the events call it.
     tick: Option<Symbol>,
+    with_switches: bool,
     cpus: BTreeMap<u32, Cpu>,
 }
 
@@ -20,13 +21,24 @@ impl Tally {
     /// known, ticks are counted as the hrtimer that they are. With it, the tally must also get each
     /// [`EventKind::HrtimerStart`] of that timer.
     pub fn new(cpus: &CpuList, tick: Option<Symbol>) -> Self {
-        Self { tick, cpus: cpus.iter().map(|cpu| (cpu, Cpu::default())).collect() }
+        Self { tick, with_switches: false, cpus: cpus.iter().map(|cpu| (cpu, Cpu::default())).collect() }
+    }
+
+    /// The same for events with all task switches, or without any: without, a work item's time has in it what its
+    /// kworker slept.
+    pub fn with_switches(self, with_switches: bool) -> Self {
+        Self { with_switches, ..self }
     }
 
     /// Counts an event. Of [`EventKind::Nmi`] only those may come in which the handler found something to do.
     pub fn take(&mut self, event: &Event) {
         if let Some(cpu) = self.cpus.get_mut(&event.cpu) {
-            cpu.take(event.ts, &event.kind, self.tick.as_ref());
+            match &event.kind {
+                EventKind::WorkStart { work, function } => {
+                    cpu.work_begins(event, *work, function, self.with_switches);
+                }
+                kind => cpu.take(event.ts, kind, self.tick.as_ref()),
+            }
         }
     }
 
@@ -218,7 +230,9 @@ struct Cpu {
     turns: HashMap<(u32, Symbol), Count>,
     /// Those that are.
     programs: BTreeMap<Key, Count>,
-    work: Option<Open>,
+    work: Option<Work>,
+    /// Work items whose kworkers were switched out, by the kworker.
+    paused: HashMap<u32, Work>,
     softirq: [Option<Open>; Softirq::COUNT],
 }
 
@@ -274,17 +288,12 @@ impl Cpu {
                 let open = self.call.take();
                 self.end(ts, open);
             }
-            WorkStart { work, function } => {
-                let key = Key::Work { function: function.clone() };
-                self.work = self.begin(ts, What::Key(key), *work);
-            }
-            WorkEnd { work } if self.work.is_some_and(|open| open.what == *work) => {
-                let open = self.work.take();
-                self.end(ts, open);
-            }
+            WorkEnd { work } => self.work_ends(ts, *work),
             SchedSwitch { prev, prev_comm, next, next_comm, .. } => {
+                self.pause_work(ts, *prev as u32, prev_comm);
                 self.ensure_turn(*prev as u32, prev_comm);
                 self.turn_begins(ts, *next as u32, next_comm);
+                self.resume_work(ts, *next as u32);
             }
             // One that does not run here is called by its name when its next turn begins.
             TaskRename { pid, comm } if self.task.as_ref().is_some_and(|turn| turn.thread == *pid as u32) => {
@@ -361,6 +370,7 @@ impl Cpu {
     }
 
     fn lasts(&mut self, now: u64) {
+        self.work_lasts(now);
         let Some(turn) = self.task.take() else {
             let since = self.unseen.replace(self.now(now));
             if let Some((since, (thread, comm))) = since.zip(self.runs.clone()) {
@@ -461,6 +471,9 @@ impl Cpu {
         ns.into_iter().for_each(|ns| count.took(ns));
     }
 }
+
+mod work;
+use work::Work;
 
 #[cfg(test)]
 mod tests;

@@ -209,7 +209,7 @@ impl State {
         let before = (now_ns(), Lost::default());
         Ok(Self {
             events,
-            tally: Tally::new(&wanted.cpus, tick),
+            tally: Tally::new(&wanted.cpus, tick).with_switches(wanted.kinds.contains(&Kind::Tasks)),
             running: wanted.kinds.contains(&Kind::Tasks).then(Running::default),
             later: Vec::new(),
             lacks_ticks,

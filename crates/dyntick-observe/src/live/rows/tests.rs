@@ -198,6 +198,21 @@ fn a_turn_that_goes_on_is_in_each_window() {
 }
 
 #[test]
+fn a_work_item_that_goes_on_is_in_each_window() {
+    let mut rows = rows();
+    let place = FIXED + 7;
+    // SAFETY: within the mapping.
+    unsafe {
+        let begun = Slot { key: u64::from(family::WORK) << 56 | 5, histogram: [0; BUCKETS], ..idle(1, 0, 0) };
+        rows.slot(0, place).write(begun);
+        (*rows.row(0)).work.start = 1000;
+        (*rows.row(0)).work.slot = place as u32;
+    }
+    let ns = |rows: &mut Rows, now| rows.grown(now).iter().map(|(_, _, slot)| slot.ns).sum::<u64>();
+    assert_eq!((ns(&mut rows, 1400), ns(&mut rows, 1500)), (400, 100));
+}
+
+#[test]
 fn until_a_switch_is_seen_the_programs_are_told_from_when_on() {
     let mut rows = rows();
     let told = |rows: &Rows| unsafe { ((*rows.row(0)).since, (*rows.row(0)).stolen_since) };

@@ -203,6 +203,83 @@ fn calls_work_faults_and_decisions() {
     assert_eq!(counts.len(), 7, "{counts:?}");
 }
 
+fn work(function: &str) -> Key {
+    Key::Work { function: function.into() }
+}
+
+/// Events with the thread that runs: what a switch says.
+fn take_as_they_run(tally: &mut Tally, events: &[(u64, EventKind)]) {
+    let mut pid = 0;
+    for (ts, kind) in events {
+        tally.take(&Event { ts: *ts, cpu: CPU, pid, kind: kind.clone() });
+        if let SchedSwitch { next, .. } = kind {
+            pid = *next;
+        }
+    }
+}
+
+fn switch_named(prev: (i32, &str), next: (i32, &str)) -> EventKind {
+    SchedSwitch {
+        prev: prev.0,
+        prev_comm: prev.1.into(),
+        prev_state: 0,
+        next: next.0,
+        next_comm: next.1.into(),
+    }
+}
+
+/// The work item of each kworker goes on when that one is back.
+#[test]
+fn a_work_item_does_not_take_what_its_kworker_sleeps() {
+    let (first, second) = ((20, "kworker/3:0"), (21, "kworker/3:1"));
+    let start = |work, function: &str| WorkStart { work, function: function.into() };
+    let mut tally = tally().with_switches(true);
+    take_as_they_run(
+        &mut tally,
+        &[
+            (0, switch_named((0, "swapper"), first)),
+            (10, start(8, "sleeps")),
+            (30, switch_named(first, second)),
+            (40, start(9, "other")),
+            (45, entry(Vector::Reschedule)),
+            (50, exit(Vector::Reschedule)),
+            (60, switch_named(second, (0, "swapper"))),
+            (500, switch_named((0, "swapper"), second)),
+            (510, WorkEnd { work: 9 }),
+            (520, switch_named(second, first)),
+        ],
+    );
+    let before = read_at(&mut tally, 525);
+    assert_eq!(of(&before, &work("other")), (1, 25, 25), "without the interrupt, and without the sleep");
+    assert_eq!(of(&before, &work("sleeps")), (1, 25, 0), "what it took until now");
+    tally.take(&Event { ts: 540, cpu: CPU, pid: 20, kind: WorkEnd { work: 8 } });
+    assert_eq!(of(&read_at(&mut tally, 540), &work("sleeps")), (0, 15, 40));
+}
+
+/// A work item of a kworker that may go on elsewhere, and one whose kworker was switched to unseen.
+#[test]
+fn of_a_work_item_that_goes_on_unseen_only_a_part_is_known() {
+    let unbound = (20, "kworker/u8:0");
+    let start = |function: &str| WorkStart { work: 8, function: function.into() };
+    let mut tally = tally().with_switches(true);
+    take_as_they_run(
+        &mut tally,
+        &[
+            (0, switch_named((0, "swapper"), unbound)),
+            (10, start("unbound")),
+            (30, switch_named(unbound, (0, "swapper"))),
+            (100, switch_named((0, "swapper"), unbound)),
+            (120, WorkEnd { work: 8 }),
+            (130, switch_named(unbound, (0, "swapper"))),
+        ],
+    );
+    tally.take(&Event { ts: 140, cpu: CPU, pid: 21, kind: start("unseen") });
+    tally.take(&Event { ts: 180, cpu: CPU, pid: 21, kind: WorkEnd { work: 8 } });
+    let counts = read(&mut tally);
+    assert_eq!(of(&counts, &work("unbound")), (1, 20, 0));
+    assert_eq!(of(&counts, &work("unseen")), (1, 0, 0));
+}
+
 #[test]
 fn a_task_with_another_name_has_another_turn() {
     let long: Symbol = "a-name-of-more-than-15-bytes".into();
@@ -522,6 +599,43 @@ proptest! {
         }
         let sum: u64 = read(&mut tally).values().map(|count| count.ns).sum();
         prop_assert_eq!(sum, end - begin);
+    }
+
+    /// Whatever kworkers do, and whenever it is read: work items take no more of a window than they.
+    #[test]
+    fn work_is_a_part_of_its_kworkers_time(
+        steps in prop::collection::vec((1u64..1000, 0i32..4, 0u8..4, 0u64..3), 1..80),
+    ) {
+        let names = ["swapper", "kworker/3:0", "kworker/u8:1", "kworker/3:2"];
+        let (mut tally, mut ts, mut runs) = (tally().with_switches(true), 0, 0);
+        for (passed, next, what, work) in steps {
+            ts += passed;
+            let named = |number: i32| (number, names[number as usize]);
+            let kind = match what {
+                0 => switch_named(named(runs), named(next)),
+                // The idle task runs no work items.
+                1 | 2 if runs == 0 => continue,
+                1 => WorkStart { work, function: Symbol::from(format!("work-{work}")) },
+                2 => WorkEnd { work },
+                _ => {
+                    let (mut threads, mut works) = (0, 0);
+                    for (key, count) in read_at(&mut tally, ts) {
+                        match key {
+                            Key::KernelThread { .. } => threads += count.ns,
+                            Key::Work { .. } => works += count.ns,
+                            _ => {}
+                        }
+                    }
+                    prop_assert!(works <= threads, "{works} of {threads}");
+                    continue;
+                }
+            };
+            let pid = runs;
+            if what == 0 {
+                runs = next;
+            }
+            tally.take(&Event { ts, cpu: CPU, pid, kind });
+        }
     }
 
     /// Whenever it is read, the turns of a window take as long as the window: none is shown in a later one.

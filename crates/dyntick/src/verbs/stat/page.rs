@@ -185,7 +185,9 @@ fn largest(cpu: &CpuCounts, limit: usize) -> (Vec<(usize, &Row)>, usize) {
 
 fn cells(row: &Row, depth: usize, measured: &Measured, repeats: u64) -> Vec<Cell> {
     let count = &row.count;
-    let name = format!("{}{}", "  ".repeat(depth), labels::of(&row.what));
+    let before = if row.began_before() { " (began before)" } else { "" };
+    let name = format!("{}{}{before}", "  ".repeat(depth), labels::of(&row.what));
+    let unless_before = |cell: Cell| Cell::or_blank((!row.began_before()).then_some(cell));
     let duration = |ns: f64| Cell::or_blank((!row.is_counted_only()).then_some(Cell::Duration(ns)));
     let longest = match (count.longest_ns, count.highest_bucket().and_then(bucket_end_ns)) {
         (Some(ns), _) => duration(ns as f64),
@@ -195,10 +197,10 @@ fn cells(row: &Row, depth: usize, measured: &Measured, repeats: u64) -> Vec<Cell
     };
     let mut cells = row![
         name,
-        Cell::Count(count.count / repeats),
-        Cell::Rate(count.count as f64 / measured.seconds()),
+        unless_before(Cell::Count(count.count / repeats)),
+        unless_before(Cell::Rate(count.count as f64 / measured.seconds())),
         duration(count.ns as f64 / repeats as f64),
-        Cell::or_blank(count.mean_ns().map(duration)),
+        unless_before(Cell::or_blank(count.mean_ns().map(duration))),
         longest,
     ];
     if repeats > 1 {
@@ -330,4 +332,26 @@ fn by_time(counts: &[CpuCounts]) -> impl Iterator<Item = CauseId> + use<> {
     let mut by_cause: Vec<_> = by_cause.into_iter().collect();
     by_cause.sort_by_key(|(_, sum)| std::cmp::Reverse(*sum));
     by_cause.into_iter().map(|(cause, _)| cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyntick_observe::live::{Count, Snapshot, Whose};
+
+    #[test]
+    fn what_began_before_has_no_count() {
+        let task = |comm: &str| Key::Task { comm: Some(comm.into()), whose: Whose::Other };
+        let once = Count { count: 1, ns: 400_000, ..Count::default() };
+        let counts = [(task("sh"), once), (task("app"), Count { ns: 600_000, ..Count::default() })];
+        let measured = Measured {
+            cpus: CpuList::first(1),
+            ns: 1_000_000,
+            counts: Some(Snapshot { cpus: [(0, counts.into())].into(), ..Snapshot::default() }),
+            ..Measured::default()
+        };
+        let table = table(&measured, &per_cpu(&measured)[0], 10);
+        let document = Document { blocks: vec![Block::Table(table)], ..Document::default() };
+        insta::assert_snapshot!("began_before", dyntick_report::terminal(&document, 80, false));
+    }
 }
