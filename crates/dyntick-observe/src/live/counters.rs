@@ -273,6 +273,11 @@ impl Counters {
     /// run on, counts of one slot may be one event apart from each other.
     pub fn read(&mut self) -> Snapshot {
         self.keep_up();
+        // Only here, as looking into /proc takes long.
+        for row in 0..self.cpus.len() {
+            let Some((key, count)) = self.unseen_turn(row) else { continue };
+            self.kept.cpus.entry(self.cpus[row]).or_default().entry(key).or_default().add(&count);
+        }
         std::mem::take(&mut self.kept)
     }
 
@@ -302,10 +307,6 @@ impl Counters {
                 histogram: slot.histogram,
             };
             // Different addresses may have one name, as the copies of an inlined function.
-            cpus.entry(self.cpus[row]).or_default().entry(key).or_default().add(&count);
-        }
-        for row in 0..self.cpus.len() {
-            let Some((key, count)) = self.unseen_turn(row) else { continue };
             cpus.entry(self.cpus[row]).or_default().entry(key).or_default().add(&count);
         }
         Snapshot::new(ns, ns - before, cpus, lost.since(&lost_before))
