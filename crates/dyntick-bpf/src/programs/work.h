@@ -8,8 +8,8 @@
 #include "account.h"
 
 /*
- * Whether the turn is known that a task of this CPU is in. Else the work item is counted without its time, which would be
- * more than the kworker's.
+ * Whether the turn is known that a task of this CPU is in. Else the work item is counted without its time, which
+ * would be more than the kworker's.
  */
 INLINE int is_in_a_turn(struct row *row, u32 thread)
 {

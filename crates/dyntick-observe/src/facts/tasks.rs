@@ -89,8 +89,8 @@ pub struct Runnable {
     pub kernel: bool,
     /// The CPU that it runs on or is to run on.
     pub cpu: u32,
-    /// The CPU time that it has had, in the unit of `/proc/PID/stat` (`sysconf(_SC_CLK_TCK)`). Of one that runs on a CPU
-    /// without a tick it may be a second old.
+    /// The CPU time that it has had, in the unit of `/proc/PID/stat` (`sysconf(_SC_CLK_TCK)`). Of one that runs on a
+    /// CPU without a tick it may be a second old.
     pub cpu_time: u64,
 }
 
