@@ -7,7 +7,7 @@ use std::fs;
 use std::io::Write;
 
 /// The kernel's file for requests of a latency, us; a request lives as long as the file is open.
-pub const LATENCY_REQUEST: &str = "/dev/cpu_dma_latency";
+pub use dyntick_observe::latency_limit::PATH as LATENCY_REQUEST;
 
 const FOLDER: &str = "/sys/devices/system/cpu/cpuidle";
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The kernel's accounts of idle states, before and after the window.
+//! The kernel's accounts of idle states and the limits that their selection is subject to, before and after the window.
 
 use super::idle::LATENCY_REQUEST;
 use anyhow::{Context, Result};
 use dyntick_guest::{Archive, Job, pieces};
 use dyntick_model::CpuList;
 use dyntick_observe::cpuidle;
+use dyntick_observe::latency_limit::LatencyLimits;
 use std::time::Duration;
 
 /// A request that allows every state, and yet another one than the kernel's default of 2,000 s.
@@ -32,14 +33,31 @@ pub fn after(job: &Job, archive: &mut Archive) -> Result<()> {
     if has_states(job) { read(pieces::IDLE_AFTER, archive) } else { Ok(()) }
 }
 
+/// Reads the latency limits, while nothing is recorded: who holds one is found in all of /proc.
+pub fn limits(job: &Job, piece: &str, archive: &mut Archive, notes: &mut Vec<String>) -> Result<()> {
+    if !has_states(job) {
+        return Ok(());
+    }
+    match LatencyLimits::read(&cpus()?) {
+        Ok(limits) => archive.insert(piece, serde_json::to_vec(&limits)?),
+        Err(error) => notes.push(format!("{LATENCY_REQUEST}: {error}; the latency limit is not known")),
+    }
+    Ok(())
+}
+
 fn has_states(job: &Job) -> bool {
     job.idle_driver.is_some()
 }
 
 fn read(piece: &str, archive: &mut Archive) -> Result<()> {
-    let count = std::fs::read_to_string("/proc/stat").context("read /proc/stat")?;
-    let cpus = count.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count();
-    let accounts = cpuidle::read(&CpuList::first(cpus as u32));
+    let accounts = cpuidle::read(&cpus()?);
     archive.insert(piece, serde_json::to_vec(&accounts)?);
     Ok(())
+}
+
+/// All that are online, the first ones.
+fn cpus() -> Result<CpuList> {
+    let count = std::fs::read_to_string("/proc/stat").context("read /proc/stat")?;
+    let cpus = count.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count();
+    Ok(CpuList::first(cpus as u32))
 }

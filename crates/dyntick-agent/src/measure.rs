@@ -45,6 +45,7 @@ pub fn window(
     mailbox.set_stage(Stage::Measure);
     let cpu_times = running.cpu_times()?;
     files::read(&job.read, Moment::Before, archive)?;
+    idle_accounts::limits(job, pieces::LATENCY_LIMITS_BEFORE, archive, notes)?;
     archive.insert(pieces::INTERRUPTS_BEFORE, std::fs::read("/proc/interrupts")?);
     session.start()?;
     idle_accounts::before(job, archive, notes)?;
@@ -62,6 +63,7 @@ pub fn window(
     idle_accounts::after(job, archive)?;
     session.stop()?;
     archive.insert(pieces::INTERRUPTS_AFTER, std::fs::read("/proc/interrupts")?);
+    idle_accounts::limits(job, pieces::LATENCY_LIMITS_AFTER, archive, notes)?;
     files::read(&job.read, Moment::After, archive)?;
     let task_cpu_ns = running
         .cpu_times()?

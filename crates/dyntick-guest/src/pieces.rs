@@ -30,6 +30,10 @@ pub const KERNEL_LOG: &str = "kernel.log";
 pub const IDLE_BEFORE: &str = "cpuidle.before";
 /// … and after it.
 pub const IDLE_AFTER: &str = "cpuidle.after";
+/// The limits for the exit latency of idle states before the window …
+pub const LATENCY_LIMITS_BEFORE: &str = "latency-limits.before";
+/// … and after it.
+pub const LATENCY_LIMITS_AFTER: &str = "latency-limits.after";
 /// The kernel's functions, for a profile.
 pub const SYMBOLS: &str = "kallsyms";
 
@@ -78,6 +82,8 @@ fn of(guest: Guest<'_>) -> BTreeSet<String> {
         KERNEL_LOG,
         IDLE_BEFORE,
         IDLE_AFTER,
+        LATENCY_LIMITS_BEFORE,
+        LATENCY_LIMITS_AFTER,
         SYMBOLS,
     ];
     let files = guest

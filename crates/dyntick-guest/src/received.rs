@@ -7,8 +7,9 @@ use crate::pieces::Guest;
 use dyntick_model::CpuList;
 use dyntick_model::text::shortened;
 use dyntick_observe::cpuidle::StateReading;
+use dyntick_observe::latency_limit::LatencyLimits;
 use dyntick_observe::trace::Metadata;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest line of a guest's console or notes that is shown, characters.
 const LONGEST_LINE: usize = 300;
@@ -110,6 +111,22 @@ pub fn idle(mut said: Accounts, guest: Guest<'_>) -> Result<Accounts, String> {
     }
 }
 
+/// The limits for the exit latency of idle states.
+///
+/// # Errors
+/// Where they are of CPUs that the guest does not have, or of more holders than are worth telling.
+pub fn latency_limits(said: LatencyLimits, guest: Guest<'_>) -> Result<LatencyLimits, String> {
+    const MOST_HOLDERS: usize = 64;
+    if let Some(cpu) = said.of_cpus_us.keys().find(|cpu| **cpu >= guest.cpus) {
+        return Err(format!("a latency limit of CPU {cpu}, and the guest has {}", guest.cpus));
+    }
+    if said.held_by.len() > MOST_HOLDERS {
+        return Err(format!("{} commands hold the latency limit", said.held_by.len()));
+    }
+    let held_by: BTreeSet<String> = said.held_by.iter().map(|name| shortened(name, LONGEST_NAME)).collect();
+    Ok(LatencyLimits { held_by, ..said })
+}
+
 /// What is said of a trace of this guest.
 ///
 /// # Errors
@@ -176,6 +193,16 @@ mod tests {
             .map(|number| (number.to_string(), Reading { value: 0, from_ns: 0, to_ns: 0 }))
             .collect();
         assert!(!of(0, vec![StateReading { counters, ..state("C6") }]));
+    }
+
+    #[test]
+    fn latency_limits_are_those_of_the_guest() {
+        let of_cpu = |cpu| LatencyLimits { of_cpus_us: [(cpu, 20)].into(), ..LatencyLimits::default() };
+        assert!(latency_limits(of_cpu(1), GUEST).is_ok() && latency_limits(of_cpu(2), GUEST).is_err());
+        let held = |held_by: BTreeSet<String>| LatencyLimits { held_by, ..of_cpu(0) };
+        let kept = latency_limits(held(["x".repeat(1000)].into()), GUEST).unwrap().held_by;
+        assert!(kept.iter().all(|name| name.len() < 100), "{kept:?}");
+        assert!(latency_limits(held((0..1000).map(|n| n.to_string()).collect()), GUEST).is_err());
     }
 
     #[test]

@@ -60,11 +60,13 @@ impl States {
         (duration_ns - state.exit_latency_ns >= deeper.target_residency_ns).then_some(Miss::Below)
     }
 
-    /// The deepest state whose target residency an idle time reaches, from its begin to the wake-up: what would have
-    /// been right. The shallowest where it reaches none.
-    pub fn ideal(&self, idle_ns: u64) -> Option<usize> {
+    /// The deepest state whose target residency an idle time reaches, from its begin to the wake-up, and whose exit
+    /// latency is within the limit that was in force, if there was one (`menu_select` and `teo_select` leave out all
+    /// others, 5.10 to 7.2): what would have been right. The shallowest where there is none.
+    pub fn ideal(&self, idle_ns: u64, limit_ns: Option<u64>) -> Option<usize> {
         let enabled = || self.0.iter().enumerate().filter(|(_, state)| !state.disabled);
-        let fitting = enabled().rfind(|(_, state)| state.target_residency_ns <= idle_ns);
+        let allowed = |state: &State| limit_ns.is_none_or(|limit_ns| state.exit_latency_ns <= limit_ns);
+        let fitting = enabled().rfind(|(_, state)| state.target_residency_ns <= idle_ns && allowed(state));
         fitting.or_else(|| enabled().next()).map(|(place, _)| place)
     }
 }

@@ -151,12 +151,24 @@ fn the_windows_sleeps_are_those_that_end_in_it() {
 fn what_would_have_been_right() {
     let mut states = states();
     assert_eq!(
-        [0, 999, 1000, 4000, 799_999, 800_000].map(|ns| states.ideal(ns).unwrap()),
+        [0, 999, 1000, 4000, 799_999, 800_000].map(|ns| states.ideal(ns, None).unwrap()),
         [0, 0, 1, 2, 2, 3]
     );
     states.0[0].disabled = true;
     states.0[3].disabled = true;
-    assert_eq!([0, 800_000].map(|ns| states.ideal(ns).unwrap()), [1, 2]);
+    assert_eq!([0, 800_000].map(|ns| states.ideal(ns, None).unwrap()), [1, 2]);
+}
+
+#[test]
+fn a_state_beyond_the_latency_limit_is_not_right() {
+    let mut states = states();
+    let within = |states: &States, limit_us: u64| states.ideal(10_000_000, Some(limit_us * 1000)).unwrap();
+    let exits: Vec<u64> = states.0.iter().map(|state| state.exit_latency_ns / 1000).collect();
+    assert_eq!(exits, [0, 1, 2, 290]);
+    assert_eq!([0, 1, 20, 289, 290].map(|limit_us| within(&states, limit_us)), [0, 1, 2, 2, 3]);
+    assert_eq!(states.ideal(0, Some(1000)), Some(0), "too short for what the limit allows");
+    states.0[0].disabled = true;
+    assert_eq!(within(&states, 0), 1, "the shallowest, where nothing is within it");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The idle states of a run: dyntick's count from the trace beside the kernel's own, and modelled energy.
 
+use crate::limits::{InForce, Limits, in_force};
 use dyntick_guest::received::Accounts;
 use dyntick_idle::{
     Account, Energy, Observed, Sleep, State, States, Wakeup, account, energy, observe, tally,
@@ -32,6 +33,8 @@ pub struct RunIdle {
     pub energy: Option<Energy>,
     /// Modelled, of all CPUs, or of the packages that the measured ones are in.
     pub energy_of_all: Option<Energy>,
+    /// What states were selected within; none where it was not recorded.
+    pub limits: Option<Limits>,
 }
 
 /// One of the kernel's counters beside the trace's count, over the time between its two readings.
@@ -68,6 +71,8 @@ pub struct Setting<'a> {
     pub before: &'a Accounts,
     /// And after it.
     pub after: &'a Accounts,
+    /// The latency limits, where they are recorded.
+    pub limits: Option<Limits>,
 }
 
 /// Of these events; none where the guest has no idle states.
@@ -96,6 +101,7 @@ pub fn of_run(events: &[Event], setting: &Setting<'_>) -> Option<RunIdle> {
         wakeups,
         energy: model(&case.measured_cpus),
         energy_of_all: case.trace_cpus.is_none().then(|| model(&package_of(case))).flatten(),
+        limits: setting.limits.clone(),
         window: setting.window,
         accounts,
         cost_ns,
@@ -263,14 +269,20 @@ impl RunIdle {
         wanted.map(|wakeup| (wakeup.latency_ns, 1)).collect()
     }
 
-    /// The sleeps of these CPUs that ended in the window, with the state that would have been right for each.
+    /// The latency limit within which this CPU's states were selected.
+    pub fn limit(&self, cpu: u32) -> InForce {
+        in_force(self.limits.as_ref(), cpu)
+    }
+
+    /// The sleeps of these CPUs that ended in the window, with the state that would have been right for each, within
+    /// the latency limit where it is known.
     pub fn choices(&self, cpus: &CpuList) -> impl Iterator<Item = (&Sleep, usize)> {
         let ended = self.observed.sleeps.iter().filter(|sleep| {
             cpus.contains(sleep.cpu) && (self.window.0..self.window.1).contains(&sleep.exit_ns)
         });
         ended.filter_map(|sleep| {
             let idle_ns = sleep.idle_ns(self.states.get(sleep.state)?).saturating_sub(self.cost_ns);
-            Some((sleep, self.states.ideal(idle_ns)?))
+            Some((sleep, self.states.ideal(idle_ns, self.limit(sleep.cpu).known_ns())?))
         })
     }
 

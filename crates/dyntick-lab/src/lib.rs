@@ -12,6 +12,7 @@ pub mod figures;
 pub mod idle;
 pub mod lab;
 pub mod latency;
+pub mod limits;
 pub mod lookup;
 pub mod metrics;
 mod names;

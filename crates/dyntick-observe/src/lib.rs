@@ -8,6 +8,7 @@ pub mod counters;
 pub mod cpuidle;
 pub mod facts;
 pub mod interrupts;
+pub mod latency_limit;
 pub mod live;
 pub mod snapshot;
 pub mod thread;

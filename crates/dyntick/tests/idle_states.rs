@@ -88,3 +88,58 @@ fn times_agree(idle: &RunIdle) {
     }
     assert!((1..2000).contains(&idle.cost_ns), "{}", idle.cost_ns);
 }
+
+/// cyclictest forbids all states but polling; beside it a CPU with a limit of its own.
+const LIMITED: &str = "
+title = 'test'
+question = 'test'
+[machine]
+profile = 'sapphire-rapids'
+[defaults]
+kernel = 'debian:6.12'
+settle = '200ms'
+measure = '200ms'
+[[case]]
+name = 'held'
+task = [{ cpu = 1, run = ['cyclictest', '-q', '-p', '90', '-i', '3700', '-t', '1', '-a', '1'] }]
+[[case]]
+name = 'cpu'
+write = { '/sys/devices/system/cpu/cpu1/power/pm_qos_resume_latency_us' = 20 }
+task = [{ cpu = 1, run = ['cyclictest', '-q', '--laptop', '-p', '90', '-i', '3700', '-t', '1', '-a', '1'] }]
+";
+
+#[test]
+fn a_choice_is_judged_within_the_latency_limit_in_force() {
+    let folder = tempfile::tempdir().unwrap();
+    let (study, out) = (folder.path().join("study.toml"), folder.path().join("out"));
+    std::fs::write(&study, LIMITED).unwrap();
+    let binary = || std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into());
+    let lab = |verb: &str| {
+        let output =
+            Command::new(binary()).args(["lab", verb]).arg(&study).arg("--out").arg(&out).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{told}{}", String::from_utf8_lossy(&output.stderr));
+        told.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let told = lab("run");
+    let limits = "latency limit (PM QoS): 0 µs, held by cyclictest (held, 6.12); 20 µs, of \
+                  pm_qos_resume_latency_us (cpu, 6.12).";
+    assert!(told.contains(limits), "{told}");
+
+    let runs: Vec<_> = std::fs::read_dir(out.join("runs")).unwrap().map(|run| run.unwrap().path()).collect();
+    for folder in &runs {
+        let run = dyntick_lab::store::load(folder).unwrap();
+        // POLL, and C1E of 2 µs: C6 takes 290 µs to leave.
+        let deepest = if run.asked.case.name == "held" { 0 } else { 2 };
+        let idle = run.idle.expect("has idle states");
+        let right: Vec<usize> = idle.choices(&run.asked.case.measured_cpus).map(|(_, right)| right).collect();
+        assert!(right.len() > 50 && right.contains(&deepest), "{right:?}");
+        assert!(right.iter().all(|right| *right <= deepest), "{right:?}");
+    }
+    // As an earlier dyntick left it.
+    for folder in &runs {
+        std::fs::remove_file(folder.join("raw/latency-limits.before")).unwrap();
+    }
+    let told = lab("report");
+    assert!(told.contains("latency limit (PM QoS): not recorded"), "{told}");
+}

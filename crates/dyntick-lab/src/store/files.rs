@@ -6,6 +6,7 @@ use crate::budget::{Budget, Spent};
 use crate::emulator::records;
 use crate::figures::{self, FileCount};
 use crate::idle::{self, RunIdle};
+use crate::limits::Limits;
 use crate::names::{RAW, RUN, STOLEN, TIMING};
 use crate::profiles::{self, ProfileError, RunProfile};
 use crate::qemu::Stolen;
@@ -223,7 +224,19 @@ impl Files<'_> {
         let accounts = |name: &str| self.said(name, |said| received::idle(said, asked.case.guest()));
         let (before, after) = (accounts(pieces::IDLE_BEFORE)?, accounts(pieces::IDLE_AFTER)?);
         let (case, hz, window) = (&asked.case, asked.hz, outcome.window_ns);
-        Ok(idle::of_run(events, &idle::Setting { case, hz, window, before: &before, after: &after }))
+        let limits = self.limits(case)?;
+        Ok(idle::of_run(events, &idle::Setting { case, hz, window, before: &before, after: &after, limits }))
+    }
+
+    /// The latency limits; none in a run of an earlier dyntick, and where the guest could not read them.
+    fn limits(&self, case: &Case) -> Result<Option<Limits>, StoreError> {
+        let pieces = [pieces::LATENCY_LIMITS_BEFORE, pieces::LATENCY_LIMITS_AFTER];
+        if !pieces.iter().all(|piece| self.place.join(format!("{RAW}/{piece}")).exists()) {
+            return Ok(None);
+        }
+        let [before, after] =
+            pieces.map(|piece| self.said(piece, |said| received::latency_limits(said, case.guest())));
+        Ok(Some(Limits { before: before?, after: after? }))
     }
 
     pub(super) fn recording(&self, case: &Case) -> Result<Recording, StoreError> {

@@ -7,6 +7,7 @@ use dyntick_guest::Outcome;
 use dyntick_lab::compare::Compared;
 use dyntick_lab::effects::Found;
 use dyntick_lab::lab::CaseResult;
+use dyntick_lab::limits::Limits;
 use dyntick_lab::store::{Asked, Run};
 use dyntick_study::{Study, claims};
 use schemars::JsonSchema;
@@ -71,6 +72,9 @@ pub struct CompleteRun<'a> {
     lost_events: u64,
     /// The same by CPU.
     lost_events_by_cpu: &'a BTreeMap<u32, u64>,
+    /// The latency limits (PM QoS) before and after the window, of a guest with idle states; null where they are
+    /// not recorded.
+    latency_limits: Option<&'a Limits>,
     /// Trace records that were not understood.
     undecoded: u64,
     /// Trace events that the kernel does not have.
@@ -103,6 +107,7 @@ impl<'a> CompleteRun<'a> {
             cpus: &run.explanation.per_cpu,
             lost_events: run.lost_events.values().sum(),
             lost_events_by_cpu: &run.lost_events,
+            latency_limits: run.idle.as_ref().and_then(|idle| idle.limits.as_ref()),
             undecoded: run.undecoded,
             missing_events: &run.missing_events,
         }

@@ -4,11 +4,13 @@
 
 mod beside;
 mod calls;
+mod choices;
 mod claims;
 mod compare;
 mod disks;
 mod effects;
 mod idle;
+mod idling;
 mod latency;
 mod method;
 mod overview;

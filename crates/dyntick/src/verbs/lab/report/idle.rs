@@ -2,10 +2,10 @@
 //! The idle states of a study's report: what was chosen and how right it was, how long woken tasks waited,
 //! and modelled energy.
 
+use super::choices;
+use super::idling::{Idling, quantile, with_states};
 use super::titles::Titled;
-use dyntick_idle::{Account, Joules, Tick};
-use dyntick_lab::idle::RunIdle;
-use dyntick_model::Machine;
+use dyntick_idle::{Account, Joules};
 use dyntick_report::{Axis, Block, Cell, Column, Plot, Series, Shape, Table, numbers, row};
 use dyntick_stats::Histogram;
 use dyntick_study::machine::exits;
@@ -19,8 +19,11 @@ pub fn blocks(runs: &[Titled<'_>]) -> Vec<Block> {
     if runs.is_empty() {
         return Vec::new();
     }
-    let mut blocks =
-        vec![Block::Heading("Idle states".into()), Block::Table(states(&runs)), Block::Table(choices(&runs))];
+    let mut blocks = vec![
+        Block::Heading("Idle states".into()),
+        Block::Table(states(&runs)),
+        Block::Table(choices::table(&runs)),
+    ];
     if runs.len() <= MOST_PLOTS {
         blocks.extend(runs.iter().map(|run| Block::Plot(residencies(run))));
     }
@@ -30,40 +33,6 @@ pub fn blocks(runs: &[Titled<'_>]) -> Vec<Block> {
         blocks.push(Block::Table(energy(&runs)));
     }
     blocks
-}
-
-/// A run that has idle states.
-#[derive(Clone, Copy)]
-pub struct Idling<'a>(&'a Titled<'a>);
-
-impl Idling<'_> {
-    fn idle(&self) -> &RunIdle {
-        self.0.idle.as_ref().expect("is chosen for it")
-    }
-
-    fn machine(&self) -> Option<&Machine> {
-        self.0.asked.case.machine.as_ref()
-    }
-
-    fn title(&self) -> String {
-        self.0.title().to_owned()
-    }
-
-    /// Of the measured CPUs together.
-    fn accounts(&self) -> Vec<Account> {
-        self.idle().of_cpus(&self.0.asked.case.measured_cpus)
-    }
-
-    /// The time of all measured CPUs, ns.
-    fn cpu_ns(&self) -> u64 {
-        let (begin, end) = self.idle().window;
-        (end - begin) * self.0.asked.case.measured_cpus.len() as u64
-    }
-}
-
-/// Those of these runs that have idle states.
-pub fn with_states<'a>(runs: &'a [Titled<'_>]) -> Vec<Idling<'a>> {
-    runs.iter().filter(|run| run.idle.is_some()).map(Idling).collect()
 }
 
 /// How often each state was entered, for how long, and how often that was wrong: a row for each run and state.
@@ -85,7 +54,8 @@ pub fn states(runs: &[Idling<'_>]) -> Table {
     };
     let mut notes = vec![
         "above: too deep, the sleep was shorter than the state's target residency; below: too shallow, the next \
-         deeper state would have been a better match. Both by the kernel's own rule, counted from the trace."
+         deeper state would have been a better match. Both by the kernel's own rule, which knows no latency limit, \
+         counted from the trace."
             .to_owned(),
     ];
     notes.extend(agreement(runs));
@@ -142,56 +112,6 @@ fn emulated(runs: &[Idling<'_>]) -> Vec<String> {
     all
 }
 
-/// What each chosen state should have been, and what was known when it was chosen.
-pub fn choices(runs: &[Idling<'_>]) -> Table {
-    let mut names: Vec<String> = Vec::new();
-    for state in runs.iter().flat_map(|run| &run.idle().states.0) {
-        if !names.contains(&state.name) {
-            names.push(state.name.clone());
-        }
-    }
-    let mut columns = vec![Column::text("case"), Column::text("chosen")];
-    columns.extend(names.iter().map(|name| Column::figure(&format!("right: {name}"), "")));
-    columns.extend([Column::figure("tick stopped", ""), Column::figure("next timer", "median")]);
-    Table {
-        caption: "Chosen states, and those that were right for the idle time until the wake-up.".into(),
-        columns,
-        rows: runs.iter().flat_map(|run| choices_of(run, &names)).collect(),
-        notes: vec![
-            "right: the deepest state whose target residency the idle time reached. next timer: the \
-             time until the CPU's next hrtimer when the state was entered, as the trace shows it."
-                .into(),
-        ],
-    }
-}
-
-fn choices_of(run: &Idling<'_>, names: &[String]) -> Vec<Vec<Cell>> {
-    let idle = run.idle();
-    let mut rows = Vec::new();
-    for (place, state) in idle.states.0.iter().enumerate() {
-        let chosen =
-            || idle.choices(&run.0.asked.case.measured_cpus).filter(|(sleep, _)| sleep.state == place);
-        let count = chosen().count();
-        if count == 0 {
-            continue;
-        }
-        let right = |name: &String| {
-            let ideal = chosen().filter(|(_, ideal)| idle.states.0[*ideal].name == *name).count();
-            Cell::Count(ideal as u64)
-        };
-        let stopped = chosen().filter(|(sleep, _)| sleep.tick == Tick::Stopped).count();
-        let ahead = |timer: u64, entry: u64| (timer.saturating_sub(entry), 1);
-        let timers: Histogram =
-            chosen().filter_map(|(sleep, _)| Some(ahead(sleep.next_timer_ns?, sleep.entry_ns))).collect();
-        let title = if rows.is_empty() { run.title() } else { String::new() };
-        let mut row = row![title, state.name.clone()];
-        row.extend(names.iter().map(right));
-        row.extend([Cell::Share(stopped as f64 / count as f64), quantile(&timers, 0.5)]);
-        rows.push(row);
-    }
-    rows
-}
-
 /// What the menu governor predicted with its tick stopped, by the state that it chose; none where no kernel
 /// tells.
 fn predictions(runs: &[Idling<'_>]) -> Option<Table> {
@@ -216,7 +136,7 @@ fn predictions(runs: &[Idling<'_>]) -> Option<Table> {
 }
 
 fn predictions_of(run: &Idling<'_>) -> Vec<Vec<Cell>> {
-    let (idle, measured) = (run.idle(), &run.0.asked.case.measured_cpus);
+    let (idle, measured) = (run.idle(), run.measured());
     let mut rows = Vec::new();
     for (place, state) in idle.states.0.iter().enumerate() {
         let of_state = || idle.choices(measured).map(|(sleep, _)| sleep).filter(|sleep| sleep.state == place);
@@ -370,10 +290,6 @@ fn range(joules: Joules, window_ns: u64) -> String {
     let watts = joules.watts_over(window_ns);
     let digits = if watts.value < 10.0 { 2 } else { 1 };
     format!("{:.digits$} ({:.digits$}-{:.digits$})", watts.value, watts.low, watts.high)
-}
-
-fn quantile(histogram: &Histogram, share: f64) -> Cell {
-    Cell::known(histogram.quantile(share).map(|ns| Cell::Duration(ns as f64)))
 }
 
 #[cfg(test)]
