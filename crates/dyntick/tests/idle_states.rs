@@ -114,13 +114,14 @@ fn a_choice_is_judged_within_the_latency_limit_in_force() {
     let (study, out) = (folder.path().join("study.toml"), folder.path().join("out"));
     std::fs::write(&study, LIMITED).unwrap();
     let binary = || std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into());
-    let lab = |verb: &str| {
-        let output =
-            Command::new(binary()).args(["lab", verb]).arg(&study).arg("--out").arg(&out).output().unwrap();
+    let printed = |words: &[&str]| {
+        let mut command = Command::new(binary());
+        let output = command.arg("lab").args(words).arg(&study).arg("--out").arg(&out).output().unwrap();
         let told = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{told}{}", String::from_utf8_lossy(&output.stderr));
-        told.split_whitespace().collect::<Vec<_>>().join(" ")
+        told
     };
+    let lab = |verb: &str| printed(&[verb]).split_whitespace().collect::<Vec<_>>().join(" ");
     let told = lab("run");
     let limits = "latency limit (PM QoS): 0 µs, held by cyclictest (held, 6.12); 20 µs, of \
                   pm_qos_resume_latency_us (cpu, 6.12).";
@@ -136,10 +137,33 @@ fn a_choice_is_judged_within_the_latency_limit_in_force() {
         assert!(right.len() > 50 && right.contains(&deepest), "{right:?}");
         assert!(right.iter().all(|right| *right <= deepest), "{right:?}");
     }
+    let mail = printed(&["report", "--format", "mail", "--brief"]);
+    is_for_a_list(&mail);
+    let short = mail.split_whitespace().collect::<Vec<_>>().join(" ");
+    for told in
+        ["POLL", "C1E", "wake-up", "W, modelled", "0 us, held by cyclictest (held, 6.12)", "sapphire-rapids"]
+    {
+        assert!(short.contains(told), "{told} is missing: {mail}");
+    }
+    assert!(!mail.contains("timer irqs") && !mail.contains("Incomplete"), "{mail}");
+
     // As an earlier dyntick left it.
     for folder in &runs {
         std::fs::remove_file(folder.join("raw/latency-limits.before")).unwrap();
     }
     let told = lab("report");
     assert!(told.contains("latency limit (PM QoS): not recorded"), "{told}");
+
+    std::fs::write(runs[0].join("raw/trace.json"), "{").unwrap();
+    let mail = printed(&["report", "--format", "mail", "--brief"]);
+    is_for_a_list(&mail);
+    assert!(mail.contains("Incomplete: 1 run without figures"), "{mail}");
+}
+
+/// A mailing list takes plain text that is not wide, and reads what is short; only a command is not broken.
+fn is_for_a_list(mail: &str) {
+    let lines: Vec<&str> = mail.lines().collect();
+    assert!((15..=40).contains(&lines.len()) && mail.is_ascii(), "{} lines:\n{mail}", lines.len());
+    let is_command = |line: &&&str| line.starts_with("Repeat with: ") || line.starts_with("  dyntick ");
+    assert!(lines.iter().filter(|line| !is_command(line)).all(|line| line.len() <= 72), "{mail}");
 }

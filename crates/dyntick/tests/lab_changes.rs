@@ -28,6 +28,13 @@ fn two_kernels_side_by_side_and_a_status_to_bisect_by() {
     let cells: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(cells[..3], ["quiet", "ticks_per_s", "0"], "{row}");
     assert!(cells[3].parse::<f64>().unwrap() > 0.5 && cells[4].starts_with('+'), "{row}");
+    let short = "lab report quiet.toml --format mail --brief --kernel debian:6.1 --kernel debian:6.12";
+    let mail = text(&dyntick(folder.path(), &short.split(' ').collect::<Vec<_>>()).stdout);
+    let row = mail.lines().find(|line| line.contains("ticks 1/s")).unwrap_or_else(|| panic!("{mail}"));
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells[..3], ["ticks", "1/s", "0"], "{mail}");
+    assert!(cells[4].starts_with('+') && mail.lines().count() <= 40 && mail.contains("difference"), "{mail}");
+    assert!(mail.contains("isolcpus=domain,1 nohz_full=1"), "{mail}");
     let good = run(&["debian:6.1"]);
     assert!(good.status.success(), "{}", text(&good.stderr));
     assert!(text(&good.stderr).contains("quiet/debian:6.1 (cached)"), "{}", text(&good.stderr));

@@ -3,6 +3,7 @@
 //! how they were measured.
 
 mod beside;
+mod brief;
 mod calls;
 mod choices;
 mod claims;
@@ -12,10 +13,13 @@ mod effects;
 mod idle;
 mod idling;
 mod latency;
+mod measures;
 mod method;
+mod missing;
 mod overview;
 mod qperf;
 mod settings;
+mod setups;
 mod titles;
 mod variants;
 mod when;
@@ -74,7 +78,7 @@ pub fn documents(material: &Material<'_>) -> (Document, Document) {
     let not_run = not_run(&cases.not_run());
     let (picture, timeline) = pictures(&runs, &windows);
     blocks.extend(picture);
-    blocks.extend(not_run.clone());
+    blocks.extend(not_run);
     blocks.extend(variants::blocks(study, &titles, results));
     blocks.extend(figures(material, &runs, &windows));
     blocks.extend(timeline);
@@ -100,7 +104,8 @@ pub fn documents(material: &Material<'_>) -> (Document, Document) {
         let perturbed = method::perturbed(all.iter().filter(|run| !own(run)).copied());
         blocks.push(Block::Pairs(method::provenance(&runs).into_iter().chain(perturbed).collect()));
     }
-    let lead: Vec<String> = overview::sentence(&windows).into_iter().chain(of_others(&all)).collect();
+    let (of_ticks, of_others) = (overview::sentence(&windows), of_others(&all));
+    let lead: Vec<String> = [&of_ticks, &of_others].into_iter().flatten().cloned().collect();
     let document = Document {
         title: study.title.clone(),
         question: study.question.clone(),
@@ -108,33 +113,18 @@ pub fn documents(material: &Material<'_>) -> (Document, Document) {
         blocks,
         origin: Some(repeat::origin()),
     };
-    let brief = brief(&document, &verdicts, &runs, &windows, &not_run);
-    (document, brief)
-}
-
-/// A mail of this many lines is read.
-const BRIEF_LINES: usize = 40;
-
-/// Claims, a table, how it was measured, and how it is repeated: as many cases as there is room for.
-fn brief(
-    document: &Document,
-    verdicts: &[Verdict],
-    runs: &[Titled<'_>],
-    windows: &[Titled<'_>],
-    not_run: &[Block],
-) -> Document {
-    const MOST_CASES: usize = 12;
-    const FEWEST_CASES: usize = 3;
-    let scores = (!verdicts.is_empty()).then(|| Block::Scores(verdicts.to_vec()));
-    let method = (!runs.is_empty()).then(|| Block::Paragraph(method::sentence(runs)));
-    let with = |cases: usize| {
-        let table = overview::brief(windows, cases).map(Block::Table);
-        let blocks = scores.clone().into_iter().chain(table).chain(not_run.to_vec()).chain(method.clone());
-        Document { question: String::new(), blocks: blocks.collect(), ..document.clone() }
+    let material = brief::Material {
+        study,
+        titles: &titles,
+        results,
+        verdicts: &verdicts,
+        runs: &runs,
+        not_run: &cases.not_run(),
+        of_ticks,
+        of_others,
     };
-    let fits = |document: &Document| dyntick_report::mail(document).lines().count() <= BRIEF_LINES;
-    let sizes = (FEWEST_CASES..=MOST_CASES).rev().map(with);
-    sizes.into_iter().find(fits).unwrap_or_else(|| with(FEWEST_CASES))
+    let brief = brief::document(&document, &material);
+    (document, brief)
 }
 
 /// The picture for the first screen, and the blocks of a timeline that has its place further down.

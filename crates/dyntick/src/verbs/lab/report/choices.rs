@@ -64,6 +64,9 @@ fn rows_of(run: &Idling<'_>, names: &[String]) -> Vec<Vec<Cell>> {
     rows
 }
 
+/// What is said where nobody asked for a limit.
+pub const NO_LIMIT: &str = "none";
+
 /// The latency limit of these CPUs in words, and by whom it was asked for.
 pub fn limit(idle: &RunIdle, cpus: &CpuList) -> String {
     let mut different: Vec<(InForce, CpuList)> = Vec::new();
@@ -83,13 +86,13 @@ pub fn limit(idle: &RunIdle, cpus: &CpuList) -> String {
 }
 
 fn in_words(limit: InForce, limits: Option<&Limits>) -> String {
-    let us = |us: Option<u32>| us.map_or("none".to_owned(), |us| format!("{us} µs"));
+    let us = |us: Option<u32>| us.map_or(NO_LIMIT.to_owned(), |us| format!("{us} µs"));
     match limit {
         InForce::NotRecorded => "not recorded by the dyntick that ran it, and not judged by".to_owned(),
         InForce::Changed(before, after) => {
             format!("{} before the window, {} after it, and not judged by", us(before), us(after))
         }
-        InForce::Always(None) => "none".to_owned(),
+        InForce::Always(None) => NO_LIMIT.to_owned(),
         InForce::Always(Some(limit)) => format!("{limit} µs{}", by_whom(limit, limits)),
     }
 }

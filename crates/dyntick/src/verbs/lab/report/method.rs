@@ -21,10 +21,9 @@ pub fn sentence(runs: &[Titled<'_>]) -> String {
     let all = |value: fn(&Run) -> String| distinct(runs.iter().map(|run| value(run)).collect());
     let lost: u64 = runs.iter().map(|run| run.lost_events.values().sum::<u64>()).sum();
     format!(
-        "{} clock; QEMU {}; Linux {}; windows of {}; {} lost.",
+        "{} clock; QEMU {}; windows of {}; {} lost.",
         all(|run| run.asked.case.clock.to_string()),
         all(|run| format!("{} ({})", run.asked.qemu, run.asked.accelerator)),
-        all(|run| run.asked.release.to_string()),
         all(|run| format!("{} s", numbers::plain((window_ns(run) as f64 / 1e8).round() / 10.0))),
         numbers::counted(lost, "trace event"),
     )

@@ -21,25 +21,6 @@ pub fn blocks(runs: &[Titled<'_>]) -> Vec<Block> {
     blocks
 }
 
-/// A line for each of the first cases, at most so many.
-pub fn brief(runs: &[Titled<'_>], most: usize) -> Option<Table> {
-    let cases = by_case(runs);
-    let row = |runs: &&[Titled<'_>]| {
-        row![runs[0].title_of_all(), figure(runs, timer_irqs, Cell::Rate), figure(runs, ticks, Cell::Rate)]
-    };
-    let more = cases.len().saturating_sub(most);
-    (!cases.is_empty()).then(|| Table {
-        columns: vec![
-            Column::text("case"),
-            Column::figure("timer irqs", "1/s"),
-            Column::figure("ticks", "1/s"),
-        ],
-        rows: cases.iter().take(most).map(row).collect(),
-        notes: (more > 0).then(|| format!("and {more} more cases")).into_iter().collect(),
-        ..Table::default()
-    })
-}
-
 /// The range of ticks in a sentence; none where there is one case only.
 pub fn sentence(runs: &[Titled<'_>]) -> Option<String> {
     let cases = by_case(runs);
@@ -61,7 +42,7 @@ pub fn sentence(runs: &[Titled<'_>]) -> Option<String> {
 }
 
 /// The runs of each case, which follow each other.
-fn by_case<'a, 'r>(runs: &'a [Titled<'r>]) -> Vec<&'a [Titled<'r>]> {
+pub fn by_case<'a, 'r>(runs: &'a [Titled<'r>]) -> Vec<&'a [Titled<'r>]> {
     let same = |a: &Titled<'_>, b: &Titled<'_>| {
         a.asked.case.id == b.asked.case.id && a.title_of_all() == b.title_of_all()
     };

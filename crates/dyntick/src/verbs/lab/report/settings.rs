@@ -34,6 +34,22 @@ pub fn told(case: &Case) -> String {
     all.join("; ")
 }
 
+/// What the case writes into sysctl and other files of the kernel; empty where nothing.
+pub fn written(case: &Case) -> String {
+    let all = [pairs("sysctl", &case.sysctl), pairs("write", &case.write)];
+    all.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// Its tasks; empty where it has none.
+pub fn tasks(case: &Case) -> String {
+    few(case.tasks.iter().map(task), MOST).join("; ")
+}
+
+/// Its script; empty where it has none.
+pub fn scripts(case: &Case) -> String {
+    case.script.as_ref().map_or(String::new(), script)
+}
+
 fn pairs(what: &str, settings: &BTreeMap<String, String>) -> Option<String> {
     let each = settings.iter().map(|(name, value)| format!("{name}={}", value.trim()));
     (!settings.is_empty()).then(|| format!("{what} {}", few(each, MOST).join(" ")))

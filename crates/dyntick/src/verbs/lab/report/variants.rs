@@ -52,7 +52,7 @@ fn rows(study: &Study, titles: &Titles, compared: &Factor, figures: &dyn Figures
 }
 
 /// The case that differs from this one, which has the first level, in the level alone.
-fn with<'s>(study: &'s Study, compared: &Factor, case: &Case, level: &str) -> Option<&'s Case> {
+pub fn with<'s>(study: &'s Study, compared: &Factor, case: &Case, level: &str) -> Option<&'s Case> {
     let exchanged = |label| if label == compared.levels[0] { level } else { label };
     let labels: Vec<&str> = case.labels().map(exchanged).collect();
     study.cases.iter().find(|other| other.name == case.name && other.labels().eq(labels.iter().copied()))
@@ -112,7 +112,7 @@ fn difference(a: f64, b: f64) -> String {
 }
 
 /// The case's title without the label that the columns tell.
-fn title_without(titles: &Titles, case: &Case, label: &str) -> String {
+pub fn title_without(titles: &Titles, case: &Case, label: &str) -> String {
     titles.with_labels(case, &case.labels().filter(|other| *other != label).collect::<Vec<_>>())
 }
 

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a study is about, as the columns of a short table: the figures of its claims, and what its cases measure.
+
+use dyntick_lab::lookup::figure_of;
+use dyntick_lab::store::Run;
+use dyntick_report::Cell;
+use dyntick_stats::Summary;
+use dyntick_study::Study;
+use dyntick_study::claims::number;
+use dyntick_study::figure::Figure;
+use dyntick_study::figure::table::{
+    CPUIDLE, ENERGY, IDLE, LATENCY_AT_NS, LATENCY_AVG_NS, LATENCY_CYCLES, LATENCY_MAX_NS, LATENCY_MIN_NS,
+    LATENCY_OVERFLOWS, LOCAL_TIMER, LOCAL_TIMER_PER_S, PACKAGE_NS, POWER, SCRIPT_S, TICKS, TICKS_PER_S,
+    TICKS_SHARE_OF_HZ, WAKEUP,
+};
+
+/// So many single figures of claims get a column, beside the groups.
+const MOST_SINGLE: usize = 4;
+
+/// How a column's value is had of a run; none where it was not measured.
+type OfRun = Box<dyn Fn(&Run) -> Option<f64>>;
+
+/// One column.
+pub struct Measure {
+    /// What it is.
+    pub header: String,
+    /// Its unit, or which of several.
+    pub unit: &'static str,
+    of: OfRun,
+    cell: fn(f64) -> Cell,
+}
+
+impl Measure {
+    fn figure(name: &str, header: &str, unit: &'static str, cell: fn(f64) -> Cell) -> Self {
+        let name = name.to_owned();
+        let of = Box::new(move |run: &Run| figure_of(run, &name, None));
+        Self { header: header.to_owned(), unit, of, cell }
+    }
+
+    /// Of these runs of one case; none where it was not measured.
+    pub fn of<'r>(&self, runs: impl IntoIterator<Item = &'r Run>) -> Option<Summary> {
+        let values: Vec<f64> = runs.into_iter().filter_map(|run| (self.of)(run)).collect();
+        Summary::of(&values)
+    }
+
+    /// One value, or the mean of several with its standard deviation.
+    pub fn cell(&self, of: Option<&Summary>) -> Cell {
+        match of {
+            Some(all) if all.count > 1 => {
+                format!("{} ± {}", (self.cell)(all.mean), (self.cell)(all.deviation)).into()
+            }
+            one => Cell::known(one.map(|one| (self.cell)(one.mean))),
+        }
+    }
+
+    /// How much more `b` is than `a`, and in per cent of it; of a share in percentage points.
+    pub fn difference(&self, a: f64, b: f64) -> String {
+        let more = Cell::signed((self.cell)(b - a));
+        match (self.cell)(a) {
+            Cell::Share(_) => format!("{:+.1} points", 100.0 * (b - a)),
+            _ if a == 0.0 || a == b => more.to_string(),
+            _ => format!("{more} ({})", Cell::signed(Cell::Share((b - a) / a.abs()))),
+        }
+    }
+
+    /// Whether it counts ticks.
+    pub fn is_of_ticks(&self) -> bool {
+        self.header == TICKS.name
+    }
+
+    /// The name in one line.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.header, self.unit).trim_end().to_owned()
+    }
+}
+
+/// Figures that are shown together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Group {
+    Ticks,
+    Latency,
+    States,
+    Wakeup,
+    Power,
+    Script,
+}
+
+/// What a study is about: first the figures of its claims in their order, then what its cases measure.
+pub fn measures(study: &Study, runs: &[&Run]) -> Vec<Measure> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut single: Vec<&str> = Vec::new();
+    for name in claimed(study) {
+        match group_of(name) {
+            Some(group) => groups.push(group),
+            None if !single.contains(&name) => single.push(name),
+            None => {}
+        }
+    }
+    groups.extend(measured(runs));
+    if groups.is_empty() || groups.iter().all(|group| *group == Group::Script) {
+        groups.push(Group::Ticks);
+    }
+    let mut seen = Vec::new();
+    groups.retain(|group| {
+        !seen.contains(group) && {
+            seen.push(*group);
+            true
+        }
+    });
+    let single = single.into_iter().take(MOST_SINGLE);
+    let single = single.map(|name| Measure::figure(name, name, "", |value| number(value).into()));
+    let all = groups.into_iter().flat_map(|group| of_group(group, runs)).chain(single);
+    all.filter(|measure| runs.iter().any(|run| (measure.of)(run).is_some())).collect()
+}
+
+fn claimed(study: &Study) -> impl Iterator<Item = &str> {
+    let checks = study.claims.iter().flat_map(|claim| claim.checks.iter().chain(&claim.evidence));
+    checks.map(|check| check.figure.as_str())
+}
+
+fn group_of(name: &str) -> Option<Group> {
+    let figure = Figure::named(name)?;
+    let among = |figures: &[&Figure]| figures.iter().any(|one| one.name == figure.name);
+    let groups: [(Group, &[&Figure]); 6] = [
+        (Group::Ticks, &[&TICKS, &TICKS_PER_S, &TICKS_SHARE_OF_HZ, &LOCAL_TIMER, &LOCAL_TIMER_PER_S]),
+        (
+            Group::Latency,
+            &[
+                &LATENCY_MIN_NS,
+                &LATENCY_AVG_NS,
+                &LATENCY_MAX_NS,
+                &LATENCY_AT_NS,
+                &LATENCY_CYCLES,
+                &LATENCY_OVERFLOWS,
+            ],
+        ),
+        (Group::States, &[&IDLE, &CPUIDLE]),
+        (Group::Wakeup, &[&WAKEUP]),
+        (Group::Power, &[&ENERGY, &POWER, &PACKAGE_NS]),
+        (Group::Script, &[&SCRIPT_S]),
+    ];
+    groups.into_iter().find(|(_, figures)| among(figures)).map(|(group, _)| group)
+}
+
+/// What the cases measure beside interruptions.
+fn measured(runs: &[&Run]) -> Vec<Group> {
+    let some = |has: fn(&Run) -> bool| runs.iter().any(|run| has(run));
+    let mut groups = Vec::new();
+    if some(|run| run.latency.is_some()) {
+        groups.push(Group::Latency);
+    }
+    if some(|run| run.idle.is_some()) {
+        groups.extend([Group::States, Group::Wakeup]);
+    }
+    if some(|run| run.idle.as_ref().is_some_and(|idle| idle.energy.is_some())) {
+        groups.push(Group::Power);
+    }
+    if some(|run| run.asked.case.script.as_ref().is_some_and(|script| !script.in_window)) {
+        groups.push(Group::Script);
+    }
+    groups
+}
+
+fn of_group(group: Group, runs: &[&Run]) -> Vec<Measure> {
+    let duration = Cell::Duration;
+    let latency = |point: &str, unit| Measure::figure(point, "latency", unit, duration);
+    match group {
+        Group::Ticks => vec![
+            Measure::figure(LOCAL_TIMER_PER_S.name, "timer irqs", "1/s", Cell::Rate),
+            Measure::figure(TICKS_PER_S.name, "ticks", "1/s", Cell::Rate),
+        ],
+        Group::Latency => vec![
+            latency(LATENCY_MIN_NS.name, "min"),
+            latency(LATENCY_AVG_NS.name, "avg"),
+            latency(&format!("{}:p99", LATENCY_AT_NS.name), "p99"),
+            latency(LATENCY_MAX_NS.name, "max"),
+        ],
+        Group::States => states(runs),
+        Group::Wakeup => [("p50", "p50"), ("p99", "p99")]
+            .map(|(key, unit)| Measure::figure(&format!("{}:{key}", WAKEUP.name), "wake-up", unit, duration))
+            .into(),
+        Group::Power => {
+            let watts = |part: &str, header: &str| {
+                let name = format!("{}:{part}", POWER.name);
+                Measure::figure(&name, header, "W, modelled", |watts| Cell::Rounded(watts, 3))
+            };
+            vec![watts("cores", "measured cores"), watts("total", "all power")]
+        }
+        Group::Script => vec![Measure::figure(SCRIPT_S.name, "script", "s", |s| Cell::Rounded(s, 4))],
+    }
+}
+
+/// The share of the measured CPUs' time in each state that one of these runs was in, and how often it missed.
+fn states(runs: &[&Run]) -> Vec<Measure> {
+    let mut names: Vec<&str> = Vec::new();
+    for state in runs.iter().filter_map(|run| run.idle.as_ref()).flat_map(|idle| &idle.states.0) {
+        let entered = || runs.iter().any(|run| resident(run, &state.name).is_some_and(|share| share > 0.0));
+        if !names.contains(&state.name.as_str()) && entered() {
+            names.push(&state.name);
+        }
+    }
+    let share = |name: &&str| {
+        let state = (*name).to_owned();
+        let of = Box::new(move |run: &Run| resident(run, &state));
+        Measure { header: (*name).to_owned(), unit: "time", of, cell: Cell::Share }
+    };
+    let count = |what: &str| {
+        Measure::figure(&format!("{}:{what}", IDLE.name), what, "", |count| Cell::Count(count.round() as u64))
+    };
+    names.iter().map(share).chain([count("above"), count("below")]).collect()
+}
+
+fn resident(run: &Run, state: &str) -> Option<f64> {
+    let (begin, end) = run.outcome.window_ns;
+    let cpu_ns = (end - begin) as f64 * run.asked.case.measured_cpus.len() as f64;
+    Some(figure_of(run, &format!("{}:{state}:resident", IDLE.name), None)? / cpu_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measure(cell: fn(f64) -> Cell) -> Measure {
+        Measure::figure(TICKS_PER_S.name, "ticks", "1/s", cell)
+    }
+
+    #[test]
+    fn differences_are_signed_and_those_of_shares_in_points() {
+        assert_eq!(measure(Cell::Rate).difference(250.0, 1.0), "-249 (-99.6 %)");
+        assert_eq!(measure(Cell::Rate).difference(0.0, 2.0), "+2.0");
+        assert_eq!(measure(Cell::Share).difference(0.2, 0.9), "+70.0 points");
+        assert_eq!(measure(Cell::Duration).difference(1000.0, 1500.0), "+500 ns (+50.0 %)");
+    }
+
+    #[test]
+    fn figures_belong_to_what_they_are_about() {
+        assert!(
+            group_of("idle:C6:usage") == Some(Group::States) && group_of("power:total") == Some(Group::Power)
+        );
+        assert!(group_of("wakeup:C6:p99") == Some(Group::Wakeup) && group_of("ticks") == Some(Group::Ticks));
+        assert!(group_of("latency_ns:p99") == Some(Group::Latency) && group_of("cause:rcu").is_none());
+    }
+
+    #[test]
+    fn repeated_runs_have_their_deviation() {
+        let told = |values: &[f64]| measure(Cell::Rate).cell(Summary::of(values).as_ref()).to_string();
+        assert_eq!([told(&[2.0]), told(&[1.0, 3.0]), told(&[])], ["2.0", "2.0 ± 1.4", "–"]);
+    }
+}
