@@ -56,6 +56,7 @@ pub(crate) const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
 pub(crate) const NOHZ_FULL: &str = "/sys/devices/system/cpu/nohz_full";
 pub(crate) const NODES: &str = "/sys/devices/system/node/online";
 pub(crate) const NODE_CPUS: &str = "/sys/devices/system/node/node*/cpulist";
+pub(crate) const CONTROLLERS: &str = "/sys/fs/cgroup/cgroup.controllers";
 pub(crate) const PARTITION: &str = "/sys/fs/cgroup/*/cpuset.cpus.partition";
 pub(crate) const PARTITION_2: &str = "/sys/fs/cgroup/*/*/cpuset.cpus.partition";
 pub(crate) const PARTITION_3: &str = "/sys/fs/cgroup/*/*/*/cpuset.cpus.partition";
@@ -157,6 +158,13 @@ const fn until_6_12(pattern: &'static str) -> Source {
     Source { before: Some((6, 12)), ..text(pattern) }
 }
 
+/// Whether reading a file would change the machine whose kernel this is: whoever looks at a setting leaves these alone.
+pub fn is_changed_by_reading(path: &str, kernel: (u32, u32)) -> bool {
+    SOURCES
+        .iter()
+        .any(|source| source.pattern == path && source.before.is_some_and(|before| kernel >= before))
+}
+
 /// All files that any rule reads.
 pub const SOURCES: &[Source] = &[
     Source { pattern: CMDLINE, read: Read::CommandLine, needs: "", before: None },
@@ -182,6 +190,7 @@ pub const SOURCES: &[Source] = &[
     text(NOHZ_FULL),
     text(NODES),
     text(NODE_CPUS),
+    text(CONTROLLERS),
     Source { pattern: PARTITION, read: Read::Partition, needs: "", before: None },
     Source { pattern: PARTITION_2, read: Read::Partition, needs: "", before: None },
     Source { pattern: PARTITION_3, read: Read::Partition, needs: "", before: None },

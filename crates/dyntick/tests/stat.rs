@@ -382,6 +382,30 @@ done
 }
 
 /// The rows whose occurrences are listed one by one: not sums, and not what is told by another name too.
+/// On 6.12 a read of the throttle of realtime tasks loses the account of deadline bandwidth (`sched_rt_handler`), and
+/// no fair server can be changed from then on.
+#[test]
+fn live_verbs_leave_the_deadline_bandwidth_as_it_is() {
+    const SCRIPT: &str = "
+bandwidth() { grep total_bw /sys/kernel/debug/sched/debug | tr -cd '0-9\\n' | tr '\\n' ' '; echo; }
+bandwidth
+dyntick check -C 1 --fail-on never > /dev/null
+dyntick stat -C 1 -o /tmp/o true; dyntick stat -C 1 --source tracefs -o /tmp/o true
+dyntick explain -C 1 -o /tmp/o -- true 2> /dev/null
+dyntick top -b -n 1 -d 0.1 > /dev/null
+dyntick latency -a1 -t1 -l 5 -q > /dev/null
+dyntick isolate -C 1 -o /tmp/o -- true 2> /dev/null
+bandwidth
+";
+    let printed = guest("debian:6.12", "isolcpus=domain,1 nohz_full=1", &["grep", "tr"], SCRIPT);
+    let [before, after] = printed.lines().collect::<Vec<_>>()[..] else { panic!("{printed}") };
+    assert!(
+        before.split_whitespace().all(|bandwidth| bandwidth != "0"),
+        "each CPU has a fair server: {before}"
+    );
+    assert_eq!(before, after);
+}
+
 /// More programs than a CPU has slots, one after the other within one interval: none is without its name.
 #[test]
 fn many_names_in_one_interval_are_all_kept() {
