@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "load-balanced",
     title: "A nohz_full CPU is still load balanced",
     severity: Severity::Warning,
-    reads: &[NOHZ_FULL, ISOLATED, PARTITION, PARTITION_2, PARTITION_3],
+    reads: &[NOHZ_FULL, ISOLATED, CONTROLLERS, PARTITION, PARTITION_2, PARTITION_3],
     source: "kernel/sched/isolation.c: housekeeping_nohz_full_setup; kernel/sched/topology.c: sched_init_domains",
     find,
 };
@@ -37,9 +37,11 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
 /// Makes an isolated partition of some CPUs; the tasks that belong there are then moved into it. None where
 /// `isolcpus=` isolates others: when a partition begins, the kernel's own threads get all CPUs that are in none
 /// (`kernel/cgroup/cpuset.c: cpuset_update_tasks_cpumask`, 6.12), those of `isolcpus=` too; and 6.12 takes none of
-/// these into a new partition ("partition config conflicts with housekeeping setup", seen on 6.12.117).
+/// these into a new partition ("partition config conflicts with housekeeping setup", seen on 6.12.117). None either
+/// where the root of control groups v2, with the controller `cpuset`, is not mounted there.
 pub(super) fn partition(finding: Finding, machine: &Machine<'_>, cpus: &CpuList) -> Finding {
-    if !machine.asked.domain.is_empty() {
+    let controllers = machine.text(CONTROLLERS).unwrap_or_default();
+    if !machine.asked.domain.is_empty() || !controllers.split(' ').any(|name| name == "cpuset") {
         return finding;
     }
     finding.command(format!(

@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "not-isolated",
     title: "A CPU that was named with -C is not isolated at all",
     severity: Severity::Warning,
-    reads: &[CMDLINE, NOHZ_FULL, ISOLATED, CONFIG_GZ, BOOT_CONFIG, MODULES_CONFIG],
+    reads: &[CMDLINE, NOHZ_FULL, ISOLATED, CONTROLLERS, CONFIG_GZ, BOOT_CONFIG, MODULES_CONFIG],
     source: "kernel/sched/isolation.c: housekeeping_setup",
     find,
 };

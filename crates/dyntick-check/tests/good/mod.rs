@@ -21,6 +21,7 @@ const FILES: &[(&str, &str)] = &[
     ("/sys/devices/system/cpu/isolated", "2-3"),
     ("/sys/devices/system/cpu/nohz_full", "2-3"),
     ("/sys/devices/system/node/online", "0"),
+    ("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu io memory pids"),
     ("/sys/devices/system/cpu/cpu2/topology/thread_siblings_list", "2-3"),
     ("/sys/devices/system/cpu/cpu3/topology/thread_siblings_list", "2-3"),
     ("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc"),

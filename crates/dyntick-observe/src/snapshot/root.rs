@@ -7,11 +7,14 @@ use glob::Pattern;
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags, readlinkat};
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// No file that a rule reads is longer; what is behind it is not read.
 const LONGEST: u64 = 4 << 20;
+
+/// With this a file begins that gzip packed.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// What all files and names behind a root may take, as [`super::bundle`] allows it to a bundle.
 const MOST_ENTRIES: u64 = 1 << 20;
@@ -140,10 +143,13 @@ impl Root {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The text in a file that gzip packed.
+    /// The text in a file that gzip packed. In a bundle that was unpacked the file is text already.
     pub fn unpacked(&self, path: &Path) -> io::Result<String> {
         let mut text = String::new();
-        let packed = self.at(path, OFlags::empty())?;
+        let mut packed = BufReader::new(self.at(path, OFlags::empty())?);
+        if !packed.fill_buf()?.starts_with(&GZIP) {
+            return self.text(path);
+        }
         GzDecoder::new(packed).take(LONGEST.min(self.bytes.get())).read_to_string(&mut text)?;
         self.take(&self.bytes, text.len() as u64);
         Ok(text)

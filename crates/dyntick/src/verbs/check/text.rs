@@ -29,7 +29,7 @@ pub fn document(report: &Report, detail: Detail) -> Document {
     }
     blocks.push(Block::Paragraph(counts(report, detail)));
     if let Some(reboot) = &report.reboot {
-        let what = "All fixes that need a reboot, together; boot with";
+        let what = "What warnings and errors need a reboot for, together; boot with";
         blocks.push(Block::Command(what.to_owned(), clean_line(&reboot.line)));
     }
     if !report.unread.is_empty() {
