@@ -165,3 +165,20 @@ fn what_it_waits_for_wakes_it() {
     assert_eq!(woken_on(Some(20)), "command-wakeup:worker");
     assert_eq!(woken_on(None), "wakeup:worker");
 }
+
+/// A foreign program that has every CPU flush its TLB does so itself on its own CPU: its time slice is no TLB shootdown.
+#[test]
+fn what_a_task_calls_itself_is_no_interrupt() {
+    let call = |us| {
+        let flush = || "flush_tlb_func".into();
+        [event(us, 1, 9, CsdEntry { function: flush() }), event(us + 1, 1, 9, CsdExit { function: flush() })]
+    };
+    let turns = [
+        vec![switch(8, 0, false, 20), switch(10, 20, true, 9)],
+        call(12).into(),
+        vec![switch(40, 9, true, 20)],
+    ]
+    .concat();
+    let events = [forks(), turns].concat();
+    assert_eq!(causes(&explained(&events, &context(Some(20)))), [("other-task:cron".to_owned(), 30)]);
+}

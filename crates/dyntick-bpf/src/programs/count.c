@@ -162,7 +162,10 @@ int tick_stop(u64 *args)
 	return 0;
 }
 
-/* Functions that other CPUs call: include/trace/events/csd.h */
+/*
+ * Functions that other CPUs call: include/trace/events/csd.h. Only those within an interrupt: a task that has every CPU
+ * run one runs it here itself (kernel/smp.c: smp_call_function_many_cond), and an idle CPU that polls needs no IPI.
+ */
 
 /* The verifier knows no type for a pointer to a function, so this one takes its arguments as numbers. */
 SECTION("raw_tp/csd_function_entry")
@@ -170,7 +173,7 @@ int csd_function_entry(u64 *args)
 {
 	struct row *row = own_row();
 
-	if (row)
+	if (row && row->vector.start)
 		begin(row, &row->call, place_of(row, key_of(CALLED, args[0])), args[0]);
 	return 0;
 }

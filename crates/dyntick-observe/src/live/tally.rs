@@ -280,6 +280,8 @@ impl Cpu {
                 let open = self.timer.take();
                 self.end(ts, open);
             }
+            // A task that has every CPU run it runs it here itself: no interruption.
+            CsdEntry { .. } if self.vector.is_none() => {}
             CsdEntry { function } => {
                 let key = Key::Called { function: function.clone() };
                 self.call = self.begin(ts, What::Key(key), 0);

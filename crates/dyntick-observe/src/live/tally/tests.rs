@@ -184,6 +184,8 @@ fn calls_work_faults_and_decisions() {
         (5, CsdEntry { function: "ipi_sync".into() }),
         (25, CsdExit { function: "ipi_sync".into() }),
         (30, exit(Vector::CallFunctionSingle)),
+        (35, CsdEntry { function: "by_the_task_itself".into() }),
+        (40, CsdExit { function: "by_the_task_itself".into() }),
         (50, WorkStart { work: 8, function: "vmstat".into() }),
         (60, WorkEnd { work: 9 }),
         (90, WorkEnd { work: 8 }),
@@ -195,6 +197,7 @@ fn calls_work_faults_and_decisions() {
         (140, entry(Vector::Other)),
     ]);
     assert_eq!(of(&counts, &Key::Called { function: "ipi_sync".into() }), (1, 20, 20));
+    assert!(!counts.contains_key(&Key::Called { function: "by_the_task_itself".into() }));
     assert_eq!(of(&counts, &Key::Work { function: "vmstat".into() }), (1, 40, 40));
     assert_eq!(of(&counts, &Key::PageFault { user: true }), (1, 0, 0));
     assert_eq!(of(&counts, &Key::PageFault { user: false }), (1, 0, 0));
