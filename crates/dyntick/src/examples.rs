@@ -96,7 +96,7 @@ const EXAMPLES: &[(&str, &str)] = &[
         "lab machines",
         "\
   dyntick lab machines              list them
-  dyntick lab machines cascade-lake-2020
+  dyntick lab machines sapphire-rapids
                                     its idle states, with their sources",
     ),
     (

@@ -6,7 +6,9 @@ pub fn few(all: impl Iterator<Item = String>, most: usize) -> Vec<String> {
     let mut all = all;
     let mut told: Vec<String> = all.by_ref().take(most).collect();
     let others = all.count();
-    told.extend((others > 0).then(|| format!("and {others} others")));
+    told.extend(
+        (others > 0).then(|| format!("and {others} {}", if others == 1 { "other" } else { "others" })),
+    );
     told
 }
 
@@ -19,6 +21,7 @@ mod tests {
         let told = |count: u32| few((0..count).map(|number| number.to_string()), 3);
         assert_eq!(told(2), ["0", "1"]);
         assert_eq!(told(3), ["0", "1", "2"]);
+        assert_eq!(told(4), ["0", "1", "2", "and 1 other"]);
         assert_eq!(told(5), ["0", "1", "2", "and 2 others"]);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How the runs of a report were made.
 
-use super::titles::Titled;
+use super::titles::{Titled, kernel_of};
 use super::{disks, distinct, settings, window_ns};
 use crate::few::few;
 use dyntick_formats::Observation;
@@ -130,10 +130,9 @@ fn trace_state(run: &Titled<'_>) -> String {
 }
 
 fn missing_events(run: &Run) -> String {
-    let version = &run.asked.release;
     let events = match run.missing_events.is_empty() {
         true => "none".to_owned(),
         false => few(run.missing_events.iter().cloned(), MOST_MISSING).join(", "),
     };
-    format!("{}.{}: {events}", version.major, version.minor)
+    format!("{}: {events}", kernel_of(run))
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How often the measured CPUs of each case were interrupted.
 
-use super::titles::Titled;
+use super::titles::{Titled, kernel_of};
 use super::{measured, window_ns};
 use dyntick_explain::{Summary, rules};
 use dyntick_lab::lookup::figure_of;
@@ -85,10 +85,7 @@ fn row_of(runs: &[Titled<'_>], repeated: bool) -> Vec<Cell> {
     let interruptions = |run: &Titled<'_>| sum(run, |summary| summary.interruptions as f64);
     let count = |value: f64| Cell::Count(value.round() as u64);
     let script = figure_of(first, "script_s", None).map(|seconds| Cell::Fixed(seconds, 4));
-    let mut row = row![
-        if runs.len() > 1 { first.case_title() } else { title(first) },
-        format!("{}.{}", first.asked.release.major, first.asked.release.minor),
-    ];
+    let mut row = row![if runs.len() > 1 { first.case_title() } else { title(first) }, kernel_of(first),];
     if repeated {
         row.extend([Cell::Count(runs.len() as u64), range(runs)]);
     }

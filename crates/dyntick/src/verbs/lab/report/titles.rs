@@ -2,6 +2,7 @@
 //! The one name that a case has in all of a report.
 
 use dyntick_lab::store::Run;
+use dyntick_model::KernelVersion;
 use dyntick_study::{Case, Study};
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -34,9 +35,8 @@ impl Titles {
     /// A run under its name: the case's title with what tells the run from others of it, and the kernel's series.
     pub fn give<'r>(&self, run: &'r Run) -> Titled<'r> {
         let case = &run.asked.case;
-        let version = &run.asked.release;
         let case_title = self.with_labels(case, &labels_of(run));
-        let of_case = format!("{case_title}, {}.{}", version.major, version.minor);
+        let of_case = format!("{case_title}, {}", kernel_of(run));
         let title = match case.repeat {
             ..=1 => of_case.clone(),
             _ => format!("{of_case} #{}", run.asked.repetition + 1),
@@ -44,6 +44,24 @@ impl Titles {
         Titled { run, case_title, of_case, title }
     }
 }
+
+/// The kernel of a run as titles have it: its series with the flavour that Debian builds, as `6.12` and `6.12-rt`; the point
+/// release too where the study names one.
+pub fn kernel_of(run: &Run) -> String {
+    kernel_name(&run.asked.case.kernel, &run.asked.release)
+}
+
+fn kernel_name(named: &str, release: &KernelVersion) -> String {
+    let KernelVersion { major, minor, point, release } = release;
+    let named_point = named.contains(&format!("{major}.{minor}.{point}")) && named.starts_with("debian:");
+    let point = if named_point { format!(".{point}") } else { String::new() };
+    let flavour = FLAVOURS.iter().find(|flavour| release.split('-').any(|part| part == **flavour));
+    let flavour = flavour.map_or(String::new(), |flavour| format!("-{flavour}"));
+    format!("{major}.{minor}{point}{flavour}")
+}
+
+/// Debian's packages of a series beside the plain one.
+const FLAVOURS: [&str; 2] = ["rt", "cloud"];
 
 fn complete<'s>(cases: impl Iterator<Item = (&'s str, &'s str)>) -> BTreeMap<String, String> {
     let mut titles = BTreeMap::new();
@@ -65,8 +83,7 @@ fn complete<'s>(cases: impl Iterator<Item = (&'s str, &'s str)>) -> BTreeMap<Str
 /// What tells a run from the others of its case, as `: stat60`: its labels, but not that of a
 /// packaged kernel, whose series stands beside.
 fn labels_of(run: &Run) -> Vec<&str> {
-    let version = &run.asked.release;
-    let series = format!("{}.{}", version.major, version.minor);
+    let series = kernel_of(run);
     let case = &run.asked.case;
     let beside = |label: &str| label == series || (label == case.kernel && case.recipe.is_none());
     case.labels().filter(|label| !beside(label)).collect()
@@ -114,6 +131,16 @@ impl Deref for Titled<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kernels_of_one_series_have_names_of_their_own() {
+        let name = |named: &str, release: &str| kernel_name(named, &release.parse().unwrap());
+        assert_eq!(name("debian:6.12", "6.12.117+deb12-amd64"), "6.12");
+        assert_eq!(name("debian:6.12-rt", "6.12.117+deb12-rt-amd64"), "6.12-rt");
+        assert_eq!(name("debian:6.12-cloud", "6.12.117+deb12-cloud-amd64"), "6.12-cloud");
+        assert_eq!(name("debian:6.12.95+deb13-amd64", "6.12.95+deb13-amd64"), "6.12.95");
+        assert_eq!(name("built:0123456789ab", "6.12.95-rt"), "6.12-rt");
+    }
 
     #[test]
     fn what_goes_on_from_another_is_named_in_full() {
