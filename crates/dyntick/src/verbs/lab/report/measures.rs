@@ -55,10 +55,15 @@ impl Measure {
 
     /// How much more `b` is than `a`, and in per cent of it; of a share in percentage points.
     pub fn difference(&self, a: f64, b: f64) -> String {
-        let more = Cell::signed((self.cell)(b - a));
+        // A count has no sign of its own.
+        let size = (self.cell)((b - a).abs());
+        let more = match (Cell::signed(size.clone()).to_string(), b < a) {
+            (more, false) => more,
+            (less, true) => less.replacen('+', "-", 1),
+        };
         match (self.cell)(a) {
-            Cell::Share(_) => format!("{:+.1} points", 100.0 * (b - a)),
-            _ if a == 0.0 || a == b => more.to_string(),
+            Cell::Share(_) => format!("{} points", Cell::signed(Cell::Fixed(100.0 * (b - a), 1))),
+            _ if a == 0.0 || a == b => more,
             _ => format!("{more} ({})", Cell::signed(Cell::Share((b - a) / a.abs()))),
         }
     }
@@ -229,6 +234,9 @@ mod tests {
         assert_eq!(measure(Cell::Rate).difference(250.0, 1.0), "-249 (-99.6 %)");
         assert_eq!(measure(Cell::Rate).difference(0.0, 2.0), "+2.0");
         assert_eq!(measure(Cell::Share).difference(0.2, 0.9), "+70.0 points");
+        let count = |count: f64| Cell::Count(count.round() as u64);
+        assert_eq!(measure(count).difference(8.0, 1.0), "-7 (-87.5 %)");
+        assert_eq!(measure(Cell::Share).difference(0.2, 0.19999), "0.0 points");
         assert_eq!(measure(Cell::Duration).difference(1000.0, 1500.0), "+500 ns (+50.0 %)");
     }
 

@@ -8,7 +8,7 @@ use dyntick_formats::Observation;
 use dyntick_lab::perturb::Perturbation;
 use dyntick_lab::store::Run;
 use dyntick_model::Clock;
-use dyntick_report::numbers;
+use dyntick_report::{Cell, numbers};
 use dyntick_study::figure::table::STOLEN_NS;
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ pub fn sentence(runs: &[Titled<'_>]) -> String {
         "{} clock; QEMU {}; windows of {}; {} lost.",
         all(|run| run.asked.case.clock.to_string()),
         all(|run| format!("{} ({})", run.asked.qemu, run.asked.accelerator)),
-        all(|run| format!("{} s", numbers::plain((window_ns(run) as f64 / 1e8).round() / 10.0))),
+        all(|run| Cell::Duration(window_ns(run) as f64).to_string()),
         numbers::counted(lost, "trace event"),
     )
 }
