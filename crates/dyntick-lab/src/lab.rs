@@ -597,6 +597,19 @@ fn remembered(path: &Path) -> Option<KvmProbe> {
     (probe.works || age < DAY).then_some(probe)
 }
 
+/// What was learnt last about KVM in this cache, where it still holds: nothing is booted for it.
+pub fn kvm_as_learnt(cache: &Cache) -> Option<KvmProbe> {
+    let written = |path: &PathBuf| path.metadata().and_then(|file| file.modified()).ok();
+    let is_probe = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name.starts_with("kvm-") && name.ends_with(".json")
+    };
+    let entries = std::fs::read_dir(cache.root()).ok()?;
+    let mut probes: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_probe).collect();
+    probes.sort_by_key(written);
+    probes.iter().rev().find_map(|path| remembered(path))
+}
+
 /// In which order cases and their repetitions run: as given where none is repeated, and then their perturbed
 /// runs. Else every case runs once before one runs again, in an order that is random and always the same:
 /// whatever changes slowly, as the host's heat, meets all cases alike.
@@ -641,6 +654,21 @@ mod tests {
         let told = long.to_string();
         assert!(long.fault() == Fault::Guest && told.len() < 9000, "{} bytes", told.len());
         assert!(told.ends_with("bytes in all)"), "{told}");
+    }
+
+    #[test]
+    fn what_was_learnt_last_about_kvm_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path());
+        assert!(kvm_as_learnt(&cache).is_none());
+        let learn = |entry: &str, probe: &KvmProbe| {
+            std::fs::write(cache.path(entry), serde_json::to_vec(probe).unwrap()).unwrap();
+        };
+        learn("kvm-0.json", &KvmProbe::fails("refuses", None));
+        learn("kvm-0.json.lock", &KvmProbe::fails("no probe", None));
+        assert_eq!(kvm_as_learnt(&cache).unwrap().detail, "refuses");
+        std::fs::write(cache.path("kvm-0.json"), "damaged").unwrap();
+        assert!(kvm_as_learnt(&cache).is_none());
     }
 
     #[test]

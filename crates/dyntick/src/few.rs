@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Lists that somebody else's file made long.
 
-/// The first `most` of them, and how many others there are in their place.
+/// The first `most` of them, and how many others there are in their place; one more than `most` are all there.
 pub fn few(all: impl Iterator<Item = String>, most: usize) -> Vec<String> {
     let mut all = all;
-    let mut told: Vec<String> = all.by_ref().take(most).collect();
-    let others = all.count();
-    told.extend(
-        (others > 0).then(|| format!("and {others} {}", if others == 1 { "other" } else { "others" })),
-    );
+    let mut told: Vec<String> = all.by_ref().take(most + 1).collect();
+    let others = all.count() + 1;
+    if told.len() > most && others > 1 {
+        told[most] = format!("and {others} others");
+    }
     told
 }
 
@@ -21,7 +21,7 @@ mod tests {
         let told = |count: u32| few((0..count).map(|number| number.to_string()), 3);
         assert_eq!(told(2), ["0", "1"]);
         assert_eq!(told(3), ["0", "1", "2"]);
-        assert_eq!(told(4), ["0", "1", "2", "and 1 other"]);
+        assert_eq!(told(4), ["0", "1", "2", "3"]);
         assert_eq!(told(5), ["0", "1", "2", "and 2 others"]);
     }
 }

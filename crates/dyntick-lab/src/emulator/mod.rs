@@ -122,7 +122,8 @@ fn compile(
     match (&kernel.built, recipe, &kernel.package) {
         (Some(built), Some(recipe), _) => Ok(build::module(recipe, built, source, cache, progress)?),
         (Some(_), None, _) => Err(lack(
-            "it is named only by its key, which does not say how it was built; name it as STUDY:NAME",
+            "its source is not kept under its key; give it a name in the study's [kernels], with its source and config, \
+             and --kernel that name",
         )),
         (None, _, Some(package)) => {
             let make = make(&headers::of_debian(package, cache, progress)?, source)?;

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::doctor::{Check, State, fetch, look};
-use dyntick_lab::lab::{Lab, Progress};
+use dyntick_lab::lab::{Lab, Progress, kvm_as_learnt};
 use dyntick_lab::qemu::probe::KvmProbe;
 use dyntick_report::{Block, Column, Document, Table, row};
 use schemars::JsonSchema;
@@ -53,7 +53,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     match arguments.fetch {
         true if can_run && !arguments.no_boot => checks.push(kvm(cache)),
         true => {}
-        false => checks.push(kvm_known()),
+        false => checks.push(kvm_known(&cache)),
     }
     if arguments.json {
         output::json(&Doctor { checks: &checks })?;
@@ -66,24 +66,30 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 /// What is lost without KVM.
 const EMULATED: &str = "the wall clock then runs emulated, and virtual time needs no KVM";
 
-/// Whether there is a KVM, and not whether guests run on it.
-fn kvm_known() -> Check {
-    let opened = std::fs::File::options().read(true).write(true).open("/dev/kvm");
-    let (state, detail, fix) = match opened {
-        Ok(_) => (
-            State::Ok,
-            "/dev/kvm can be opened".to_owned(),
-            "`dyntick lab doctor --fetch` boots a guest on it",
-        ),
-        Err(error) => (State::Limited, format!("/dev/kvm: {error}"), EMULATED),
-    };
-    Check { what: "KVM".to_owned(), state, detail, fix: Some(fix.to_owned()) }
+/// Whether there is a KVM, and whether a guest ran on it when that was tested last.
+fn kvm_known(cache: &Cache) -> Check {
+    if let Err(error) = std::fs::File::options().read(true).write(true).open("/dev/kvm") {
+        let detail = format!("/dev/kvm: {error}");
+        return Check {
+            what: "KVM".to_owned(),
+            state: State::Limited,
+            detail,
+            fix: Some(EMULATED.to_owned()),
+        };
+    }
+    kvm_as_learnt(cache).map_or_else(untested, of_probe)
 }
 
-fn kvm(cache: Cache) -> Check {
-    // Without Debian's kernels none is at hand, and all that was examined is reported nevertheless.
-    let untried = |error: anyhow::Error| KvmProbe::fails(format!("could not be tested: {error:#}"), None);
-    let probe = probed(cache).unwrap_or_else(untried);
+fn untested() -> Check {
+    Check {
+        what: "KVM".to_owned(),
+        state: State::Limited,
+        detail: "/dev/kvm can be opened; whether a guest runs on it was not tested".to_owned(),
+        fix: Some("`dyntick lab doctor --fetch` boots a guest on it".to_owned()),
+    }
+}
+
+fn of_probe(probe: KvmProbe) -> Check {
     let fix = probe.fix.map_or_else(|| EMULATED.to_owned(), |fix| format!("{fix}; {EMULATED}"));
     Check {
         what: "KVM".to_owned(),
@@ -92,6 +98,12 @@ fn kvm(cache: Cache) -> Check {
         detail: probe.detail.split_whitespace().collect::<Vec<_>>().join(" "),
         fix: (!probe.works).then_some(fix),
     }
+}
+
+fn kvm(cache: Cache) -> Check {
+    // Without Debian's kernels none is at hand, and all that was examined is reported nevertheless.
+    let untried = |error: anyhow::Error| KvmProbe::fails(format!("could not be tested: {error:#}"), None);
+    of_probe(probed(cache).unwrap_or_else(untried))
 }
 
 fn probed(cache: Cache) -> Result<KvmProbe> {

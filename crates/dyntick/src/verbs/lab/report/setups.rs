@@ -80,8 +80,8 @@ mod tests {
         };
         assert_eq!(told(&[("a", "quiet"), ("b", "quiet")], 2).as_deref(), Some("quiet"));
         assert_eq!(told(&[("a", ""), ("b", "")], 2), None);
-        let differ = [("a", ""), ("a", ""), ("b", "nohz_full=1"), ("c", "nohz=off")];
-        assert_eq!(told(&differ, 2).as_deref(), Some("none (a); nohz_full=1 (b); and 1 other"));
-        assert_eq!(told(&differ, 3).as_deref(), Some("none (a); nohz_full=1 (b); nohz=off (c)"));
+        let differ = [("a", ""), ("a", ""), ("b", "nohz_full=1"), ("c", "nohz=off"), ("d", "quiet")];
+        assert_eq!(told(&differ, 2).as_deref(), Some("none (a); nohz_full=1 (b); and 2 others"));
+        assert_eq!(told(&differ, 3).as_deref(), Some("none (a); nohz_full=1 (b); nohz=off (c); quiet (d)"));
     }
 }
