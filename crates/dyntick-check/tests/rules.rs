@@ -60,6 +60,8 @@ const CASES: &[(&str, Severity, &str)] = &[
     ),
     ("unknown-value", Severity::Error, "/proc/cmdline = GOOD nmi_watchdog=off"),
     ("unknown-value", Severity::Error, "/proc/cmdline = GOOD idle=mwait"),
+    ("unknown-value", Severity::Error, "/proc/cmdline = GOOD preempt=lazy"),
+    ("unknown-value", Severity::Error, "/proc/cmdline = GOOD tsc=reliabel"),
     ("unknown-isolcpus-flag", Severity::Error, "/proc/cmdline = nohz_full=2-3 isolcpus=domain,managed_iq,managed_irq,2-3 irqaffinity=0-1"),
     ("nohz-off", Severity::Error, "/proc/cmdline = GOOD nohz=off"),
     ("bad-cpu-list", Severity::Error, "/proc/cmdline = nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1,9"),

@@ -166,7 +166,8 @@ fn what_it_waits_for_wakes_it() {
     assert_eq!(woken_on(None), "wakeup:worker");
 }
 
-/// A foreign program that has every CPU flush its TLB does so itself on its own CPU: its time slice is no TLB shootdown.
+/// A foreign program that has every CPU flush its TLB does so itself on its own CPU: its time slice is no TLB
+/// shootdown.
 #[test]
 fn what_a_task_calls_itself_is_no_interrupt() {
     let call = |us| {

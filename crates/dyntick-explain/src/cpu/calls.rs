@@ -7,8 +7,8 @@ use crate::facts::*;
 use dyntick_model::{Role, Symbol, Vector};
 
 impl Cpu {
-    /// A function begins that another CPU asked for, in an interrupt. In a task's turn it is none: whoever has every CPU
-    /// run a function runs it itself (`kernel/smp.c: smp_call_function_many_cond`).
+    /// A function begins that another CPU asked for, in an interrupt. In a task's turn it is none: whoever has every
+    /// CPU run a function runs it itself (`kernel/smp.c: smp_call_function_many_cond`).
     pub(super) fn call(&mut self, function: Symbol) {
         let request = self.requests.iter().position(|request| request.function == function);
         let by = request.and_then(|position| self.requests.remove(position).by);

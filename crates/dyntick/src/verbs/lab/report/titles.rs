@@ -45,8 +45,8 @@ impl Titles {
     }
 }
 
-/// The kernel of a run as titles have it: its series with the flavour that Debian builds, as `6.12` and `6.12-rt`; the point
-/// release too where the study names one.
+/// The kernel of a run as titles have it: its series with the flavour that Debian builds, as `6.12` and `6.12-rt`; the
+/// point release too where the study names one.
 pub fn kernel_of(run: &Run) -> String {
     kernel_name(&run.asked.case.kernel, &run.asked.release)
 }
