@@ -272,6 +272,7 @@ impl Counters {
     /// What was counted since this was called before. Costs no system call of the CPUs that are counted; while they
     /// run on, counts of one slot may be one event apart from each other.
     pub fn read(&mut self) -> Snapshot {
+        self.rows.window_ends(now_ns());
         self.keep_up();
         // Only here, as looking into /proc takes long.
         for row in 0..self.cpus.len() {

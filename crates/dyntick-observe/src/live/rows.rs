@@ -37,13 +37,20 @@ impl Rows {
         Self { map, before: vec![HashMap::new(); cpus], unseen_ns: vec![0; cpus] }
     }
 
+    /// A window ends and another one begins, to be called before what was added to the slots in it is read for the last
+    /// time. Within a window it would lose the time that a CPU was idle until the first switch on it.
+    pub(super) fn window_ends(&mut self, now: u64) {
+        for row in 0..self.before.len() {
+            self.unseen_ns[row] += self.unseen(row, now);
+        }
+    }
+
     /// What was added to each slot since this was called before, with its row and place. Costs no system call of the
     /// CPUs that are counted; while they run on, what is added to one slot may be one event apart. `now`: the time up
     /// to which the turn has lasted that still does, ns. So a turn that goes on has in each window what it took of it.
     pub(super) fn grown(&mut self, now: u64) -> Vec<(usize, usize, Slot)> {
         let mut all = Vec::new();
         for row in 0..self.before.len() {
-            self.unseen_ns[row] += self.unseen(row, now);
             // What a work item takes is a part of the turn of its kworker, in each window.
             let lasting = [Lasting::Turn, Lasting::Work].map(|which| self.lasting(row, which, now));
             for place in 0..SLOTS {

@@ -218,11 +218,12 @@ fn until_a_switch_is_seen_the_programs_are_told_from_when_on() {
     let told = |rows: &Rows| unsafe { ((*rows.row(0)).since, (*rows.row(0)).stolen_since) };
     // SAFETY: within the mapping.
     unsafe { (*rows.row(0)).stolen = 40 };
-    rows.grown(1000);
+    rows.window_ends(1000);
+    rows.grown(1100);
     assert_eq!(told(&rows), (1000, 40));
     // SAFETY: within the mapping.
     unsafe { (*rows.row(0)).task.start = 1200 };
-    rows.grown(2000);
+    rows.window_ends(2000);
     assert_eq!(told(&rows), (1000, 40));
 }
 
@@ -232,7 +233,7 @@ fn what_ran_before_the_first_switch_is_in_each_window() {
     let mut rows = rows();
     rows.busy(0, true);
     let unseen = |rows: &mut Rows, now| {
-        rows.grown(now);
+        rows.window_ends(now);
         rows.take_unseen(0)
     };
     assert_eq!(unseen(&mut rows, 1000), 0, "from now on it is known");
@@ -249,8 +250,8 @@ fn what_ran_before_the_first_switch_is_in_each_window() {
 fn of_a_cpu_that_was_idle_nobody_has_run() {
     let mut rows = rows();
     rows.busy(0, false);
-    rows.grown(1000);
-    rows.grown(2000);
+    rows.window_ends(1000);
+    rows.window_ends(2000);
     assert_eq!(rows.take_unseen(0), 0);
 }
 
