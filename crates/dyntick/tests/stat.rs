@@ -447,15 +447,17 @@ fn ended_from(rows: &[&Value], ns: u64) -> u64 {
 }
 
 /// What is listed one by one is what the histograms have, but for one that ended between the two readings; and
-/// what the ring had no room for is counted.
+/// what the ring had no room for, while nobody emptied it, is counted.
 #[test]
 fn those_that_took_long_are_told_one_by_one() {
     const SCRIPT: &str = r#"
 dyntick stat -C 1 --over 2.047 --json -o /tmp/o dyntick guest-probe all -C 1 -n 200 && tr -d '\n' < /tmp/o && echo
-dyntick stat -C 1 --over 0 --json -o /tmp/o dyntick guest-probe ipi -C 1 -n 20000 && grep -c at_ns < /tmp/o
+dyntick stat -C 1 --over 0 --json -o /tmp/o sh -c '>/tmp/go; dyntick guest-probe ipi -C 1 -n 20000; >/tmp/end' & stat=$!
+while [ ! -e /tmp/go ]; do sleep 0.01; done
+kill -STOP $stat; while [ ! -e /tmp/end ]; do sleep 0.1; done; kill -CONT $stat; wait $stat; grep -c at_ns < /tmp/o
 sed '/^    "each": \[/,/^    \]/d' /tmp/o | tr -d '\n'
 "#;
-    let printed = guest("debian:6.12", "isolcpus=domain,1", &["tr"], SCRIPT);
+    let printed = guest("debian:6.12", "isolcpus=domain,1", &["tr", "sleep"], SCRIPT);
     let mut lines = printed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let [some, kept, too_many] = [(); 3].map(|()| lines.next().unwrap_or_else(|| panic!("{printed}")));
 

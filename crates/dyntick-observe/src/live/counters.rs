@@ -32,6 +32,9 @@ const RING: u32 = 1 << 20;
 /// The smallest that there is.
 const NO_RING: u32 = 4096;
 
+/// So many details are held until somebody asks for them, some 60 MiB; what comes then is counted as lost.
+const MOST_DETAILS: usize = 1 << 20;
+
 /// What is to be counted, and where.
 #[derive(Clone, Debug)]
 pub struct Wanted {
@@ -65,6 +68,8 @@ pub struct Counters {
     ring: Option<RingBuf<MapData>>,
     /// Out of the ring and not yet shown.
     raw_details: Vec<Detail>,
+    /// How many came while as many were held as may be.
+    details_dropped: u64,
     /// How many that found no room have been reported.
     details_told: u64,
     /// When it was read before, ns on CLOCK_MONOTONIC, and what had been lost then.
@@ -168,6 +173,7 @@ impl Counters {
             missing,
             ring,
             raw_details: Vec::new(),
+            details_dropped: 0,
             details_told: 0,
             before: Default::default(),
             kept: Snapshot::default(),
@@ -183,7 +189,7 @@ impl Counters {
         self.see_running();
         self.read();
         self.rows.forget_longest();
-        (self.raw_details, self.details_told) = (Vec::new(), self.rows.details_lost());
+        (self.raw_details, self.details_told) = (Vec::new(), self.details_lost());
         self.pace = Pace::new();
     }
 
@@ -317,16 +323,24 @@ impl Counters {
     /// last called.
     pub fn details(&mut self) -> Details {
         let raw = std::mem::take(&mut self.raw_details);
-        let lost = self.rows.details_lost();
+        let lost = self.details_lost();
         let before = std::mem::replace(&mut self.details_told, lost);
         let mut occurrences = self.named(&raw);
         occurrences.sort_by_key(|one| (one.start_ns, one.cpu));
         Details { occurrences, lost: lost - before }
     }
 
+    fn details_lost(&self) -> u64 {
+        self.rows.details_lost() + self.details_dropped
+    }
+
     fn empty_ring(&mut self) {
         while let Some(bytes) = self.ring.as_mut().and_then(RingBuf::next) {
             assert!(bytes.len() >= size_of::<Detail>(), "the programs put in nothing else");
+            if self.raw_details.len() == MOST_DETAILS {
+                self.details_dropped += 1;
+                continue;
+            }
             // SAFETY: a structure of numbers only.
             self.raw_details.push(unsafe { bytes.as_ptr().cast::<Detail>().read_unaligned() });
         }

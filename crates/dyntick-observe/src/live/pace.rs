@@ -7,7 +7,9 @@ use std::time::Duration;
 
 /// While few programs run: reading then takes 9 % of one CPU where 512 are measured (`docs/src/stat.md`).
 const LONGEST: Duration = Duration::from_millis(500);
-/// At the begin, and while many programs run.
+/// At the begin.
+const FIRST: Duration = Duration::from_millis(250);
+/// While many programs run.
 const SHORTEST: Duration = Duration::from_millis(50);
 /// A table with so many programs since the last reading has room for a burst.
 const MANY: usize = PROGRAMS / 4;
@@ -18,7 +20,7 @@ pub(super) struct Pace(Duration);
 
 impl Pace {
     pub(super) fn new() -> Self {
-        Self(SHORTEST)
+        Self(FIRST)
     }
 
     pub(super) fn interval(&self) -> Duration {
@@ -42,7 +44,7 @@ mod tests {
     #[test]
     fn is_fast_while_many_programs_run_and_slow_again_after() {
         let mut pace = Pace::new();
-        assert_eq!(pace.interval(), SHORTEST);
+        assert_eq!(pace.interval(), FIRST);
         for _ in 0..4 {
             pace.adapt(2);
         }
