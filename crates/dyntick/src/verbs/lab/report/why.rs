@@ -12,7 +12,7 @@ use dyntick_lab::store::Asked;
 use dyntick_model::{CpuList, Fix};
 use dyntick_report::{Block, Finding, numbers};
 use dyntick_study::Case;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// So many causes are shown, each with half a page; a machine has some tens.
 const MOST_CAUSES: usize = 100;
@@ -95,30 +95,59 @@ fn finding(cases: &Cases<'_>) -> Finding {
         explanation: rule.explanation.to_owned(),
         chain: most.chain.texts(),
         functions: few(functions.iter().map(|(name, count)| format!("{name} ×{count}")), MOST_FUNCTIONS),
-        fixes: fixes(rule, by_weight.iter().map(|(run, cpu, _)| (&run.asked, *cpu))),
+        fixes: fixes(rule, by_weight.iter().map(|(run, cpu, _)| (&run.asked, *cpu, run.title()))),
         source: format!("{} (as seen on {})", rule.source, run.asked.release),
     }
 }
 
-/// What helps in any of these runs on the CPU beside it, with the numbers of the first one in which it does: where it
-/// is in force already, or the kernel is built without it, it helps nobody.
-fn fixes<'a>(rule: &Rule, runs: impl Iterator<Item = (&'a Asked, u32)>) -> Vec<(Fix, String)> {
-    let mut known: Vec<&'static RuleFix> = Vec::new();
-    let mut fixes = Vec::new();
-    for (asked, cpu) in runs {
+/// What helps in any of these runs, each with its CPU and its title, with the numbers of the first one in which it
+/// does. Where it is in force already, or the kernel is built without it, it helps nobody: those runs are named.
+fn fixes<'a>(rule: &Rule, runs: impl Iterator<Item = (&'a Asked, u32, &'a str)>) -> Vec<(Fix, String)> {
+    let mut offers: Vec<Offer<'a>> = Vec::new();
+    let mut titles = Vec::new();
+    for (asked, cpu, title) in runs {
+        titles.push(title);
         let (line, settings) = (asked.in_force(), asked.settings());
         let online = CpuList::first(asked.case.cpus.min(Case::MOST_CPUS));
         let host = Host { kernel: &asked.release, line: &line, online: &online, settings: &settings };
         let target = Target { cpu, quiet: &asked.case.measured_cpus, named: Named::default() };
         for (of_rule, fix) in with_rules(rule, host, target) {
-            if !known.iter().any(|known| std::ptr::eq(*known, of_rule)) {
-                known.push(of_rule);
-                fixes.push((fix.action, fix.effect.into_owned()));
+            match offers.iter_mut().find(|offer| std::ptr::eq(offer.of_rule, of_rule)) {
+                Some(offer) => offer.runs.push(title),
+                None => {
+                    let effect = fix.effect.into_owned();
+                    offers.push(Offer { of_rule, action: fix.action, effect, runs: vec![title] });
+                }
             }
         }
     }
-    fixes
+    offers.into_iter().map(|offer| offer.but_for(&titles)).collect()
 }
+
+/// A fix, and the runs in which it would help.
+struct Offer<'a> {
+    of_rule: &'static RuleFix,
+    action: Fix,
+    effect: String,
+    runs: Vec<&'a str>,
+}
+
+impl Offer<'_> {
+    fn but_for(self, all: &[&str]) -> (Fix, String) {
+        let others: BTreeSet<&str> = all.iter().filter(|title| !self.runs.contains(title)).copied().collect();
+        let others = few(others.into_iter().map(str::to_owned), MOST_OTHERS).join("; ");
+        match others.is_empty() {
+            true => (self.action, self.effect),
+            false => {
+                let effect = format!("{} Not in: {others}, where it is in force, or cannot be.", self.effect);
+                (self.action, effect)
+            }
+        }
+    }
+}
+
+/// So many runs in which a fix does not help are named.
+const MOST_OTHERS: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -156,7 +185,10 @@ mod tests {
 
     fn advised(cause: &str, runs: &[Asked]) -> Vec<String> {
         let rule = rules::all().iter().find(|rule| rule.id == cause).unwrap();
-        fixes(rule, runs.iter().map(|asked| (asked, 1))).iter().map(|(fix, _)| fix.to_string()).collect()
+        fixes(rule, runs.iter().map(|asked| (asked, 1, "case")))
+            .iter()
+            .map(|(fix, _)| fix.to_string())
+            .collect()
     }
 
     #[test]
@@ -172,6 +204,20 @@ mod tests {
         assert!(!advised("workqueue:vmstat_update", &[set()]).contains(&interval));
         let both = [set(), asked("", |_| {})];
         assert!(advised("workqueue:vmstat_update", &both).contains(&interval), "it helps in the other case");
+    }
+
+    #[test]
+    fn a_fix_names_the_runs_in_which_it_is_in_force() {
+        let rule = rules::all().iter().find(|rule| rule.id == "workqueue:vmstat_update").unwrap();
+        let set = asked("", |case| drop(case.sysctl.insert("vm.stat_interval".into(), "60".into())));
+        let plain = asked("", |_| {});
+        let effect = |runs: &[(&Asked, u32, &str)]| {
+            let found = fixes(rule, runs.iter().copied());
+            found.into_iter().find(|(fix, _)| fix.to_string().contains("vm.stat_interval=60")).unwrap().1
+        };
+        let both = effect(&[(&plain, 1, "before"), (&set, 1, "after")]);
+        assert!(both.ends_with(" Not in: after, where it is in force, or cannot be."), "{both}");
+        assert!(!effect(&[(&plain, 1, "before"), (&plain, 1, "again")]).contains("Not in"));
     }
 
     #[test]
