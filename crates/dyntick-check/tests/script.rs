@@ -202,6 +202,11 @@ fn what_a_parameter_fixes_best_is_left_to_the_reboot() {
     let boot =
         "# boot with nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1\n# or, until then: (cd";
     assert!(text.contains(boot) && text.contains("echo 2-3 > quiet/cpuset.cpus"), "{text}");
+    // Control groups v1, or v2 without cpusets: a partition's files would be plain ones in a tmpfs, or none.
+    for controllers in ["", "cpu io memory pids"] {
+        let v1 = [&alone[..], &[("/sys/fs/cgroup/cgroup.controllers", controllers)]].concat();
+        assert!(!script_of(&with(&v1), None).unwrap().contains("cgroup"));
+    }
 }
 
 #[test]

@@ -171,6 +171,22 @@ mod tests {
         assert_eq!(read_by(true, Errno::ACCESS, Some("integrity")), Content::Denied);
     }
 
+    /// As the kernel has it, and as a bundle does that somebody unpacked.
+    #[test]
+    fn a_configuration_is_read_packed_or_not() {
+        use std::io::Write;
+        const CONFIG: &str = "CONFIG_NO_HZ_FULL=y\n";
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("proc/config.gz");
+        std::fs::create_dir(folder.path().join("proc")).unwrap();
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(CONFIG.as_bytes()).unwrap();
+        for bytes in [packed.finish().unwrap(), CONFIG.into()] {
+            std::fs::write(&file, bytes).unwrap();
+            assert_eq!(read(folder.path()).unwrap().text("/proc/config.gz"), Some(CONFIG));
+        }
+    }
+
     #[test]
     fn the_mode_of_lockdown_is_read_where_it_is_on() {
         let folder = tempfile::tempdir().unwrap();
