@@ -2,9 +2,10 @@
 //! What `dyntick explain` says of the command that was recorded, in a guest: what it does itself is nobody's
 //! interruption. `DYNTICK` names the binary under test.
 
+mod documents;
+
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
 
 /// CPU 1 is set aside. Two shells of the command share it: alone, beside another program, and as a process that has
 /// started them before it is recorded. At last a command begins there and does nothing.
@@ -30,23 +31,8 @@ const SCRIPT: &str = r"
 
 /// The findings of CPU 1, by the name of the record.
 fn findings(kernel: &str) -> BTreeMap<String, Value> {
-    let binary = std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into());
-    let output = Command::new(binary)
-        .args(["lab", "shell", "--virtual", "--kernel", kernel, "--append", "isolcpus=domain,1 nohz_full=1"])
-        .args(["--", "busybox", "sh", "-c", SCRIPT])
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let console = String::from_utf8_lossy(&output.stdout).replace('\r', "");
-    assert!(output.status.success(), "{kernel}: {console}{}", String::from_utf8_lossy(&output.stderr));
-    let parts = console.split("\n@").filter_map(|part| part.split_once('\n'));
-    let own = |(name, text): (&str, &str)| {
-        let end = text.rfind('}').unwrap_or_else(|| panic!("{kernel}: {name}: {console}"));
-        let value: Value =
-            serde_json::from_str(&text[..=end]).unwrap_or_else(|e| panic!("{name}: {e}: {text}"));
-        (name.trim_start_matches('@').to_owned(), value["cpus"][0].clone())
-    };
-    parts.filter(|(name, _)| !name.is_empty()).map(own).collect()
+    let printed = documents::printed(kernel, "isolcpus=domain,1 nohz_full=1", SCRIPT);
+    printed.into_iter().map(|(name, mut all)| (name, all["cpus"][0].take())).collect()
 }
 
 /// The causes that begin so.

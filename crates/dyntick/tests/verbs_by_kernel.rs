@@ -4,9 +4,10 @@
 //!
 //! `DYNTICK` names the binary under test, as in `lab.rs`.
 
+mod documents;
+
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
 
 /// The kernels of every test run, and the newest that Debian has, which changes: `make test-kernels`.
 const KERNELS: [&str; 3] = ["debian:5.10", "debian:6.1", "debian:6.12"];
@@ -34,25 +35,7 @@ const SCRIPT: &str = "
 
 /// What each verb printed, by name.
 fn printed(kernel: &str) -> BTreeMap<String, Value> {
-    let binary = std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into());
-    let output = Command::new(binary)
-        .args(["lab", "shell", "--virtual", "--kernel", kernel, "--append", "isolcpus=domain,1", "--"])
-        .args(["busybox", "sh", "-c", SCRIPT])
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let console = String::from_utf8_lossy(&output.stdout).replace('\r', "");
-    assert!(output.status.success(), "{kernel}: {console}{}", String::from_utf8_lossy(&output.stderr));
-    let parts = console.split("\n@").filter_map(|part| part.split_once('\n'));
-    let json = |(name, text): (&str, &str)| {
-        let end = text.rfind('}').unwrap_or_else(|| panic!("{kernel}: {name}: {console}"));
-        let value = serde_json::from_str(&text[..=end]);
-        (
-            name.trim_start_matches('@').to_owned(),
-            value.unwrap_or_else(|e| panic!("{kernel}: {name}: {e}: {text}")),
-        )
-    };
-    parts.filter(|(name, _)| !name.is_empty()).map(json).collect()
+    documents::printed(kernel, "isolcpus=domain,1", SCRIPT)
 }
 
 /// How often something was counted on a CPU.
