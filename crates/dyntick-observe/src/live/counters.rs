@@ -202,9 +202,8 @@ impl Counters {
         (0..cpus.len()).for_each(|row| rows.busy(row, running.is_busy(cpus[row])));
     }
 
-    /// The turn of the task that has run on a CPU since before a switch was seen, up to now.
-    fn unseen_turn(&mut self, row: usize) -> Option<(Key, Count)> {
-        let ns = self.rows.take_unseen(row);
+    /// The turn of the task that has run on a CPU for so long, without a switch that was seen.
+    fn unseen_turn(&mut self, row: usize, ns: u64) -> Option<(Key, Count)> {
         let runs = (ns > 0).then(|| self.running.on(self.cpus[row]))??.clone();
         let is_followed = |thread| {
             let (word, bit) = self.followed_bit(thread).ok()?;
@@ -278,11 +277,11 @@ impl Counters {
     /// What was counted since this was called before. Costs no system call of the CPUs that are counted; while they
     /// run on, counts of one slot may be one event apart from each other.
     pub fn read(&mut self) -> Snapshot {
-        self.rows.window_ends(now_ns());
+        let unseen = self.rows.window_ends(now_ns());
         self.keep_up();
         // Only here, as looking into /proc takes long.
-        for row in 0..self.cpus.len() {
-            let Some((key, count)) = self.unseen_turn(row) else { continue };
+        for (row, ns) in unseen.into_iter().enumerate() {
+            let Some((key, count)) = self.unseen_turn(row, ns) else { continue };
             self.kept.cpus.entry(self.cpus[row]).or_default().entry(key).or_default().add(&count);
         }
         std::mem::take(&mut self.kept)

@@ -19,8 +19,6 @@ pub(super) struct Rows {
     map: MmapRaw,
     /// Of each row: its slots as they were read before, by their places.
     before: Vec<HashMap<usize, Slot>>,
-    /// Of each row: how long a task has run, ns, since that was asked before, while no switch was seen.
-    unseen_ns: Vec<u64>,
 }
 
 /// A slot that was read.
@@ -34,15 +32,14 @@ impl Rows {
     /// The rows of so many CPUs, all of them in this mapping.
     pub(super) fn new(map: MmapRaw, cpus: usize) -> Self {
         assert!(map.len() >= cpus * size_of::<Row>());
-        Self { map, before: vec![HashMap::new(); cpus], unseen_ns: vec![0; cpus] }
+        Self { map, before: vec![HashMap::new(); cpus] }
     }
 
     /// A window ends and another one begins, to be called before what was added to the slots in it is read for the last
-    /// time. Within a window it would lose the time that a CPU was idle until the first switch on it.
-    pub(super) fn window_ends(&mut self, now: u64) {
-        for row in 0..self.before.len() {
-            self.unseen_ns[row] += self.unseen(row, now);
-        }
+    /// time. Within a window it would lose the time that a CPU was idle until the first switch on it. Returns of each
+    /// row how long a task has run on a CPU that no switch was seen on, ns, in the window: its turn is in no slot.
+    pub(super) fn window_ends(&mut self, now: u64) -> Vec<u64> {
+        (0..self.before.len()).map(|row| self.unseen(row, now)).collect()
     }
 
     /// What was added to each slot since this was called before, with its row and place. Costs no system call of the
@@ -141,13 +138,6 @@ impl Rows {
     pub(super) fn busy(&mut self, row: usize, busy: bool) {
         // SAFETY: within the mapping. Only this writes there.
         unsafe { (&raw mut (*self.row(row)).busy).write_volatile(busy.into()) };
-        self.unseen_ns[row] = 0;
-    }
-
-    /// How long a task has run on a CPU that no switch was seen on, ns, since this was called before. Its turn is in no
-    /// slot.
-    pub(super) fn take_unseen(&mut self, row: usize) -> u64 {
-        std::mem::take(&mut self.unseen_ns[row])
     }
 
     /// Whether no task switch was seen yet on a CPU.
