@@ -8,7 +8,7 @@ pub enum Read {
     Text,
     /// The text that is compressed in it by gzip.
     Gzip,
-    /// The kernel's command line, without the words behind `--`: they are for the first program.
+    /// The kernel's command line. The words behind `--`, which are for the first program, stay out of bundles.
     CommandLine,
     /// Of several kernels' configurations the one of the running kernel; the others are left out.
     OwnConfig,
@@ -131,9 +131,14 @@ pub(crate) const TUNED_PROFILE: &str = "/etc/tuned/active_profile";
 /// What the kernel says about parameters that it refuses, and about the clock.
 const LOG_TEXTS: &[&str] = &[
     "Unknown kernel command line parameters",
+    // 5.14 alone.
+    "Unknown command line parameters",
+    "nohz unsupported",
+    "sched_ext: ",
     "Housekeeping: ",
     "isolcpus: ",
     "NO_HZ: ",
+    "NOHZ: ",
     "rcu_nocbs= bad CPU range",
     "Marking TSC unstable",
     "Marking clocksource",
@@ -176,7 +181,7 @@ pub const SOURCES: &[Source] = &[
     as_root(KERNEL_LOG, Read::Mentions(LOG_TEXTS), "root, or CAP_SYSLOG"),
     Source {
         pattern: CPUINFO,
-        read: Read::Lines(&["vendor_id", "model name", "flags"]),
+        read: Read::Lines(&["vendor_id", "model name", "flags", "CPU implementer", "CPU architecture"]),
         needs: "",
         before: None,
     },

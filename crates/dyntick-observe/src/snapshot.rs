@@ -106,10 +106,9 @@ fn is_gone(error: &io::Error) -> bool {
 /// Reads one file as its source says; `None` where it holds nothing that any rule needs.
 fn one(root: &Root, path: &Path, how: Read, release: &str) -> io::Result<Option<String>> {
     Ok(match how {
-        Read::Text => Some(root.text(path)?),
+        Read::Text | Read::CommandLine => Some(root.text(path)?),
         Read::Gzip => Some(root.unpacked(path)?),
         Read::Number => Some(root.number(path)?),
-        Read::CommandLine => Some(before_two_dashes(&root.text(path)?)),
         Read::Lines(words) => {
             some(lines(&root.text(path)?, |line| words.iter().any(|word| line.starts_with(word))))
         }
@@ -128,11 +127,6 @@ fn one(root: &Root, path: &Path, how: Read, release: &str) -> io::Result<Option<
 
 fn some(text: String) -> Option<String> {
     (!text.is_empty()).then_some(text)
-}
-
-/// `init/main.c: start_kernel`: what stands behind `--` is for the first program.
-fn before_two_dashes(line: &str) -> String {
-    line.split_once(" -- ").map_or(line, |(kernel, _)| kernel).to_owned()
 }
 
 /// The lines that are wanted, each once: `/proc/cpuinfo` says most things once per CPU.

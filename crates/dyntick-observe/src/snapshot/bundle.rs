@@ -5,6 +5,7 @@
 //! read, then each file under its path on the machine.
 
 use crate::archive::{self, ArchiveError, Limits, Receiver};
+use dyntick_check::sources::Read::CommandLine;
 use dyntick_check::sources::SOURCES;
 use dyntick_check::{Content, Snapshot};
 use flate2::Compression;
@@ -77,9 +78,17 @@ fn pack(files: &Snapshot, to: &mut dyn Write) -> io::Result<()> {
     };
     append(&mut archive, MANIFEST, &serde_json::to_string_pretty(&manifest)?)?;
     for (path, text) in texts {
-        append(&mut archive, path.trim_start_matches('/'), text)?;
+        append(&mut archive, path.trim_start_matches('/'), shared(path, text))?;
     }
     archive.into_inner()?.finish()?.flush()
+}
+
+/// The part of a file that may leave the machine: of the command line that for the kernel, for the first program may have
+/// secrets behind ` -- ` (`init/main.c: start_kernel`).
+fn shared<'a>(path: &str, text: &'a str) -> &'a str {
+    let is_line = SOURCES.iter().any(|source| source.pattern == path && source.read == CommandLine);
+    let end = text.find(" -- ").filter(|_| is_line).unwrap_or(text.len());
+    &text[..end]
 }
 
 fn append(archive: &mut tar::Builder<impl Write>, name: &str, text: &str) -> io::Result<()> {
