@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a rule found.
 
+use crate::machine::NoLine;
 use crate::tried::is_tried;
 use dyntick_model::boot::Composed;
 use dyntick_model::{CpuList, Fix};
@@ -141,9 +142,10 @@ impl Finding {
     }
 
     /// Adds the parameters about isolation as a whole, and those that they make needless.
-    pub(crate) fn composed(self, composed: Option<Composed>) -> Self {
-        let Some(composed) = composed else {
-            return self.advice("leave at least one CPU out, for housekeeping");
+    pub(crate) fn composed(self, composed: Result<Composed, NoLine>) -> Self {
+        let composed = match composed {
+            Ok(composed) => composed,
+            Err(reason) => return self.advice(reason.advice()),
         };
         let with = (!composed.with.is_empty()).then(|| Fix::Boot(composed.to_string()));
         let without = composed.without.into_iter().map(Fix::Unboot);

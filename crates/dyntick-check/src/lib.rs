@@ -5,7 +5,6 @@
 //! function of those. The same snapshot gives the same findings, wherever it was read.
 
 mod finding;
-mod isolation;
 mod machine;
 mod reboot;
 mod report;
@@ -17,8 +16,7 @@ pub mod sources;
 pub mod tried;
 
 pub use finding::{Evidence, Finding, Offered, Severity};
-pub use isolation::{Bounds, Isolation, Outcome};
-pub use machine::{IdleState, Irq, Machine, MachineError, Task};
+pub use machine::{IdleState, Irq, Machine, MachineError, NoLine, Task};
 pub use reboot::Reboot;
 pub use report::{Report, Unread};
 pub use script::script;

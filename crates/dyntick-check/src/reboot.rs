@@ -5,7 +5,7 @@ use crate::finding::{Finding, Severity};
 use crate::machine::Machine;
 use crate::rules::{self, asks};
 use dyntick_model::boot::{Composed, Wanted, is_composed};
-use dyntick_model::{CommandLine, CpuList, Fix};
+use dyntick_model::{CommandLine, CpuList, Fix, parameters};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -94,7 +94,7 @@ impl Asked {
             false => machine.composed(wanted),
         };
         if let Some(wanted) = &self.wanted {
-            let composed = compose(wanted)?;
+            let composed = compose(wanted).ok()?;
             composed.with.iter().for_each(|word| add(&mut whole.with, word));
             composed.without.iter().for_each(|word| add(&mut whole.without, word));
         }
@@ -109,9 +109,9 @@ fn by_boot(finding: &Finding) -> bool {
         return false;
     }
     // Some say in words what a parameter may be.
-    let is_parameter = |word: &str| {
-        word.split_once('=').is_some_and(|(name, value)| !name.is_empty() && !value.is_empty())
-            && !word.contains("LIST")
+    let is_parameter = |word: &str| match word.split_once('=') {
+        Some((name, value)) => !name.is_empty() && !value.is_empty() && !word.contains("LIST"),
+        None => parameters::known(word).is_some(),
     };
     let whole = |fix: &Fix| match fix {
         Fix::Boot(text) => text.split(' ').all(is_parameter),

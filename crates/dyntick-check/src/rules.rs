@@ -5,12 +5,12 @@
 //! among the sources, and what it says must hold for each kernel that it says it of: read the source.
 
 use crate::finding::{Evidence, Finding, Severity};
-use crate::isolation::{self, Outcome};
 use crate::machine::{Machine, said};
 use crate::shell;
 use crate::sources::*;
 use dyntick_model::boot::{self, Wanted};
-use dyntick_model::{CommandLine, CpuList, Fix, text};
+use dyntick_model::parameters::boolean;
+use dyntick_model::{CommandLine, CpuList, Fix, Isolation, Outcome, text};
 
 /// One thing that is looked for.
 #[derive(Debug)]
@@ -95,9 +95,8 @@ fn interrupts(machine: &Machine<'_>) -> Wanted {
 
 /// What a parameter would ask for if it were written so.
 pub(crate) fn asks(machine: &Machine<'_>, parameter: &str) -> Wanted {
-    let bounds = isolation::Bounds { possible: machine.possible, present: &machine.present };
     let line = CommandLine::parse(parameter);
-    let asked = isolation::Isolation::replay_on(&line, &bounds, (machine.kernel.major, machine.kernel.minor));
+    let asked: Isolation = machine.replayed(&line);
     let offloaded = line.cpus("rcu_nocbs", machine.possible).and_then(Result::ok).unwrap_or_default();
     let more = domain(machine, &asked.domain).and(&callbacks(&offloaded));
     tick(&asked.tick).and(&managed_irq(&asked.managed_irq)).and(&more)
@@ -144,18 +143,6 @@ fn in_order(mut all: Vec<&str>, shown: usize) -> String {
     if more == 0 { text } else { format!("{text} and {more} more") }
 }
 
-/// `lib/kstrtox.c: kstrtobool`.
-fn boolean(value: &str) -> Option<bool> {
-    let lower = value.to_ascii_lowercase();
-    match lower.chars().next()? {
-        'y' | 't' | '1' => Some(true),
-        'n' | 'f' | '0' => Some(false),
-        _ if lower.starts_with("on") => Some(true),
-        _ if lower.starts_with("of") => Some(false),
-        _ => None,
-    }
-}
-
 macro_rules! rules {
     ($($name:ident),* $(,)?) => {
         $(mod $name;)*
@@ -166,11 +153,14 @@ macro_rules! rules {
 // In the order in which findings of one severity are shown: what decides most stands first.
 rules! {
     refused_parameter,
+    empty_list,
     conflicting_isolation,
     not_in_effect,
+    patched_kernel,
     unsupported_parameter,
     parameter_typo,
     unknown_value,
+    foreign_architecture,
     unknown_isolcpus_flag,
     nohz_off,
     bad_cpu_list,
@@ -179,6 +169,7 @@ rules! {
     isolated_cpu_offline,
     partition_invalid,
     tsc_unstable,
+    boot_cpu_named,
     not_isolated,
     isolcpus_without_domain,
     load_balanced,

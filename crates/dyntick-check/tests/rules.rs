@@ -63,7 +63,46 @@ const CASES: &[(&str, Severity, &str)] = &[
     ("unknown-value", Severity::Error, "/proc/cmdline = GOOD preempt=lazy"),
     ("unknown-value", Severity::Error, "/proc/cmdline = GOOD tsc=reliabel"),
     ("unknown-isolcpus-flag", Severity::Error, "/proc/cmdline = nohz_full=2-3 isolcpus=domain,managed_iq,managed_irq,2-3 irqaffinity=0-1"),
+    ("unknown-value", Severity::Error, "/proc/cmdline = GOOD amd_pstate=none"),
+    ("unknown-value", Severity::Error, "/proc/cmdline = GOOD skew_tick=on"),
+    ("unknown-value", Severity::Error, "/proc/cmdline = GOOD cpuidle.governor=tea"),
     ("nohz-off", Severity::Error, "/proc/cmdline = GOOD nohz=off"),
+    ("empty-list", Severity::Note, "/proc/cmdline = GOOD rcu_nocbs="),
+    (
+        "patched-kernel",
+        Severity::Note,
+        "/proc/cmdline = nohz_full=inverse,0-1 isolcpus=inverse,0-1 irqaffinity=0-1",
+    ),
+    (
+        "foreign-architecture",
+        Severity::Note,
+        "/proc/cmdline = GOOD tsc=reliable
+         /proc/cpuinfo = CPU implementer : 0x41",
+    ),
+    (
+        "foreign-architecture",
+        Severity::Note,
+        "/proc/cmdline = GOOD intel_idle.max_cstate=1
+         /proc/cpuinfo = vendor_id : AuthenticAMD\\nflags : constant_tsc nonstop_tsc tsc_adjust",
+    ),
+    ("parameter-typo", Severity::Warning, "/proc/cmdline = GOOD noht"),
+    ("parameter-typo", Severity::Warning, "/proc/cmdline = GOOD workqueue.cpumask=1"),
+    ("parameter-typo", Severity::Note, "/proc/cmdline = GOOD noirqbalance"),
+    (
+        "sched-ext",
+        Severity::Warning,
+        "/dev/kmsg = 4,2,9,-;sched_ext: Not compatible with \"isolcpus=\" domain isolation",
+    ),
+    (
+        "conflicting-isolation",
+        Severity::Error,
+        "/proc/sys/kernel/osrelease = 5.10.0-test
+         /proc/sys/kernel/sched_rt_runtime_us = -
+         /proc/cmdline = nohz_full=2-3 isolcpus=domain,managed_irq,1-3 irqaffinity=0-1
+         /sys/devices/system/cpu/isolated =
+         /sys/fs/cgroup/quiet/cpuset.cpus.partition = isolated\\n2-3
+         /boot/config-5.10.0-test = GOODCONFIG",
+    ),
     ("bad-cpu-list", Severity::Error, "/proc/cmdline = nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1,9"),
     ("bad-cpu-list", Severity::Error, "/proc/cmdline = GOOD rcu_nocbs=2:3"),
     (
@@ -464,7 +503,8 @@ fn a_patience_of_a_second_is_what_it_can_be() {
 
 #[test]
 fn each_rule_has_a_case() {
-    let tested: BTreeSet<&str> = CASES.iter().map(|(rule, ..)| *rule).chain(["not-isolated"]).collect();
+    let tested: BTreeSet<&str> =
+        CASES.iter().map(|(rule, ..)| *rule).chain(["not-isolated", "boot-cpu-named"]).collect();
     let all: BTreeSet<&str> = rules::all().iter().map(|rule| rule.id).collect();
     assert_eq!(all.len(), rules::all().len(), "each rule has its own id");
     assert_eq!(all, tested);
@@ -538,9 +578,9 @@ fn whole_cores_are_isolated_and_no_housekeeping_goes_offline() {
          /sys/devices/system/cpu/isolated = 4-7"
     );
     let fixes = fixes("smt-sibling", &changes, None);
-    assert_eq!(fixes[0], Fix::Boot("nohz_full=2-3,6-7 isolcpus=domain,managed_irq,2-3,6-7".into()));
+    assert_eq!(fixes[0], Fix::Boot("nohz_full=1-2,5-6 isolcpus=domain,managed_irq,1-2,5-6".into()));
     assert!(fixes.iter().all(|fix| !matches!(fix, Fix::Command(_))), "{fixes:?}");
-    assert!(fixes[1].to_string().contains("dyntick isolate -C 2-3,6-7"), "{fixes:?}");
+    assert!(fixes[1].to_string().contains("dyntick isolate -C 1-2,5-6"), "{fixes:?}");
 }
 
 #[test]

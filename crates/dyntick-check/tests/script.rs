@@ -196,16 +196,31 @@ fn what_a_parameter_fixes_best_is_left_to_the_reboot() {
     );
     assert!(commands.iter().any(|command| command.contains("fair_server")), "{text}");
 
-    let alone =
+    let tickless =
         [("/proc/cmdline", "nohz_full=2-3 irqaffinity=0-1"), ("/sys/devices/system/cpu/isolated", "")];
-    let text = script_of(&with(&alone), None).unwrap();
-    let boot =
-        "# boot with nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1\n# or, until then: (cd";
-    assert!(text.contains(boot) && text.contains("echo 2-3 > quiet/cpuset.cpus"), "{text}");
+    let text = script_of(&with(&tickless), None).unwrap();
+    assert!(
+        text.contains("# boot with nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1"),
+        "{text}"
+    );
+    assert!(!text.contains("(cd /sys/fs/cgroup"), "it takes the CPUs away from the worker: {text}");
+
+    let alone = [
+        ("/proc/cmdline", "quiet"),
+        ("/sys/devices/system/cpu/isolated", ""),
+        ("/sys/devices/system/cpu/nohz_full", ""),
+        ("/proc/901/task/901/status", "Cpus_allowed_list: 0-1"),
+    ];
+    let named = Some("2-3");
+    let text = script_of(&with(&alone), named).unwrap();
+    assert!(
+        text.contains("# or, until then: (cd") && text.contains("echo 2-3 > quiet/cpuset.cpus"),
+        "{text}"
+    );
     // Control groups v1, or v2 without cpusets: a partition's files would be plain ones in a tmpfs, or none.
     for controllers in ["", "cpu io memory pids"] {
         let v1 = [&alone[..], &[("/sys/fs/cgroup/cgroup.controllers", controllers)]].concat();
-        assert!(!script_of(&with(&v1), None).unwrap().contains("cgroup"));
+        assert!(!script_of(&with(&v1), named).unwrap().contains("cgroup"));
     }
 }
 

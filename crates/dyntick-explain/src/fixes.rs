@@ -8,7 +8,7 @@ pub use settings::Settings;
 
 use crate::rules::{Rule, RuleFix};
 use crate::{Interruption, Kind};
-use dyntick_model::{CommandLine, CpuList, Fix, Hole, KernelVersion, Map, boot};
+use dyntick_model::{CommandLine, CpuList, Dialect, Fix, Hole, KernelVersion, Map, Reader, boot};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
@@ -89,7 +89,7 @@ pub fn boot_with<'r>(
         })
     };
     let parameters: BTreeSet<String> = rules.filter_map(best).collect();
-    boot::beside(host.line, &parameters.into_iter().collect::<Vec<_>>(), host.cpus())
+    boot::beside(host.line, &parameters.into_iter().collect::<Vec<_>>(), host.reader())
 }
 
 /// The fix with the numbers of these CPUs in it.
@@ -110,13 +110,17 @@ fn fill_in(fix: &RuleFix, host: Host<'_>, target: Target<'_>) -> PrintedFix {
 /// second one that contradicts the first, and one in its place loses what that had asked for.
 fn beside(fix: PrintedFix, host: Host<'_>) -> PrintedFix {
     let Fix::Boot(parameter) = fix.action else { return fix };
-    let action = Fix::Boot(boot::beside(host.line, &[parameter], host.cpus()).join(" "));
+    let action = Fix::Boot(boot::beside(host.line, &[parameter], host.reader()).join(" "));
     PrintedFix { action, ..fix }
 }
 
 impl<'a> Host<'a> {
-    fn cpus(self) -> boot::Cpus<'a> {
-        boot::Cpus { possible: self.online.last().map_or(1, |last| last + 1), present: self.online }
+    fn reader(self) -> Reader<'a> {
+        Reader {
+            possible: self.online.last().map_or(1, |last| last + 1),
+            present: self.online,
+            dialect: Dialect::of(self.kernel),
+        }
     }
 
     /// Whether a fix changes anything here: it is not in force yet, and the kernel knows it.
@@ -125,7 +129,7 @@ impl<'a> Host<'a> {
             Fix::Boot(parameters) => {
                 let parameters: Vec<String> = parameters.split(' ').map(str::to_owned).collect();
                 let is_known = parameters.iter().all(|parameter| !self.settings.lacks(parameter));
-                is_known && !boot::is_in_force(self.line, &parameters, self.cpus())
+                is_known && !boot::is_in_force(self.line, &parameters, self.reader())
             }
             Fix::Command(command) => !self.settings.has(command) && !self.settings.has_no_place_for(command),
             Fix::Advice(words) => self.settings.concerns(words),

@@ -3,7 +3,7 @@
 //! `isolcpus=` that contradicts the first, and one that replaces the first loses its CPUs or flags
 //! (`kernel/sched/isolation.c: housekeeping_setup`); so whoever says what to boot with says all of it.
 
-use crate::{CommandLine, CpuList};
+use crate::{CommandLine, CpuList, Flag, Isolation, Masks, Reader};
 use std::fmt;
 
 /// What shall be kept away from which CPUs: what is asked for already, and what is missing.
@@ -23,11 +23,10 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// What a command line asks for, as far as its lists can be read.
-    pub fn of(line: &CommandLine, possible: u32) -> Self {
-        let isolcpus = line.isolation(possible).unwrap_or_default();
-        let tick = line.adaptive_tick_cpus(possible).unwrap_or_default();
-        Self { tick, domain: isolcpus.domain, managed_irq: isolcpus.managed_irq, ..Self::default() }
+    /// The part of a command line that its kernel follows.
+    pub fn of(line: &CommandLine, reader: Reader<'_>) -> Self {
+        let Isolation { tick, domain, managed_irq, .. } = Isolation::replay(line, reader);
+        Self { tick, domain, managed_irq, ..Self::default() }
     }
 
     /// This and that.
@@ -42,18 +41,40 @@ impl Wanted {
     }
 
     /// Every CPU that anything is kept away from.
-    fn all(&self) -> CpuList {
+    pub fn all(&self) -> CpuList {
         self.tick.union(&self.domain).union(&self.managed_irq)
     }
-}
 
-/// The CPUs that a machine has.
-#[derive(Clone, Copy, Debug)]
-pub struct Cpus<'a> {
-    /// One more than the highest number that can exist.
-    pub possible: u32,
-    /// Those that are there.
-    pub present: &'a CpuList,
+    /// The same as far as this kernel can be asked for it: without what it does not know, and with equal lists where it
+    /// compares them.
+    fn spoken(mut self, reader: Reader<'_>) -> Self {
+        let dialect = reader.dialect;
+        if !dialect.knows(Flag::ManagedIrq) {
+            self.managed_irq = CpuList::default();
+        }
+        if dialect.has_full == Some(false) {
+            self.tick = CpuList::default();
+        }
+        let is_one = dialect.masks() == Masks::One && !self.tick.is_empty();
+        let all = self.all();
+        // The boot CPU keeps its tick, so it cannot be part of a list that stands for both.
+        let kept = match dialect.reads_lists_early() || (is_one && !self.isolated().is_empty()) {
+            true => CpuList::first(1),
+            false => CpuList::default(),
+        };
+        for cpus in [&mut self.tick, &mut self.domain, &mut self.managed_irq] {
+            if is_one && !cpus.is_empty() {
+                *cpus = all.clone();
+            }
+            *cpus = cpus.difference(&kept);
+        }
+        self
+    }
+
+    /// The CPUs of `isolcpus=`.
+    fn isolated(&self) -> CpuList {
+        self.domain.union(&self.managed_irq)
+    }
 }
 
 /// Parameters, each of which takes the place of all of its name.
@@ -71,7 +92,7 @@ impl Composed {
         let replaced = |word: &&str| self.with.iter().any(|parameter| name_of(parameter) == name_of(word));
         let dropped = |word: &&str| self.without.iter().any(|parameter| parameter == word);
         let kept = line.iter().filter(|word| !replaced(word) && !dropped(word));
-        CommandLine::parse(&kept.chain(self.with.iter().map(String::as_str)).collect::<Vec<_>>().join(" "))
+        line.with(kept.chain(self.with.iter().map(String::as_str)))
     }
 }
 
@@ -87,54 +108,70 @@ pub fn is_composed(name: &str) -> bool {
 }
 
 /// Composes `nohz_full=`, `isolcpus=`, `irqaffinity=` and `rcu_nocbs=` for a machine: no parameter
-/// contradicts another, and each stands once. Where `isolcpus=` has flags for different CPUs, they get them
-/// all together. None where no CPU would be left for everything else.
-pub fn compose(line: &CommandLine, wanted: &Wanted, cpus: Cpus<'_>) -> Option<Composed> {
-    if cpus.present.is_subset(&wanted.all()) {
+/// contradicts another, each stands once, and its kernel knows every flag. Where `isolcpus=` has flags for different
+/// CPUs, they get them all together. None where no CPU would be left for everything else.
+pub fn compose(line: &CommandLine, wanted: &Wanted, reader: Reader<'_>) -> Option<Composed> {
+    let wanted = &wanted.clone().spoken(reader);
+    if reader.present.is_subset(&wanted.all()) {
         return None;
     }
-    let mut with = isolation(line, wanted);
-    with.extend(interrupts(line, wanted, cpus).map(|list| format!("irqaffinity={list}")));
-    with.extend(callbacks(line, wanted, cpus.possible).map(|list| format!("rcu_nocbs={list}")));
+    let mut with = isolation(line, wanted, reader);
+    with.extend(interrupts(line, wanted, reader).map(|list| format!("irqaffinity={list}")));
+    with.extend(callbacks(line, wanted, reader).map(|list| format!("rcu_nocbs={list}")));
     let left = |word: &&str| {
         let name = name_of(word);
-        // Without a list, or with one that nobody can read, it says something of its own.
-        let is_list =
-            name != "rcu_nocbs" || line.cpus("rcu_nocbs", cpus.possible).is_some_and(|list| list.is_ok());
+        // Without a list, or with one that cannot be parsed, it says something by itself.
+        let is_list = name != "rcu_nocbs"
+            || listed(line, "rcu_nocbs", reader).is_some()
+            || (word.contains('=') && !wanted.callbacks.is_empty());
         is_composed(&name) && is_list && !with.iter().any(|parameter| name_of(parameter) == name)
     };
     let without = line.iter().filter(left).map(str::to_owned).collect();
     Some(Composed { with, without })
 }
 
-/// What to boot with where these parameters are advised one by one: those about isolation composed with
+/// The CPUs of a parameter that has a list, as the kernel reads it.
+fn listed(line: &CommandLine, name: &str, reader: Reader<'_>) -> Option<CpuList> {
+    match (name, line.get(name)?) {
+        (_, "") => None,
+        // Older than in other lists (`kernel/rcu/tree_nocb.h: rcu_nocb_setup`).
+        ("rcu_nocbs", "all") => Some(CpuList::first(reader.possible)),
+        (_, value) => reader.list(value).ok(),
+    }
+}
+
+/// The parameters to boot with where these are advised one by one: those about isolation composed with
 /// what the line asks for already and with what goes with them, all others as they are. Where no CPU would be left
 /// they stay apart.
-pub fn beside(line: &CommandLine, parameters: &[String], cpus: Cpus<'_>) -> Vec<String> {
+pub fn beside(line: &CommandLine, parameters: &[String], reader: Reader<'_>) -> Vec<String> {
     let (ours, others): (Vec<&String>, Vec<&String>) =
         parameters.iter().partition(|parameter| is_composed(&name_of(parameter)) && parameter.contains('='));
-    let booted = Wanted::of(line, cpus.possible);
-    let asked = ours.iter().fold(Wanted::default(), |sum, parameter| sum.and(&asks(parameter, cpus)));
+    let booted = Wanted::of(line, reader);
+    let asked = ours.iter().fold(Wanted::default(), |sum, parameter| sum.and(&asks(parameter, reader)));
     let wanted = booted.and(&asked).and(&what_goes_with(&asked, &booted));
-    match compose(line, &wanted, cpus).filter(|_| !ours.is_empty()) {
+    match compose(line, &wanted, reader).filter(|_| !ours.is_empty()) {
         Some(composed) => composed.with.into_iter().chain(others.into_iter().cloned()).collect(),
         None => parameters.to_vec(),
     }
 }
 
 /// Whether a machine that was booted with this line has all of these parameters already, however the line writes them.
-pub fn is_in_force(line: &CommandLine, parameters: &[String], cpus: Cpus<'_>) -> bool {
-    parameters.iter().all(|parameter| says(line, parameter, cpus.possible))
+pub fn is_in_force(line: &CommandLine, parameters: &[String], reader: Reader<'_>) -> bool {
+    parameters.iter().all(|parameter| says(line, parameter, reader))
 }
 
-fn says(line: &CommandLine, parameter: &str, possible: u32) -> bool {
+fn says(line: &CommandLine, parameter: &str, reader: Reader<'_>) -> bool {
     let alone = CommandLine::parse(parameter);
-    let list = |line: &CommandLine, name: &str| line.cpus(name, possible).and_then(Result::ok);
+    let list = |line: &CommandLine, name: &str| listed(line, name, reader);
+    let of = |line: &CommandLine| {
+        let words = line.iter().filter(|word| name_of(word) == "isolcpus");
+        Isolation::replay(&line.with(words), reader)
+    };
     let same = match name_of(parameter).as_str() {
-        "isolcpus" => match (line.isolation(possible), alone.isolation(possible)) {
-            (Ok(own), Ok(asked)) => own == asked,
-            _ => false,
-        },
+        "isolcpus" => {
+            let (own, asked) = (of(line), of(&alone));
+            !asked.all().is_empty() && own == Isolation { outcomes: own.outcomes.clone(), ..asked }
+        }
         name if is_composed(name) => list(&alone, name).is_some_and(|asked| list(line, name) == Some(asked)),
         _ => false,
     };
@@ -149,30 +186,30 @@ fn what_goes_with(asked: &Wanted, booted: &Wanted) -> Wanted {
     Wanted { managed_irq: tick.union(&domain), callbacks: domain, domain: tick, ..Wanted::default() }
 }
 
-/// What one parameter asks for by itself.
-fn asks(parameter: &str, cpus: Cpus<'_>) -> Wanted {
+/// The isolation that one parameter asks for by itself.
+fn asks(parameter: &str, reader: Reader<'_>) -> Wanted {
     let line = CommandLine::parse(parameter);
-    let list = |name: &str| line.cpus(name, cpus.possible).and_then(Result::ok);
-    let interrupts = list("irqaffinity").map(|list| cpus.present.difference(&list)).unwrap_or_default();
+    let interrupts = listed(&line, "irqaffinity", reader).map(|list| reader.present.difference(&list));
     Wanted {
-        callbacks: list("rcu_nocbs").unwrap_or_default(),
-        interrupts,
-        ..Wanted::of(&line, cpus.possible)
+        callbacks: listed(&line, "rcu_nocbs", reader).unwrap_or_default(),
+        interrupts: interrupts.unwrap_or_default(),
+        ..Wanted::of(&line, reader)
     }
 }
 
-fn isolation(line: &CommandLine, wanted: &Wanted) -> Vec<String> {
-    let isolated = wanted.domain.union(&wanted.managed_irq);
+fn isolation(line: &CommandLine, wanted: &Wanted, reader: Reader<'_>) -> Vec<String> {
+    let isolated = wanted.isolated();
     // The tick may be asked for here or in nohz_full=; where both do, they must agree.
     let here =
         line.get("nohz_full").is_none_or(str::is_empty) && has_nohz_flag(line) && wanted.tick == isolated;
     let full = (!wanted.tick.is_empty() && !here).then(|| format!("nohz_full={}", wanted.tick));
-    let flags = [
-        ("nohz,", here),
-        ("domain,", !wanted.domain.is_empty()),
-        ("managed_irq,", !wanted.managed_irq.is_empty()),
-    ];
-    let flags: String = flags.iter().filter(|(_, given)| *given).map(|(flag, _)| *flag).collect();
+    let given = |flag: Flag| match flag {
+        Flag::Nohz => here,
+        Flag::Domain => !wanted.domain.is_empty(),
+        Flag::ManagedIrq => !wanted.managed_irq.is_empty(),
+    };
+    let flags = Flag::ALL.into_iter().filter(|flag| reader.dialect.knows(*flag) && given(*flag));
+    let flags: String = flags.map(|flag| format!("{},", flag.word())).collect();
     let isolcpus = (!isolated.is_empty()).then(|| format!("isolcpus={flags}{isolated}"));
     full.into_iter().chain(isolcpus).collect()
 }
@@ -182,20 +219,27 @@ fn has_nohz_flag(line: &CommandLine) -> bool {
 }
 
 /// What the line says, without the isolated CPUs; where it says nothing of use, all others.
-fn interrupts(line: &CommandLine, wanted: &Wanted, cpus: Cpus<'_>) -> Option<CpuList> {
+fn interrupts(line: &CommandLine, wanted: &Wanted, reader: Reader<'_>) -> Option<CpuList> {
     if wanted.interrupts.is_empty() && line.get("irqaffinity").is_none() {
         return None;
     }
     let isolated = wanted.all().union(&wanted.interrupts);
-    let said = line.cpus("irqaffinity", cpus.possible).and_then(Result::ok).unwrap_or_default();
-    let said = said.intersection(cpus.present).difference(&isolated);
-    let list = if said.is_empty() { cpus.present.difference(&isolated) } else { said };
+    let said = listed(line, "irqaffinity", reader).unwrap_or_default();
+    let said = said.intersection(reader.present).difference(&isolated);
+    let list = if said.is_empty() { reader.present.difference(&isolated) } else { said };
     (!list.is_empty()).then_some(list)
 }
 
 /// Those that `nohz_full=` does not take care of; none where the line's list is to be left as it is.
-fn callbacks(line: &CommandLine, wanted: &Wanted, possible: u32) -> Option<CpuList> {
-    let said = line.cpus("rcu_nocbs", possible).unwrap_or(Ok(CpuList::default())).ok()?;
+fn callbacks(line: &CommandLine, wanted: &Wanted, reader: Reader<'_>) -> Option<CpuList> {
+    let said = match line.get("rcu_nocbs") {
+        None | Some("") => CpuList::default(),
+        Some(_) => match listed(line, "rcu_nocbs", reader) {
+            None if wanted.callbacks.is_empty() => return None,
+            // A list that cannot be parsed gives way.
+            said => said.unwrap_or_default(),
+        },
+    };
     let all = said.union(&wanted.callbacks);
     (!all.is_subset(&wanted.tick)).then_some(all)
 }
@@ -207,9 +251,21 @@ fn name_of(parameter: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Architecture, Dialect, Outcome};
     use proptest::prelude::*;
+    use std::sync::LazyLock;
 
     const POSSIBLE: u32 = 8;
+
+    static PRESENT: LazyLock<CpuList> = LazyLock::new(|| CpuList::first(POSSIBLE));
+
+    fn reader() -> Reader<'static> {
+        on(Dialect::upstream(6, 12))
+    }
+
+    fn on(dialect: Dialect) -> Reader<'static> {
+        Reader { possible: POSSIBLE, present: &PRESENT, dialect }
+    }
 
     fn cpus(text: &str) -> CpuList {
         text.parse().unwrap()
@@ -217,13 +273,7 @@ mod tests {
 
     fn composed(line: &str, missing: Wanted) -> Composed {
         let line = CommandLine::parse(line);
-        let present = CpuList::first(POSSIBLE);
-        compose(
-            &line,
-            &Wanted::of(&line, POSSIBLE).and(&missing),
-            Cpus { possible: POSSIBLE, present: &present },
-        )
-        .unwrap()
+        compose(&line, &Wanted::of(&line, reader()).and(&missing), reader()).unwrap()
     }
 
     fn with(line: &str, missing: Wanted) -> String {
@@ -276,8 +326,7 @@ mod tests {
 
     #[test]
     fn what_is_advised_apart_is_booted_together() {
-        let present = CpuList::first(POSSIBLE);
-        let at = Cpus { possible: POSSIBLE, present: &present };
+        let at = reader();
         let beside = |line: &str, parameters: &[&str]| {
             let parameters: Vec<String> =
                 parameters.iter().map(|parameter| (*parameter).to_owned()).collect();
@@ -300,13 +349,13 @@ mod tests {
             "each parameter once"
         );
         assert_eq!(beside(line, &["nosoftlockup"]), "nosoftlockup");
-        assert_eq!(beside("", &["nohz_full=0-7"]), "nohz_full=0-7", "refused when it is asked for");
+        let all = "nohz_full=1-7 isolcpus=domain,managed_irq,1-7";
+        assert_eq!(beside("", &["nohz_full=0-7"]), all, "as the kernel follows it");
     }
 
     #[test]
     fn what_is_in_force_however_it_is_written() {
-        let present = CpuList::first(POSSIBLE);
-        let at = Cpus { possible: POSSIBLE, present: &present };
+        let at = reader();
         let line = CommandLine::parse("isolcpus=managed_irq,domain,2-3 quiet nohz_full=3,2");
         let in_force = |words: &str| {
             let parameters: Vec<String> = words.split(' ').map(str::to_owned).collect();
@@ -325,11 +374,75 @@ mod tests {
     #[test]
     fn somebody_has_to_do_the_housekeeping() {
         let (line, present) = (CommandLine::parse("nohz_full=1-3 isolcpus=managed_irq,0"), CpuList::first(4));
-        let at = Cpus { possible: 4, present: &present };
-        assert_eq!(compose(&line, &Wanted::of(&line, 4), at), None);
+        let at = Reader { possible: 4, present: &present, dialect: Dialect::upstream(6, 12) };
+        assert_eq!(compose(&line, &Wanted::of(&line, at), at), None);
     }
 
+    #[test]
+    fn one_mask_takes_equal_lists() {
+        let with = |line: &str, missing: Wanted, dialect: Dialect| {
+            let line = CommandLine::parse(line);
+            let wanted = Wanted::of(&line, on(dialect)).and(&missing);
+            compose(&line, &wanted, on(dialect)).unwrap().to_string()
+        };
+        let old = Dialect::upstream(5, 4);
+        assert_eq!(with("nohz_full=2-3", domain("2-4"), old), "nohz_full=2-4 isolcpus=domain,2-4");
+        assert_eq!(with("isolcpus=0,2-3", tick("2-3"), old), "nohz_full=2-3 isolcpus=domain,2-3");
+        assert_eq!(with("", domain("2-3"), Dialect::upstream(3, 10)), "isolcpus=2-3");
+        let without = Dialect { has_full: Some(false), ..Dialect::upstream(6, 1) };
+        assert_eq!(with("isolcpus=2", tick("2").and(&domain("2")), without), "isolcpus=domain,managed_irq,2");
+    }
+
+    /// The kernels between which the meaning of a line changes.
+    const VERSIONS: [(u32, u32); 13] = [
+        (3, 10),
+        (4, 15),
+        (4, 18),
+        (5, 4),
+        (5, 6),
+        (5, 10),
+        (5, 15),
+        (5, 18),
+        (6, 1),
+        (6, 12),
+        (6, 14),
+        (6, 19),
+        (7, 3),
+    ];
+
     proptest! {
+        /// A composed line is followed by the kernel that it is for: no parameter is refused, no flag skipped, no CPU
+        /// lost that the kernel can be asked for.
+        #[test]
+        fn a_composed_line_is_followed_by_its_own_kernel(
+            (major, minor) in prop::sample::select(&VERSIONS[..]),
+            architecture in prop::option::of(prop::sample::select(vec![Architecture::X86, Architecture::Arm64])),
+            has_full in prop::option::of(prop::bool::ANY),
+            line in "((nohz_full|isolcpus|isolcpus=domain,managed_irq|isolcpus=nohz,domain|isolcpus=typo|irqaffinity|rcu_nocbs)=[0-9](-[1-9])? ?){0,4}",
+            more in prop::collection::vec(prop::collection::btree_set(0u32..8, 0..4), 5),
+        ) {
+            let reader = on(Dialect { architecture, has_full, ..Dialect::upstream(major, minor) });
+            let words = line.replace("domain=", "domain,").replace("irq=", "irq,").replace("typo=", "typo,");
+            let line = CommandLine::parse(&words);
+            let of = |n: usize| more[n].iter().copied().collect::<CpuList>();
+            let tick = of(0).difference(&CpuList::first(1));
+            let missing = Wanted { tick, domain: of(1), managed_irq: of(2), callbacks: of(3), interrupts: of(4) };
+            let booted = Wanted::of(&line, reader);
+            let booted = Wanted { tick: booted.tick.difference(&CpuList::first(1)), ..booted };
+            let wanted = booted.and(&missing);
+            if let Some(composed) = compose(&line, &wanted, reader) {
+                let after = composed.applied(&line);
+                let got = Isolation::replay(&after, reader);
+                prop_assert_eq!(&got.outcomes, &Vec::<(String, Outcome)>::new(), "{} -> {}", &line, &after);
+                let spoken = wanted.clone().spoken(reader);
+                prop_assert!(spoken.tick.is_subset(&got.tick), "{line} -> {after}");
+                prop_assert!(spoken.domain.is_subset(&got.domain), "{line} -> {after}");
+                prop_assert!(spoken.managed_irq.is_subset(&got.managed_irq), "{line} -> {after}");
+                // Beyond what was wanted only equal lists are asked for.
+                prop_assert!(got.all().is_subset(&wanted.all()), "{line} -> {after}");
+            }
+        }
+
         #[test]
         fn nothing_is_lost_and_no_more_is_asked_twice(
             line in "((nohz_full|isolcpus|isolcpus=domain,managed_irq|isolcpus=nohz,domain|irqaffinity|rcu_nocbs)=[1-7] ?){0,3}",
@@ -338,12 +451,11 @@ mod tests {
             let line = CommandLine::parse(&line.replace("domain=", "domain,").replace("irq=", "irq,"));
             let of = |n: usize| more[n].iter().copied().collect::<CpuList>();
             let missing = Wanted { tick: of(0), domain: of(1), managed_irq: of(2), callbacks: of(3), interrupts: of(4) };
-            let wanted = Wanted::of(&line, POSSIBLE).and(&missing);
-            let present = CpuList::first(POSSIBLE);
-            let at = Cpus { possible: POSSIBLE, present: &present };
+            let at = reader();
+            let wanted = Wanted::of(&line, at).and(&missing);
             let composed = compose(&line, &wanted, at).unwrap();
             let after = composed.applied(&line);
-            let got = Wanted::of(&after, POSSIBLE);
+            let got = Wanted::of(&after, at);
             prop_assert!(wanted.tick.is_subset(&got.tick), "{line} -> {after}");
             prop_assert!(wanted.domain.is_subset(&got.domain), "{line} -> {after}");
             prop_assert!(wanted.managed_irq.is_subset(&got.managed_irq), "{line} -> {after}");

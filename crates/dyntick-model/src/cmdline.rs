@@ -10,7 +10,11 @@ use std::fmt;
 /// `lib/cmdline.c: next_arg`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", from = "String")]
-pub struct CommandLine(Vec<String>);
+pub struct CommandLine {
+    parameters: Vec<String>,
+    /// The words behind `--`, which are for the first program (`init/main.c: start_kernel`), with the dashes.
+    for_init: Vec<String>,
+}
 
 impl CommandLine {
     /// Splits a text into its parameters.
@@ -27,13 +31,20 @@ impl CommandLine {
             }
         }
         parameters.extend((!current.is_empty()).then_some(current));
-        Self(parameters)
+        let end = parameters.iter().position(|word| word == "--").unwrap_or(parameters.len());
+        let for_init = parameters.split_off(end);
+        Self { parameters, for_init }
+    }
+
+    /// The line with these parameters; what is for the first program stays.
+    pub fn with<'a>(&self, parameters: impl Iterator<Item = &'a str>) -> Self {
+        Self { parameters: parameters.map(str::to_owned).collect(), for_init: self.for_init.clone() }
     }
 
     /// The value of the last parameter of this name: `Some("")` for a flag without value.
     /// The kernel takes `-` and `_` in names as the same.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().rev().find_map(|parameter| {
+        self.parameters.iter().rev().find_map(|parameter| {
             let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
             (key.replace('-', "_") == name.replace('-', "_")).then(|| value.trim_matches('"'))
         })
@@ -46,70 +57,32 @@ impl CommandLine {
     /// # Errors
     /// A list that the kernel would refuse.
     pub fn cpus(&self, name: &str, machine: u32) -> Option<Result<CpuList, CpuListError>> {
-        self.get(name).filter(|value| !value.is_empty()).map(|value| cpus(value, machine))
-    }
-
-    /// What `isolcpus=` isolates on a machine of so many CPUs: nothing where it is absent.
-    ///
-    /// # Errors
-    /// A list that the kernel would refuse.
-    pub fn isolation(&self, machine: u32) -> Result<Isolation, CpuListError> {
-        self.get("isolcpus").map_or(Ok(Isolation::default()), |value| isolation(value, machine))
-    }
-
-    /// The CPUs whose tick may stop while a task runs: those of `nohz_full=` and of
-    /// `isolcpus=nohz,` (`kernel/sched/isolation.c: housekeeping_setup`).
-    ///
-    /// # Errors
-    /// A list that the kernel would refuse.
-    pub fn adaptive_tick_cpus(&self, machine: u32) -> Result<CpuList, CpuListError> {
-        let named = self.cpus("nohz_full", machine).transpose()?.unwrap_or_default();
-        Ok(named.union(&self.isolation(machine)?.tick))
+        self.get(name).filter(|value| !value.is_empty()).map(|value| cpus_of(value, machine))
     }
 
     /// Adds the parameters of `other` behind those of `self`.
     pub fn extend(&mut self, other: &CommandLine) {
-        self.0.extend(other.0.iter().cloned());
+        self.parameters.extend(other.parameters.iter().cloned());
     }
 
     /// The parameters as written.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(String::as_str)
+        self.parameters.iter().map(String::as_str)
     }
 }
 
-/// What `isolcpus=` keeps away from which CPUs (`kernel/sched/isolation.c:
-/// housekeeping_isolcpus_setup`).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Isolation {
-    /// The load balancer, by the flag `domain` or by no flag at all.
-    pub domain: CpuList,
-    /// The tick while a task runs, by the flag `nohz`.
-    pub tick: CpuList,
-    /// Managed interrupts, by the flag `managed_irq`.
-    pub managed_irq: CpuList,
-}
-
-fn isolation(value: &str, machine: u32) -> Result<Isolation, CpuListError> {
-    const FLAGS: [&str; 3] = ["domain", "nohz", "managed_irq"];
-    let (flags, words): (Vec<&str>, Vec<&str>) = value.split(',').partition(|word| FLAGS.contains(word));
-    let cpus = cpus(&words.join(","), machine)?;
-    let under = |applies: bool| if applies { cpus.clone() } else { CpuList::default() };
-    Ok(Isolation {
-        domain: under(flags.is_empty() || flags.contains(&"domain")),
-        tick: under(flags.contains(&"nohz")),
-        managed_irq: under(flags.contains(&"managed_irq")),
-    })
-}
-
-fn cpus(list: &str, machine: u32) -> Result<CpuList, CpuListError> {
+/// The CPUs of a list on a machine with this number of CPUs, as [`CommandLine::cpus`] reads it.
+///
+/// # Errors
+/// A list that the kernel would refuse.
+pub fn cpus_of(list: &str, machine: u32) -> Result<CpuList, CpuListError> {
     let last = machine.saturating_sub(1);
     list.replace("all", "0-N").replace('N', &last.to_string()).parse()
 }
 
 impl fmt::Display for CommandLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.join(" "))
+        f.write_str(&[&*self.parameters, &*self.for_init].concat().join(" "))
     }
 }
 
@@ -145,18 +118,14 @@ mod tests {
         assert_eq!(cpus("nohz_full").as_deref(), Some("1-3"));
         assert_eq!(cpus("rcu_nocbs").as_deref(), Some("0-3"));
         assert_eq!(cpus("irqaffinity"), None);
-        assert_eq!(line.adaptive_tick_cpus(4).unwrap().to_string(), "1-3");
     }
 
     #[test]
-    fn isolcpus_with_and_without_flags() {
-        let isolation = |text: &str| {
-            let isolation = CommandLine::parse(&format!("isolcpus={text}")).isolation(8).unwrap();
-            [isolation.domain, isolation.tick, isolation.managed_irq].map(|cpus| cpus.to_string())
-        };
-        assert_eq!(isolation("1-3"), ["1-3", "", ""]);
-        assert_eq!(isolation("domain,managed_irq,2,4-N"), ["2,4-7", "", "2,4-7"]);
-        assert_eq!(isolation("nohz,1"), ["", "1", ""], "from the tick, not from the load balancer");
-        assert!(CommandLine::parse("isolcpus=domian,1").isolation(2).is_err());
+    fn what_is_for_the_first_program_stays_behind_the_dashes() {
+        let mut line = CommandLine::parse("quiet init=/sbin/init -- single nohz_full=1");
+        assert_eq!(line.get("nohz_full"), None);
+        line.extend(&CommandLine::parse("nohz_full=2"));
+        assert_eq!(line.to_string(), "quiet init=/sbin/init nohz_full=2 -- single nohz_full=1");
+        assert_eq!(line.with(["debug"].into_iter()).to_string(), "debug -- single nohz_full=1");
     }
 }

@@ -3,22 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Parameters that a kernel without the option ignores silently. Read in
-/// `kernel/time/tick-sched.c`, `kernel/rcu/tree_nocb.h`, `kernel/rcu/tree.c`,
-/// `kernel/sched/isolation.c`, `kernel/sched/core.c`, `kernel/sched/psi.c` and
-/// `kernel/irq/manage.c` of 6.1 and 6.12.
-pub const PARAMETER_OPTIONS: [(&str, &str); 9] = [
-    ("nohz_full", "NO_HZ_FULL"),
-    ("rcu_nocbs", "RCU_NOCB_CPU"),
-    ("rcu_nocb_poll", "RCU_NOCB_CPU"),
-    ("rcutree.enable_rcu_lazy", "RCU_LAZY"),
-    ("isolcpus", "CPU_ISOLATION"),
-    ("preempt", "PREEMPT_DYNAMIC"),
-    ("psi", "PSI"),
-    ("threadirqs", "IRQ_FORCED_THREADING"),
-    ("nohz", "NO_HZ_COMMON"),
-];
-
 /// The idle governors with their options (`drivers/cpuidle/governors/Makefile`, 6.1 to 7.2).
 pub const GOVERNORS: [(&str, &str); 4] = [
     ("ladder", "CPU_IDLE_GOV_LADDER"),
@@ -26,17 +10,6 @@ pub const GOVERNORS: [(&str, &str); 4] = [
     ("teo", "CPU_IDLE_GOV_TEO"),
     ("haltpoll", "CPU_IDLE_GOV_HALTPOLL"),
 ];
-
-/// The option without which a kernel ignores a parameter of its command line, `NAME` or `NAME=VALUE`; none where it
-/// needs no option.
-pub fn option_of(parameter: &str) -> Option<&'static str> {
-    let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-    match name {
-        "cpuidle.governor" => GOVERNORS.iter().find(|(governor, _)| *governor == value),
-        _ => PARAMETER_OPTIONS.iter().find(|(known, _)| *known == name),
-    }
-    .map(|(_, option)| *option)
-}
 
 /// The options of one kernel, without their `CONFIG_` prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -97,13 +70,6 @@ impl KernelConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn parameters_need_options() {
-        assert_eq!(option_of("nohz_full=1-3"), Some("NO_HZ_FULL"));
-        assert_eq!(option_of("cpuidle.governor=teo"), Some("CPU_IDLE_GOV_TEO"));
-        assert_eq!((option_of("cpuidle.governor=no"), option_of("quiet")), (None, None));
-    }
 
     #[test]
     fn reads_a_config_file() {

@@ -3,8 +3,9 @@
 
 use super::{Case, disk};
 use dyntick_kernels::find::Spec;
-use dyntick_model::parameters::meant;
-use dyntick_model::{CpuList, KernelConfig, PARAMETER_OPTIONS};
+use dyntick_model::isolation::flags_and_list;
+use dyntick_model::parameters::{Meant, meant, with_option};
+use dyntick_model::{CpuList, Flag, KernelConfig, cpus_of};
 use std::fmt;
 
 /// What a case may ask for, the option that must be there for it, and a kernel that has it.
@@ -102,10 +103,10 @@ fn lack(case: &Case, what: &str, need: &Need) -> String {
 
 fn parameters(case: &Case, config: &KernelConfig) -> Vec<String> {
     let mut problems = Vec::new();
-    let needs = PARAMETER_OPTIONS.map(|(asked, option)| need(asked, option, HAS_ALL));
-    for need in needs.iter().filter(|need| !config.is_enabled(need.option)) {
+    let needs = with_option().map(|(asked, option)| need(asked, option, HAS_ALL));
+    for need in needs.filter(|need| !config.is_enabled(need.option)) {
         if let Some(value) = case.append.get(need.asked) {
-            problems.push(lack(case, &format!("'{}' does nothing", written(need.asked, value)), need));
+            problems.push(lack(case, &format!("'{}' does nothing", written(need.asked, value)), &need));
         }
     }
     let isolation = case.append.get("isolcpus").unwrap_or_default();
@@ -120,13 +121,13 @@ fn parameters(case: &Case, config: &KernelConfig) -> Vec<String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misspelt {
     parameter: String,
-    meant: &'static str,
+    meant: Meant,
 }
 
 impl fmt::Display for Misspelt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { parameter, meant } = self;
-        write!(f, "'{parameter}' is not a kernel parameter: '{meant}' was probably meant")
+        write!(f, "'{parameter}' is not a kernel parameter: {meant}")
     }
 }
 
@@ -218,16 +219,20 @@ fn cpus(case: &Case, config: &KernelConfig) -> Option<String> {
     })
 }
 
+/// The list of `isolcpus=`; with a flag that is none the complete value, which is no list.
+fn isolcpus_list(value: &str) -> &str {
+    let (flags, list) = flags_and_list(value);
+    if flags.iter().all(|flag| Flag::of(flag).is_some()) { list } else { value }
+}
+
 /// What no kernel could honour.
 fn against_itself(case: &Case) -> Vec<String> {
     let line = &case.append;
     let lists = ["nohz_full", "rcu_nocbs", "irqaffinity"].map(|name| (name, line.cpus(name, case.cpus)));
-    let isolation = line
-        .isolation(case.cpus)
-        .map(|isolation| isolation.domain.union(&isolation.tick).union(&isolation.managed_irq));
+    let isolated = line.get("isolcpus").map(|value| cpus_of(isolcpus_list(value), case.cpus));
     let mut problems: Vec<String> = disk::problems(case);
     problems.extend(RESERVED.iter().filter_map(|reserved| refused(case, reserved)));
-    for (name, cpus) in lists.into_iter().chain([("isolcpus", Some(isolation))]) {
+    for (name, cpus) in lists.into_iter().chain([("isolcpus", isolated)]) {
         let value = line.get(name).unwrap_or_default();
         match cpus {
             Some(Ok(cpus)) => problems.extend(impossible_cpus(case, name, value, &cpus)),
@@ -298,7 +303,7 @@ mod tests {
              choose debian:6.12, which has it, or build a kernel with RCU_LAZY=y"
         );
         assert_eq!(against_kernel(&lazy, &config(&["RCU_LAZY"])), [] as [String; 0]);
-        for (parameter, option) in PARAMETER_OPTIONS {
+        for (parameter, option) in with_option() {
             let asked = case(&format!("{parameter}=1"));
             assert!(only_problem(&asked, &[]).contains(&format!("CONFIG_{option}:")));
             assert_eq!(against_kernel(&asked, &config(&[option])), [] as [String; 0]);
@@ -311,7 +316,7 @@ mod tests {
     #[test]
     fn a_parameter_that_is_none_is_found_before_anything_boots() {
         let found = misspelt(&case("isolcpus=domain,1 nohz_ful=1 quiet dyntick.x=1"));
-        let of = Misspelt { parameter: "nohz_ful=1".into(), meant: "nohz_full" };
+        let of = Misspelt { parameter: "nohz_ful=1".into(), meant: Meant::Parameter("nohz_full") };
         assert_eq!(found, [of]);
     }
 

@@ -11,19 +11,27 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    let told = |(parameter, outcome): &(String, Outcome)| {
-        let which = match outcome {
-            Outcome::AllCpus => "every CPU",
-            Outcome::AllStarted => "every CPU that is started at boot (maxcpus=, nosmp)",
-            _ => return None,
-        };
-        Some({
-            RULE.warning(format!("'{parameter}' names {which}; the kernel excludes the boot CPU"))
-                .seen([said(parameter)])
-                .seen(machine.evidence(PRESENT))
-                .so("One CPU must do the timekeeping and the housekeeping for the others.")
-                .composed(machine.composed(&nothing()))
-        })
-    };
-    machine.asked.outcomes.iter().filter_map(told).collect()
+    let outcomes = machine.asked.outcomes.iter();
+    outcomes.filter_map(|(parameter, outcome)| taken_out(machine, parameter, outcome)).collect()
 }
+
+fn taken_out(machine: &Machine<'_>, parameter: &str, outcome: &Outcome) -> Option<Finding> {
+    let (which, why) = match outcome {
+        Outcome::AllCpus => ("every CPU", HOUSEKEEPING),
+        Outcome::AllStarted => ("every CPU that is started at boot (maxcpus=, nosmp)", HOUSEKEEPING),
+        Outcome::BootCpu => (
+            "the boot CPU",
+            "No other CPU is present yet when this architecture reads the list, and one has to remain.",
+        ),
+        _ => return None,
+    };
+    let finding = RULE
+        .warning(format!("'{parameter}' names {which}; the kernel excludes the boot CPU"))
+        .seen([said(parameter)])
+        .seen(machine.evidence(PRESENT))
+        .so(why)
+        .composed(machine.composed(&nothing()));
+    Some(finding)
+}
+
+const HOUSEKEEPING: &str = "One CPU must do the timekeeping and the housekeeping for the others.";

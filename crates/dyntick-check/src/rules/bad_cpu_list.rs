@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use super::refused_parameter::corrected;
 use super::*;
 
 pub(super) static RULE: Rule = Rule {
@@ -16,24 +17,29 @@ const EFFECTS: [(&str, &str); 2] = [
 ];
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    let told = |(name, effect): &(&str, &str)| {
-        let value = machine.line.get(name).filter(|value| !value.is_empty())?;
-        let why = match isolation::parse(value, machine.possible).err()? {
-            Outcome::Beyond(beyond) => format!("{} not possible on this machine", cpus_are(&beyond)),
-            Outcome::NoList(error) => error.to_string(),
-            _ => return None,
-        };
-        let finding = RULE
-            .error(format!("'{name}={value}' is not a valid CPU list: {why}"))
-            .seen(machine.said(name))
-            .seen(machine.evidence(POSSIBLE))
-            .so(*effect);
-        // Which callbacks were meant only the user knows; interrupts go where nothing is isolated.
-        Some(match *name {
-            "irqaffinity" => finding.composed(machine.composed(&interrupts(machine))),
-            _ => finding
-                .advice(format!("boot with {name}=LIST, with CPUs of {}", CpuList::first(machine.possible))),
-        })
+    EFFECTS.iter().filter_map(|(name, effect)| judged(machine, name, effect)).collect()
+}
+
+fn judged(machine: &Machine<'_>, name: &str, effect: &str) -> Option<Finding> {
+    let value = machine.line.get(name).filter(|value| !value.is_empty() && *value != "all")?;
+    let outcome = machine.reader().list(value).err()?;
+    let why = match &outcome {
+        Outcome::Beyond(beyond) => format!("{} not possible on this machine", cpus_are(beyond)),
+        Outcome::NoList(error) => error.to_string(),
+        _ => return None,
     };
-    EFFECTS.iter().filter_map(told).collect()
+    let finding = RULE
+        .error(format!("'{name}={value}' is not a valid CPU list: {why}"))
+        .seen(machine.said(name))
+        .seen(machine.evidence(POSSIBLE))
+        .so(effect);
+    let list = corrected(machine, value).and_then(|list| machine.reader().list(&list).ok());
+    Some(match (name, list) {
+        // Interrupts go where nothing is isolated.
+        ("irqaffinity", _) => finding.composed(machine.composed(&interrupts(machine))),
+        (_, Some(list)) => finding.composed(machine.composed(&callbacks(&list))),
+        // Which callbacks were meant only the user knows.
+        (_, None) => finding
+            .advice(format!("boot with {name}=LIST, with CPUs of {}", CpuList::first(machine.possible))),
+    })
 }

@@ -33,7 +33,8 @@ pub(super) fn offloaded(machine: &Machine<'_>) -> CpuList {
     let by_default = machine.has("RCU_NOCB_CPU_DEFAULT_ALL") == Some(true);
     let named = match machine.line.get("rcu_nocbs") {
         Some("") => CpuList::default(),
-        Some(list) => isolation::parse(list, machine.possible).unwrap_or(all),
+        Some("all") => all,
+        Some(list) => machine.reader().list(list).unwrap_or(all),
         None if by_default && machine.nohz_full.is_empty() => all,
         None => CpuList::default(),
     };

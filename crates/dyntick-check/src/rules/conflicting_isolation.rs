@@ -1,29 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
+use dyntick_model::Masks;
 
 pub(super) static RULE: Rule = Rule {
     id: "conflicting-isolation",
-    title: "nohz_full= and isolcpus=nohz, name different CPUs, so the second one is ignored",
+    title: "nohz_full= and isolcpus= name different CPUs where they must be equal, so the second one is ignored",
     severity: Severity::Error,
-    reads: &[CMDLINE],
-    source: "kernel/sched/isolation.c: housekeeping_setup",
+    reads: &[CMDLINE, KERNEL_LOG],
+    source: "kernel/sched/isolation.c: housekeeping_setup (one mask until 5.17; 04d4e665a609)",
     find,
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let ignored = machine.asked.outcomes.iter().filter(|(_, outcome)| *outcome == Outcome::Mismatch);
-    let told = |(parameter, _): &(String, Outcome)| {
-        RULE.error(format!("'{parameter}' is ignored completely: an earlier parameter names other CPUs"))
-            .seen(machine.line.iter().filter(|word| isolates(word)).map(said))
-            .so(
-                "The CPUs without a tick must be the same in both parameters; the kernel keeps the first and \
-                 drops each later one, with all its flags.",
-            )
-            .advice(
-                "list the CPUs without a tick in nohz_full= only, and leave the flag nohz out of isolcpus=",
-            )
+    ignored.map(|(parameter, _)| conflict(machine, parameter)).collect()
+}
+
+fn conflict(machine: &Machine<'_>, parameter: &str) -> Finding {
+    let is_one = machine.dialect.masks() == Masks::One;
+    let why = match is_one {
+        true => {
+            "before 5.18 all lists of nohz_full= and isolcpus= must be equal, and an earlier one names other CPUs"
+        }
+        false => "an earlier parameter names other CPUs",
     };
-    ignored.map(told).collect()
+    let finding = RULE
+        .error(format!("'{parameter}' is ignored completely: {why}"))
+        .seen(refused_parameter::log_about_isolation(machine))
+        .seen(machine.line.iter().filter(|word| isolates(word)).map(said))
+        .so(match is_one {
+            true => "This kernel has one mask for all kinds of isolation: it keeps the first list and drops each later \
+                     one that differs, with all its flags.",
+            false => "The CPUs without a tick must be the same in both parameters; the kernel keeps the first and drops \
+                      each later one, with all its flags.",
+        });
+    if !is_one {
+        return finding.advice(
+            "list the CPUs without a tick in nohz_full= only, and leave the flag nohz out of isolcpus=",
+        );
+    }
+    match machine.composed(&nothing()) {
+        Ok(composed) if !machine.asked.all().is_empty() => finding
+            .composed(Ok(composed))
+            .advice("or name the CPUs that you want in both: these are those that all lists have in common"),
+        composed => finding.composed(composed),
+    }
 }
 
 fn isolates(parameter: &str) -> bool {

@@ -12,16 +12,20 @@ pub(super) static RULE: Rule = Rule {
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let Some(said) = machine.said("kthread_cpus") else { return Vec::new() };
-    let unknown = machine.logged("Unknown kernel command line parameters").next();
-    if unknown.is_some_and(|line| !line.contains("kthread_cpus")) {
+    let unknown = machine.unknown_parameters();
+    if unknown.is_some() && !machine.lists_as_unknown("kthread_cpus") {
         return Vec::new();
     }
     let message = format!("'{}' is not a parameter of the upstream kernel", said.value);
     let log = unknown.map(|line| Evidence { file: KERNEL_LOG.to_owned(), value: line.to_owned() });
-    // `kernel/kthread.c`: threads are kept to HK_TYPE_KTHREAD, since 7.0 to HK_TYPE_DOMAIN.
-    let (kept, with) = match machine.since(7, 0) {
-        true => (&machine.asked.domain, "isolcpus=domain,LIST"),
-        false => (&machine.asked.noise, "nohz_full=LIST"),
+    // `kernel/kthread.c`: threads are kept to HK_TYPE_KTHREAD (5.9 to 6.19), since 7.0 to HK_TYPE_DOMAIN.
+    let nothing_keeps = CpuList::default();
+    let (kept, with) = match (machine.since(7, 0), machine.dialect.full_keeps_threads()) {
+        (true, _) => {
+            (&machine.asked.domain, "boot with isolcpus=domain,LIST, which keeps kernel threads away")
+        }
+        (_, true) => (&machine.asked.noise, "boot with nohz_full=LIST, which keeps kernel threads away"),
+        _ => (&nothing_keeps, "move kernel threads by taskset: no parameter keeps them away before 5.9"),
     };
     let parameter = said.value.clone();
     let nothing = "Without a patch that some vendors carry it has no effect";
@@ -31,7 +35,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             .seen([said])
             .seen(log)
             .so(format!("{nothing}: kernel threads run on any CPU."))
-            .advice(format!("boot with {with}, which keeps kernel threads away")),
+            .advice(with),
         false => RULE
             .note(message)
             .seen([said])
@@ -39,7 +43,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             .so(format!(
                 "{nothing}. New kernel threads are kept off {} anyway, by {}.",
                 cpus(kept),
-                with.split('=').next().unwrap_or_default()
+                if machine.since(7, 0) { "isolcpus" } else { "nohz_full" }
             ))
             .unboot(parameter),
     }]

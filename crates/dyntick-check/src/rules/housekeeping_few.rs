@@ -20,8 +20,12 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     }
     let finding = RULE
         .note(format!(
-            "{} does the housekeeping for {} isolated CPUs",
-            cpus(&housekeeping),
+            "{} the housekeeping for {} isolated CPUs",
+            if housekeeping.len() == 1 {
+                format!("{} does", cpus(&housekeeping))
+            } else {
+                format!("{} do", cpus(&housekeeping))
+            },
             machine.target.len()
         ))
         .seen(machine.evidence(ONLINE))

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    let list = machine.line.get("irqaffinity").and_then(|list| isolation::parse(list, machine.possible).ok());
+    let list = machine.line.get("irqaffinity").and_then(|list| machine.reader().list(list).ok());
     let hit = machine.of_target(&list.unwrap_or_default());
     if hit.is_empty() {
         return Vec::new();

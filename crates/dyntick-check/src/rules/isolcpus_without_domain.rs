@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "isolcpus-without-domain",
     title: "isolcpus= with flags but without domain",
     severity: Severity::Warning,
-    reads: &[CMDLINE, ISOLATED, PARTITION, PARTITION_2, PARTITION_3],
+    reads: &[CMDLINE, ISOLATED, PARTITION, PARTITION_2, PARTITION_3, TUNED_PROFILE, TASK_STAT, TASK_CGROUP],
     source: "kernel/sched/isolation.c: housekeeping_isolcpus_setup",
     find,
 };
@@ -16,14 +16,35 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
 
 fn find_one(machine: &Machine<'_>) -> Option<Finding> {
     let flagged = concerned(machine);
-    (!flagged.is_empty()).then(|| {
-        let value = machine.line.get("isolcpus").unwrap_or_default();
-        RULE.warning(format!("'isolcpus={value}' does not take {} out of load balancing", cpus(&flagged)))
-            .on(&flagged)
-            .seen(machine.said("isolcpus"))
-            .seen(machine.evidence(ISOLATED))
-            .so("If a flag is given, only what the flags name is isolated: the scheduler still places tasks there.")
-            .composed(machine.composed(&domain(machine, &flagged)))
+    if flagged.is_empty() {
+        return None;
+    }
+    let value = machine.line.get("isolcpus").unwrap_or_default();
+    let message = match machine.asked.tick.is_empty() {
+        true => format!(
+            "'isolcpus={value}' only keeps managed interrupts off {}: they are still load balanced",
+            cpus(&flagged)
+        ),
+        false => format!("'isolcpus={value}' does not take {} out of load balancing", cpus(&flagged)),
+    };
+    // With nohz_full= for the same CPUs tuned's own parameter is no sign of intention.
+    let is_sign = |manager: &Evidence| {
+        machine.asked.tick.is_empty() || !manager.value.starts_with("tuned.non_isolcpus")
+    };
+    let manager = machine.manager().filter(is_sign);
+    let severity = if manager.is_some() { Severity::Note } else { Severity::Warning };
+    let finding = RULE
+        .finding(severity, message)
+        .on(&flagged)
+        .seen(machine.said("isolcpus"))
+        .seen(machine.evidence(ISOLATED))
+        .so("If a flag is given, only what the flags name is isolated: the scheduler still places tasks there.");
+    Some(match manager {
+        Some(manager) => {
+            let way = format!("leave it so if that is the intention of {}", manager.value);
+            finding.seen([manager]).advice(way)
+        }
+        None => finding.composed(machine.composed(&domain(machine, &flagged))),
     })
 }
 
@@ -39,5 +60,7 @@ pub(super) fn concerned(machine: &Machine<'_>) -> CpuList {
     let under =
         |flag: &str, cpus: &CpuList| if flags.contains(&flag) { cpus.clone() } else { CpuList::default() };
     let named = under("nohz", &machine.asked.tick).union(&under("managed_irq", &machine.asked.managed_irq));
-    machine.of_target(&named).difference(&machine.isolated)
+    let named = if machine.named { machine.of_target(&named) } else { named.intersection(&machine.online) };
+    // The boot CPU has to remain for everything else.
+    named.difference(&machine.isolated).difference(&CpuList::first(1))
 }

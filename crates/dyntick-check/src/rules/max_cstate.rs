@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "max-cstate",
     title: "A C-state limit that the idle driver in use ignores",
     severity: Severity::Warning,
-    reads: &[CMDLINE, IDLE_DRIVER],
+    reads: &[CMDLINE, IDLE_DRIVER, CPUINFO],
     source: "drivers/idle/intel_idle.c: intel_idle_init; drivers/acpi/processor_idle.c: max_cstate",
     find,
 };
@@ -15,7 +15,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let intel = machine.line.get("intel_idle.max_cstate");
     let acpi = machine.line.get("processor.max_cstate");
     let finding = match (driver, intel, acpi) {
-        ("acpi_idle", Some("0"), None) => RULE
+        ("acpi_idle", Some("0"), None) if machine.vendor() != Some("AuthenticAMD") => RULE
             .warning("'intel_idle.max_cstate=0' only selects acpi_idle, which has deep states too")
             .seen(machine.said("intel_idle.max_cstate"))
             .so("CPUs still enter the deepest C-states that the firmware allows.")

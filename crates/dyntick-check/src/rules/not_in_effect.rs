@@ -20,20 +20,29 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     tick.into_iter().chain(domain).collect()
 }
 
-/// CPUs that a valid parameter names and the kernel does not list. CPU 0 has a rule of its own.
+/// The CPUs that a parameter names and the kernel does not list, although a replay of its parser follows it. CPU 0 has a
+/// rule of its own.
 fn differs(machine: &Machine<'_>, name: &str, file: &str, asked: &CpuList) -> Option<Finding> {
     let listed: CpuList = machine.text(file)?.parse().unwrap_or_default();
     let boot_cpu = if file == NOHZ_FULL { CpuList::first(1) } else { CpuList::default() };
     let lacking = asked.difference(&listed).difference(&boot_cpu);
     (!lacking.is_empty()).then(|| {
-        let log = machine.logged("Housekeeping: ").chain(machine.logged("NO_HZ: "));
-        let log = log.map(|line| Evidence { file: KERNEL_LOG.to_owned(), value: line.to_owned() });
-        RULE.error(format!("{} named in {name}= without effect", cpus_are(&lacking)))
+        let log = refused_parameter::log_about_isolation(machine);
+        let has_log = !log.is_empty();
+        let finding = RULE
+            .error(format!("{} named in {name}= without effect", cpus_are(&lacking)))
             .on(&lacking)
-            .seen(machine.said(name))
-            .seen(machine.evidence(file))
             .seen(log)
-            .so("The parameter is valid, but the kernel did not apply it.")
-            .advice("dmesg | grep -e Housekeeping -e NO_HZ shows why")
+            .seen(machine.said(name))
+            .seen(machine.evidence(file));
+        match has_log {
+            true => finding
+                .so("An upstream kernel of this version would apply it. The kernel's log says what this one did.")
+                .advice("change what the log names; a kernel whose parser was changed reads the line in its own way"),
+            false => finding
+                .so("An upstream kernel of this version would apply it: either this kernel was changed, or the \
+                     parameter was refused for a reason that stands in its log.")
+                .advice("dmesg | grep -e Housekeeping -e isolcpus -e NO_HZ shows why"),
+        }
     })
 }

@@ -5,25 +5,52 @@ pub(super) static RULE: Rule = Rule {
     id: "not-isolated",
     title: "A CPU that was named with -C is not isolated at all",
     severity: Severity::Warning,
-    reads: &[CMDLINE, NOHZ_FULL, ISOLATED, CONTROLLERS, CONFIG_GZ, BOOT_CONFIG, MODULES_CONFIG],
+    reads: &[
+        CMDLINE,
+        NOHZ_FULL,
+        ISOLATED,
+        CONTROLLERS,
+        CONFIG_GZ,
+        BOOT_CONFIG,
+        MODULES_CONFIG,
+        TASK_STAT,
+        TASK_STATUS,
+        TASK_CGROUP,
+    ],
     source: "kernel/sched/isolation.c: housekeeping_setup",
     find,
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    // The boot CPU has a rule of its own.
     let free = machine.target.difference(&machine.nohz_full).difference(&machine.isolated);
-    let rest = machine.online.difference(&machine.target);
+    let free = free.difference(&CpuList::first(1));
     if free.is_empty() || !machine.named {
         return Vec::new();
     }
+    let strays = names(machine.strays(&free).map(|task| task.name.as_str()), 4);
+    let placed = match (strays.is_empty(), machine.tasks.is_empty()) {
+        (true, false) => {
+            "No task that runs now may be placed there but pinned ones; new ones may.".to_owned()
+        }
+        _ => "The scheduler places any task there.".to_owned(),
+    };
     let finding = RULE
         .warning(format!("{} not isolated", cpus_are(&free)))
         .on(&free)
         .seen(machine.evidence(ISOLATED))
         .seen(machine.evidence(NOHZ_FULL))
-        .so("The scheduler places any task there, and the tick comes HZ times a second while one runs.");
-    if rest.is_empty() {
+        .so(format!("{placed} The tick comes HZ times a second while one runs."));
+    if machine.online.difference(&machine.target).is_empty() {
         return vec![finding.advice("leave at least one CPU out, for housekeeping")];
+    }
+    if let Some(manager) = machine.manager() {
+        let way = format!(
+            "reserve the CPUs where they are managed ({}): a static CPU manager policy, a tuned profile or \
+             CPUAffinity=; isolcpus=domain would keep all threads of a container on one CPU",
+            manager.value
+        );
+        return vec![finding.seen([manager]).advice(way)];
     }
     let can_stop = machine.has("NO_HZ_FULL") != Some(false);
     let full = if can_stop { tick(&free) } else { nothing() };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
 use dyntick_model::boot::Composed;
-use dyntick_model::parameters::meant;
+use dyntick_model::parameters::{self, Meant, meant};
 
 pub(super) static RULE: Rule = Rule {
     id: "parameter-typo",
-    title: "A parameter that looks like a misspelt isolation parameter",
+    title: "A parameter that does not exist: misspelt, a sysctl, or a name that no kernel has",
     severity: Severity::Error,
     reads: &[CMDLINE, KERNEL_LOG],
     source: "Documentation/admin-guide/kernel-parameters.txt; init/main.c: print_unknown_bootoptions",
@@ -22,28 +22,59 @@ fn typo(machine: &Machine<'_>, parameter: &str) -> Option<Finding> {
     let (written, value) =
         parameter.split_once('=').map_or((parameter, None), |(name, value)| (name, Some(value)));
     let meant = meant(written)?;
-    let unknown = machine.logged("Unknown kernel command line parameters").next();
+    let can_be_listed = parameters::is_listed_if_unknown(written);
+    let unknown = machine.unknown_parameters().filter(|_| can_be_listed);
     // The kernel lists what it does not know; what is not in the list is known to it, or to a module.
-    if unknown.is_some_and(|line| !line.contains(parameter)) {
+    if unknown.is_some() && !machine.lists_as_unknown(written) {
         return None;
     }
     let log = unknown.map(|line| Evidence { file: KERNEL_LOG.to_owned(), value: line.to_owned() });
-    let severity = if log.is_some() { Severity::Error } else { Severity::Warning };
-    let fixed = value.map_or(meant.to_owned(), |value| format!("{meant}={value}"));
+    let severity = match (meant, &log) {
+        (Meant::Words(_), _) if can_be_listed => Severity::Note,
+        (_, Some(_)) => Severity::Error,
+        (_, None) => Severity::Warning,
+    };
     let finding = RULE
-        .finding(severity, format!("'{parameter}' is not a kernel parameter: '{meant}' was probably meant"))
-        .seen([said(parameter)])
+        .finding(severity, format!("'{parameter}' is not a kernel parameter: {meant}"))
         .seen(log)
+        .seen([said(parameter)])
         .so("It has no effect.");
-    Some(match isolates(meant) {
-        true => {
-            // What else of the line is needless is not a matter of spelling, and is told by its own rule.
-            let composed = machine.composed(&asks(machine, &fixed));
-            let alone = composed.map(|composed| Composed { without: Vec::new(), ..composed });
-            finding.composed(alone).unboot(parameter)
+    Some(match meant {
+        Meant::Parameter(name) => {
+            let fixed = value.map_or(name.to_owned(), |value| format!("{name}={value}"));
+            as_meant(finding, machine, name, &fixed).unboot(parameter)
         }
-        false => finding.boot(fixed),
+        Meant::Sysctl(name) => finding.unboot(parameter).advice(format!(
+            "set it at run time if it is wanted: sysctl -w {name}={}, and in /etc/sysctl.d for each boot",
+            value.unwrap_or("VALUE")
+        )),
+        Meant::Words(_) => finding.unboot(parameter),
     })
+}
+
+/// With the parameter that was meant, if this kernel has it.
+fn as_meant(finding: Finding, machine: &Machine<'_>, name: &str, fixed: &str) -> Finding {
+    let option = parameters::option_of(fixed);
+    if option.is_some_and(|option| machine.has(option) == Some(false)) {
+        return finding;
+    }
+    if !isolates(name) {
+        return finding.boot(fixed);
+    }
+    // What else of the line is needless is not a matter of spelling, and has a rule of its own. A parameter without a
+    // list would contradict the one that was meant, if it stood before it (before 5.18).
+    let is_empty = |word: &String| {
+        machine
+            .asked
+            .outcomes
+            .iter()
+            .any(|(parameter, outcome)| parameter == word && *outcome == Outcome::Empty)
+    };
+    let composed = machine.composed(&asks(machine, fixed));
+    finding.composed(composed.map(|composed| Composed {
+        without: composed.without.into_iter().filter(is_empty).collect(),
+        ..composed
+    }))
 }
 
 /// Those that are composed with what the line says already; a list for `irqaffinity=` takes no such union.

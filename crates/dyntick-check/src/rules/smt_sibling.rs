@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
+use crate::machine::NoLine;
+use dyntick_model::boot::Composed;
 
 pub(super) static RULE: Rule = Rule {
     id: "smt-sibling",
@@ -24,7 +26,10 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let hit: CpuList = found.iter().map(|(cpu, _, _)| *cpu).collect();
     let others = found.iter().fold(CpuList::default(), |sum, (_, _, others)| sum.union(others));
     let finding = RULE
-        .warning(format!("{} share cores with {}, used for housekeeping", cpus(&hit), cpus(&others)))
+        .warning(match hit.len() {
+            1 => format!("{} shares its core with {}, used for housekeeping", cpus(&hit), cpus(&others)),
+            _ => format!("{} share cores with {}, used for housekeeping", cpus(&hit), cpus(&others)),
+        })
         .on(&hit)
         .seen(found.iter().filter_map(|(_, file, _)| machine.evidence(file)))
         .so(
@@ -32,7 +37,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
              load of the sibling.",
         );
     let finding = match whole_cores(machine) {
-        Some(instead) => finding.composed(machine.composed_of(&in_place(machine, &instead))).advice(format!(
+        Some(instead) => finding.composed(in_place(machine, &instead)).advice(format!(
             "isolate complete cores at run time, without a reboot: dyntick isolate -C {instead} -- COMMAND"
         )),
         None => finding,
@@ -43,37 +48,42 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     )]
 }
 
-/// As many CPUs as are judged, or one more, in whole cores: first the cores that are wholly judged, then the
-/// last ones of the machine. The boot CPU's core is left, and does the housekeeping.
+/// The CPUs in whole cores that stand for those that are judged: first the cores that are wholly judged, then those that
+/// hold a judged CPU, up to as many CPUs. No other core is taken: it may be slower, or of another cache or node. The boot
+/// CPU's core is left, and does the housekeeping.
 fn whole_cores(machine: &Machine<'_>) -> Option<CpuList> {
-    let mut cores: Vec<CpuList> = machine.online.iter().filter_map(|cpu| core(machine, cpu)).collect();
+    let mut cores: Vec<CpuList> = machine.target.iter().filter_map(|cpu| core(machine, cpu)).collect();
     cores.sort();
     cores.dedup();
     let free = cores.iter().filter(|core| !core.contains(0));
     let (whole, other): (Vec<&CpuList>, Vec<&CpuList>) =
         free.partition(|core| core.is_subset(&machine.target));
     let mut chosen = CpuList::default();
-    for core in whole.into_iter().chain(other.into_iter().rev()) {
+    for core in whole.into_iter().chain(other) {
         if chosen.len() >= machine.target.len() {
             break;
         }
         chosen = chosen.union(core);
     }
-    let enough = chosen.len() >= machine.target.len() && !machine.online.is_subset(&chosen);
-    enough.then_some(chosen)
+    (!chosen.is_empty() && !machine.online.is_subset(&chosen)).then_some(chosen)
 }
 
 fn core(machine: &Machine<'_>, cpu: u32) -> Option<CpuList> {
     machine.of_cpu(SIBLINGS, cpu).1?.parse::<CpuList>().ok().map(|core| core.intersection(&machine.online))
 }
 
-/// These CPUs for each use that the judged ones have now.
-fn in_place(machine: &Machine<'_>, instead: &CpuList) -> Wanted {
+/// The parameters with these CPUs for each use that the judged ones have now.
+fn in_place(machine: &Machine<'_>, instead: &CpuList) -> Result<Composed, NoLine> {
     let now = machine.wanted();
     let moved = |cpus: &CpuList| {
         let judged = !cpus.intersection(&machine.target).is_empty();
         if judged { cpus.difference(&machine.target).union(instead) } else { cpus.clone() }
     };
-    let tick = moved(&now.tick);
-    Wanted { tick, domain: moved(&now.domain), managed_irq: moved(&now.managed_irq), ..now }
+    let wanted = Wanted {
+        tick: moved(&now.tick),
+        domain: moved(&now.domain),
+        managed_irq: moved(&now.managed_irq),
+        ..now
+    };
+    machine.composed_of(&machine.with_callbacks(&machine.line, moved), &wanted)
 }

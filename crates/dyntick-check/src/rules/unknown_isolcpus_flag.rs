@@ -20,11 +20,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         let composed = machine.composed(&nothing());
         let says =
             composed.iter().flat_map(|composed| &composed.with).any(|word| word.starts_with("isolcpus="));
-        Some(if says {
-            finding.composed(composed)
-        } else {
-            finding.advice("boot with isolcpus=domain,managed_irq,LIST")
-        })
+        Some(if says { finding.composed(composed) } else { finding.advice("boot with isolcpus=domain,LIST") })
     };
     machine.asked.outcomes.iter().filter_map(told).collect()
 }

@@ -2,7 +2,8 @@
 //! What a machine is set to and what its kernel is built with, as far as fixes are about it.
 
 use crate::rules::{self, RuleFix};
-use dyntick_model::{Fix, GOVERNORS, KernelConfig, option_of};
+use dyntick_model::parameters::option_of;
+use dyntick_model::{Fix, GOVERNORS, KernelConfig};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Texts of the kernel and of other tools.
 
-use dyntick_check::{Bounds, Isolation};
 use dyntick_export::http::request;
 use dyntick_formats::{cyclictest, qperf};
-use dyntick_model::{CommandLine, CpuList, KernelConfig};
+use dyntick_model::{CommandLine, CpuList, Dialect, Isolation, KernelConfig, Reader};
 use dyntick_observe::counters::Counters;
 use dyntick_observe::interrupts::Interrupts;
 use dyntick_observe::trace::{addresses_of, resolve};
@@ -22,11 +21,11 @@ pub fn command_line(bytes: &[u8]) {
     assert_eq!(CommandLine::parse(&line.to_string()), line, "it is read as it is written");
     for possible in [0, 1, 4, 8192] {
         let present = CpuList::first(possible);
-        let isolation = Isolation::replay(&line, &Bounds { possible, present: &present });
-        let isolated = [&isolation.tick, &isolation.noise, &isolation.domain, &isolation.managed_irq];
-        assert!(isolated.iter().all(|cpus| cpus.is_subset(&present)), "no CPU is isolated that cannot be");
-        let _ =
-            (line.isolation(possible), line.adaptive_tick_cpus(possible), line.cpus("rcu_nocbs", possible));
+        for dialect in [(3, 10), (5, 4), (6, 12), (7, 2)].map(|(major, minor)| Dialect::upstream(major, minor)) {
+            let isolation = Isolation::replay(&line, Reader { possible, present: &present, dialect });
+            assert!(isolation.all().is_subset(&present), "no CPU is isolated that cannot be");
+        }
+        let _ = line.cpus("rcu_nocbs", possible);
     }
 }
 

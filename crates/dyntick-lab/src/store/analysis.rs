@@ -12,7 +12,7 @@ use crate::opened::Opened;
 use crate::printed::Printed;
 use dyntick_explain::{Context, Explanation, Known, explain};
 use dyntick_guest::{Outcome, pieces, received};
-use dyntick_model::CpuList;
+use dyntick_model::{CpuList, Dialect, Isolation, Reader};
 use dyntick_observe::interrupts::Interrupts;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -103,15 +103,17 @@ fn context(asked: &Asked, outcome: &Outcome, comms: &BTreeMap<i32, String>) -> C
     // What the kernel would refuse was refused before the boot (study::check).
     let line = &asked.command_line;
     let count = asked.case.cpus;
-    let nohz_full = line.adaptive_tick_cpus(count).unwrap_or_default();
+    let all = CpuList::first(count);
+    let reader = Reader { possible: count, present: &all, dialect: Dialect::of(&asked.release) };
+    let Isolation { tick: nohz_full, domain: isolated, .. } = Isolation::replay(line, reader);
     let offloaded = line.cpus("rcu_nocbs", count).and_then(Result::ok).unwrap_or_default();
     Context {
         hz: asked.hz,
         // The CPUs of nohz_full= are offloaded too (kernel/rcu/tree_nocb.h: rcu_init_nohz).
         rcu_nocbs: offloaded.union(&nohz_full),
-        isolated: line.isolation(count).unwrap_or_default().domain,
+        isolated,
         nohz_full,
-        cpus: CpuList::first(count),
+        cpus: all,
         kernel: asked.release.clone(),
         window: outcome.window_ns,
         timekeeper: None,
