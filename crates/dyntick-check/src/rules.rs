@@ -189,6 +189,7 @@ rules! {
     cpu_quota,
     deadline_task,
     shared_cpu,
+    stacked_tasks,
     starved_threads,
     packet_steering,
     flow_steering,

@@ -3,7 +3,7 @@
 
 mod good;
 
-use dyntick_check::{Machine, Report};
+use dyntick_check::{Machine, Report, Severity};
 use good::{files, good};
 
 /// What a rule says to do on the good machine with some files written anew; none where it finds nothing.
@@ -87,6 +87,55 @@ fn one_that_sleeps_and_one_of_another_cpu_share_nothing() {
     assert!(fixes("shared-cpu", &awake).is_some());
     let apart = [awake[0], awake[1], awake[2], ("/proc/902/task/902/status", "Cpus_allowed_list: 2")];
     assert_eq!(fixes("shared-cpu", &apart), None);
+}
+
+/// Two programs that may run on both isolated CPUs, and where they are: each with its state, CPU and policy.
+fn two(programs: [(&str, u32, u32); 2], allowed: &str) -> Option<Vec<String>> {
+    let stats = programs.map(|(state, cpu, policy)| {
+        format!("9 (worker) {state} 1 9 9 0 -1 4194304 {}{cpu} 0 {policy}", "0 ".repeat(29))
+    });
+    let status = format!("Cpus_allowed_list: {allowed}");
+    fixes(
+        "stacked-tasks",
+        &[
+            (STAT, &stats[0]),
+            (STATUS, &status),
+            ("/proc/902/task/902/stat", &stats[1]),
+            ("/proc/902/task/902/status", &status),
+        ],
+    )
+}
+
+/// Without load balancing nothing takes one of two tasks to the CPU that is idle.
+#[test]
+fn tasks_on_several_isolated_cpus_are_to_be_pinned() {
+    let fixes = two([("R", 2, 0), ("R", 2, 0)], "2-3").unwrap();
+    assert!(fixes[0].starts_with("pin each one to a CPU: taskset -pc"), "{fixes:?}");
+    assert!(fixes[1].contains("boot without them in isolcpus="), "{fixes:?}");
+    // With a housekeeping CPU among them it is another rule's; real-time tasks are pushed away.
+    assert_eq!(two([("R", 2, 0), ("R", 2, 0)], "1-3"), None);
+    assert_eq!(two([("R", 2, 1), ("R", 2, 1)], "2-3"), None);
+    assert_eq!(two([("R", 2, 0), ("R", 2, 1)], "2-3"), None);
+}
+
+#[test]
+fn only_those_that_wait_while_a_cpu_idles_are_a_warning() {
+    let severity = |first: (&str, u32), second: (&str, u32)| {
+        let stat = |(state, cpu): (&str, u32)| {
+            format!("9 (worker) {state} 1 9 9 0 -1 4194304 {}{cpu} 0 0", "0 ".repeat(29))
+        };
+        let mut all = files();
+        for (tid, place) in [(901, first), (902, second)] {
+            all.insert(format!("/proc/{tid}/task/{tid}/stat"), stat(place));
+            all.insert(format!("/proc/{tid}/task/{tid}/status"), "Cpus_allowed_list: 2-3".to_owned());
+        }
+        let files = good(&all);
+        let findings = Report::of(&Machine::new(&files, None).unwrap(), &files).findings;
+        findings.into_iter().find(|finding| finding.rule == "stacked-tasks").map(|finding| finding.severity)
+    };
+    assert_eq!(severity(("R", 2), ("R", 2)), Some(Severity::Warning));
+    assert_eq!(severity(("R", 2), ("R", 3)), Some(Severity::Note));
+    assert_eq!(severity(("R", 2), ("S", 2)), Some(Severity::Note));
 }
 
 /// On other kernels these threads are ordinary tasks, or not there, and the server lets them run.

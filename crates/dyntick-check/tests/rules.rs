@@ -26,6 +26,9 @@ fn but(changes: &str) -> Snapshot {
                 // The fields of a task between its state and its priority: for a program, for a kernel thread.
                 let until = |flags: &str| format!("1 901 901 0 -1 {flags} {}", "0 ".repeat(30).trim_end());
                 let text = text.replace("POLICY", &until("4194304")).replace("KERNEL", &until("69238848"));
+                // The same of a program that is on CPU 3.
+                let text =
+                    text.replace("ON3", &format!("{} 3", until("4194304").strip_suffix(" 0").unwrap()));
                 all.insert(path.to_owned(), text.replace("\\n", "\n"));
             }
         }
@@ -336,6 +339,20 @@ const CASES: &[(&str, Severity, &str)] = &[
          /proc/901/task/901/status = Cpus_allowed_list: 3
          /proc/902/task/902/stat = 902 (worker) R POLICY 0 0
          /proc/902/task/902/status = Cpus_allowed_list: 3",
+    ),
+    (
+        "stacked-tasks",
+        Severity::Warning,
+        "/proc/901/task/901/stat = 901 (worker) R ON3 0 0
+         /proc/901/task/902/stat = 902 (worker) R ON3 0 0
+         /proc/901/task/902/status = Cpus_allowed_list: 2-3",
+    ),
+    (
+        "stacked-tasks",
+        Severity::Note,
+        "/proc/901/task/901/stat = 901 (worker) S POLICY 0 0
+         /proc/901/task/902/stat = 902 (worker) S POLICY 0 0
+         /proc/901/task/902/status = Cpus_allowed_list: 2-3",
     ),
     (
         "starved-threads",

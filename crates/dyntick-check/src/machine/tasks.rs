@@ -33,6 +33,8 @@ pub struct Task {
     pub priority: u64,
     /// Whether it ran, or waited for a CPU, when it was looked at.
     pub runnable: bool,
+    /// The CPU that it runs or waits on, or ran on last, where that is known.
+    pub cpu: Option<u32>,
     /// The CPUs that it may run on.
     pub allowed: CpuList,
 }
@@ -90,6 +92,7 @@ fn task(files: &Snapshot, path: &str, stat: &str) -> Option<Task> {
         kernel: flags & PF_KTHREAD != 0,
         policy: field(41),
         priority: field(40).unwrap_or(0),
+        cpu: field(39).and_then(|cpu| cpu.try_into().ok()),
         runnable: fields.split_ascii_whitespace().next() == Some("R"),
         movable: flags & PF_NO_SETAFFINITY == 0,
         allowed: allowed.trim().parse().ok()?,
