@@ -3,6 +3,7 @@
 
 mod idle;
 mod irqs;
+mod realtime;
 mod tasks;
 
 pub use idle::IdleState;
@@ -272,11 +273,6 @@ impl<'a> Machine<'a> {
     pub fn cpu_flag(&self, flag: &str) -> bool {
         let flags = self.text(CPUINFO).unwrap_or_default().lines().find(|line| line.starts_with("flags"));
         flags.is_some_and(|line| line.split_ascii_whitespace().any(|word| word == flag))
-    }
-
-    /// Whether the kernel is a PREEMPT_RT one.
-    pub fn is_rt(&self) -> bool {
-        self.has("PREEMPT_RT").unwrap_or_else(|| self.kernel.release.contains("-rt"))
     }
 
     /// Whether the kernel is at least this.

@@ -172,6 +172,7 @@ rules! {
     parameter_typo,
     unknown_value,
     unknown_isolcpus_flag,
+    not_realtime,
     nohz_off,
     bad_cpu_list,
     all_cpus_isolated,

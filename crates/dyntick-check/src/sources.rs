@@ -40,6 +40,10 @@ pub struct Source {
 pub(crate) const CMDLINE: &str = "/proc/cmdline";
 /// `uname -r`.
 pub const RELEASE: &str = "/proc/sys/kernel/osrelease";
+/// The build's number, its flags and its date: the kernel that runs, whatever its configuration is.
+pub(crate) const VERSION: &str = "/proc/version";
+/// Of the patches for real time, there on PREEMPT_RT only.
+pub(crate) const REALTIME: &str = "/sys/kernel/realtime";
 pub(crate) const CONFIG_GZ: &str = "/proc/config.gz";
 pub(crate) const BOOT_CONFIG: &str = "/boot/config-*";
 /// Where Fedora has it, and Debian from 7.2 on.
@@ -169,6 +173,8 @@ pub fn is_changed_by_reading(path: &str, kernel: (u32, u32)) -> bool {
 pub const SOURCES: &[Source] = &[
     Source { pattern: CMDLINE, read: Read::CommandLine, needs: "", before: None },
     text(RELEASE),
+    text(VERSION),
+    text(REALTIME),
     Source { pattern: CONFIG_GZ, read: Read::Gzip, needs: "", before: None },
     // Root's alone on some distributions.
     as_root(BOOT_CONFIG, Read::OwnConfig, "root, or CAP_DAC_READ_SEARCH"),

@@ -184,3 +184,44 @@ fn a_processor_that_is_told_to_perform_is_let_be() {
     let amd = ("/sys/devices/system/cpu/cpu3/cpufreq/scaling_driver", "amd-pstate-epp");
     assert!(found(&[powersave, amd]).unwrap().message.starts_with("the processor scales"));
 }
+
+/// The severity of a task on a CPU of PREEMPT_RT tells which kernel it is taken for.
+#[test]
+fn a_real_time_kernel_is_known_without_its_configuration() {
+    let asleep = ("/sys/devices/system/cpu/cpu2/power/pm_qos_resume_latency_us", "0");
+    let is_rt = |release: &str, changes: &[(&str, &str)]| {
+        let changes = [&[asleep, ("/boot/config-RELEASE", "-")], changes].concat();
+        one("deep-idle", &on(release, &changes)).unwrap().severity == dyntick_check::Severity::Warning
+    };
+    assert!(!is_rt("6.12.117-test", &[]));
+    for release in ["6.8.1-1015-realtime", "5.14.0-570.el9.x86_64+rt", "4.18.0-147.rt24.93.el8.x86_64"] {
+        assert!(is_rt(release, &[]), "{release}");
+    }
+    assert!(is_rt("6.12.117-test", &[("/sys/kernel/realtime", "1")]));
+    let version = |flags| format!("Linux version 6.12.117-test (root@rt) (gcc #2) #1 SMP {flags} Debian");
+    for (flags, expected) in [("PREEMPT_RT", true), ("PREEMPT RT", true), ("PREEMPT_DYNAMIC", false)] {
+        assert_eq!(is_rt("6.12.117-test", &[("/proc/version", &version(flags))]), expected, "{flags}");
+    }
+    // The build says more than the name.
+    assert!(!is_rt("6.12.117-rt45", &[("/proc/version", &version("PREEMPT_DYNAMIC"))]));
+    let thread = |name: &str| format!("60 ({name}) S 2 0 0 0 -1 69238848 0");
+    for (name, expected) in [("ktimers/3", true), ("rcuc/3", true), ("ksoftirqd/3", false)] {
+        let status = ("/proc/60/task/60/status", "Cpus_allowed_list: 3");
+        let threads = [("/proc/60/task/60/stat", thread(name)), (status.0, status.1.to_owned())];
+        let threads: Vec<_> = threads.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        assert_eq!(is_rt("6.12.117-test", &threads), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_name_alone_makes_no_kernel_real_time() {
+    let found = on("6.1.46-rt13", &[("/proc/sys/kernel/sched_rt_runtime_us", "-1")]);
+    let finding = one("not-realtime", &found).unwrap();
+    assert_eq!(finding.evidence[1].value, "# CONFIG_PREEMPT_RT is not set");
+    let real = [("/boot/config-RELEASE", "GOODCONFIG\\nCONFIG_PREEMPT_RT_FULL=y")];
+    assert_eq!(one("not-realtime", &on("4.18.0-147.rt24.93.el8", &real)), None);
+    let line = "BOOT_IMAGE=/boot/vmlinuz-rt nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1";
+    assert!(one("not-realtime", &on("6.12.117-test", &[("/proc/cmdline", line)])).is_some());
+    // Without a word about how it was built its name is all there is.
+    assert_eq!(one("not-realtime", &on("6.1.46-rt13", &[("/boot/config-RELEASE", "-")])), None);
+}

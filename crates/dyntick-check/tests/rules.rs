@@ -66,6 +66,12 @@ const CASES: &[(&str, Severity, &str)] = &[
     ("unknown-value", Severity::Error, "/proc/cmdline = GOOD preempt=lazy"),
     ("unknown-value", Severity::Error, "/proc/cmdline = GOOD tsc=reliabel"),
     ("unknown-isolcpus-flag", Severity::Error, "/proc/cmdline = nohz_full=2-3 isolcpus=domain,managed_iq,managed_irq,2-3 irqaffinity=0-1"),
+    (
+        "not-realtime",
+        Severity::Warning,
+        "/proc/sys/kernel/osrelease = 6.12.117-rt45
+         /boot/config-6.12.117-rt45 = GOODCONFIG",
+    ),
     ("nohz-off", Severity::Error, "/proc/cmdline = GOOD nohz=off"),
     ("bad-cpu-list", Severity::Error, "/proc/cmdline = nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1,9"),
     ("bad-cpu-list", Severity::Error, "/proc/cmdline = GOOD rcu_nocbs=2:3"),
