@@ -22,6 +22,11 @@ fn stat(name: &str, state: &str, kernel: bool, priority: u32, policy: u32) -> St
     format!("901 ({name}) {state} 1 901 901 0 -1 {flags} {}{priority} {policy}", "0 ".repeat(30))
 }
 
+/// That of a program which is on a CPU.
+fn on_cpu(name: &str, state: &str, cpu: u32, policy: u32) -> String {
+    format!("9 ({name}) {state} 1 9 9 0 -1 4194304 {}{cpu} 0 {policy}", "0 ".repeat(29))
+}
+
 const STAT: &str = "/proc/901/task/901/stat";
 const STATUS: &str = "/proc/901/task/901/status";
 
@@ -91,9 +96,7 @@ fn one_that_sleeps_and_one_of_another_cpu_share_nothing() {
 
 /// Two programs that may run on both isolated CPUs, and where they are: each with its state, CPU and policy.
 fn two(programs: [(&str, u32, u32); 2], allowed: &str) -> Option<Vec<String>> {
-    let stats = programs.map(|(state, cpu, policy)| {
-        format!("9 (worker) {state} 1 9 9 0 -1 4194304 {}{cpu} 0 {policy}", "0 ".repeat(29))
-    });
+    let stats = programs.map(|(state, cpu, policy)| on_cpu("worker", state, cpu, policy));
     let status = format!("Cpus_allowed_list: {allowed}");
     fixes(
         "stacked-tasks",
@@ -121,9 +124,7 @@ fn tasks_on_several_isolated_cpus_are_to_be_pinned() {
 #[test]
 fn only_those_that_wait_while_a_cpu_idles_are_a_warning() {
     let severity = |first: (&str, u32), second: (&str, u32)| {
-        let stat = |(state, cpu): (&str, u32)| {
-            format!("9 (worker) {state} 1 9 9 0 -1 4194304 {}{cpu} 0 0", "0 ".repeat(29))
-        };
+        let stat = |(state, cpu): (&str, u32)| on_cpu("worker", state, cpu, 0);
         let mut all = files();
         for (tid, place) in [(901, first), (902, second)] {
             all.insert(format!("/proc/{tid}/task/{tid}/stat"), stat(place));
@@ -154,6 +155,61 @@ fn what_a_real_time_task_starves_is_told_on_preempt_rt() {
     let above = stat("rcuc/3", "S", true, 90, 1);
     changes[2].1 = &above;
     assert_eq!(fixes("starved-threads", &changes), None);
+}
+
+/// On a kernel before the fair server normal tasks have throttling alone.
+#[test]
+fn without_throttling_a_real_time_task_starves_what_is_bound_to_its_cpu() {
+    let (task, worker) = (stat("poller", "R", false, 80, 1), stat("kworker/3:1", "R", true, 0, 0));
+    let idle = stat("kworker/3:1", "S", true, 0, 0);
+    let told = |release: &str, runtime: &str, server: &str, worker: &str| {
+        fixes(
+            "starved-threads",
+            &[
+                ("/proc/sys/kernel/osrelease", release),
+                ("/proc/sys/kernel/sched_rt_runtime_us", runtime),
+                ("/sys/kernel/debug/sched/fair_server/cpu3/runtime", server),
+                (STAT, &task),
+                (STATUS, "Cpus_allowed_list: 3"),
+                ("/proc/60/task/60/stat", worker),
+                ("/proc/60/task/60/status", "Cpus_allowed_list: 3"),
+            ],
+        )
+    };
+    let fixes = told("6.1.192-test", "-1", "50000000", &worker).unwrap();
+    assert!(fixes[0].contains("chrt -o -p 0 901"), "{fixes:?}");
+    assert!(fixes[1].starts_with("sysctl -w kernel.sched_rt_runtime_us=950000"), "{fixes:?}");
+    assert!(told("6.1.192-test", "1000000", "50000000", &worker).is_some(), "all of the period is no limit");
+    assert_eq!(told("6.1.192-test", "950000", "50000000", &worker), None);
+    assert_eq!(told("6.1.192-test", "-1", "50000000", &idle), None);
+    assert_eq!(told("6.12.117-test", "-1", "50000000", &worker), None);
+    let fixes = told("6.12.117-test", "-1", "0", &worker).unwrap();
+    assert!(fixes[1].starts_with("keep the fair server"), "{fixes:?}");
+}
+
+/// A program that may also run on other isolated CPUs is not moved to them.
+#[test]
+fn a_program_behind_a_real_time_task_is_to_be_moved_away() {
+    let task = stat("CPU 0/KVM", "R", false, 1, 1);
+    let other = on_cpu("qemu", "R", 3, 0);
+    let waiting = |allowed: &str| {
+        let allowed = format!("Cpus_allowed_list: {allowed}");
+        fixes(
+            "starved-threads",
+            &[
+                ("/proc/sys/kernel/osrelease", "6.1.192-test"),
+                ("/proc/sys/kernel/sched_rt_runtime_us", "-1"),
+                (STAT, &task),
+                (STATUS, "Cpus_allowed_list: 3"),
+                ("/proc/902/task/902/stat", &other),
+                ("/proc/902/task/902/status", &allowed),
+            ],
+        )
+    };
+    let fixes = waiting("2-3").unwrap();
+    assert!(fixes[0].contains("virsh emulatorpin DOMAIN 0-1"), "{fixes:?}");
+    assert!(fixes[0].contains("(TID: 902)"), "{fixes:?}");
+    assert_eq!(waiting("1-3"), None);
 }
 
 /// `mce_timer_fn` halves the interval after each error.

@@ -362,11 +362,22 @@ const CASES: &[(&str, Severity, &str)] = &[
     ),
     (
         "starved-threads",
-        Severity::Note,
+        Severity::Warning,
         "/boot/config-6.12.117-test = GOODCONFIG\\nCONFIG_PREEMPT_RT=y
          /proc/901/task/901/stat = 901 (poller) R POLICY 80 1
          /proc/901/task/901/status = Cpus_allowed_list: 3
          /proc/60/task/60/stat = 60 (rcuc/3) S KERNEL 1 1
+         /proc/60/task/60/status = Cpus_allowed_list: 3",
+    ),
+    (
+        "starved-threads",
+        Severity::Note,
+        "/proc/sys/kernel/osrelease = 6.1.192-test
+         /boot/config-6.1.192-test = GOODCONFIG\\nCONFIG_PREEMPT_RT=y
+         /proc/sys/kernel/sched_rt_runtime_us = -1
+         /proc/901/task/901/stat = 901 (poller) R POLICY 80 1
+         /proc/901/task/901/status = Cpus_allowed_list: 3
+         /proc/60/task/60/stat = 60 (ksoftirqd/3) S KERNEL 0 0
          /proc/60/task/60/status = Cpus_allowed_list: 3",
     ),
     (
