@@ -118,6 +118,9 @@ pub(crate) const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo
 pub(crate) const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
 pub(crate) const FAIR_SERVER: &str = "/sys/kernel/debug/sched/fair_server/cpu*/runtime";
 pub(crate) const MCE_INTERVAL: &str = "/sys/devices/system/machinecheck/machinecheck0/check_interval";
+/// If all grace periods are expedited, and if none is; the second one wins.
+pub(crate) const RCU_EXPEDITED: &str = "/sys/kernel/rcu_expedited";
+pub(crate) const RCU_NORMAL: &str = "/sys/kernel/rcu_normal";
 pub(crate) const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 pub(crate) const KSM: &str = "/sys/kernel/mm/ksm/run";
 pub(crate) const TRACING_ON: &str = "/sys/kernel/tracing/instances/*/tracing_on";
@@ -254,6 +257,8 @@ pub const SOURCES: &[Source] = &[
     text(BOOST),
     as_root(FAIR_SERVER, Read::Text, "root, or CAP_DAC_READ_SEARCH; debugfs mounted"),
     as_root(MCE_INTERVAL, Read::Text, "root"),
+    text(RCU_EXPEDITED),
+    text(RCU_NORMAL),
     text(THP),
     text(KSM),
     as_root(TRACING_ON, Read::Text, "root, or CAP_DAC_READ_SEARCH"),

@@ -225,3 +225,30 @@ fn a_name_alone_makes_no_kernel_real_time() {
     // Without a word about how it was built its name is all there is.
     assert_eq!(one("not-realtime", &on("6.1.46-rt13", &[("/boot/config-RELEASE", "-")])), None);
 }
+
+/// `rcu_normal` wins over `rcu_expedited`, and PREEMPT_RT sets it at the end of the boot.
+#[test]
+fn grace_periods_are_expedited_until_they_are_normal() {
+    const LINE: &str =
+        "nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1 rcupdate.rcu_expedited=1";
+    let found = |more: &str, changes: &[(&str, &str)]| {
+        let line = format!("{LINE}{more}");
+        let changes = [&[("/proc/cmdline", line.as_str())], changes].concat();
+        one("rcu-expedited", &on("6.12.117-test", &changes)).map(fixes)
+    };
+    let fixes = found("", &[]).unwrap();
+    assert_eq!(
+        fixes[..2],
+        ["boot without rcupdate.rcu_expedited=1", "echo 1 > /sys/kernel/rcu_normal"],
+        "{fixes:?}"
+    );
+    assert_eq!(found(" rcupdate.rcu_normal_after_boot=1", &[]), None);
+    let rt = ("/boot/config-RELEASE", "GOODCONFIG\\nCONFIG_PREEMPT_RT=y");
+    assert_eq!(found("", &[rt]).unwrap(), ["boot without rcupdate.rcu_expedited=1"]);
+    assert!(found(" rcupdate.rcu_normal_after_boot=0", &[rt]).unwrap().len() > 1);
+    let (expedited, normal) = ("/sys/kernel/rcu_expedited", "/sys/kernel/rcu_normal");
+    assert_eq!(found("", &[(expedited, "0"), (normal, "0")]), None, "switched off since");
+    let by_hand = [("/proc/cmdline", "nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1")];
+    let by_hand = on("6.12.117-test", &[by_hand[0], (expedited, "1"), (normal, "0")]);
+    assert_eq!(self::fixes(one("rcu-expedited", &by_hand).unwrap()), ["echo 0 > /sys/kernel/rcu_expedited"]);
+}

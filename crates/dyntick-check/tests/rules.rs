@@ -317,6 +317,21 @@ const CASES: &[(&str, Severity, &str)] = &[
          /sys/devices/system/cpu/isolated = 2-33
          /sys/devices/system/cpu/nohz_full = 2-33",
     ),
+    ("rcu-expedited", Severity::Warning, "/proc/cmdline = GOOD rcupdate.rcu_expedited=1"),
+    (
+        "rcu-expedited",
+        Severity::Note,
+        "/proc/cmdline = GOOD rcupdate.rcu_expedited=1
+         /sys/kernel/rcu_expedited = 1
+         /sys/kernel/rcu_normal = 1",
+    ),
+    ("irqpoll", Severity::Warning, "/proc/cmdline = GOOD irqpoll"),
+    (
+        "irqpoll",
+        Severity::Note,
+        "/proc/cmdline = GOOD irqfixup
+         /boot/config-6.12.117-test = GOODCONFIG\\nCONFIG_PREEMPT_RT=y",
+    ),
     ("rcu-nocb-poll", Severity::Note, NOTHING_OFFLOADED),
     ("nohz-full-patience", Severity::Note, "/proc/cmdline = GOOD rcutree.nohz_full_patience_delay=5000"),
     ("nohz-full-patience", Severity::Note, "/proc/cmdline = GOOD rcutree.nohz_full_patience_delay=0"),

@@ -31,6 +31,8 @@ const SHAPES: &[&str] = &[
     "echo max > QUOTA",
     "echo MASK > QUEUE",
     "echo MASK > /proc/sys/net/core/rps_default_mask",
+    "echo 1 > /sys/kernel/rcu_normal",
+    "echo 0 > /sys/kernel/rcu_expedited",
     "rmdir INSTANCE",
     "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
     "echo MASK > /sys/devices/virtual/workqueue/cpumask",
