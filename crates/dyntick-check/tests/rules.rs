@@ -604,6 +604,24 @@ fn irqbalance_is_told_all_that_is_isolated() {
     assert!(told(mask, None).contains("IRQBALANCE_BANNED_CPULIST=0,2-3 in"));
     let found = findings(&but(&format!("{runs}/etc/default/irqbalance = IRQBALANCE_BANNED_CPULIST=2,3")));
     assert!(found.iter().all(|finding| finding.rule != "irqbalance"), "{found:?}");
+    // A variable that names none counts too, but not an empty mask.
+    let message = |set: &str| {
+        let found = findings(&but(&format!("{runs}/etc/default/irqbalance = {set}")));
+        let finding = found.iter().find(|finding| finding.rule == "irqbalance");
+        finding.map(|finding| finding.message.clone()).unwrap_or_default()
+    };
+    for none in ["IRQBALANCE_BANNED_CPUS=0", "IRQBALANCE_BANNED_CPULIST=-", "IRQBALANCE_BANNED_CPULIST=x,2-3"]
+    {
+        let expected = format!("may move interrupts to CPUs 2-3: {none} spares no CPU");
+        assert!(message(none).contains(&expected), "{}", message(none));
+    }
+    assert!(
+        message("IRQBALANCE_BANNED_CPULIST=").contains("CPUs 2-3: IRQBALANCE_BANNED_CPULIST= spares CPU 0")
+    );
+    assert!(message("IRQBALANCE_BANNED_CPULIST=2,3x").contains("to CPU 3: "), "up to the error");
+    assert_eq!(message("IRQBALANCE_BANNED_CPUS="), "");
+    let both = "IRQBALANCE_BANNED_CPULIST=2-3\\nIRQBALANCE_BANNED_CPUS=4";
+    assert!(message(both).contains("to CPU 3: IRQBALANCE_BANNED_CPUS=4"), "{}", message(both));
 }
 
 /// 6.12 warns and miscounts where the server of a CPU without an ordinary task is stopped.
