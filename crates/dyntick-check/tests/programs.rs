@@ -212,6 +212,70 @@ fn a_program_behind_a_real_time_task_is_to_be_moved_away() {
     assert_eq!(waiting("1-3"), None);
 }
 
+/// The device of a control loop belongs where its task is; a driver's queues do not.
+#[test]
+fn an_interrupt_that_was_put_on_an_isolated_cpu_is_left_there() {
+    let told = |interrupts: &[(u32, &str, &str)], more: &[(&str, &str)]| {
+        let mut all = files();
+        all.extend(more.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())));
+        let mut counts = "CPU0 CPU1 CPU2 CPU3\n".to_owned();
+        for (number, name, affinity) in interrupts {
+            all.insert(format!("/proc/irq/{number}/smp_affinity_list"), (*affinity).to_owned());
+            all.insert(format!("/sys/kernel/irq/{number}/actions"), (*name).to_owned());
+            counts += &format!("{number}: 0 0 7 7\n");
+        }
+        all.insert("/proc/interrupts".to_owned(), counts);
+        let files = good(&all);
+        let report = Report::of(&Machine::new(&files, None).unwrap(), &files);
+        let findings = report.findings.iter().filter(|finding| finding.rule == "device-irqs");
+        findings.map(|found| (found.severity, found.message.clone(), found.fixes.len())).collect::<Vec<_>>()
+    };
+    let put = told(&[(36, "ttyAMA0", "3")], &[]);
+    assert!(
+        matches!(&put[..], [(Severity::Note, message, 1)] if message.contains("set to CPU 3 alone")),
+        "{put:?}"
+    );
+    let severity = |interrupts: &[(u32, &str, &str)], more: &[(&str, &str)]| {
+        told(interrupts, more).iter().map(|(severity, ..)| *severity).collect::<Vec<_>>()
+    };
+    for (queue, other) in [
+        ("enp3s0f0-4", "enp3s0f0-0"),
+        ("nvme0q3", "nvme0q1"),
+        ("mlx5_comp3@pci:0000:3b:00.0", "mlx5_comp0@pci:0000:3b:00.0"),
+        ("virtio0-input.1", "virtio0-input.0"),
+    ] {
+        assert_eq!(severity(&[(60, other, "0"), (64, queue, "2")], &[]), [Severity::Warning], "{queue}");
+    }
+    // Another device's, and all queues of one device, were put there too.
+    for (one, other) in [("eth1", "eth0"), ("mlx5_comp0@pci:0000:3b:00.1", "mlx5_comp0@pci:0000:3b:00.0")] {
+        assert_eq!(severity(&[(60, other, "0"), (64, one, "2")], &[]), [Severity::Note], "{one}");
+    }
+    assert_eq!(severity(&[(63, "eth1-rx-0", "2"), (64, "eth1-rx-1", "3")], &[]), [Severity::Note]);
+    // Where no other one stays outside, or irqbalance may have done it, nothing shows a purpose.
+    let spread = ("/proc/irq/default_smp_affinity", "f");
+    let kept = ("/proc/irq/24/smp_affinity_list", "0-1");
+    assert_eq!(severity(&[(64, "ttyS0", "2")], &[spread]), [Severity::Warning]);
+    assert_eq!(severity(&[(64, "ttyS0", "2")], &[spread, kept]), [Severity::Note]);
+    let runs = ("/proc/900/task/900/stat", "900 (irqbalance) S 1 900 900 0 -1 4194304 0");
+    let spares = ("/etc/default/irqbalance", "IRQBALANCE_BANNED_CPUS=0");
+    assert_eq!(severity(&[(64, "ttyS0", "2")], &[runs]), [Severity::Note]);
+    assert_eq!(severity(&[(64, "ttyS0", "2")], &[runs, spares]), [Severity::Warning]);
+}
+
+#[test]
+fn irqbalance_undoes_what_the_script_writes() {
+    let advice = |set: &str| {
+        let changes = [
+            ("/proc/irq/24/effective_affinity_list", "2"),
+            ("/proc/900/task/900/stat", "900 (irqbalance) S 1 900 900 0 -1 4194304 0"),
+            ("/etc/default/irqbalance", set),
+        ];
+        fixes("device-irqs", &changes).unwrap()[1].clone()
+    };
+    assert!(advice("IRQBALANCE_BANNED_CPULIST=-").starts_with("irqbalance moves interrupts back"));
+    assert!(advice("").starts_with("if the write fails"));
+}
+
 /// `mce_timer_fn` halves the interval after each error.
 #[test]
 fn the_interval_of_machine_checks_is_the_longest() {
