@@ -37,6 +37,20 @@ pub struct Source {
     pub before: Option<(u32, u32)>,
 }
 
+/// A file of each control group below a folder, a pattern a level.
+macro_rules! levels {
+    ($folder:literal, $file:literal) => {
+        [
+            concat!($folder, "/*/", $file),
+            concat!($folder, "/*/*/", $file),
+            concat!($folder, "/*/*/*/", $file),
+            concat!($folder, "/*/*/*/*/", $file),
+            concat!($folder, "/*/*/*/*/*/", $file),
+            concat!($folder, "/*/*/*/*/*/*/", $file),
+        ]
+    };
+}
+
 pub(crate) const CMDLINE: &str = "/proc/cmdline";
 /// `uname -r`.
 pub const RELEASE: &str = "/proc/sys/kernel/osrelease";
@@ -88,10 +102,10 @@ pub(crate) const TASK_STATUS: &str = "/proc/*/task/*/status";
 pub(crate) const TASK_FILES: &str = "/proc/*/fd";
 pub(crate) const TASK_CGROUP: &str = "/proc/*/cgroup";
 pub(crate) const TASK_LIMITS: &str = "/proc/*/limits";
-pub(crate) const CPU_MAX: &str = "/sys/fs/cgroup/*/cpu.max";
-pub(crate) const CPU_MAX_2: &str = "/sys/fs/cgroup/*/*/cpu.max";
-pub(crate) const CPU_MAX_3: &str = "/sys/fs/cgroup/*/*/*/cpu.max";
-pub(crate) const CPU_MAX_4: &str = "/sys/fs/cgroup/*/*/*/*/cpu.max";
+pub(crate) const CPU_MAX: [&str; 6] = levels!("/sys/fs/cgroup", "cpu.max");
+/// Of control groups v1, whose controllers name the folder; most distributions have both in one.
+pub(crate) const CPU_QUOTA: [&str; 6] = levels!("/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_quota_us");
+pub(crate) const CPU_QUOTA_ALONE: [&str; 6] = levels!("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us");
 pub(crate) const SCHED_EXT: &str = "/sys/kernel/sched_ext/state";
 pub(crate) const SCHED_EXT_OPS: &str = "/sys/kernel/sched_ext/root/ops";
 pub(crate) const COUNTER_CPUS: &str = "/sys/bus/event_source/devices/*/cpumask";
@@ -148,6 +162,9 @@ const LOG_TEXTS: &[&str] = &[
 
 /// How irqbalance is told which CPUs to spare.
 const BANNED: &[&str] = &["IRQBALANCE_BANNED_CPU"];
+
+/// The group of control groups v2, and that of the controller `cpu` of v1.
+const GROUPS: &[&str] = &["0::/", ":cpu,cpuacct:/", ":cpu:/"];
 
 pub(crate) const PERF_EVENT: &str = "anon_inode:[perf_event]";
 
@@ -225,12 +242,26 @@ pub const SOURCES: &[Source] = &[
     text(TASK_STAT),
     Source { pattern: TASK_STATUS, read: Read::Lines(&["Cpus_allowed_list:"]), needs: "", before: None },
     as_root(TASK_FILES, Read::Links(&[PERF_EVENT, CPU_DMA_LATENCY]), "root, or CAP_SYS_PTRACE"),
-    Source { pattern: TASK_CGROUP, read: Read::Lines(&["0::"]), needs: "", before: None },
+    Source { pattern: TASK_CGROUP, read: Read::Mentions(GROUPS), needs: "", before: None },
     Source { pattern: TASK_LIMITS, read: Read::Lines(&["Max cpu time"]), needs: "", before: None },
-    text(CPU_MAX),
-    text(CPU_MAX_2),
-    text(CPU_MAX_3),
-    text(CPU_MAX_4),
+    text(CPU_MAX[0]),
+    text(CPU_MAX[1]),
+    text(CPU_MAX[2]),
+    text(CPU_MAX[3]),
+    text(CPU_MAX[4]),
+    text(CPU_MAX[5]),
+    text(CPU_QUOTA[0]),
+    text(CPU_QUOTA[1]),
+    text(CPU_QUOTA[2]),
+    text(CPU_QUOTA[3]),
+    text(CPU_QUOTA[4]),
+    text(CPU_QUOTA[5]),
+    text(CPU_QUOTA_ALONE[0]),
+    text(CPU_QUOTA_ALONE[1]),
+    text(CPU_QUOTA_ALONE[2]),
+    text(CPU_QUOTA_ALONE[3]),
+    text(CPU_QUOTA_ALONE[4]),
+    text(CPU_QUOTA_ALONE[5]),
     text(SCHED_EXT),
     text(SCHED_EXT_OPS),
     text(COUNTER_CPUS),

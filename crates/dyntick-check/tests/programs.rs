@@ -44,6 +44,44 @@ fn the_group_that_limits_is_found_above_the_task() {
     assert_eq!(fixes("cpu-quota", &elsewhere), None);
 }
 
+/// The smallest quota limits, so that each one has to go.
+#[test]
+fn each_group_that_limits_has_its_command() {
+    let commands = |changes: &[(&str, &str)]| {
+        let mut all = files();
+        all.extend(changes.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())));
+        let files = good(&all);
+        let report = Report::of(&Machine::new(&files, None).unwrap(), &files);
+        let found = report.findings.iter().filter(|finding| finding.rule == "cpu-quota");
+        found.map(|finding| (finding.message.clone(), finding.fixes[0].to_string())).collect::<Vec<_>>()
+    };
+    let deep = [
+        ("/proc/901/cgroup", "0::/a/b/c/d/e/f"),
+        ("/sys/fs/cgroup/a/b/c/d/e/f/cpu.max", "100000 100000"),
+        ("/sys/fs/cgroup/a/b/cpu.max", "200000 100000"),
+        ("/sys/fs/cgroup/a/cpu.max", "max 100000"),
+    ];
+    let expected = [
+        (
+            "a CPU quota (cpu.max of f) limits worker on CPUs 2-3",
+            "echo max > /sys/fs/cgroup/a/b/c/d/e/f/cpu.max",
+        ),
+        ("a CPU quota (cpu.max of b) limits worker on CPUs 2-3", "echo max > /sys/fs/cgroup/a/b/cpu.max"),
+    ];
+    assert_eq!(commands(&deep), expected.map(|(message, fix)| (message.to_owned(), fix.to_owned())));
+    let first = [
+        ("/proc/901/cgroup", "4:cpu,cpuacct:/pods/one\n0::/system"),
+        ("/sys/fs/cgroup/cpu,cpuacct/pods/cpu.cfs_quota_us", "-1"),
+        ("/sys/fs/cgroup/cpu,cpuacct/pods/one/cpu.cfs_quota_us", "50000"),
+        ("/proc/sys/kernel/osrelease", "4.18.0-147.el8"),
+    ];
+    let fix = "echo -1 > /sys/fs/cgroup/cpu,cpuacct/pods/one/cpu.cfs_quota_us";
+    let message = "a CPU quota (cpu.cfs_quota_us of one) limits worker on CPUs 2-3";
+    assert_eq!(commands(&first), [(message.to_owned(), fix.to_owned())]);
+    let alone = [("/proc/901/cgroup", "7:cpu:/one"), ("/sys/fs/cgroup/cpu/one/cpu.cfs_quota_us", "50000")];
+    assert_eq!(commands(&alone)[0].1, "echo -1 > /sys/fs/cgroup/cpu/one/cpu.cfs_quota_us");
+}
+
 /// Real-time tasks are not of the class that has quotas.
 #[test]
 fn a_quota_is_of_ordinary_tasks() {
