@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The facts of one machine, from its files.
 
+mod cpusets;
 mod idle;
 mod irqs;
 mod realtime;
 mod tasks;
 
+pub(crate) use cpusets::{Cpusets, Unbalanced};
 pub use idle::IdleState;
 pub use irqs::Irq;
 pub use tasks::Task;
@@ -56,10 +58,12 @@ pub struct Machine<'a> {
     pub asked: Isolation,
     /// The CPUs with adaptive ticks, as the kernel says. One that was not built for them says nothing.
     pub nohz_full: CpuList,
-    /// The CPUs outside load balancing: by the command line and by isolated partitions.
+    /// The CPUs outside load balancing: by the command line, by isolated partitions and by cpusets of control groups v1.
     pub isolated: CpuList,
     /// The partitions of control groups that are not `member`: file and state.
     pub partitions: Vec<(String, String)>,
+    /// The cpusets of control groups v1 without load balancing.
+    pub(crate) cpusets: Cpusets,
     /// The CPUs to judge: those that the user named, else all that are isolated in any way.
     pub target: CpuList,
     /// Whether the user named them.
@@ -107,7 +111,8 @@ impl<'a> Machine<'a> {
         let nohz_full = sysfs(NOHZ_FULL).unwrap_or(unsaid);
         let partitions = partitions(files);
         let booted = sysfs(ISOLATED).unwrap_or_else(|| asked.domain.clone());
-        let isolated = booted.union(&isolated_by_partitions(files, &partitions));
+        let cpusets = Cpusets::read(files, &online);
+        let isolated = booted.union(&isolated_by_partitions(files, &partitions)).union(&cpusets.isolated);
         let all = [&asked.domain, &asked.managed_irq, &nohz_full, &isolated];
         let isolated_anyhow = all.into_iter().fold(CpuList::default(), |sum, cpus| sum.union(cpus));
         Ok(Self {
@@ -126,6 +131,7 @@ impl<'a> Machine<'a> {
             nohz_full,
             isolated,
             partitions,
+            cpusets,
         })
     }
 

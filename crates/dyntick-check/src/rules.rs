@@ -183,6 +183,7 @@ rules! {
     not_isolated,
     isolcpus_without_domain,
     load_balanced,
+    cpuset_v1,
     isolcpus_nohz,
     timers_of_others,
     foreign_parameter,

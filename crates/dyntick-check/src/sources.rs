@@ -51,6 +51,23 @@ macro_rules! levels {
     };
 }
 
+/// A file of each cpuset of control groups v1.
+macro_rules! cpusets {
+    ($file:literal) => {
+        [
+            concat!("/sys/fs/cgroup/cpuset/*/cpuset.", $file),
+            concat!("/sys/fs/cgroup/cpuset/*/*/cpuset.", $file),
+            concat!("/sys/fs/cgroup/cpuset/*/*/*/cpuset.", $file),
+            concat!("/dev/cpuset/*/cpuset.", $file),
+            concat!("/dev/cpuset/*/*/cpuset.", $file),
+            concat!("/dev/cpuset/*/*/*/cpuset.", $file),
+            concat!("/dev/cpuset/*/", $file),
+            concat!("/dev/cpuset/*/*/", $file),
+            concat!("/dev/cpuset/*/*/*/", $file),
+        ]
+    };
+}
+
 pub(crate) const CMDLINE: &str = "/proc/cmdline";
 /// `uname -r`.
 pub const RELEASE: &str = "/proc/sys/kernel/osrelease";
@@ -106,6 +123,14 @@ pub(crate) const CPU_MAX: [&str; 6] = levels!("/sys/fs/cgroup", "cpu.max");
 /// Of control groups v1, whose controllers name the folder; most distributions have both in one.
 pub(crate) const CPU_QUOTA: [&str; 6] = levels!("/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_quota_us");
 pub(crate) const CPU_QUOTA_ALONE: [&str; 6] = levels!("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us");
+/// Cpusets of control groups v1: the root's, then three levels. Mounted by itself its files may be without a prefix.
+pub(crate) const BALANCE_ROOT: [&str; 3] = [
+    "/sys/fs/cgroup/cpuset/cpuset.sched_load_balance",
+    "/dev/cpuset/cpuset.sched_load_balance",
+    "/dev/cpuset/sched_load_balance",
+];
+pub(crate) const BALANCE: [&str; 9] = cpusets!("sched_load_balance");
+pub(crate) const CPUSET_CPUS: [&str; 9] = cpusets!("cpus");
 pub(crate) const SCHED_EXT: &str = "/sys/kernel/sched_ext/state";
 pub(crate) const SCHED_EXT_OPS: &str = "/sys/kernel/sched_ext/root/ops";
 pub(crate) const COUNTER_CPUS: &str = "/sys/bus/event_source/devices/*/cpumask";
@@ -262,6 +287,27 @@ pub const SOURCES: &[Source] = &[
     text(CPU_QUOTA_ALONE[3]),
     text(CPU_QUOTA_ALONE[4]),
     text(CPU_QUOTA_ALONE[5]),
+    text(BALANCE_ROOT[0]),
+    text(BALANCE_ROOT[1]),
+    text(BALANCE_ROOT[2]),
+    text(BALANCE[0]),
+    text(CPUSET_CPUS[0]),
+    text(BALANCE[1]),
+    text(CPUSET_CPUS[1]),
+    text(BALANCE[2]),
+    text(CPUSET_CPUS[2]),
+    text(BALANCE[3]),
+    text(CPUSET_CPUS[3]),
+    text(BALANCE[4]),
+    text(CPUSET_CPUS[4]),
+    text(BALANCE[5]),
+    text(CPUSET_CPUS[5]),
+    text(BALANCE[6]),
+    text(CPUSET_CPUS[6]),
+    text(BALANCE[7]),
+    text(CPUSET_CPUS[7]),
+    text(BALANCE[8]),
+    text(CPUSET_CPUS[8]),
     text(SCHED_EXT),
     text(SCHED_EXT_OPS),
     text(COUNTER_CPUS),

@@ -317,6 +317,14 @@ const CASES: &[(&str, Severity, &str)] = &[
          /sys/devices/system/cpu/isolated = 2-33
          /sys/devices/system/cpu/nohz_full = 2-33",
     ),
+    (
+        "cpuset-v1",
+        Severity::Note,
+        "/sys/fs/cgroup/cpuset/cpuset.sched_load_balance = 0
+         /sys/fs/cgroup/cpuset/system/cpuset.cpus = 0-1
+         /sys/fs/cgroup/cpuset/user/cpuset.cpus = 2-3
+         /sys/fs/cgroup/cpuset/user/cpuset.sched_load_balance = 0",
+    ),
     ("rcu-expedited", Severity::Warning, "/proc/cmdline = GOOD rcupdate.rcu_expedited=1"),
     (
         "rcu-expedited",
@@ -555,6 +563,30 @@ fn a_cpu_that_is_named_is_judged_though_it_is_not_isolated() {
     );
     let error = Machine::new(&files, Some(&"2-4".parse().unwrap())).unwrap_err();
     assert_eq!(error.to_string(), "CPU 4 is not online; online: 0-3");
+}
+
+/// As `cset shield` makes them, and as a file system of their own names their files.
+#[test]
+fn cpusets_of_control_groups_v1_isolate_where_no_balanced_one_has_their_cpus() {
+    let isolated = |changes: &str| {
+        let files = but(&format!("{NOTHING_OFFLOADED}\n{changes}"));
+        let machine = Machine::new(&files, None).unwrap();
+        (machine.isolated.to_string(), machine.target.to_string())
+    };
+    let shield = "/dev/cpuset/sched_load_balance = 0
+        /dev/cpuset/system/cpus = 0-1
+        /dev/cpuset/user/cpus = 2-3
+        /dev/cpuset/user/sched_load_balance = 0";
+    assert_eq!(isolated(shield), ("2-3".to_owned(), "2-3".to_owned()));
+    let inner = format!("{shield}\n/dev/cpuset/user/a/cpus = 3");
+    assert_eq!(isolated(&inner).0, "2", "balanced by the one below it");
+    let root = shield.replace("/dev/cpuset/sched_load_balance = 0", "/dev/cpuset/sched_load_balance = 1");
+    assert_eq!(isolated(&root).0, "");
+    let found = findings(&but(&format!("{NOTHING_OFFLOADED}\n{root}")));
+    let found = found.iter().find(|finding| finding.rule == "cpuset-v1").unwrap();
+    assert!(found.message.contains("CPUs 2-3 are in a cpuset without load balancing, but"), "{found:?}");
+    let on = shield.replace("user/sched_load_balance = 0", "user/sched_load_balance = 1");
+    assert_eq!(isolated(&on).0, "");
 }
 
 /// What a rule says to do on the good machine with some changes, each on its own line.
