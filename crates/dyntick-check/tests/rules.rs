@@ -636,7 +636,7 @@ fn irqbalance_is_told_all_that_is_isolated() {
     assert!(told(mask, None).contains("IRQBALANCE_BANNED_CPULIST=0,2-3 in"));
     let found = findings(&but(&format!("{runs}/etc/default/irqbalance = IRQBALANCE_BANNED_CPULIST=2,3")));
     assert!(found.iter().all(|finding| finding.rule != "irqbalance"), "{found:?}");
-    // A variable that names none counts too, but not an empty mask.
+    // A variable that names none counts too, unless it is empty.
     let message = |set: &str| {
         let found = findings(&but(&format!("{runs}/etc/default/irqbalance = {set}")));
         let finding = found.iter().find(|finding| finding.rule == "irqbalance");
@@ -648,10 +648,10 @@ fn irqbalance_is_told_all_that_is_isolated() {
         assert!(message(none).contains(&expected), "{}", message(none));
     }
     assert!(
-        message("IRQBALANCE_BANNED_CPULIST=").contains("CPUs 2-3: IRQBALANCE_BANNED_CPULIST= spares CPU 0")
+        message("IRQBALANCE_BANNED_CPULIST=0").contains("CPUs 2-3: IRQBALANCE_BANNED_CPULIST=0 spares CPU 0")
     );
     assert!(message("IRQBALANCE_BANNED_CPULIST=2,3x").contains("to CPU 3: "), "up to the error");
-    assert_eq!(message("IRQBALANCE_BANNED_CPUS="), "");
+    assert_eq!(message("IRQBALANCE_BANNED_CPUS=") + &message("IRQBALANCE_BANNED_CPULIST=''"), "");
     let both = "IRQBALANCE_BANNED_CPULIST=2-3\\nIRQBALANCE_BANNED_CPUS=4";
     assert!(message(both).contains("to CPU 3: IRQBALANCE_BANNED_CPUS=4"), "{}", message(both));
 }

@@ -67,15 +67,15 @@ fn told<'a>(machine: &Machine<'a>) -> Option<Told<'a>> {
     [IRQBALANCE, IRQBALANCE_RH].into_iter().find_map(|file| banned(file, machine.text(file)?))
 }
 
-/// The older variable first, unless it is empty (since 1.7); the newer one counts if it is set at all.
+/// The older variable first. One that is empty counts as unset (since 1.7).
 fn banned<'a>(file: &'static str, text: &'a str) -> Option<Told<'a>> {
     // The last line of a variable decides.
     let set = |name: &str| {
         let value = |line: &'a str| Some((line, line.strip_prefix(name)?.strip_prefix('=')?));
         let (line, value) = text.lines().rev().find_map(value)?;
-        Some((line, value.trim().trim_matches(['"', '\''])))
+        Some((line, value.trim().trim_matches(['"', '\'']))).filter(|(_, value)| !value.is_empty())
     };
-    if let Some((line, mask)) = set(BANNED_CPUS).filter(|(_, mask)| !mask.is_empty()) {
+    if let Some((line, mask)) = set(BANNED_CPUS) {
         return Some(Told { file, line, cpus: CpuList::from_mask(mask).unwrap_or_default() });
     }
     let (line, list) = set("IRQBALANCE_BANNED_CPULIST")?;
