@@ -183,6 +183,10 @@ const LOG_TEXTS: &[&str] = &[
     "rcu_nocbs= bad CPU range",
     "Marking TSC unstable",
     "Marking clocksource",
+    "marking tsc unstable",
+    "TSC warp",
+    "TSC found unstable after boot",
+    "sched_clock: Marking unstable",
 ];
 
 /// How irqbalance is told which CPUs to spare.

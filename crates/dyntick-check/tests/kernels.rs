@@ -252,3 +252,41 @@ fn grace_periods_are_expedited_until_they_are_normal() {
     let by_hand = on("6.12.117-test", &[by_hand[0], (expedited, "1"), (normal, "0")]);
     assert_eq!(self::fixes(one("rcu-expedited", &by_hand).unwrap()), ["echo 0 > /sys/kernel/rcu_expedited"]);
 }
+
+/// The reason stands in the log, and a guest's counter is its hypervisor's.
+#[test]
+fn why_the_tsc_is_unstable_decides_what_helps() {
+    const WATCHDOG: &str = "6,1,0,-;tsc: Marking TSC unstable due to clocksource watchdog";
+    const WARP: &str = "4,1,0,-;Measured 512 cycles TSC warp between CPUs, turning off TSC clock.\n\
+        6,2,0,-;tsc: Marking TSC unstable due to check_tsc_sync_source failed";
+    const LINE: &str = "nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1";
+    let told = |log: &str, release: &str, word: &str, flags: &str| {
+        let line = format!("{LINE} {word}");
+        let cpuinfo = format!("flags : constant_tsc nonstop_tsc tsc_adjust {flags}");
+        let found = on(release, &[("/dev/kmsg", log), ("/proc/cmdline", &line), ("/proc/cpuinfo", &cpuinfo)]);
+        one("tsc-unstable", &found).map(|finding| (finding.message.clone(), fixes(finding).join("; ")))
+    };
+    let (_, plain) = told(WATCHDOG, "6.12.117-test", "", "").unwrap();
+    assert!(plain.contains("boot with tsc=nowatchdog or tsc=reliable"), "{plain}");
+    let (message, asked) = told(WATCHDOG, "4.18.0-240.el8", "tsc=reliable", "").unwrap();
+    assert!(message.ends_with("although 'tsc=reliable' is on the line"), "{message}");
+    assert!(!asked.contains("boot with") && asked.contains("before 5.4"), "{asked}");
+    let (_, guest) = told(WATCHDOG, "6.12.117-test", "", "hypervisor").unwrap();
+    assert!(guest.contains("hypervisor") && !guest.contains("firmware"), "{guest}");
+    let (_, warp) = told(WARP, "6.12.117-test", "", "").unwrap();
+    assert!(warp.contains("No parameter helps") && !warp.contains("boot with"), "{warp}");
+    assert_eq!(
+        told("4,1,0,-;clocksource: Marking clocksource 'acpi_pm' as unstable", "6.12.117-test", "", ""),
+        None
+    );
+    // By the name of 7.1.
+    assert!(
+        told(
+            "4,1,0,-;clocksource: Marking clocksource tsc unstable due to inter CPU skew",
+            "7.1.1-test",
+            "",
+            ""
+        )
+        .is_some()
+    );
+}

@@ -115,6 +115,11 @@ const CASES: &[(&str, Severity, &str)] = &[
     (
         "tsc-unstable",
         Severity::Error,
+        "/dev/kmsg = 4,2,9,-;sched_clock: Marking unstable (1346250036096440, -101921334)",
+    ),
+    (
+        "tsc-unstable",
+        Severity::Error,
         "/dev/kmsg = 5,1,0,-;tsc: Marking TSC unstable due to clocksource watchdog\\n4,2,9,-;TSC found unstable after boot",
     ),
     (
