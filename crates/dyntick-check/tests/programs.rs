@@ -314,6 +314,39 @@ fn irqbalance_undoes_what_the_script_writes() {
     assert!(advice("").starts_with("if the write fails"));
 }
 
+/// What writes the masks of containers writes them again.
+#[test]
+fn a_container_keeps_its_cpus_by_its_runtime() {
+    let told = |more: &[(&str, &str)]| {
+        let stray = [("/proc/901/task/901/status", "Cpus_allowed_list: 0-3")];
+        fixes("user-threads", &[&stray, more].concat()).unwrap()
+    };
+    assert_eq!(told(&[]).len(), 1);
+    let kubelet = ("/proc/900/task/900/stat", "900 (kubelet) S 1 900 900 0 -1 4194304 0");
+    let pod = ("/proc/901/cgroup", "0::/kubepods.slice/pod1");
+    for evidence in [kubelet, pod] {
+        let fixes = told(&[evidence]);
+        assert!(fixes[1].contains("reservedSystemCPUs: 2-3 with"), "{fixes:?}");
+    }
+}
+
+/// `kthread()` gives a new thread all CPUs before 5.9, and then all but those of `nohz_full=`.
+#[test]
+fn threads_that_are_created_later_have_their_own_cpus() {
+    let told = |release: &str, full: &str| {
+        let changes = [
+            ("/proc/50/task/50/status", "Cpus_allowed_list: 0-3"),
+            ("/proc/sys/kernel/osrelease", release),
+            ("/sys/devices/system/cpu/nohz_full", full),
+        ];
+        fixes("kernel-threads", &changes).unwrap().get(1).cloned().unwrap_or_default()
+    };
+    assert!(told("5.4.0-88-generic", "2-3").contains("may run on all CPUs again"));
+    assert_eq!(told("6.12.117-test", "2-3"), "");
+    assert!(told("6.12.117-test", "2").contains("all CPUs but those of nohz_full="));
+    assert!(told("7.2.13-test", "2-3").contains("isolated partition"));
+}
+
 /// `mce_timer_fn` halves the interval after each error.
 #[test]
 fn the_interval_of_machine_checks_is_the_longest() {
