@@ -237,6 +237,7 @@ rules! {
     uncore_frequency,
     skew_tick,
     compaction,
+    locked_memory,
     numa_balancing,
     ksm,
     thp,

@@ -139,6 +139,7 @@ pub(crate) const RPS_DEFAULT: &str = "/proc/sys/net/core/rps_default_mask";
 pub(crate) const RFS_QUEUE: &str = "/sys/class/net/*/queues/*/rps_flow_cnt";
 pub(crate) const RFS_FLOWS: &str = "/proc/sys/net/core/rps_sock_flow_entries";
 pub(crate) const COMPACTION: &str = "/proc/sys/vm/compaction_proactiveness";
+pub(crate) const COMPACT_LOCKED: &str = "/proc/sys/vm/compact_unevictable_allowed";
 pub(crate) const CPU_DMA_LATENCY: &str = "/dev/cpu_dma_latency";
 pub(crate) const RESUME_LATENCY: &str = "/sys/devices/system/cpu/cpu*/power/pm_qos_resume_latency_us";
 pub(crate) const IDLE_DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
@@ -269,7 +270,12 @@ pub const SOURCES: &[Source] = &[
     text(WORKQUEUE_CPUMASK),
     text(WORKQUEUE_MASKS),
     text(TASK_STAT),
-    Source { pattern: TASK_STATUS, read: Read::Lines(&["Cpus_allowed_list:"]), needs: "", before: None },
+    Source {
+        pattern: TASK_STATUS,
+        read: Read::Lines(&["Cpus_allowed_list:", "VmLck:"]),
+        needs: "",
+        before: None,
+    },
     as_root(TASK_FILES, Read::Links(&[PERF_EVENT, CPU_DMA_LATENCY]), "root, or CAP_SYS_PTRACE"),
     Source { pattern: TASK_CGROUP, read: Read::Mentions(GROUPS), needs: "", before: None },
     Source { pattern: TASK_LIMITS, read: Read::Lines(&["Max cpu time"]), needs: "", before: None },
@@ -320,6 +326,7 @@ pub const SOURCES: &[Source] = &[
     text(RFS_QUEUE),
     text(RFS_FLOWS),
     text(COMPACTION),
+    text(COMPACT_LOCKED),
     as_root(CPU_DMA_LATENCY, Read::Number, "root, or CAP_DAC_READ_SEARCH"),
     text(RESUME_LATENCY),
     text(IDLE_DRIVER),

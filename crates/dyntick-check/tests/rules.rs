@@ -451,6 +451,12 @@ const CASES: &[(&str, Severity, &str)] = &[
          /sys/devices/system/node/node1/cpulist = 2-3",
     ),
     ("compaction", Severity::Note, "/proc/sys/vm/compaction_proactiveness = 20"),
+    (
+        "locked-memory",
+        Severity::Note,
+        "/proc/sys/vm/compact_unevictable_allowed = 1
+         /proc/901/task/901/status = Cpus_allowed_list: 2-3\\nVmLck:      4096 kB",
+    ),
     ("ksm", Severity::Note, "/sys/kernel/mm/ksm/run = 1"),
     ("thp", Severity::Note, "/sys/kernel/mm/transparent_hugepage/enabled = [always] madvise never"),
     ("swap", Severity::Note, "/proc/swaps = Filename\\n/dev/sda2 partition 8388604 0 -2"),

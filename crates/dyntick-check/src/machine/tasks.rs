@@ -37,6 +37,8 @@ pub struct Task {
     pub cpu: Option<u32>,
     /// The CPUs that it may run on.
     pub allowed: CpuList,
+    /// How much of its memory is locked (mlock), kB.
+    pub locked_kb: u64,
 }
 
 impl Task {
@@ -83,7 +85,9 @@ fn task(files: &Snapshot, path: &str, stat: &str) -> Option<Task> {
     let field = |number: usize| fields.split_ascii_whitespace().nth(number - 3)?.parse::<u64>().ok();
     let flags = field(9)?;
     let status = format!("{folder}/{}", TASK_STATUS.rsplit('/').next()?);
-    let allowed = files.text(&status)?.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    let said = |name: &str| files.text(&status)?.lines().find_map(|line| line.strip_prefix(name));
+    let allowed = said("Cpus_allowed_list:")?;
+    let locked = said("VmLck:").and_then(|text| text.trim().strip_suffix("kB")?.trim().parse().ok());
     Some(Task {
         file: status.clone(),
         pid: pid.parse().ok()?,
@@ -96,6 +100,7 @@ fn task(files: &Snapshot, path: &str, stat: &str) -> Option<Task> {
         runnable: fields.split_ascii_whitespace().next() == Some("R"),
         movable: flags & PF_NO_SETAFFINITY == 0,
         allowed: allowed.trim().parse().ok()?,
+        locked_kb: locked.unwrap_or(0),
     })
 }
 
