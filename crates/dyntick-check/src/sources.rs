@@ -133,6 +133,8 @@ pub(crate) const BALANCE: [&str; 9] = cpusets!("sched_load_balance");
 pub(crate) const CPUSET_CPUS: [&str; 9] = cpusets!("cpus");
 pub(crate) const SCHED_EXT: &str = "/sys/kernel/sched_ext/state";
 pub(crate) const SCHED_EXT_OPS: &str = "/sys/kernel/sched_ext/root/ops";
+/// If it has all normal tasks, and not only those that ask for it.
+pub(crate) const SCHED_EXT_ALL: &str = "/sys/kernel/sched_ext/switch_all";
 pub(crate) const COUNTER_CPUS: &str = "/sys/bus/event_source/devices/*/cpumask";
 pub(crate) const RPS_CPUS: &str = "/sys/class/net/*/queues/*/rps_cpus";
 pub(crate) const RPS_DEFAULT: &str = "/proc/sys/net/core/rps_default_mask";
@@ -157,6 +159,8 @@ pub(crate) const UNCORE_MAX: &str = "/sys/devices/system/cpu/intel_uncore_freque
 pub(crate) const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 pub(crate) const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
 pub(crate) const FAIR_SERVER: &str = "/sys/kernel/debug/sched/fair_server/cpu*/runtime";
+/// That of the tasks of a BPF scheduler, since 7.0.
+pub(crate) const EXT_SERVER: &str = "/sys/kernel/debug/sched/ext_server/cpu*/runtime";
 pub(crate) const MCE_INTERVAL: &str = "/sys/devices/system/machinecheck/machinecheck0/check_interval";
 /// If all grace periods are expedited, and if none is; the second one wins.
 pub(crate) const RCU_EXPEDITED: &str = "/sys/kernel/rcu_expedited";
@@ -320,6 +324,7 @@ pub const SOURCES: &[Source] = &[
     text(CPUSET_CPUS[8]),
     text(SCHED_EXT),
     text(SCHED_EXT_OPS),
+    text(SCHED_EXT_ALL),
     text(COUNTER_CPUS),
     text(RPS_CPUS),
     text(RPS_DEFAULT),
@@ -344,6 +349,7 @@ pub const SOURCES: &[Source] = &[
     text(NO_TURBO),
     text(BOOST),
     as_root(FAIR_SERVER, Read::Text, "root, or CAP_DAC_READ_SEARCH; debugfs mounted"),
+    as_root(EXT_SERVER, Read::Text, "root, or CAP_DAC_READ_SEARCH; debugfs mounted"),
     as_root(MCE_INTERVAL, Read::Text, "root"),
     text(RCU_EXPEDITED),
     text(RCU_NORMAL),

@@ -290,3 +290,13 @@ fn why_the_tsc_is_unstable_decides_what_helps() {
         .is_some()
     );
 }
+
+/// Nothing has measured the versions between 6.12 and 7.2; the source tells them apart.
+#[test]
+fn the_fair_server_costs_nothing_where_it_charges_the_running_task_first() {
+    let armed = [("/sys/kernel/debug/sched/fair_server/cpu3/runtime", "50000000")];
+    let effect = |release: &str| one("fair-server", &on(release, &armed)).map(|found| found.effect.clone());
+    assert!(effect("6.12.117-test").unwrap().contains("measured on 6.12.95"));
+    assert!(effect("6.14.1-test").unwrap().contains("update_curr in dl_server_timer"));
+    assert_eq!(effect("6.19.1-test"), None);
+}

@@ -225,6 +225,32 @@ fn without_throttling_a_real_time_task_starves_what_is_bound_to_its_cpu() {
     assert!(fixes[1].starts_with("keep the fair server"), "{fixes:?}");
 }
 
+/// The fair server is for the fair class: tasks of a BPF scheduler have their own server since 7.0.
+#[test]
+fn tasks_of_a_bpf_scheduler_need_their_own_server() {
+    let (task, worker) = (stat("poller", "R", false, 80, 1), stat("kworker/3:1", "R", true, 0, 0));
+    let told = |release: &str, server: &str, all: &str| {
+        fixes(
+            "starved-threads",
+            &[
+                ("/proc/sys/kernel/osrelease", release),
+                ("/sys/kernel/sched_ext/state", "enabled"),
+                ("/sys/kernel/sched_ext/switch_all", all),
+                ("/sys/kernel/debug/sched/fair_server/cpu3/runtime", "50000000"),
+                ("/sys/kernel/debug/sched/ext_server/cpu3/runtime", server),
+                (STAT, &task),
+                (STATUS, "Cpus_allowed_list: 3"),
+                ("/proc/60/task/60/stat", &worker),
+                ("/proc/60/task/60/status", "Cpus_allowed_list: 3"),
+            ],
+        )
+    };
+    assert!(told("6.14.1-test", "50000000", "1").unwrap()[1].contains("before 7.0"));
+    assert_eq!(told("6.14.1-test", "50000000", "0"), None, "only those that ask for it are its tasks");
+    assert_eq!(told("7.2.13-test", "50000000", "1"), None);
+    assert!(told("7.2.13-test", "0", "1").is_some());
+}
+
 /// A program that may also run on other isolated CPUs is not moved to them.
 #[test]
 fn a_program_behind_a_real_time_task_is_to_be_moved_away() {

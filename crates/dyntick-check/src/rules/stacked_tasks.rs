@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     id: "stacked-tasks",
     title: "Several tasks may run on the same isolated CPUs, among which no load balancing spreads them",
     severity: Severity::Warning,
-    reads: &[TASK_STAT, TASK_STATUS, ISOLATED, PARTITION, PARTITION_2, PARTITION_3, SCHED_EXT],
+    reads: &[TASK_STAT, TASK_STATUS, ISOLATED, PARTITION, PARTITION_2, PARTITION_3, SCHED_EXT, SCHED_EXT_ALL],
     source: "kernel/sched/fair.c: select_task_rq_fair, select_idle_sibling (without a scheduling domain a task stays \
              on its CPU)",
     find,
@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     // A BPF scheduler places them as it likes; FIFO and RR tasks are pushed (`kernel/sched/rt.c: push_rt_task`).
-    if machine.text(SCHED_EXT) == Some("enabled") {
+    if super::starved_threads::by_bpf(machine) {
         return Vec::new();
     }
     let mut groups: BTreeMap<String, Vec<&Task>> = BTreeMap::new();

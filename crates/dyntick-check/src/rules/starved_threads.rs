@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     id: "starved-threads",
     title: "A real-time task has a higher priority than threads of its CPU, and starves them if it never sleeps",
     severity: Severity::Warning,
-    reads: &[TASK_STAT, TASK_STATUS, CMDLINE, RT_RUNTIME, RT_PERIOD, FAIR_SERVER, ISOLATED],
+    reads: &[TASK_STAT, TASK_STATUS, CMDLINE, RT_RUNTIME, RT_PERIOD, FAIR_SERVER, EXT_SERVER, SCHED_EXT, SCHED_EXT_ALL, ISOLATED],
     source: "kernel/sched/rt.c: sched_rt_runtime_exceeded; kernel/sched/deadline.c: dl_server_start (6.12); \
              kernel/rcu/tree.c: rcu_cpu_kthread_setup (kthread_prio); kernel/softirq.c: ksoftirqd, ktimers",
     find,
@@ -70,13 +70,23 @@ fn told(machine: &Machine<'_>, cpu: u32) -> Option<Finding> {
 /// nothing does.
 fn safety_net(machine: &Machine<'_>, cpu: u32) -> Option<&'static str> {
     if machine.since(6, 12) {
-        let (_, runtime) = machine.of_cpu(FAIR_SERVER, cpu);
+        let (_, runtime) = match by_bpf(machine) {
+            // Its tasks are not of the fair class, and got a server of their own in 7.0.
+            true if !machine.since(7, 0) => return None,
+            true => machine.of_cpu(EXT_SERVER, cpu),
+            false => machine.of_cpu(FAIR_SERVER, cpu),
+        };
         return (runtime != Some("0"))
-            .then_some(" The fair server lets normal tasks run for a part of each second, but no real-time thread.");
+            .then_some(" A deadline server lets normal tasks run for a part of each second, but no real-time thread.");
     }
     let (runtime, period) = (machine.number(RT_RUNTIME), machine.number(RT_PERIOD).unwrap_or(1_000_000));
     let off = runtime.is_some_and(|runtime| runtime < 0 || runtime >= period);
     (!off).then_some(" RT throttling lets normal tasks run for a part of each second, but no real-time thread.")
+}
+
+/// If a BPF scheduler has all normal tasks.
+pub(super) fn by_bpf(machine: &Machine<'_>) -> bool {
+    machine.text(SCHED_EXT) == Some("enabled") && machine.text(SCHED_EXT_ALL) == Some("1")
 }
 
 fn harm(lost: &[&Task]) -> &'static str {
@@ -123,6 +133,10 @@ fn fixed(finding: Finding, machine: &Machine<'_>, task: &Task, lost: &[&Task]) -
         (true, false) => finding.advice(
             "sysctl -w kernel.sched_rt_runtime_us=950000 leaves normal tasks 50 ms of each second, in which every \
              real-time task stops",
+        ),
+        (true, true) if by_bpf(machine) => finding.advice(
+            "no server protects the tasks of a BPF scheduler before 7.0, and later that in \
+             /sys/kernel/debug/sched/ext_server: keep it, or stop the scheduler",
         ),
         (true, true) => finding.advice(
             "keep the fair server of this CPU (/sys/kernel/debug/sched/fair_server), which leaves normal tasks \
