@@ -723,6 +723,10 @@ fn an_interrupt_that_cannot_move_is_told_by_the_kernels_own_error() {
          /proc/sys/kernel/sched_rt_runtime_us = -1"
     );
     assert!(fixes("device-irqs", &older, None)[1].to_string().contains("(Input/output error)"));
+    let unknown =
+        without + "\n/proc/sys/kernel/osrelease = 5.4.0-test\n/proc/sys/kernel/sched_rt_runtime_us = -1";
+    let advice = fixes("device-irqs", &unknown, None)[1].to_string();
+    assert!(!advice.contains("managed_irq"), "{advice}: 5.4 drops isolcpus= for it");
 }
 
 #[test]
