@@ -10,6 +10,8 @@ pub enum Read {
     Gzip,
     /// The kernel's command line, without the words behind `--`: they are for the first program.
     CommandLine,
+    /// The number, the flags and the date of the kernel's build, without who built it where.
+    Build,
     /// Of several kernels' configurations the one of the running kernel; the others are left out.
     OwnConfig,
     /// A native 32-bit number, written in decimal.
@@ -227,7 +229,7 @@ pub fn is_changed_by_reading(path: &str, kernel: (u32, u32)) -> bool {
 pub const SOURCES: &[Source] = &[
     Source { pattern: CMDLINE, read: Read::CommandLine, needs: "", before: None },
     text(RELEASE),
-    text(VERSION),
+    Source { pattern: VERSION, read: Read::Build, needs: "", before: None },
     text(REALTIME),
     Source { pattern: CONFIG_GZ, read: Read::Gzip, needs: "", before: None },
     // Root's alone on some distributions.
