@@ -160,6 +160,25 @@ fn tasks_on_several_isolated_cpus_are_to_be_pinned() {
 }
 
 #[test]
+fn tasks_of_a_cpuset_without_balancing_are_to_be_pinned() {
+    let runs = on_cpu("worker", "R", 2, 0);
+    let fixes = fixes(
+        "stacked-tasks",
+        &[
+            ("/proc/cmdline", "quiet"),
+            ("/sys/devices/system/cpu/isolated", ""),
+            ("/sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "0"),
+            ("/sys/fs/cgroup/cpuset/rt/cpuset.sched_load_balance", "0"),
+            ("/sys/fs/cgroup/cpuset/rt/cpuset.cpus", "2-3"),
+            (STAT, &runs),
+            ("/proc/902/task/902/stat", &runs),
+            ("/proc/902/task/902/status", "Cpus_allowed_list: 2-3"),
+        ],
+    );
+    assert!(fixes.unwrap()[1].starts_with("switch load balancing on in their own cpuset"));
+}
+
+#[test]
 fn only_those_that_wait_while_a_cpu_idles_are_a_warning() {
     let severity = |first: (&str, u32), second: (&str, u32)| {
         let stat = |(state, cpu): (&str, u32)| on_cpu("worker", state, cpu, 0);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether the kernel is a PREEMPT_RT one, by what it was built with, does, or is called.
+//! If the kernel is a PREEMPT_RT one: by what it was built with, does, or is called.
 
 use super::Machine;
 use crate::finding::Evidence;
 use crate::sources::{REALTIME, RELEASE, VERSION};
 
 impl Machine<'_> {
-    /// Whether the kernel is a PREEMPT_RT one.
+    /// If the kernel is a PREEMPT_RT one.
     pub fn is_rt(&self) -> bool {
         let built = self.built_rt().map(|(is_rt, _)| is_rt);
         built.unwrap_or_else(|| self.has_rt_threads() || named_rt(&self.kernel.release))
@@ -53,7 +53,7 @@ impl Machine<'_> {
     }
 }
 
-/// Whether a part of a kernel's name says so: `6.1.0-33-rt-amd64`, `5.4.81-rt45`, `5.14.0-284.rt14.el9`, `6.8.1-realtime`.
+/// If a part of a kernel's name says so: `6.1.0-33-rt-amd64`, `5.4.81-rt45`, `5.14.0-284.rt14.el9`, `6.8.1-realtime`.
 fn named_rt(name: &str) -> bool {
     let is_rt = |part: &str| {
         part == "realtime"

@@ -130,7 +130,7 @@ fn was_put(machine: &Machine<'_>, irq: &Irq) -> bool {
         && !machine.irqs.iter().any(|other| spread(&other))
 }
 
-/// Whether two names are those of queues of one device: `nvme0q1` and `nvme0q2`, `mlx5_comp1@pci:0000:3b:00.0` and
+/// If two names are those of queues of one device: `nvme0q1` and `nvme0q2`, `mlx5_comp1@pci:0000:3b:00.0` and
 /// `mlx5_comp2@pci:0000:3b:00.0`, but not `eth0` and `eth1`.
 fn are_queues(one: &str, other: &str) -> bool {
     let ((one, place), (other, other_place)) =

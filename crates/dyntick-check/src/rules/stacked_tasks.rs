@@ -63,9 +63,13 @@ fn told(machine: &Machine<'_>, group: &[&Task]) -> Finding {
         }
         false => "pin each one to a CPU: taskset -pc CPU TID, or by the program's own setting",
     };
-    let balance = match machine.asked.domain.intersection(&may).is_empty() {
-        false => format!("leave {} load balanced: boot without them in isolcpus=", cpus(&may)),
-        true => format!(
+    let has = |isolated: &CpuList| !isolated.intersection(&may).is_empty();
+    let balance = match (has(&machine.cpusets.isolated), has(&machine.asked.domain)) {
+        (true, _) => "switch load balancing on in their own cpuset (sched_load_balance), which the root's setting \
+                      leaves alone"
+            .to_owned(),
+        (false, true) => format!("leave {} load balanced: boot without them in isolcpus=", cpus(&may)),
+        (false, false) => format!(
             "leave {} load balanced: a partition of the kind root (cpuset.cpus.partition) keeps other tasks \
              away too, and spreads those that are in it",
             cpus(&may)
