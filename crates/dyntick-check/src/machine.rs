@@ -58,7 +58,7 @@ pub struct Machine<'a> {
     pub asked: Isolation,
     /// The CPUs with adaptive ticks, as the kernel says. One that was not built for them says nothing.
     pub nohz_full: CpuList,
-    /// The CPUs outside load balancing: by the command line, by isolated partitions and by cpusets of control groups v1.
+    /// The CPUs outside load balancing: by the command line, isolated partitions and cpusets of control groups v1.
     pub isolated: CpuList,
     /// The partitions of control groups that are not `member`: file and state.
     pub partitions: Vec<(String, String)>,
