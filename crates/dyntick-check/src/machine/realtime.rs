@@ -18,14 +18,10 @@ impl Machine<'_> {
         if self.text(REALTIME) == Some("1") {
             return Some((true, self.evidence(REALTIME)?));
         }
-        if let Some(is_rt) = self.has("PREEMPT_RT") {
-            // The patches' name for it before 5.4.
-            let option = if is_rt || self.has("PREEMPT_RT_FULL") != Some(true) {
-                "PREEMPT_RT"
-            } else {
-                "PREEMPT_RT_FULL"
-            };
-            return Some((is_rt || option == "PREEMPT_RT_FULL", self.option(option)?));
+        // The second one is the patches' name for it before 5.4.
+        let on = ["PREEMPT_RT", "PREEMPT_RT_FULL"].into_iter().find(|name| self.has(name) == Some(true));
+        if let Some(option) = self.option(on.unwrap_or("PREEMPT_RT")) {
+            return Some((on.is_some(), option));
         }
         let (_, flags) = self.text(VERSION)?.rsplit_once('#')?;
         let is_rt = flags.contains("PREEMPT_RT") || flags.contains("PREEMPT RT");
