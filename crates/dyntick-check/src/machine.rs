@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The facts of one machine, from its files.
 
+mod cpusets;
 mod idle;
 mod irqs;
+mod realtime;
 mod tasks;
 
+pub(crate) use cpusets::{Cpusets, Unbalanced};
 pub use idle::IdleState;
 pub use irqs::Irq;
 pub use tasks::Task;
@@ -61,10 +64,12 @@ pub struct Machine<'a> {
     pub patched: Vec<String>,
     /// The CPUs with adaptive ticks, as the kernel says. One that was not built for them says nothing.
     pub nohz_full: CpuList,
-    /// The CPUs outside load balancing: by the command line and by isolated partitions.
+    /// The CPUs outside load balancing: by the command line, isolated partitions and cpusets of control groups v1.
     pub isolated: CpuList,
     /// The partitions of control groups that are not `member`: file and state.
     pub partitions: Vec<(String, String)>,
+    /// The cpusets of control groups v1 without load balancing.
+    pub(crate) cpusets: Cpusets,
     /// The CPUs to judge: those that the user named, else all that are isolated in any way.
     pub target: CpuList,
     /// Whether the user named them.
@@ -116,7 +121,8 @@ impl<'a> Machine<'a> {
         let partitions = partitions(files);
         let booted = sysfs(ISOLATED).unwrap_or_else(|| asked.domain.clone());
         let patched = patched(&mut asked, &nohz_full, &booted);
-        let isolated = booted.union(&isolated_by_partitions(files, &partitions));
+        let cpusets = Cpusets::read(files, &online);
+        let isolated = booted.union(&isolated_by_partitions(files, &partitions)).union(&cpusets.isolated);
         let mut machine = Self {
             config,
             target: named.cloned().unwrap_or_else(|| nohz_full.union(&isolated)).intersection(&online),
@@ -135,6 +141,7 @@ impl<'a> Machine<'a> {
             nohz_full,
             isolated,
             partitions,
+            cpusets,
         };
         machine.dialect.is_rt = machine.is_rt();
         Ok(machine)
@@ -427,11 +434,6 @@ impl<'a> Machine<'a> {
     pub fn cpu_flag(&self, flag: &str) -> bool {
         let flags = self.text(CPUINFO).unwrap_or_default().lines().find(|line| line.starts_with("flags"));
         flags.is_some_and(|line| line.split_ascii_whitespace().any(|word| word == flag))
-    }
-
-    /// Whether the kernel is a PREEMPT_RT one.
-    pub fn is_rt(&self) -> bool {
-        self.has("PREEMPT_RT").unwrap_or_else(|| self.kernel.release.contains("-rt"))
     }
 
     /// The maker of its processors, on x86.

@@ -10,6 +10,8 @@ pub enum Read {
     Gzip,
     /// The kernel's command line. The words behind `--`, which are for the first program, stay out of bundles.
     CommandLine,
+    /// The number, the flags and the date of the kernel's build, without who built it where.
+    Build,
     /// Of several kernels' configurations the one of the running kernel; the others are left out.
     OwnConfig,
     /// A native 32-bit number, written in decimal.
@@ -37,9 +39,44 @@ pub struct Source {
     pub before: Option<(u32, u32)>,
 }
 
+/// A file of each control group below a folder, a pattern a level.
+macro_rules! levels {
+    ($folder:literal, $file:literal) => {
+        [
+            concat!($folder, "/*/", $file),
+            concat!($folder, "/*/*/", $file),
+            concat!($folder, "/*/*/*/", $file),
+            concat!($folder, "/*/*/*/*/", $file),
+            concat!($folder, "/*/*/*/*/*/", $file),
+            concat!($folder, "/*/*/*/*/*/*/", $file),
+        ]
+    };
+}
+
+/// A file of each cpuset of control groups v1.
+macro_rules! cpusets {
+    ($file:literal) => {
+        [
+            concat!("/sys/fs/cgroup/cpuset/*/cpuset.", $file),
+            concat!("/sys/fs/cgroup/cpuset/*/*/cpuset.", $file),
+            concat!("/sys/fs/cgroup/cpuset/*/*/*/cpuset.", $file),
+            concat!("/dev/cpuset/*/cpuset.", $file),
+            concat!("/dev/cpuset/*/*/cpuset.", $file),
+            concat!("/dev/cpuset/*/*/*/cpuset.", $file),
+            concat!("/dev/cpuset/*/", $file),
+            concat!("/dev/cpuset/*/*/", $file),
+            concat!("/dev/cpuset/*/*/*/", $file),
+        ]
+    };
+}
+
 pub(crate) const CMDLINE: &str = "/proc/cmdline";
 /// `uname -r`.
 pub const RELEASE: &str = "/proc/sys/kernel/osrelease";
+/// The build's number, its flags and its date: the kernel that runs, whatever its configuration is.
+pub(crate) const VERSION: &str = "/proc/version";
+/// Of the patches for real time, there on PREEMPT_RT only.
+pub(crate) const REALTIME: &str = "/sys/kernel/realtime";
 pub(crate) const CONFIG_GZ: &str = "/proc/config.gz";
 pub(crate) const BOOT_CONFIG: &str = "/boot/config-*";
 /// Where Fedora has it, and Debian from 7.2 on.
@@ -84,18 +121,29 @@ pub(crate) const TASK_STATUS: &str = "/proc/*/task/*/status";
 pub(crate) const TASK_FILES: &str = "/proc/*/fd";
 pub(crate) const TASK_CGROUP: &str = "/proc/*/cgroup";
 pub(crate) const TASK_LIMITS: &str = "/proc/*/limits";
-pub(crate) const CPU_MAX: &str = "/sys/fs/cgroup/*/cpu.max";
-pub(crate) const CPU_MAX_2: &str = "/sys/fs/cgroup/*/*/cpu.max";
-pub(crate) const CPU_MAX_3: &str = "/sys/fs/cgroup/*/*/*/cpu.max";
-pub(crate) const CPU_MAX_4: &str = "/sys/fs/cgroup/*/*/*/*/cpu.max";
+pub(crate) const CPU_MAX: [&str; 6] = levels!("/sys/fs/cgroup", "cpu.max");
+/// Of control groups v1, whose controllers name the folder; most distributions have both in one.
+pub(crate) const CPU_QUOTA: [&str; 6] = levels!("/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_quota_us");
+pub(crate) const CPU_QUOTA_ALONE: [&str; 6] = levels!("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us");
+/// Cpusets of control groups v1: the root's, then three levels. Mounted by itself its files may be without a prefix.
+pub(crate) const BALANCE_ROOT: [&str; 3] = [
+    "/sys/fs/cgroup/cpuset/cpuset.sched_load_balance",
+    "/dev/cpuset/cpuset.sched_load_balance",
+    "/dev/cpuset/sched_load_balance",
+];
+pub(crate) const BALANCE: [&str; 9] = cpusets!("sched_load_balance");
+pub(crate) const CPUSET_CPUS: [&str; 9] = cpusets!("cpus");
 pub(crate) const SCHED_EXT: &str = "/sys/kernel/sched_ext/state";
 pub(crate) const SCHED_EXT_OPS: &str = "/sys/kernel/sched_ext/root/ops";
+/// If it has all normal tasks, and not only those that ask for it.
+pub(crate) const SCHED_EXT_ALL: &str = "/sys/kernel/sched_ext/switch_all";
 pub(crate) const COUNTER_CPUS: &str = "/sys/bus/event_source/devices/*/cpumask";
 pub(crate) const RPS_CPUS: &str = "/sys/class/net/*/queues/*/rps_cpus";
 pub(crate) const RPS_DEFAULT: &str = "/proc/sys/net/core/rps_default_mask";
 pub(crate) const RFS_QUEUE: &str = "/sys/class/net/*/queues/*/rps_flow_cnt";
 pub(crate) const RFS_FLOWS: &str = "/proc/sys/net/core/rps_sock_flow_entries";
 pub(crate) const COMPACTION: &str = "/proc/sys/vm/compaction_proactiveness";
+pub(crate) const COMPACT_LOCKED: &str = "/proc/sys/vm/compact_unevictable_allowed";
 pub(crate) const CPU_DMA_LATENCY: &str = "/dev/cpu_dma_latency";
 pub(crate) const RESUME_LATENCY: &str = "/sys/devices/system/cpu/cpu*/power/pm_qos_resume_latency_us";
 pub(crate) const IDLE_DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
@@ -113,7 +161,12 @@ pub(crate) const UNCORE_MAX: &str = "/sys/devices/system/cpu/intel_uncore_freque
 pub(crate) const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 pub(crate) const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
 pub(crate) const FAIR_SERVER: &str = "/sys/kernel/debug/sched/fair_server/cpu*/runtime";
+/// That of the tasks of a BPF scheduler, since 7.0.
+pub(crate) const EXT_SERVER: &str = "/sys/kernel/debug/sched/ext_server/cpu*/runtime";
 pub(crate) const MCE_INTERVAL: &str = "/sys/devices/system/machinecheck/machinecheck0/check_interval";
+/// If all grace periods are expedited, and if none is; the second one wins.
+pub(crate) const RCU_EXPEDITED: &str = "/sys/kernel/rcu_expedited";
+pub(crate) const RCU_NORMAL: &str = "/sys/kernel/rcu_normal";
 pub(crate) const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 pub(crate) const KSM: &str = "/sys/kernel/mm/ksm/run";
 pub(crate) const TRACING_ON: &str = "/sys/kernel/tracing/instances/*/tracing_on";
@@ -142,10 +195,17 @@ const LOG_TEXTS: &[&str] = &[
     "rcu_nocbs= bad CPU range",
     "Marking TSC unstable",
     "Marking clocksource",
+    "marking tsc unstable",
+    "TSC warp",
+    "TSC found unstable after boot",
+    "sched_clock: Marking unstable",
 ];
 
 /// How irqbalance is told which CPUs to spare.
 const BANNED: &[&str] = &["IRQBALANCE_BANNED_CPU"];
+
+/// The group of control groups v2, and that of the controller `cpu` of v1.
+const GROUPS: &[&str] = &["0::/", ":cpu,cpuacct:/", ":cpu:/"];
 
 pub(crate) const PERF_EVENT: &str = "anon_inode:[perf_event]";
 
@@ -174,6 +234,8 @@ pub fn is_changed_by_reading(path: &str, kernel: (u32, u32)) -> bool {
 pub const SOURCES: &[Source] = &[
     Source { pattern: CMDLINE, read: Read::CommandLine, needs: "", before: None },
     text(RELEASE),
+    Source { pattern: VERSION, read: Read::Build, needs: "", before: None },
+    text(REALTIME),
     Source { pattern: CONFIG_GZ, read: Read::Gzip, needs: "", before: None },
     // Root's alone on some distributions.
     as_root(BOOT_CONFIG, Read::OwnConfig, "root, or CAP_DAC_READ_SEARCH"),
@@ -219,22 +281,64 @@ pub const SOURCES: &[Source] = &[
     text(WORKQUEUE_CPUMASK),
     text(WORKQUEUE_MASKS),
     text(TASK_STAT),
-    Source { pattern: TASK_STATUS, read: Read::Lines(&["Cpus_allowed_list:"]), needs: "", before: None },
+    Source {
+        pattern: TASK_STATUS,
+        read: Read::Lines(&["Cpus_allowed_list:", "VmLck:"]),
+        needs: "",
+        before: None,
+    },
     as_root(TASK_FILES, Read::Links(&[PERF_EVENT, CPU_DMA_LATENCY]), "root, or CAP_SYS_PTRACE"),
-    Source { pattern: TASK_CGROUP, read: Read::Lines(&["0::"]), needs: "", before: None },
+    Source { pattern: TASK_CGROUP, read: Read::Mentions(GROUPS), needs: "", before: None },
     Source { pattern: TASK_LIMITS, read: Read::Lines(&["Max cpu time"]), needs: "", before: None },
-    text(CPU_MAX),
-    text(CPU_MAX_2),
-    text(CPU_MAX_3),
-    text(CPU_MAX_4),
+    text(CPU_MAX[0]),
+    text(CPU_MAX[1]),
+    text(CPU_MAX[2]),
+    text(CPU_MAX[3]),
+    text(CPU_MAX[4]),
+    text(CPU_MAX[5]),
+    text(CPU_QUOTA[0]),
+    text(CPU_QUOTA[1]),
+    text(CPU_QUOTA[2]),
+    text(CPU_QUOTA[3]),
+    text(CPU_QUOTA[4]),
+    text(CPU_QUOTA[5]),
+    text(CPU_QUOTA_ALONE[0]),
+    text(CPU_QUOTA_ALONE[1]),
+    text(CPU_QUOTA_ALONE[2]),
+    text(CPU_QUOTA_ALONE[3]),
+    text(CPU_QUOTA_ALONE[4]),
+    text(CPU_QUOTA_ALONE[5]),
+    text(BALANCE_ROOT[0]),
+    text(BALANCE_ROOT[1]),
+    text(BALANCE_ROOT[2]),
+    text(BALANCE[0]),
+    text(CPUSET_CPUS[0]),
+    text(BALANCE[1]),
+    text(CPUSET_CPUS[1]),
+    text(BALANCE[2]),
+    text(CPUSET_CPUS[2]),
+    text(BALANCE[3]),
+    text(CPUSET_CPUS[3]),
+    text(BALANCE[4]),
+    text(CPUSET_CPUS[4]),
+    text(BALANCE[5]),
+    text(CPUSET_CPUS[5]),
+    text(BALANCE[6]),
+    text(CPUSET_CPUS[6]),
+    text(BALANCE[7]),
+    text(CPUSET_CPUS[7]),
+    text(BALANCE[8]),
+    text(CPUSET_CPUS[8]),
     text(SCHED_EXT),
     text(SCHED_EXT_OPS),
+    text(SCHED_EXT_ALL),
     text(COUNTER_CPUS),
     text(RPS_CPUS),
     text(RPS_DEFAULT),
     text(RFS_QUEUE),
     text(RFS_FLOWS),
     text(COMPACTION),
+    text(COMPACT_LOCKED),
     as_root(CPU_DMA_LATENCY, Read::Number, "root, or CAP_DAC_READ_SEARCH"),
     text(RESUME_LATENCY),
     text(IDLE_DRIVER),
@@ -252,7 +356,10 @@ pub const SOURCES: &[Source] = &[
     text(NO_TURBO),
     text(BOOST),
     as_root(FAIR_SERVER, Read::Text, "root, or CAP_DAC_READ_SEARCH; debugfs mounted"),
+    as_root(EXT_SERVER, Read::Text, "root, or CAP_DAC_READ_SEARCH; debugfs mounted"),
     as_root(MCE_INTERVAL, Read::Text, "root"),
+    text(RCU_EXPEDITED),
+    text(RCU_NORMAL),
     text(THP),
     text(KSM),
     as_root(TRACING_ON, Read::Text, "root, or CAP_DAC_READ_SEARCH"),

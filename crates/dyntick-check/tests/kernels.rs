@@ -184,3 +184,119 @@ fn a_processor_that_is_told_to_perform_is_let_be() {
     let amd = ("/sys/devices/system/cpu/cpu3/cpufreq/scaling_driver", "amd-pstate-epp");
     assert!(found(&[powersave, amd]).unwrap().message.starts_with("the processor scales"));
 }
+
+/// The severity of a task on a CPU of PREEMPT_RT tells which kernel it is taken for.
+#[test]
+fn a_real_time_kernel_is_known_without_its_configuration() {
+    let asleep = ("/sys/devices/system/cpu/cpu2/power/pm_qos_resume_latency_us", "0");
+    let is_rt = |release: &str, changes: &[(&str, &str)]| {
+        let changes = [&[asleep, ("/boot/config-RELEASE", "-")], changes].concat();
+        one("deep-idle", &on(release, &changes)).unwrap().severity == dyntick_check::Severity::Warning
+    };
+    assert!(!is_rt("6.12.117-test", &[]));
+    for release in ["6.8.1-1015-realtime", "5.14.0-570.el9.x86_64+rt", "4.18.0-147.rt24.93.el8.x86_64"] {
+        assert!(is_rt(release, &[]), "{release}");
+    }
+    assert!(is_rt("6.12.117-test", &[("/sys/kernel/realtime", "1")]));
+    let version = |flags| format!("Linux version 6.12.117-test (root@rt) (gcc #2) #1 SMP {flags} Debian");
+    for (flags, expected) in [("PREEMPT_RT", true), ("PREEMPT RT", true), ("PREEMPT_DYNAMIC", false)] {
+        assert_eq!(is_rt("6.12.117-test", &[("/proc/version", &version(flags))]), expected, "{flags}");
+    }
+    // The build says more than the name.
+    assert!(!is_rt("6.12.117-rt45", &[("/proc/version", &version("PREEMPT_DYNAMIC"))]));
+    let thread = |name: &str| format!("60 ({name}) S 2 0 0 0 -1 69238848 0");
+    for (name, expected) in [("ktimers/3", true), ("rcuc/3", true), ("ksoftirqd/3", false)] {
+        let status = ("/proc/60/task/60/status", "Cpus_allowed_list: 3");
+        let threads = [("/proc/60/task/60/stat", thread(name)), (status.0, status.1.to_owned())];
+        let threads: Vec<_> = threads.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        assert_eq!(is_rt("6.12.117-test", &threads), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_name_alone_makes_no_kernel_real_time() {
+    let found = on("6.1.46-rt13", &[("/proc/sys/kernel/sched_rt_runtime_us", "-1")]);
+    let finding = one("not-realtime", &found).unwrap();
+    assert_eq!(finding.evidence[1].value, "# CONFIG_PREEMPT_RT is not set");
+    let real = [("/boot/config-RELEASE", "GOODCONFIG\\nCONFIG_PREEMPT_RT_FULL=y")];
+    assert_eq!(one("not-realtime", &on("4.18.0-147.rt24.93.el8", &real)), None);
+    let line = "BOOT_IMAGE=/boot/vmlinuz-rt nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1";
+    assert!(one("not-realtime", &on("6.12.117-test", &[("/proc/cmdline", line)])).is_some());
+    // Without a word about how it was built its name is all there is.
+    assert_eq!(one("not-realtime", &on("6.1.46-rt13", &[("/boot/config-RELEASE", "-")])), None);
+}
+
+/// `rcu_normal` wins over `rcu_expedited`, and PREEMPT_RT sets it at the end of the boot.
+#[test]
+fn grace_periods_are_expedited_until_they_are_normal() {
+    const LINE: &str =
+        "nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1 rcupdate.rcu_expedited=1";
+    let found = |more: &str, changes: &[(&str, &str)]| {
+        let line = format!("{LINE}{more}");
+        let changes = [&[("/proc/cmdline", line.as_str())], changes].concat();
+        one("rcu-expedited", &on("6.12.117-test", &changes)).map(fixes)
+    };
+    let fixes = found("", &[]).unwrap();
+    assert_eq!(
+        fixes[..2],
+        ["boot without rcupdate.rcu_expedited=1", "echo 1 > /sys/kernel/rcu_normal"],
+        "{fixes:?}"
+    );
+    assert_eq!(found(" rcupdate.rcu_normal_after_boot=1", &[]), None);
+    let rt = ("/boot/config-RELEASE", "GOODCONFIG\\nCONFIG_PREEMPT_RT=y");
+    assert_eq!(found("", &[rt]).unwrap(), ["boot without rcupdate.rcu_expedited=1"]);
+    assert!(found(" rcupdate.rcu_normal_after_boot=0", &[rt]).unwrap().len() > 1);
+    let (expedited, normal) = ("/sys/kernel/rcu_expedited", "/sys/kernel/rcu_normal");
+    assert_eq!(found("", &[(expedited, "0"), (normal, "0")]), None, "switched off since");
+    let by_hand = [("/proc/cmdline", "nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1")];
+    let by_hand = on("6.12.117-test", &[by_hand[0], (expedited, "1"), (normal, "0")]);
+    assert_eq!(self::fixes(one("rcu-expedited", &by_hand).unwrap()), ["echo 0 > /sys/kernel/rcu_expedited"]);
+}
+
+/// The reason stands in the log, and a guest's counter is its hypervisor's.
+#[test]
+fn why_the_tsc_is_unstable_decides_what_helps() {
+    const WATCHDOG: &str = "6,1,0,-;tsc: Marking TSC unstable due to clocksource watchdog";
+    const WARP: &str = "4,1,0,-;Measured 512 cycles TSC warp between CPUs, turning off TSC clock.\n\
+        6,2,0,-;tsc: Marking TSC unstable due to check_tsc_sync_source failed";
+    const LINE: &str = "nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1";
+    let told = |log: &str, release: &str, word: &str, flags: &str| {
+        let line = format!("{LINE} {word}");
+        let cpuinfo = format!("flags : constant_tsc nonstop_tsc tsc_adjust {flags}");
+        let found = on(release, &[("/dev/kmsg", log), ("/proc/cmdline", &line), ("/proc/cpuinfo", &cpuinfo)]);
+        one("tsc-unstable", &found).map(|finding| (finding.message.clone(), fixes(finding).join("; ")))
+    };
+    let (_, plain) = told(WATCHDOG, "6.12.117-test", "", "").unwrap();
+    assert!(plain.contains("boot with tsc=nowatchdog or tsc=reliable"), "{plain}");
+    let (message, asked) = told(WATCHDOG, "4.18.0-240.el8", "tsc=reliable", "").unwrap();
+    assert!(message.ends_with("although 'tsc=reliable' is on the line"), "{message}");
+    assert!(!asked.contains("boot with") && asked.contains("before 5.4"), "{asked}");
+    let (_, guest) = told(WATCHDOG, "6.12.117-test", "", "hypervisor").unwrap();
+    assert!(guest.contains("hypervisor") && !guest.contains("firmware"), "{guest}");
+    let (_, warp) = told(WARP, "6.12.117-test", "", "").unwrap();
+    assert!(warp.contains("No parameter helps") && !warp.contains("boot with"), "{warp}");
+    assert_eq!(
+        told("4,1,0,-;clocksource: Marking clocksource 'acpi_pm' as unstable", "6.12.117-test", "", ""),
+        None
+    );
+    // By the name of 7.1.
+    assert!(
+        told(
+            "4,1,0,-;clocksource: Marking clocksource tsc unstable due to inter CPU skew",
+            "7.1.1-test",
+            "",
+            ""
+        )
+        .is_some()
+    );
+}
+
+/// Nothing has measured the versions between 6.12 and 7.2; the source tells them apart.
+#[test]
+fn the_fair_server_costs_nothing_where_it_charges_the_running_task_first() {
+    let armed = [("/sys/kernel/debug/sched/fair_server/cpu3/runtime", "50000000")];
+    let effect = |release: &str| one("fair-server", &on(release, &armed)).map(|found| found.effect.clone());
+    assert!(effect("6.12.117-test").unwrap().contains("measured on 6.12.95"));
+    assert!(effect("6.14.1-test").unwrap().contains("update_curr in dl_server_timer"));
+    assert_eq!(effect("6.19.1-test"), None);
+}

@@ -3,7 +3,7 @@
 
 mod good;
 
-use dyntick_check::{Machine, Report};
+use dyntick_check::{Machine, Report, Severity};
 use good::{files, good};
 
 /// What a rule says to do on the good machine with some files written anew; none where it finds nothing.
@@ -22,6 +22,11 @@ fn stat(name: &str, state: &str, kernel: bool, priority: u32, policy: u32) -> St
     format!("901 ({name}) {state} 1 901 901 0 -1 {flags} {}{priority} {policy}", "0 ".repeat(30))
 }
 
+/// That of a program which is on a CPU.
+fn on_cpu(name: &str, state: &str, cpu: u32, policy: u32) -> String {
+    format!("9 ({name}) {state} 1 9 9 0 -1 4194304 {}{cpu} 0 {policy}", "0 ".repeat(29))
+}
+
 const STAT: &str = "/proc/901/task/901/stat";
 const STATUS: &str = "/proc/901/task/901/status";
 
@@ -37,6 +42,44 @@ fn the_group_that_limits_is_found_above_the_task() {
     assert_eq!(fixes("cpu-quota", &own).unwrap(), ["echo max > '/sys/fs/cgroup/pods/a b;id/cpu.max'"]);
     let elsewhere = [limited[0], limited[1], (STATUS, "Cpus_allowed_list: 0-1")];
     assert_eq!(fixes("cpu-quota", &elsewhere), None);
+}
+
+/// The smallest quota limits, so that each one has to go.
+#[test]
+fn each_group_that_limits_has_its_command() {
+    let commands = |changes: &[(&str, &str)]| {
+        let mut all = files();
+        all.extend(changes.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())));
+        let files = good(&all);
+        let report = Report::of(&Machine::new(&files, None).unwrap(), &files);
+        let found = report.findings.iter().filter(|finding| finding.rule == "cpu-quota");
+        found.map(|finding| (finding.message.clone(), finding.fixes[0].to_string())).collect::<Vec<_>>()
+    };
+    let deep = [
+        ("/proc/901/cgroup", "0::/a/b/c/d/e/f"),
+        ("/sys/fs/cgroup/a/b/c/d/e/f/cpu.max", "100000 100000"),
+        ("/sys/fs/cgroup/a/b/cpu.max", "200000 100000"),
+        ("/sys/fs/cgroup/a/cpu.max", "max 100000"),
+    ];
+    let expected = [
+        (
+            "a CPU quota (cpu.max of f) limits worker on CPUs 2-3",
+            "echo max > /sys/fs/cgroup/a/b/c/d/e/f/cpu.max",
+        ),
+        ("a CPU quota (cpu.max of b) limits worker on CPUs 2-3", "echo max > /sys/fs/cgroup/a/b/cpu.max"),
+    ];
+    assert_eq!(commands(&deep), expected.map(|(message, fix)| (message.to_owned(), fix.to_owned())));
+    let first = [
+        ("/proc/901/cgroup", "4:cpu,cpuacct:/pods/one\n0::/system"),
+        ("/sys/fs/cgroup/cpu,cpuacct/pods/cpu.cfs_quota_us", "-1"),
+        ("/sys/fs/cgroup/cpu,cpuacct/pods/one/cpu.cfs_quota_us", "50000"),
+        ("/proc/sys/kernel/osrelease", "4.18.0-147.el8"),
+    ];
+    let fix = "echo -1 > /sys/fs/cgroup/cpu,cpuacct/pods/one/cpu.cfs_quota_us";
+    let message = "a CPU quota (cpu.cfs_quota_us of one) limits worker on CPUs 2-3";
+    assert_eq!(commands(&first), [(message.to_owned(), fix.to_owned())]);
+    let alone = [("/proc/901/cgroup", "7:cpu:/one"), ("/sys/fs/cgroup/cpu/one/cpu.cfs_quota_us", "50000")];
+    assert_eq!(commands(&alone)[0].1, "echo -1 > /sys/fs/cgroup/cpu/one/cpu.cfs_quota_us");
 }
 
 /// Real-time tasks are not of the class that has quotas.
@@ -89,6 +132,70 @@ fn one_that_sleeps_and_one_of_another_cpu_share_nothing() {
     assert_eq!(fixes("shared-cpu", &apart), None);
 }
 
+/// Two programs that may run on both isolated CPUs, and where they are: each with its state, CPU and policy.
+fn two(programs: [(&str, u32, u32); 2], allowed: &str) -> Option<Vec<String>> {
+    let stats = programs.map(|(state, cpu, policy)| on_cpu("worker", state, cpu, policy));
+    let status = format!("Cpus_allowed_list: {allowed}");
+    fixes(
+        "stacked-tasks",
+        &[
+            (STAT, &stats[0]),
+            (STATUS, &status),
+            ("/proc/902/task/902/stat", &stats[1]),
+            ("/proc/902/task/902/status", &status),
+        ],
+    )
+}
+
+/// Without load balancing nothing takes one of two tasks to the CPU that is idle.
+#[test]
+fn tasks_on_several_isolated_cpus_are_to_be_pinned() {
+    let fixes = two([("R", 2, 0), ("R", 2, 0)], "2-3").unwrap();
+    assert!(fixes[0].starts_with("pin each one to a CPU: taskset -pc"), "{fixes:?}");
+    assert!(fixes[1].contains("boot without them in isolcpus="), "{fixes:?}");
+    // With a housekeeping CPU among them it is another rule's; real-time tasks are pushed away.
+    assert_eq!(two([("R", 2, 0), ("R", 2, 0)], "1-3"), None);
+    assert_eq!(two([("R", 2, 1), ("R", 2, 1)], "2-3"), None);
+    assert_eq!(two([("R", 2, 0), ("R", 2, 1)], "2-3"), None);
+}
+
+#[test]
+fn tasks_of_a_cpuset_without_balancing_are_to_be_pinned() {
+    let runs = on_cpu("worker", "R", 2, 0);
+    let fixes = fixes(
+        "stacked-tasks",
+        &[
+            ("/proc/cmdline", "quiet"),
+            ("/sys/devices/system/cpu/isolated", ""),
+            ("/sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "0"),
+            ("/sys/fs/cgroup/cpuset/rt/cpuset.sched_load_balance", "0"),
+            ("/sys/fs/cgroup/cpuset/rt/cpuset.cpus", "2-3"),
+            (STAT, &runs),
+            ("/proc/902/task/902/stat", &runs),
+            ("/proc/902/task/902/status", "Cpus_allowed_list: 2-3"),
+        ],
+    );
+    assert!(fixes.unwrap()[1].starts_with("switch load balancing on in their own cpuset"));
+}
+
+#[test]
+fn only_those_that_wait_while_a_cpu_idles_are_a_warning() {
+    let severity = |first: (&str, u32), second: (&str, u32)| {
+        let stat = |(state, cpu): (&str, u32)| on_cpu("worker", state, cpu, 0);
+        let mut all = files();
+        for (tid, place) in [(901, first), (902, second)] {
+            all.insert(format!("/proc/{tid}/task/{tid}/stat"), stat(place));
+            all.insert(format!("/proc/{tid}/task/{tid}/status"), "Cpus_allowed_list: 2-3".to_owned());
+        }
+        let files = good(&all);
+        let findings = Report::of(&Machine::new(&files, None).unwrap(), &files).findings;
+        findings.into_iter().find(|finding| finding.rule == "stacked-tasks").map(|finding| finding.severity)
+    };
+    assert_eq!(severity(("R", 2), ("R", 2)), Some(Severity::Warning));
+    assert_eq!(severity(("R", 2), ("R", 3)), Some(Severity::Note));
+    assert_eq!(severity(("R", 2), ("S", 2)), Some(Severity::Note));
+}
+
 /// On other kernels these threads are ordinary tasks, or not there, and the server lets them run.
 #[test]
 fn what_a_real_time_task_starves_is_told_on_preempt_rt() {
@@ -105,6 +212,184 @@ fn what_a_real_time_task_starves_is_told_on_preempt_rt() {
     let above = stat("rcuc/3", "S", true, 90, 1);
     changes[2].1 = &above;
     assert_eq!(fixes("starved-threads", &changes), None);
+}
+
+/// On a kernel before the fair server normal tasks have throttling alone.
+#[test]
+fn without_throttling_a_real_time_task_starves_what_is_bound_to_its_cpu() {
+    let (task, worker) = (stat("poller", "R", false, 80, 1), stat("kworker/3:1", "R", true, 0, 0));
+    let idle = stat("kworker/3:1", "S", true, 0, 0);
+    let told = |release: &str, runtime: &str, server: &str, worker: &str| {
+        fixes(
+            "starved-threads",
+            &[
+                ("/proc/sys/kernel/osrelease", release),
+                ("/proc/sys/kernel/sched_rt_runtime_us", runtime),
+                ("/sys/kernel/debug/sched/fair_server/cpu3/runtime", server),
+                (STAT, &task),
+                (STATUS, "Cpus_allowed_list: 3"),
+                ("/proc/60/task/60/stat", worker),
+                ("/proc/60/task/60/status", "Cpus_allowed_list: 3"),
+            ],
+        )
+    };
+    let fixes = told("6.1.192-test", "-1", "50000000", &worker).unwrap();
+    assert!(fixes[0].contains("chrt -o -p 0 901"), "{fixes:?}");
+    assert!(fixes[1].starts_with("sysctl -w kernel.sched_rt_runtime_us=950000"), "{fixes:?}");
+    assert!(told("6.1.192-test", "1000000", "50000000", &worker).is_some(), "all of the period is no limit");
+    assert_eq!(told("6.1.192-test", "950000", "50000000", &worker), None);
+    assert_eq!(told("6.1.192-test", "-1", "50000000", &idle), None);
+    assert_eq!(told("6.12.117-test", "-1", "50000000", &worker), None);
+    let fixes = told("6.12.117-test", "-1", "0", &worker).unwrap();
+    assert!(fixes[1].starts_with("keep the fair server"), "{fixes:?}");
+}
+
+/// The fair server is for the fair class: tasks of a BPF scheduler have their own server since 7.0.
+#[test]
+fn tasks_of_a_bpf_scheduler_need_their_own_server() {
+    let (task, worker) = (stat("poller", "R", false, 80, 1), stat("kworker/3:1", "R", true, 0, 0));
+    let told = |release: &str, server: &str, all: &str| {
+        fixes(
+            "starved-threads",
+            &[
+                ("/proc/sys/kernel/osrelease", release),
+                ("/sys/kernel/sched_ext/state", "enabled"),
+                ("/sys/kernel/sched_ext/switch_all", all),
+                ("/sys/kernel/debug/sched/fair_server/cpu3/runtime", "50000000"),
+                ("/sys/kernel/debug/sched/ext_server/cpu3/runtime", server),
+                (STAT, &task),
+                (STATUS, "Cpus_allowed_list: 3"),
+                ("/proc/60/task/60/stat", &worker),
+                ("/proc/60/task/60/status", "Cpus_allowed_list: 3"),
+            ],
+        )
+    };
+    assert!(told("6.14.1-test", "50000000", "1").unwrap()[1].contains("before 7.0"));
+    assert_eq!(told("6.14.1-test", "50000000", "0"), None, "only those that ask for it are its tasks");
+    assert_eq!(told("7.2.13-test", "50000000", "1"), None);
+    assert!(told("7.2.13-test", "0", "1").is_some());
+}
+
+/// A program that may also run on other isolated CPUs is not moved to them.
+#[test]
+fn a_program_behind_a_real_time_task_is_to_be_moved_away() {
+    let task = stat("CPU 0/KVM", "R", false, 1, 1);
+    let other = on_cpu("qemu", "R", 3, 0);
+    let waiting = |allowed: &str| {
+        let allowed = format!("Cpus_allowed_list: {allowed}");
+        fixes(
+            "starved-threads",
+            &[
+                ("/proc/sys/kernel/osrelease", "6.1.192-test"),
+                ("/proc/sys/kernel/sched_rt_runtime_us", "-1"),
+                (STAT, &task),
+                (STATUS, "Cpus_allowed_list: 3"),
+                ("/proc/902/task/902/stat", &other),
+                ("/proc/902/task/902/status", &allowed),
+            ],
+        )
+    };
+    let fixes = waiting("2-3").unwrap();
+    assert!(fixes[0].contains("virsh emulatorpin DOMAIN 0-1"), "{fixes:?}");
+    assert!(fixes[0].contains("(TID: 902)"), "{fixes:?}");
+    assert_eq!(waiting("1-3"), None);
+}
+
+/// The device of a control loop belongs where its task is; a driver's queues do not.
+#[test]
+fn an_interrupt_that_was_put_on_an_isolated_cpu_is_left_there() {
+    let told = |interrupts: &[(u32, &str, &str)], more: &[(&str, &str)]| {
+        let mut all = files();
+        all.extend(more.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())));
+        let mut counts = "CPU0 CPU1 CPU2 CPU3\n".to_owned();
+        for (number, name, affinity) in interrupts {
+            all.insert(format!("/proc/irq/{number}/smp_affinity_list"), (*affinity).to_owned());
+            all.insert(format!("/sys/kernel/irq/{number}/actions"), (*name).to_owned());
+            counts += &format!("{number}: 0 0 7 7\n");
+        }
+        all.insert("/proc/interrupts".to_owned(), counts);
+        let files = good(&all);
+        let report = Report::of(&Machine::new(&files, None).unwrap(), &files);
+        let findings = report.findings.iter().filter(|finding| finding.rule == "device-irqs");
+        findings.map(|found| (found.severity, found.message.clone(), found.fixes.len())).collect::<Vec<_>>()
+    };
+    let put = told(&[(36, "ttyAMA0", "3")], &[]);
+    assert!(
+        matches!(&put[..], [(Severity::Note, message, 1)] if message.contains("set to CPU 3 alone")),
+        "{put:?}"
+    );
+    let severity = |interrupts: &[(u32, &str, &str)], more: &[(&str, &str)]| {
+        told(interrupts, more).iter().map(|(severity, ..)| *severity).collect::<Vec<_>>()
+    };
+    for (queue, other) in [
+        ("enp3s0f0-4", "enp3s0f0-0"),
+        ("nvme0q3", "nvme0q1"),
+        ("mlx5_comp3@pci:0000:3b:00.0", "mlx5_comp0@pci:0000:3b:00.0"),
+        ("virtio0-input.1", "virtio0-input.0"),
+    ] {
+        assert_eq!(severity(&[(60, other, "0"), (64, queue, "2")], &[]), [Severity::Warning], "{queue}");
+    }
+    // Another device's, and all queues of one device, were put there too.
+    for (one, other) in [("eth1", "eth0"), ("mlx5_comp0@pci:0000:3b:00.1", "mlx5_comp0@pci:0000:3b:00.0")] {
+        assert_eq!(severity(&[(60, other, "0"), (64, one, "2")], &[]), [Severity::Note], "{one}");
+    }
+    assert_eq!(severity(&[(63, "eth1-rx-0", "2"), (64, "eth1-rx-1", "3")], &[]), [Severity::Note]);
+    // Where no other one stays outside, or irqbalance may have done it, nothing shows a purpose.
+    let spread = ("/proc/irq/default_smp_affinity", "f");
+    let kept = ("/proc/irq/24/smp_affinity_list", "0-1");
+    assert_eq!(severity(&[(64, "ttyS0", "2")], &[spread]), [Severity::Warning]);
+    assert_eq!(severity(&[(64, "ttyS0", "2")], &[spread, kept]), [Severity::Note]);
+    let runs = ("/proc/900/task/900/stat", "900 (irqbalance) S 1 900 900 0 -1 4194304 0");
+    let spares = ("/etc/default/irqbalance", "IRQBALANCE_BANNED_CPUS=0");
+    assert_eq!(severity(&[(64, "ttyS0", "2")], &[runs]), [Severity::Note]);
+    assert_eq!(severity(&[(64, "ttyS0", "2")], &[runs, spares]), [Severity::Warning]);
+}
+
+#[test]
+fn irqbalance_undoes_what_the_script_writes() {
+    let advice = |set: &str| {
+        let changes = [
+            ("/proc/irq/24/effective_affinity_list", "2"),
+            ("/proc/900/task/900/stat", "900 (irqbalance) S 1 900 900 0 -1 4194304 0"),
+            ("/etc/default/irqbalance", set),
+        ];
+        fixes("device-irqs", &changes).unwrap()[1].clone()
+    };
+    assert!(advice("IRQBALANCE_BANNED_CPULIST=-").starts_with("irqbalance moves interrupts back"));
+    assert!(advice("").starts_with("if the write fails"));
+}
+
+/// What writes the masks of containers writes them again.
+#[test]
+fn a_container_keeps_its_cpus_by_its_runtime() {
+    let told = |more: &[(&str, &str)]| {
+        let stray = [("/proc/901/task/901/status", "Cpus_allowed_list: 0-3")];
+        fixes("user-threads", &[&stray, more].concat()).unwrap()
+    };
+    assert_eq!(told(&[]).len(), 1);
+    let kubelet = ("/proc/900/task/900/stat", "900 (kubelet) S 1 900 900 0 -1 4194304 0");
+    let pod = ("/proc/901/cgroup", "0::/kubepods.slice/pod1");
+    for evidence in [kubelet, pod] {
+        let fixes = told(&[evidence]);
+        assert!(fixes[1].contains("reservedSystemCPUs: 2-3 with"), "{fixes:?}");
+    }
+}
+
+/// `kthread()` gives a new thread all CPUs before 5.9, and then all but those of `nohz_full=`.
+#[test]
+fn threads_that_are_created_later_have_their_own_cpus() {
+    let told = |release: &str, full: &str| {
+        let changes = [
+            ("/proc/50/task/50/status", "Cpus_allowed_list: 0-3"),
+            ("/proc/sys/kernel/osrelease", release),
+            ("/sys/devices/system/cpu/nohz_full", full),
+        ];
+        fixes("kernel-threads", &changes).unwrap().get(1).cloned().unwrap_or_default()
+    };
+    assert!(told("5.4.0-88-generic", "2-3").contains("may run on all CPUs again"));
+    assert_eq!(told("6.12.117-test", "2-3"), "");
+    assert!(told("6.12.117-test", "2").contains("all CPUs but those of nohz_full="));
+    assert!(told("7.2.13-test", "2-3").contains("isolated partition"));
 }
 
 /// `mce_timer_fn` halves the interval after each error.

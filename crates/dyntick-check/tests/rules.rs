@@ -26,6 +26,9 @@ fn but(changes: &str) -> Snapshot {
                 // The fields of a task between its state and its priority: for a program, for a kernel thread.
                 let until = |flags: &str| format!("1 901 901 0 -1 {flags} {}", "0 ".repeat(30).trim_end());
                 let text = text.replace("POLICY", &until("4194304")).replace("KERNEL", &until("69238848"));
+                // The same of a program that is on CPU 3.
+                let text =
+                    text.replace("ON3", &format!("{} 3", until("4194304").strip_suffix(" 0").unwrap()));
                 all.insert(path.to_owned(), text.replace("\\n", "\n"));
             }
         }
@@ -66,6 +69,12 @@ const CASES: &[(&str, Severity, &str)] = &[
     ("unknown-value", Severity::Error, "/proc/cmdline = GOOD amd_pstate=none"),
     ("unknown-value", Severity::Error, "/proc/cmdline = GOOD skew_tick=on"),
     ("unknown-value", Severity::Error, "/proc/cmdline = GOOD cpuidle.governor=tea"),
+    (
+        "not-realtime",
+        Severity::Warning,
+        "/proc/sys/kernel/osrelease = 6.12.117-rt45
+         /boot/config-6.12.117-rt45 = GOODCONFIG",
+    ),
     ("nohz-off", Severity::Error, "/proc/cmdline = GOOD nohz=off"),
     ("empty-list", Severity::Note, "/proc/cmdline = GOOD rcu_nocbs="),
     (
@@ -142,6 +151,11 @@ const CASES: &[(&str, Severity, &str)] = &[
     ),
     ("tsc-unstable", Severity::Warning, "/proc/cmdline = GOOD tsc=unstable"),
     ("tsc-unstable", Severity::Warning, "/dev/kmsg = 5,1,0,-;tsc: Marking TSC unstable due to TSCs unsynchronized"),
+    (
+        "tsc-unstable",
+        Severity::Error,
+        "/dev/kmsg = 4,2,9,-;sched_clock: Marking unstable (1346250036096440, -101921334)",
+    ),
     (
         "tsc-unstable",
         Severity::Error,
@@ -347,6 +361,29 @@ const CASES: &[(&str, Severity, &str)] = &[
          /sys/devices/system/cpu/isolated = 2-33
          /sys/devices/system/cpu/nohz_full = 2-33",
     ),
+    (
+        "cpuset-v1",
+        Severity::Note,
+        "/sys/fs/cgroup/cpuset/cpuset.sched_load_balance = 0
+         /sys/fs/cgroup/cpuset/system/cpuset.cpus = 0-1
+         /sys/fs/cgroup/cpuset/user/cpuset.cpus = 2-3
+         /sys/fs/cgroup/cpuset/user/cpuset.sched_load_balance = 0",
+    ),
+    ("rcu-expedited", Severity::Warning, "/proc/cmdline = GOOD rcupdate.rcu_expedited=1"),
+    (
+        "rcu-expedited",
+        Severity::Note,
+        "/proc/cmdline = GOOD rcupdate.rcu_expedited=1
+         /sys/kernel/rcu_expedited = 1
+         /sys/kernel/rcu_normal = 1",
+    ),
+    ("irqpoll", Severity::Warning, "/proc/cmdline = GOOD irqpoll"),
+    (
+        "irqpoll",
+        Severity::Note,
+        "/proc/cmdline = GOOD irqfixup
+         /boot/config-6.12.117-test = GOODCONFIG\\nCONFIG_PREEMPT_RT=y",
+    ),
     ("rcu-nocb-poll", Severity::Note, NOTHING_OFFLOADED),
     ("nohz-full-patience", Severity::Note, "/proc/cmdline = GOOD rcutree.nohz_full_patience_delay=5000"),
     ("nohz-full-patience", Severity::Note, "/proc/cmdline = GOOD rcutree.nohz_full_patience_delay=0"),
@@ -377,12 +414,37 @@ const CASES: &[(&str, Severity, &str)] = &[
          /proc/902/task/902/status = Cpus_allowed_list: 3",
     ),
     (
-        "starved-threads",
+        "stacked-tasks",
+        Severity::Warning,
+        "/proc/901/task/901/stat = 901 (worker) R ON3 0 0
+         /proc/901/task/902/stat = 902 (worker) R ON3 0 0
+         /proc/901/task/902/status = Cpus_allowed_list: 2-3",
+    ),
+    (
+        "stacked-tasks",
         Severity::Note,
+        "/proc/901/task/901/stat = 901 (worker) S POLICY 0 0
+         /proc/901/task/902/stat = 902 (worker) S POLICY 0 0
+         /proc/901/task/902/status = Cpus_allowed_list: 2-3",
+    ),
+    (
+        "starved-threads",
+        Severity::Warning,
         "/boot/config-6.12.117-test = GOODCONFIG\\nCONFIG_PREEMPT_RT=y
          /proc/901/task/901/stat = 901 (poller) R POLICY 80 1
          /proc/901/task/901/status = Cpus_allowed_list: 3
          /proc/60/task/60/stat = 60 (rcuc/3) S KERNEL 1 1
+         /proc/60/task/60/status = Cpus_allowed_list: 3",
+    ),
+    (
+        "starved-threads",
+        Severity::Note,
+        "/proc/sys/kernel/osrelease = 6.1.192-test
+         /boot/config-6.1.192-test = GOODCONFIG\\nCONFIG_PREEMPT_RT=y
+         /proc/sys/kernel/sched_rt_runtime_us = -1
+         /proc/901/task/901/stat = 901 (poller) R POLICY 80 1
+         /proc/901/task/901/status = Cpus_allowed_list: 3
+         /proc/60/task/60/stat = 60 (ksoftirqd/3) S KERNEL 0 0
          /proc/60/task/60/status = Cpus_allowed_list: 3",
     ),
     (
@@ -428,6 +490,12 @@ const CASES: &[(&str, Severity, &str)] = &[
          /sys/devices/system/node/node1/cpulist = 2-3",
     ),
     ("compaction", Severity::Note, "/proc/sys/vm/compaction_proactiveness = 20"),
+    (
+        "locked-memory",
+        Severity::Note,
+        "/proc/sys/vm/compact_unevictable_allowed = 1
+         /proc/901/task/901/status = Cpus_allowed_list: 2-3\\nVmLck:      4096 kB",
+    ),
     ("ksm", Severity::Note, "/sys/kernel/mm/ksm/run = 1"),
     ("thp", Severity::Note, "/sys/kernel/mm/transparent_hugepage/enabled = [always] madvise never"),
     ("swap", Severity::Note, "/proc/swaps = Filename\\n/dev/sda2 partition 8388604 0 -2"),
@@ -548,6 +616,30 @@ fn a_cpu_that_is_named_is_judged_though_it_is_not_isolated() {
     assert_eq!(error.to_string(), "CPU 4 is not online; online: 0-3");
 }
 
+/// As `cset shield` makes them, and as a file system of their own names their files.
+#[test]
+fn cpusets_of_control_groups_v1_isolate_where_no_balanced_one_has_their_cpus() {
+    let isolated = |changes: &str| {
+        let files = but(&format!("{NOTHING_OFFLOADED}\n{changes}"));
+        let machine = Machine::new(&files, None).unwrap();
+        (machine.isolated.to_string(), machine.target.to_string())
+    };
+    let shield = "/dev/cpuset/sched_load_balance = 0
+        /dev/cpuset/system/cpus = 0-1
+        /dev/cpuset/user/cpus = 2-3
+        /dev/cpuset/user/sched_load_balance = 0";
+    assert_eq!(isolated(shield), ("2-3".to_owned(), "2-3".to_owned()));
+    let inner = format!("{shield}\n/dev/cpuset/user/a/cpus = 3");
+    assert_eq!(isolated(&inner).0, "2", "balanced by the one below it");
+    let root = shield.replace("/dev/cpuset/sched_load_balance = 0", "/dev/cpuset/sched_load_balance = 1");
+    assert_eq!(isolated(&root).0, "");
+    let found = findings(&but(&format!("{NOTHING_OFFLOADED}\n{root}")));
+    let found = found.iter().find(|finding| finding.rule == "cpuset-v1").unwrap();
+    assert!(found.message.contains("CPUs 2-3 are in a cpuset without load balancing, but"), "{found:?}");
+    let on = shield.replace("user/sched_load_balance = 0", "user/sched_load_balance = 1");
+    assert_eq!(isolated(&on).0, "");
+}
+
 /// What a rule says to do on the good machine with some changes, each on its own line.
 fn fixes(rule: &str, changes: &str, named: Option<&str>) -> Vec<Fix> {
     let files = but(changes);
@@ -595,6 +687,24 @@ fn irqbalance_is_told_all_that_is_isolated() {
     assert!(told(mask, None).contains("IRQBALANCE_BANNED_CPULIST=0,2-3 in"));
     let found = findings(&but(&format!("{runs}/etc/default/irqbalance = IRQBALANCE_BANNED_CPULIST=2,3")));
     assert!(found.iter().all(|finding| finding.rule != "irqbalance"), "{found:?}");
+    // A variable that names none counts too, unless it is empty.
+    let message = |set: &str| {
+        let found = findings(&but(&format!("{runs}/etc/default/irqbalance = {set}")));
+        let finding = found.iter().find(|finding| finding.rule == "irqbalance");
+        finding.map(|finding| finding.message.clone()).unwrap_or_default()
+    };
+    for none in ["IRQBALANCE_BANNED_CPUS=0", "IRQBALANCE_BANNED_CPULIST=-", "IRQBALANCE_BANNED_CPULIST=x,2-3"]
+    {
+        let expected = format!("may move interrupts to CPUs 2-3: {none} spares no CPU");
+        assert!(message(none).contains(&expected), "{}", message(none));
+    }
+    assert!(
+        message("IRQBALANCE_BANNED_CPULIST=0").contains("CPUs 2-3: IRQBALANCE_BANNED_CPULIST=0 spares CPU 0")
+    );
+    assert!(message("IRQBALANCE_BANNED_CPULIST=2,3x").contains("to CPU 3: "), "up to the error");
+    assert_eq!(message("IRQBALANCE_BANNED_CPUS=") + &message("IRQBALANCE_BANNED_CPULIST=''"), "");
+    let both = "IRQBALANCE_BANNED_CPULIST=2-3\\nIRQBALANCE_BANNED_CPUS=4";
+    assert!(message(both).contains("to CPU 3: IRQBALANCE_BANNED_CPUS=4"), "{}", message(both));
 }
 
 /// 6.12 warns and miscounts where the server of a CPU without an ordinary task is stopped.
@@ -653,6 +763,10 @@ fn an_interrupt_that_cannot_move_is_told_by_the_kernels_own_error() {
          /proc/sys/kernel/sched_rt_runtime_us = -1"
     );
     assert!(fixes("device-irqs", &older, None)[1].to_string().contains("(Input/output error)"));
+    let unknown =
+        without + "\n/proc/sys/kernel/osrelease = 5.4.0-test\n/proc/sys/kernel/sched_rt_runtime_us = -1";
+    let advice = fixes("device-irqs", &unknown, None)[1].to_string();
+    assert!(!advice.contains("managed_irq"), "{advice}: 5.4 drops isolcpus= for it");
 }
 
 #[test]

@@ -29,8 +29,11 @@ const SHAPES: &[&str] = &[
     "echo root > GROUP",
     "echo isolated > GROUP",
     "echo max > QUOTA",
+    "echo -1 > QUOTA",
     "echo MASK > QUEUE",
     "echo MASK > /proc/sys/net/core/rps_default_mask",
+    "echo 1 > /sys/kernel/rcu_normal",
+    "echo 0 > /sys/kernel/rcu_expedited",
     "rmdir INSTANCE",
     "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
     "echo MASK > /sys/devices/virtual/workqueue/cpumask",
@@ -62,7 +65,7 @@ fn fits(word: &Token, wanted: &Token) -> bool {
         "LIST" => is_list(text),
         "MASK" => text.chars().all(|c| c.is_ascii_hexdigit() || c == ',') && !text.is_empty(),
         "GROUP" => is_in("/sys/fs/cgroup/", "/cpuset.cpus.partition", text),
-        "QUOTA" => is_in("/sys/fs/cgroup/", "/cpu.max", text),
+        "QUOTA" => ["/cpu.max", "/cpu.cfs_quota_us"].iter().any(|file| is_in("/sys/fs/cgroup/", file, text)),
         "QUEUE" => is_in("/sys/class/net/", "/rps_cpus", text),
         "INSTANCE" => text
             .strip_prefix("/sys/kernel/tracing/instances/dyntick-")

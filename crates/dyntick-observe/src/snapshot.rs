@@ -109,6 +109,7 @@ fn one(root: &Root, path: &Path, how: Read, release: &str) -> io::Result<Option<
         Read::Text | Read::CommandLine => Some(root.text(path)?),
         Read::Gzip => Some(root.unpacked(path)?),
         Read::Number => Some(root.number(path)?),
+        Read::Build => build(&root.text(path)?),
         Read::Lines(words) => {
             some(lines(&root.text(path)?, |line| words.iter().any(|word| line.starts_with(word))))
         }
@@ -127,6 +128,12 @@ fn one(root: &Root, path: &Path, how: Read, release: &str) -> io::Result<Option<
 
 fn some(text: String) -> Option<String> {
     (!text.is_empty()).then_some(text)
+}
+
+/// `init/version.c: linux_proc_banner`: the builder's name and host stand before the number.
+fn build(version: &str) -> Option<String> {
+    let (_, build) = version.rsplit_once('#')?;
+    Some(format!("#{build}"))
 }
 
 /// The lines that are wanted, each once: `/proc/cpuinfo` says most things once per CPU.
@@ -163,6 +170,13 @@ mod tests {
         // Users lack a right: EPERM of /dev/kmsg is that of a missing CAP_SYSLOG.
         assert_eq!(read_by(false, Errno::PERM, Some("integrity")), Content::Denied);
         assert_eq!(read_by(true, Errno::ACCESS, Some("integrity")), Content::Denied);
+    }
+
+    #[test]
+    fn who_built_a_kernel_is_not_read() {
+        let version = "Linux version 6.1.0 (me@host) (gcc 12) #1 SMP PREEMPT_RT Debian 6.1.133-1\n";
+        assert_eq!(build(version).as_deref(), Some("#1 SMP PREEMPT_RT Debian 6.1.133-1\n"));
+        assert_eq!(build("Linux"), None);
     }
 
     /// As the kernel has it, and as a bundle does that somebody unpacked.

@@ -33,8 +33,12 @@ pub struct Task {
     pub priority: u64,
     /// Whether it ran, or waited for a CPU, when it was looked at.
     pub runnable: bool,
+    /// The CPU that it runs or waits on, or ran on last, where that is known.
+    pub cpu: Option<u32>,
     /// The CPUs that it may run on.
     pub allowed: CpuList,
+    /// How much of its memory is locked (mlock), kB.
+    pub locked_kb: u64,
 }
 
 impl Task {
@@ -81,7 +85,9 @@ fn task(files: &Snapshot, path: &str, stat: &str) -> Option<Task> {
     let field = |number: usize| fields.split_ascii_whitespace().nth(number - 3)?.parse::<u64>().ok();
     let flags = field(9)?;
     let status = format!("{folder}/{}", TASK_STATUS.rsplit('/').next()?);
-    let allowed = files.text(&status)?.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    let said = |name: &str| files.text(&status)?.lines().find_map(|line| line.strip_prefix(name));
+    let allowed = said("Cpus_allowed_list:")?;
+    let locked = said("VmLck:").and_then(|text| text.trim().strip_suffix("kB")?.trim().parse().ok());
     Some(Task {
         file: status.clone(),
         pid: pid.parse().ok()?,
@@ -90,9 +96,11 @@ fn task(files: &Snapshot, path: &str, stat: &str) -> Option<Task> {
         kernel: flags & PF_KTHREAD != 0,
         policy: field(41),
         priority: field(40).unwrap_or(0),
+        cpu: field(39).and_then(|cpu| cpu.try_into().ok()),
         runnable: fields.split_ascii_whitespace().next() == Some("R"),
         movable: flags & PF_NO_SETAFFINITY == 0,
         allowed: allowed.trim().parse().ok()?,
+        locked_kb: locked.unwrap_or(0),
     })
 }
 

@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
+use crate::Irq;
 
 pub(super) static RULE: Rule = Rule {
     id: "device-irqs",
     title: "Device interrupts are handled on an isolated CPU",
     severity: Severity::Warning,
-    reads: &[IRQ_AFFINITY, IRQ_EFFECTIVE, IRQ_ACTIONS, INTERRUPTS],
+    reads: &[IRQ_AFFINITY, IRQ_EFFECTIVE, IRQ_ACTIONS, IRQ_DEFAULT, INTERRUPTS, ISOLATED, NOHZ_FULL],
     source: "kernel/irq/manage.c: irq_do_set_affinity; kernel/irq/proc.c: write_irq_affinity",
     find,
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     // One that was moved away already goes with its next interrupt (`irq_move_masked_irq`).
-    let stays = |irq: &&crate::Irq| {
+    let stays = |irq: &&Irq| {
         !machine.of_target(&irq.effective).is_empty() && !machine.of_target(&irq.affinity).is_empty()
     };
-    let mut here: Vec<_> = machine.irqs.iter().filter(stays).collect();
+    let (put, left): (Vec<&Irq>, Vec<&Irq>) =
+        machine.irqs.iter().filter(stays).partition(|irq| was_put(machine, irq));
+    [disturbing(machine, left), wanted(machine, &put)].into_iter().flatten().collect()
+}
+
+/// Those that a driver, the default or irqbalance has brought there.
+fn disturbing(machine: &Machine<'_>, mut here: Vec<&Irq>) -> Option<Finding> {
     if here.is_empty() {
-        return Vec::new();
+        return None;
     }
     let hit = here.iter().fold(CpuList::default(), |sum, irq| sum.union(&machine.of_target(&irq.effective)));
     let count = |number: u32| machine.interrupts(&number.to_string(), &machine.target);
@@ -26,13 +33,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let total: u64 = here.iter().map(|irq| count(irq.number)).fold(0, u64::saturating_add);
     // Where none came so far, one still may.
     let severity = if total > 0 { Severity::Warning } else { Severity::Note };
-    let came = |number: u32| match count(number) {
-        0 => String::new(),
-        times => format!(" (×{times})"),
-    };
-    let who: Vec<String> =
-        here.iter().map(|irq| format!("{} {}{}", irq.number, irq.actions, came(irq.number))).collect();
-    let numbers: Vec<String> = here.iter().map(|irq| irq.number.to_string()).collect();
+    let who = described(machine, &here);
     let evidence = here.iter().filter_map(|irq| machine.evidence(&irq.file));
     let finding = RULE
         .naming(severity, |most| {
@@ -45,12 +46,19 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             "Each one interrupts the running task; {} handled {total} since boot.",
             cpus(&machine.target)
         ));
-    let command = |rest: &CpuList| {
-        format!("for i in {}; do echo {rest} > /proc/irq/$i/smp_affinity_list; done", numbers.join(" "))
+    let finding = moved(finding, machine, |rest| command(&here, rest));
+    let balanced = hit.difference(&super::irqbalance::spared(machine));
+    let finding = match machine.runs("irqbalance").is_some() && !balanced.is_empty() {
+        true => finding.advice(format!(
+            "irqbalance moves interrupts back, because it does not spare {} (irqbalance): change that first",
+            cpus(&balanced)
+        )),
+        false => finding,
     };
-    let finding = moved(finding, machine, command);
     let refusal = if machine.since(6, 12) { "Operation not permitted" } else { "Input/output error" };
-    let managed = match machine.target.is_subset(&machine.wanted().managed_irq) {
+    let kept = machine.wanted().managed_irq;
+    // Older kernels drop the whole isolcpus= for the flag, but those to which it was ported, as a line with it shows.
+    let managed = match machine.target.is_subset(&kept) || (!machine.since(5, 6) && kept.is_empty()) {
         true => String::new(),
         false => {
             let composed = machine.composed(&managed_irq(&machine.target));
@@ -61,11 +69,87 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             )
         }
     };
-    vec![finding.advice(format!(
+    Some(finding.advice(format!(
         "if the write fails ({refusal}), the kernel does not move the interrupt. {managed}Per-CPU \
          interrupts, those with IRQF_NOBALANCING and those whose irq_chip cannot set an affinity cannot be \
          moved"
-    ))]
+    )))
+}
+
+/// Those that were put there on purpose, as the device of a control loop.
+fn wanted(machine: &Machine<'_>, put: &[&Irq]) -> Option<Finding> {
+    if put.is_empty() {
+        return None;
+    }
+    let hit = put.iter().fold(CpuList::default(), |sum, irq| sum.union(&machine.of_target(&irq.effective)));
+    let who = described(machine, put);
+    let rest = machine.housekeeping();
+    let finding = RULE
+        .naming(Severity::Note, |most| {
+            let who = in_order(who.iter().map(String::as_str).collect(), most);
+            format!("{} set to {} alone: IRQ {who}", plural(put.len()), cpus(&hit))
+        })
+        .on(&hit)
+        .seen(put.iter().filter_map(|irq| machine.evidence(&irq.file)))
+        .seen(machine.evidence(IRQ_DEFAULT))
+        .so("Other interrupts are kept off these CPUs, so these were put there on purpose, as for the device of a \
+             control loop. Each one interrupts the running task.");
+    Some(match rest.is_empty() {
+        true => finding.advice("leave it, if the task there needs the device"),
+        false => finding.advice(format!("if that was not the aim: {}", command(put, &rest))),
+    })
+}
+
+fn command(irqs: &[&Irq], rest: &CpuList) -> String {
+    let numbers: Vec<String> = irqs.iter().map(|irq| irq.number.to_string()).collect();
+    format!("for i in {}; do echo {rest} > /proc/irq/$i/smp_affinity_list; done", numbers.join(" "))
+}
+
+/// `36 ttyAMA0 (×9184)`.
+fn described(machine: &Machine<'_>, irqs: &[&Irq]) -> Vec<String> {
+    let came = |number: u32| match machine.interrupts(&number.to_string(), &machine.target) {
+        0 => String::new(),
+        times => format!(" (×{times})"),
+    };
+    irqs.iter().map(|irq| format!("{} {}{}", irq.number, irq.actions, came(irq.number))).collect()
+}
+
+/// An interrupt whose affinity names isolated CPUs only, while the default or the others stay outside, and that is not
+/// one of a driver's queues, which are spread over more CPUs.
+fn was_put(machine: &Machine<'_>, irq: &Irq) -> bool {
+    let isolated = machine.isolated.union(&machine.nohz_full);
+    let outside = |cpus: &CpuList| cpus.intersection(&isolated).is_empty();
+    let default = machine.text(IRQ_DEFAULT).and_then(|mask| CpuList::from_mask(mask).ok());
+    let others = || machine.irqs.iter().any(|other| outside(&other.affinity));
+    let spread =
+        |other: &&Irq| !other.affinity.is_subset(&isolated) && are_queues(&irq.actions, &other.actions);
+    let balanced =
+        machine.runs("irqbalance").is_some() && !irq.affinity.is_subset(&super::irqbalance::spared(machine));
+    irq.affinity.is_subset(&isolated)
+        && (default.is_some_and(|default| outside(&default)) || others())
+        && !balanced
+        && !machine.irqs.iter().any(|other| spread(&other))
+}
+
+/// If two names are those of queues of one device: `nvme0q1` and `nvme0q2`, `mlx5_comp1@pci:0000:3b:00.0` and
+/// `mlx5_comp2@pci:0000:3b:00.0`, but not `eth0` and `eth1`.
+fn are_queues(one: &str, other: &str) -> bool {
+    let ((one, place), (other, other_place)) =
+        (one.split_once('@').unwrap_or((one, "")), other.split_once('@').unwrap_or((other, "")));
+    let (one, other) = (runs(one), runs(other));
+    let number = |run: &&&str| run.starts_with(|c: char| c.is_ascii_digit());
+    let first = one.iter().position(|run| number(&run));
+    let differ: Vec<usize> = (0..one.len().min(other.len())).filter(|at| one[*at] != other[*at]).collect();
+    let by_number = |at: &usize| number(&&one[*at]) && number(&&other[*at]) && Some(*at) != first;
+    place == other_place && one.len() == other.len() && differ.len() < 2 && differ.iter().all(by_number)
+}
+
+/// A name in parts that are all digits or have none.
+fn runs(name: &str) -> Vec<&str> {
+    name.as_bytes()
+        .chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit())
+        .filter_map(|run| std::str::from_utf8(run).ok())
+        .collect()
 }
 
 fn plural(count: usize) -> String {

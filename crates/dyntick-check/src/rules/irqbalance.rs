@@ -12,42 +12,83 @@ pub(super) static RULE: Rule = Rule {
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let Some(task) = machine.runs("irqbalance") else { return Vec::new() };
-    let booted: CpuList = machine.text(ISOLATED).and_then(|list| list.parse().ok()).unwrap_or_default();
-    let isolated = booted.union(&machine.nohz_full);
-    let told =
-        [IRQBALANCE, IRQBALANCE_RH].into_iter().find_map(|file| Some((file, banned(machine.text(file)?)?)));
-    // The variable is taken in place of what the kernel isolates (`setup_banned_cpus`).
-    let spared = told.as_ref().map_or(&isolated, |(_, cpus)| cpus);
-    let hit = machine.target.difference(spared);
+    let told = told(machine);
+    let spared = spared(machine);
+    let hit = machine.target.difference(&spared);
     if hit.is_empty() {
         return Vec::new();
     }
-    let all = machine.target.union(&isolated).union(&machine.isolated).union(spared);
+    let all = machine.target.union(&booted(machine)).union(&machine.isolated).union(&spared);
+    // The older one would still count.
+    let older = told.as_ref().is_some_and(|told| told.line.starts_with(BANNED_CPUS));
+    let drop = if older { format!(", remove {BANNED_CPUS},") } else { String::new() };
+    let message = match &told {
+        Some(told) => {
+            let cpus = if told.cpus.is_empty() { "no CPU".to_owned() } else { cpus(&told.cpus) };
+            format!(": {} spares {cpus}, whatever the kernel isolates", told.line)
+        }
+        None => String::new(),
+    };
     let finding = RULE
-        .warning(format!("irqbalance runs and may move interrupts to {}", cpus(&hit)))
+        .warning(format!("irqbalance runs and may move interrupts to {}{message}", cpus(&hit)))
         .on(&hit)
         .seen([Evidence { file: task.file.clone(), value: "irqbalance".to_owned() }])
         .seen(machine.evidence(ISOLATED))
-        .seen(told.as_ref().and_then(|(file, _)| machine.evidence(file)))
+        .seen(told.map(|told| Evidence { file: told.file.to_owned(), value: told.line.to_owned() }))
         .so("It excludes the CPUs of isolcpus= and nohz_full= as they were when it started or, if its \
              variable is set, only the CPUs listed there.");
     vec![finding.advice(format!(
-        "set IRQBALANCE_BANNED_CPULIST={all} in {IRQBALANCE} ({IRQBALANCE_RH} on Red Hat systems), and \
-         restart it: list all of them, because once it is set irqbalance ignores which CPUs the kernel \
-         isolates"
+        "set IRQBALANCE_BANNED_CPULIST={all} in {IRQBALANCE} ({IRQBALANCE_RH} on Red Hat systems){drop} and \
+         restart it: list all of them, because once it is set irqbalance ignores which CPUs the kernel isolates"
     ))]
 }
 
-/// The CPUs of `IRQBALANCE_BANNED_CPULIST=LIST`, or of the older `IRQBALANCE_BANNED_CPUS=MASK`.
-fn banned(text: &str) -> Option<CpuList> {
-    text.lines().rev().find_map(|line| {
-        let (name, value) = line.split_once('=')?;
-        let value = value.trim().trim_matches(['"', '\'']);
-        let cpus = match name {
-            "IRQBALANCE_BANNED_CPULIST" => value.parse().ok()?,
-            "IRQBALANCE_BANNED_CPUS" => CpuList::from_mask(value).ok()?,
-            _ => return None,
-        };
-        Some(cpus).filter(|cpus: &CpuList| !cpus.is_empty())
-    })
+const BANNED_CPUS: &str = "IRQBALANCE_BANNED_CPUS";
+
+/// The CPUs to which irqbalance moves no interrupt.
+pub(super) fn spared(machine: &Machine<'_>) -> CpuList {
+    // The variable is taken in place of what the kernel isolates (`setup_banned_cpus`).
+    told(machine).map_or_else(|| booted(machine), |told| told.cpus)
+}
+
+/// What it spares by itself.
+fn booted(machine: &Machine<'_>) -> CpuList {
+    machine.cpus(ISOLATED).unwrap_or_default().union(&machine.nohz_full)
+}
+
+/// Which CPUs it was told to spare.
+struct Told<'a> {
+    file: &'static str,
+    line: &'a str,
+    cpus: CpuList,
+}
+
+fn told<'a>(machine: &Machine<'a>) -> Option<Told<'a>> {
+    [IRQBALANCE, IRQBALANCE_RH].into_iter().find_map(|file| banned(file, machine.text(file)?))
+}
+
+/// The older variable first. One that is empty counts as unset (since 1.7).
+fn banned<'a>(file: &'static str, text: &'a str) -> Option<Told<'a>> {
+    // The last line of a variable decides.
+    let set = |name: &str| {
+        let value = |line: &'a str| Some((line, line.strip_prefix(name)?.strip_prefix('=')?));
+        let (line, value) = text.lines().rev().find_map(value)?;
+        Some((line, value.trim().trim_matches(['"', '\'']))).filter(|(_, value)| !value.is_empty())
+    };
+    if let Some((line, mask)) = set(BANNED_CPUS) {
+        return Some(Told { file, line, cpus: CpuList::from_mask(mask).unwrap_or_default() });
+    }
+    let (line, list) = set("IRQBALANCE_BANNED_CPULIST")?;
+    Some(Told { file, line, cpus: leading(list) })
+}
+
+/// The CPUs of a list up to its first error: irqbalance does not look at what its reader returns
+/// (`bitmap.c: __bitmap_parselist`, where an empty part is CPU 0).
+fn leading(list: &str) -> CpuList {
+    let part = |part: &str| {
+        let part = part.trim();
+        let plain = part.chars().all(|c| c.is_ascii_digit() || c == '-');
+        if part.is_empty() { Some(CpuList::first(1)) } else { part.parse().ok().filter(|_| plain) }
+    };
+    list.split(',').map_while(part).fold(CpuList::default(), |sum, cpus| sum.union(&cpus))
 }

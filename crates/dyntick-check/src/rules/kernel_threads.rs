@@ -6,7 +6,7 @@ pub(super) static RULE: Rule = Rule {
     title: "Movable kernel threads may run on an isolated CPU",
     severity: Severity::Warning,
     reads: &[TASK_STAT, TASK_STATUS],
-    source: "kernel/kthread.c: kthread, kthreadd (HK_TYPE_KTHREAD)",
+    source: "kernel/kthread.c: kthread, kthreadd (HK_TYPE_KTHREAD), kthreads_update_housekeeping (7.0)",
     find,
 };
 
@@ -34,5 +34,28 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(found.iter().map(|task| task.affinity()))
         .so("A thread that wakes up there takes the CPU from the running task, and on a nohz_full CPU restarts the tick.");
     let command = |rest: &CpuList| format!("for p in {}; do taskset -pc {rest} $p; done", tids.join(" "));
-    vec![moved(finding, machine, command)]
+    let finding = moved(finding, machine, command);
+    vec![match later(machine, &hit) {
+        Some(later) => finding.advice(later),
+        None => finding,
+    }]
+}
+
+/// The CPUs of threads that are created once these were moved, as modules with pools of threads do.
+fn later(machine: &Machine<'_>, hit: &CpuList) -> Option<&'static str> {
+    if machine.since(7, 0) {
+        return Some(
+            "a change of an isolated partition sets the CPUs of unbound threads anew: then run it again",
+        );
+    }
+    if !machine.since(5, 9) {
+        return Some(
+            "a thread that is created later, as modules with pools of threads do (ZFS), may run on all CPUs again: \
+             then run it again",
+        );
+    }
+    (!hit.is_subset(&machine.nohz_full)).then_some(
+        "a thread that is created later, as modules with pools of threads do (ZFS), may run on all CPUs but those of \
+         nohz_full=: then run it again",
+    )
 }

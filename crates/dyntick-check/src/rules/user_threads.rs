@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "user-threads",
     title: "User threads that are not pinned may run on an isolated CPU",
     severity: Severity::Note,
-    reads: &[TASK_STAT, TASK_STATUS],
+    reads: &[TASK_STAT, TASK_STATUS, TASK_CGROUP],
     source: "kernel/sched/core.c: select_task_rq",
     find,
 };
@@ -34,5 +34,27 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .so("The load balancer moves none of them there, but a thread that gets there, for example by \
              taskset, stays.");
     let command = |rest: &CpuList| format!("for p in {}; do taskset -pc {rest} $p; done", tids.join(" "));
-    vec![moved(finding, machine, command)]
+    let finding = moved(finding, machine, command);
+    vec![match written_by(machine) {
+        Some(seen) => finding.seen([seen]).advice(format!(
+            "the runtime of containers writes these masks anew. Lasting: in Kubernetes reservedSystemCPUs: {quiet} with \
+             the option strict-cpu-reservation of the static CPU manager (from 1.32 on), which keeps all pods off them; \
+             for others a set of CPUs for each container (docker --cpuset-cpus, AllowedCPUs= of a slice)"
+        )),
+        None => finding,
+    }]
+}
+
+/// A runtime of containers, which gives each one the CPUs that none has for itself.
+fn written_by(machine: &Machine<'_>) -> Option<Evidence> {
+    const RUNTIMES: &[&str] = &["kubelet", "k3s-server", "k3s-agent", "k3s", "crio", "containerd", "dockerd"];
+    let runs = RUNTIMES.iter().find_map(|name| machine.runs(name));
+    let runs = runs.map(|task| Evidence { file: task.file.clone(), value: task.name.clone() });
+    let pod = || {
+        machine.matching(TASK_CGROUP).find_map(|(file, groups)| {
+            let line = groups.lines().find(|line| line.contains("/kubepods"))?;
+            Some(Evidence { file: file.to_owned(), value: line.to_owned() })
+        })
+    };
+    runs.or_else(pod)
 }
