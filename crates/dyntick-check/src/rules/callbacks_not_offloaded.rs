@@ -16,7 +16,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let finding = RULE
-        .warning(format!("RCU callbacks that {} queues also run there", cpus(&hit)))
+        .warning(format!("the RCU callbacks of {} also run there", cpus(&hit)))
         .on(&hit)
         .seen(machine.said("rcu_nocbs").or_else(|| machine.said("isolcpus")))
         .so(match in_threads(machine) {
