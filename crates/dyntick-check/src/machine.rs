@@ -456,8 +456,8 @@ impl<'a> Machine<'a> {
         self.tasks.iter().filter(|task| !task.kernel).filter(only)
     }
 
-    /// The evidence of a service that keeps CPUs free by the affinity of tasks: a profile of tuned for that, systemd, or
-    /// a kubelet.
+    /// The evidence of a service that keeps CPUs free by the affinity of tasks: a profile of tuned for that, systemd
+    /// (CPUAffinity=), or a kubelet.
     pub fn manager(&self) -> Option<Evidence> {
         const PARAMETERS: [&str; 2] = ["tuned.non_isolcpus", "systemd.cpu_affinity"];
         const PROFILES: [&str; 4] = ["cpu-partitioning", "realtime", "openshift", "microshift"];
@@ -476,7 +476,13 @@ impl<'a> Machine<'a> {
             let (path, _) = self.matching(TASK_CGROUP).find(|(_, text)| text.contains("kubepods"))?;
             self.evidence(path)
         };
-        by_line.or_else(profile).or_else(kubelet).or_else(pods)
+        // The kernel starts init on all CPUs that are load balanced.
+        let init = || {
+            let init = self.tasks.iter().find(|task| task.tid == 1)?;
+            let balanced = self.online.difference(&self.isolated);
+            (!balanced.is_subset(&init.allowed)).then(|| init.affinity())
+        };
+        by_line.or_else(profile).or_else(kubelet).or_else(pods).or_else(init)
     }
 
     /// Whether the kernel is at least this.
@@ -561,7 +567,7 @@ fn patched(asked: &mut Isolation, nohz_full: &CpuList, booted: &CpuList) -> Vec<
     if !more || !asked.outcomes.iter().any(refused) {
         return Vec::new();
     }
-    let (unexplained, rest) = std::mem::take(&mut asked.outcomes).into_iter().partition(refused);
+    let (unexplained, rest): (Vec<_>, _) = std::mem::take(&mut asked.outcomes).into_iter().partition(refused);
     *asked = Isolation {
         tick: nohz_full.clone(),
         noise: nohz_full.clone(),
@@ -569,8 +575,10 @@ fn patched(asked: &mut Isolation, nohz_full: &CpuList, booted: &CpuList) -> Vec<
         managed_irq: asked.managed_irq.clone(),
         outcomes: rest,
     };
-    let unexplained: Vec<(String, Outcome)> = unexplained;
-    unexplained.into_iter().map(|(parameter, _)| parameter).collect()
+    // Kernels without CPUMASK_OFFSTACK pass over CPUs that cannot exist (5.14 to 6.0, RHEL 8.6 and newer).
+    let is_strange = |outcome: &Outcome| !matches!(outcome, Outcome::Beyond(_));
+    let strange = unexplained.into_iter().filter(|(_, outcome)| is_strange(outcome));
+    strange.map(|(parameter, _)| parameter).collect()
 }
 
 /// A parameter as evidence.

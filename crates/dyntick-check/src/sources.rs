@@ -190,6 +190,8 @@ const LOG_TEXTS: &[&str] = &[
     "sched_ext: ",
     "Housekeeping: ",
     "isolcpus: ",
+    // Before 4.15.
+    "all isolcpus= values",
     "NO_HZ: ",
     "NOHZ: ",
     "rcu_nocbs= bad CPU range",

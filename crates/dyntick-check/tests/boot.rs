@@ -46,8 +46,9 @@ fn booted(line: &CommandLine, release: &str) -> Snapshot {
     let mut snapshot = Snapshot::default();
     snapshot.insert(format!("/boot/config-{release}"), Content::Text(config.to_owned()));
     for cpu in 1..POSSIBLE {
-        let folder = format!("/proc/{cpu}/task/{cpu}");
-        let stat = format!("{cpu} (work) R 1 0 0 0 -1 4194304 {}", "0 ".repeat(40));
+        let pid = 100 + cpu;
+        let folder = format!("/proc/{pid}/task/{pid}");
+        let stat = format!("{pid} (work) R 1 0 0 0 -1 4194304 {}", "0 ".repeat(40));
         snapshot.insert(format!("{folder}/stat"), Content::Text(stat));
         snapshot.insert(format!("{folder}/status"), Content::Text(format!("Cpus_allowed_list:\t{cpu}\n")));
     }

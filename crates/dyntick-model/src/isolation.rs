@@ -191,14 +191,19 @@ impl Replay<'_> {
             return self.note(parameter, Outcome::NoFull);
         }
         if list.is_empty() {
-            // One mask: it is set all the same, and a list that follows differs from it.
-            if dialect.masks() == Masks::One {
+            // It is set all the same: with one mask a list that follows differs from it, and before 4.15 the last one
+            // of its name counts.
+            if dialect.masks() != Masks::Split {
                 self.types.extend(types.iter().map(|kind| (*kind, CpuList::default())));
             }
             return self.note(parameter, Outcome::Empty);
         }
         let mut cpus = match self.reader.list(list) {
             Ok(cpus) => cpus,
+            // The CPUs before the bad one stay (4.9: `kernel/sched/core.c: isolated_cpu_setup`).
+            Err(Outcome::Beyond(beyond)) if dialect.masks() == Masks::Apart && types == [Type::Domain] => {
+                cpus_of(list, self.reader.possible).unwrap_or_default().difference(&beyond)
+            }
             Err(outcome) => return self.note(parameter, outcome),
         };
         let boot_cpu = CpuList::first(1);
@@ -342,6 +347,14 @@ mod tests {
         assert_eq!(outcome(Dialect::upstream(5, 6)), None);
         assert_eq!(cpus(&replay_on(line, Dialect::upstream(5, 6)))[2], "1");
         assert_eq!(cpus(&replay_on("isolcpus=1", Dialect::upstream(3, 10)))[2], "1");
+    }
+
+    #[test]
+    fn before_4_15_the_last_list_counts() {
+        let old = Dialect::upstream(4, 9);
+        assert_eq!(cpus(&replay_on("isolcpus=1-2 isolcpus=", old))[2], "");
+        assert_eq!(cpus(&replay_on("isolcpus=1 isolcpus=2-3", old))[2], "2-3");
+        assert_eq!(cpus(&replay_on("isolcpus=1-2,9", old))[2], "1-2");
     }
 
     #[test]

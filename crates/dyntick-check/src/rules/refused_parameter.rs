@@ -71,7 +71,7 @@ fn since(word: &str) -> &'static str {
 
 /// The kernel's own words about isolation: they count more than any replay.
 pub(super) fn log_about_isolation(machine: &Machine<'_>) -> Vec<Evidence> {
-    let texts = ["Housekeeping: ", "isolcpus: ", "NO_HZ: ", "NOHZ: "];
+    let texts = ["Housekeeping: ", "isolcpus: ", "all isolcpus= values", "NO_HZ: ", "NOHZ: "];
     let lines = texts.into_iter().flat_map(|text| machine.logged(text));
     lines.map(|line| Evidence { file: KERNEL_LOG.to_owned(), value: line.to_owned() }).collect()
 }

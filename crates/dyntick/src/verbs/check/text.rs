@@ -54,6 +54,9 @@ fn title(report: &Report) -> String {
 fn checked(report: &Report) -> String {
     match (report.named, report.judged.is_empty()) {
         (true, _) => format!("Checked: CPU {}.", report.judged),
+        (false, true) if !report.isolated.is_empty() || !report.nohz_full.is_empty() => {
+            "No isolated CPU is online: only the command line was checked.".to_owned()
+        }
         (false, true) => {
             "No CPU is isolated: only the command line was checked; use -C CPUS to see what they need."
                 .to_owned()
