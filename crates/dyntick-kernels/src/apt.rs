@@ -8,6 +8,7 @@ mod user;
 
 use crate::cache::{Cache, CacheError, ensure_space, write_whole};
 use crate::programs::end_with_this_one;
+use dyntick_model::text::shortened;
 use sources::KEYRING;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,9 +23,12 @@ const RETRY_AGE: Duration = Duration::from_secs(600);
 /// The index of two releases, and what apt makes of it.
 const INDEX_BYTES: u64 = 256 << 20;
 
-/// Touched when the mirror was asked, and when it gave all that was asked for.
+/// Written when the mirror was asked, with why it gave nothing, and when it gave all that was asked for.
 const ASKED: &str = "asked";
 const FRESH: &str = "fresh";
+
+/// More of apt's reason is not repeated.
+const LONGEST_REASON: usize = 300;
 
 /// A machine may run commands of its own after an update; ours is none of their business.
 const NO_HOOKS: &str = "no-hooks.conf";
@@ -39,6 +43,11 @@ const SIGNED_ONLY: [&str; 4] = [
     "Acquire::AllowDowngradeToInsecureRepositories=false",
 ];
 
+/// How the newest package of the cache may not be Debian's.
+pub fn of_cache(why: &str) -> String {
+    format!("the newest in the cache, and Debian may have a newer one ({why})")
+}
+
 /// A package and its version.
 pub type Package = (String, String);
 
@@ -46,6 +55,8 @@ pub type Package = (String, String);
 pub struct Apt {
     folder: PathBuf,
     suites: Suites,
+    /// Why its index is an earlier one, where the mirror did not give the one of today.
+    earlier: Option<String>,
     /// The release of the machine, as `bookworm`.
     pub release: String,
 }
@@ -107,6 +118,13 @@ pub enum AptError {
     Cache(#[from] CacheError),
 }
 
+impl AptError {
+    /// The reason in a few words, for a report.
+    pub fn in_short(&self) -> String {
+        shortened(&self.to_string(), LONGEST_REASON)
+    }
+}
+
 impl Apt {
     /// Opens the private apt, and asks the mirror for its index if the last one is a day old.
     pub fn open(cache: &Cache, progress: &dyn Fn(&str)) -> Result<Self, AptError> {
@@ -122,7 +140,12 @@ impl Apt {
         if !Path::new(KEYRING).exists() {
             return Err(AptError::NoKeyring);
         }
-        let apt = Self { folder: cache.path(&Suites::OfMachine.place()), suites: Suites::OfMachine, release };
+        let apt = Self {
+            folder: cache.path(&Suites::OfMachine.place()),
+            suites: Suites::OfMachine,
+            earlier: None,
+            release,
+        };
         Ok(apt.has_index().then_some(apt))
     }
 
@@ -137,13 +160,41 @@ impl Apt {
         if !Path::new(KEYRING).exists() {
             return Err(AptError::NoKeyring);
         }
-        let apt = Self { folder: cache.path(&suites.place()), suites, release };
+        let mut apt = Self { folder: cache.path(&suites.place()), suites, earlier: None, release };
         let _lock = cache.lock(&suites.place())?;
-        if apt.age(FRESH) > INDEX_AGE && (!apt.has_index() || apt.age(ASKED) > RETRY_AGE) {
+        if apt.age(FRESH) <= INDEX_AGE {
+            return Ok(apt);
+        }
+        if !apt.has_index() || apt.age(ASKED) > RETRY_AGE {
             progress("updating the package index of the Debian mirror");
             apt.refresh(progress)?;
         }
+        if apt.age(FRESH) > INDEX_AGE {
+            apt.earlier = Some(apt.why_not());
+        }
         Ok(apt)
+    }
+
+    /// The suite of Debian that it has alone, where it is not this machine's.
+    pub fn only_suite(&self) -> Option<&'static str> {
+        match self.suites {
+            Suites::OfMachine => None,
+            Suites::Only(suite) => Some(suite),
+        }
+    }
+
+    /// How its newest package may not be Debian's, where the mirror did not give its index of today.
+    pub fn of_earlier_index(&self) -> Option<String> {
+        let reason = self.earlier.as_deref()?;
+        Some(format!("the newest of an earlier index, and Debian may have a newer one ({reason})"))
+    }
+
+    /// Why the mirror gave nothing when it was asked last.
+    fn why_not(&self) -> String {
+        match std::fs::read_to_string(self.folder.join(ASKED)).unwrap_or_default() {
+            none if none.is_empty() => "the mirror did not answer".to_owned(),
+            said => shortened(&said, LONGEST_REASON),
+        }
     }
 
     /// How long ago a mark was set.
@@ -181,7 +232,8 @@ impl Apt {
             "update",
         ]);
         let updated = self.run("refresh its index", &mut update);
-        write_whole(&self.folder.join(ASKED), b"")?;
+        let said = updated.as_ref().err().map(ToString::to_string).unwrap_or_default();
+        write_whole(&self.folder.join(ASKED), said.as_bytes())?;
         match updated {
             Ok(_) => Ok(write_whole(&self.folder.join(FRESH), b"")?),
             Err(error @ AptError::Failed { .. }) if self.has_index() => {
@@ -374,7 +426,12 @@ mod tests {
 
     #[test]
     fn what_nobody_signed_is_refused_whatever_the_machine_allows() {
-        let apt = Apt { folder: "/none".into(), suites: Suites::OfMachine, release: "bookworm".into() };
+        let apt = Apt {
+            folder: "/none".into(),
+            suites: Suites::OfMachine,
+            earlier: None,
+            release: "bookworm".into(),
+        };
         let command = apt.command("apt-config");
         let arguments: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
         for setting in SIGNED_ONLY {
@@ -386,8 +443,12 @@ mod tests {
     #[test]
     fn an_index_is_old_when_nothing_tells_its_age() {
         let folder = tempfile::tempdir().unwrap();
-        let apt =
-            Apt { folder: folder.path().to_owned(), suites: Suites::OfMachine, release: "bookworm".into() };
+        let apt = Apt {
+            folder: folder.path().to_owned(),
+            suites: Suites::OfMachine,
+            earlier: None,
+            release: "bookworm".into(),
+        };
         assert!(apt.age(FRESH) > INDEX_AGE && !apt.has_index());
         write_whole(&folder.path().join(FRESH), b"").unwrap();
         assert!(apt.age(FRESH) < RETRY_AGE);

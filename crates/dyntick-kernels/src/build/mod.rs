@@ -174,7 +174,7 @@ pub fn build(
         make(&parts, &source, &toolchain, &key, folder, cache, progress, accept)
     })?;
     unused::touch(&folder);
-    built::read(&folder)
+    Ok(Built { fallback: source.fallback, ..built::read(&folder)? })
 }
 
 /// Fills `folder` with the kernel.
@@ -216,6 +216,7 @@ fn make(
         release: compiled.release.clone(),
         objects: compiled.objects,
         seconds: begin.elapsed().as_secs(),
+        fallback: None,
         folder: folder.to_owned(),
     };
     built::keep(&record, &compiled, &builder, folder)

@@ -65,6 +65,8 @@ pub struct Source {
     pub id: String,
     /// Its name in the cache.
     pub key: String,
+    /// How it may be another one than the name means today, where Debian could not be asked.
+    pub fallback: Option<String>,
     kind: Kind,
 }
 
@@ -112,12 +114,13 @@ pub fn identify(
 ) -> Result<Source, BuildError> {
     check(text)?;
     if let Some(series) = text.strip_prefix("debian:") {
-        let package = debian::newest(series, cache, progress)?;
+        let (package, fallback) = debian::newest(series, cache, progress)?;
         let (name, version) = &package;
         let key = format!("{name}_{}", version.replace([':', '/'], "_"));
         return Ok(Source {
             id: format!("Debian package {name} {version}"),
             key,
+            fallback,
             kind: Kind::Debian(package),
         });
     }
@@ -125,7 +128,8 @@ pub fn identify(
         let commit = git::find(text, named_by, cache, progress)?;
         // Not the key of a dyntick that believed a repository's names of objects.
         let key = key(&format!("objects of git commit {}", commit.hash));
-        return Ok(Source { id: format!("git commit {}", commit.hash), key, kind: Kind::Git(commit) });
+        let id = format!("git commit {}", commit.hash);
+        return Ok(Source { id, key, fallback: None, kind: Kind::Git(commit) });
     }
     let path = named_by.place(Path::new(text))?;
     if path.is_dir() {
@@ -139,7 +143,7 @@ pub fn identify(
 
 /// A source without a good name of its own.
 fn keyed(id: String, kind: Kind) -> Source {
-    Source { key: key(&id), id, kind }
+    Source { key: key(&id), id, fallback: None, kind }
 }
 
 /// Of 128 bits: who makes two sources could give them one key of 64, and the second would be built from the first.

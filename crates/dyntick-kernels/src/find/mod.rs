@@ -46,6 +46,8 @@ pub struct Kernel {
     pub source: String,
     /// The package that it is from, where it is of Debian.
     pub package: Option<Package>,
+    /// How it may be another kernel than the name means today, where Debian could not be asked.
+    pub fallback: Option<String>,
     /// What is known of it where it was built here.
     pub built: Option<Built>,
 }
@@ -153,7 +155,7 @@ pub fn made_to_order(
 
 fn made(spec: &str, built: Built, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Kernel, KernelError> {
     let kernel = prepare(spec, Files::built(&built), cache, progress)?;
-    Ok(Kernel { built: Some(built), ..kernel })
+    Ok(Kernel { fallback: built.fallback.clone(), built: Some(built), ..kernel })
 }
 
 fn find_built(key: &str, cache: &Cache) -> Result<Built, KernelError> {
@@ -243,6 +245,7 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
         sha256,
         source,
         package: files.package,
+        fallback: files.fallback,
         built: None,
     })
 }

@@ -179,6 +179,7 @@ mod tests {
             sha256: "ab".into(),
             source: String::new(),
             package: Some(package),
+            fallback: None,
             built: None,
         };
         let stranger = Kernel { package: None, ..kernel.clone() };
