@@ -137,7 +137,8 @@ fn compile(
             let walls = folders.iter().fold(walls, |walls, folder| walls.read(folder)).write(source);
             build::give_all(source)?;
             let mut make = make(&headers, source)?;
-            Ok(build::make_module(walls.around(make.env("PATH", IN_USR)))?)
+            let confined = walls.around(make.env("PATH", IN_USR)).map_err(BuildError::from)?;
+            Ok(build::make_module(confined)?)
         }
     }
 }
