@@ -23,12 +23,15 @@ use std::path::{Path, PathBuf};
 pub enum SourceError {
     /// The text names none.
     #[error(
-        "'{0}' is not a kernel source: write debian:6.1, debian:6.12, the path of a .tar.xz, .tar.gz or .tar.zst, git:REPOSITORY#REVISION, or the folder of a source tree"
+        "'{0}' is not a kernel source: write debian:6.1, debian:6.12, the path of a .tar.xz, .tar.gz or .tar.zst, git:REPOSITORY#REVISION, or the folder of a source tree with a slash, as ./linux"
     )]
     Spec(String),
     /// No such package.
     #[error("Debian offers no package linux-source-{0}, and none is cached")]
     NotOffered(String),
+    /// What was found is not the newest any more.
+    #[error("Debian has another {0} by now: start again")]
+    Superseded(String),
     /// A file that is named is none that is read.
     #[error(transparent)]
     Input(#[from] InputError),
@@ -131,7 +134,7 @@ pub fn identify(
         let id = format!("git commit {}", commit.hash);
         return Ok(Source { id, key, fallback: None, kind: Kind::Git(commit) });
     }
-    let path = named_by.place(Path::new(text))?;
+    let path = named_by.place_of_source(Path::new(text))?;
     if path.is_dir() {
         progress(&format!("reading the source tree {}", clean_line(text)));
         let tree = tree::look(&path)?;

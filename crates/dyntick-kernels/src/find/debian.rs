@@ -121,9 +121,11 @@ fn offered(wanted: Wanted<'_>, cache: &Cache, progress: &dyn Fn(&str)) -> Result
         Some(suite) => Apt::only(suite, cache, progress)?,
         None => Apt::open(cache, progress)?,
     };
-    let release =
-        newest_offered(&apt, wanted)?.ok_or_else(|| not_offered(&wanted.name(), cache, progress))?;
-    let files = fetched(&apt, &release, cache, progress)?;
+    let files = apt.looking_again(cache, progress, || {
+        let release = newest_offered(&apt, wanted)?;
+        let release = release.ok_or_else(|| not_offered(&wanted.name(), cache, progress))?;
+        fetched(&apt, &release, cache, progress)
+    })?;
     Ok(Files { fallback: apt.of_earlier_index(), ..files })
 }
 
@@ -141,13 +143,14 @@ pub(super) fn exact(release: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Re
     if let Some(files) = in_cache(release, cache) {
         return Ok(files);
     }
-    let of_machine = fetched(&Apt::open(cache, progress)?, release, cache, progress);
+    let of = |apt: Apt| apt.looking_again(cache, progress, || fetched(&apt, release, cache, progress));
+    let of_machine = of(Apt::open(cache, progress)?);
     if !matches!(of_machine, Err(KernelError::NotOffered { .. })) {
         return of_machine;
     }
     let suite = older_suite(release).unwrap_or(UNSTABLE);
     match Apt::only(suite, cache, progress) {
-        Ok(other) => fetched(&other, release, cache, progress),
+        Ok(other) => of(other),
         // Who named a release did not ask for that suite.
         Err(error) => {
             progress(&format!("Debian's suite {suite} cannot be asked for it: {error}"));

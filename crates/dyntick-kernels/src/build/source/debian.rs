@@ -60,14 +60,19 @@ pub fn fetch(
 ) -> Result<(), BuildError> {
     let apt = Apt::open(cache, progress)?;
     let packages = [package.clone()];
-    let (download, _) = apt.size(&packages)?;
-    progress(&format!("fetching {} {} ({} MiB)", package.0, package.1, download >> 20));
     // Inside the folder, so that the two go together where this process is killed.
     let place = tempfile::Builder::new()
         .permissions(Permissions::from_mode(0o755))
         .tempdir_in(folder)
         .map_err(|error| CacheError::from_io(folder, error))?;
-    apt.unpack(&packages, place.path())?;
+    apt.looking_again(cache, progress, || {
+        if apt.newest(&package.0)?.is_some_and(|newest| newest != package.1) {
+            return Err(BuildError::from(SourceError::Superseded(package.0.clone())));
+        }
+        let (download, _) = apt.size(&packages)?;
+        progress(&format!("fetching {} {} ({} MiB)", package.0, package.1, download >> 20));
+        Ok(apt.unpack(&packages, place.path())?)
+    })?;
     progress(&format!("unpacking {}", package.0));
     let archive = archive(&place.path().join("usr/src"))
         .ok_or_else(|| SourceError::NotAKernel(format!("the package {}", package.0)))?;
