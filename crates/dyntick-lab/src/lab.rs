@@ -207,7 +207,7 @@ impl<'a> Lab<'a> {
         allow_open_files();
         find::remove_old(&cache);
         let (memory, own_memory) =
-            (Room::new(dyntick_system::memory()), Room::new(dyntick_system::memory() / 2));
+            (Room::new(dyntick_system::memory()), Room::new(dyntick_system::own_memory()));
         // The other half is for runs, builds and images.
         let disks = Room::new(free_bytes(cache.root()) / 2);
         let sealer = Sealer::of(&cache)?;

@@ -256,6 +256,6 @@ fn who_reads_others_files_leaves_half_of_the_memory() {
         };
         reader.kill().unwrap();
         reader.wait().unwrap();
-        assert_eq!(limit, dyntick_system::memory() / 2, "{words:?}");
+        assert_eq!(limit, dyntick_system::own_memory(), "{words:?}");
     }
 }
