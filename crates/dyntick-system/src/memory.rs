@@ -9,9 +9,11 @@ pub fn memory() -> u64 {
     of_machine().min(of_group())
 }
 
-/// What this process may have itself: half of the machine's, or all that its control group has where that is less.
+/// What this process may have itself: half of the machine's, or what its control group has where that is less. An
+/// eighth of that is for the kernel's part and the program's, which count there too: the group's end is a signal.
 pub fn own_memory() -> u64 {
-    (of_machine() / 2).min(of_group())
+    let of_group = of_group();
+    (of_machine() / 2).min(of_group - of_group / 8)
 }
 
 fn of_machine() -> u64 {

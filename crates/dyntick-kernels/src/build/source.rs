@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 pub enum SourceError {
     /// The text names none.
     #[error(
-        "'{0}' is not a kernel source: write debian:6.1, debian:6.12, the path of a .tar.xz, .tar.gz or .tar.zst, git:REPOSITORY#REVISION, or the folder of a source tree with a slash, as ./linux"
+        "'{0}' is not a kernel source: write debian:6.1, debian:6.12, the path of a .tar.xz, .tar.gz or .tar.zst, git:REPOSITORY#REVISION, or the folder of a source tree"
     )]
     Spec(String),
     /// No such package.
