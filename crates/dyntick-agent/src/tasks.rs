@@ -180,8 +180,8 @@ pub fn time_script(script: &Script, profile: bool, archive: &mut Archive) -> Res
     })
 }
 
-/// How a script ended that did not succeed. Where the kernel ended it, or a child of a shell, for lack of memory, its log
-/// says so.
+/// How a script ended that did not succeed. Where the kernel ended it for lack of memory, or the child of a shell, its
+/// log says so.
 fn how_it_ended(status: ExitStatus, log: &[u8]) -> String {
     // Shells tell a signal of a child by such a status.
     let is_killed = status.signal() == Some(libc::SIGKILL) || status.code() == Some(128 + libc::SIGKILL);

@@ -21,8 +21,8 @@ fn of_machine() -> u64 {
     system.totalram.saturating_mul(system.mem_unit.into())
 }
 
-/// Lets this process, and what it starts, have [`own_memory`] each (`RLIMIT_DATA`). Readers of others' files have limits
-/// of their own; where one is missing, this process ends and not another one of the machine, nor by a signal.
+/// Lets this process, and what it starts, have [`own_memory`] each (`RLIMIT_DATA`). Readers of others' files have
+/// limits of their own; where one is missing, this process ends and not another one of the machine, nor by a signal.
 pub fn leave_half_of_memory() {
     let limit = getrlimit(Resource::Data);
     let own = own_memory();

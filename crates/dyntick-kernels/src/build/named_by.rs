@@ -40,8 +40,8 @@ impl NamedBy {
         real.map_or(NamedBy::Unknown, |folder| NamedBy::File(Named { folder, owner: None }))
     }
 
-    /// This file, as a study. Who can write one of this user's runs programs as this user, so it may name kernel sources
-    /// of this user's that no other may read.
+    /// This file, as a study. Who can write one of this user's runs programs as this user, so it may name kernel
+    /// sources of this user's that no other may read.
     pub fn file(path: &Path) -> Self {
         match Self::file_in(path.parent().unwrap_or(Path::new(""))) {
             NamedBy::File(named) => NamedBy::File(Named { owner: own(path), ..named }),
@@ -104,7 +104,8 @@ impl NamedBy {
     }
 }
 
-/// The owner of a file, where that is this user, or the one who called sudo, and no other can write the file or move it.
+/// The owner of a file, where that is this user, or the one who called sudo, and no other can write the file or move
+/// it.
 fn own(file: &Path) -> Option<u32> {
     let real = file.canonicalize().ok()?;
     let owner = real.symlink_metadata().ok()?.uid();

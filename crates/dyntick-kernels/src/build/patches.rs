@@ -192,8 +192,8 @@ impl Desk<'_> {
     }
 }
 
-/// What kept a program from its work, where that is not the patch: one of the kernel's own reasons at the end of a line,
-/// or the words of bwrap. Neither quotes the patch.
+/// What kept a program from its work, where that is not the patch: one of the kernel's own reasons at the end of a
+/// line, or the words of bwrap. Neither quotes the patch.
 fn hindrance(complaint: &str) -> Option<String> {
     const REASONS: [Errno; 9] = [
         Errno::ACCESS,

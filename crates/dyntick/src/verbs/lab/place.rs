@@ -48,8 +48,8 @@ impl Place {
         Ok(())
     }
 
-    /// Makes the folder of the runs. Other users may not enter it: what a study names, and what its kernels print, is in
-    /// its runs.
+    /// Makes the folder of the runs. Other users may not enter it: what a study names, and what its kernels print, is
+    /// in its runs.
     pub fn make_runs(&self) -> Result<PathBuf> {
         let runs = self.runs();
         // Before, so that no folder is made through a link, and after, when other users can put none there.

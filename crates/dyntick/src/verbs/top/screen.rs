@@ -5,7 +5,6 @@ use super::sample::{Cause, Cpu, Role, Sample};
 use super::state::{KEYS, Page, State};
 use crate::labels;
 use clap::ValueEnum;
-use dyntick_model::CpuList;
 use dyntick_model::text::clean_line;
 use dyntick_report::numbers;
 use dyntick_system::hotplug;
@@ -398,7 +397,7 @@ mod tests {
             source: Some("tracefs"),
             source_note: Some("Counted from trace events (tracefs).".to_owned()),
             lost: Lost { recursion: 1, overrun: 2, ..Lost::default() },
-            offline: CpuList::default(),
+            offline: Default::default(),
             missing: vec![Missing { what: "SMIs".to_owned(), needs: "the module msr".to_owned() }],
         }
     }
