@@ -35,7 +35,7 @@ impl Opened {
         &self.place
     }
 
-    /// Whether nobody but this user, root, or the user who called sudo for it, can change what is in it: it holds
+    /// Whether only this user, root, or the user who called sudo for it, can change what is in it: it holds
     /// files and the folder `raw` of files, all of these users and writable by no other.
     pub fn is_own(&self, raw: &str) -> bool {
         is_own(&self.folder.metadata()) && self.holds_only_own(Path::new(""), raw)

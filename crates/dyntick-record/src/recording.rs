@@ -121,7 +121,7 @@ impl<'a> Recording<'a> {
             threads: watch.threads.clone(),
             owners: watch.owners.clone(),
             counts: (Counts::default(), Counts::default()),
-            notes: self.notes.iter().cloned().chain(hotplug::told(&unsteady)).collect(),
+            notes: self.notes.iter().cloned().chain(hotplug::note(&unsteady)).collect(),
             ended: None,
             mappings,
             trigger,

@@ -46,7 +46,7 @@ fn text(folder: &Path, name: &str) -> Result<String, String> {
         let rights = if closed.is_dir() { "o+x" } else { "o+r" };
         let open = chmod(rights, &closed).map_or(String::new(), |open| format!("; where they may: {open}"));
         return Err(format!(
-            "a run shows it to whoever reads the report, and other users of this machine may not read it{open}"
+            "each reader of the report sees it, and other users of this machine may not read it{open}"
         ));
     }
     let file = open_public(folder, Path::new(name)).map_err(|error| error.to_string())?;

@@ -37,7 +37,7 @@ pub fn online() -> Option<CpuList> {
 }
 
 /// That the figures of these CPUs do not hold, in words.
-pub fn told(offline: &CpuList) -> Option<String> {
+pub fn note(offline: &CpuList) -> Option<String> {
     let (cpus, were, their) = match offline.len() {
         0 => return None,
         1 => ("CPU", "was", "its"),
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(hotplug.unsteady(&online), CpuList::default());
         let absent: CpuList = [8000].into_iter().collect();
         assert_eq!(hotplug.unsteady(&online.union(&absent)), absent);
-        assert_eq!(told(&online.difference(&online)), None);
-        assert_eq!(told(&absent).unwrap(), "CPU 8000 was offline meanwhile: its figures do not hold");
+        assert_eq!(note(&online.difference(&online)), None);
+        assert_eq!(note(&absent).unwrap(), "CPU 8000 was offline meanwhile: its figures do not hold");
     }
 }

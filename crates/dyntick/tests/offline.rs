@@ -54,7 +54,7 @@ impl Place {
 
     fn without_network(&self, words: &[&str]) -> Output {
         let mut run = Command::new("unshare");
-        // An ordinary user has a network namespace of its own only in a user namespace.
+        // An ordinary user gets a network namespace only in a user namespace.
         let user: &[&str] =
             if rustix::process::geteuid().is_root() { &[] } else { &["--user", "--map-root-user"] };
         run.args(user).arg("--net").arg(binary()).args(["lab", "run", "s.toml"]).args(words);

@@ -16,7 +16,7 @@ pub enum NamedBy {
     /// Nobody knows: only what every user may read is read.
     #[default]
     Unknown,
-    /// A file that somebody may have sent.
+    /// A file that another user may have sent.
     File(Named),
     /// The user, who typed them.
     User,
@@ -26,7 +26,7 @@ pub enum NamedBy {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Named {
     /// The folder that it is in, whose own closed folders are no secret of its reader's: by its real path when
-    /// that file was read, for somebody else's may stand at another path by now.
+    /// that file was read, for another user's may stand at another path by now.
     folder: PathBuf,
     /// Who alone can have put it there, where that is this user.
     owner: Option<u32>,

@@ -168,7 +168,7 @@ fn runs_are_not_led_elsewhere_by_other_users() {
     }
     const NOBODY: u32 = 65534;
     let place = tempfile::tempdir().unwrap();
-    // A kernel that does not exist: nothing is run, and it is told after all about the folder.
+    // A kernel that does not exist: nothing is run, and its error comes after those about the folder.
     let study = "title='t'\nquestion='q'\n[defaults]\nkernel='./none'\n[[case]]\nname='a'\n";
     std::fs::write(place.path().join("s.toml"), study).unwrap();
     let at = |name: &str| place.path().join(name);

@@ -80,7 +80,7 @@ impl View<'_> {
         if self.sample.source_note.is_some() {
             told.push("from trace events (F1)".to_owned());
         }
-        told.extend(hotplug::told(&self.sample.offline));
+        told.extend(hotplug::note(&self.sample.offline));
         let lost = self.sample.lost;
         if lost.events() > 0 {
             told.push(format!("{} events lost", numbers::count(lost.events())));
