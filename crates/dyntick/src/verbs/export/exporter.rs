@@ -47,7 +47,7 @@ impl<'a> Exporter<'a> {
         let begin = Instant::now();
         let measured = self.running.so_far()?;
         self.totals.add(&measured);
-        hotplug::note(&measured.offline).into_iter().for_each(|told| output::note(told));
+        hotplug::note(&measured.offline).into_iter().for_each(output::note);
         let own = &mut self.totals.own;
         own.readings.took(begin.elapsed().as_nanos() as u64);
         own.programs = self.running.run_time();
