@@ -3,6 +3,7 @@
 
 use super::cgroup::{self, Group};
 use super::deadline;
+use super::mounts::kernel_log;
 use super::profile;
 use super::settle::pin;
 use anyhow::{Context, Result, bail};
@@ -14,7 +15,7 @@ use rustix::process::{Resource, Rlimit};
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 /// The first argument with which the agent starts this program again as a task.
 pub const TASK_COMMAND: &str = "guest-task";
@@ -162,11 +163,11 @@ pub fn time_script(script: &Script, profile: bool, archive: &mut Archive) -> Res
     archive.insert(pieces::SCRIPT_OUT, std::fs::read("/tmp/script.out")?);
     archive.insert(pieces::SCRIPT_ERR, std::fs::read("/tmp/script.err")?);
     let nanoseconds = |time: libc::timeval| time.tv_sec as u64 * NANOS_PER_SEC + time.tv_usec as u64 * 1000;
-    let status = status.code().unwrap_or(-1);
-    if status != 0 {
+    if !status.success() {
         bail!(
-            "the script {:?} ended with status {status}: {}{}",
+            "the script {:?} {}: {}{}",
             script.run,
+            how_it_ended(status, &kernel_log()),
             String::from_utf8_lossy(&std::fs::read("/tmp/script.out")?),
             String::from_utf8_lossy(&std::fs::read("/tmp/script.err")?)
         );
@@ -175,18 +176,32 @@ pub fn time_script(script: &Script, profile: bool, archive: &mut Archive) -> Res
         elapsed_ns,
         user_ns: nanoseconds(usage.ru_utime),
         system_ns: nanoseconds(usage.ru_stime),
-        status,
+        status: status.code().unwrap_or_default(),
     })
 }
 
-fn wait_with_usage(child: &Child) -> Result<(std::process::ExitStatus, libc::rusage)> {
+/// How a script ended that did not succeed. Where the kernel ended it for lack of memory, or the child of a shell, its
+/// log says so.
+fn how_it_ended(status: ExitStatus, log: &[u8]) -> String {
+    // Shells tell a signal of a child by such a status.
+    let is_killed = status.signal() == Some(libc::SIGKILL) || status.code() == Some(128 + libc::SIGKILL);
+    if is_killed && String::from_utf8_lossy(log).contains("Out of memory: Killed process") {
+        return "was killed, as the guest ran out of memory (`memory` of the case)".to_owned();
+    }
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("ended with status {code}"),
+        (None, signal) => format!("was killed by signal {}", signal.unwrap_or_default()),
+    }
+}
+
+fn wait_with_usage(child: &Child) -> Result<(ExitStatus, libc::rusage)> {
     let mut status = 0;
     // SAFETY: an all-zero rusage is valid, and both pointers live across the call.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     if unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) } < 0 {
         bail!("cannot wait for the script: {}", std::io::Error::last_os_error());
     }
-    Ok((std::process::ExitStatus::from_raw(status), usage))
+    Ok((ExitStatus::from_raw(status), usage))
 }
 
 /// A built-in task, in its own process. Never returns unless the task cannot go on.
@@ -218,4 +233,21 @@ pub fn run_task(work: &str) -> Result<()> {
 pub(super) fn spin_block() {
     // SAFETY: does nothing.
     unsafe { std::arch::asm!(".rept 4096", "nop", ".endr", options(nomem, nostack, preserves_flags)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_that_was_killed_says_by_what() {
+        let ended = |raw, log: &str| how_it_ended(ExitStatus::from_raw(raw), log.as_bytes());
+        let oom = "[    3.1] Out of memory: Killed process 80 (perl) total-vm:500000kB";
+        assert_eq!(ended(3 << 8, oom), "ended with status 3");
+        assert_eq!(ended(9, ""), "was killed by signal 9");
+        assert_eq!(ended(11, oom), "was killed by signal 11");
+        for killed in [9, 137 << 8] {
+            assert!(ended(killed, oom).contains("the guest ran out of memory"));
+        }
+    }
 }

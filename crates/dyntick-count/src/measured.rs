@@ -24,6 +24,8 @@ pub struct Measured {
     pub source: Option<CountedBy>,
     /// The machine's own counters.
     pub meters: Meters,
+    /// Those that were offline at some time of it: their figures do not hold.
+    pub offline: CpuList,
     /// What is not counted here, and what it needs.
     pub missing: Vec<Missing>,
     /// How the command ended.
@@ -92,6 +94,7 @@ impl Measured {
         }
         self.meters.add(&other.meters);
         self.ns += other.ns;
+        self.offline = self.offline.union(&other.offline);
         self.finished = other.finished;
         self.stopped = other.stopped;
         self

@@ -9,6 +9,7 @@ use dyntick_observe::live::{
     Calls, Choice, EnergyMeter, Function, FunctionCalls, Kind, Meters, Missing, Place, RunTime, Source,
     TICKS, Wanted, keep_off,
 };
+use dyntick_system::hotplug::Hotplug;
 use std::time::Instant;
 
 /// What stays from one measurement to the next.
@@ -26,6 +27,7 @@ pub struct Session {
     /// Whether power is measured too.
     with_power: bool,
     missing: Vec<Missing>,
+    hotplug: Hotplug,
     place: Place,
     watch: Watch,
 }
@@ -84,6 +86,7 @@ impl Session {
             calls: None,
             with_power: false,
             missing,
+            hotplug: Hotplug::watch(),
             place,
             watch,
         })
@@ -135,6 +138,7 @@ impl Session {
         // The machine's counters, causes, calls; at the end the other way round: each has the next within, which
         // is read faster.
         let meters = Meters::read(&self.cpus);
+        let _ = self.hotplug.unsteady(&self.cpus);
         let mut first_ns = meters.ns;
         if let Some(source) = &mut self.source {
             source.forget()?;
@@ -251,6 +255,7 @@ impl Running<'_> {
             counts,
             source: self.session.source.as_ref().map(CountedBy::of),
             meters: grown,
+            offline: self.session.hotplug.unsteady(&self.session.cpus),
             missing,
             longest,
             calls: self.timed(calls.as_deref()),

@@ -8,7 +8,10 @@ mod user;
 
 use crate::cache::{Cache, CacheError, ensure_space, write_whole};
 use crate::programs::end_with_this_one;
+use dyntick_model::text::shortened;
 use sources::KEYRING;
+use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -22,9 +25,13 @@ const RETRY_AGE: Duration = Duration::from_secs(600);
 /// The index of two releases, and what apt makes of it.
 const INDEX_BYTES: u64 = 256 << 20;
 
-/// Touched when the mirror was asked, and when it gave all that was asked for.
+/// Written when the mirror was asked, with why it gave nothing, and when it gave all that was asked for, with what that
+/// was.
 const ASKED: &str = "asked";
 const FRESH: &str = "fresh";
+
+/// More of apt's reason is not repeated.
+const LONGEST_REASON: usize = 300;
 
 /// A machine may run commands of its own after an update; ours is none of their business.
 const NO_HOOKS: &str = "no-hooks.conf";
@@ -39,6 +46,11 @@ const SIGNED_ONLY: [&str; 4] = [
     "Acquire::AllowDowngradeToInsecureRepositories=false",
 ];
 
+/// How the newest package of the cache may not be Debian's.
+pub fn of_cache(why: &str) -> String {
+    format!("the newest in the cache, and Debian may have a newer one ({why})")
+}
+
 /// A package and its version.
 pub type Package = (String, String);
 
@@ -46,6 +58,8 @@ pub type Package = (String, String);
 pub struct Apt {
     folder: PathBuf,
     suites: Suites,
+    /// Whether a package could not be fetched.
+    missed: Cell<bool>,
     /// The release of the machine, as `bookworm`.
     pub release: String,
 }
@@ -107,6 +121,13 @@ pub enum AptError {
     Cache(#[from] CacheError),
 }
 
+impl AptError {
+    /// The reason in a few words, for a report.
+    pub fn in_short(&self) -> String {
+        shortened(&self.to_string(), LONGEST_REASON)
+    }
+}
+
 impl Apt {
     /// Opens the private apt, and asks the mirror for its index if the last one is a day old.
     pub fn open(cache: &Cache, progress: &dyn Fn(&str)) -> Result<Self, AptError> {
@@ -122,7 +143,12 @@ impl Apt {
         if !Path::new(KEYRING).exists() {
             return Err(AptError::NoKeyring);
         }
-        let apt = Self { folder: cache.path(&Suites::OfMachine.place()), suites: Suites::OfMachine, release };
+        let apt = Self {
+            folder: cache.path(&Suites::OfMachine.place()),
+            suites: Suites::OfMachine,
+            missed: Cell::default(),
+            release,
+        };
         Ok(apt.has_index().then_some(apt))
     }
 
@@ -137,27 +163,92 @@ impl Apt {
         if !Path::new(KEYRING).exists() {
             return Err(AptError::NoKeyring);
         }
-        let apt = Self { folder: cache.path(&suites.place()), suites, release };
+        let apt = Self { folder: cache.path(&suites.place()), suites, missed: Cell::default(), release };
         let _lock = cache.lock(&suites.place())?;
-        if apt.age(FRESH) > INDEX_AGE && (!apt.has_index() || apt.age(ASKED) > RETRY_AGE) {
+        if !apt.has_index() || apt.age(FRESH) > INDEX_AGE && apt.age(ASKED) > RETRY_AGE {
             progress("updating the package index of the Debian mirror");
             apt.refresh(progress)?;
         }
         Ok(apt)
     }
 
+    /// The suite of Debian that it has alone, where it is not this machine's.
+    pub fn only_suite(&self) -> Option<&'static str> {
+        match self.suites {
+            Suites::OfMachine => None,
+            Suites::Only(suite) => Some(suite),
+        }
+    }
+
+    /// How its newest package may not be Debian's, where the mirror did not give its index of today.
+    pub fn of_earlier_index(&self) -> Option<String> {
+        let reason = || {
+            format!("the newest of an earlier index, and Debian may have a newer one ({})", self.why_not())
+        };
+        (self.age(FRESH) > INDEX_AGE).then(reason)
+    }
+
+    /// Does what looks packages up and fetches them. Where one cannot be fetched the index is asked for whatever its
+    /// age, and all of it is done once more: a mirror soon removes a package that was superseded.
+    pub fn looking_again<T, E: From<AptError>>(
+        &self,
+        cache: &Cache,
+        progress: &dyn Fn(&str),
+        fetch: impl Fn() -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.missed.set(false);
+        match fetch() {
+            Err(_) if self.missed.get() && self.renew(cache, progress).unwrap_or(false) => fetch(),
+            done => done,
+        }
+    }
+
+    /// Asks for the index, unless that was just done. Returns whether it came.
+    fn renew(&self, cache: &Cache, progress: &dyn Fn(&str)) -> Result<bool, AptError> {
+        const JUST_NOW: Duration = Duration::from_secs(60);
+        let _lock = cache.lock(&self.suites.place())?;
+        if self.age(FRESH).min(self.age(ASKED)) < JUST_NOW {
+            return Ok(false);
+        }
+        progress("updating the package index of the Debian mirror: it may be older than the mirror");
+        self.refresh(progress)
+    }
+
+    /// Why the mirror gave nothing when it was asked last.
+    fn why_not(&self) -> String {
+        match std::fs::read_to_string(self.folder.join(ASKED)).unwrap_or_default() {
+            none if none.is_empty() => "the mirror did not answer".to_owned(),
+            said => shortened(&said, LONGEST_REASON),
+        }
+    }
+
     /// How long ago a mark was set.
     fn age(&self, mark: &str) -> Duration {
         let time = std::fs::metadata(self.folder.join(mark)).and_then(|file| file.modified());
-        time.map_or(Duration::MAX, |time| SystemTime::now().duration_since(time).unwrap_or_default())
+        time.map_or(Duration::MAX, |time| match SystemTime::now().duration_since(time) {
+            Ok(age) => age,
+            // Set while the clock was wrong; a server's may be a little ahead.
+            Err(ahead) if ahead.duration() > INDEX_AGE => Duration::MAX,
+            Err(_) => Duration::ZERO,
+        })
     }
 
+    /// Whether all is there that the mirror gave: anything in a cache can be removed at any time.
     fn has_index(&self) -> bool {
-        let files = std::fs::read_dir(self.folder.join("lists")).into_iter().flatten().flatten();
-        files.into_iter().any(|file| file.file_name().to_string_lossy().contains("_Packages"))
+        let there = self.lists();
+        let given = std::fs::read_to_string(self.folder.join(FRESH)).unwrap_or_default();
+        !there.is_empty() && given.lines().all(|list| there.contains(list))
     }
 
-    fn refresh(&self, progress: &dyn Fn(&str)) -> Result<(), AptError> {
+    /// The names of the files of its index.
+    fn lists(&self) -> BTreeSet<String> {
+        let files = std::fs::read_dir(self.folder.join("lists")).into_iter().flatten().flatten();
+        let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.contains("_Packages")).collect()
+    }
+
+    /// Asks for the index. Where it does not come, an earlier one serves; returns whether it came.
+    fn refresh(&self, progress: &dyn Fn(&str)) -> Result<bool, AptError> {
         let mirrors = sources::mirrors_of_machine(&self.release)
             .ok_or_else(|| AptError::NoMirror(self.release.clone()))?;
         let list = match self.suites {
@@ -181,12 +272,17 @@ impl Apt {
             "update",
         ]);
         let updated = self.run("refresh its index", &mut update);
-        write_whole(&self.folder.join(ASKED), b"")?;
+        let said = updated.as_ref().err().map(ToString::to_string).unwrap_or_default();
+        write_whole(&self.folder.join(ASKED), said.as_bytes())?;
         match updated {
-            Ok(_) => Ok(write_whole(&self.folder.join(FRESH), b"")?),
+            Ok(_) => {
+                let lists: Vec<String> = self.lists().into_iter().collect();
+                write_whole(&self.folder.join(FRESH), lists.join("\n").as_bytes())?;
+                Ok(true)
+            }
             Err(error @ AptError::Failed { .. }) if self.has_index() => {
                 progress(&format!("using the previous index: {error}"));
-                Ok(())
+                Ok(false)
             }
             Err(error) => Err(error),
         }
@@ -255,7 +351,7 @@ impl Apt {
         give(downloads.path()).map_err(|error| CacheError::from_io(downloads.path(), error))?;
         let mut command = self.command("apt-get");
         command.current_dir(downloads.path()).arg("download").args(named(packages));
-        self.run(&format!("fetch {names}"), &mut command)?;
+        self.run(&format!("fetch {names}"), &mut command).inspect_err(|_| self.missed.set(true))?;
         let entries = std::fs::read_dir(downloads.path())
             .map_err(|error| CacheError::from_io(downloads.path(), error))?;
         for deb in entries.flatten().map(|entry| entry.path()) {
@@ -374,7 +470,12 @@ mod tests {
 
     #[test]
     fn what_nobody_signed_is_refused_whatever_the_machine_allows() {
-        let apt = Apt { folder: "/none".into(), suites: Suites::OfMachine, release: "bookworm".into() };
+        let apt = Apt {
+            folder: "/none".into(),
+            suites: Suites::OfMachine,
+            missed: Cell::default(),
+            release: "bookworm".into(),
+        };
         let command = apt.command("apt-config");
         let arguments: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
         for setting in SIGNED_ONLY {
@@ -386,13 +487,37 @@ mod tests {
     #[test]
     fn an_index_is_old_when_nothing_tells_its_age() {
         let folder = tempfile::tempdir().unwrap();
-        let apt =
-            Apt { folder: folder.path().to_owned(), suites: Suites::OfMachine, release: "bookworm".into() };
+        let apt = Apt {
+            folder: folder.path().to_owned(),
+            suites: Suites::OfMachine,
+            missed: Cell::default(),
+            release: "bookworm".into(),
+        };
         assert!(apt.age(FRESH) > INDEX_AGE && !apt.has_index());
         write_whole(&folder.path().join(FRESH), b"").unwrap();
         assert!(apt.age(FRESH) < RETRY_AGE);
-        write_whole(&folder.path().join("lists/m_dists_bookworm_main_binary-amd64_Packages.lz4"), b"")
-            .unwrap();
+        let main = folder.path().join("lists/m_dists_bookworm_main_binary-amd64_Packages.lz4");
+        let more = folder.path().join("lists/m_dists_bookworm-backports_main_binary-amd64_Packages.lz4");
+        for list in [&main, &more] {
+            write_whole(list, b"").unwrap();
+        }
         assert!(apt.has_index());
+        let names: Vec<String> = apt.lists().into_iter().collect();
+        write_whole(&folder.path().join(FRESH), names.join("\n").as_bytes()).unwrap();
+        assert!(apt.has_index() && apt.of_earlier_index().is_none());
+        std::fs::remove_file(&more).unwrap();
+        assert!(!apt.has_index(), "a part of it is gone");
+        let set = |time: SystemTime| {
+            std::fs::File::options()
+                .write(true)
+                .open(folder.path().join(FRESH))
+                .unwrap()
+                .set_modified(time)
+                .unwrap();
+        };
+        set(SystemTime::now() + Duration::from_secs(60));
+        assert!(apt.age(FRESH) < RETRY_AGE, "a server's clock");
+        set(SystemTime::now() + 365 * INDEX_AGE);
+        assert!(apt.age(FRESH) > INDEX_AGE && apt.of_earlier_index().is_some(), "a wrong clock");
     }
 }

@@ -9,9 +9,11 @@ pub use owner::keeps_what_is_made;
 
 use crate::hash::Contents;
 use crate::remove::remove_tree;
+use dyntick_system::confine::NotSeen;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -55,11 +57,25 @@ pub enum CacheError {
         "{0} has a colon, a semicolon, a dollar sign or white space in its path, with which its libraries cannot be found: set DYNTICK_CACHE to a folder without"
     )]
     Unlistable(PathBuf),
+    /// A folder of the system.
+    #[error("{0}: set DYNTICK_CACHE to a folder elsewhere")]
+    OfSystem(#[from] NotSeen),
     /// A folder with something else in it.
     #[error(
         "{0} has other files, and a cache's are removed when they are old: set DYNTICK_CACHE to a folder of its own, as {0}/dyntick"
     )]
     Foreign(PathBuf),
+    /// Of another user, and not to be written.
+    #[error(
+        "{path} belongs to user {owner}, and user {} may not write it: no two users share a cache, so set DYNTICK_CACHE to a folder of your own, or unset it",
+        rustix::process::geteuid().as_raw()
+    )]
+    ReadOnly {
+        /// The folder.
+        path: PathBuf,
+        /// Whose it is.
+        owner: u32,
+    },
     /// Somebody else could have put something there.
     #[error("{path} {why}, and files of a cache are executed: {fix}")]
     NotOurs {
@@ -109,9 +125,23 @@ fn named_by_user() -> Option<PathBuf> {
 fn elsewhere(path: &Path) -> &'static str {
     match named_by_user().and_then(|root| root.canonicalize().ok()) {
         Some(root) if path.starts_with(&root) => "set DYNTICK_CACHE to a folder on another disk",
-        _ if path.starts_with(std::env::temp_dir()) => "set TMPDIR to a folder on another disk",
+        _ if is_temporary(path) => "set TMPDIR to a folder on another disk",
         _ => "name a folder on another disk (--out)",
     }
+}
+
+/// Whether it is in a temporary folder of this process's making, and not a result that is to be below `/tmp`.
+fn is_temporary(path: &Path) -> bool {
+    let inner = path.strip_prefix(std::env::temp_dir()).unwrap_or(Path::new(""));
+    // As the crate tempfile calls them.
+    inner.components().next().is_some_and(|first| first.as_os_str().as_bytes().starts_with(b".tmp"))
+}
+
+/// Whether programs in a folder, or in its nearest existing parent, cannot be started (mount(8): noexec).
+pub fn is_noexec(folder: &Path) -> bool {
+    let existing = folder.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(Path::new("/"));
+    let flags = rustix::fs::statvfs(existing).map(|space| space.f_flag);
+    flags.is_ok_and(|flags| flags.contains(rustix::fs::StatVfsMountFlags::NOEXEC))
 }
 
 /// Free space on the disk that holds `path` or its nearest existing parent, bytes.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What this machine can and cannot run, and the command that fixes each lack.
 
-use crate::qemu::{Qemu, provide};
+use crate::qemu::{Qemu, QemuError, provide};
 use dyntick_kernels::apt::{Apt, AptError};
 use dyntick_kernels::build;
-use dyntick_kernels::cache::{Cache, free_bytes};
+use dyntick_kernels::cache::{Cache, free_bytes, is_noexec};
 use dyntick_kernels::find::{Entry, State as Where, at_hand, catalog};
 use dyntick_kernels::image::{find_tool, packages};
 use dyntick_system::confine::{NoWalls, Walls};
@@ -59,7 +59,12 @@ pub fn look(cache: &Cache) -> Vec<Check> {
         (0, false) => kernels(local),
         (count, _) => check("kernels", State::Ok, format!("{count} local; see `dyntick lab kernels`"), None),
     };
-    let first = [packages_known(apt), qemu_known(found, can_fetch), confined, kernels];
+    let qemu = match found {
+        // What would be fetched could not be started.
+        Err(_) if is_noexec(cache.root()) => qemu(Err(QemuError::NoExec(cache.root().to_owned()))),
+        found => qemu_known(found, can_fetch),
+    };
+    let first = [packages_known(apt), qemu, confined, kernels];
     first.into_iter().chain(of_machine(cache)).collect()
 }
 
@@ -135,7 +140,7 @@ fn qemu_known(found: Result<Qemu, String>, can_fetch: bool) -> Check {
 const INSTALL_QEMU: &str =
     "apt-get install qemu-system-x86 (10.0 or newer: Debian 13, or Debian 12's backports)";
 
-fn qemu(found: Result<Qemu, crate::qemu::QemuError>) -> Check {
+fn qemu(found: Result<Qemu, QemuError>) -> Check {
     match found {
         Ok(qemu) => {
             check("QEMU for virtual time", State::Ok, format!("{}, {}", qemu.version, qemu.source), None)

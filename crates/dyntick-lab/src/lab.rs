@@ -207,7 +207,7 @@ impl<'a> Lab<'a> {
         allow_open_files();
         find::remove_old(&cache);
         let (memory, own_memory) =
-            (Room::new(dyntick_system::memory()), Room::new(dyntick_system::memory() / 2));
+            (Room::new(dyntick_system::memory()), Room::new(dyntick_system::own_memory()));
         // The other half is for runs, builds and images.
         let disks = Room::new(free_bytes(cache.root()) / 2);
         let sealer = Sealer::of(&cache)?;
@@ -293,6 +293,7 @@ impl<'a> Lab<'a> {
             firmware_sha256: self.firmware_sha256()?,
             release: kernel.release.clone(),
             kernel_source: kernel.source.clone(),
+            kernel_fallback: kernel.fallback.clone(),
             kernel_sha256: kernel.sha256.clone(),
             hz: kernel.config.hz().unwrap_or(0),
             missing_options: Settings::missing_options(&kernel.config),
@@ -434,8 +435,10 @@ impl<'a> Lab<'a> {
         let ended = |failure: Option<String>, kept| {
             (self.watch)(Progress::Ended { case: case.id.clone(), failure, kept });
         };
-        if let Some(run) = self.find(prepared, runs) {
+        if let Some(mut run) = self.find(prepared, runs) {
             ended(None, true);
+            // The kernel is the same; how well it is known to be the one that is meant may not be.
+            run.asked.kernel_fallback = prepared.asked.kernel_fallback.clone();
             return Ok(run);
         }
         let result = self.run_anew(prepared, runs);

@@ -35,8 +35,8 @@ impl Opened {
         &self.place
     }
 
-    /// Whether nobody but this user, or root, can change what is in it: it holds files and the folder `raw`
-    /// of files, all of this user and writable by no other.
+    /// Whether only this user, root, or the user who called sudo for it, can change what is in it: it holds
+    /// files and the folder `raw` of files, all of these users and writable by no other.
     pub fn is_own(&self, raw: &str) -> bool {
         is_own(&self.folder.metadata()) && self.holds_only_own(Path::new(""), raw)
     }
@@ -56,7 +56,8 @@ impl Opened {
 
 fn is_own(found: &Result<Metadata>) -> bool {
     let me = rustix::process::geteuid().as_raw();
-    found.as_ref().is_ok_and(|f| [0, me].contains(&f.uid()) && f.mode() & OTHERS_WRITE == 0)
+    let is_own = |uid: u32| [0, me].contains(&uid) || dyntick_system::is_callers(uid);
+    found.as_ref().is_ok_and(|f| is_own(f.uid()) && f.mode() & OTHERS_WRITE == 0)
 }
 
 /// Takes the right to write from all but the owner of what is in a folder: a umask of 002 leaves it to the group.

@@ -196,7 +196,9 @@ pub fn keep(
         return Ok(earlier);
     }
     set_aside(&place)?;
-    Ok(Run { folder: folder.rename(&place)?, made_here: true, ..run })
+    let folder = folder.rename(&place)?;
+    dyntick_system::give_tree_to_caller(&folder).map_err(|error| CacheError::from_io(&folder, error))?;
+    Ok(Run { folder, made_here: true, ..run })
 }
 
 /// What stands at a run's place and is no whole run of this user's goes out of its way, under a name that says

@@ -6,6 +6,9 @@ use dyntick_kernels::apt::{Apt, AptError};
 use dyntick_kernels::cache::Cache;
 use dyntick_kernels::find::{self, Kernel, KernelError, State};
 use dyntick_lab::qemu::provide;
+use std::cell::Cell;
+use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 fn say(text: &str) {
     eprintln!("{text}");
@@ -85,6 +88,55 @@ fn a_qemu_for_virtual_time_starts() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("tcg"), "{output:?}");
     let firmware = qemu.minimal_firmware().unwrap();
     assert!(firmware.is_file());
+}
+
+/// A mirror removes a package as soon as another one supersedes it.
+#[test]
+fn an_index_that_names_what_is_gone_is_asked_for_again() {
+    let all = cache();
+    Apt::open(&all, &say).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let copied = Command::new("cp").arg("-a").arg(all.path("apt")).arg(folder.path()).status().unwrap();
+    assert!(copied.success());
+    let apt_of_test = folder.path().join("apt");
+    for list in std::fs::read_dir(apt_of_test.join("lists")).unwrap().flatten().map(|entry| entry.path()) {
+        let name = list.file_name().unwrap().to_string_lossy().into_owned();
+        if name.ends_with("InRelease") {
+            // Else the mirror says that nothing has changed.
+            std::fs::remove_file(&list).unwrap();
+        } else if name.contains("_Packages") {
+            let text =
+                Command::new("/usr/lib/apt/apt-helper").arg("cat-file").arg(&list).output().unwrap().stdout;
+            let text = String::from_utf8_lossy(&text).replace("/seabios_", "/gone_");
+            std::fs::remove_file(&list).unwrap();
+            std::fs::write(list.with_file_name(name.trim_end_matches(".lz4")), text).unwrap();
+        }
+    }
+    let _ = std::fs::remove_file(apt_of_test.join("cache/pkgcache.bin"));
+    std::fs::write(apt_of_test.join("fresh"), "").unwrap();
+    let hours_ago = SystemTime::now() - Duration::from_secs(2 * 3600);
+    for mark in ["fresh", "asked"] {
+        let mark = std::fs::File::options().write(true).open(apt_of_test.join(mark)).unwrap();
+        mark.set_modified(hours_ago).unwrap();
+    }
+    std::fs::create_dir(folder.path().join("unpacked")).unwrap();
+    let cache = Cache::at(folder.path());
+    let apt = Apt::open(&cache, &say).unwrap();
+    let tries = Cell::new(0);
+    let fetched = apt.looking_again(&cache, &say, || {
+        tries.set(tries.get() + 1);
+        let seabios = [("seabios".to_owned(), apt.newest("seabios")?.unwrap())];
+        apt.unpack(&seabios, &folder.path().join("unpacked"))
+    });
+    fetched.unwrap();
+    assert_eq!(tries.get(), 2, "what is gone, and what the mirror has");
+    assert!(folder.path().join("unpacked/usr/share/seabios/bios.bin").is_file());
+    let missing = apt.looking_again(&cache, &say, || {
+        tries.set(tries.get() + 1);
+        apt.unpack(&[("seabios".to_owned(), "0".to_owned())], &folder.path().join("unpacked"))
+    });
+    assert!(missing.is_err());
+    assert_eq!(tries.get(), 3, "the index has just come");
 }
 
 #[test]

@@ -8,11 +8,11 @@ use crate::smi::Smi;
 use crate::timer::Timer;
 use crate::{Align, Counts, Late, LatencyError, Lates, Plan, Recent, Sleep, ThreadPlan, now_ns};
 use dyntick_model::NANOS_PER_SEC;
-use dyntick_system::run_on;
+use dyntick_system::{affinity, run_on};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::thread::{
-    NanosleepRelativeResult, clock_nanosleep_absolute, clock_nanosleep_relative, nanosleep,
+    NanosleepRelativeResult, clock_nanosleep_absolute, clock_nanosleep_relative, nanosleep, sched_getcpu,
 };
 use std::sync::Barrier;
 use std::sync::atomic::Ordering::Relaxed;
@@ -139,6 +139,7 @@ impl Loop<'_> {
                 },
             }
             let now = clock.now();
+            self.ensure_stayed()?;
             if timer.is_some() && self.shared.stop.load(Relaxed) {
                 break; // the signal may not have been the timer's
             }
@@ -158,7 +159,26 @@ impl Loop<'_> {
                 break;
             }
         }
-        Ok(())
+        self.ensure_pinned()
+    }
+
+    /// The same at the end, of where it may run: it may be back by chance.
+    fn ensure_pinned(&self) -> Result<(), LatencyError> {
+        let Some(cpu) = self.plan.threads[self.number].cpu else { return Ok(()) };
+        let may =
+            affinity(None).map_err(|error| LatencyError::System("read where a thread may run", error))?;
+        match may.len() == 1 && may.contains(cpu) {
+            true => Ok(()),
+            false => Err(LatencyError::Moved { cpu }),
+        }
+    }
+
+    /// Looks whether the thread is on its CPU still. One that goes offline comes back without its threads.
+    fn ensure_stayed(&self) -> Result<(), LatencyError> {
+        match self.plan.threads[self.number].cpu {
+            Some(cpu) if sched_getcpu() != cpu as usize => Err(LatencyError::Moved { cpu }),
+            _ => Ok(()),
+        }
     }
 
     /// Sleeps once, and returns for which time it did.

@@ -13,6 +13,7 @@ use dyntick_model::CpuList;
 use dyntick_observe::facts::{Counts, Machine};
 use dyntick_observe::thread::now_ns;
 use dyntick_observe::trace::{Metadata, Scanner, SessionError, TraceSession, UserStacks, names_of};
+use dyntick_system::hotplug::{self, Hotplug};
 use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -38,6 +39,7 @@ pub(crate) struct Recording<'a> {
     processes: Mutex<Option<Processes>>,
     functions: Mutex<Functions>,
     notes: Vec<String>,
+    hotplug: Mutex<Hotplug>,
 }
 
 impl<'a> Recording<'a> {
@@ -59,9 +61,20 @@ impl<'a> Recording<'a> {
         };
         watch.look();
         let processes = Mutex::new(UserStacks::new(&session.formats()?)?.map(Processes::new));
+        let hotplug = Mutex::new(Hotplug::watch());
         let (watch, notes) = (Mutex::new(watch), own.into_iter().chain(stacks).collect());
         Ok((
-            Self { options, session, online, machine, watch, processes, functions: Mutex::default(), notes },
+            Self {
+                options,
+                session,
+                online,
+                machine,
+                watch,
+                processes,
+                functions: Mutex::default(),
+                notes,
+                hotplug,
+            },
             away,
         ))
     }
@@ -97,6 +110,7 @@ impl<'a> Recording<'a> {
         // Named after the lock is released: who records waits for it.
         let code = lock(&self.processes).as_ref().map(Processes::code).unwrap_or_default();
         let mappings = lock(&self.functions).name(code);
+        let unsteady = lock(&self.hotplug).unsteady(&self.options.cpus);
         let watch = lock(&self.watch);
         About {
             cpus: self.options.cpus.clone(),
@@ -107,7 +121,7 @@ impl<'a> Recording<'a> {
             threads: watch.threads.clone(),
             owners: watch.owners.clone(),
             counts: (Counts::default(), Counts::default()),
-            notes: self.notes.clone(),
+            notes: self.notes.iter().cloned().chain(hotplug::note(&unsteady)).collect(),
             ended: None,
             mappings,
             trigger,

@@ -3,7 +3,7 @@
 
 use super::Case;
 use super::reader::{Source, Value};
-use dyntick_system::{is_inner, is_public, open_beneath, open_public, read_open};
+use dyntick_system::{chmod, first_closed, is_inner, open_beneath, open_public, read_open};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -40,10 +40,14 @@ fn text(folder: &Path, name: &str) -> Result<String, String> {
             .to_owned());
     }
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    if !is_public(folder, Path::new(name)) {
+    if let Some(closed) = first_closed(folder, Path::new(name)) {
         // What is not there is said so.
         open_beneath(folder, Path::new(name)).map_err(|error| error.to_string())?;
-        return Err("a run shows it to whoever reads the report, and not every user may read it".to_owned());
+        let rights = if closed.is_dir() { "o+x" } else { "o+r" };
+        let open = chmod(rights, &closed).map_or(String::new(), |open| format!("; where they may: {open}"));
+        return Err(format!(
+            "each reader of the report sees it, and other users of this machine may not read it{open}"
+        ));
     }
     let file = open_public(folder, Path::new(name)).map_err(|error| error.to_string())?;
     let bytes = read_open(&file, Path::new(name), LARGEST).map_err(|error| error.to_string())?;
@@ -87,7 +91,13 @@ mod tests {
             std::fs::set_permissions(folder.path().join("key"), mode).unwrap();
             study(folder.path(), "['key']").map(|_| ())
         };
-        assert!(asked(0o644).is_ok() && asked(0o600).unwrap_err().contains("not every user may read it"));
+        let told = asked(0o600).unwrap_err();
+        let open = format!("where they may: chmod o+r {}", folder.path().join("key").display());
+        assert!(
+            told.contains("other users of this machine may not read it") && told.contains(&open),
+            "{told}"
+        );
+        assert!(asked(0o644).is_ok());
     }
 
     #[test]

@@ -12,24 +12,26 @@ const MOST: usize = 64;
 
 /// Reads the tables; paths in them are meant from the folder of the study.
 pub fn read(root: Section<'_, '_, '_>, study: &Path) -> BTreeMap<String, Recipe> {
-    let folder = study.parent().unwrap_or(Path::new(""));
     let Some(tables) = root.section("kernels", "[kernels]") else { return BTreeMap::new() };
     if tables.table.len() > MOST {
         root.source.problem(tables.at, format!("a study has at most {MOST} kernels of its own"));
         return BTreeMap::new();
     }
+    let folder = study.parent().unwrap_or(Path::new(""));
+    let named_by = NamedBy::file(study);
     let mut recipes = BTreeMap::new();
     for (name, value) in tables.table {
         let at = name.span().start;
         let name = name.get_ref().as_ref();
         refuse_unfit_name(root, name, at);
         let table = Section::of(root.source, "[kernels.NAME]", name, value);
-        recipes.insert(name.to_owned(), table.map(|table| recipe(table, folder)).unwrap_or_default());
+        recipes
+            .insert(name.to_owned(), table.map(|table| recipe(table, folder, &named_by)).unwrap_or_default());
     }
     recipes
 }
 
-fn recipe(table: Section<'_, '_, '_>, folder: &Path) -> Recipe {
+fn recipe(table: Section<'_, '_, '_>, folder: &Path, named_by: &NamedBy) -> Recipe {
     table.only(&KERNEL);
     let list = |key: &str, value| texts(table, key, value);
     let recipe = Recipe {
@@ -50,8 +52,7 @@ fn recipe(table: Section<'_, '_, '_>, folder: &Path) -> Recipe {
     recipe.patches.iter().filter_map(|name| build::lacking_patch(name)).for_each(|lack| {
         note("patches", format!("patches: {lack}"));
     });
-    let named_by = NamedBy::file_in(folder);
-    let recipe = Recipe { named_by, ..recipe.relative_to(folder) };
+    let recipe = Recipe { named_by: named_by.clone(), ..recipe.relative_to(folder) };
     for (key, message) in recipe.closed() {
         note(key, message);
     }
@@ -145,6 +146,19 @@ mod tests {
                 "{kernel}: {told}"
             );
         }
+        // A study of this user's is one that this user could also run a command by.
+        write(&study, "").unwrap();
+        for kernel in of_home {
+            let is_read = !kernel.contains("patches");
+            assert_eq!(problems(&study, kernel).is_empty(), is_read, "{kernel}");
+        }
+        let closed = problems(&study, of_home[6]);
+        assert!(closed.contains(&format!("chmod o+x {}", home.display())), "{closed}");
+        let folder = study.parent().unwrap();
+        set_permissions(folder, Permissions::from_mode(0o777)).unwrap();
+        assert!(problems(&study, of_home[0]).contains("home is closed"), "other users may write there");
+        set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
+        std::fs::remove_file(&study).unwrap();
         close(0o755);
         for part in ["HEAD", "objects"] {
             let place = home.join("linux/.git").join(part);

@@ -5,10 +5,10 @@
 use crate::place::{self, Found};
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, Permissions};
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
 /// Whether a path names something in a folder by plain names: it is neither absolute nor empty, and
@@ -38,11 +38,17 @@ const ENTER: u32 = 0o001;
 /// it is the link. What a study may show of a folder must not be its owner's alone: others' and private files
 /// may lie there, too.
 pub fn is_public(folder: &Path, inner: &Path) -> bool {
+    first_closed(folder, inner).is_none()
+}
+
+/// What keeps other users from a file in `folder`: the file, or the first folder above it.
+pub fn first_closed(folder: &Path, inner: &Path) -> Option<PathBuf> {
     let may = |path: &Path, what: u32| {
         folder.join(path).symlink_metadata().is_ok_and(|found| found.is_symlink() || found.mode() & what != 0)
     };
-    let is_open = |above: &Path| above.as_os_str().is_empty() || may(above, ENTER);
-    may(inner, READ) && inner.ancestors().skip(1).all(is_open)
+    let above = inner.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+    let closed = above.filter(|above| !may(above, ENTER)).last();
+    closed.or_else(|| (!may(inner, READ)).then_some(inner)).map(|closed| folder.join(closed))
 }
 
 /// Whether the mode of what stands there lets every user read a file, or enter a folder.
@@ -130,7 +136,8 @@ pub fn open_in(
     (1..TRIES).map(|_| open()).find(|opened| !failed(opened)).unwrap_or_else(open)
 }
 
-/// Makes the folders above `inner` in `folder`, and returns where it stands.
+/// Makes the folders above `inner` in `folder`, which every user may enter whatever the umask, and returns where it
+/// stands.
 ///
 /// # Errors
 /// Where the path leads out of the folder, or something above it is a symbolic link or a file.
@@ -143,7 +150,7 @@ pub fn place_beneath(folder: &Path, inner: &Path) -> Result<PathBuf> {
         place.push(part);
         match std::fs::create_dir(&place) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            made => made?,
+            made => made.and_then(|()| std::fs::set_permissions(&place, Permissions::from_mode(0o755)))?,
         }
         if !place.symlink_metadata()?.is_dir() {
             let what = format!(

@@ -10,6 +10,7 @@
 mod filter;
 
 use crate::owner::is_mapped;
+use dyntick_model::text::shown;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -52,6 +53,25 @@ impl NoWalls {
     pub fn is_final(&self) -> bool {
         !matches!(self, NoWalls::Failed { .. })
     }
+}
+
+/// Why a confined program cannot see a file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotSeen {
+    /// It was there when its place was chosen.
+    #[error("{} is not there any more", shown(.0))]
+    Gone(PathBuf),
+    /// A folder of the system, which confined programs see as theirs is.
+    #[error("{} is in {folder}, and confined programs (QEMU, compilers) write nothing there", shown(.path))]
+    OfSystem {
+        /// The file or folder.
+        path: PathBuf,
+        /// The folder of the system.
+        folder: &'static str,
+    },
+    /// Its real path is another one by now.
+    #[error("{} is behind a symbolic link now", shown(.0))]
+    Moved(PathBuf),
 }
 
 /// The user that confined programs run as where dyntick runs as root: one that no distribution gives to
@@ -129,7 +149,10 @@ impl Walls {
     /// The command that runs `inner` inside. Of its environment it has what `inner` sets, and nothing
     /// of this process's own; of open files the three standard ones, and those that it is then
     /// given by [`hand_on`].
-    pub fn around(&self, inner: &Command) -> Command {
+    ///
+    /// # Errors
+    /// Where a file that is named for it cannot be seen inside.
+    pub fn around(&self, inner: &Command) -> Result<Command, NotSeen> {
         let mut outer = Command::new(BWRAP);
         // The first of what is done before bwrap starts: what is handed on comes after it.
         close_all(&mut outer);
@@ -137,11 +160,10 @@ impl Walls {
         filtered(&mut outer);
         outer.args(namespaces()).args(system());
         for (access, path) in &self.seen {
-            let path = match place(path) {
+            let path = match place(path)? {
                 Place::Bind(path) => path,
+                Place::Visible if *access == Access::Write => return Err(of_usr(path)),
                 Place::Visible => continue,
-                // bwrap then fails and names this.
-                Place::Refused => Path::new(NO_PLAIN_PATH).to_owned(),
             };
             folders(&mut outer, path.parent().unwrap_or(&path));
             match access {
@@ -150,7 +172,7 @@ impl Walls {
                 Access::Copy => copied(&mut outer, &path),
             };
         }
-        if let Some(Place::Bind(folder)) = inner.get_current_dir().map(place) {
+        if let Some(Ok(Place::Bind(folder))) = inner.get_current_dir().map(place) {
             folders(&mut outer, &folder);
             outer.arg("--chdir").arg(folder);
         }
@@ -164,7 +186,7 @@ impl Walls {
             }
         }
         outer.arg(inner.get_program()).args(inner.get_args());
-        outer
+        Ok(outer)
     }
 }
 
@@ -186,28 +208,52 @@ enum Place {
     Bind(PathBuf),
     /// It is there with the programs of the machine.
     Visible,
-    /// Not at all.
-    Refused,
 }
 
-/// Where nothing is, in words that stand in bwrap's message.
-const NO_PLAIN_PATH: &str = "/not-a-plain-path-of-a-file-or-not-there";
+const USR: &str = "/usr";
 
 /// Folders of the system behind the walls. Nothing is put into them, for what is there is run before
 /// privileges are given up.
-const OF_SYSTEM: [&str; 5] = ["/usr", "/etc", "/proc", "/dev", "/sys"];
+const OF_SYSTEM: [&str; 5] = [USR, "/etc", "/proc", "/dev", "/sys"];
+
+/// A disk in memory in one of them, with files of any user.
+const SHARED_MEMORY: &str = "/dev/shm";
+
+/// The folder of the system that a real path is in.
+fn system_folder(real: &Path) -> Option<&'static str> {
+    let mut all = OF_SYSTEM.into_iter().chain(BESIDE_USR);
+    all.find(|folder| real.starts_with(folder)).filter(|_| !real.starts_with(SHARED_MEMORY))
+}
+
+fn of_usr(path: &Path) -> NotSeen {
+    NotSeen::OfSystem { path: path.to_owned(), folder: USR }
+}
 
 /// bwrap follows `..` and symbolic links of a path as they are behind the walls while it builds them, where
 /// they lead elsewhere than here: out of the new root, or over its programs. So only real paths are given to
 /// it, which have neither.
-fn place(path: &Path) -> Place {
-    let Ok(real) = path.canonicalize() else { return Place::Refused };
-    let of_system = OF_SYSTEM.iter().chain(&BESIDE_USR).find(|folder| real.starts_with(folder));
-    match of_system {
-        Some(folder) if *folder == "/usr" => Place::Visible,
-        Some(_) => Place::Refused,
-        None if real == path => Place::Bind(real),
-        None => Place::Refused,
+fn place(path: &Path) -> Result<Place, NotSeen> {
+    let real = path.canonicalize().map_err(|_| NotSeen::Gone(path.to_owned()))?;
+    match system_folder(&real) {
+        Some(USR) => Ok(Place::Visible),
+        Some(folder) => Err(NotSeen::OfSystem { path: path.to_owned(), folder }),
+        None if real == path => Ok(Place::Bind(real)),
+        None => Err(NotSeen::Moved(path.to_owned())),
+    }
+}
+
+/// Looks whether confined programs could write in a folder, which need not be there yet.
+///
+/// # Errors
+/// Where it is, or would be, in a folder of the system.
+pub fn ensure_outside_system(folder: &Path) -> Result<(), NotSeen> {
+    let path = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let there = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    let real =
+        there.map_or(path.clone(), |(above, real)| real.join(path.strip_prefix(above).unwrap_or(above)));
+    match system_folder(&real) {
+        Some(system) => Err(NotSeen::OfSystem { path: folder.to_owned(), folder: system }),
+        None => Ok(()),
     }
 }
 
@@ -387,7 +433,8 @@ fn attempt() -> Result<(), NoWalls> {
     // Into memory: a pipe would be waited for until everybody has closed it, and bwrap can leave a process.
     let tried = || -> std::io::Result<(ExitStatus, String)> {
         let mut said = File::from(memfd_create("dyntick-bwrap", MemfdFlags::CLOEXEC)?);
-        let mut walls = Walls::default().around(&Command::new("/usr/bin/true"));
+        let walls = Walls::default().around(&Command::new("/usr/bin/true"));
+        let mut walls = walls.map_err(std::io::Error::other)?;
         let status = walls.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone()?).status()?;
         said.rewind()?;
         Ok((status, std::io::read_to_string(said.take(LONGEST_WORDS))?))
@@ -468,7 +515,7 @@ mod tests {
     fn shell(walls: &Walls, script: &str) -> std::process::Output {
         let mut inner = Command::new("/bin/sh");
         inner.args(["-c", script]).env("PATH", "/usr/bin:/bin").env("WORD", "a b");
-        walls.around(&inner).output().unwrap()
+        walls.around(&inner).unwrap().output().unwrap()
     }
 
     fn said(output: &std::process::Output) -> String {
@@ -509,22 +556,47 @@ mod tests {
         let file = root.join("file name\nwith lines");
         std::fs::write(&file, "x").unwrap();
         std::os::unix::fs::symlink(&deep, root.join("link")).unwrap();
-        assert_eq!(place(&file), Place::Bind(file.clone()));
+        assert_eq!(place(&file), Ok(Place::Bind(file.clone())));
         let around = root.join("link/../../../file name\nwith lines");
         assert!(around.exists(), "it names the file, by way of a link and back");
         for path in [around, root.join("link"), root.join("./a"), root.join("a/../a"), root.join("absent")] {
             // A path compares by its components, of which `.` is none.
             let plain = path == root.join("a");
-            assert_eq!(place(&path) == Place::Refused, !plain, "{path:?}");
+            assert_eq!(place(&path).is_err(), !plain, "{path:?}");
         }
-        assert_eq!(place(Path::new("/usr/bin/setpriv")), Place::Visible);
-        assert_eq!(place(Path::new("/etc/passwd")), Place::Refused);
+        assert_eq!(place(&root.join("absent")), Err(NotSeen::Gone(root.join("absent"))));
+        assert_eq!(place(Path::new("/usr/bin/setpriv")), Ok(Place::Visible));
+        let told = place(Path::new("/etc/passwd")).unwrap_err().to_string();
+        assert!(told.starts_with("/etc/passwd is in /etc, and confined programs"), "{told}");
         let Some(walls) = walls() else { return };
         let sneaked = root.join("link/../../../file name\nwith lines");
-        assert!(!shell(&walls.clone().read(&sneaked), "true").status.success(), "nothing runs then");
+        assert!(walls.clone().read(&sneaked).around(&Command::new("true")).is_err(), "nothing runs then");
         let text =
             said(&shell(&walls.read(&file), "cat \"$0\" /proc/self/mounts | grep -c ' /proc proc ro'"));
         assert_eq!(text, "1", "/proc cannot be written");
+    }
+
+    #[test]
+    fn the_disk_in_memory_is_no_folder_of_the_system() {
+        let shared = Path::new(SHARED_MEMORY);
+        if !shared.is_dir() || shared.canonicalize().is_ok_and(|real| real != shared) {
+            eprintln!("skipped: no {SHARED_MEMORY}");
+            return;
+        }
+        let dir = tempfile::tempdir_in(shared).unwrap();
+        ensure_outside_system(&dir.path().join("not/yet")).unwrap();
+        for folder in ["/usr/local/x", "/etc/x/y", "/dev/x", "/lib/x"] {
+            assert!(ensure_outside_system(Path::new(folder)).is_err(), "{folder}");
+        }
+        std::os::unix::fs::symlink("/usr/local", dir.path().join("link")).unwrap();
+        assert!(ensure_outside_system(&dir.path().join("link/x")).is_err());
+        let Some(walls) = walls() else { return };
+        give(dir.path()).unwrap();
+        let script = format!(
+            "echo y > {0}/y; cat {0}/y; ls -A /dev/shm | wc -l; touch /dev/shm/z",
+            dir.path().display()
+        );
+        assert_eq!(said(&shell(&walls.write(dir.path()), &script)), "y\n1");
     }
 
     #[test]
@@ -533,7 +605,10 @@ mod tests {
         let script = "ulimit -u; ulimit -Hc; cat /proc/self/oom_score_adj; for place in / /dev /usr /proc; do touch $place/x && echo $place; done";
         let mut bash = Command::new("/bin/bash");
         bash.args(["-c", script]).env("PATH", "/usr/bin:/bin");
-        assert_eq!(said(&walls.around(&bash).output().unwrap()), format!("{}\n0\n1000", processes()));
+        assert_eq!(
+            said(&walls.around(&bash).unwrap().output().unwrap()),
+            format!("{}\n0\n1000", processes())
+        );
     }
 
     #[test]
@@ -579,7 +654,7 @@ mod tests {
              print 'ring ' if syscall(425, 1, $r) >= 0; print 'ns ' if syscall(272, 0x10000000) == 0; print 'end'";
         let mut inner = Command::new("/usr/bin/perl");
         inner.args(["-e", script]);
-        assert_eq!(said(&walls.around(&inner).output().unwrap()), "unix end");
+        assert_eq!(said(&walls.around(&inner).unwrap().output().unwrap()), "unix end");
     }
 
     #[test]
@@ -608,7 +683,7 @@ mod tests {
             .map(|(name, file)| format!("[ -e /proc/self/fd/{} ] && echo {name}; ", file.as_raw_fd()));
         let mut inner = Command::new("/bin/sh");
         inner.args(["-c", &script.concat()]);
-        let mut outer = walls.around(&inner);
+        let mut outer = walls.around(&inner).unwrap();
         hand_on(&mut outer, &[kept.as_raw_fd()]);
         let text = said(&outer.output().unwrap());
         assert_eq!(text, "kept");

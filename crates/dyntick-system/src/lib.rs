@@ -3,7 +3,9 @@
 
 mod affinity;
 mod beneath;
+mod caller;
 pub mod confine;
+pub mod hotplug;
 mod input;
 pub mod landlock;
 mod locked;
@@ -15,17 +17,18 @@ pub mod signals;
 
 pub use affinity::{affinity, cpu_set, run_on};
 pub use beneath::{
-    NotShared, is_inner, is_public, is_readable_by_all, open_beneath, open_in, open_public, place_beneath,
-    shared,
+    NotShared, first_closed, is_inner, is_public, is_readable_by_all, open_beneath, open_in, open_public,
+    place_beneath, shared,
 };
+pub use caller::{give_tree_to_caller, is_callers, make_folders};
 pub use input::{
     InputError, ensure_solid, open_named, open_regular, read_beneath, read_lossy, read_named, read_open,
     read_regular, read_solid,
 };
 pub use locked::locked;
-pub use memory::{leave_half_of_memory, memory};
+pub use memory::{leave_half_of_memory, memory, own_memory};
 pub use output::{
     is_standard_output, keep_named, keep_private, keep_unasked, open_growing, private_folder, unnamed_in,
     write_named, write_private, write_unasked,
 };
-pub use owner::{is_trusted, others_may_write};
+pub use owner::{chmod, is_trusted, others_may_write};

@@ -5,6 +5,7 @@
 
 mod replace;
 
+use crate::caller::{folder_of, give_to_caller};
 use replace::{copy, keep, replace};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{File, Metadata};
@@ -69,7 +70,11 @@ fn write_with(
 pub fn open_growing(path: &Path, keep: bool) -> Result<File> {
     let file = match opened(path)? {
         Some(file) => file,
-        None => File::options().write(true).create_new(true).open(path)?,
+        None => {
+            let file = File::options().write(true).create_new(true).open(path)?;
+            give_to_caller(&file, path)?;
+            file
+        }
     };
     if file.metadata()?.is_file() {
         match keep {
@@ -139,10 +144,6 @@ fn keep_with(path: &Path, new: u32, kept: u32, file: &File) -> Result<()> {
 /// As [`write_unasked`].
 pub fn keep_unasked(path: &Path, file: &File) -> Result<()> {
     keep(path, PRIVATE & !umask(), file)
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A folder of this user's own in `place`, into which nobody else may look whatever the umask is; gone

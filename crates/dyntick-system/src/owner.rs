@@ -22,6 +22,17 @@ pub fn others_may_write(path: &Path, found: &Metadata) -> bool {
     may(WORLD) || may(GROUP) && !is_group_of_one(path, found)
 }
 
+/// The command by which this user changes the rights of a file or folder; none where that is another user's, or where
+/// a shell would read something else into its path.
+pub fn chmod(rights: &str, path: &Path) -> Option<String> {
+    const PLAIN: &str = "_/.,:@%+-";
+    let text = path.to_str().filter(|text| !text.starts_with('-'))?;
+    let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || PLAIN.contains(c));
+    let me = geteuid();
+    let may = me.is_root() || path.metadata().is_ok_and(|found| found.uid() == me.as_raw());
+    (is_plain && may).then(|| format!("chmod {rights} {text}"))
+}
+
 /// With umask 002 and a group for each user, as Debian has them, the group is the owner alone; root has no
 /// such umask. What an access control list gives to others shows as rights of the group (acl(5)).
 fn is_group_of_one(path: &Path, found: &Metadata) -> bool {
@@ -116,6 +127,20 @@ mod tests {
             set.unwrap();
             assert!(has_list(dir.path()) && others_may_write(dir.path(), &found()));
         }
+    }
+
+    #[test]
+    fn a_command_is_for_plain_paths_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let plain = dir.path().join("a-b.txt");
+        assert_eq!(chmod("o+r", &plain).is_some(), geteuid().is_root(), "it is not there");
+        std::fs::write(&plain, "").unwrap();
+        assert_eq!(chmod("o+r", &plain), Some(format!("chmod o+r {}", plain.display())));
+        for name in ["a b", "a;b", "$(id)", "a\nb"] {
+            std::fs::write(dir.path().join(name), "").unwrap();
+            assert_eq!(chmod("o+r", &dir.path().join(name)), None, "{name}");
+        }
+        assert_eq!(chmod("o+r", Path::new("-R")), None);
     }
 
     #[test]

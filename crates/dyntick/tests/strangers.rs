@@ -5,6 +5,7 @@
 //! The sources are a few files that build nothing: a source needs no more to be built by dyntick.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -119,6 +120,30 @@ fn is_able() -> bool {
     }
     assert!(output.status.success(), "{told}");
     true
+}
+
+/// As many companies set it for root; the confined user of root's builds is another one.
+#[test]
+fn a_umask_that_closes_all_keeps_no_build_from_its_files() {
+    if !is_able() {
+        return;
+    }
+    let stranger = Stranger::new("test -s new/folder/x.c", "true", "6.12.0-closed");
+    let patch = "--- /dev/null\n+++ b/new/folder/x.c\n@@ -0,0 +1 @@\n+int x;\n";
+    std::fs::write(stranger.path("x.patch"), patch).unwrap();
+    for source in [stranger.archive(), stranger.repository(), stranger.path("linux").display().to_string()] {
+        let mut build = stranger.command(&source);
+        build.arg("--patch").arg(stranger.path("x.patch"));
+        // SAFETY: one async-signal-safe system call between fork and exec.
+        unsafe {
+            build.pre_exec(|| {
+                rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+                Ok(())
+            });
+        }
+        let output = build.output().unwrap();
+        assert!(output.status.success(), "{source}: {}", told(&output));
+    }
 }
 
 #[test]

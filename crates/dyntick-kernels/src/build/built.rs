@@ -43,6 +43,9 @@ pub struct Built {
     pub objects: u32,
     /// Wall time that it took here, s.
     pub seconds: u64,
+    /// How its source may be another one than the recipe means today, where Debian could not be asked.
+    #[serde(skip)]
+    pub fallback: Option<String>,
     /// Where it is.
     #[serde(skip)]
     pub folder: PathBuf,
@@ -155,6 +158,7 @@ mod tests {
             release: "6.12.0".to_owned(),
             objects: 1,
             seconds: 1,
+            fallback: None,
             folder: PathBuf::new(),
         };
         let place = cache.path(&entry(key)).join(RECORD);

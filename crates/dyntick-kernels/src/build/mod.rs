@@ -40,8 +40,8 @@ use crate::apt::AptError;
 use crate::cache::{Cache, CacheError, unused};
 use dyntick_model::KernelConfig;
 use dyntick_model::text::{clean_line, shown};
-use dyntick_system::InputError;
-use dyntick_system::confine::NoWalls;
+use dyntick_system::confine::{NoWalls, NotSeen};
+use dyntick_system::{InputError, chmod};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use workspace::Workspace;
@@ -67,7 +67,7 @@ pub enum BuildError {
     #[error(transparent)]
     Input(#[from] InputError),
     /// A file that the recipe names is not every user's.
-    #[error("{} is closed to other users, and runs and reports may show what is built from it", shown(.0))]
+    #[error("{} is closed to other users, and runs and reports may show what is built from it{}", shown(.0), opening(.0))]
     Closed(PathBuf),
     /// The source.
     #[error(transparent)]
@@ -113,6 +113,9 @@ pub enum BuildError {
         /// Why there are none.
         reason: NoWalls,
     },
+    /// A file that a confined build cannot see.
+    #[error(transparent)]
+    NotSeen(#[from] NotSeen),
     /// A program that is not to be seen behind walls.
     #[error(
         "a confined build uses the programs in /usr, and '{program}' on PATH is {place}: put /usr/bin first in PATH"
@@ -134,6 +137,15 @@ pub enum BuildError {
     /// What the kernel is wanted for is impossible with its configuration.
     #[error("{}", .0.join("\n"))]
     Unfit(Vec<String>),
+}
+
+/// How a closed file or folder is opened to other users, where this user can do that.
+fn opening(path: &Path) -> String {
+    let (rights, instead) = match path.is_dir() {
+        true => ("o+x", ", else move the study into that folder"),
+        false => ("o+r", ""),
+    };
+    chmod(rights, path).map_or(String::new(), |open| format!("; where they may see it: {open}{instead}"))
 }
 
 /// What is wrong with the name of a fragment, if it is none; files are looked for only when building.
@@ -165,6 +177,21 @@ pub fn build(
     progress: &dyn Fn(&str),
     accept: Accept<'_>,
 ) -> Result<Built, BuildError> {
+    match build_from_newest(recipe, cache, progress, accept) {
+        // The index that named the source was older than the mirror, and is asked for by now.
+        Err(BuildError::Source(SourceError::Superseded(_))) => {
+            build_from_newest(recipe, cache, progress, accept)
+        }
+        done => done,
+    }
+}
+
+fn build_from_newest(
+    recipe: &Recipe,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+    accept: Accept<'_>,
+) -> Result<Built, BuildError> {
     let parts = recipe.load()?;
     let source = source::identify(&parts.source, &recipe.named_by, cache, progress)?;
     let toolchain = toolchain::find(&parts)?;
@@ -174,7 +201,7 @@ pub fn build(
         make(&parts, &source, &toolchain, &key, folder, cache, progress, accept)
     })?;
     unused::touch(&folder);
-    built::read(&folder)
+    Ok(Built { fallback: source.fallback, ..built::read(&folder)? })
 }
 
 /// Fills `folder` with the kernel.
@@ -216,6 +243,7 @@ fn make(
         release: compiled.release.clone(),
         objects: compiled.objects,
         seconds: begin.elapsed().as_secs(),
+        fallback: None,
         folder: folder.to_owned(),
     };
     built::keep(&record, &compiled, &builder, folder)

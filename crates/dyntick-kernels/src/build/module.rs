@@ -4,10 +4,11 @@
 use super::program::Builder;
 use super::run::run;
 use super::walls::Place;
-use super::workspace::Workspace;
+use super::workspace::{Workspace, replace};
 use super::{BuildError, Built, Recipe, configure, patches, products, source, toolchain};
 use crate::cache::{Cache, CacheError};
 use dyntick_system::confine;
+use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 
@@ -30,7 +31,8 @@ pub fn module(
     patches::apply(&parts.patches, &space, &place, progress)?;
     let builder = Builder { space: &space, toolchain: &toolchain, cache, place: &place };
     let config = space.objects().join(configure::CONFIG);
-    std::fs::copy(built.config_file(), &config).map_err(|error| CacheError::from_io(&config, error))?;
+    let copied = File::open(built.config_file()).and_then(|mut from| replace(&config, &mut from));
+    copied.map_err(|error| CacheError::from_io(&config, error))?;
     builder.run(
         "prepare the kernel's tree for a module",
         builder.make(&["olddefconfig", "modules_prepare"]),

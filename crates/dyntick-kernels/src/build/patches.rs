@@ -9,6 +9,7 @@ use super::workspace::{Workspace, replace};
 use crate::cache::CacheError;
 use dyntick_model::text::shortened;
 use dyntick_system::{is_inner, open_beneath, place_beneath};
+use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -147,14 +148,16 @@ impl Desk<'_> {
         let mut patch = self.place.program("patch");
         patch.args(["-p1", "--fuzz=0", "--batch", "--forward", "--no-backup-if-mismatch", "--reject-file=-"]);
         patch.arg("-i").arg(&input).current_dir(&self.copies);
-        let mut patch = self.place.command(patch, &[&input], &[&self.copies]);
+        let mut patch = self.place.command(patch, &[&input], &[&self.copies])?;
         let output = output(&mut patch).map_err(|error| failed(name, &error.to_string()))?;
         if output.status.success() {
             return Ok(());
         }
         match failures(&String::from_utf8_lossy(&output.stdout)) {
             none if none.is_empty() => {
-                Err(failed(name, &said(part, &[output.stdout, output.stderr].concat())))
+                let hindrance = hindrance(&String::from_utf8_lossy(&output.stderr));
+                let words = || said(part, &[output.stdout, output.stderr].concat());
+                Err(failed(name, &hindrance.unwrap_or_else(words)))
             }
             failures => Err(PatchError::Fits { patch: name.to_owned(), failures }.into()),
         }
@@ -187,6 +190,32 @@ impl Desk<'_> {
         };
         changed.map_err(|error| CacheError::from_io(&self.tree.join(inner), error).into())
     }
+}
+
+/// What kept a program from its work, where that is not the patch: one of the kernel's own reasons at the end of a
+/// line, or the words of bwrap. Neither quotes the patch.
+fn hindrance(complaint: &str) -> Option<String> {
+    const REASONS: [Errno; 9] = [
+        Errno::ACCESS,
+        Errno::PERM,
+        Errno::NOSPC,
+        Errno::DQUOT,
+        Errno::ROFS,
+        Errno::NOMEM,
+        Errno::MFILE,
+        Errno::NFILE,
+        Errno::FBIG,
+    ];
+    // As libc words them, without the number that Rust adds.
+    let words =
+        |reason: Errno| std::io::Error::from(reason).to_string().split(" (os ").next().map(str::to_owned);
+    let reasons: Vec<String> = REASONS.into_iter().filter_map(words).collect();
+    if let Some(said) = complaint.lines().next().and_then(|line| line.strip_prefix("bwrap: ")) {
+        return Some(format!("it cannot be confined: {said}"));
+    }
+    let reason = |line: &str| reasons.iter().find(|reason| line.ends_with(reason.as_str()));
+    let reason = complaint.lines().find_map(reason)?;
+    Some(format!("its files cannot be read or written: {reason}"))
 }
 
 /// What a program says of a patch. A study may name any file as one, so of a patch that does not come with
@@ -292,10 +321,11 @@ fn diff_of_rule(rule: &Part, desk: &Desk<'_>) -> Result<String, BuildError> {
     spatch.args(["--very-quiet", "--patch", ".", "--sp-file"]).arg(&file);
     spatch.args(places(&rule.text)).current_dir(desk.tree);
     // A semantic patch may carry programs in Python and OCaml.
-    let mut spatch = desk.place.command(spatch, &[desk.tree, &file], &[]);
+    let mut spatch = desk.place.command(spatch, &[desk.tree, &file], &[])?;
     let output = output(&mut spatch).map_err(|error| failed(&rule.name, &error.to_string()))?;
     if !output.status.success() {
-        return Err(failed(&rule.name, &said(rule, &output.stderr)));
+        let hindrance = hindrance(&String::from_utf8_lossy(&output.stderr));
+        return Err(failed(&rule.name, &hindrance.unwrap_or_else(|| said(rule, &output.stderr))));
     }
     let diff = String::from_utf8_lossy(&output.stdout).into_owned();
     if changed_files(&diff).is_empty() {
@@ -378,6 +408,15 @@ mod tests {
         applied("x.patch", GOOD, tree.path()).unwrap();
         assert_eq!(std::fs::read_to_string(tree.path().join("kernel/x.c")).unwrap(), "one\nzwei\nthree\n");
         assert_eq!(std::fs::read_to_string(pristine).unwrap(), "one\ntwo\nthree\n");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_called_damaged() {
+        let of_patch = hindrance("patch: **** Can't open patch file /x/change.patch : Permission denied\n");
+        assert_eq!(of_patch.as_deref(), Some("its files cannot be read or written: Permission denied"));
+        let of_walls = hindrance("bwrap: Can't chdir to /x: Permission denied\n");
+        assert_eq!(of_walls.as_deref(), Some("it cannot be confined: Can't chdir to /x: Permission denied"));
+        assert_eq!(hindrance("patch: **** malformed patch at line 7: root:x:0\n"), None);
     }
 
     #[test]

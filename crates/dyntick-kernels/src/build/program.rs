@@ -7,6 +7,7 @@ use super::toolchain::{PAHOLE, Toolchain};
 use super::walls::Place;
 use super::workspace::Workspace;
 use crate::cache::Cache;
+use dyntick_system::confine::NotSeen;
 use std::path::Path;
 use std::process::Command;
 
@@ -71,7 +72,7 @@ impl Builder<'_> {
 
     /// The command as it is run: behind walls it reads the tree, and writes the objects, the ccache and
     /// what else is named.
-    fn placed(&self, command: Command, write: &[&Path]) -> Command {
+    fn placed(&self, command: Command, write: &[&Path]) -> Result<Command, NotSeen> {
         let (tree, objects) = (self.space.tree(), self.space.objects());
         let mut all = vec![objects.as_path()];
         if let Place::Behind { ccache, .. } = self.place {
@@ -84,7 +85,7 @@ impl Builder<'_> {
     /// Runs a command to its end and returns what it said; behind walls it may write these folders, and
     /// that of the objects.
     pub fn run(&self, what: &str, command: Command, write: &[&Path]) -> Result<Vec<u8>, BuildError> {
-        run(what, &mut self.placed(command, write)).map(|output| output.stdout)
+        run(what, &mut self.placed(command, write)?).map(|output| output.stdout)
     }
 
     /// Runs a command to its end and tells each line that it says. Returns how it ended, and what it
@@ -94,6 +95,7 @@ impl Builder<'_> {
         command: Command,
         line: impl FnMut(&str),
     ) -> std::io::Result<(std::process::ExitStatus, String)> {
-        follow(&mut self.placed(command, &[]), line)
+        let mut placed = self.placed(command, &[]).map_err(std::io::Error::other)?;
+        follow(&mut placed, line)
     }
 }

@@ -3,6 +3,7 @@
 
 use super::shipped::{self, is_path};
 use super::{BuildError, NamedBy, source};
+use dyntick_model::text::shown;
 use dyntick_system::InputError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -98,11 +99,27 @@ impl Recipe {
     /// What it names that is closed to other users, and will not be read: the key, and what is said of it.
     /// What is not there is not looked for before it is read.
     pub fn closed(&self) -> Vec<(&'static str, String)> {
-        let told = |(key, place): (&'static str, PathBuf)| match self.named_by.place(&place) {
-            Err(error @ BuildError::Closed(_)) => Some((key, format!("{key}: {error}"))),
-            _ => None,
+        let told = |(key, place): (&'static str, PathBuf)| {
+            let read = match key {
+                SOURCE => self.named_by.place_of_source(&place),
+                _ => self.named_by.place(&place),
+            };
+            match read {
+                Err(error @ BuildError::Closed(_)) => Some((key, format!("{key}: {error}"))),
+                _ => None,
+            }
         };
         self.reads().into_iter().filter_map(told).collect()
+    }
+
+    /// That its source reads what other users may not, in words: it is this user's, and so is the file that names it.
+    pub fn private_source(&self) -> Option<String> {
+        let is_private = |place: &PathBuf| matches!(self.named_by.place(place), Err(BuildError::Closed(_)));
+        let place = source::reads(&self.source).into_iter().find(is_private)?;
+        Some(format!(
+            "built from {}, which other users of this machine may not read: look at the report before you send it",
+            shown(&place)
+        ))
     }
 
     /// What it reads on this machine, each with the key that names it.
@@ -110,7 +127,7 @@ impl Recipe {
         let paths = |key, names: &[String]| -> Vec<(&'static str, PathBuf)> {
             names.iter().filter(|name| is_path(name)).map(|name| (key, PathBuf::from(name))).collect()
         };
-        let source = source::reads(&self.source).into_iter().map(|place| ("source", place));
+        let source = source::reads(&self.source).into_iter().map(|place| (SOURCE, place));
         source.chain(paths("config", &self.config)).chain(paths("patches", &self.patches)).collect()
     }
 
@@ -127,6 +144,9 @@ impl Recipe {
         })
     }
 }
+
+/// The key of a kernel's source.
+const SOURCE: &str = "source";
 
 /// All fragments of a kernel together, bytes: a distribution's whole configuration has 300 KiB, and each
 /// option takes memory.

@@ -29,6 +29,9 @@ pub enum SourceError {
     /// No such package.
     #[error("Debian offers no package linux-source-{0}, and none is cached")]
     NotOffered(String),
+    /// What was found is not the newest any more.
+    #[error("Debian has another {0} by now: start again")]
+    Superseded(String),
     /// A file that is named is none that is read.
     #[error(transparent)]
     Input(#[from] InputError),
@@ -65,6 +68,8 @@ pub struct Source {
     pub id: String,
     /// Its name in the cache.
     pub key: String,
+    /// How it may be another one than the name means today, where Debian could not be asked.
+    pub fallback: Option<String>,
     kind: Kind,
 }
 
@@ -112,12 +117,13 @@ pub fn identify(
 ) -> Result<Source, BuildError> {
     check(text)?;
     if let Some(series) = text.strip_prefix("debian:") {
-        let package = debian::newest(series, cache, progress)?;
+        let (package, fallback) = debian::newest(series, cache, progress)?;
         let (name, version) = &package;
         let key = format!("{name}_{}", version.replace([':', '/'], "_"));
         return Ok(Source {
             id: format!("Debian package {name} {version}"),
             key,
+            fallback,
             kind: Kind::Debian(package),
         });
     }
@@ -125,9 +131,10 @@ pub fn identify(
         let commit = git::find(text, named_by, cache, progress)?;
         // Not the key of a dyntick that believed a repository's names of objects.
         let key = key(&format!("objects of git commit {}", commit.hash));
-        return Ok(Source { id: format!("git commit {}", commit.hash), key, kind: Kind::Git(commit) });
+        let id = format!("git commit {}", commit.hash);
+        return Ok(Source { id, key, fallback: None, kind: Kind::Git(commit) });
     }
-    let path = named_by.place(Path::new(text))?;
+    let path = named_by.place_of_source(Path::new(text))?;
     if path.is_dir() {
         progress(&format!("reading the source tree {}", clean_line(text)));
         let tree = tree::look(&path)?;
@@ -139,7 +146,7 @@ pub fn identify(
 
 /// A source without a good name of its own.
 fn keyed(id: String, kind: Kind) -> Source {
-    Source { key: key(&id), id, kind }
+    Source { key: key(&id), id, fallback: None, kind }
 }
 
 /// Of 128 bits: who makes two sources could give them one key of 64, and the second would be built from the first.

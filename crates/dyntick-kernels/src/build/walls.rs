@@ -14,7 +14,7 @@ use super::workspace::Workspace;
 use crate::cache::unused::{self, InUse};
 use crate::cache::{Cache, CacheError};
 use crate::programs;
-use dyntick_system::confine::{self, Walls};
+use dyntick_system::confine::{self, NotSeen, Walls};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -94,8 +94,8 @@ impl Place {
     }
 
     /// A command as it is run here, where it may read and write these.
-    pub fn command(&self, inner: Command, read: &[&Path], write: &[&Path]) -> Command {
-        let Place::Behind { walls, .. } = self else { return inner };
+    pub fn command(&self, inner: Command, read: &[&Path], write: &[&Path]) -> Result<Command, NotSeen> {
+        let Place::Behind { walls, .. } = self else { return Ok(inner) };
         let walls = read.iter().fold(walls.clone(), |walls, path| walls.read(path));
         write.iter().fold(walls, |walls, path| walls.write(path)).around(&inner)
     }

@@ -45,9 +45,9 @@ impl Workspace {
 
     fn fill(&self, pristine: &Path) -> std::io::Result<()> {
         remove_tree(&self.folder)?;
-        std::fs::create_dir_all(self.objects())?;
         // What is in the making is no other user's business, set-user-ID files of a stranger least of all.
-        std::fs::set_permissions(&self.folder, std::fs::Permissions::from_mode(0o700))?;
+        make_folder(&self.folder, 0o700)?;
+        make_folder(&self.objects(), ENTERED)?;
         link_tree(pristine, &self.tree())
     }
 
@@ -60,7 +60,7 @@ impl Workspace {
     /// A new folder beside the two, in place of one that was there.
     pub fn folder(&self, name: &str) -> Result<PathBuf, CacheError> {
         let folder = self.folder.join(name);
-        let made = remove_tree(&folder).and_then(|()| std::fs::create_dir(&folder));
+        let made = remove_tree(&folder).and_then(|()| make_folder(&folder, ENTERED));
         made.map_err(|error| CacheError::from_io(&folder, error))?;
         Ok(folder)
     }
@@ -93,13 +93,22 @@ pub fn replace(path: &Path, from: &mut File) -> std::io::Result<()> {
     own.persist(path).map(|_| ()).map_err(|error| error.error)
 }
 
+/// The rights of folders in a workspace. Confined programs enter them, where this is root as another user.
+const ENTERED: u32 = 0o755;
+
+/// Makes a folder with these rights, whatever the umask.
+fn make_folder(folder: &Path, rights: u32) -> std::io::Result<()> {
+    std::fs::create_dir(folder)?;
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(rights))
+}
+
 fn link_tree(from: &Path, to: &Path) -> std::io::Result<()> {
     for entry in walkdir::WalkDir::new(from) {
         let entry = entry?;
         let place = to.join(entry.path().strip_prefix(from).map_err(std::io::Error::other)?);
         let kind = entry.file_type();
         if kind.is_dir() {
-            std::fs::create_dir(place)?;
+            make_folder(&place, ENTERED)?;
         } else if kind.is_symlink() {
             std::os::unix::fs::symlink(std::fs::read_link(entry.path())?, place)?;
         } else if std::fs::hard_link(entry.path(), &place).is_err() {

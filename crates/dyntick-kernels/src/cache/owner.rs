@@ -4,7 +4,9 @@
 
 use super::CacheError;
 use super::tag::is_own;
+use dyntick_system::confine::ensure_outside_system;
 use dyntick_system::{is_trusted, others_may_write};
+use rustix::fs::Access;
 use rustix::process::{getegid, geteuid};
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
@@ -24,6 +26,7 @@ pub fn settled(named: &Path) -> Result<PathBuf, CacheError> {
     let (there, real) = there.ok_or_else(|| failed(std::io::ErrorKind::NotFound.into()))?;
     let rest = named.strip_prefix(there).unwrap_or(Path::new(""));
     fit_for_loader(&real.join(rest))?;
+    ensure_outside_system(&real.join(rest))?;
     above(&real.join("x"))?;
     if rest.components().next().is_some() {
         if rest.components().any(|part| part == Component::ParentDir) {
@@ -33,6 +36,7 @@ pub fn settled(named: &Path) -> Result<PathBuf, CacheError> {
     }
     let root = real.join(rest).canonicalize().map_err(failed)?;
     check(&root)?;
+    ensure_writable(&root)?;
     super::tag::claim(&root)?;
     shut(&root);
     Ok(root)
@@ -60,6 +64,18 @@ fn shut(root: &Path) {
         {
             let _ = super::make_private(&entry.path());
         }
+    }
+}
+
+/// Refuses the cache of another user, as of root, that this one may only read: what is made goes there, and each
+/// entry is locked while it is used.
+fn ensure_writable(root: &Path) -> Result<(), CacheError> {
+    let failed = |error| CacheError::from_io(root, error);
+    let owner = root.symlink_metadata().map_err(failed)?.uid();
+    let may = rustix::fs::access(root, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK).is_ok();
+    match may || owner == geteuid().as_raw() {
+        true => Ok(()),
+        false => Err(CacheError::ReadOnly { path: root.to_owned(), owner }),
     }
 }
 

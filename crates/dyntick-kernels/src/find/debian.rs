@@ -3,8 +3,8 @@
 
 use super::spec::{UNSTABLE, older_suite};
 use super::{Files, KernelError};
-use crate::apt::{Apt, AptError, Package};
-use crate::cache::{Cache, is_intact, write_whole};
+use crate::apt::{Apt, AptError, Package, of_cache};
+use crate::cache::{Cache, CacheError, is_intact, write_whole};
 use crate::hash::Contents;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -26,6 +26,12 @@ impl Wanted<'_> {
     fn name(self) -> String {
         let series = self.series.unwrap_or(UNSTABLE);
         if self.flavour.is_empty() { series.to_owned() } else { format!("{series}-{}", self.flavour) }
+    }
+
+    /// Whether a package of the cache can stand for what the mirror would say. By its release alone it cannot be known
+    /// to come from Debian's suite unstable.
+    fn may_be(self, package: &Unpacked) -> bool {
+        self.series.is_some() || package.is_of(UNSTABLE)
     }
 
     /// The release with the highest numbers among these.
@@ -56,6 +62,16 @@ pub(super) struct Unpacked {
     pub folder: PathBuf,
 }
 
+/// The suite that a package was fetched from, in its folder, where that was not one of the machine's own.
+const SUITE: &str = "suite";
+
+impl Unpacked {
+    /// Whether Debian had it in this suite when it was fetched.
+    fn is_of(&self, suite: &str) -> bool {
+        std::fs::read_to_string(self.folder.join(SUITE)).is_ok_and(|noted| noted.trim() == suite)
+    }
+}
+
 /// All packages that are unpacked in the cache, by name.
 pub(super) fn unpacked(cache: &Cache) -> Vec<Unpacked> {
     let entries = std::fs::read_dir(cache.path(FOLDER)).into_iter().flatten().flatten();
@@ -82,34 +98,43 @@ pub(super) fn newest_offered(apt: &Apt, wanted: Wanted<'_>) -> Result<Option<Str
     Ok(wanted.newest_of(releases).map(str::to_owned))
 }
 
-/// The newest of these kernels. Where the mirror cannot be reached, the newest in the cache serves, and `progress` is
-/// told so.
+/// The newest of these kernels. Where the mirror cannot be asked, the newest in the cache serves, and the files say so.
 pub(super) fn newest(
     wanted: Wanted<'_>,
     cache: &Cache,
     progress: &dyn Fn(&str),
 ) -> Result<Files, KernelError> {
-    let offered = || {
-        let suite = wanted.series.map_or(Some(UNSTABLE), older_suite);
-        let apt = match suite {
-            Some(suite) => Apt::only(suite, cache, progress)?,
-            None => Apt::open(cache, progress)?,
-        };
-        let release =
-            newest_offered(&apt, wanted)?.ok_or_else(|| not_offered(&wanted.name(), cache, progress))?;
-        fetched(&apt, &release, cache, progress)
+    let error = match offered(wanted, cache, progress) {
+        Err(KernelError::Apt(error @ AptError::Failed { .. })) => error,
+        other => return other,
     };
-    offered().or_else(|error| {
-        let packages = unpacked(cache);
-        let release = wanted.newest_of(packages.iter().map(|package| package.release.as_str()));
-        match (&error, release.and_then(|release| in_cache(release, cache))) {
-            (KernelError::Apt(AptError::Failed { .. }), Some(files)) => {
-                progress(&format!("{error}; using the cached {}", files.source));
-                Ok(files)
-            }
-            _ => Err(error),
-        }
-    })
+    let Some(files) = newest_in_cache(wanted, cache) else { return Err(error.into()) };
+    progress(&format!("{error}; using the cached {}", files.source));
+    let fallback = of_cache(&error.in_short());
+    Ok(Files { fallback: Some(fallback), ..files })
+}
+
+/// The newest of these that the mirror has, or had when it was asked last.
+fn offered(wanted: Wanted<'_>, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Files, KernelError> {
+    let suite = wanted.series.map_or(Some(UNSTABLE), older_suite);
+    let apt = match suite {
+        Some(suite) => Apt::only(suite, cache, progress)?,
+        None => Apt::open(cache, progress)?,
+    };
+    let files = apt.looking_again(cache, progress, || {
+        let release = newest_offered(&apt, wanted)?;
+        let release = release.ok_or_else(|| not_offered(&wanted.name(), cache, progress))?;
+        fetched(&apt, &release, cache, progress)
+    })?;
+    Ok(Files { fallback: apt.of_earlier_index(), ..files })
+}
+
+/// The newest of these in the cache.
+fn newest_in_cache(wanted: Wanted<'_>, cache: &Cache) -> Option<Files> {
+    let packages: Vec<Unpacked> =
+        unpacked(cache).into_iter().filter(|package| wanted.may_be(package)).collect();
+    let release = wanted.newest_of(packages.iter().map(|package| package.release.as_str()))?;
+    files(packages.iter().rev().find(|package| package.release == release)?).ok()
 }
 
 /// The kernel of one release: of the cache, where it also outlasts its time at the mirror, of this machine's suites, or
@@ -118,13 +143,14 @@ pub(super) fn exact(release: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Re
     if let Some(files) = in_cache(release, cache) {
         return Ok(files);
     }
-    let of_machine = fetched(&Apt::open(cache, progress)?, release, cache, progress);
+    let of = |apt: Apt| apt.looking_again(cache, progress, || fetched(&apt, release, cache, progress));
+    let of_machine = of(Apt::open(cache, progress)?);
     if !matches!(of_machine, Err(KernelError::NotOffered { .. })) {
         return of_machine;
     }
     let suite = older_suite(release).unwrap_or(UNSTABLE);
     match Apt::only(suite, cache, progress) {
-        Ok(other) => fetched(&other, release, cache, progress),
+        Ok(other) => of(other),
         // Who named a release did not ask for that suite.
         Err(error) => {
             progress(&format!("Debian's suite {suite} cannot be asked for it: {error}"));
@@ -180,13 +206,25 @@ fn fetched(apt: &Apt, release: &str, cache: &Cache, progress: &dyn Fn(&str)) -> 
         note_image(folder, release)
     };
     let unpacked = |folder| Unpacked { release: release.to_owned(), version: version.clone(), folder };
-    let files = files(&unpacked(cache.folder(&entry, unpack)?));
+    let folder = cache.folder(&entry, unpack)?;
+    note_suite(&folder, apt)?;
+    let files = files(&unpacked(folder));
     if !matches!(files, Err(KernelError::Damaged(_))) {
         return files;
     }
     progress(&format!("the cache's copy of {package} {version} is damaged"));
     cache.discard(&entry)?;
-    self::files(&unpacked(cache.folder(&entry, unpack)?))
+    let folder = cache.folder(&entry, unpack)?;
+    note_suite(&folder, apt)?;
+    self::files(&unpacked(folder))
+}
+
+/// Notes that another suite than the machine's own has the package; it may have come from one of those before.
+fn note_suite(folder: &Path, apt: &Apt) -> Result<(), CacheError> {
+    match apt.only_suite() {
+        Some(suite) => write_whole(&folder.join(SUITE), suite.as_bytes()),
+        None => Ok(()),
+    }
 }
 
 /// The SHA-256 of the image as it came, in its folder.
@@ -281,5 +319,35 @@ mod tests {
         assert!(in_cache("6.1.0-56-amd64", &cache).is_some());
         std::fs::write(folder.join("boot/vmlinuz-6.1.0-56-amd64"), "damaged").unwrap();
         assert!(in_cache("6.1.0-56-amd64", &cache).is_none());
+    }
+
+    #[test]
+    fn without_a_mirror_the_newest_kernel_is_one_that_came_from_sid() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path());
+        let unpacked = |release: &str| {
+            let folder = cache.path("kernels").join(format!("{release}_1"));
+            std::fs::create_dir_all(folder.join("boot")).unwrap();
+            std::fs::write(folder.join("boot").join(format!("vmlinuz-{release}")), "").unwrap();
+            folder
+        };
+        let found = |series: Option<&str>| {
+            let files = newest_in_cache(Wanted { series, flavour: "" }, &cache)?;
+            Some(files.package.unwrap().0)
+        };
+        unpacked("6.12.117+deb12-amd64");
+        let image = |release: &str| Some(format!("linux-image-{release}"));
+        assert_eq!((found(None), found(Some("6.12"))), (None, image("6.12.117+deb12-amd64")));
+        let of_sid = unpacked("7.2.9+deb14-amd64");
+        unpacked("7.3.1-amd64");
+        assert_eq!(found(None), None, "nothing says where they came from");
+        write_whole(&of_sid.join(SUITE), UNSTABLE.as_bytes()).unwrap();
+        assert_eq!(found(None), image("7.2.9+deb14-amd64"));
+        let of_older = unpacked("5.10.0-32-amd64");
+        write_whole(&of_older.join(SUITE), b"bullseye").unwrap();
+        assert_eq!(
+            (found(None), found(Some("5.10"))),
+            (image("7.2.9+deb14-amd64"), image("5.10.0-32-amd64"))
+        );
     }
 }

@@ -22,6 +22,8 @@ pub(super) struct Files {
     pub source: String,
     /// The package that it is from.
     pub package: Option<Package>,
+    /// How it may be another kernel than the name means today.
+    pub fallback: Option<String>,
 }
 
 impl Files {
@@ -33,6 +35,7 @@ impl Files {
             modules: built.modules(),
             source: format!("{}, built to order as {}", built.source, built.key),
             package: None,
+            fallback: None,
         }
     }
 
@@ -47,6 +50,7 @@ impl Files {
                 modules: Some(folder.to_owned()),
                 source: format!("file {}", image.display()),
                 package: None,
+                fallback: None,
                 image,
             };
         }
@@ -58,6 +62,7 @@ impl Files {
             modules: release.and_then(|release| modules(&image, release)),
             source: format!("file {}", image.display()),
             package: None,
+            fallback: None,
             image,
         }
     }

@@ -4,7 +4,8 @@
 use super::{KernelError, Spec, at_hand};
 use crate::cache::Cache;
 use dyntick_model::text::nearest;
-use std::path::Path;
+use rustix::fs::Access;
+use std::path::{Path, PathBuf};
 
 /// So many are named.
 const MOST: usize = 4;
@@ -30,7 +31,9 @@ pub fn instead(spec: &str, error: &KernelError, cache: &Cache) -> Vec<String> {
 fn images_beside(path: &Path) -> Vec<String> {
     const NAMES: [&str; 4] = ["vmlinuz", "bzImage", "vmlinux", "Image"];
     let entries = path.parent().map(std::fs::read_dir).into_iter().flatten().flatten().flatten();
-    let files = entries.map(|entry| entry.path()).filter(|file| file.is_file());
+    // One that this user may not read is no help.
+    let is_readable = |file: &PathBuf| file.is_file() && rustix::fs::access(file, Access::READ_OK).is_ok();
+    let files = entries.map(|entry| entry.path()).filter(|file| is_readable(file) && file != path);
     let is_image = |file: &Path| {
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         NAMES.iter().any(|image| name.starts_with(image)) && !name.contains(".map")

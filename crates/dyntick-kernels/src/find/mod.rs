@@ -18,12 +18,13 @@ use crate::apt::{AptError, Package};
 use crate::build::{self, Accept, BuildError, Built, LARGEST_CONFIG, Recipe};
 use crate::cache::{Cache, CacheError, ensure_space, is_intact, unused, write_whole};
 use debian::Wanted;
+use dyntick_model::text::shown;
 use dyntick_model::{KernelConfig, KernelVersion, KernelVersionError};
 use dyntick_system::InputError;
 use files::Files;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -46,6 +47,8 @@ pub struct Kernel {
     pub source: String,
     /// The package that it is from, where it is of Debian.
     pub package: Option<Package>,
+    /// How it may be another kernel than the name means today, where Debian could not be asked.
+    pub fallback: Option<String>,
     /// What is known of it where it was built here.
     pub built: Option<Built>,
 }
@@ -90,6 +93,9 @@ pub enum KernelError {
     /// A file cannot be read.
     #[error("the kernel: {0}")]
     Input(#[from] InputError),
+    /// An image that this user may not read, as Ubuntu's in /boot.
+    #[error("cannot read {}: this user may not; run dyntick by sudo, or have it copied to where you may", shown(.0))]
+    NotReadable(PathBuf),
     /// What was read is damaged.
     #[error("cannot read the kernel {path}: {source}")]
     Read {
@@ -153,7 +159,7 @@ pub fn made_to_order(
 
 fn made(spec: &str, built: Built, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Kernel, KernelError> {
     let kernel = prepare(spec, Files::built(&built), cache, progress)?;
-    Ok(Kernel { built: Some(built), ..kernel })
+    Ok(Kernel { fallback: built.fallback.clone(), built: Some(built), ..kernel })
 }
 
 fn find_built(key: &str, cache: &Cache) -> Result<Built, KernelError> {
@@ -243,6 +249,7 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
         sha256,
         source,
         package: files.package,
+        fallback: files.fallback,
         built: None,
     })
 }
@@ -316,9 +323,13 @@ pub fn memory_to_examine(spec: &str) -> u64 {
 const LARGEST: u64 = 1 << 30;
 
 fn read(path: &Path) -> Result<Vec<u8>, KernelError> {
-    // dyntick itself has half of the memory.
-    let room = dyntick_system::memory() / 2 / (TIMES + 1);
-    Ok(dyntick_system::read_solid(path, LARGEST.min(room))?)
+    let room = dyntick_system::own_memory() / (TIMES + 1);
+    dyntick_system::read_solid(path, LARGEST.min(room)).map_err(|error| match &error {
+        InputError::Io { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
+            KernelError::NotReadable(path.to_owned())
+        }
+        _ => error.into(),
+    })
 }
 
 #[cfg(test)]

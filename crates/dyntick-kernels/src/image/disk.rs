@@ -53,6 +53,7 @@ mod tests {
             sha256: String::new(),
             source: String::new(),
             package: None,
+            fallback: None,
             built: None,
         }
     }

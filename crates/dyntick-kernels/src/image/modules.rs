@@ -227,6 +227,7 @@ mod tests {
             sha256: String::new(),
             source: String::new(),
             package: None,
+            fallback: None,
             built: None,
         };
         let loaded = with_dependencies(&kernel, &[first.to_owned()])?;

@@ -46,10 +46,12 @@ pub fn of_debian(
     let entry = format!("{FOLDER}/{}_{}", package, version.replace([':', '/'], "_"));
     let folder = cache.folder::<EmulatorError>(&entry, |folder| {
         let apt = Apt::open(cache, progress)?;
-        let packages = all_of(&apt, &package, version)?;
-        let (download, _) = apt.size(&packages)?;
-        progress(&format!("fetching {package} {version} ({} MiB)", download >> 20));
-        Ok(apt.unpack(&packages, folder)?)
+        apt.looking_again(cache, progress, || {
+            let packages = all_of(&apt, &package, version)?;
+            let (download, _) = apt.size(&packages)?;
+            progress(&format!("fetching {package} {version} ({} MiB)", download >> 20));
+            Ok(apt.unpack(&packages, folder)?)
+        })
     })?;
     let sources = folder.join("usr/src");
     let common = packages_in(&sources).into_iter().find(|name| name.contains("-common"));

@@ -137,7 +137,8 @@ fn compile(
             let walls = folders.iter().fold(walls, |walls, folder| walls.read(folder)).write(source);
             build::give_all(source)?;
             let mut make = make(&headers, source)?;
-            Ok(build::make_module(walls.around(make.env("PATH", IN_USR)))?)
+            let confined = walls.around(make.env("PATH", IN_USR)).map_err(BuildError::from)?;
+            Ok(build::make_module(confined)?)
         }
     }
 }
@@ -179,6 +180,7 @@ mod tests {
             sha256: "ab".into(),
             source: String::new(),
             package: Some(package),
+            fallback: None,
             built: None,
         };
         let stranger = Kernel { package: None, ..kernel.clone() };

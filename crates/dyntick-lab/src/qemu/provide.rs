@@ -7,7 +7,7 @@
 //! machine lacks, and used from there.
 
 use dyntick_kernels::apt::{Apt, AptError, Offer, Package};
-use dyntick_kernels::cache::{Cache, CacheError};
+use dyntick_kernels::cache::{Cache, CacheError, is_noexec};
 use dyntick_kernels::programs;
 use sha2::{Digest, Sha256};
 use std::cmp::Reverse;
@@ -51,6 +51,11 @@ pub enum QemuError {
         /// Why none was fetched.
         reason: String,
     },
+    /// One that is unpacked could not be started.
+    #[error(
+        "the disk of {0} is mounted noexec, so no QEMU in the cache can be started: set DYNTICK_CACHE to a folder on another disk, or install QEMU {MINIMUM}.0 or newer"
+    )]
+    NoExec(PathBuf),
     /// The unpacked one does not start.
     #[error(
         "the QEMU in {folder} does not start: {message}; install it with `apt-get install -t {release}-backports qemu-system-x86`, or remove that folder to fetch it again"
@@ -141,6 +146,7 @@ fn library_path(root: &Path) -> String {
 pub fn find(cache: &Cache, progress: &dyn Fn(&str)) -> Result<Qemu, QemuError> {
     let found = match at_hand(cache) {
         Ok(qemu) => return Ok(qemu),
+        Err(_) if is_noexec(cache.root()) => return Err(QemuError::NoExec(cache.root().to_owned())),
         Err(found) => found,
     };
     fetched(cache, progress).map_err(|error| match error {
@@ -216,17 +222,22 @@ impl From<CacheError> for FetchError {
 
 fn fetched(cache: &Cache, progress: &dyn Fn(&str)) -> Result<Qemu, FetchError> {
     let apt = Apt::open(cache, progress)?;
+    let root = apt.looking_again(cache, progress, || fetch(&apt, cache, progress))?;
+    unpacked(&root).map_err(|message| {
+        FetchError::Start(QemuError::DoesNotStart { folder: root, message, release: apt.release.clone() })
+    })
+}
+
+/// The folder of the one that is preferred among those on offer.
+fn fetch(apt: &Apt, cache: &Cache, progress: &dyn Fn(&str)) -> Result<PathBuf, FetchError> {
     let package = "qemu-system-x86";
     let offer = best(apt.offers(package)?).ok_or(FetchError::Nothing)?;
     let version = &offer.version;
-    let packages = with_firmware(&apt, package, &offer)?;
-    let root = cache.folder::<FetchError>(&entry(version, &packages), |folder| {
+    let packages = with_firmware(apt, package, &offer)?;
+    cache.folder(&entry(version, &packages), |folder| {
         let (download, _) = apt.size(&packages)?;
         progress(&format!("fetching QEMU {} ({} MiB)", package_version(version), download >> 20));
         Ok(apt.unpack(&packages, folder)?)
-    })?;
-    unpacked(&root).map_err(|message| {
-        FetchError::Start(QemuError::DoesNotStart { folder: root, message, release: apt.release.clone() })
     })
 }
 

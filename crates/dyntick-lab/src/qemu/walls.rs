@@ -105,7 +105,8 @@ pub(super) fn spawn(
             // Its files may be named from where this process stands.
             command.current_dir(std::env::current_dir().unwrap_or_else(|_| "/".into()));
             let given = Given::new(&written).map_err(host("make the files that QEMU writes".to_owned()))?;
-            (seen(walls, machine, &written).around(&command), given)
+            let confined = seen(walls, machine, &written).around(&command);
+            (confined.map_err(|error| host("confine QEMU".to_owned())(std::io::Error::other(error)))?, given)
         }
         Err(reason) if reason.is_final() => (command, Given(Vec::new())),
         // Who fills a disk takes no walls away.

@@ -28,6 +28,9 @@ pub struct Asked {
     pub release: KernelVersion,
     /// How the kernel came.
     pub kernel_source: String,
+    /// How it may be another kernel than its name meant then, where Debian could not be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_fallback: Option<String>,
     /// SHA-256 of the kernel.
     pub kernel_sha256: String,
     /// Ticks per second of the kernel, from its configuration.
@@ -67,7 +70,9 @@ impl Asked {
         let case = what_decides(&self.case);
         // The kernel decides them, and is named by its sum.
         let missing_options = BTreeSet::new();
-        serde_json::to_string(&Self { case, missing_options, ..self.clone() }).unwrap_or_default()
+        let kernel_fallback = None;
+        serde_json::to_string(&Self { case, missing_options, kernel_fallback, ..self.clone() })
+            .unwrap_or_default()
     }
 
     /// What the guest was set to, as far as fixes are about it.
@@ -95,6 +100,7 @@ impl Asked {
         const SOURCE: u64 = 8192;
         let hashes = [("firmware_sha256", &self.firmware_sha256), ("program_sha256", &self.program_sha256)];
         let hashes = hashes.into_iter().filter_map(|(key, hash)| Some((key, hash.as_deref()?, NAME)));
+        let fallback = self.kernel_fallback.iter().map(|text| ("kernel_fallback", &**text, SOURCE));
         let all = [
             ("qemu", &*self.qemu, NAME),
             ("release", &*self.release.release, NAME),
@@ -106,7 +112,7 @@ impl Asked {
         let of_host = host.flat_map(|host| {
             [("host.processor", &*host.processor, NAME), ("host.release", &*host.release, NAME)]
         });
-        all.into_iter().chain(hashes).chain(of_host)
+        all.into_iter().chain(hashes).chain(of_host).chain(fallback)
     }
 
     /// The run's folder name.

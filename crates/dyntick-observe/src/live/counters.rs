@@ -21,6 +21,7 @@ use dyntick_bpf::{
     Slot, TICK_FUNCTION,
 };
 use dyntick_model::CpuList;
+use dyntick_system::hotplug;
 use memmap2::{MmapOptions, MmapRaw};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, AsRawFd};
@@ -296,6 +297,10 @@ impl Counters {
 
     fn grown(&mut self) -> Snapshot {
         self.empty_ring();
+        // Before the rows: what has lasted until a CPU went offline just now is next to nothing.
+        let online = hotplug::online();
+        let is_online = |cpu: u32| online.as_ref().is_none_or(|online| online.contains(cpu));
+        self.rows.offline(|row| !is_online(self.cpus[row]));
         let ns = now_ns();
         let grown = self.rows.grown(ns);
         self.pace.adapt(most_programs(&grown));

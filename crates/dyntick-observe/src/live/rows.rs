@@ -19,6 +19,9 @@ pub(super) struct Rows {
     map: MmapRaw,
     /// Of each row: its slots as they were read before, by their places.
     before: Vec<HashMap<usize, Slot>>,
+    /// Of each row: whether its CPU is offline. Nothing lasts there, and no event says so: tracepoints are silent from
+    /// the moment when a CPU is taken out of the map of those that are online.
+    offline: Vec<bool>,
 }
 
 /// A slot that was read.
@@ -32,7 +35,7 @@ impl Rows {
     /// The rows of so many CPUs, all of them in this mapping.
     pub(super) fn new(map: MmapRaw, cpus: usize) -> Self {
         assert!(map.len() >= cpus * size_of::<Row>());
-        Self { map, before: vec![HashMap::new(); cpus] }
+        Self { map, before: vec![HashMap::new(); cpus], offline: vec![false; cpus] }
     }
 
     /// A window ends and another one begins, to be called before what was added to the slots in it is read for the last
@@ -40,6 +43,11 @@ impl Rows {
     /// row how long a task has run on a CPU that no switch was seen on, ns, in the window: its turn is in no slot.
     pub(super) fn window_ends(&mut self, now: u64) -> Vec<u64> {
         (0..self.before.len()).map(|row| self.unseen(row, now)).collect()
+    }
+
+    /// Tells which rows are of CPUs that are offline, before [`Rows::grown`].
+    pub(super) fn offline(&mut self, is_offline: impl Fn(usize) -> bool) {
+        (0..self.offline.len()).for_each(|row| self.offline[row] = is_offline(row));
     }
 
     /// What was added to each slot since this was called before, with its row and place. Costs no system call of the
@@ -174,6 +182,9 @@ impl Rows {
 
     /// The place in which that is counted of a row which lasts, and the time there with what it has lasted, ns.
     fn lasting(&self, row: usize, which: Lasting, now: u64) -> Option<(usize, u64)> {
+        if self.offline[row] {
+            return None;
+        }
         // The kernel writes meanwhile: what is read twice alike is of one moment.
         let alike = |_| {
             let (first, again) = (self.read_open(row, which), self.read_open(row, which));

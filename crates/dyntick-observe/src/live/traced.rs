@@ -11,6 +11,7 @@ use crate::facts;
 use crate::thread::{now_ns, own_files};
 use crate::trace::{Buffers, Decoder, SymbolTable, TraceSession, is_behind_a_gap};
 use dyntick_model::{CpuList, Event, EventKind, Symbol};
+use dyntick_system::hotplug;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -237,6 +238,13 @@ impl State {
                 let runs = running.as_mut().and_then(|running| running.on(cpu));
                 runs.into_iter().for_each(|runs| tally.runs(cpu, runs.thread, runs.comm.as_str().into()));
             }
+            // What was open when a CPU went offline did not last until now.
+            let online = hotplug::online();
+            for cpu in
+                events.cpus().filter(|cpu| online.as_ref().is_some_and(|online| !online.contains(*cpu)))
+            {
+                tally.gap(cpu);
+            }
             tally.lasts(ns);
         }
         // Only now, so that the begin of each thread that was met has been seen.
@@ -319,6 +327,10 @@ struct Recorded {
 }
 
 impl Recorded {
+    fn cpus(&self) -> impl Iterator<Item = u32> {
+        self.buffers.cpus().into_iter()
+    }
+
     fn start(session: TraceSession, cpus: &CpuList) -> Result<Self, LiveError> {
         let decoder = Decoder::new(&session.formats()?, SymbolTable::new(&BTreeMap::new()))?;
         let buffers = session.buffers_of(cpus)?;

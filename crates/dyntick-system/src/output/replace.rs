@@ -3,7 +3,8 @@
 //! leaves nothing; it has one beside its place for as long as two system calls take, and that name is always the
 //! same, so that what a kill leaves just then is removed by the next write.
 
-use super::{folder_of, unnamed_in};
+use super::unnamed_in;
+use crate::caller::{folder_of, give_to_caller};
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::{File, Permissions};
@@ -30,6 +31,7 @@ pub(super) fn replace(
 /// copied.
 pub(super) fn keep(path: &Path, mode: u32, file: &File) -> Result<()> {
     file.set_permissions(Permissions::from_mode(mode))?;
+    give_to_caller(file, path)?;
     file.sync_all()?;
     match link(file, path) {
         Ok(()) => Ok(()),
@@ -100,6 +102,7 @@ fn copy_over(file: &File, path: &Path, mode: u32) -> Result<()> {
     let mut beside = tempfile::Builder::new().prefix(".dyntick-").tempfile_in(folder_of(path))?;
     copy(file, &mut beside)?;
     beside.as_file().set_permissions(Permissions::from_mode(mode))?;
+    give_to_caller(beside.as_file(), path)?;
     beside.as_file().sync_all()?;
     beside.persist(path).map(drop).map_err(|error| error.error)
 }

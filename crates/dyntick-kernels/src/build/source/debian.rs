@@ -2,7 +2,7 @@
 //! Debian's kernel sources, by the private apt.
 
 use super::{BuildError, FOLDER, SourceError, unpack};
-use crate::apt::{Apt, AptError, Package};
+use crate::apt::{Apt, AptError, Package, of_cache};
 use crate::cache::{Cache, CacheError};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -16,19 +16,28 @@ pub fn is_series(text: &str) -> bool {
     text.split_once('.').is_some_and(|(major, minor)| number(major) && number(minor))
 }
 
-/// The newest package of a series. Where the mirror cannot be reached, what the cache holds serves.
-pub fn newest(series: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Package, BuildError> {
+/// The newest package of a series. Where the mirror cannot be asked, what the cache holds serves; the second part is
+/// how it may be another one than the newest.
+pub fn newest(
+    series: &str,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+) -> Result<(Package, Option<String>), BuildError> {
     let name = format!("{PREFIX}{series}");
-    let asked = Apt::open(cache, progress).and_then(|apt| apt.newest(&name));
-    match (asked, in_cache(&name, cache)) {
-        (Ok(Some(version)), _) => Ok((name, version)),
-        (Ok(None) | Err(AptError::Failed { .. } | AptError::NotDebian(_)), Some(version)) => {
-            progress(&format!("the mirror has no {name} now; using the cached {version}"));
-            Ok((name, version))
+    let asked = Apt::open(cache, progress)
+        .and_then(|apt| Ok(apt.newest(&name)?.map(|version| (version, apt.of_earlier_index()))));
+    let why = match (asked, in_cache(&name, cache)) {
+        (Ok(Some((version, earlier))), _) => return Ok(((name, version), earlier)),
+        (Ok(None), Some(version)) => (version, format!("the mirror has no {name} now")),
+        (Err(error @ (AptError::Failed { .. } | AptError::NotDebian(_))), Some(version)) => {
+            (version, error.in_short())
         }
-        (Ok(None), None) => Err(SourceError::NotOffered(series.to_owned()).into()),
-        (Err(error), _) => Err(error.into()),
-    }
+        (Ok(None), None) => return Err(SourceError::NotOffered(series.to_owned()).into()),
+        (Err(error), _) => return Err(error.into()),
+    };
+    let (version, why) = why;
+    progress(&format!("{why}; using the cached {name} {version}"));
+    Ok(((name, version), Some(of_cache(&why))))
 }
 
 /// The version that was unpacked last.
@@ -51,14 +60,19 @@ pub fn fetch(
 ) -> Result<(), BuildError> {
     let apt = Apt::open(cache, progress)?;
     let packages = [package.clone()];
-    let (download, _) = apt.size(&packages)?;
-    progress(&format!("fetching {} {} ({} MiB)", package.0, package.1, download >> 20));
     // Inside the folder, so that the two go together where this process is killed.
     let place = tempfile::Builder::new()
         .permissions(Permissions::from_mode(0o755))
         .tempdir_in(folder)
         .map_err(|error| CacheError::from_io(folder, error))?;
-    apt.unpack(&packages, place.path())?;
+    apt.looking_again(cache, progress, || {
+        if apt.newest(&package.0)?.is_some_and(|newest| newest != package.1) {
+            return Err(BuildError::from(SourceError::Superseded(package.0.clone())));
+        }
+        let (download, _) = apt.size(&packages)?;
+        progress(&format!("fetching {} {} ({} MiB)", package.0, package.1, download >> 20));
+        Ok(apt.unpack(&packages, place.path())?)
+    })?;
     progress(&format!("unpacking {}", package.0));
     let archive = archive(&place.path().join("usr/src"))
         .ok_or_else(|| SourceError::NotAKernel(format!("the package {}", package.0)))?;

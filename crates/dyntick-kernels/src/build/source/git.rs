@@ -83,7 +83,7 @@ pub fn find(
     let is_elsewhere = is_elsewhere(repository);
     // A folder may have such a name.
     if !is_elsewhere && Path::new(repository).exists() {
-        return here(&named_by.place(Path::new(repository))?, named_by, revision);
+        return here(&named_by.place_of_source(Path::new(repository))?, named_by, revision);
     }
     if !is_elsewhere {
         let message = "it is no folder here, and its address begins with neither https:// nor git://; clone one that asks \
@@ -148,7 +148,7 @@ fn here(repository: &Path, named_by: &NamedBy, revision: &str) -> Result<Commit,
     refuse_special_files(&parts)?;
     let mut files = Files::default();
     for part in &parts {
-        files = files.read(&named_by.place(part)?);
+        files = files.read(&named_by.place_of_source(part)?);
     }
     // A branch of it may be closed by the modes of its own objects.
     for entry in parts.iter().flat_map(walkdir::WalkDir::new).flatten() {

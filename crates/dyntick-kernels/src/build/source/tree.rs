@@ -5,7 +5,7 @@ use super::git::command::{ask, files_of, git};
 use super::unpack::{BYTES, of_itself};
 use super::{BuildError, SourceError};
 use crate::cache::CacheError;
-use dyntick_system::{is_public, open_public, place_beneath};
+use dyntick_system::{chmod, is_public, open_public, place_beneath};
 use sha2::{Digest, Sha256};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -113,8 +113,10 @@ fn only_public(root: &Path, files: &mut Vec<PathBuf>) -> Result<(), BuildError> 
         true => Ok(()),
         false => Err(BuildError::Failed {
             what: format!("read the source tree {}", root.display()),
-            message: "not every user may read its Kconfig and Makefile, and a build takes only files of which that holds"
-                .to_owned(),
+            message: format!(
+                "not every user may read its Kconfig and Makefile, and a build takes only files of which that holds{}",
+                chmod("-R o+rX", root).map_or(String::new(), |open| format!("; where they may: {open}"))
+            ),
         }),
     }
 }

@@ -8,6 +8,7 @@ use dyntick_export::{Format, Totals, text};
 use dyntick_model::CpuList;
 use dyntick_observe::cpuidle;
 use dyntick_observe::live::Missing;
+use dyntick_system::hotplug;
 use rustix::time::{ClockId, clock_gettime};
 use std::path::Path;
 use std::sync::Arc;
@@ -46,6 +47,7 @@ impl<'a> Exporter<'a> {
         let begin = Instant::now();
         let measured = self.running.so_far()?;
         self.totals.add(&measured);
+        hotplug::note(&measured.offline).into_iter().for_each(output::note);
         let own = &mut self.totals.own;
         own.readings.took(begin.elapsed().as_nanos() as u64);
         own.programs = self.running.run_time();

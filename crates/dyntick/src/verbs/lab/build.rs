@@ -75,7 +75,7 @@ fn in_words(built: &Built) -> String {
 fn recipes(arguments: &Arguments) -> Result<Vec<(String, Recipe)>> {
     if let Some(source) = &arguments.source {
         let (config, patches) = (arguments.config.clone(), arguments.patches.clone());
-        let recipe = Recipe { source: source.clone(), config, patches, named_by: NamedBy::User };
+        let recipe = Recipe { source: typed(source), config, patches, named_by: NamedBy::User };
         return Ok(vec![(source.clone(), recipe)]);
     }
     let Some(path) = &arguments.study else { return Ok(Vec::new()) };
@@ -86,6 +86,14 @@ fn recipes(arguments: &Arguments) -> Result<Vec<(String, Recipe)>> {
             bail!("{} has no [kernels.NAME]: nothing to build", path.display())
         }
         None => Ok(study.kernels.into_iter().collect()),
+    }
+}
+
+/// A source as it was typed; a folder or file that is there is one also by a name without a slash, as `.` in a tree.
+fn typed(source: &str) -> String {
+    match source.contains('/') || source.contains(':') || !Path::new(source).exists() {
+        true => source.to_owned(),
+        false => format!("./{source}"),
     }
 }
 

@@ -33,7 +33,7 @@ impl fmt::Display for Place {
 /// The report as a page, and its timeline as a picture. What stands in their places is replaced and never
 /// written into: these names nobody typed.
 pub fn keep(document: &Document, out: &Path, whole: bool) -> Result<Place> {
-    std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    dyntick_system::make_folders(out).with_context(|| format!("cannot make {}", out.display()))?;
     let [report, incomplete] = [WHOLE, INCOMPLETE].map(|name| out.join(name));
     let html = dyntick_report::html(document);
     if !whole {

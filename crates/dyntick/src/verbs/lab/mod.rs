@@ -13,6 +13,7 @@ mod kernels;
 mod machines;
 mod named;
 mod outcome;
+mod place;
 mod profile;
 mod refused;
 mod repeat;

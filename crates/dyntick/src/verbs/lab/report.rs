@@ -102,7 +102,11 @@ pub fn documents(material: &Material<'_>) -> (Document, Document) {
     if !runs.is_empty() {
         blocks.push(Block::Heading("How it was measured".into()));
         let perturbed = method::perturbed(all.iter().filter(|run| !own(run)).copied());
-        blocks.push(Block::Pairs(method::provenance(&runs).into_iter().chain(perturbed).collect()));
+        let private =
+            study.kernels.iter().filter_map(|(name, recipe)| Some((name, recipe.private_source()?)));
+        let private = private.map(|(name, told)| (format!("kernel {name}"), told));
+        let pairs = method::provenance(&runs).into_iter().chain(perturbed).chain(private);
+        blocks.push(Block::Pairs(pairs.collect()));
     }
     let (of_ticks, of_others) = (overview::sentence(&windows), of_others(&all));
     let lead: Vec<String> = [&of_ticks, &of_others].into_iter().flatten().cloned().collect();

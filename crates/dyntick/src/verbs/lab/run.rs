@@ -4,23 +4,19 @@
 use super::changes::Changes;
 use super::fail_on::open;
 use super::outcome::{Outcome, Wanted};
+use super::place::Place;
 use super::status::{ABORT, Statuses};
 use super::{kept, own_binary, refused, stopped};
 use crate::output;
 use crate::progress::Display;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::lab::{CaseResult, Fault, Lab, tools};
 use dyntick_model::Clock;
 use dyntick_study::{Case, Size, Study, check};
-use std::fs::{Metadata, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// The folder of all results that are given no name.
-const DEFAULT_OUT: &str = "out";
 
 /// What may be said to `lab run`.
 #[derive(Args)]
@@ -81,16 +77,22 @@ fn run_study(arguments: &Arguments) -> Result<ExitCode> {
     arguments.statuses.ensure_possible(&study)?;
     ensure_few(&study.cases)?;
     note_spelling(&study.cases);
-    let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_OUT).join(&study.name));
+    for (name, recipe) in &study.kernels {
+        recipe
+            .private_source()
+            .into_iter()
+            .for_each(|told| output::note(format_args!("the kernel {name} is {told}")));
+    }
+    let out = Place::of(arguments.out.as_deref(), &study.name);
     tools::ensure(&study.cases)?;
-    ensure_unmoved(arguments.out.as_deref(), &out)?;
-    stopped::say_what_is_kept(&out.join("runs"))?;
+    out.ensure_usable()?;
+    stopped::say_what_is_kept(&out.runs())?;
     let display = Display::new();
     let watch = |progress| display.show(progress);
     let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
     // Before anything is written: a report of nothing would take the place of an earlier one.
     lab.ensure_kernels(&study.cases)?;
-    let runs = place_of_runs(arguments.out.as_deref(), &out)?;
+    let runs = out.make_runs()?;
     let results = lab.run_all(&study.cases, &runs, arguments.jobs.into());
     if is_refused(&results) {
         refused::say_where(&arguments.study, &results);
@@ -100,7 +102,7 @@ fn run_study(arguments: &Arguments) -> Result<ExitCode> {
     let outcome = Outcome::of(&study, &results);
     // What was measured is printed also where it cannot be kept.
     let is_whole = arguments.cases.is_empty() && results.iter().all(|result| result.run.is_ok());
-    let kept = kept::keep(&outcome.document, &out, is_whole);
+    let kept = kept::keep(&outcome.document, out.folder(), is_whole);
     outcome.print(&arguments.wanted)?;
     refused::say_where(&arguments.study, &results);
     let kept = kept?;
@@ -125,88 +127,6 @@ fn note_spelling(cases: &[Case]) {
             output::note(format_args!("case '{}': {problem}", case.id));
         }
     }
-}
-
-/// The folder for the runs, made now: what somebody else has made there by then is refused, and what is this
-/// user's nobody else can move. Nobody else may enter it: what a study names, and what its kernels print, is
-/// in its runs.
-fn place_of_runs(typed: Option<&Path>, out: &Path) -> Result<PathBuf> {
-    let runs = out.join("runs");
-    // Before, so that no folder is made through a link.
-    ensure_unmoved(typed, out)?;
-    std::fs::create_dir_all(&runs).with_context(|| format!("cannot make {}", runs.display()))?;
-    ensure_unmoved(typed, out)?;
-    shut(&runs).with_context(|| format!("cannot close {} to other users", runs.display()))?;
-    Ok(runs)
-}
-
-fn shut(folder: &Path) -> std::io::Result<()> {
-    match folder.metadata()?.mode() & 0o077 {
-        0 => Ok(()),
-        _ => std::fs::set_permissions(folder, Permissions::from_mode(0o700)),
-    }
-}
-
-/// Refuses places from which somebody else could lead what is written to another file, now or while the guests
-/// run: symbolic links in the names that nobody typed, for a study may come in a folder that has an `out` of
-/// its own, and folders of other users.
-fn ensure_unmoved(typed: Option<&Path>, out: &Path) -> Result<()> {
-    let runs = out.join("runs");
-    let mut own = vec![out, &runs];
-    if typed.is_none() {
-        own.push(Path::new(DEFAULT_OUT));
-    }
-    for folder in own {
-        let Ok(found) = folder.symlink_metadata() else { continue };
-        match found.is_symlink() {
-            // Who typed a name may mean a link; where it leads is judged.
-            true if Some(folder) == typed => {
-                ensure_trusted(folder, &found)?;
-                if let Ok(target) = folder.canonicalize() {
-                    ensure_nobody_elses(&target, &target.symlink_metadata()?)?;
-                }
-            }
-            true => bail!(
-                "{} is a symbolic link, and runs are not written through one: name a folder with --out",
-                folder.display()
-            ),
-            false => ensure_nobody_elses(folder, &found)?,
-        }
-    }
-    if typed.is_some() {
-        return Ok(());
-    }
-    let whole = std::path::absolute(out).with_context(|| format!("cannot find {}", out.display()))?;
-    for folder in whole.ancestors() {
-        if let Ok(found) = folder.symlink_metadata() {
-            ensure_nobody_elses(folder, &found)?;
-        }
-    }
-    Ok(())
-}
-
-fn ensure_nobody_elses(folder: &Path, found: &Metadata) -> Result<()> {
-    const STICKY: u32 = 0o1000;
-    ensure_trusted(folder, found)?;
-    match dyntick_system::others_may_write(folder, found) && found.mode() & STICKY == 0 {
-        true => Err(moved(folder, "may be written by other users")),
-        false => Ok(()),
-    }
-}
-
-fn ensure_trusted(path: &Path, found: &Metadata) -> Result<()> {
-    let who_called_sudo = std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok());
-    match dyntick_system::is_trusted(found.uid()) || who_called_sudo == Some(found.uid()) {
-        true => Ok(()),
-        false => Err(moved(path, "belongs to another user")),
-    }
-}
-
-fn moved(path: &Path, why: &str) -> anyhow::Error {
-    anyhow!(
-        "{} {why}, who could move what is written while the guests run: name a folder of your own with --out",
-        path.display()
-    )
 }
 
 /// What became of each run is held until the report is made.

@@ -82,6 +82,9 @@ pub fn text(measured: &Measured, separator: &str, header: bool) -> String {
     for (cost, words) in probes {
         about_all("probe", cost.pair.name(), cost.measured.as_ref().map_or(0, |cost| cost.calls), &words);
     }
+    for cpu in measured.offline.iter() {
+        about_all("offline", &cpu.to_string(), 1, "its figures do not hold");
+    }
     let lost = measured.counts.as_ref().map(|counts| counts.lost).unwrap_or_default();
     for (reason, count) in lost.by_reason().into_iter().filter(|(_, count)| *count > 0) {
         about_all("lost", reason, count, "");

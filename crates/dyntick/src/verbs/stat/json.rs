@@ -8,7 +8,7 @@ use crate::adviser::Adviser;
 use crate::labels;
 use dyntick_count::{Class, CpuCounts, Finished, GroupRows, Measured, Row, per_cpu, rule};
 use dyntick_explain::CauseId;
-use dyntick_model::{Fix, KernelVersion, TickDependency};
+use dyntick_model::{CpuList, Fix, KernelVersion, TickDependency};
 use dyntick_observe::live::{CpuMeters, Lost, Missing, bucket_end_ns};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -46,6 +46,8 @@ pub struct Printed<'a> {
     calls: Option<PrintedCalls<'a>>,
     /// What cannot be reported here, and what it needs.
     missing: &'a [Missing],
+    /// The CPUs that were offline meanwhile: their figures do not hold.
+    offline: &'a CpuList,
 }
 
 /// How the command ended.
@@ -176,6 +178,7 @@ impl<'a> Printed<'a> {
             power: measured.power.as_deref().map(power::printed),
             calls: measured.calls.as_ref().map(PrintedCalls::of),
             missing: &measured.missing,
+            offline: &measured.offline,
         }
     }
 }

@@ -12,6 +12,7 @@ use dyntick_explain::CauseId;
 use dyntick_model::{CpuList, NANOS_PER_SEC};
 use dyntick_observe::live::{Key, bucket_end_ns};
 use dyntick_report::{Block, Cell, Column, Document, Table, numbers, row};
+use dyntick_system::hotplug;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How it is shown.
@@ -98,6 +99,7 @@ fn lead(measured: &Measured, look: &Look, first: bool) -> Vec<String> {
     let mut lead = Vec::new();
     let note = measured.source.as_ref().and_then(labels::note);
     lead.extend(note.filter(|_| first));
+    lead.extend(hotplug::note(&measured.offline).map(|told| format!("{told}.")));
     if let Some(finished) = measured.finished.as_ref().filter(|_| !look.brief) {
         let usage = finished.usage;
         let time = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;

@@ -6,6 +6,7 @@ use super::screen::role;
 use super::state::State;
 use crate::labels;
 use dyntick_report::{Block, Cell, Column, Document, Table, row};
+use dyntick_system::hotplug;
 
 /// How many causes of a CPU are shown.
 const CAUSES: usize = 6;
@@ -17,6 +18,7 @@ pub fn document(machine: &str, sample: &Sample, state: &State) -> Document {
     let mut lead: Vec<String> =
         sample.power.iter().map(|power| format!("{}: {:.2} W.", power.name, power.watts)).collect();
     lead.extend(sample.source_note.clone());
+    lead.extend(hotplug::note(&sample.offline).map(|told| format!("{told}.")));
     let lost = (sample.lost.events(), sample.lost.unnamed);
     lead.extend((lost.0 > 0).then(|| format!("{} events were lost.", lost.0)));
     lead.extend((lost.1 > 0).then(|| format!("{} events have no name.", lost.1)));

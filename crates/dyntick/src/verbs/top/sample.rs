@@ -37,6 +37,8 @@ pub struct Sample {
     pub lost: Lost,
     /// What cannot be told, and what it needs.
     pub missing: Vec<Missing>,
+    /// The CPUs that were offline meanwhile: their figures do not hold.
+    pub offline: CpuList,
 }
 
 /// One CPU in that interval.
@@ -169,6 +171,7 @@ impl Sample {
             source_note: measured.source.as_ref().and_then(labels::note),
             lost: measured.counts.as_ref().map(|counts| counts.lost).unwrap_or_default(),
             missing: measured.missing.clone(),
+            offline: measured.offline.clone(),
         }
     }
 }

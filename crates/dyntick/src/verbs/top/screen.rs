@@ -7,6 +7,7 @@ use crate::labels;
 use clap::ValueEnum;
 use dyntick_model::text::clean_line;
 use dyntick_report::numbers;
+use dyntick_system::hotplug;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -79,6 +80,7 @@ impl View<'_> {
         if self.sample.source_note.is_some() {
             told.push("from trace events (F1)".to_owned());
         }
+        told.extend(hotplug::note(&self.sample.offline));
         let lost = self.sample.lost;
         if lost.events() > 0 {
             told.push(format!("{} events lost", numbers::count(lost.events())));
@@ -395,6 +397,7 @@ mod tests {
             source: Some("tracefs"),
             source_note: Some("Counted from trace events (tracefs).".to_owned()),
             lost: Lost { recursion: 1, overrun: 2, ..Lost::default() },
+            offline: Default::default(),
             missing: vec![Missing { what: "SMIs".to_owned(), needs: "the module msr".to_owned() }],
         }
     }

@@ -76,7 +76,8 @@ fn blocks(material: &Material<'_>, measures: &[Measure], room: Room) -> Vec<Bloc
     let side_by_side = side_by_side(material, measures, room.cases);
     blocks.extend(side_by_side.or_else(|| cases(material.runs, measures, room.cases)).map(Block::Table));
     if !material.runs.is_empty() {
-        blocks.push(Block::Pairs(setups::pairs(material.runs, room.values)));
+        let setups = setups::pairs(material.runs, room.values);
+        blocks.push(Block::Pairs(setups.into_iter().chain(method::fallbacks(material.runs)).collect()));
         blocks.push(Block::Paragraph(method::sentence(material.runs)));
     }
     if !material.not_run.is_empty() {

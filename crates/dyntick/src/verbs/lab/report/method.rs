@@ -68,6 +68,7 @@ pub fn provenance(runs: &[Titled<'_>]) -> Vec<(String, String)> {
         let files: Vec<&str> = files.into_iter().collect();
         pairs.push(("files of the study in the guest".to_owned(), files.join(", ")));
     }
+    pairs.extend(fallbacks(runs));
     pairs.extend(runs.iter().map(|run| (run.title().to_owned(), settings::told(&run.asked.case))));
     let taken = runs.iter().filter_map(|run| Some(format!("{}: {}", run.title(), taken_by_host(run)?)));
     pairs.extend(taken.map(|text| ("time taken by the host".to_owned(), text)));
@@ -77,6 +78,16 @@ pub fn provenance(runs: &[Titled<'_>]) -> Vec<(String, String)> {
     };
     pairs.extend(runs.iter().flat_map(notes).map(|note| ("note".to_owned(), note)));
     pairs
+}
+
+/// Kernels that may be others than their names mean: Debian could not be asked for them.
+pub fn fallbacks(runs: &[Titled<'_>]) -> Option<(String, String)> {
+    let fallback = |run: &Titled<'_>| {
+        let how = run.asked.kernel_fallback.as_ref()?;
+        Some(format!("{} ({}) is {how}", run.asked.case.kernel, run.asked.release))
+    };
+    let told = distinct(runs.iter().filter_map(fallback).collect());
+    (!told.is_empty()).then(|| ("not asked of Debian".to_owned(), told))
 }
 
 /// How many further runs stand beside those of the tables.

@@ -170,6 +170,7 @@ mod tests {
             firmware_sha256: None,
             release: "6.12.95".parse().unwrap(),
             kernel_source: String::new(),
+            kernel_fallback: None,
             kernel_sha256: String::new(),
             hz: 250,
             missing_options: Settings::missing_options(&config),

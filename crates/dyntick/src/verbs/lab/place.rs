@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The folder that the runs and the report of a study are written to.
+
+use crate::output;
+use anyhow::{Context, Result, anyhow, bail};
+use dyntick_system::confine::ensure_outside_system;
+use dyntick_system::{chmod, is_callers, is_trusted, make_folders, others_may_write};
+use rustix::fs::Access;
+use std::fs::{Metadata, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// The folder of all results that are given no name.
+const DEFAULT: &str = "out";
+
+/// Where the runs and the report go.
+pub struct Place {
+    folder: PathBuf,
+    is_typed: bool,
+}
+
+impl Place {
+    /// The folder that was typed, or that of this study.
+    pub fn of(typed: Option<&Path>, study: &str) -> Self {
+        let folder = typed.map_or_else(|| Path::new(DEFAULT).join(study), Path::to_owned);
+        Self { folder, is_typed: typed.is_some() }
+    }
+
+    /// The folder of the report.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder of the runs.
+    pub fn runs(&self) -> PathBuf {
+        self.folder.join("runs")
+    }
+
+    /// Refuses a folder that could not be written, before anything is fetched, built or booted for it; and one into
+    /// which another user has put something that leads elsewhere.
+    pub fn ensure_usable(&self) -> Result<()> {
+        ensure_outside_system(&self.folder).map_err(|error| anyhow!("{error}: {OTHERWISE}"))?;
+        self.ensure_unmoved()?;
+        for folder in [&self.folder, &self.runs()] {
+            ensure_writable(folder)?;
+        }
+        self.note_owners();
+        Ok(())
+    }
+
+    /// Makes the folder of the runs. Other users may not enter it: what a study names, and what its kernels print, is
+    /// in its runs.
+    pub fn make_runs(&self) -> Result<PathBuf> {
+        let runs = self.runs();
+        // Before, so that no folder is made through a link, and after, when other users can put none there.
+        self.ensure_unmoved()?;
+        make_folders(&runs).with_context(|| format!("cannot make {}: {OTHERWISE}", runs.display()))?;
+        self.ensure_unmoved()?;
+        shut(&runs)
+            .with_context(|| format!("cannot close {} to other users: {OTHERWISE}", runs.display()))?;
+        Ok(runs)
+    }
+
+    /// Refuses symbolic links of other users, runs of other users, and folders that every user may write.
+    fn ensure_unmoved(&self) -> Result<()> {
+        let runs = self.runs();
+        let above = Some(Path::new(DEFAULT)).filter(|_| !self.is_typed);
+        for folder in above.into_iter().chain([&*self.folder, &runs]) {
+            let Ok(found) = folder.symlink_metadata() else { continue };
+            if found.is_symlink() {
+                ensure_own_link(folder, &found)?;
+            }
+            let Ok(found) = folder.metadata() else { continue };
+            if folder == runs && !is_ours(found.uid()) {
+                bail!(
+                    "{} belongs to user {}, and so would all runs in it: {OTHERWISE}",
+                    folder.display(),
+                    found.uid()
+                );
+            }
+            ensure_not_everybodys(folder, &found)?;
+        }
+        self.above().into_iter().try_for_each(|(folder, found)| ensure_not_everybodys(&folder, &found))
+    }
+
+    /// The folders above those of a name that was not typed.
+    fn above(&self) -> Vec<(PathBuf, Metadata)> {
+        let there = |folder: &Path| Some((folder.to_owned(), folder.metadata().ok()?));
+        match std::path::absolute(&self.folder) {
+            Ok(whole) if !self.is_typed => whole.ancestors().filter_map(there).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Says once who else could move what is written while the guests run.
+    fn note_owners(&self) {
+        let own = || Some((self.folder.clone(), self.folder.metadata().ok()?));
+        for (folder, found) in own().into_iter().chain(self.above()) {
+            let who = match is_ours(found.uid()) {
+                false => format!("belongs to user {}", found.uid()),
+                true if is_sticky(&found) || !others_may_write(&folder, &found) => continue,
+                true => format!("may be written by group {}", found.gid()),
+            };
+            let folder = folder.display();
+            output::note(format_args!("{folder} {who}, who could move what is written while the guests run"));
+            return;
+        }
+    }
+}
+
+/// How each refusal ends.
+const OTHERWISE: &str = "name a folder of your own with --out DIR";
+
+fn is_ours(uid: u32) -> bool {
+    is_trusted(uid) || is_callers(uid)
+}
+
+/// A link of this user's, or of root's, is a wish, as for a larger disk.
+fn ensure_own_link(link: &Path, found: &Metadata) -> Result<()> {
+    let name = link.display();
+    if !is_ours(found.uid()) {
+        bail!("{name} is a symbolic link of user {}, who decides where it leads: {OTHERWISE}", found.uid());
+    }
+    if !link.exists() {
+        let target = std::fs::read_link(link).unwrap_or_default();
+        bail!(
+            "{name} is a symbolic link to {}, which is not there: make that folder, or remove the link",
+            target.display()
+        );
+    }
+    Ok(())
+}
+
+fn ensure_not_everybodys(folder: &Path, found: &Metadata) -> Result<()> {
+    const WORLD: u32 = 0o002;
+    if found.mode() & WORLD == 0 || is_sticky(found) {
+        return Ok(());
+    }
+    let close = chmod("o-w", folder).map_or(String::new(), |close| format!("{close}, or "));
+    let folder = folder.display();
+    bail!(
+        "{folder} may be written by all users, who could move what is written while the guests run: {close}{OTHERWISE}"
+    )
+}
+
+/// In a folder with this bit, as /tmp, only its owner takes away what stands there (chmod(1)).
+fn is_sticky(found: &Metadata) -> bool {
+    const STICKY: u32 = 0o1000;
+    found.mode() & STICKY != 0
+}
+
+/// Refuses a folder in which this process could write nothing, or in whose nearest folder above it could make none.
+fn ensure_writable(folder: &Path) -> Result<()> {
+    let whole = std::path::absolute(folder).with_context(|| format!("cannot find {}", folder.display()))?;
+    let Some(there) = whole.ancestors().find(|above| above.symlink_metadata().is_ok()) else { return Ok(()) };
+    let refused = |why: String| anyhow!("cannot write {}: {why}: {OTHERWISE}", there.display());
+    if !there.is_dir() {
+        return Err(refused("it is not a folder".to_owned()));
+    }
+    rustix::fs::access(there, Access::WRITE_OK | Access::EXEC_OK)
+        .map_err(|error| refused(std::io::Error::from(error).to_string()))
+}
+
+fn shut(folder: &Path) -> std::io::Result<()> {
+    match folder.metadata()?.mode() & 0o077 {
+        0 => Ok(()),
+        _ => std::fs::set_permissions(folder, Permissions::from_mode(0o700)),
+    }
+}
