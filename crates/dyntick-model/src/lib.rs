@@ -21,7 +21,7 @@ mod version;
 pub use clock::{Clock, NANOS_PER_SEC};
 pub use cmdline::{CommandLine, Isolation};
 pub use cpulist::{CpuList, CpuListError};
-pub use event::{Event, EventKind, Softirq, Symbol, Vector};
+pub use event::{Event, EventKind, Softirq, Symbol, Vector, Within};
 pub use fix::{Fix, Hole, Template};
 pub use idle::{Basis, Exit, IdleState, IdleTable, Machine, MeasuredExit, PackageState, Power, Quantile};
 pub use kconfig::{GOVERNORS, KernelConfig, PARAMETER_OPTIONS, option_of};
