@@ -100,9 +100,9 @@ fn of_ended(
     }
     if let Some(Starter { process, .. }) = starter {
         all.push(PrintedFix {
-            action: Fix::Command(format!("taskset -pc {others} {}", process.pid)),
+            action: Fix::Command(format!("taskset -apc {others} {}", process.pid)),
             effect: format!(
-                "Moves {process}, which starts {comm}; what it starts from then on stays where it is. {UNTRIED}."
+                "Moves {process}, which starts {comm}, with all its threads; what it starts from then on runs there, too. {UNTRIED}."
             )
             .into(),
         });

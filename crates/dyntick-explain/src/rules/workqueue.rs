@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         RuleFix {
             action: Fix::Advice(
-                "find out what queues it: the chain names the task, or the timer and what set it",
+                "find out what queues it: dyntick explain names the task, or the timer and what set it",
             ),
             effect: "Work that was queued for this CPU goes only with what queues it.",
             versions: Versions::ALL,
