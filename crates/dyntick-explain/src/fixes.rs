@@ -46,8 +46,8 @@ pub struct Target<'a> {
 }
 
 /// What removes a cause on this machine or makes it rarer, the most effective first. Left out is what does not help
-/// there: what is for other kernels, what is in force already, and what this kernel is built without. Where nothing else
-/// is left than the last, that is said.
+/// there: what is for other kernels, what is in force already, and what this kernel is built without. Where
+/// nothing else is left than the last, that is said.
 pub fn fixes(rule: &Rule, host: Host<'_>, target: Target<'_>) -> Vec<PrintedFix> {
     with_rules(rule, host, target).into_iter().map(|(_, fix)| fix).collect()
 }

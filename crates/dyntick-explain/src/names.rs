@@ -68,8 +68,8 @@ pub(crate) fn is_worker(comm: &str) -> bool {
     comm.starts_with("kworker/")
 }
 
-/// Threads of which each CPU has its own, that are bound to it (`PF_NO_SETAFFINITY`), and the workers of workqueues, which
-/// are bound as well.
+/// Threads of which each CPU has its own, that are bound to it (`PF_NO_SETAFFINITY`), and the workers of workqueues,
+/// whose affinity cannot be set either.
 const BOUND: [&str; 10] = [
     "kworker/",
     "ksoftirqd/",

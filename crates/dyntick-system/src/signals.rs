@@ -104,8 +104,8 @@ pub fn read_by_thread(signals: &[i32], mut then: impl FnMut(i32) -> bool + Send 
     std::thread::Builder::new().name("signals".to_owned()).spawn(read).map(drop)
 }
 
-/// Has this thread take all signals again: for a command that is about to be executed, which inherits what is blocked, and
-/// would not end by a signal that it does not know to be. Async-signal-safe.
+/// Has this thread take all signals again: for a command that is about to be executed. It inherits what is blocked, and
+/// would not end by such a signal. Async-signal-safe.
 pub fn unblock_all() {
     // SAFETY: the set lives across the calls.
     unsafe {

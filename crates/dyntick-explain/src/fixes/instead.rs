@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is advised where a fix cannot be carried out as its rule has it: no CPU is left for the rest, the task has ended or
-//! is bound, a BPF scheduler would not load, the kernel is built without the option.
+//! What is advised where a fix cannot be carried out as its rule has it: no CPU is left for the rest, the task has
+//! ended or is bound, a BPF scheduler would not load, the kernel is built without the option.
 
 use super::{Host, OtherTask, PrintedFix, Starter, Target};
 use crate::rules::{RuleFix, UNTRIED};

@@ -84,8 +84,8 @@ impl NamedCounts {
         count(&mut self.victims, &one.victim.pid);
     }
 
-    /// The most frequent. `other` tells what is known of a task, and `group` the control group that limits one. Of tasks
-    /// that come and go it is the program that counts, and not the number.
+    /// The most frequent. `other` tells what is known of a task, and `group` the control group that limits one. Of
+    /// tasks that come and go it is the program that counts, and not the number.
     pub fn foremost(
         &self,
         other: impl Fn(&Task) -> OtherTask,

@@ -145,8 +145,8 @@ fn compile(
 /// Where the programs are that a sandbox has.
 const IN_USR: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// make against a kernel's headers, with the compiler that the kernel was compiled with: the flags in its configuration are
-/// that one's. `lack` makes an error of what there is not.
+/// make against a kernel's headers, with the compiler that the kernel was compiled with: the flags in its
+/// configuration are that one's. `lack` makes an error of what there is not.
 fn make(
     headers: &Headers,
     source: &Path,

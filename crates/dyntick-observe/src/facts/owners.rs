@@ -17,8 +17,8 @@ pub struct Owners {
     pub perf_events: BTreeMap<i32, u64>,
     /// The CPU quota of a process's control group, in words.
     pub quotas: BTreeMap<i32, String>,
-    /// The control group of a process, where groups can be given CPUs (cgroup v2, the cpuset controller); none in records
-    /// that older versions made.
+    /// The control group of a process, where groups can be given CPUs (cgroup v2, the cpuset controller); none in
+    /// records that older versions made.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub groups: BTreeMap<i32, String>,
 }
