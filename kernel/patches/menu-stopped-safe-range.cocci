@@ -3,7 +3,7 @@
 // the idle time. Here it does so only where that timer is farther than two ticks away, for a nearer one
 // bounds the damage of a wrong prediction: menu's half of the change of Linux 7.1 (e57c2bf2e89d; menu_select(),
 // SAFE_TIMER_RANGE_NS of drivers/cpuidle/governors/gov.h). Its other half, which limits teo by the same range
-// (106a2662e655), is left out.
+// (106a2662e655), is a patch by itself: teo-stopped-safe-range.cocci.
 // Files: drivers/cpuidle/governors/menu.c
 // Needs: TICK_NSEC)
 

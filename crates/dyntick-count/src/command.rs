@@ -129,11 +129,14 @@ pub fn start(words: &[String], place: &Place, pinned: Option<&CpuList>) -> Resul
     let mut command = Command::new(program);
     command.args(arguments);
     let (place, pinned) = (place.clone(), pinned.cloned());
-    // SAFETY: one system call between fork and exec.
+    // SAFETY: system calls alone between fork and exec.
     unsafe {
-        command.pre_exec(move || match &pinned {
-            Some(cpus) => run_on(None, cpus),
-            None => place.give_back(),
+        command.pre_exec(move || {
+            signals::unblock_all();
+            match &pinned {
+                Some(cpus) => run_on(None, cpus),
+                None => place.give_back(),
+            }
         });
     }
     command.spawn().map_err(|error| CountError::Command(program.clone(), error))

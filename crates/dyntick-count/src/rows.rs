@@ -121,6 +121,11 @@ impl Row {
         }
     }
 
+    /// Whether it is about periodic ticks.
+    pub fn is_tick(&self) -> bool {
+        matches!(self.what, What::Part(Part::Tick { stopped: false }))
+    }
+
     /// Whether it is about user tasks.
     pub fn is_user_tasks(&self) -> bool {
         matches!(self.what, What::Group(Group::UserTasks) | What::Part(Part::Task(_) | Part::OtherTasks))

@@ -7,7 +7,7 @@ mod text;
 
 pub(crate) use text::vector_name;
 
-pub use part::{Actor, Arrived, CpuTimer, Unseen};
+pub use part::{Actor, Arrived, CpuTimer, Source, Unseen};
 pub use step::Step;
 
 use crate::intern::hash_of;

@@ -48,6 +48,12 @@ pub struct Known {
     pub clocksource: Option<Symbol>,
     /// How tasks are scheduled.
     pub classes: BTreeMap<i32, Class>,
+    /// The process that a thread belongs to.
+    pub processes: BTreeMap<i32, i32>,
+    /// Whether a BPF scheduler is loaded.
+    pub bpf_scheduler: bool,
+    /// Whether the kernel is built without CONFIG_NO_HZ_FULL.
+    pub no_adaptive_ticks: bool,
     /// The command that the recording is about.
     pub command: KnownCommand,
 }

@@ -288,7 +288,7 @@ mod tests {
         }
         assert_eq!(cpu.runnable.len(), MOST_RUNNABLE);
         let vector = Vector::Reschedule;
-        let event = |ts, kind| Event { ts, cpu: 0, pid: 0, kind };
+        let event = |ts, kind| Event { ts, cpu: 0, pid: 0, within: Default::default(), kind };
         cpu.step(&event(1, EventKind::VectorEntry { vector }), &log);
         cpu.step(&event(2, EventKind::VectorExit { vector }), &log);
         cpu.finish(&log);
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn what_never_arrives_is_given_up() {
         let mut cpu = Cpu::new(0, false, true);
-        let origin = Origin { cpu: 1, task: task(7, "x"), function: None, stack: None };
+        let origin = Origin { cpu: 1, task: task(7, "x"), function: None, place: Place::Task, stack: None };
         for ts in 0..2 * MOST_PENDING as u64 {
             let send = Send { ts, origin: origin.clone(), callsite: "f".into(), reschedule: true };
             cpu.will_call(Call { function: "g".into(), by: Some(send.clone()) });

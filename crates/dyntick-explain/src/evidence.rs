@@ -59,7 +59,7 @@ impl Longest {
 }
 
 fn describe(event: &Event) -> String {
-    let Event { ts, cpu, pid, kind } = event;
+    let Event { ts, cpu, pid, kind, .. } = event;
     format!("{}.{:09} CPU {cpu} pid {pid}: {}", ts / NANOS_PER_SEC, ts % NANOS_PER_SEC, text(kind))
 }
 

@@ -2,7 +2,7 @@
 //! What was seen of one interruption, before anybody asks for its cause.
 
 use crate::stack::Slot;
-use crate::{Actor, Task};
+use crate::{Actor, Source, Task};
 use dyntick_model::{Event, Role, Softirq, Symbol, TickDependency, Vector};
 use std::sync::Arc;
 
@@ -124,14 +124,27 @@ pub(crate) struct Newcomer {
     pub woken_by: Option<Origin>,
 }
 
-/// Who did something: the innermost timer, work item or handler that ran, else the task.
+/// Who did something: the innermost timer, work item or handler that ran, else the interrupt or softirq, else the task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub cpu: u32,
+    /// The task that ran, or was interrupted.
     pub task: Task,
     pub function: Option<Symbol>,
+    pub place: Place,
     /// Where that was, where stacks are recorded.
     pub stack: Option<Slot>,
+}
+
+/// In which context something was done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Place {
+    #[default]
+    Task,
+    /// In a softirq, with which, if that was seen.
+    Softirq(Option<Softirq>),
+    /// In an interrupt, with what sent it, if that was seen.
+    Interrupt(Option<Source>),
 }
 
 impl Origin {
@@ -144,9 +157,11 @@ impl Origin {
 impl From<&Origin> for Actor {
     fn from(origin: &Origin) -> Self {
         let cpu = origin.cpu;
-        match &origin.function {
-            Some(function) => Actor::Function { function: function.clone(), cpu },
-            None => Actor::Task { task: origin.task.clone(), cpu },
+        match (&origin.function, &origin.place) {
+            (Some(function), _) => Actor::Function { function: function.clone(), cpu },
+            (None, Place::Task) => Actor::Task { task: origin.task.clone(), cpu },
+            (None, Place::Softirq(softirq)) => Actor::Softirq { softirq: *softirq, cpu },
+            (None, Place::Interrupt(source)) => Actor::Interrupt { source: source.clone(), cpu },
         }
     }
 }
@@ -239,7 +254,8 @@ impl Facts {
     pub fn deadline_timer(&self) -> Option<Origin> {
         let is_deadline = |timer: &&HrtimerRun| Role::of(&timer.function) == Some(Role::DeadlineTimer);
         let function = Some(self.hrtimers.iter().find(is_deadline)?.function.clone());
-        Some(Origin { cpu: self.cpu, task: self.victim.clone(), function, stack: None })
+        let (place, task) = (Place::Interrupt(None), self.victim.clone());
+        Some(Origin { cpu: self.cpu, task, function, place, stack: None })
     }
 
     /// Whether it only came so that the tick is decided on again.

@@ -2,17 +2,19 @@
 //! Fixes for one machine: with its CPUs in them, so that they can be pasted, and without those that do not help
 //! there. Every verb that advises takes them from [`fixes`].
 
+mod instead;
+mod named;
 mod settings;
 
+pub use named::{Named, NamedCounts, OtherTask, Starter};
 pub use settings::Settings;
 
+use crate::names;
 use crate::rules::{Rule, RuleFix};
-use crate::{Interruption, Kind};
-use dyntick_model::{CommandLine, CpuList, Dialect, Fix, Hole, KernelVersion, Map, Reader, boot};
+use dyntick_model::{CommandLine, CpuList, Dialect, Fix, Hole, KernelVersion, Reader, boot};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// The machine that is to be fixed.
@@ -26,6 +28,9 @@ pub struct Host<'a> {
     pub online: &'a CpuList,
     /// What it is set to and built with, as far as that could be read.
     pub settings: &'a Settings,
+    /// Whether a BPF scheduler is loaded. After a boot with `isolcpus=domain` it would not load
+    /// (`kernel/sched/ext.c: scx_ops_enable`, from 7.x on `kernel/sched/ext/ext.c: scx_enable`).
+    pub bpf_scheduler: bool,
 }
 
 /// Where something is to be fixed.
@@ -37,24 +42,38 @@ pub struct Target<'a> {
     /// it is left to the user which.
     pub quiet: &'a CpuList,
     /// What is known of the cause.
-    pub named: Named,
+    pub named: &'a Named,
 }
 
 /// What removes a cause on this machine or makes it rarer, the most effective first. Left out is what does not help
-/// there: what is for other kernels, what is in force already, and what this kernel is built without.
+/// there: what is for other kernels, what is in force already, and what this kernel is built without. Where
+/// nothing else is left than the last, that is said.
 pub fn fixes(rule: &Rule, host: Host<'_>, target: Target<'_>) -> Vec<PrintedFix> {
-    with_rules(rule, host, target).map(|(_, fix)| fix).collect()
+    with_rules(rule, host, target).into_iter().map(|(_, fix)| fix).collect()
 }
 
 /// The same with the fix of the rule that each is made of.
-pub fn with_rules<'a>(
-    rule: &Rule,
-    host: Host<'a>,
-    target: Target<'a>,
-) -> impl Iterator<Item = (&'static RuleFix, PrintedFix)> + use<'a> {
-    let fixes: Vec<&'static RuleFix> = rule.fixes_for(host.kernel).collect();
-    let printed = move |fix: &'static RuleFix| (fix, beside(fill_in(fix, host, target), host));
-    fixes.into_iter().map(printed).filter(move |(_, fix)| host.is_helped_by(&fix.action))
+pub fn with_rules(rule: &Rule, host: Host<'_>, target: Target<'_>) -> Vec<(&'static RuleFix, PrintedFix)> {
+    let mut printed: Vec<(&'static RuleFix, PrintedFix)> = Vec::new();
+    let mut add = |of_rule, fix: PrintedFix| {
+        // Several of a rule may come to the same sentence.
+        if printed.iter().all(|(_, other)| other.action != fix.action) {
+            printed.push((of_rule, fix));
+        }
+    };
+    for fix in rule.fixes_for(host.kernel).filter(|fix| target.concerns(fix)) {
+        let offered = match instead::of(fix, host, target) {
+            Some(others) => others,
+            None => vec![beside(fill_in(fix, host, target), host)],
+        };
+        let helps = offered.into_iter().filter(|fix| host.is_helped_by(&fix.action));
+        helps.for_each(|offered| add(fix, offered));
+    }
+    if printed.is_empty() {
+        printed
+            .extend(rule.fixes_for(host.kernel).find_map(|fix| Some((fix, instead::of_missing(fix, host)?))));
+    }
+    printed
 }
 
 /// A fix for this machine.
@@ -85,11 +104,12 @@ pub fn boot_with<'r>(
             let filled = fill_in(fix, host, target);
             let Fix::Boot(parameter) = &filled.action else { return None };
             let parameter = parameter.clone();
-            (is_useful(&parameter) && host.is_helped_by(&beside(filled, host).action)).then_some(parameter)
+            let may_be = is_useful(&parameter) && instead::of(fix, host, target).is_none();
+            (may_be && host.is_helped_by(&beside(filled, host).action)).then_some(parameter)
         })
     };
     let parameters: BTreeSet<String> = rules.filter_map(best).collect();
-    boot::beside(host.line, &parameters.into_iter().collect::<Vec<_>>(), host.reader())
+    host.composed(&parameters.into_iter().collect::<Vec<_>>())
 }
 
 /// The fix with the numbers of these CPUs in it.
@@ -101,17 +121,46 @@ fn fill_in(fix: &RuleFix, host: Host<'_>, target: Target<'_>) -> PrintedFix {
         Hole::Housekeeping => others.as_ref().map(CpuList::to_string),
         Hole::Mask => others.as_ref().map(CpuList::to_mask),
         Hole::Irq => target.named.irq.map(|irq| irq.to_string()),
-        Hole::Task => target.named.task.map(|task| task.to_string()),
+        Hole::Task => match target.named.task {
+            OtherTask::Movable(task) => Some(task.to_string()),
+            _ => None,
+        },
+        Hole::Group => target.named.group.as_deref().and_then(quoted),
     };
-    PrintedFix { action: fix.action.fill(known), effect: fix.told() }
+    PrintedFix { action: fix.action.fill(known), effect: fix.told_on(host.kernel) }
 }
 
 /// A parameter about isolation together with what the machine was booted with: the kernel refuses a
 /// second one that contradicts the first, and one in its place loses what that had asked for.
 fn beside(fix: PrintedFix, host: Host<'_>) -> PrintedFix {
     let Fix::Boot(parameter) = fix.action else { return fix };
-    let action = Fix::Boot(boot::beside(host.line, &[parameter], host.reader()).join(" "));
-    PrintedFix { action, ..fix }
+    PrintedFix { action: Fix::Boot(host.composed(&[parameter]).join(" ")), ..fix }
+}
+
+/// A part of a path as a shell reads it; none where no text on one line is it.
+fn quoted(path: &str) -> Option<String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._:@-".contains(c);
+    match path {
+        path if path.chars().all(is_plain) => Some(path.to_owned()),
+        path if path.chars().any(char::is_control) => None,
+        path => Some(format!("'{}'", path.replace('\'', "'\\''"))),
+    }
+}
+
+impl Target<'_> {
+    /// Whether a fix has anything to do with what is known of the cause: what is for unbound work and threads does
+    /// nothing about a thread that is bound to its CPU. The stopper is, and runs for the load balancer.
+    fn concerns(self, fix: &RuleFix) -> bool {
+        let OtherTask::Bound(comm) = &self.named.task else { return true };
+        let is_for_unbound = match fix.action {
+            Fix::Command(text) | Fix::Advice(text) => {
+                text.contains("/workqueue/") && text.contains("cpumask")
+            }
+            Fix::Boot(parameters) => parameters.starts_with("isolcpus=domain"),
+            Fix::Unboot(_) => false,
+        };
+        !is_for_unbound || names::is_unbound_worker(comm) || names::is_stopper(comm)
+    }
 }
 
 impl<'a> Host<'a> {
@@ -123,9 +172,19 @@ impl<'a> Host<'a> {
         }
     }
 
+    /// What to boot with, composed with what the machine was booted with.
+    fn composed(self, parameters: &[String]) -> Vec<String> {
+        let composed = boot::beside(self.line, parameters, self.reader());
+        match self.bpf_scheduler {
+            true => composed.into_iter().filter_map(instead::without_domain).collect(),
+            false => composed,
+        }
+    }
+
     /// Whether a fix changes anything here: it is not in force yet, and the kernel knows it.
     fn is_helped_by(self, fix: &Fix) -> bool {
         match fix {
+            Fix::Boot(parameters) if parameters.is_empty() => false,
             Fix::Boot(parameters) => {
                 let parameters: Vec<String> = parameters.split(' ').map(str::to_owned).collect();
                 let is_known = parameters.iter().all(|parameter| !self.settings.lacks(parameter));
@@ -136,53 +195,6 @@ impl<'a> Host<'a> {
             Fix::Unboot(_) => true,
         }
     }
-}
-
-/// What is known of a cause that a fix is about: of several the most frequent.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Named {
-    /// The other task.
-    pub task: Option<i32>,
-    /// The interrupt line.
-    pub irq: Option<u32>,
-}
-
-/// How often interruptions of one cause name what.
-#[derive(Clone, Debug, Default)]
-pub struct NamedCounts {
-    tasks: Map<i32, u64>,
-    irqs: Map<u32, u64>,
-}
-
-impl NamedCounts {
-    /// Adds one.
-    pub fn add(&mut self, one: &Interruption) {
-        let irq = match one.kind {
-            Kind::Device { irq, .. } => Some(irq),
-            _ => one.other.as_ref().and_then(|task| served_by(&task.comm)),
-        };
-        if let Some(irq) = irq {
-            *self.irqs.entry(irq).or_default() += 1;
-        }
-        if let Some(task) = one.other.as_ref().filter(|task| task.pid > 0) {
-            *self.tasks.entry(task.pid).or_default() += 1;
-        }
-    }
-
-    /// The most frequent.
-    pub fn foremost(&self) -> Named {
-        Named { task: foremost(&self.tasks), irq: foremost(&self.irqs) }
-    }
-}
-
-/// The interrupt line of a thread `irq/LINE-NAME`.
-fn served_by(comm: &str) -> Option<u32> {
-    comm.strip_prefix("irq/")?.split_once('-')?.0.parse().ok()
-}
-
-/// The most frequent; of several the lowest.
-fn foremost<T: Ord + Copy>(counts: &Map<T, u64>) -> Option<T> {
-    counts.iter().max_by_key(|(one, count)| (**count, Reverse(**one))).map(|(one, _)| *one)
 }
 
 #[cfg(test)]

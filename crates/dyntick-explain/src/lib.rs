@@ -30,7 +30,7 @@ mod threads;
 mod waking;
 
 pub use cause::CauseId;
-pub use chain::{Actor, Arrived, Chain, CpuTimer, Step, Unseen};
+pub use chain::{Actor, Arrived, Chain, CpuTimer, Source, Step, Unseen};
 pub use context::{Class, Context, Known, KnownCommand, PerfOpener};
 pub use evidence::Evidence;
 pub use interruption::{Interruption, Kind};

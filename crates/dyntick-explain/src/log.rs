@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is remembered across CPUs: names, who runs what, who queued what for whom.
 
-use crate::facts::{HrtimerRun, Origin, TimerRun, WorkRun};
+use crate::facts::{HrtimerRun, Origin, Place, TimerRun, WorkRun};
 use crate::stack::{Slot, Stack};
 use crate::threads::Threads;
-use crate::{Context, Task, names};
-use dyntick_model::{Event, EventKind, Map, Role, Symbol};
+use crate::{Context, Source, Task, names};
+use dyntick_model::{Event, EventKind, Map, Role, Softirq, Symbol, Within};
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
@@ -23,8 +23,11 @@ const MOST_KEPT: usize = 4 * MOST_LOOKED_AT;
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     threads: Threads,
-    /// Functions in progress, innermost last, by CPU and thread: an interrupt handler keeps both.
-    running: Map<(u32, i32), Vec<Symbol>>,
+    /// Functions in progress with their contexts, innermost last, by CPU and thread: an interrupt handler keeps both.
+    running: Map<(u32, i32), Vec<(Within, Symbol)>>,
+    /// The last interrupt and the last softirq of each CPU.
+    interrupts: Map<u32, Source>,
+    softirqs: Map<u32, Softirq>,
     /// Timers whose start was seen, by address, with their flags.
     timers: Map<u64, u32>,
     /// Who set a timer of either kind last, by address.
@@ -83,7 +86,7 @@ impl Log {
                 self.itimers.insert(event.pid, *which);
             }
             WorkQueued { work, .. } => {
-                let origin = self.origin(event.cpu, event.pid);
+                let origin = self.origin(event);
                 self.queued.insert(*work, origin);
             }
             WorkStart { work, function } => {
@@ -99,7 +102,7 @@ impl Log {
             TimerEntry { timer, function } => {
                 self.push(event, names::function(function));
                 if !self.timer(*timer, function).deferrable {
-                    let origin = self.origin(event.cpu, event.pid);
+                    let origin = self.origin(event);
                     self.timers_ran.push((event.ts, origin));
                     if self.forgets {
                         forget(&mut self.timers_ran);
@@ -109,7 +112,14 @@ impl Log {
             HrtimerEntry { function, .. } | CsdEntry { function } => {
                 self.push(event, names::function(function));
             }
-            IrqEntry { name, .. } => self.push(event, name.clone()),
+            IrqEntry { name, .. } => {
+                self.interrupts.insert(event.cpu, Source::Device(name.clone()));
+                self.push(event, name.clone());
+            }
+            VectorEntry { vector } => {
+                self.interrupts.insert(event.cpu, Source::Vector(*vector));
+            }
+            SoftirqEntry { softirq } => _ = self.softirqs.insert(event.cpu, *softirq),
             HrtimerExit { .. } | TimerExit { .. } | WorkEnd { .. } | CsdExit { .. } | IrqExit { .. } => {
                 self.pop(event);
             }
@@ -152,7 +162,7 @@ impl Log {
     }
 
     fn push(&mut self, event: &Event, function: Symbol) {
-        self.running.entry((event.cpu, event.pid)).or_default().push(function);
+        self.running.entry((event.cpu, event.pid)).or_default().push((event.within, function));
     }
 
     fn pop(&mut self, event: &Event) {
@@ -167,7 +177,7 @@ impl Log {
 
     /// A timer that sets itself again keeps whoever set it first.
     fn note_setter(&mut self, event: &Event, timer: u64, function: &Symbol) {
-        let origin = self.origin(event.cpu, event.pid);
+        let origin = self.origin(event);
         if origin.function.as_ref() != Some(&names::function(function)) {
             self.set_by.insert(timer, origin);
         }
@@ -197,14 +207,21 @@ impl Log {
         self.threads.task(pid)
     }
 
-    /// Who acts on a CPU at this moment.
-    pub fn origin(&self, cpu: u32, pid: i32) -> Origin {
-        let function = self.running.get(&(cpu, pid)).and_then(|stack| stack.last()).cloned();
+    /// Who acts in an event: an interrupt rather than what it has interrupted.
+    pub fn origin(&self, event: &Event) -> Origin {
+        let Event { cpu, pid, within, .. } = *event;
+        let innermost = self.running.get(&(cpu, pid)).and_then(|stack| stack.last());
+        let function = innermost.filter(|(of, _)| *of >= within).map(|(_, function)| function.clone());
+        let place = match within {
+            Within::Task => Place::Task,
+            Within::Softirq => Place::Softirq(self.softirqs.get(&cpu).copied()),
+            Within::Interrupt => Place::Interrupt(self.interrupts.get(&cpu).cloned()),
+        };
         let stack = match self.has_stacks {
             true => self.slots.get(&cpu).map(|(_, slot)| slot.clone()),
             false => None,
         };
-        Origin { cpu, task: self.task(pid), function, stack }
+        Origin { cpu, task: self.task(pid), function, place, stack }
     }
 
     /// A timer that expires.

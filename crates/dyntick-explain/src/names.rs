@@ -68,6 +68,31 @@ pub(crate) fn is_worker(comm: &str) -> bool {
     comm.starts_with("kworker/")
 }
 
+/// Threads of which each CPU has its own, that are bound to it (`PF_NO_SETAFFINITY`), and the workers of workqueues,
+/// whose affinity cannot be set either.
+const BOUND: [&str; 10] = [
+    "kworker/",
+    "ksoftirqd/",
+    "ktimers/",
+    "migration/",
+    "cpuhp/",
+    "rcuc/",
+    "irq_work/",
+    "backlog_napi/",
+    "idle_inject/",
+    "watchdog/",
+];
+
+/// Whether a kernel thread of this name cannot be moved.
+pub(crate) fn is_bound(comm: &str) -> bool {
+    BOUND.iter().any(|start| comm.starts_with(start))
+}
+
+/// Whether a thread of this name runs work items that were not queued for a CPU: it has a u before its number.
+pub(crate) fn is_unbound_worker(comm: &str) -> bool {
+    comm.starts_with("kworker/u")
+}
+
 /// Whether a thread of this name is one that stops a CPU, to move tasks and for what needs all CPUs: it goes
 /// before every priority (`kernel/sched/stop_task.c`).
 pub(crate) fn is_stopper(comm: &str) -> bool {
@@ -110,6 +135,10 @@ mod tests {
         assert!(is_kernel_thread("kworker/1:0-events"));
         assert!(is_kernel_thread("rcu_preempt"));
         assert!(!is_kernel_thread("postgres"));
+        assert!(
+            is_bound("rcuc/1") && is_bound("kworker/u8:2") && !is_bound("rcuop/1") && !is_bound("kswapd0")
+        );
+        assert!(!is_unbound_worker("kworker/1:0H") && is_unbound_worker("kworker/u8:2-writeback"));
         assert_eq!(thread_family("migration/1"), "migration");
         assert!(is_stopper("migration/1") && is_stopper("migration") && !is_stopper("migrations/1"));
         assert_eq!(thread_family("kcompactd0"), "kcompactd");

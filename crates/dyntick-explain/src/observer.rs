@@ -72,7 +72,7 @@ impl Observer {
         match &event.kind {
             EventKind::SchedWakeup { pid, comm, target } => {
                 self.move_task(*pid, *target);
-                let woken_by = Some(self.log.origin(event.cpu, event.pid));
+                let woken_by = Some(self.log.origin(event));
                 let newcomer = Newcomer { task: Task::named(*pid, comm), woken_by };
                 if let Some(cpu) = self.cpus.get_mut(target) {
                     cpu.will_run(newcomer);
@@ -81,7 +81,7 @@ impl Observer {
             EventKind::SchedSwitch { next, .. } => self.move_task(*next, event.cpu),
             EventKind::SchedMigrate { pid, comm, to, .. } => {
                 self.move_task(*pid, *to);
-                let woken_by = Some(self.log.origin(event.cpu, event.pid));
+                let woken_by = Some(self.log.origin(event));
                 let newcomer = Newcomer { task: Task::named(*pid, comm), woken_by };
                 if let Some(cpu) = self.cpus.get_mut(to) {
                     cpu.will_run(newcomer);
@@ -127,7 +127,7 @@ impl Observer {
     }
 
     fn send(&self, event: &Event, callsite: &Symbol, reschedule: bool) -> Send {
-        let origin = self.log.origin(event.cpu, event.pid);
+        let origin = self.log.origin(event);
         Send { ts: event.ts, origin, callsite: names::function(callsite), reschedule }
     }
 

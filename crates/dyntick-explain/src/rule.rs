@@ -8,6 +8,9 @@ use std::hash::{Hash, Hasher};
 /// What the effect of a fix says that nobody has seen work in a guest.
 pub const UNTRIED: &str = "Not tried here";
 
+/// The kernels on which fixes were tried: those of the table in `docs/src/fixes.md`.
+const TRIED_ON: [(u32, u32); 2] = [(6, 1), (6, 12)];
+
 /// One cause, in words, and what removes it.
 #[derive(Debug)]
 pub struct Rule {
@@ -82,6 +85,15 @@ impl RuleFix {
                 format!("{} {UNTRIED}: no command does it.", self.effect).into()
             }
             _ => self.effect.into(),
+        }
+    }
+
+    /// The same on one kernel: what guests have shown, they have shown of other kernels.
+    pub fn told_on(&self, kernel: &KernelVersion) -> Cow<'static, str> {
+        let told = self.told();
+        match told.contains(UNTRIED) || TRIED_ON.contains(&(kernel.major, kernel.minor)) {
+            true => told,
+            false => format!("{told} Tried on 6.1 or 6.12, not on this kernel.").into(),
         }
     }
 }

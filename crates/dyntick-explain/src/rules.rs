@@ -19,6 +19,18 @@ macro_rules! not_tried {
     };
 }
 
+/// The effect of `nohz_full=`, with its price: the instructions were counted on 6.12 (`docs/src/context-tracking.md`).
+macro_rules! with_nohz_full {
+    ($effect:literal) => {
+        concat!(
+            $effect,
+            " Its price: each kernel entry takes some 300 instructions more, and each wake-up some 600, so it is for \
+             work that stays in user mode, and not for work that sleeps between its periods. From 6.12 until 7.2 the CPU \
+             then has the fair server (fair-server), which has a separate fix."
+        )
+    };
+}
+
 mod anonymous_call;
 mod anonymous_irq_work;
 mod clock_distrusted;
@@ -93,8 +105,10 @@ mod kernel_thread_khugepaged;
 mod kernel_thread_ksmd;
 mod kernel_thread_ksoftirqd;
 mod kernel_thread_kswapd;
+mod kernel_thread_ktimers;
 mod kernel_thread_kworker;
 mod kernel_thread_migration;
+mod kernel_thread_rcuc;
 mod kernel_thread_rcuop;
 mod late_idle;
 mod late_interrupts_off;
@@ -134,8 +148,10 @@ mod workqueue_flush_to_ldisc;
 mod workqueue_kernfs_notify_workfn;
 mod workqueue_lru_add_drain_per_cpu;
 mod workqueue_mbm_handle_overflow;
+mod workqueue_psi_avgs_work;
 mod workqueue_refresh_vm_stats;
 mod workqueue_update_pages_handler;
+mod workqueue_vmpressure_work_fn;
 mod workqueue_vmstat_update;
 mod workqueue_wb_workfn;
 
@@ -243,8 +259,10 @@ static NAMED: &[&Rule] = &[
     &kernel_thread_ksmd::RULE,
     &kernel_thread_ksoftirqd::RULE,
     &kernel_thread_kswapd::RULE,
+    &kernel_thread_ktimers::RULE,
     &kernel_thread_kworker::RULE,
     &kernel_thread_migration::RULE,
+    &kernel_thread_rcuc::RULE,
     &kernel_thread_rcuop::RULE,
     &late_idle::RULE,
     &late_interrupts_off::RULE,
@@ -268,8 +286,10 @@ static NAMED: &[&Rule] = &[
     &workqueue_kernfs_notify_workfn::RULE,
     &workqueue_lru_add_drain_per_cpu::RULE,
     &workqueue_mbm_handle_overflow::RULE,
+    &workqueue_psi_avgs_work::RULE,
     &workqueue_refresh_vm_stats::RULE,
     &workqueue_update_pages_handler::RULE,
+    &workqueue_vmpressure_work_fn::RULE,
     &workqueue_vmstat_update::RULE,
     &workqueue_wb_workfn::RULE,
     &clock_distrusted::RULE,
@@ -319,6 +339,7 @@ pub mod named {
     pub static LATE_PATH: &Rule = &late_path::RULE;
     pub static LATE_PREEMPTION_OFF: &Rule = &late_preemption_off::RULE;
     pub static LATE_UNSEEN: &Rule = &late_unseen::RULE;
+    pub static NOT_ADAPTIVE: &Rule = &not_adaptive::RULE;
     pub static NMI: &Rule = &nmi::RULE;
     pub static OTHER_TASK: &Rule = &other_task::RULE;
     pub static PAGE_FAULT: &Rule = &page_fault::RULE;

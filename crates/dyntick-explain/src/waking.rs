@@ -121,7 +121,13 @@ mod tests {
     fn run(events: &[(u64, u32, EventKind)]) -> Vec<(i32, u64, bool)> {
         let mut wakeups = Wakeups::of("1".parse().unwrap());
         let event = |(ts, cpu, kind): &(u64, u32, EventKind)| {
-            let woken = wakeups.event(&Event { ts: *ts, cpu: *cpu, pid: 0, kind: kind.clone() })?;
+            let woken = wakeups.event(&Event {
+                ts: *ts,
+                cpu: *cpu,
+                pid: 0,
+                within: Default::default(),
+                kind: kind.clone(),
+            })?;
             Some((woken.pid, woken.latency_ns(), woken.by_timer))
         };
         events.iter().filter_map(event).collect()

@@ -28,7 +28,7 @@ fn context() -> Context {
 
 /// Events on one CPU, one microsecond apart from a time on.
 fn at(ts: u64, cpu: u32, pid: i32, kinds: Vec<EventKind>) -> Vec<Event> {
-    let event = |(i, kind)| Event { ts: ts + 1000 * i as u64, cpu, pid, kind };
+    let event = |(i, kind)| Event { ts: ts + 1000 * i as u64, cpu, pid, within: Default::default(), kind };
     kinds.into_iter().enumerate().map(event).collect()
 }
 
@@ -235,7 +235,7 @@ proptest! {
             .into_iter()
             .map(|(kind, cpu, pid, gap)| {
                 ts += gap;
-                Event { ts, cpu, pid, kind }
+                Event { ts, cpu, pid, within: Default::default(), kind }
             })
             .collect();
         let explanation = both::explained(&events, &context());

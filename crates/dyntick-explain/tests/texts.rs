@@ -103,7 +103,7 @@ fn one_look_at_the_log_is_no_reader_that_waits() {
 fn what_comes_in_another_way_than_one_would_think_is_said() {
     assert!(text("function-call:__rdmsr_safe_on_cpu").contains("other-task:turbostat"));
     assert!(text("timer:clocksource_watchdog").contains("watchdog_check_skew_remote"));
-    assert!(text("workqueue").contains("From 6.9 on nohz_full= implies it"));
+    assert!(text("workqueue").contains("which no setting moves"));
     assert!(text("kernel-thread").contains("not by their affinity"));
     assert!(text("softirq:RCU").contains("rcuc/N"));
 }

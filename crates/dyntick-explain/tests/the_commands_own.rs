@@ -28,7 +28,7 @@ fn context(process: Option<i32>) -> Context {
 }
 
 fn event(us: u64, cpu: u32, pid: i32, kind: EventKind) -> Event {
-    Event { ts: us * US, cpu, pid, kind }
+    Event { ts: us * US, cpu, pid, within: Default::default(), kind }
 }
 
 /// Dyntick (5) starts the command (20), which starts 21 and 22 on another CPU.

@@ -37,8 +37,9 @@ fn tick_with_timer_of(base: u32, kernel: &str) -> Interruption {
         TimerExit { timer: 0x20 },
         SoftirqExit { softirq: Softirq::Timer },
     ];
-    let first = Event { ts: 1000, cpu: base, pid: 0, kind: set };
-    let event = |(i, kind)| Event { ts: TICK + 1000 * i as u64, cpu: 1, pid: 7, kind };
+    let first = Event { ts: 1000, cpu: base, pid: 0, within: Default::default(), kind: set };
+    let event =
+        |(i, kind)| Event { ts: TICK + 1000 * i as u64, cpu: 1, pid: 7, within: Default::default(), kind };
     let events: Vec<Event> = [first].into_iter().chain(run.into_iter().enumerate().map(event)).collect();
     explain(&events, &context(kernel)).interruptions.remove(0)
 }

@@ -32,7 +32,8 @@ fn kept(kernel: &str, class: Option<Class>) -> Interruption {
         VectorExit { vector: Vector::LocalTimer },
         TickStop { success: false, dependency: TickDependency::Sched },
     ];
-    let event = |(i, kind)| Event { ts: TICK + 1000 * i as u64, cpu: 1, pid: 7, kind };
+    let event =
+        |(i, kind)| Event { ts: TICK + 1000 * i as u64, cpu: 1, pid: 7, within: Default::default(), kind };
     let events: Vec<Event> = kinds.into_iter().enumerate().map(event).collect();
     explain(&events, &context(kernel, class)).interruptions.remove(0)
 }

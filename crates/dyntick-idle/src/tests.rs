@@ -23,7 +23,7 @@ fn states() -> States {
 }
 
 fn event(ts: u64, cpu: u32, pid: i32, kind: EventKind) -> Event {
-    Event { ts, cpu, pid, kind }
+    Event { ts, cpu, pid, within: Default::default(), kind }
 }
 
 fn idle(ts: u64, cpu: u32, state: Option<u32>) -> Event {

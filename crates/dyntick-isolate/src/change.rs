@@ -52,6 +52,9 @@ pub(crate) const PARTITION_FILE: &str = "cpuset.cpus.partition";
 /// The folder of the fair servers' parameters, a folder a CPU.
 pub(crate) const FAIR_SERVERS: &str = "/sys/kernel/debug/sched/fair_server";
 
+/// The same of the deadline servers for the tasks of a BPF scheduler, from 7.0 on.
+pub(crate) const EXT_SERVERS: &str = "/sys/kernel/debug/sched/ext_server";
+
 /// The kind of a cpuset partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What must be known of a machine to plan, read from it.
 
-use crate::change::FAIR_SERVERS;
+use crate::change::{EXT_SERVERS, FAIR_SERVERS};
 use crate::places::CGROUPS;
 use crate::system::{System, Task};
 use crate::{Format, Subject};
@@ -74,23 +74,25 @@ impl Facts {
     /// Reads the machine, with the files of these CPUs.
     pub fn read(system: &impl System, cpus: &CpuList) -> Result<Self, FactsError> {
         let online = Self::online(system)?;
+        let text = |path: &str| system.read(Path::new(path)).unwrap_or_default();
+        let bpf_scheduler = text("/sys/kernel/sched_ext/state").trim() == "enabled";
         let mut reader = Reader { system, files: Vec::new() };
         reader.of_machine();
         reader.of_interrupts();
-        cpus.iter().for_each(|cpu| reader.of_cpu(cpu));
+        cpus.iter().for_each(|cpu| reader.of_cpu(cpu, bpf_scheduler));
         let files = reader.files;
-        let text = |path: &str| system.read(Path::new(path)).unwrap_or_default();
         let boot_isolated = text("/sys/devices/system/cpu/isolated").parse().unwrap_or_default();
         let release = text("/proc/sys/kernel/osrelease");
         let kernel = release.trim().parse::<dyntick_model::KernelVersion>();
+        let kernel = kernel.map_or((0, 0), |version| (version.major, version.minor));
         Ok(Self {
             online,
             boot_isolated,
-            kernel: kernel.map_or((0, 0), |version| (version.major, version.minor)),
+            kernel,
             files,
             cpusets: cpusets(system),
             tasks: system.tasks(),
-            notes: notes(system),
+            notes: notes(system, kernel, bpf_scheduler),
         })
     }
 }
@@ -151,14 +153,16 @@ impl<S: System> Reader<'_, S> {
         }
     }
 
-    fn of_cpu(&mut self, cpu: u32) {
+    fn of_cpu(&mut self, cpu: u32, bpf_scheduler: bool) {
         let folder = PathBuf::from(format!("/sys/devices/system/cpu/cpu{cpu}"));
         // Without a driver for idle states there is nothing to limit.
         if self.system.read(&folder.join("cpuidle/state0/name")).is_ok() {
             self.add(Subject::IdleStates, folder.join("power/pm_qos_resume_latency_us"), Format::Text);
         }
-        let server = format!("{FAIR_SERVERS}/cpu{cpu}/runtime");
-        self.add(Subject::FairServer, server, Format::Text);
+        // Without a BPF scheduler its server has nothing to guarantee.
+        for servers in [FAIR_SERVERS].into_iter().chain(bpf_scheduler.then_some(EXT_SERVERS)) {
+            self.add(Subject::FairServer, format!("{servers}/cpu{cpu}/runtime"), Format::Text);
+        }
     }
 }
 
@@ -204,9 +208,23 @@ fn cpusets(system: &impl System) -> Result<Cpusets, String> {
     Ok(Cpusets { enabled: has(&list("cgroup.subtree_control")), root, origin })
 }
 
-fn notes(system: &impl System) -> Vec<String> {
+/// Whether the deadline servers of the fair class and of BPF schedulers interrupt a task that is alone on its CPU, as
+/// from 6.12 on. 6.19 charges a task that runs before it enqueues a server (`dl_server_timer`, e636ffb9e31b), by its
+/// source; 7.2 was measured.
+pub(crate) fn servers_disturb(kernel: (u32, u32)) -> bool {
+    ((6, 12)..(7, 2)).contains(&kernel)
+}
+
+fn notes(system: &impl System, kernel: (u32, u32), bpf_scheduler: bool) -> Vec<String> {
     let mut notes = Vec::new();
-    if system.folders(Path::new("/sys/kernel/debug")).is_empty() {
+    if bpf_scheduler {
+        notes.push(
+            "a BPF scheduler is loaded (/sys/kernel/sched_ext/root/ops): it keeps the tick of a task that it \
+             schedules, unless it gives that task an infinite time slice"
+                .to_owned(),
+        );
+    }
+    if servers_disturb(kernel) && system.folders(Path::new("/sys/kernel/debug")).is_empty() {
         notes.push(
             "debugfs is not mounted or not accessible: the fair server stays on (mount -t debugfs none \
              /sys/kernel/debug)"

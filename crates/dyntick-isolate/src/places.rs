@@ -3,7 +3,7 @@
 //! by dyntick, and is not put back: a journal that somebody else could write must not become a way to
 //! write any file as root. Pure; that no link stands in a path is for who opens it ([`crate::Live`]).
 
-use crate::change::{Change, FAIR_SERVERS};
+use crate::change::{Change, EXT_SERVERS, FAIR_SERVERS};
 use std::path::{Component, Path};
 
 /// Where a control group's hierarchy of version 2 must be mounted, itself or below.
@@ -45,9 +45,9 @@ pub fn may_be_changed(change: &Change) -> bool {
 }
 
 fn is_setting(path: &Path) -> bool {
-    let server = format!("{FAIR_SERVERS}/cpu#/runtime");
-    SETTINGS.iter().copied().chain([server.as_str()]).any(|pattern| matches(path, pattern))
-        || is_packet_steering(path)
+    let servers = [FAIR_SERVERS, EXT_SERVERS].map(|folder| format!("{folder}/cpu#/runtime"));
+    let mut patterns = SETTINGS.iter().copied().chain(servers.iter().map(String::as_str));
+    patterns.any(|pattern| matches(path, pattern)) || is_packet_steering(path)
 }
 
 fn is_packet_steering(path: &Path) -> bool {
@@ -125,6 +125,7 @@ mod tests {
             "/sys/devices/virtual/net/lo/queues/rx-0/rps_cpus",
             "/sys/devices/pci0000:00/0000:00:03.0/virtio0/net/eth0/queues/rx-0/rps_cpus",
             "/sys/kernel/debug/sched/fair_server/cpu3/runtime",
+            "/sys/kernel/debug/sched/ext_server/cpu3/runtime",
         ] {
             assert!(setting(path), "{path}");
         }

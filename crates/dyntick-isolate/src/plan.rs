@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From what a machine is to what is changed, and in which order. Pure.
 
-use crate::facts::{Facts, SettingFile};
+use crate::facts::{Facts, SettingFile, servers_disturb};
 use crate::places::GROUP;
 use crate::system::Task;
 use crate::{Change, PartitionKind, Subject};
@@ -144,7 +144,7 @@ fn setting(file: &SettingFile, facts: &Facts, request: &Request) -> Option<Chang
         Subject::NumaBalancing | Subject::MachineCheck => fixed("0"),
         Subject::Rcu => fixed("1"),
         // A real-time program that never sleeps would starve the kernel's own threads on its CPU.
-        Subject::FairServer if request.realtime => None,
+        Subject::FairServer if request.realtime || !servers_disturb(facts.kernel) => None,
         Subject::FairServer => fixed("0"),
         Subject::IdleStates => idle_latency(value, request.idle_latency_us),
         Subject::PacketSteering => {
@@ -189,4 +189,44 @@ fn idle_latency(value: &str, limit: u32) -> Option<String> {
         value => value.parse().is_ok_and(|now: u32| now != 0 && now <= limit),
     };
     (limit != 0 && !stricter).then(|| limit.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Format;
+    use crate::change::{EXT_SERVERS, FAIR_SERVERS};
+
+    fn facts(kernel: (u32, u32)) -> Facts {
+        let server = |folder: &str| SettingFile {
+            subject: Subject::FairServer,
+            path: format!("{folder}/cpu1/runtime").into(),
+            format: Format::Text,
+            value: "50000000".to_owned(),
+            behind: None,
+        };
+        Facts {
+            online: CpuList::first(2),
+            boot_isolated: CpuList::default(),
+            kernel,
+            files: [FAIR_SERVERS, EXT_SERVERS].map(server).into(),
+            cpusets: Err("none here".to_owned()),
+            tasks: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn deadline_servers_are_switched_off_only_where_they_disturb() {
+        let changed = |kernel, realtime| {
+            let (cpus, kind) = (CpuList::from_iter([1]), PartitionKind::Isolated);
+            let request = Request { cpus, kind, realtime, idle_latency_us: 0 };
+            plan(&facts(kernel), &request).first.len()
+        };
+        assert_eq!(
+            [(6, 12), (7, 1), (7, 2), (7, 3), (8, 0)].map(|kernel| changed(kernel, false)),
+            [2, 2, 0, 0, 0]
+        );
+        assert_eq!(changed((6, 12), true), 0, "they protect normal tasks from a real-time one");
+    }
 }

@@ -28,7 +28,7 @@ pub enum Subject {
     PacketSteering,
     /// Idle states.
     IdleStates,
-    /// The deadline server of the fair class.
+    /// The deadline servers of the fair class and of BPF schedulers.
     FairServer,
     /// Expedited grace periods.
     Rcu,
@@ -69,7 +69,7 @@ impl Subject {
             Subject::MachineCheck => "no timer that polls for corrected errors (every 300 s)",
             Subject::PacketSteering => "packets are processed on the other CPUs",
             Subject::IdleStates => "a wake-up does not wait for the exit from a deep idle state",
-            Subject::FairServer => "since 6.12 its timer restarts the tick once a second",
+            Subject::FairServer => "from 6.12 until 7.2 its timer restarts the tick once a second",
             Subject::Rcu => "expedited grace periods interrupt CPUs; normal ones wait for them",
             Subject::Trace => "proof: every interruption of these CPUs is recorded",
         }

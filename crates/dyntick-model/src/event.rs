@@ -18,8 +18,34 @@ pub struct Event {
     pub cpu: u32,
     /// The thread that was running then; 0 is the idle task.
     pub pid: i32,
+    /// What acted: that thread, or what had interrupted it.
+    pub within: Within,
     /// What happened.
     pub kind: EventKind,
+}
+
+/// In which context the kernel was (`common_flags` of an event). The later one interrupts the earlier ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Within {
+    /// That of the running thread, or an unknown one.
+    #[default]
+    Task,
+    /// A softirq.
+    Softirq,
+    /// A hard interrupt, or an NMI.
+    Interrupt,
+}
+
+impl Within {
+    /// By the flags of an event: TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ and TRACE_FLAG_NMI of
+    /// `include/linux/trace_events.h` (the same in 6.1, 6.12 and 7.3).
+    pub fn of_flags(flags: u64) -> Self {
+        match flags {
+            flags if flags & 0x48 != 0 => Within::Interrupt,
+            flags if flags & 0x10 != 0 => Within::Softirq,
+            _ => Within::Task,
+        }
+    }
 }
 
 /// The interrupt vectors of `irq_vectors:*` (x86).

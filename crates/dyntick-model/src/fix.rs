@@ -46,6 +46,12 @@ impl Template {
         })
     }
 
+    /// Whether it has this hole.
+    pub fn has(&self, hole: Hole) -> bool {
+        let (Fix::Boot(text) | Fix::Unboot(text) | Fix::Command(text) | Fix::Advice(text)) = self;
+        text.contains(hole.mark())
+    }
+
     /// The fix for no machine: each hole has its upper-case word.
     pub fn unfilled(&self) -> Fix {
         self.fill(|_| None)
@@ -77,12 +83,14 @@ pub enum Hole {
     Irq,
     /// The other task.
     Task,
+    /// The control group whose limit it is, below the root of the hierarchy.
+    Group,
 }
 
 impl Hole {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Cpu, Self::Quiet, Self::Housekeeping, Self::Mask, Self::Irq, Self::Task];
+    pub const ALL: [Self; 7] =
+        [Self::Cpu, Self::Quiet, Self::Housekeeping, Self::Mask, Self::Irq, Self::Task, Self::Group];
 
     /// How a template marks it.
     pub const fn mark(self) -> &'static str {
@@ -93,6 +101,7 @@ impl Hole {
             Self::Mask => "{mask}",
             Self::Irq => "{irq}",
             Self::Task => "{task}",
+            Self::Group => "{group}",
         }
     }
 
@@ -104,6 +113,7 @@ impl Hole {
             Self::Mask => "MASK",
             Self::Irq => "IRQ",
             Self::Task => "PID",
+            Self::Group => "GROUP",
         }
     }
 }

@@ -24,7 +24,7 @@ pub use clock::{Clock, NANOS_PER_SEC};
 pub use cmdline::{CommandLine, cpus_of};
 pub use cpulist::{CpuList, CpuListError};
 pub use dialect::{Architecture, Dialect, Flag, Masks, UnknownFlag};
-pub use event::{Event, EventKind, Softirq, Symbol, Vector};
+pub use event::{Event, EventKind, Softirq, Symbol, Vector, Within};
 pub use fix::{Fix, Hole, Template};
 pub use idle::{Basis, Exit, IdleState, IdleTable, Machine, MeasuredExit, PackageState, Power, Quantile};
 pub use isolation::{Isolation, Outcome, Reader};

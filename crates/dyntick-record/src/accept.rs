@@ -148,6 +148,7 @@ mod tests {
             window_ns: (5, 5),
             command: Vec::new(),
             process: None,
+            recorder: None,
             machine,
             threads: BTreeMap::new(),
             owners: Owners::default(),

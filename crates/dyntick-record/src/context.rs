@@ -66,6 +66,9 @@ fn known(about: &About) -> Known {
             .iter()
             .filter_map(|(number, thread)| Some((*number, class(thread.policy, machine.sched_ext)?)))
             .collect(),
+        processes: threads.iter().map(|(number, thread)| (*number, thread.process)).collect(),
+        bpf_scheduler: machine.sched_ext.enabled,
+        no_adaptive_ticks: machine.settings.lacks("nohz_full="),
         command: KnownCommand {
             process: about.process,
             threads: about.process.map(|process| descendants(threads, process)).unwrap_or_default(),
@@ -113,6 +116,8 @@ mod tests {
             process,
             parent,
             kernel,
+            bound: false,
+            ended: false,
             cpus: Default::default(),
             cpu: 0,
             policy: Policy::Other,

@@ -3,6 +3,7 @@
 
 use crate::marks::Marks;
 use crate::of::{Followed, Following, Of};
+use crate::others::Parents;
 use crate::sums::Sums;
 use crate::{About, Record, context};
 use dyntick_explain::{
@@ -25,6 +26,7 @@ pub struct Explained<'a> {
     /// When, and by what.
     pub marks: Marks,
     pub(crate) sums: Sums,
+    pub(crate) parents: Parents,
     /// What was seen of the threads that were asked about; then there are no sums of CPUs, and marks of theirs alone.
     pub(crate) followed: Option<Followed>,
     pub(crate) evidence: BTreeMap<u32, Vec<Evidence>>,
@@ -63,7 +65,9 @@ impl Record {
         let mut stream = Stream::new(&context, &cpus, self.foreknown(&context, &cpus)?);
         let mut adding =
             Adding { about: &self.about, following, sums: Sums::default(), marks: Marks::default() };
+        let mut parents = Parents::default();
         let missing = self.trace.events(|event| {
+            parents.event(&event);
             adding.following.iter_mut().for_each(|following| following.event(&event));
             stream.event(&event, &mut |one| adding.add(one));
             ControlFlow::Continue(())
@@ -75,6 +79,7 @@ impl Record {
             per_cpu,
             marks: adding.marks.in_order(),
             sums: adding.sums,
+            parents,
             followed: adding.following.map(Following::finish),
             evidence,
             lost: missing.lost.into_iter().filter(|(_, count)| *count > 0).collect(),

@@ -111,6 +111,7 @@ impl FlightRecorder {
             window_ns: (0, 0),
             command: self.options.command,
             process: None,
+            recorder: Some(std::process::id() as i32),
             machine: self.machine,
             threads: self.watch.threads,
             owners: self.watch.owners,

@@ -30,6 +30,7 @@ mod lines;
 mod marks;
 mod of;
 mod options;
+mod others;
 mod processes;
 pub mod proof;
 mod quiet;
@@ -93,6 +94,9 @@ pub struct About {
     pub process: Option<i32>,
     /// The machine as it was at the begin.
     pub machine: Machine,
+    /// The process that recorded; none in records that older versions made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorder: Option<i32>,
     /// All threads that were seen, by number.
     pub threads: BTreeMap<i32, Thread>,
     /// What they were seen to own.
@@ -132,13 +136,13 @@ impl About {
 impl About {
     /// The machine as fixes see it; `line` is its command line.
     pub(crate) fn host<'a>(&'a self, line: &'a CommandLine) -> Host<'a> {
-        let Machine { kernel, cpus, settings, .. } = &self.machine;
-        Host { kernel, line, online: &cpus.online, settings }
+        let Machine { kernel, cpus, settings, sched_ext, .. } = &self.machine;
+        Host { kernel, line, online: &cpus.online, settings, bpf_scheduler: sched_ext.enabled }
     }
 }
 
 /// The fixes of a cause on the machine that was recorded, for a CPU of those that were.
-pub fn fixes(about: &About, cpu: u32, cause: &CauseId, named: Named) -> Vec<PrintedFix> {
+pub fn fixes(about: &About, cpu: u32, cause: &CauseId, named: &Named) -> Vec<PrintedFix> {
     let line = CommandLine::parse(&about.machine.command_line);
     advice::fixes(rules::get(cause), about.host(&line), Target { cpu, quiet: &about.cpus, named })
 }

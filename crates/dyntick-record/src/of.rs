@@ -178,7 +178,7 @@ mod tests {
     fn switch(ts: u64, cpu: u32, (prev, prev_comm): (i32, &str), (next, next_comm): (i32, &str)) -> Event {
         let (prev_comm, next_comm) = (prev_comm.into(), next_comm.into());
         let kind = EventKind::SchedSwitch { prev, prev_comm, prev_state: 0, next, next_comm };
-        Event { ts, cpu, pid: prev, kind }
+        Event { ts, cpu, pid: prev, within: Default::default(), kind }
     }
 
     fn interruption(cpu: u32, pid: i32, comm: &str, kind: Kind) -> Interruption {
@@ -222,7 +222,13 @@ mod tests {
     fn who_never_gives_up_its_cpu_has_run_there_all_the_time() {
         let about = about();
         let mut following = Following::new(Of::Numbered(5), &about);
-        following.event(&Event { ts: 400, cpu: 2, pid: 5, kind: EventKind::HrtimerCancel { timer: 1 } });
+        following.event(&Event {
+            ts: 400,
+            cpu: 2,
+            pid: 5,
+            within: Default::default(),
+            kind: EventKind::HrtimerCancel { timer: 1 },
+        });
         assert_eq!(following.finish().ran_ns, 1000);
     }
 }

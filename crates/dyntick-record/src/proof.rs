@@ -4,6 +4,7 @@
 
 use crate::{About, Explained, Options, record};
 use dyntick_explain::fixes::{Named, Target, boot_with};
+use dyntick_explain::rules::named::NOT_ADAPTIVE;
 use dyntick_explain::{CauseId, Summary, rules};
 use dyntick_model::{CommandLine, CpuList, NANOS_PER_SEC};
 use dyntick_observe::interrupts::Interrupts;
@@ -38,6 +39,8 @@ pub struct Trace {
     pub lost: u64,
     /// Parameters for the kernel's command line that remove what was seen.
     pub boot: Vec<String>,
+    /// Whether ticks remain whatever the kernel is booted with: it has no CONFIG_NO_HZ_FULL. Then nothing is in `boot`.
+    pub ticks_remain: bool,
 }
 
 /// A cause, over all CPUs.
@@ -137,10 +140,16 @@ impl Trace {
             cause.total_ns += one.total_ns;
             cause.longest_ns = cause.longest_ns.max(one.longest_ns);
         }
-        let boot = boot(explained.about, causes.keys().copied(), cpus, partition);
+        let about = explained.about;
+        let ticks_remain =
+            causes.contains_key(&CauseId::of(NOT_ADAPTIVE)) && about.machine.settings.lacks("nohz_full=");
+        let boot = match ticks_remain {
+            true => Vec::new(),
+            false => boot(about, causes.keys().copied(), cpus, partition),
+        };
         let mut causes: Vec<Cause> = causes.into_values().collect();
         causes.sort_by_key(|cause| std::cmp::Reverse(cause.count));
-        Self { causes, lost: explained.lost.values().sum(), boot, per_cpu }
+        Self { causes, lost: explained.lost.values().sum(), boot, ticks_remain, per_cpu }
     }
 
     /// Interruptions of all CPUs.
@@ -169,7 +178,7 @@ fn boot<'a>(
 ) -> Vec<String> {
     let line = CommandLine::parse(&about.machine.command_line);
     let cpu = cpus.iter().next().unwrap_or_default();
-    let target = Target { cpu, quiet: cpus, named: Named::default() };
+    let target = Target { cpu, quiet: cpus, named: &Named::default() };
     let is_useful = |parameter: &str| !(partition && parameter.starts_with("isolcpus=domain"));
     boot_with(causes.map(rules::get), about.host(&line), target, is_useful)
 }
@@ -221,6 +230,7 @@ mod tests {
             window_ns: (0, 1),
             command: Vec::new(),
             process: None,
+            recorder: None,
             machine,
             threads: BTreeMap::new(),
             owners: Default::default(),

@@ -3,8 +3,9 @@
 
 use crate::findings::*;
 use crate::of::Followed;
+use crate::others::Others;
 use crate::sums::{CauseSums, CpuSums};
-use crate::{About, Explained, fixes, frames, uncaused};
+use crate::{Explained, fixes, frames, uncaused};
 use dyntick_explain::rules::named::COMMAND_TASK;
 use dyntick_explain::{CauseId, Chain, Summary, rules};
 use dyntick_model::{Map, Symbol};
@@ -44,7 +45,7 @@ impl Explained<'_> {
     /// `own` are the interruptions of this CPU, `grown` what was counted beside the trace.
     fn of_cpu(&self, summary: &Summary, own: &CpuSums, grown: &uncaused::Grown) -> CpuFindings {
         let about = self.about;
-        let mut causes = listed(about, summary, own);
+        let mut causes = listed(self.others(), summary, own);
         causes.splice(..0, uncaused::clock(about, summary));
         CpuFindings {
             cpu: summary.cpu,
@@ -61,6 +62,10 @@ impl Explained<'_> {
             causes,
             unattributed: self.unattributed(summary, own, grown),
         }
+    }
+
+    fn others(&self) -> Others<'_> {
+        Others { about: self.about, parents: &self.parents }
     }
 
     fn of_threads(&self, followed: &Followed) -> ThreadFindings {
@@ -85,7 +90,7 @@ impl Explained<'_> {
             command_tasks_ns: sum(|own| own.command_ns),
             ..Summary::default()
         };
-        let causes = sums.causes.iter().map(|(cause, own)| of_cause(self.about, &summary, cause, own));
+        let causes = sums.causes.iter().map(|(cause, own)| of_cause(self.others(), &summary, cause, own));
         let mut causes: Vec<CauseFindings> = causes.collect();
         share_out(&mut causes);
         rank(&mut causes);
@@ -135,9 +140,9 @@ impl Explained<'_> {
 }
 
 /// The causes of a CPU, those that are only counted beside the trace among them.
-fn listed(about: &About, summary: &Summary, own: &CpuSums) -> Vec<CauseFindings> {
-    let traced = own.causes.iter().map(|(cause, sums)| of_cause(about, summary, cause, sums));
-    let mut causes: Vec<CauseFindings> = traced.chain(uncaused::counted(about, summary)).collect();
+fn listed(others: Others<'_>, summary: &Summary, own: &CpuSums) -> Vec<CauseFindings> {
+    let traced = own.causes.iter().map(|(cause, sums)| of_cause(others, summary, cause, sums));
+    let mut causes: Vec<CauseFindings> = traced.chain(uncaused::counted(others.about, summary)).collect();
     share_out(&mut causes);
     rank(&mut causes);
     causes
@@ -173,7 +178,7 @@ fn rank(causes: &mut [CauseFindings]) {
 }
 
 /// What one cause comes to; its shares are known when all causes are.
-fn of_cause(about: &About, summary: &Summary, cause: &CauseId, own: &CauseSums) -> CauseFindings {
+fn of_cause(others: Others<'_>, summary: &Summary, cause: &CauseId, own: &CauseSums) -> CauseFindings {
     let rule = rules::get(cause);
     let timed = !own.untimed;
     CauseFindings {
@@ -189,9 +194,9 @@ fn of_cause(about: &About, summary: &Summary, cause: &CauseId, own: &CauseSums) 
         durations_ns: timed.then(|| durations(own)).flatten(),
         chains: foremost(own.chains.counts()),
         more_chains: own.chains.len().saturating_sub(MOST_CHAINS),
-        stacks: frames::folded(about, own.stacks.counts()),
+        stacks: frames::folded(others.about, own.stacks.counts()),
         functions: most_frequent(&own.functions),
-        fixes: fixes(about, summary.cpu, cause, own.named.foremost()),
+        fixes: fixes(others.about, summary.cpu, cause, &others.named(&own.named)),
         source: rule.source,
         attributed: rule.names_origin,
     }

@@ -117,6 +117,7 @@ impl<'a> Recording<'a> {
             window_ns,
             command: self.options.command.clone(),
             process: control.process(),
+            recorder: Some(std::process::id() as i32),
             machine: self.machine.clone(),
             threads: watch.threads.clone(),
             owners: watch.owners.clone(),

@@ -53,6 +53,7 @@ impl Watch {
             self.owners = Owners::default();
         }
         self.owners.look(processes);
+        self.threads.values_mut().for_each(|thread| thread.ended = true);
         self.threads.extend(now);
     }
 }

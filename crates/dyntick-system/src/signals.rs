@@ -104,6 +104,17 @@ pub fn read_by_thread(signals: &[i32], mut then: impl FnMut(i32) -> bool + Send 
     std::thread::Builder::new().name("signals".to_owned()).spawn(read).map(drop)
 }
 
+/// Has this thread take all signals again: for a command that is about to be executed. It inherits what is blocked, and
+/// would not end by such a signal. Async-signal-safe.
+pub fn unblock_all() {
+    // SAFETY: the set lives across the calls.
+    unsafe {
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut none);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+    }
+}
+
 /// Ends this process as a signal does, so that who started it sees which.
 pub fn end_by(signal: i32) {
     let set = set_of(&[signal]);

@@ -2,9 +2,11 @@
 //! What to do against causes on the machine that is measured.
 
 use anyhow::Result;
+use dyntick_count::Row;
 use dyntick_explain::CauseId;
 use dyntick_explain::fixes::{Host, Named, Settings, Target, fixes};
 use dyntick_explain::rules::Rule;
+use dyntick_explain::rules::named::NOT_ADAPTIVE;
 use dyntick_model::{CommandLine, CpuList, Fix, KernelVersion};
 use dyntick_observe::facts::{Cpus, Machine};
 
@@ -16,6 +18,7 @@ pub struct Adviser {
     pub cpus: Cpus,
     line: CommandLine,
     settings: Settings,
+    bpf_scheduler: bool,
 }
 
 impl Adviser {
@@ -25,14 +28,21 @@ impl Adviser {
             return Ok(Self::of(machine));
         }
         let release = std::fs::read_to_string("/proc/sys/kernel/osrelease")?;
-        let (cpus, line, settings) = Default::default();
-        Ok(Self { kernel: release.trim().parse()?, cpus, line, settings })
+        let (cpus, line, settings, bpf_scheduler) = Default::default();
+        Ok(Self { kernel: release.trim().parse()?, cpus, line, settings, bpf_scheduler })
     }
 
     /// For a machine.
     pub fn of(machine: Machine) -> Self {
         let line = CommandLine::parse(&machine.command_line);
-        Self { kernel: machine.kernel, cpus: machine.cpus, line, settings: machine.settings }
+        let Machine { kernel, cpus, settings, sched_ext, .. } = machine;
+        Self { kernel, cpus, line, settings, bpf_scheduler: sched_ext.enabled }
+    }
+
+    /// The cause of a row. A tick has its dependencies for that, but on a kernel that never asks for them.
+    pub fn cause_of(&self, row: &Row) -> Option<CauseId> {
+        let never_stops = || row.is_tick() && self.settings.lacks("nohz_full=");
+        row.cause.clone().or_else(|| never_stops().then(|| CauseId::of(NOT_ADAPTIVE)))
     }
 
     /// What removes a cause on a CPU, the most effective first. `quiet` are the CPUs that shall not be interrupted,
@@ -44,8 +54,9 @@ impl Adviser {
             line: &self.line,
             online: &self.cpus.online,
             settings: &self.settings,
+            bpf_scheduler: self.bpf_scheduler,
         };
-        let target = Target { cpu, quiet: &quiet, named: Named { irq, ..Named::default() } };
+        let target = Target { cpu, quiet: &quiet, named: &Named { irq, ..Named::default() } };
         fixes(rule, host, target).into_iter().map(|fix| fix.action).collect()
     }
 
@@ -63,8 +74,8 @@ mod tests {
     #[test]
     fn the_fix_of_a_device_names_its_interrupt() {
         let cpus = Cpus { online: CpuList::first(4), ..Cpus::default() };
-        let kernel = "6.12.0".parse().unwrap();
-        let adviser = Adviser { kernel, cpus, line: CommandLine::default(), settings: Settings::default() };
+        let (kernel, line) = ("6.12.0".parse().unwrap(), CommandLine::default());
+        let adviser = Adviser { kernel, cpus, line, settings: Settings::default(), bpf_scheduler: false };
         let first = |irq| adviser.fixes(DEVICE, 3, &CpuList::from_iter([3]), irq)[0].to_string();
         assert_eq!(first(Some(36)), "echo 0-2 > /proc/irq/36/smp_affinity_list");
         assert!(first(None).contains("/proc/irq/IRQ/"));

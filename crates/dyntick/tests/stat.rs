@@ -52,6 +52,11 @@ fn output_and_status_are_the_commands() {
     assert!(text(&output.stderr).contains("The command ended with status 3"), "{}", text(&output.stderr));
     let killed = run(dyntick().args(["stat", "-C", "0", "--", "sh", "-c", "kill -9 $$"]));
     assert_eq!(killed.status.code(), Some(128 + 9));
+    for (signal, number) in [("HUP", 1), ("INT", 2), ("TERM", 15)] {
+        let script = format!("kill -{signal} $$; exit 3");
+        let ended = run(dyntick().args(["stat", "-C", "0", "--", "sh", "-c", &script]));
+        assert_eq!(ended.status.code(), Some(128 + number), "a command takes what dyntick itself waits for");
+    }
 }
 
 #[test]

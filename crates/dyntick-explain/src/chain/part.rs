@@ -2,14 +2,26 @@
 //! What a step of a chain speaks of, where that is more than a name or a number.
 
 use crate::Task;
-use dyntick_model::Symbol;
+use dyntick_model::{Softirq, Symbol, Vector};
 
-/// Who did something: the innermost timer, work item or handler that ran on a CPU, else the task there.
+/// Who did something: the innermost timer, work item or handler that ran on a CPU, else the interrupt or softirq, else
+/// the task there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Actor {
     Function { function: Symbol, cpu: u32 },
     Task { task: Task, cpu: u32 },
+    Softirq { softirq: Option<Softirq>, cpu: u32 },
+    Interrupt { source: Option<Source>, cpu: u32 },
+}
+
+/// Where an interrupt came from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// A device, by the name that its driver gave.
+    Device(Symbol),
+    /// A vector of the CPU.
+    Vector(Vector),
 }
 
 /// What wants a CPU beside the task that has it.

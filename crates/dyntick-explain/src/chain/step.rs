@@ -26,6 +26,11 @@ pub enum Step {
     Interrupted {
         cpu: u32,
     },
+    /// The sender of the step before is of another process than the task that it interrupts.
+    OfAnotherProcess {
+        sender: Task,
+        victim: Task,
+    },
     /// A function that another CPU had asked for ran.
     CalledFunction {
         function: Symbol,
@@ -73,8 +78,10 @@ pub enum Step {
     LoadBalanced {
         cpu: u32,
     },
-    /// The timer of the deadline server of the fair class enqueued it.
-    FairServerEnqueued,
+    /// The timer of the deadline server of the fair class enqueued it, or `or_ext` that of a BPF scheduler's tasks.
+    FairServerEnqueued {
+        or_ext: bool,
+    },
     /// Such a timer expired, and nothing became runnable.
     DeadlineServerTimer {
         cpu: u32,
@@ -127,6 +134,10 @@ pub enum Step {
     NothingExpired {
         cpu: u32,
     },
+    /// The timers that had expired are those of a softirq.
+    LeftToSoftirq {
+        cpu: u32,
+    },
     WorkDelayEnded {
         function: Symbol,
         cpu: u32,
@@ -147,6 +158,7 @@ pub enum Step {
     NotAdaptive {
         cpu: u32,
     },
+    NoAdaptiveTicks,
     TickedAtHz {
         victim: Task,
         hz: u32,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Steps in words.
 
-use super::{Actor, Arrived, CpuTimer, Step, Unseen};
+use super::{Actor, Arrived, CpuTimer, Source, Step, Unseen};
 use crate::{Class, PerfOpener};
 use dyntick_model::Vector;
 use std::fmt::{Display, Formatter, Result};
@@ -13,6 +13,9 @@ impl Display for Step {
             Sent { by, callsite } => write!(f, "{by} sent the interrupt ({callsite})"),
             Signalled { by, victim, callsite } => write!(f, "{by} signalled {victim} ({callsite})"),
             Interrupted { cpu } => write!(f, "CPU {cpu} was interrupted"),
+            OfAnotherProcess { sender, victim } => {
+                write!(f, "{sender} is of another process than {victim}, which had the CPU")
+            }
             CalledFunction { function, cpu } => write!(f, "CPU {cpu} ran {function}"),
             CalledSomeFunction { cpu } => write!(f, "CPU {cpu} was interrupted to call a function"),
             QueuedIrqWork { by, function, callsite } => write!(f, "{by} queued {function} ({callsite})"),
@@ -33,7 +36,12 @@ impl Display for Step {
                 "CPU {cpu} takes part in load balancing: it is not isolated (isolcpus=domain or a cpuset \
                  partition)"
             ),
-            FairServerEnqueued => f.write_str("dl_task_timer enqueued the deadline server of the fair class"),
+            FairServerEnqueued { or_ext: false } => {
+                f.write_str("dl_task_timer enqueued the deadline server of the fair class")
+            }
+            FairServerEnqueued { or_ext: true } => f.write_str(
+                "dl_task_timer enqueued a deadline server, that of the fair class or that of the BPF scheduler's tasks",
+            ),
             DeadlineServerTimer { cpu } => {
                 write!(f, "dl_task_timer of a deadline server expired on CPU {cpu}")
             }
@@ -58,7 +66,10 @@ impl Display for Step {
             HrtimerExpired { function, cpu } => write!(f, "hrtimer {function} expired on CPU {cpu}"),
             TimerWoke { task } => write!(f, "it woke {task}"),
             NothingExpired { cpu } => {
-                write!(f, "the timer hardware of CPU {cpu} fired, and no hrtimer had expired")
+                write!(f, "the timer hardware of CPU {cpu} fired, and no hrtimer ran in the interrupt")
+            }
+            LeftToSoftirq { cpu } => {
+                write!(f, "the interrupt left the timers that had expired on CPU {cpu} to the HRTIMER softirq")
             }
             WorkDelayEnded { function, cpu } => {
                 write!(f, "the delay of work item {function} ended on CPU {cpu}")
@@ -69,6 +80,9 @@ impl Display for Step {
                 write!(f, "CPU {cpu} was woken for the timer wheel, and no timer was left for it")
             }
 
+            NoAdaptiveTicks => f.write_str(
+                "this kernel has no CONFIG_NO_HZ_FULL: none of its CPUs may stop its tick while it is busy",
+            ),
             NotAdaptive { cpu } => write!(f, "CPU {cpu} is not in nohz_full"),
             TickedAtHz { victim, hz } => write!(f, "it was busy with {victim}, so its tick ran at HZ={hz}"),
             TicksInIsolation { cpu } => write!(f, "CPU {cpu} is isolated and ticks, and ran it"),
@@ -155,6 +169,23 @@ impl Display for Actor {
         match self {
             Actor::Function { function, cpu } => write!(f, "{function} on CPU {cpu}"),
             Actor::Task { task, cpu } => write!(f, "{task} on CPU {cpu}"),
+            Actor::Softirq { softirq: Some(softirq), cpu } => {
+                write!(f, "the {} softirq on CPU {cpu}", softirq.kernel_name())
+            }
+            Actor::Softirq { softirq: None, cpu } => write!(f, "a softirq on CPU {cpu}"),
+            Actor::Interrupt { source: Some(source), cpu } => {
+                write!(f, "the interrupt {source} on CPU {cpu}")
+            }
+            Actor::Interrupt { source: None, cpu } => write!(f, "an interrupt on CPU {cpu}"),
+        }
+    }
+}
+
+impl Display for Source {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Source::Device(name) => f.write_str(name),
+            Source::Vector(vector) => f.write_str(vector.kernel_name()),
         }
     }
 }

@@ -45,7 +45,8 @@ impl Cpu {
         let wants_to_run = prev_state & 0xff == 0 && prev.pid != 0;
         if wants_to_run {
             let task = self.runnable.entry(prev.pid).or_insert_with(|| {
-                let woken_by = Origin { cpu: self.cpu, task: prev.clone(), function: None, stack: None };
+                let (task, place) = (prev.clone(), Place::Task);
+                let woken_by = Origin { cpu: self.cpu, task, function: None, place, stack: None };
                 let newcomer = Newcomer { task: prev.clone(), woken_by: Some(woken_by) };
                 Runnable { newcomer, fresh: false, ran: true }
             });

@@ -10,6 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The file that lists the cpuidle governors that a kernel is built with.
 const AVAILABLE_GOVERNORS: &str = "/sys/devices/system/cpu/cpuidle/available_governors";
 
+/// The file that lists the CPUs that are online, and the one that lists those of `nohz_full=`.
+const ONLINE: &str = "/sys/devices/system/cpu/online";
+const NOHZ_FULL: &str = "/sys/devices/system/cpu/nohz_full";
+
 /// The file that lists the flags of the CPUs.
 const CPUINFO: &str = "/proc/cpuinfo";
 
@@ -44,7 +48,11 @@ impl Settings {
             Some(config) => Self::missing_options(config),
             None => {
                 let governors = read(AVAILABLE_GOVERNORS);
-                let lacks = |option: &&str| lacks_governor(governors.as_deref(), option);
+                // A kernel with the option has the file, whatever it was booted with (drivers/base/cpu.c).
+                let lacks_nohz_full = read(ONLINE).is_some() && read(NOHZ_FULL).is_none();
+                let lacks = |option: &&str| {
+                    lacks_governor(governors.as_deref(), option) || *option == "NO_HZ_FULL" && lacks_nohz_full
+                };
                 options().filter(lacks).map(str::to_owned).collect()
             }
         };
@@ -66,7 +74,7 @@ impl Settings {
     }
 
     /// Whether the kernel is built without what a parameter needs.
-    pub(super) fn lacks(&self, parameter: &str) -> bool {
+    pub fn lacks(&self, parameter: &str) -> bool {
         option_of(parameter).is_some_and(|option| self.without.contains(option))
     }
 

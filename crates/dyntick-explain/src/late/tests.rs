@@ -9,7 +9,7 @@ const TID: i32 = 100;
 const DUE: u64 = 1_000_000;
 
 fn event(ts: u64, pid: i32, kind: EventKind) -> Event {
-    Event { ts, cpu: CPU, pid, kind }
+    Event { ts, cpu: CPU, pid, within: Default::default(), kind }
 }
 
 fn switch(ts: u64, prev: i32, next: i32) -> Event {

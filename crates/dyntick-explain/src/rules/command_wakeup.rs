@@ -7,12 +7,24 @@ pub(super) static RULE: Rule = Rule {
     id: "command-wakeup",
     title: "Task of the command itself woken on this CPU",
     explanation: "A task of the command became runnable on this CPU, and the CPU was interrupted to run it: it was \
-        started, or what it waited for was there. This is how its own work starts.",
-    fixes: &[RuleFix {
-        action: Fix::Advice("let the task poll for what it waits for, rather than sleep"),
-        effect: "A task that does not sleep is not woken; it keeps its CPU busy meanwhile.",
-        versions: Versions::ALL,
-    }],
+        started, or what it waited for was there. That may be its own work, or a delay that ended: a lock or a memory \
+        map that another task held, a tracer that had stopped it, a quota that was used up. The chain names the waker.",
+    fixes: &[
+        RuleFix {
+            action: Fix::Advice(
+                "where the waker has work for it: let the task poll for what it waits for, rather than sleep",
+            ),
+            effect: "A task that does not sleep is not woken; it keeps its CPU busy meanwhile.",
+            versions: Versions::ALL,
+        },
+        RuleFix {
+            action: Fix::Advice(
+                "where the waker held a lock, traces the task or reads its memory: record with --stacks, which shows what it did",
+            ),
+            effect: "That program is then what has to be changed, or ended.",
+            versions: Versions::ALL,
+        },
+    ],
     versions: Versions::ALL,
     source: "kernel/sched/core.c: try_to_wake_up",
     names_origin: true,

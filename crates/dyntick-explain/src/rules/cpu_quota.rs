@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         containers with a CPU limit have it). The scheduler has to notice when the quota is used up, so \
         from 6.6 on it keeps the tick even for a task that is alone.",
     fixes: &[RuleFix {
-        action: Fix::Command("echo max > /sys/fs/cgroup/GROUP/cpu.max"),
+        action: Fix::Command("echo max > /sys/fs/cgroup/{group}/cpu.max"),
         effect: "Removes the limit; in Kubernetes a container with exclusive CPUs (static CPU manager, no \
             CPU limit) needs none.",
         versions: Versions::ALL,

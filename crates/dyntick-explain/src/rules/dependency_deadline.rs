@@ -7,9 +7,9 @@ use dyntick_model::TickDependency;
 pub(super) static RULE: Rule = Rule {
     id: "dependency-deadline",
     title: "SCHED_DEADLINE task: needs the tick even when it runs alone",
-    explanation: "The runtime of a SCHED_DEADLINE task is charged in the tick, which is how the kernel \
-        notices that it is used up. The scheduler therefore keeps the tick as long as such a task is \
-        runnable, even when no other task is.",
+    explanation: "The scheduler keeps the tick as long as a SCHED_DEADLINE task is runnable, even when no other task is. \
+        Before 7.1 the tick charges the task's runtime, which is how the kernel notices that it is used up. From 7.1 \
+        on a timer ends it (HRTICK_DL, on by default), and the tick is kept all the same.",
     fixes: &[RuleFix {
         action: Fix::Advice("run it under SCHED_FIFO (chrt --fifo), or as a normal task"),
         effect: "A task alone on the CPU then does not need the tick. SCHED_FIFO guarantees no runtime and \

@@ -27,7 +27,7 @@ pub(super) static RULE: Rule = Rule {
         },
     ],
     versions: Versions::since(6, 12),
-    source: "kernel/sched/ext.c: scx_can_stop_tick; kernel/sched/core.c: sched_can_stop_tick",
+    source: "kernel/sched/ext.c (7.x: kernel/sched/ext/ext.c): scx_can_stop_tick; kernel/sched/core.c: sched_can_stop_tick",
     names_origin: true,
 };
 

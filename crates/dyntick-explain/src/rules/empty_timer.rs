@@ -2,14 +2,16 @@
 use super::{Rule, Versions};
 use crate::case::{Case, Finding};
 use crate::{CauseId, Kind, Step};
+use dyntick_model::Softirq;
 
 pub(super) static RULE: Rule = Rule {
     id: "empty-timer",
-    title: "Timer interrupt, but no timer had expired",
-    explanation: "The timer hardware had been programmed for a timer that was cancelled or moved before it \
-        fired. Reprogramming the hardware each time would cost more than an occasional interrupt. On a CPU \
-        without high resolution timers (highres=off, or shortly after boot, while no clocksource is trusted) \
-        every tick looks like this.",
+    title: "Timer interrupt in which no timer ran",
+    explanation: "No hrtimer ran in the interrupt. The timer hardware had been programmed for a timer that was cancelled or \
+        moved before it fired: reprogramming the hardware each time would cost more than an occasional interrupt. Or \
+        the timers that had expired are run by a softirq, as on PREEMPT_RT those of tasks without a real-time \
+        policy, in the thread ktimers/N: then the chain says so. On a CPU without high resolution timers (highres=off, \
+        or shortly after boot, while no clocksource is trusted) every tick looks like this.",
     fixes: &[],
     versions: Versions::ALL,
     source: "kernel/time/hrtimer.c: hrtimer_interrupt",
@@ -20,5 +22,10 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     if *case.kind != Kind::EmptyTimer {
         return None;
     }
-    Finding::new(CauseId::of(&RULE), [Step::NothingExpired { cpu: case.cpu() }])
+    let cpu = case.cpu();
+    let step = match case.facts.raised.contains(&Softirq::Hrtimer) {
+        true => Step::LeftToSoftirq { cpu },
+        false => Step::NothingExpired { cpu },
+    };
+    Finding::new(CauseId::of(&RULE), [step])
 }

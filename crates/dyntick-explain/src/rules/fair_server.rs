@@ -7,11 +7,12 @@ use dyntick_model::Role;
 pub(super) static RULE: Rule = Rule {
     id: "fair-server",
     title: "Fair server (deadline server for normal tasks) fired",
-    explanation: "From 6.12 on, each CPU has a deadline server that guarantees normal tasks 50 ms of every \
-        second when real-time tasks would starve them. A CPU without a tick does not charge it, so about \
-        once a second its timer (dl_task_timer, often on another CPU) enqueues it. It counts as a second \
-        runnable task: the CPU is interrupted, and its tick runs until the server has been charged, then \
-        stops again. In 7.2 the timer still fires, but no longer disturbs the CPU.",
+    explanation: "From 6.12 on, each CPU has a deadline server that guarantees normal tasks 50 ms of every second when \
+        real-time tasks would starve them; from 7.0 on the tasks of a BPF scheduler have one, too (ext_server). A CPU \
+        without a tick does not charge it, so about once a second its timer (dl_task_timer, often on another CPU) \
+        enqueues it. It counts as a second runnable task: the CPU is interrupted, and its tick runs until the server \
+        has been charged, then stops again. By its source, 6.19 charges the task that runs before it enqueues the \
+        server (dl_server_timer); on 7.2, which was measured, the timer still fires, but does not disturb the CPU.",
     fixes: &[
         RuleFix {
             action: Fix::Command("dyntick isolate -C {quiet} -- COMMAND"),
@@ -19,12 +20,12 @@ pub(super) static RULE: Rule = Rule {
                 there: 6.12 accounts wrongly when the runtime of the server is written on an idle CPU. \
                 Real-time tasks that never sleep can then starve normal ones on it, kernel threads \
                 included.",
-            versions: Versions::since(6, 12),
+            versions: Versions::between((6, 12), (7, 2)),
         },
         RuleFix {
             action: Fix::Command("chrt -f 1 COMMAND"),
             effect: "A real-time task alone on the CPU does not start the server.",
-            versions: Versions::since(6, 12),
+            versions: Versions::between((6, 12), (7, 2)),
         },
     ],
     versions: Versions::since(6, 12),
@@ -34,7 +35,8 @@ pub(super) static RULE: Rule = Rule {
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     if matches!(case.arrival(), Some(Arrival::FairServer)) {
-        let chain = [Step::FairServerEnqueued, case.effect(Arrived::FairServer)];
+        let or_ext = case.context.known.bpf_scheduler && case.context.at_least(7, 0);
+        let chain = [Step::FairServerEnqueued { or_ext }, case.effect(Arrived::FairServer)];
         return Finding::new(CauseId::of(&RULE), chain);
     }
     let local = *case.kind == Kind::Hrtimer

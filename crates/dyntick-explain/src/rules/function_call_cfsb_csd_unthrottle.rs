@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
         ends. The timer of the period, on whichever CPU it runs, then interrupts the others to unthrottle \
         it.",
     fixes: &[RuleFix {
-        action: Fix::Command("echo max > /sys/fs/cgroup/GROUP/cpu.max"),
+        action: Fix::Command("echo max > /sys/fs/cgroup/{group}/cpu.max"),
         effect: "Removes the limit.",
         versions: Versions::ALL,
     }],

@@ -11,9 +11,10 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         RuleFix {
             action: Fix::Boot("nohz_full={quiet}"),
-            effect: "User mode then counts as a quiescent state (context tracking), so only a CPU that is \
-                in the kernel is interrupted. Each kernel entry becomes more expensive. On 6.12 the CPU \
-                then has the fair server (fair-server), which has a separate fix.",
+            effect: with_nohz_full!(
+                "User mode then counts as a quiescent state (context tracking), so only a CPU that is in the kernel is \
+                interrupted."
+            ),
             versions: Versions::ALL,
         },
         RuleFix {

@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     explanation: "A group with a CPU limit (cpu.max) gets a new quota each period, by a timer on some CPU \
         of the group.",
     fixes: &[RuleFix {
-        action: Fix::Command("echo max > /sys/fs/cgroup/GROUP/cpu.max"),
+        action: Fix::Command("echo max > /sys/fs/cgroup/{group}/cpu.max"),
         effect: "Removes the limit, and the timer stops.",
         versions: Versions::ALL,
     }],

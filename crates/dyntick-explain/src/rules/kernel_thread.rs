@@ -11,7 +11,8 @@ pub(super) static RULE: Rule = Rule {
         can. Before 7.0, nohz_full= excludes CPUs from their affinity from the start, while isolcpus=domain \
         only keeps the scheduler from placing threads there: they still may run there, and a thread that \
         was there before or is pinned there does. From 7.0 on isolcpus=domain excludes the CPUs from their \
-        affinity.",
+        affinity, and each change of an isolated cpuset partition sets the affinity of unbound threads anew, over what \
+        taskset had set.",
     fixes: &[
         RuleFix {
             action: Fix::Boot("isolcpus=domain,{quiet}"),
@@ -23,7 +24,10 @@ pub(super) static RULE: Rule = Rule {
         },
         RuleFix {
             action: Fix::Command("taskset -pc {housekeeping} {task}"),
-            effect: not_tried!("Moves a thread that is not bound; the chain names it."),
+            effect: not_tried!(
+                "Moves a thread that is not bound; the chain names it. From 7.0 on the next change of an isolated \
+                partition undoes it."
+            ),
             versions: Versions::ALL,
         },
     ],

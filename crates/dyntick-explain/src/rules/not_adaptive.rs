@@ -10,9 +10,7 @@ pub(super) static RULE: Rule = Rule {
         Only nohz_full CPUs may stop their tick while they run a single task.",
     fixes: &[RuleFix {
         action: Fix::Boot("nohz_full={quiet}"),
-        effect: "Lets the CPU stop its tick while it runs one task. The kernel needs CONFIG_NO_HZ_FULL, and \
-                every kernel entry on that CPU becomes more expensive by some hundred instructions. On 6.12 \
-                it then has the fair server (fair-server), which has a separate fix.",
+        effect: with_nohz_full!("Lets the CPU stop its tick while it runs one task."),
         versions: Versions::ALL,
     }],
     versions: Versions::ALL,
@@ -25,5 +23,9 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let ticked = Step::TickedAtHz { victim: case.facts.victim.clone(), hz: case.context.hz };
-    Finding::new(CauseId::of(&RULE), [Step::NotAdaptive { cpu: case.cpu() }, ticked])
+    let reason = match case.context.known.no_adaptive_ticks {
+        true => Step::NoAdaptiveTicks,
+        false => Step::NotAdaptive { cpu: case.cpu() },
+    };
+    Finding::new(CauseId::of(&RULE), [reason, ticked])
 }

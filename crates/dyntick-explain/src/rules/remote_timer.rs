@@ -11,9 +11,8 @@ pub(super) static RULE: Rule = Rule {
         becomes the migrator, and its tick runs the timers of all idle housekeeping CPUs.",
     fixes: &[RuleFix {
         action: Fix::Boot("nohz_full={quiet}"),
-        effect: not_tried!(
-            "The CPU is then never the migrator while its tick is stopped. On 6.12 it then has the fair \
-             server (fair-server), which has a separate fix."
+        effect: with_nohz_full!(
+            "The CPU is then never the migrator while its tick is stopped. Not tried here."
         ),
         versions: Versions::ALL,
     }],

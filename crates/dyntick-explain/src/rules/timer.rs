@@ -13,9 +13,8 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         RuleFix {
             action: Fix::Boot("nohz_full={quiet}"),
-            effect: not_tried!(
-                "Timers that are not bound to the CPU are left to housekeeping CPUs. On 6.12 the CPU then \
-                 has the fair server (fair-server), which has a separate fix."
+            effect: with_nohz_full!(
+                "Timers that are not bound to the CPU are left to housekeeping CPUs. Not tried here."
             ),
             versions: Versions::ALL,
         },

@@ -15,9 +15,8 @@ pub(super) static RULE: Rule = Rule {
         },
         RuleFix {
             action: Fix::Boot("nohz_full={quiet}"),
-            effect: not_tried!(
-                "Keeps the RCU threads and unbound timers away from the CPU. On 6.12 the CPU then has the \
-                 fair server (fair-server), which has a separate fix."
+            effect: with_nohz_full!(
+                "Keeps the RCU threads and unbound timers away from the CPU. Not tried here."
             ),
             versions: Versions::ALL,
         },

@@ -7,22 +7,23 @@ use dyntick_model::Role;
 pub(super) static RULE: Rule = Rule {
     id: "workqueue",
     title: "Work item (workqueue) ran on this CPU",
-    explanation: "Kernel code queued a function for a worker thread of this CPU. The worker is a second \
-        runnable task: it preempts the running one, and on a nohz_full CPU the tick runs again for a while.",
+    explanation: "Kernel code queued a function for a worker thread of this CPU. The worker is a second runnable task: it \
+        preempts the running one, and on a nohz_full CPU the tick runs again for a while. A worker kworker/N:M runs \
+        what was queued for its CPU N, which no setting moves; one with a u (kworker/uN:M) runs unbound work, which \
+        follows the masks of workqueues.",
     fixes: &[
         RuleFix {
-            action: Fix::Command("echo {mask} > /sys/devices/virtual/workqueue/cpumask"),
-            effect: not_tried!(
-                "Keeps unbound work away from the CPUs that are not in the mask. Work that was queued for \
-                this specific CPU is not moved."
+            action: Fix::Advice(
+                "find out what queues it: dyntick explain names the task, or the timer and what set it",
             ),
+            effect: "Work that was queued for this CPU goes only with what queues it.",
             versions: Versions::ALL,
         },
         RuleFix {
-            action: Fix::Boot("workqueue.power_efficient=1"),
+            action: Fix::Command("echo {mask} > /sys/devices/virtual/workqueue/cpumask"),
             effect: not_tried!(
-                "Makes those per-CPU workqueues unbound that are marked WQ_POWER_EFFICIENT. From 6.9 on \
-                nohz_full= implies it."
+                "Keeps unbound work, that of kworker/uN:M, on the CPUs in the mask. Work that was queued for this CPU \
+                is not moved."
             ),
             versions: Versions::ALL,
         },

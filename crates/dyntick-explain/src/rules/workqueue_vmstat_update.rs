@@ -5,7 +5,8 @@ pub(super) static RULE: Rule = Rule {
     id: "workqueue:vmstat_update",
     title: "vmstat_update: memory statistics folded into the global counters",
     explanation: "Each CPU collects changes of the memory statistics on its own. Every vm.stat_interval \
-        seconds vmstat_shepherd checks which CPUs have changes and queues vmstat_update there.",
+        seconds vmstat_shepherd checks which CPUs have changes and queues vmstat_update there. From 6.5 on it skips isolated CPUs: those of \
+        isolcpus=domain and isolated cpuset partitions, and before 7.0 also those of nohz_full=.",
     fixes: &[
         RuleFix {
             action: Fix::Command("sysctl -w vm.stat_interval=60"),
@@ -17,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
             effect: not_tried!(
                 "vmstat_shepherd skips isolated CPUs; their last changes are then missing in /proc/vmstat."
             ),
-            versions: Versions::since(6, 12),
+            versions: Versions::since(6, 5),
         },
         RuleFix {
             action: Fix::Advice("allocate and touch all memory before the quiet phase (mlockall)"),

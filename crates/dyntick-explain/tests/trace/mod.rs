@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Reads the text of tracefs's `trace` file, for the fixtures of the tests.
 
-use dyntick_model::{Event, EventKind, Softirq, Symbol, TickDependency, Vector};
+use dyntick_model::{Event, EventKind, Softirq, Symbol, TickDependency, Vector, Within};
 use std::collections::BTreeMap;
 use std::io::Read;
 
@@ -26,7 +26,7 @@ fn thread(line: &str) -> Option<(i32, Symbol)> {
 fn event(line: &str) -> Option<Event> {
     let (head, rest) = line.split_once(" [")?;
     let (cpu, rest) = rest.split_once("] ")?;
-    let (_flags, rest) = rest.trim_start().split_once(' ')?;
+    let (flags, rest) = rest.trim_start().split_once(' ')?;
     let (ts, rest) = rest.trim_start().split_once(": ")?;
     let (name, fields) = rest.split_once(": ").unwrap_or((rest.trim_end_matches(':'), ""));
     let (seconds, fraction) = ts.split_once('.')?;
@@ -35,8 +35,18 @@ fn event(line: &str) -> Option<Event> {
         ts: seconds.parse::<u64>().ok()? * 1_000_000_000 + ns,
         cpu: cpu.parse().ok()?,
         pid: head.trim().rsplit_once('-')?.1.parse().ok()?,
+        within: within(flags),
         kind: kind(name, fields)?,
     })
+}
+
+/// Behind those for interrupts that are off and for rescheduling stands a letter for the context.
+fn within(flags: &str) -> Within {
+    match flags.chars().nth(2) {
+        Some('h' | 'H' | 'z' | 'Z') => Within::Interrupt,
+        Some('s') => Within::Softirq,
+        _ => Within::Task,
+    }
 }
 
 fn kind(name: &str, f: &str) -> Option<EventKind> {

@@ -148,7 +148,7 @@ pub(super) fn exact(release: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Re
     if !matches!(of_machine, Err(KernelError::NotOffered { .. })) {
         return of_machine;
     }
-    let suite = older_suite(release).unwrap_or(UNSTABLE);
+    let suite = other_suite(release);
     match Apt::only(suite, cache, progress) {
         Ok(other) => of(other),
         // Who named a release did not ask for that suite.
@@ -157,6 +157,11 @@ pub(super) fn exact(release: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Re
             of_machine
         }
     }
+}
+
+/// The suite that may have a release of a kernel, or a package that goes with it, where this machine's have not.
+pub fn other_suite(release: &str) -> &'static str {
+    older_suite(release).unwrap_or(UNSTABLE)
 }
 
 /// That there is no such kernel, and which of this machine's suites and the cache is the nearest.

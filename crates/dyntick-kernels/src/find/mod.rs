@@ -10,6 +10,7 @@ pub(crate) mod spec;
 pub(crate) mod vmlinux;
 
 pub use catalog::{Entry, State, at_hand, catalog};
+pub use debian::other_suite;
 pub use instead::instead;
 pub use spec::{Spec, SpecError};
 pub use vmlinux::ImageError;

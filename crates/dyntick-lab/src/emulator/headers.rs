@@ -4,7 +4,7 @@
 use super::EmulatorError;
 use dyntick_kernels::apt::{Apt, AptError, Package};
 use dyntick_kernels::cache::Cache;
-use dyntick_kernels::find::Kernel;
+use dyntick_kernels::find::{Kernel, other_suite};
 use dyntick_model::KernelConfig;
 use dyntick_system::read_regular;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ pub fn of_debian(
     let package = image.replacen("linux-image-", "linux-headers-", 1);
     let entry = format!("{FOLDER}/{}_{}", package, version.replace([':', '/'], "_"));
     let folder = cache.folder::<EmulatorError>(&entry, |folder| {
-        let apt = Apt::open(cache, progress)?;
+        let apt = offering(&package, version, cache, progress)?;
         apt.looking_again(cache, progress, || {
             let packages = all_of(&apt, &package, version)?;
             let (download, _) = apt.size(&packages)?;
@@ -61,13 +61,31 @@ pub fn of_debian(
     })
 }
 
+/// The apt that offers a package: of this machine's suites, or of the other one that may have had the image.
+fn offering(
+    package: &str,
+    version: &str,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+) -> Result<Apt, EmulatorError> {
+    let offers =
+        |apt: &Apt| Ok::<_, AptError>(apt.offers(package)?.iter().any(|offer| offer.version == version));
+    let machine = Apt::open(cache, progress)?;
+    if offers(&machine)? {
+        return Ok(machine);
+    }
+    let release = package.replacen("linux-headers-", "", 1);
+    let suite = other_suite(&release);
+    let other = Apt::only(suite, cache, progress)?;
+    if offers(&other)? {
+        return Ok(other);
+    }
+    let why = format!("neither the suites of this machine nor {suite} offer {package} {version}");
+    Err(EmulatorError::NoHeaders { kernel: release, why })
+}
+
 /// The package with those of its own kind that it needs: what all flavours share, and kbuild.
 fn all_of(apt: &Apt, package: &str, version: &str) -> Result<Vec<Package>, EmulatorError> {
-    let offered = apt.offers(package)?.iter().any(|offer| offer.version == version);
-    if !offered {
-        let why = format!("the suites of this machine do not offer {package} {version}");
-        return Err(EmulatorError::NoHeaders { kernel: package.replacen("linux-headers-", "", 1), why });
-    }
     let mut packages = vec![(package.to_owned(), version.to_owned())];
     for name in apt.depends(package, version)? {
         if name.starts_with("linux-headers-") || name.starts_with("linux-kbuild-") {

@@ -126,7 +126,7 @@ fn compile(
              and --kernel that name",
         )),
         (None, _, Some(package)) => {
-            let make = make(&headers::of_debian(package, cache, progress)?, source)?;
+            let make = make(&headers::of_debian(package, cache, progress)?, source, &lack)?;
             Ok(build::make_module(make)?)
         }
         (None, ..) => {
@@ -136,7 +136,7 @@ fn compile(
                 Walls::new().map_err(|reason| lack(&format!("it would run in a sandbox: {reason}")))?;
             let walls = folders.iter().fold(walls, |walls, folder| walls.read(folder)).write(source);
             build::give_all(source)?;
-            let mut make = make(&headers, source)?;
+            let mut make = make(&headers, source, &lack)?;
             let confined = walls.around(make.env("PATH", IN_USR)).map_err(BuildError::from)?;
             Ok(build::make_module(confined)?)
         }
@@ -146,11 +146,19 @@ fn compile(
 /// Where the programs are that a sandbox has.
 const IN_USR: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// make against a kernel's headers, with the compiler that the kernel was compiled with.
-fn make(headers: &Headers, source: &Path) -> Result<Command, EmulatorError> {
+/// make against a kernel's headers, with the compiler that the kernel was compiled with: the flags in its
+/// configuration are that one's. `lack` makes an error of what there is not.
+fn make(
+    headers: &Headers,
+    source: &Path,
+    lack: &dyn Fn(&str) -> EmulatorError,
+) -> Result<Command, EmulatorError> {
     let compiler = headers.compiler();
     if programs::find(&compiler).is_none() {
-        return Err(BuildError::Missing { package: compiler.clone(), program: compiler }.into());
+        return Err(lack(&format!(
+            "the kernel was compiled with {compiler}, which is not installed here (apt-get install {compiler}, where the \
+             release of this machine has it; build the kernel from its source where not)"
+        )));
     }
     let mut command = Command::new("nice");
     end_with_this_one(&mut command, Signal::TERM);

@@ -17,11 +17,20 @@ pub struct Owners {
     pub perf_events: BTreeMap<i32, u64>,
     /// The CPU quota of a process's control group, in words.
     pub quotas: BTreeMap<i32, String>,
+    /// The control group of a process, where groups can be given CPUs (cgroup v2, the cpuset controller); none in
+    /// records that older versions made.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub groups: BTreeMap<i32, String>,
 }
+
+/// How the words of a quota name its group.
+const OF_GROUP: &str = "cpu.max of /";
 
 impl Owners {
     /// Adds what these processes own now. What may not be looked at is left out.
     pub fn look(&mut self, processes: impl IntoIterator<Item = i32>) {
+        let controllers = read("/sys/fs/cgroup/cgroup.controllers");
+        let have_cpus = controllers.split_ascii_whitespace().any(|controller| controller == "cpuset");
         for process in processes {
             let folder = format!("/proc/{process}");
             let timers = cpu_timers(&read(&format!("{folder}/timers")));
@@ -33,11 +42,32 @@ impl Owners {
             if events > 0 {
                 self.perf_events.insert(process, events);
             }
-            if let Some(quota) = quota(&std::fs::read(format!("{folder}/cgroup")).unwrap_or_default()) {
+            let groups = std::fs::read(format!("{folder}/cgroup")).unwrap_or_default();
+            let Some(group) = group(&groups) else { continue };
+            if let Some(quota) = quota(group) {
                 self.quotas.insert(process, quota);
+            }
+            if have_cpus {
+                self.groups.insert(process, group.display().to_string());
             }
         }
     }
+
+    /// The group whose quota limits a process, as its path below the root of the hierarchy.
+    pub fn quota_group(&self, process: i32) -> Option<&str> {
+        self.quotas.get(&process)?.split_once(OF_GROUP).map(|(_, group)| group)
+    }
+
+    /// The unit of systemd's system manager that a process belongs to.
+    pub fn unit(&self, process: i32) -> Option<&str> {
+        let is_unit = |name: &&str| name.ends_with(".service") || name.ends_with(".scope");
+        self.groups.get(&process)?.split('/').find(is_unit).filter(|unit| is_plain(unit))
+    }
+}
+
+/// What a shell reads as it stands. systemd escapes other characters in names of units.
+fn is_plain(unit: &str) -> bool {
+    !unit.starts_with('-') && unit.chars().all(|c| c.is_ascii_alphanumeric() || "._:@-".contains(c))
 }
 
 fn read(path: &str) -> String {
@@ -82,13 +112,18 @@ fn perf_events(folder: &str) -> u64 {
     links.filter(|link| link.as_os_str() == "anon_inode:[perf_event]").count() as u64
 }
 
-/// The quota of a group or of one that it is in, by `/proc/PID/cgroup` with cgroup v2.
-fn quota(text: &[u8]) -> Option<String> {
+/// The group of a process below the root of the hierarchy of cgroup v2, by its `/proc/PID/cgroup`.
+fn group(text: &[u8]) -> Option<&Path> {
     let group = text.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"0::/"))?;
-    Path::new(OsStr::from_bytes(group)).ancestors().find_map(|group| {
+    Some(Path::new(OsStr::from_bytes(group)))
+}
+
+/// The quota of a group or of one that it is in.
+fn quota(group: &Path) -> Option<String> {
+    group.ancestors().find_map(|group| {
         let limit = std::fs::read_to_string(Path::new("/sys/fs/cgroup").join(group).join("cpu.max")).ok()?;
         let (quota, period) = limit.trim().split_once(' ').filter(|(quota, _)| *quota != "max")?;
-        Some(format!("{quota} µs in {period} µs, cpu.max of /{}", group.display()))
+        Some(format!("{quota} µs in {period} µs, {OF_GROUP}{}", group.display()))
     })
 }
 
@@ -106,6 +141,28 @@ mod tests {
             timers,
             ["timer 0 on the CPU time of its process", "timer 2 on the CPU time of another task"]
         );
+    }
+
+    #[test]
+    fn groups_and_units() {
+        let mut owners = Owners::default();
+        owners.quotas.insert(7, format!("20000 µs in 100000 µs, {OF_GROUP}kubepods/pod 1"));
+        assert_eq!((owners.quota_group(7), owners.quota_group(8)), (Some("kubepods/pod 1"), None));
+        let unit = |path: &str| {
+            let owners = Owners { groups: [(7, path.to_owned())].into(), ..Owners::default() };
+            owners.unit(7).map(str::to_owned)
+        };
+        assert_eq!(unit("system.slice/cron.service").as_deref(), Some("cron.service"));
+        let app = "user.slice/user-1000.slice/user@1000.service/app.slice/app.service";
+        assert_eq!(
+            unit(app).as_deref(),
+            Some("user@1000.service"),
+            "the one that the system's manager knows"
+        );
+        for none in ["", "pod", "system.slice/odd$(x).service", "--x.service"] {
+            assert_eq!(unit(none), None, "{none}");
+        }
+        assert_eq!(group(b"1:name=systemd:/x\n0::/a/b\n"), Some(Path::new("a/b")));
     }
 
     #[test]

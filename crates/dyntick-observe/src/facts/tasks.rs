@@ -10,6 +10,9 @@ use std::path::Path;
 /// `PF_KTHREAD` of `include/linux/sched.h`, in the flags of `/proc/PID/stat`.
 const PF_KTHREAD: u64 = 0x0020_0000;
 
+/// `PF_NO_SETAFFINITY`, there too: the affinity cannot be set, as of a thread that is bound to its CPU.
+const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
+
 /// One thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thread {
@@ -22,6 +25,12 @@ pub struct Thread {
     pub parent: i32,
     /// Whether it is the kernel's own.
     pub kernel: bool,
+    /// Whether its affinity cannot be set; false in records that older versions made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bound: bool,
+    /// Whether it had ended when tasks were looked at last; false in records that older versions made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended: bool,
     /// Where it may run.
     pub cpus: CpuList,
     /// Where it ran last.
@@ -141,6 +150,8 @@ fn thread(process: i32, folder: &str) -> Option<Thread> {
         process,
         parent: field(4) as i32,
         kernel: field(9) & PF_KTHREAD != 0,
+        bound: field(9) & PF_NO_SETAFFINITY != 0,
+        ended: false,
         cpus,
         cpu: field(39) as u32,
         policy: Policy::from_number(field(41)),
@@ -188,9 +199,10 @@ mod tests {
     #[test]
     fn this_machine_has_kernel_threads_and_this_one() {
         let threads = threads();
-        assert!(threads.values().any(|thread| thread.kernel && thread.comm.starts_with("kworker/")));
+        let mut workers = threads.values().filter(|thread| thread.comm.starts_with("kworker/"));
+        assert!(workers.next().is_some_and(|worker| worker.kernel && worker.bound));
         let own = &threads[&(std::process::id() as i32)];
-        assert!(!own.kernel);
+        assert!(!own.kernel && !own.bound);
         assert_eq!(own.parent, std::os::unix::process::parent_id() as i32);
     }
 }

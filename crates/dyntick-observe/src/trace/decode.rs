@@ -4,7 +4,7 @@
 use super::events::{OfFields, by_name_alone, read_as};
 use super::fields::{Fields, Texts};
 use super::{Field, Format, FormatError, Lost, Recording, RingError, SymbolTable, ring, room_for_events};
-use dyntick_model::{Event, EventKind, Map};
+use dyntick_model::{Event, EventKind, Map, Within};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The events of a recording and what is missing from them.
@@ -147,7 +147,7 @@ impl Decoder {
             reader.count += 1;
             let Some(layout) = &reader.layout else { return };
             match layout.read(record, &mut self.symbols, &mut self.texts) {
-                Some((pid, kind)) => each(Event { ts, cpu, pid, kind }),
+                Some((pid, within, kind)) => each(Event { ts, cpu, pid, within, kind }),
                 None => undecoded += 1,
             }
         })?;
@@ -171,6 +171,7 @@ struct Reader {
 
 struct Layout {
     pid: Field,
+    flags: Option<Field>,
     fields: Vec<Field>,
     make: Make,
 }
@@ -196,13 +197,15 @@ fn readers(formats: &BTreeMap<String, String>) -> Result<Readers, FormatError> {
                 .cloned()
                 .ok_or_else(|| FormatError::NoField { event: event.clone(), field: name.into() })
         };
+        let layout = |fields, make| {
+            let flags = format.field("common_flags").cloned();
+            Ok(Layout { pid: field("common_pid")?, flags, fields, make })
+        };
         let layout = match (by_name_alone(event), read_as(event)) {
-            (Some(kind), _) => {
-                Some(Layout { pid: field("common_pid")?, fields: Vec::new(), make: Make::Always(kind) })
-            }
+            (Some(kind), _) => Some(layout(Vec::new(), Make::Always(kind))?),
             (None, Some(known)) => {
                 let fields = known.fields.iter().map(|name| field(name)).collect::<Result<_, _>>()?;
-                Some(Layout { pid: field("common_pid")?, fields, make: Make::Of(known.make) })
+                Some(layout(fields, Make::Of(known.make))?)
             }
             (None, None) => None,
         };
@@ -218,12 +221,19 @@ fn reader_of<'r>(readers: &'r mut Readers, record: &[u8]) -> Option<&'r mut Read
 }
 
 impl Layout {
-    fn read(&self, record: &[u8], symbols: &mut SymbolTable, texts: &mut Texts) -> Option<(i32, EventKind)> {
+    fn read(
+        &self,
+        record: &[u8],
+        symbols: &mut SymbolTable,
+        texts: &mut Texts,
+    ) -> Option<(i32, Within, EventKind)> {
         let pid = self.pid.number(record)? as i32;
+        let flags = self.flags.as_ref().and_then(|flags| flags.number(record));
+        let within = Within::of_flags(flags.unwrap_or(0));
         let mut fields = Fields::new(record, &self.fields, symbols, texts);
         match &self.make {
-            Make::Always(kind) => Some((pid, kind.clone())),
-            Make::Of(make) => Some((pid, make(&mut fields)?)),
+            Make::Always(kind) => Some((pid, within, kind.clone())),
+            Make::Of(make) => Some((pid, within, make(&mut fields)?)),
         }
     }
 }

@@ -46,7 +46,7 @@ impl<'a> Scene<'a> {
             threads: &self.threads,
         })?;
         let about = &self.record.about;
-        let fixes = story.top().map(|top| fixes(about, cpu, &top.cause, Named::default()));
+        let fixes = story.top().map(|top| fixes(about, cpu, &top.cause, &Named::default()));
         Some((story, fixes.unwrap_or_default()))
     }
 }

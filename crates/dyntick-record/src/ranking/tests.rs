@@ -2,6 +2,7 @@
 //! Tests of the shares and of the order of causes.
 
 use super::*;
+use crate::others::Parents;
 use crate::uncaused::tests::{counts, record};
 use dyntick_explain::{Interruption, Kind, Task};
 use proptest::collection::vec;
@@ -30,7 +31,8 @@ fn causes(some: &[(Kind, u8, u64)], steal: u64, smis: u64) -> Vec<CauseFindings>
             stack: None,
         });
     }
-    listed(&about, &summary, &own)
+    let others = Others { about: &about, parents: &Parents::default() };
+    listed(others, &summary, &own)
 }
 
 fn rule(id: &str) -> &'static rules::Rule {

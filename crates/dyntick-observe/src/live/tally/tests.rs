@@ -16,7 +16,7 @@ fn tally() -> Tally {
 
 fn take(tally: &mut Tally, events: &[(u64, EventKind)]) {
     for (ts, kind) in events {
-        tally.take(&Event { ts: *ts, cpu: CPU, pid: 0, kind: kind.clone() });
+        tally.take(&Event { ts: *ts, cpu: CPU, pid: 0, within: Default::default(), kind: kind.clone() });
     }
 }
 
@@ -214,7 +214,7 @@ fn work(function: &str) -> Key {
 fn take_as_they_run(tally: &mut Tally, events: &[(u64, EventKind)]) {
     let mut pid = 0;
     for (ts, kind) in events {
-        tally.take(&Event { ts: *ts, cpu: CPU, pid, kind: kind.clone() });
+        tally.take(&Event { ts: *ts, cpu: CPU, pid, within: Default::default(), kind: kind.clone() });
         if let SchedSwitch { next, .. } = kind {
             pid = *next;
         }
@@ -255,7 +255,7 @@ fn a_work_item_does_not_take_what_its_kworker_sleeps() {
     let before = read_at(&mut tally, 525);
     assert_eq!(of(&before, &work("other")), (1, 25, 25), "without the interrupt, and without the sleep");
     assert_eq!(of(&before, &work("sleeps")), (1, 25, 0), "what it took until now");
-    tally.take(&Event { ts: 540, cpu: CPU, pid: 20, kind: WorkEnd { work: 8 } });
+    tally.take(&Event { ts: 540, cpu: CPU, pid: 20, within: Default::default(), kind: WorkEnd { work: 8 } });
     assert_eq!(of(&read_at(&mut tally, 540), &work("sleeps")), (0, 15, 40));
 }
 
@@ -276,8 +276,8 @@ fn of_a_work_item_that_goes_on_unseen_only_a_part_is_known() {
             (130, switch_named(unbound, (0, "swapper"))),
         ],
     );
-    tally.take(&Event { ts: 140, cpu: CPU, pid: 21, kind: start("unseen") });
-    tally.take(&Event { ts: 180, cpu: CPU, pid: 21, kind: WorkEnd { work: 8 } });
+    tally.take(&Event { ts: 140, cpu: CPU, pid: 21, within: Default::default(), kind: start("unseen") });
+    tally.take(&Event { ts: 180, cpu: CPU, pid: 21, within: Default::default(), kind: WorkEnd { work: 8 } });
     let counts = read(&mut tally);
     assert_eq!(of(&counts, &work("unbound")), (1, 20, 0));
     assert_eq!(of(&counts, &work("unseen")), (1, 0, 0));
@@ -513,7 +513,7 @@ fn any_events() -> impl Strategy<Value = Vec<Event>> {
         let mut ts = 0;
         let event = |(passed, cpu, kind)| {
             ts += passed;
-            Event { ts, cpu, pid: 0, kind }
+            Event { ts, cpu, pid: 0, within: Default::default(), kind }
         };
         steps.into_iter().map(event).collect()
     })
@@ -637,7 +637,7 @@ proptest! {
             if what == 0 {
                 runs = next;
             }
-            tally.take(&Event { ts, cpu: CPU, pid, kind });
+            tally.take(&Event { ts, cpu: CPU, pid, within: Default::default(), kind });
         }
     }
 

@@ -151,6 +151,13 @@ fn traced(trace: &Trace, seconds: f64, blocks: &mut Vec<Block>) -> String {
         let what = "To remove more, reboot with this on the kernel command line";
         blocks.push(Block::Command(what.to_owned(), trace.boot.join(" ")));
     }
+    if trace.ticks_remain {
+        blocks.push(Block::Paragraph(format!(
+            "{} of the {} are ticks, which no boot parameter removes: this kernel has no CONFIG_NO_HZ_FULL.",
+            numbers::count(trace.ticks()),
+            numbers::counted(count, "interruption"),
+        )));
+    }
     let beside = beside(trace);
     match count {
         0 => format!("quiet: no interruption, no tick{beside}"),

@@ -232,12 +232,13 @@ impl Cpu {
 
 impl PrintedRow {
     fn of(row: &Row, cpu: u32, measured: &Measured, adviser: &Adviser) -> Self {
-        let rule = row.cause.as_ref().map(rule);
+        let cause = adviser.cause_of(row);
+        let rule = cause.as_ref().map(rule);
         let fixes = rule.map(|rule| adviser.fixes(rule, cpu, &measured.cpus, row.irq())).unwrap_or_default();
         let buckets = row.count.histogram.iter().enumerate().filter(|(_, count)| **count > 0);
         Self {
             name: labels::of(&row.what),
-            cause: row.cause.clone(),
+            cause,
             title: rule.map(|rule| rule.title),
             fixes: fixes.iter().map(Fix::to_string).collect(),
             count: row.count.count,

@@ -314,18 +314,18 @@ fn explained(counts: &[CpuCounts], cpus: &CpuList, adviser: &Adviser) -> Vec<(St
         let fix = fix.map(|fix| format!(" Fix: {fix}.")).unwrap_or_default();
         Some((cause.to_string(), format!("{}.{fix}", rule.title)))
     };
-    kept.chain(by_time(counts)).filter_map(words).take(EXPLAINED).collect()
+    kept.chain(by_time(counts, adviser)).filter_map(words).take(EXPLAINED).collect()
 }
 
 /// The causes of what was counted, that which took the most time first; user tasks come last.
-fn by_time(counts: &[CpuCounts]) -> impl Iterator<Item = CauseId> + use<> {
+fn by_time(counts: &[CpuCounts], adviser: &Adviser) -> impl Iterator<Item = CauseId> + use<> {
     let mut by_cause: BTreeMap<CauseId, (bool, u64, u64)> = BTreeMap::new();
     for group in counts.iter().flat_map(|cpu| &cpu.groups) {
         // A sum has no cause of its own.
         let rows = if group.parts.is_empty() { std::slice::from_ref(&group.row) } else { &group.parts };
         for row in rows {
-            if let Some(cause) = &row.cause {
-                let sum = by_cause.entry(cause.clone()).or_default();
+            if let Some(cause) = adviser.cause_of(row) {
+                let sum = by_cause.entry(cause).or_default();
                 let (ns, count) = (sum.1.saturating_add(row.count.ns), sum.2.saturating_add(row.count.count));
                 *sum = (group.class() != Some(Class::UserTasks), ns, count);
             }

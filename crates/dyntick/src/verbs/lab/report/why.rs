@@ -109,8 +109,10 @@ fn fixes<'a>(rule: &Rule, runs: impl Iterator<Item = (&'a Asked, u32, &'a str)>)
         titles.push(title);
         let (line, settings) = (asked.in_force(), asked.settings());
         let online = CpuList::first(asked.case.cpus.min(Case::MOST_CPUS));
-        let host = Host { kernel: &asked.release, line: &line, online: &online, settings: &settings };
-        let target = Target { cpu, quiet: &asked.case.measured_cpus, named: Named::default() };
+        let bpf_scheduler = false; // no case loads one
+        let host =
+            Host { kernel: &asked.release, line: &line, online: &online, settings: &settings, bpf_scheduler };
+        let target = Target { cpu, quiet: &asked.case.measured_cpus, named: &Named::default() };
         for (of_rule, fix) in with_rules(rule, host, target) {
             match offers.iter_mut().find(|offer| std::ptr::eq(offer.of_rule, of_rule)) {
                 Some(offer) => offer.runs.push(title),

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is advised where a fix cannot be carried out as its rule has it: no CPU is left for the rest, the task has
+//! ended or is bound, a BPF scheduler would not load, the kernel is built without the option.
+
+use super::{Host, OtherTask, PrintedFix, Starter, Target};
+use crate::rules::{RuleFix, UNTRIED};
+use dyntick_model::parameters::option_of;
+use dyntick_model::{CpuList, Fix, Hole};
+
+/// What is advised in a fix's place; none where it can be carried out.
+pub(super) fn of(fix: &RuleFix, host: Host<'_>, target: Target<'_>) -> Option<Vec<PrintedFix>> {
+    let others = host.online.difference(target.quiet);
+    let needs_others = [Hole::Housekeeping, Hole::Mask, Hole::Quiet].iter().any(|hole| fix.action.has(*hole));
+    if fix.action.has(Hole::Task) {
+        let of_task = of_task(fix, &others, host, target);
+        if of_task.is_some() {
+            return of_task;
+        }
+    }
+    if needs_others && others.is_empty() {
+        return Some(vec![PrintedFix { action: Fix::Advice(choose(fix, host)), effect: fix.told() }]);
+    }
+    let asks_for_domain =
+        matches!(fix.action, Fix::Boot(parameters) if parameters.starts_with("isolcpus=domain"));
+    (asks_for_domain && host.bpf_scheduler).then(|| vec![partition()])
+}
+
+/// No CPU is left to which anything could go.
+fn choose(fix: &RuleFix, host: Host<'_>) -> String {
+    if host.online.len() < 2 {
+        return "this takes a second CPU, and the machine has one online".to_owned();
+    }
+    let names: Vec<&str> = match fix.action {
+        Fix::Boot(parameters) => {
+            parameters.split(' ').filter_map(|one| Some(one.split_once('=')?.0)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let why = "name them with -C, for all that are online were measured";
+    match (fix.action.has(Hole::Quiet), names.as_slice()) {
+        (true, [_, ..]) => format!("boot with {}= for the CPUs that must be quiet: {why}", names.join("= and ")),
+        (false, [_, ..]) => {
+            format!("boot with {}= for the CPUs that need not be quiet: {why}", names.join("= and "))
+        }
+        _ => "name the CPUs that must be quiet with -C: all that are online were measured, and this takes another one"
+            .to_owned(),
+    }
+}
+
+fn partition() -> PrintedFix {
+    PrintedFix {
+        action: Fix::Advice("put the CPU into an isolated cpuset partition (cpuset.cpus.partition=isolated)".to_owned()),
+        effect: format!(
+            "At run time, with cgroup v2. Not by isolcpus=domain: the BPF scheduler that is loaded does not load after \
+             a boot with it. {UNTRIED}."
+        )
+        .into(),
+    }
+}
+
+/// What keeps the other task away, where that is not a command with its number.
+fn of_task(fix: &RuleFix, others: &CpuList, host: Host<'_>, target: Target<'_>) -> Option<Vec<PrintedFix>> {
+    let advice = |action: String, effect: &'static str| {
+        Some(vec![PrintedFix { action: Fix::Advice(action), effect: effect.into() }])
+    };
+    match &target.named.task {
+        OtherTask::Unknown | OtherTask::Movable(_) => None,
+        OtherTask::Own => advice(
+            "nothing: it is dyntick itself, as it begins or ends its work".to_owned(),
+            "It is not there where nothing is recorded.",
+        ),
+        OtherTask::Bound(comm) => advice(
+            format!("stop or move what gives {comm} its work: it is bound and cannot be moved itself"),
+            "The chain and the functions that ran show what it did, and for whom. Not tried here: no command does it.",
+        ),
+        OtherTask::Ended { comm, starter } => {
+            Some(of_ended(fix, comm, starter.as_ref(), others, host, target))
+        }
+    }
+}
+
+/// A program whose processes come and go is kept away by what starts it.
+fn of_ended(
+    fix: &RuleFix,
+    comm: &str,
+    starter: Option<&Starter>,
+    others: &CpuList,
+    host: Host<'_>,
+    target: Target<'_>,
+) -> Vec<PrintedFix> {
+    if others.is_empty() {
+        let effect = "Its processes come and go, so a number of one would not help.".into();
+        return vec![PrintedFix { action: Fix::Advice(choose(fix, host)), effect }];
+    }
+    let mut all = Vec::new();
+    if let Some(unit) = starter.and_then(|starter| starter.unit.as_ref()) {
+        all.push(PrintedFix {
+            action: Fix::Command(format!("systemctl set-property --runtime {unit} AllowedCPUs={others}")),
+            effect: format!("Keeps all of the unit that starts {comm} on these CPUs. {UNTRIED}.").into(),
+        });
+    }
+    if let Some(Starter { process, .. }) = starter {
+        all.push(PrintedFix {
+            action: Fix::Command(format!("taskset -apc {others} {}", process.pid)),
+            effect: format!(
+                "Moves {process}, which starts {comm}, with all its threads; what it starts from then on runs there, too. {UNTRIED}."
+            )
+            .into(),
+        });
+    }
+    if all.is_empty() {
+        let quiet = target.quiet;
+        all.push(PrintedFix {
+            action: Fix::Advice(format!(
+                "keep {comm} off the CPU: systemctl set-property UNIT AllowedCPUs={others} of the unit that starts it, \
+                 or dyntick isolate -C {quiet} -- COMMAND"
+            )),
+            effect: "Its processes come and go: the number of one that has ended moves nothing. Not tried here.".into(),
+        });
+    }
+    all
+}
+
+/// What a kernel would have to be built with, where that is all that a fix lacks.
+pub(super) fn of_missing(fix: &RuleFix, host: Host<'_>) -> Option<PrintedFix> {
+    let Fix::Boot(parameters) = fix.action else { return None };
+    let missing = parameters.split(' ').find(|parameter| host.settings.lacks(parameter))?;
+    let (option, name) = (option_of(missing)?, missing.split('=').next()?);
+    let action =
+        format!("a kernel with CONFIG_{option}, booted with {name}=: this kernel has no CONFIG_{option}");
+    Some(PrintedFix { action: Fix::Advice(action), effect: fix.told_on(host.kernel) })
+}
+
+/// The parameter without the flag that keeps a BPF scheduler from being loaded; none where nothing is left to ask for.
+/// A list without a flag would ask for just that.
+pub(super) fn without_domain(parameter: String) -> Option<String> {
+    let Some(list) = parameter.strip_prefix("isolcpus=") else { return Some(parameter) };
+    let words: Vec<&str> = list.split(',').filter(|word| *word != "domain").collect();
+    let has_flag = words.first().is_some_and(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()));
+    has_flag.then(|| format!("isolcpus={}", words.join(",")))
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What fixes have to name beside CPUs: the other task, as far as it can be moved, an interrupt line, a control group.
+
+use crate::{Interruption, Kind, Task, names};
+use dyntick_model::{Map, Symbol};
+use std::cmp::Reverse;
+use std::hash::Hash;
+
+/// What is known of a cause that a fix is about: of several the most frequent.
+#[derive(Clone, Debug, Default)]
+pub struct Named {
+    /// The other task.
+    pub task: OtherTask,
+    /// The interrupt line.
+    pub irq: Option<u32>,
+    /// The control group whose limit it is, as in its path below the root of the hierarchy.
+    pub group: Option<String>,
+}
+
+/// The other task, as far as it can be kept off the CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum OtherTask {
+    /// It is not known which it is.
+    #[default]
+    Unknown,
+    /// It is there, and may be moved.
+    Movable(i32),
+    /// A kernel thread that cannot be moved (`PF_NO_SETAFFINITY`).
+    Bound(Symbol),
+    /// It has ended.
+    Ended {
+        /// Its name.
+        comm: Symbol,
+        /// The process that started it, where that is known and lives.
+        starter: Option<Starter>,
+    },
+    /// dyntick itself.
+    Own,
+}
+
+/// A process that starts others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Starter {
+    /// It.
+    pub process: Task,
+    /// The unit of systemd that it belongs to, as `cron.service`.
+    pub unit: Option<String>,
+}
+
+impl OtherTask {
+    /// A kernel thread that is told by its name alone.
+    pub fn of_kernel(task: &Task) -> Self {
+        match names::is_bound(&task.comm) {
+            true => OtherTask::Bound(task.comm.clone()),
+            false => OtherTask::Movable(task.pid),
+        }
+    }
+}
+
+/// How often interruptions of one cause name what.
+#[derive(Clone, Debug, Default)]
+pub struct NamedCounts {
+    tasks: Map<Task, u64>,
+    victims: Map<i32, u64>,
+    irqs: Map<u32, u64>,
+}
+
+/// So many different tasks of a cause are counted.
+const MOST_TASKS: usize = 1 << 16;
+
+impl NamedCounts {
+    /// Adds one.
+    pub fn add(&mut self, one: &Interruption) {
+        let irq = match one.kind {
+            Kind::Device { irq, .. } => Some(irq),
+            _ => one.other.as_ref().and_then(|task| served_by(&task.comm)),
+        };
+        if let Some(irq) = irq {
+            *self.irqs.entry(irq).or_default() += 1;
+        }
+        if let Some(task) = one.other.as_ref().filter(|task| task.pid > 0) {
+            count(&mut self.tasks, task);
+        }
+        count(&mut self.victims, &one.victim.pid);
+    }
+
+    /// The most frequent. `other` tells what is known of a task, and `group` the control group that limits one. Of
+    /// tasks that come and go it is the program that counts, and not the number.
+    pub fn foremost(
+        &self,
+        other: impl Fn(&Task) -> OtherTask,
+        group: impl Fn(i32) -> Option<String>,
+    ) -> Named {
+        let mut tasks: Map<OtherTask, u64> = Map::default();
+        for (task, count) in &self.tasks {
+            *tasks.entry(other(task)).or_default() += count;
+        }
+        let mut groups: Map<String, u64> = Map::default();
+        for (group, count) in self.victims.iter().filter_map(|(pid, count)| Some((group(*pid)?, count))) {
+            *groups.entry(group).or_default() += count;
+        }
+        Named {
+            task: foremost(&tasks).unwrap_or_default(),
+            irq: foremost(&self.irqs),
+            group: foremost(&groups),
+        }
+    }
+}
+
+fn count<T: Clone + Eq + Hash>(counts: &mut Map<T, u64>, one: &T) {
+    if let Some(count) = counts.get_mut(one) {
+        *count += 1;
+    } else if counts.len() < MOST_TASKS {
+        counts.insert(one.clone(), 1);
+    }
+}
+
+/// The interrupt line of a thread `irq/LINE-NAME`.
+fn served_by(comm: &str) -> Option<u32> {
+    comm.strip_prefix("irq/")?.split_once('-')?.0.parse().ok()
+}
+
+/// The most frequent; of several the lowest.
+fn foremost<T: Ord + Clone>(counts: &Map<T, u64>) -> Option<T> {
+    counts.iter().max_by_key(|(one, count)| (**count, Reverse(*one))).map(|(one, _)| one.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_tasks_that_come_and_go_the_program_is_named() {
+        let task = |pid, comm: &str| Task { pid, comm: comm.into() };
+        let starter = Starter { process: task(7, "timerd"), unit: None };
+        let ended = OtherTask::Ended { comm: "gzip".into(), starter: Some(starter) };
+        let tasks = (20..33).map(|pid| (task(pid, "gzip"), 1)).chain([(task(9, "sh"), 3)]);
+        let counts = NamedCounts { tasks: tasks.collect(), ..NamedCounts::default() };
+        let other = |task: &Task| match &*task.comm {
+            "gzip" => ended.clone(),
+            _ => OtherTask::Movable(task.pid),
+        };
+        assert_eq!(counts.foremost(other, |_| None).task, ended);
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The origin of a chain: an interrupt and not the task that it has interrupted, and one process or another.
+
+use dyntick_explain::{Context, Interruption, Known, explain};
+use dyntick_model::{Event, EventKind, EventKind::*, Softirq, TickDependency, Vector, Within};
+
+const TICK: u64 = 4_000_000;
+
+fn context(nohz_full: &str, known: Known) -> Context {
+    Context {
+        hz: 250,
+        nohz_full: nohz_full.parse().unwrap(),
+        isolated: "1".parse().unwrap(),
+        rcu_nocbs: "1".parse().unwrap(),
+        cpus: "0-1".parse().unwrap(),
+        kernel: "6.12.117".parse().unwrap(),
+        window: (0, 1_000_000_000),
+        timekeeper: Some(0),
+        comms: [(7, "loop".into()), (9, "bash".into())].into(),
+        known,
+    }
+}
+
+/// Events of a microsecond each, of CPU 1 and the task `loop` where nothing else is said.
+fn events(kinds: Vec<(Within, EventKind)>) -> Vec<Event> {
+    let event = |(i, (within, kind))| Event { ts: TICK + 1000 * i as u64, cpu: 1, pid: 7, within, kind };
+    kinds.into_iter().enumerate().map(event).collect()
+}
+
+fn chain(one: &Interruption) -> Vec<String> {
+    one.chain.texts()
+}
+
+/// The chain of a timer that was set `within` a context and runs on a CPU whose tick is stopped.
+fn timer_set(within: Within) -> Vec<String> {
+    let function = || "mix_interrupt_randomness".into();
+    let (timer, tick) = (0x20, 0x10);
+
+    let vector = Vector::LocalTimer;
+    let events = events(vec![
+        (Within::Interrupt, IrqEntry { irq: 4, name: "ttyS0".into() }),
+        (Within::Interrupt, IrqExit { irq: 4 }),
+        (within, TimerStart { timer, function: function(), expires: 1, flags: 1 }),
+        (Within::Interrupt, TickStop { success: true, dependency: TickDependency::None }),
+        (Within::Interrupt, VectorEntry { vector }),
+        (Within::Interrupt, HrtimerEntry { timer: tick, function: "tick_nohz_handler".into() }),
+        (Within::Interrupt, HrtimerExit { timer: tick }),
+        (Within::Interrupt, SoftirqRaise { softirq: Softirq::Timer }),
+        (Within::Interrupt, VectorExit { vector }),
+        (Within::Softirq, SoftirqEntry { softirq: Softirq::Timer }),
+        (Within::Softirq, TimerEntry { timer, function: function() }),
+        (Within::Softirq, TimerExit { timer }),
+        (Within::Softirq, SoftirqExit { softirq: Softirq::Timer }),
+    ]);
+    let all = explain(&events, &context("1", Known::default())).interruptions;
+    let one = all.iter().find(|one| one.cause == "timer:mix_interrupt_randomness").expect("the timer ran");
+    chain(one)
+}
+
+#[test]
+fn what_an_interrupt_does_is_not_the_interrupted_tasks() {
+    assert_eq!(timer_set(Within::Interrupt)[0], "the interrupt ttyS0 on CPU 1 set a timer");
+    assert_eq!(timer_set(Within::Softirq)[0], "a softirq on CPU 1 set a timer");
+    assert_eq!(timer_set(Within::Task)[0], "loop [7] on CPU 1 set a timer");
+}
+
+/// A flush that `bash` sends to the CPU of `loop`.
+fn flush(processes: &[(i32, i32)]) -> Vec<String> {
+    let sent =
+        CsdQueued { target: 1, callsite: "on_each_cpu_cond_mask".into(), function: "flush_tlb_func".into() };
+    let first = Event { ts: 1000, cpu: 0, pid: 9, within: Within::Task, kind: sent };
+    let vector = Vector::CallFunction;
+    let ran = events(vec![
+        (Within::Interrupt, VectorEntry { vector }),
+        (Within::Interrupt, CsdEntry { function: "flush_tlb_func".into() }),
+        (Within::Interrupt, CsdExit { function: "flush_tlb_func".into() }),
+        (Within::Interrupt, VectorExit { vector }),
+    ]);
+    let known = Known { processes: processes.iter().copied().collect(), ..Known::default() };
+    let events: Vec<Event> = [first].into_iter().chain(ran).collect();
+    let all = explain(&events, &context("1", known)).interruptions;
+    assert_eq!(all[0].cause, "function-call:flush_tlb_func");
+    chain(&all[0])
+}
+
+#[test]
+fn a_flush_by_another_process_is_said_to_be_one() {
+    let foreign = "bash [9] is of another process than loop [7], which had the CPU";
+    assert_eq!(flush(&[(7, 7), (9, 9)])[1], foreign);
+    for same_or_unknown in [&[(7, 7), (9, 7)][..], &[(7, 7)], &[]] {
+        assert!(!flush(same_or_unknown).iter().any(|step| step == foreign), "{same_or_unknown:?}");
+    }
+}
+
+#[test]
+fn a_kernel_without_adaptive_ticks_is_the_reason_for_them() {
+    let timer = 0x10;
+    let vector = Vector::LocalTimer;
+    let tick = || {
+        events(vec![
+            (Within::Interrupt, VectorEntry { vector }),
+            (Within::Interrupt, HrtimerEntry { timer, function: "tick_nohz_handler".into() }),
+            (Within::Interrupt, HrtimerStart { timer, function: "tick_nohz_handler".into(), expires: 9 }),
+            (Within::Interrupt, HrtimerExit { timer }),
+            (Within::Interrupt, VectorExit { vector }),
+        ])
+    };
+    let reason = |no_adaptive_ticks| {
+        let known = Known { no_adaptive_ticks, ..Known::default() };
+        let one = explain(&tick(), &context("", known)).interruptions.remove(0);
+        assert_eq!(one.cause, "not-adaptive");
+        chain(&one).remove(0)
+    };
+    assert_eq!(reason(false), "CPU 1 is not in nohz_full");
+    assert!(reason(true).starts_with("this kernel has no CONFIG_NO_HZ_FULL"), "{}", reason(true));
+}

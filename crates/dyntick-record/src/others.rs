@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The tasks that fixes name: which of them are there to be moved, and what starts those that come and go.
+
+use crate::About;
+use dyntick_explain::Task;
+use dyntick_explain::fixes::{Named, NamedCounts, OtherTask, Starter};
+use dyntick_model::{Event, EventKind, Map};
+use dyntick_observe::facts::Thread;
+
+/// So many threads are remembered with what started them.
+const MOST: usize = 1 << 18;
+
+/// So many generations are gone back.
+const MOST_GENERATIONS: usize = 16;
+
+/// Init and the parent of the kernel's threads, which start everything.
+const FIRST_PROCESSES: [i32; 2] = [1, 2];
+
+/// Which thread started which.
+#[derive(Debug, Default)]
+pub(crate) struct Parents(Map<i32, i32>);
+
+impl Parents {
+    /// Takes the next event.
+    pub fn event(&mut self, event: &Event) {
+        if let EventKind::SchedFork { parent, child } = event.kind {
+            if self.0.len() < MOST || self.0.contains_key(&child) {
+                self.0.insert(child, parent);
+            }
+        }
+    }
+}
+
+/// What is known of tasks.
+#[derive(Clone, Copy)]
+pub(crate) struct Others<'a> {
+    pub about: &'a About,
+    pub parents: &'a Parents,
+}
+
+impl<'a> Others<'a> {
+    /// What the interruptions of a cause name most often, as far as it can be acted on.
+    pub fn named(self, counts: &NamedCounts) -> Named {
+        counts.foremost(|task| self.of(task), |victim| self.group_of(victim))
+    }
+
+    fn of(self, task: &Task) -> OtherTask {
+        let Some(thread) = self.living(task.pid) else {
+            let comm = task.comm.clone();
+            let is_own = |thread: &Thread| Some(thread.process) == self.about.recorder;
+            return match self.about.threads.get(&task.pid).is_some_and(is_own) {
+                true => OtherTask::Own,
+                false => OtherTask::Ended { comm, starter: self.starter(task.pid) },
+            };
+        };
+        match thread {
+            thread if Some(thread.process) == self.about.recorder => OtherTask::Own,
+            thread if thread.bound => OtherTask::Bound(task.comm.clone()),
+            thread if thread.kernel => OtherTask::of_kernel(task),
+            _ => OtherTask::Movable(task.pid),
+        }
+    }
+
+    fn living(self, pid: i32) -> Option<&'a Thread> {
+        self.about.threads.get(&pid).filter(|thread| !thread.ended)
+    }
+
+    /// The nearest process that lives of those that led to this one, but for those that start everything.
+    fn starter(self, pid: i32) -> Option<Starter> {
+        let mut pid = pid;
+        for _ in 0..MOST_GENERATIONS {
+            let parent = self.parents.0.get(&pid).copied();
+            pid = parent.or_else(|| Some(self.about.threads.get(&pid)?.parent))?;
+            if FIRST_PROCESSES.contains(&pid) || pid <= 0 {
+                return None;
+            }
+            if let Some(thread) = self.living(pid) {
+                if Some(thread.process) == self.about.recorder {
+                    return None;
+                }
+                let process = self.about.threads.get(&thread.process).unwrap_or(thread);
+                let process = Task { pid: thread.process, comm: process.comm.as_str().into() };
+                let unit = self.about.owners.unit(process.pid).map(str::to_owned);
+                return Some(Starter { process, unit });
+            }
+        }
+        None
+    }
+
+    fn group_of(self, victim: i32) -> Option<String> {
+        let process = self.about.threads.get(&victim)?.process;
+        self.about.owners.quota_group(process).map(str::to_owned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyntick_observe::facts::Policy;
+
+    fn thread(process: i32, comm: &str) -> Thread {
+        Thread {
+            comm: comm.to_owned(),
+            process,
+            parent: 1,
+            kernel: false,
+            bound: false,
+            ended: false,
+            cpus: Default::default(),
+            cpu: 0,
+            policy: Policy::Other,
+            priority: 0,
+        }
+    }
+
+    /// What is said of a task: the job 31 was started by the shell 30, that by the service 20.
+    fn of(pid: i32, comm: &str) -> OtherTask {
+        let mut about = crate::stored::tests::about();
+        about.recorder = Some(5);
+        about.threads = [
+            (5, thread(5, "dyntick")),
+            (6, thread(5, "dyntick")),
+            (20, thread(20, "timerd")),
+            (21, thread(20, "worker")),
+            (40, Thread { ended: true, ..thread(40, "gone") }),
+            (41, Thread { kernel: true, ..thread(41, "kswapd0") }),
+            (42, Thread { kernel: true, bound: true, ..thread(42, "cpuset_thing/1") }),
+            (43, Thread { kernel: true, ..thread(43, "ktimers/1") }),
+        ]
+        .into();
+        about.owners.groups.insert(20, "system.slice/timerd.service".to_owned());
+        let mut parents = Parents::default();
+        for (parent, child) in [(21, 30), (30, 31), (1, 50), (5, 60)] {
+            let kind = EventKind::SchedFork { parent, child };
+            parents.event(&Event { ts: 0, cpu: 0, pid: parent, within: Default::default(), kind });
+        }
+        Others { about: &about, parents: &parents }.of(&Task { pid, comm: comm.into() })
+    }
+
+    #[test]
+    fn only_what_lives_and_is_not_bound_is_moved() {
+        assert_eq!(of(21, "worker"), OtherTask::Movable(21));
+        assert_eq!(of(41, "kswapd0"), OtherTask::Movable(41));
+        assert_eq!(of(42, "cpuset_thing/1"), OtherTask::Bound("cpuset_thing/1".into()));
+        assert_eq!(
+            of(43, "ktimers/1"),
+            OtherTask::Bound("ktimers/1".into()),
+            "in an older record, by its name"
+        );
+        assert_eq!(of(6, "dyntick"), OtherTask::Own);
+    }
+
+    #[test]
+    fn what_starts_processes_that_end_is_named() {
+        let process = Task { pid: 20, comm: "timerd".into() };
+        let starter = Some(Starter { process, unit: Some("timerd.service".to_owned()) });
+        assert_eq!(of(31, "gzip"), OtherTask::Ended { comm: "gzip".into(), starter });
+        for (pid, comm) in [(40, "gone"), (50, "job"), (60, "x"), (99, "unseen")] {
+            assert_eq!(of(pid, comm), OtherTask::Ended { comm: comm.into(), starter: None }, "{comm}");
+        }
+    }
+}
