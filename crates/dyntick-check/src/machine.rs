@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The facts of one machine, from its files.
 
+mod built;
+mod composed;
 mod cpusets;
 mod idle;
 mod irqs;
+mod placed;
 mod realtime;
 mod tasks;
 
+pub use composed::NoLine;
 pub(crate) use cpusets::{Cpusets, Unbalanced};
 pub use idle::IdleState;
 pub use irqs::Irq;
@@ -15,11 +19,7 @@ pub use tasks::Task;
 use crate::finding::Evidence;
 use crate::snapshot::{Content, Snapshot};
 use crate::sources::*;
-use dyntick_model::boot::{self, Composed, Wanted};
-use dyntick_model::{
-    Architecture, CommandLine, CpuList, Dialect, Isolation, KernelConfig, KernelVersion, Masks, Outcome,
-    Reader,
-};
+use dyntick_model::{CommandLine, CpuList, Dialect, Isolation, KernelConfig, KernelVersion, Reader};
 
 /// Why nothing can be said about a machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -107,10 +107,10 @@ impl<'a> Machine<'a> {
         {
             return Err(MachineError::NoSuchCpu(absent, online));
         }
-        let config = config(files, &kernel);
+        let config = built::config(files, &kernel);
         let dialect = Dialect {
-            has_full: has_full(files, config.as_ref()),
-            architecture: architecture(files, &kernel),
+            has_full: built::has_full(files, config.as_ref()),
+            architecture: built::architecture(files, &kernel),
             ..Dialect::of(&kernel)
         };
         let mut asked = Isolation::replay(&line, Reader { possible, present: &present, dialect });
@@ -120,7 +120,7 @@ impl<'a> Machine<'a> {
         let nohz_full = sysfs(NOHZ_FULL).unwrap_or(unsaid);
         let partitions = partitions(files);
         let booted = sysfs(ISOLATED).unwrap_or_else(|| asked.domain.clone());
-        let patched = patched(&mut asked, &nohz_full, &booted);
+        let patched = built::patched(&mut asked, &nohz_full, &booted);
         let cpusets = Cpusets::read(files, &online);
         let isolated = booted.union(&isolated_by_partitions(files, &partitions)).union(&cpusets.isolated);
         let mut machine = Self {
@@ -152,152 +152,6 @@ impl<'a> Machine<'a> {
         let rest =
             self.online.difference(&self.target).difference(&self.nohz_full).difference(&self.isolated);
         if rest.is_empty() { self.online.difference(&self.target) } else { rest }
-    }
-
-    /// The machine as a reader of a command line.
-    pub fn reader(&self) -> Reader<'_> {
-        Reader { possible: self.possible, present: &self.present, dialect: self.dialect }
-    }
-
-    /// The part of a line that this kernel would follow.
-    pub(crate) fn replayed(&self, line: &CommandLine) -> Isolation {
-        Isolation::replay(line, self.reader())
-    }
-
-    /// The isolation that the command line asks for, as far as the kernel follows it. The boot CPU is left out if it
-    /// keeps its tick all the same. Of two lists that the kernel wants equal the common CPUs remain.
-    pub fn wanted(&self) -> Wanted {
-        let Isolation { tick, domain, managed_irq, .. } = self.asked.clone();
-        let wanted = self.agreed().unwrap_or(Wanted { tick, domain, managed_irq, ..Wanted::default() });
-        let kept = self.kept_boot_cpu();
-        Wanted {
-            tick: wanted.tick.difference(&kept),
-            domain: wanted.domain.difference(&kept),
-            managed_irq: wanted.managed_irq.difference(&kept),
-            ..wanted
-        }
-    }
-
-    /// The boot CPU, if the line asks for its tick to stop, which never does.
-    fn kept_boot_cpu(&self) -> CpuList {
-        self.asked.tick.intersection(&CpuList::first(1)).difference(&self.nohz_full)
-    }
-
-    /// The CPUs that all lists name of a line that was refused in part because they differ; none if no CPU is in all, or
-    /// the kernel does not compare lists of different types.
-    fn agreed(&self) -> Option<Wanted> {
-        let differ = self.dialect.masks() == Masks::One;
-        let refused = self.asked.outcomes.iter().filter(|(_, outcome)| *outcome == Outcome::Mismatch);
-        let refused: Vec<Isolation> =
-            refused.map(|(word, _)| self.replayed(&CommandLine::parse(word))).filter(|_| differ).collect();
-        let common = refused.iter().fold(self.asked.all(), |sum, list| sum.intersection(&list.all()));
-        let any = |of: fn(&Isolation) -> &CpuList| {
-            let asks = [&self.asked].into_iter().chain(&refused).any(|isolation| !of(isolation).is_empty());
-            if asks { common.clone() } else { CpuList::default() }
-        };
-        (!refused.is_empty() && !common.is_empty()).then(|| Wanted {
-            tick: any(|isolation| &isolation.tick),
-            domain: any(|isolation| &isolation.domain),
-            managed_irq: any(|isolation| &isolation.managed_irq),
-            ..Wanted::default()
-        })
-    }
-
-    /// The parameters to boot with so that this is kept away beside all that is already.
-    ///
-    /// # Errors
-    /// The reason why no line is offered.
-    pub fn composed(&self, missing: &Wanted) -> Result<Composed, NoLine> {
-        self.composed_on(&self.line, self.wanted().and(&self.offered(missing)?))
-    }
-
-    /// The same with the tick in `nohz_full=`, where the line has it under a flag of `isolcpus=`.
-    pub(crate) fn composed_apart(&self, missing: &Wanted) -> Result<Composed, NoLine> {
-        let wanted = self.wanted().and(&self.offered(missing)?);
-        let full = format!("nohz_full={}", wanted.tick);
-        let line = self.line.with(self.line.iter().chain([full.as_str()]));
-        self.composed_on(&line, wanted)
-    }
-
-    /// The parameters to boot with in place of those of a line so that just this is kept away.
-    ///
-    /// # Errors
-    /// The reason why no line is offered.
-    pub(crate) fn composed_of(&self, line: &CommandLine, wanted: &Wanted) -> Result<Composed, NoLine> {
-        self.composed_on(line, wanted.clone())
-    }
-
-    /// The part of what is missing that may be offered: not the isolation of the boot CPU, and none from load balancing
-    /// after which a BPF scheduler that is in use would not load (`kernel/sched/ext.c: scx_ops_enable`, 6.12).
-    fn offered(&self, missing: &Wanted) -> Result<Wanted, NoLine> {
-        if !self.patched.is_empty() {
-            return Err(NoLine::Patched);
-        }
-        let now = self.wanted();
-        let boot_cpu = CpuList::first(1);
-        let without = |cpus: &CpuList, now: &CpuList| cpus.difference(&boot_cpu.difference(now));
-        let mut missing = Wanted {
-            tick: without(&missing.tick, &now.tick),
-            domain: without(&missing.domain, &now.domain),
-            managed_irq: without(&missing.managed_irq, &now.managed_irq),
-            ..missing.clone()
-        };
-        let more = missing.domain.difference(&now.domain);
-        if more.is_empty() {
-            return Ok(missing);
-        }
-        if self.has_bpf_scheduler() {
-            missing.domain = CpuList::default();
-            missing.managed_irq = missing.managed_irq.difference(&more);
-            return if missing == Wanted::default() { Err(NoLine::BpfScheduler) } else { Ok(missing) };
-        }
-        Ok(missing)
-    }
-
-    /// The same for CPUs that no parameter was to take out of load balancing: none if one CPU would be left for all other
-    /// programs where the line left more.
-    pub(crate) fn composed_anew(&self, missing: &Wanted) -> Result<Composed, NoLine> {
-        let now = self.wanted();
-        let left = |wanted: &Wanted| self.present.difference(&wanted.domain.union(&wanted.managed_irq)).len();
-        let few = left(&now.and(missing)) == 1 && left(&now) > 1 && self.present.len() > 2;
-        if few { Err(NoLine::OneLeft) } else { self.composed(missing) }
-    }
-
-    /// Whether a BPF scheduler (sched_ext) is loaded.
-    pub fn has_bpf_scheduler(&self) -> bool {
-        self.text(SCHED_EXT) == Some("enabled")
-    }
-
-    fn composed_on(&self, line: &CommandLine, mut wanted: Wanted) -> Result<Composed, NoLine> {
-        if !self.patched.is_empty() {
-            return Err(NoLine::Patched);
-        }
-        // What the line says of interrupts is written anew: off the CPUs that the user has named, too.
-        if self.line.get("irqaffinity").is_some() {
-            wanted.interrupts = wanted.interrupts.union(&self.target);
-        }
-        let kept = self.kept_boot_cpu();
-        let line = self.with_callbacks(line, |named| named.difference(&kept));
-        let mut composed = boot::compose(&line, &wanted, self.reader()).ok_or(NoLine::NoneLeft)?;
-        let changed = line.get("rcu_nocbs").map(|list| format!("rcu_nocbs={list}"));
-        for word in composed.without.iter_mut().filter(|word| changed.as_ref() == Some(&**word)) {
-            // As the line has it.
-            self.said("rcu_nocbs").into_iter().for_each(|said| *word = said.value);
-        }
-        Ok(composed)
-    }
-
-    /// The line with another list in `rcu_nocbs=`, if it has one.
-    pub(crate) fn with_callbacks(&self, line: &CommandLine, to: impl Fn(&CpuList) -> CpuList) -> CommandLine {
-        let change = |word: &str| match word.split_once('=') {
-            Some(("rcu_nocbs", list)) => match self.reader().list(list).map(|named| to(&named)) {
-                Ok(cpus) if !cpus.is_empty() => format!("rcu_nocbs={cpus}"),
-                _ => word.to_owned(),
-            },
-            _ => word.to_owned(),
-        };
-        let words: Vec<String> = line.iter().map(change).collect();
-        line.with(words.iter().map(String::as_str))
     }
 
     /// Its files as they would be if it were booted with this line, as far as the line decides them.
@@ -442,49 +296,6 @@ impl<'a> Machine<'a> {
         line.split_once(':').map(|(_, vendor)| vendor.trim())
     }
 
-    /// The programs that may run on some of these CPUs and elsewhere.
-    pub fn strays(&self, cpus: &CpuList) -> impl Iterator<Item = &Task> {
-        self.tasks.iter().filter(move |task| {
-            let there = !task.allowed.intersection(cpus).is_empty();
-            !task.kernel && there && !task.allowed.is_subset(cpus)
-        })
-    }
-
-    /// The programs that may run on these CPUs only.
-    pub fn pinned(&self, cpus: &CpuList) -> impl Iterator<Item = &Task> {
-        let only = move |task: &&Task| !task.allowed.is_empty() && task.allowed.is_subset(cpus);
-        self.tasks.iter().filter(|task| !task.kernel).filter(only)
-    }
-
-    /// The evidence of a service that keeps CPUs free by the affinity of tasks: a profile of tuned for that, systemd
-    /// (CPUAffinity=), or a kubelet.
-    pub fn manager(&self) -> Option<Evidence> {
-        const PARAMETERS: [&str; 2] = ["tuned.non_isolcpus", "systemd.cpu_affinity"];
-        const PROFILES: [&str; 4] = ["cpu-partitioning", "realtime", "openshift", "microshift"];
-        const KUBELETS: [&str; 4] = ["kubelet", "microshift", "k3s-server", "rke2"];
-        let by_line = PARAMETERS.iter().find_map(|name| self.said(name));
-        let profile = || {
-            let profile = self.evidence(TUNED_PROFILE)?;
-            let confines = PROFILES.iter().any(|word| profile.value.contains(word));
-            (confines && self.runs("tuned").is_some()).then_some(profile)
-        };
-        let kubelet = || {
-            let task = KUBELETS.iter().find_map(|name| self.runs(name))?;
-            Some(Evidence { file: task.file.clone(), value: task.name.clone() })
-        };
-        let pods = || {
-            let (path, _) = self.matching(TASK_CGROUP).find(|(_, text)| text.contains("kubepods"))?;
-            self.evidence(path)
-        };
-        // The kernel starts init on all CPUs that are load balanced.
-        let init = || {
-            let init = self.tasks.iter().find(|task| task.tid == 1)?;
-            let balanced = self.online.difference(&self.isolated);
-            (!balanced.is_subset(&init.allowed)).then(|| init.affinity())
-        };
-        by_line.or_else(profile).or_else(kubelet).or_else(pods).or_else(init)
-    }
-
     /// Whether the kernel is at least this.
     pub fn since(&self, major: u32, minor: u32) -> bool {
         (self.kernel.major, self.kernel.minor) >= (major, minor)
@@ -496,91 +307,6 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// The reason why no command line is offered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoLine {
-    /// No CPU would be left for everything else.
-    NoneLeft,
-    /// One CPU would be left for everything else, where the line left more.
-    OneLeft,
-    /// The kernel reads its command line in another way than any upstream kernel.
-    Patched,
-    /// The BPF scheduler that is loaded refuses to load beside `isolcpus=domain`.
-    BpfScheduler,
-}
-
-impl NoLine {
-    /// The advice that stands for the line.
-    pub fn advice(self) -> &'static str {
-        match self {
-            Self::NoneLeft => "leave at least one CPU out, for housekeeping",
-            Self::OneLeft => {
-                "decide first how many CPUs stay for all other programs: taking these CPUs out of load balancing \
-                 would leave one"
-            }
-            Self::Patched => {
-                "change the line in the way in which this kernel reads it: its parser is not the upstream one"
-            }
-            Self::BpfScheduler => {
-                "do not boot with isolcpus=domain: the BPF scheduler that is loaded refuses to load beside it \
-                 (scx_enable, EINVAL). An isolated cpuset partition does not have this effect"
-            }
-        }
-    }
-}
-
-/// Whether the kernel has adaptive ticks. The file of their CPUs exists exactly in kernels with the option
-/// (`drivers/base/cpu.c`), so its absence beside its neighbour says no.
-fn has_full(files: &Snapshot, config: Option<&(String, KernelConfig)>) -> Option<bool> {
-    let unsupported = files.text(KERNEL_LOG).is_some_and(|log| log.contains("nohz unsupported"));
-    match (files.text(NOHZ_FULL), config) {
-        (Some(_), _) => Some(true),
-        _ if unsupported => Some(false),
-        (None, Some((_, config))) => Some(config.is_enabled("NO_HZ_FULL")),
-        (None, None) => files.text(ISOLATED).map(|_| false),
-    }
-}
-
-/// The architecture, from the processor's description, the clock that only one has, or the release.
-fn architecture(files: &Snapshot, kernel: &KernelVersion) -> Option<Architecture> {
-    let cpuinfo = files.text(CPUINFO).unwrap_or_default();
-    let has = |word: &str| cpuinfo.lines().any(|line| line.starts_with(word));
-    let is_arm =
-        has("CPU implementer") || files.text(CLOCKSOURCE).is_some_and(|name| name.contains("arch_sys"));
-    match (has("vendor_id") || has("flags"), is_arm) {
-        (_, true) if has("CPU architecture: 7") || has("CPU architecture:\t7") => Some(Architecture::Arm),
-        (_, true) => Some(Architecture::Arm64),
-        (true, _) => Some(Architecture::X86),
-        _ => Architecture::of_release(&kernel.release),
-    }
-}
-
-/// The parameters that a replay of the upstream parser refuses or skips in part although the kernel lists CPUs that only
-/// they can be about. What the kernel lists then stands for what they ask.
-fn patched(asked: &mut Isolation, nohz_full: &CpuList, booted: &CpuList) -> Vec<String> {
-    let refuses = |outcome: &Outcome| {
-        use Outcome::{Beyond, IllegalFlag, NoList, SkippedFlag, UnknownFlag};
-        matches!(outcome, NoList(_) | Beyond(_) | IllegalFlag(_) | UnknownFlag(_) | SkippedFlag(_))
-    };
-    let more = !nohz_full.is_subset(&asked.tick) || !booted.is_subset(&asked.domain);
-    let refused = |(_, outcome): &(String, Outcome)| refuses(outcome);
-    if !more || !asked.outcomes.iter().any(refused) {
-        return Vec::new();
-    }
-    let (unexplained, rest): (Vec<_>, _) = std::mem::take(&mut asked.outcomes).into_iter().partition(refused);
-    *asked = Isolation {
-        tick: nohz_full.clone(),
-        noise: nohz_full.clone(),
-        domain: booted.clone(),
-        managed_irq: asked.managed_irq.clone(),
-        outcomes: rest,
-    };
-    // Kernels without CPUMASK_OFFSTACK pass over CPUs that cannot exist (5.14 to 6.0, RHEL 8.6 and newer).
-    let is_strange = |outcome: &Outcome| !matches!(outcome, Outcome::Beyond(_));
-    let strange = unexplained.into_iter().filter(|(_, outcome)| is_strange(outcome));
-    strange.map(|(parameter, _)| parameter).collect()
-}
-
 /// A parameter as evidence.
 pub(crate) fn said(parameter: &str) -> Evidence {
     Evidence { file: CMDLINE.to_owned(), value: parameter.to_owned() }
@@ -588,15 +314,6 @@ pub(crate) fn said(parameter: &str) -> Evidence {
 
 /// `COMMAND_LINE_SIZE` has up to 4 KiB, and a boot configuration (`XBC_DATA_MAX`) 32 KiB.
 const LONGEST_LINE: usize = 40 << 10;
-
-/// The configuration that belongs to the running kernel.
-fn config(files: &Snapshot, kernel: &KernelVersion) -> Option<(String, KernelConfig)> {
-    let places = [CONFIG_GZ, BOOT_CONFIG, MODULES_CONFIG].map(|place| place.replace('*', &kernel.release));
-    places.into_iter().find_map(|path| {
-        let config = KernelConfig::parse(files.text(&path)?);
-        Some((path, config))
-    })
-}
 
 fn partitions(files: &Snapshot) -> Vec<(String, String)> {
     let found = [PARTITION, PARTITION_2, PARTITION_3].into_iter().flat_map(|pattern| files.matching(pattern));

@@ -33,7 +33,7 @@ pub const TRIED: &[(&str, &[Means])] = &[
     ("isolcpus-without-domain", &[Parameter]),
     ("kernel-threads", &[Command]),
     ("ksm", &[Command]),
-    ("load-balanced", &[Command, Parameter]),
+    ("load-balanced", &[Parameter]),
     ("machine-check-poll", &[Command]),
     ("managed-irq-missing", &[Parameter]),
     ("nohz-full-patience", &[Parameter]),

@@ -29,6 +29,13 @@ const fn unprepared(kernel: &'static str) -> Start {
     Start { kernel, line: "", named: Some("2-3"), alternatives: true, settings: STEERED }
 }
 
+/// Without their ticks, and each with a task that is pinned to it.
+const fn tickless(kernel: &'static str) -> Start {
+    Start { settings: PINNED, ..line(kernel, "nohz_full=2-3") }
+}
+
+const PINNED: &str = "for c in 2 3; do taskset -c $c sleep 1000000 & done";
+
 const NEW: &str = "debian:6.12";
 const OLD: &str = "debian:6.1";
 
@@ -64,8 +71,8 @@ pub const ALL: &[Start] = &[
     line(OLD, "isolcpus=2-3"),
     line(NEW, BALANCED),
     line(OLD, BALANCED),
-    line(NEW, TICKLESS),
-    line(OLD, TICKLESS),
+    tickless(NEW),
+    tickless(OLD),
     line(NEW, FLAGGED),
     line(OLD, FLAGGED),
     line(NEW, BOOT_CPU),
@@ -74,8 +81,6 @@ pub const ALL: &[Start] = &[
 
 /// Isolated in halves.
 const BALANCED: &str = "nohz_full=2-3 isolcpus=domain,2 idle=poll nohz=on";
-/// Without its tick, and no more.
-const TICKLESS: &str = "nohz_full=2-3";
 /// Isolated by flags, one of which there is not.
 const FLAGGED: &str =
     "isolcpus=nohz,managed_irq,domian,2-3 isolcpus=nohz,managed_irq,2-3 tsc=reliable tsc=unstable";

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The command line that is offered for a machine: isolation that its kernel follows, and that does no harm there.
+
+use super::Machine;
+use crate::sources::SCHED_EXT;
+use dyntick_model::boot::{self, Composed, Wanted};
+use dyntick_model::{CommandLine, CpuList, Isolation, Masks, Outcome, Reader};
+
+/// The reason why no command line is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoLine {
+    /// No CPU would be left for everything else.
+    NoneLeft,
+    /// One CPU would be left for everything else, where the line left more.
+    OneLeft,
+    /// The kernel reads its command line in another way than any upstream kernel.
+    Patched,
+    /// The BPF scheduler that is loaded refuses to load beside `isolcpus=domain`.
+    BpfScheduler,
+}
+
+impl NoLine {
+    /// The advice that stands for the line.
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::NoneLeft => "leave at least one CPU out, for housekeeping",
+            Self::OneLeft => {
+                "decide first how many CPUs stay for all other programs: taking these CPUs out of load balancing \
+                 would leave one"
+            }
+            Self::Patched => {
+                "change the line in the way in which this kernel reads it: its parser is not the upstream one"
+            }
+            Self::BpfScheduler => {
+                "do not boot with isolcpus=domain: the BPF scheduler that is loaded refuses to load beside it \
+                 (scx_enable, EINVAL). An isolated cpuset partition does not have this effect"
+            }
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// The machine as a reader of a command line.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader { possible: self.possible, present: &self.present, dialect: self.dialect }
+    }
+
+    /// The part of a line that this kernel would follow.
+    pub(crate) fn replayed(&self, line: &CommandLine) -> Isolation {
+        Isolation::replay(line, self.reader())
+    }
+
+    /// The isolation that the command line asks for, as far as the kernel follows it. The boot CPU is left out if it
+    /// keeps its tick all the same. Of two lists that the kernel wants equal the common CPUs remain.
+    pub fn wanted(&self) -> Wanted {
+        let Isolation { tick, domain, managed_irq, .. } = self.asked.clone();
+        let wanted = self.agreed().unwrap_or(Wanted { tick, domain, managed_irq, ..Wanted::default() });
+        let kept = self.kept_boot_cpu();
+        Wanted {
+            tick: wanted.tick.difference(&kept),
+            domain: wanted.domain.difference(&kept),
+            managed_irq: wanted.managed_irq.difference(&kept),
+            ..wanted
+        }
+    }
+
+    /// The boot CPU, if the line asks for its tick to stop, which never does.
+    fn kept_boot_cpu(&self) -> CpuList {
+        self.asked.tick.intersection(&CpuList::first(1)).difference(&self.nohz_full)
+    }
+
+    /// The CPUs that all lists name of a line that was refused in part because they differ; none if no CPU is in all, or
+    /// the kernel does not compare lists of different types.
+    fn agreed(&self) -> Option<Wanted> {
+        let differ = self.dialect.masks() == Masks::One;
+        let refused = self.asked.outcomes.iter().filter(|(_, outcome)| *outcome == Outcome::Mismatch);
+        let refused: Vec<Isolation> =
+            refused.map(|(word, _)| self.replayed(&CommandLine::parse(word))).filter(|_| differ).collect();
+        let common = refused.iter().fold(self.asked.all(), |sum, list| sum.intersection(&list.all()));
+        let any = |of: fn(&Isolation) -> &CpuList| {
+            let asks = [&self.asked].into_iter().chain(&refused).any(|isolation| !of(isolation).is_empty());
+            if asks { common.clone() } else { CpuList::default() }
+        };
+        (!refused.is_empty() && !common.is_empty()).then(|| Wanted {
+            tick: any(|isolation| &isolation.tick),
+            domain: any(|isolation| &isolation.domain),
+            managed_irq: any(|isolation| &isolation.managed_irq),
+            ..Wanted::default()
+        })
+    }
+
+    /// The parameters to boot with so that this is kept away beside all that is already.
+    ///
+    /// # Errors
+    /// The reason why no line is offered.
+    pub fn composed(&self, missing: &Wanted) -> Result<Composed, NoLine> {
+        self.composed_on(&self.line, self.wanted().and(&self.offered(missing)?))
+    }
+
+    /// The same with the tick in `nohz_full=`, where the line has it under a flag of `isolcpus=`.
+    pub(crate) fn composed_apart(&self, missing: &Wanted) -> Result<Composed, NoLine> {
+        let wanted = self.wanted().and(&self.offered(missing)?);
+        let full = format!("nohz_full={}", wanted.tick);
+        let line = self.line.with(self.line.iter().chain([full.as_str()]));
+        self.composed_on(&line, wanted)
+    }
+
+    /// The parameters to boot with in place of those of a line so that just this is kept away.
+    ///
+    /// # Errors
+    /// The reason why no line is offered.
+    pub(crate) fn composed_of(&self, line: &CommandLine, wanted: &Wanted) -> Result<Composed, NoLine> {
+        self.composed_on(line, wanted.clone())
+    }
+
+    /// The part of what is missing that may be offered: not the isolation of the boot CPU, and none from load balancing
+    /// after which a BPF scheduler that is in use would not load (`kernel/sched/ext.c: scx_ops_enable`, 6.12).
+    fn offered(&self, missing: &Wanted) -> Result<Wanted, NoLine> {
+        if !self.patched.is_empty() {
+            return Err(NoLine::Patched);
+        }
+        let now = self.wanted();
+        let boot_cpu = CpuList::first(1);
+        let without = |cpus: &CpuList, now: &CpuList| cpus.difference(&boot_cpu.difference(now));
+        let mut missing = Wanted {
+            tick: without(&missing.tick, &now.tick),
+            domain: without(&missing.domain, &now.domain),
+            managed_irq: without(&missing.managed_irq, &now.managed_irq),
+            ..missing.clone()
+        };
+        let more = missing.domain.difference(&now.domain);
+        if more.is_empty() {
+            return Ok(missing);
+        }
+        if self.has_bpf_scheduler() {
+            missing.domain = CpuList::default();
+            missing.managed_irq = missing.managed_irq.difference(&more);
+            return if missing == Wanted::default() { Err(NoLine::BpfScheduler) } else { Ok(missing) };
+        }
+        Ok(missing)
+    }
+
+    /// The same for CPUs that no parameter was to take out of load balancing: none if one CPU would be left for all other
+    /// programs where the line left more.
+    pub(crate) fn composed_anew(&self, missing: &Wanted) -> Result<Composed, NoLine> {
+        let now = self.wanted();
+        let left = |wanted: &Wanted| self.present.difference(&wanted.domain.union(&wanted.managed_irq)).len();
+        let few = left(&now.and(missing)) == 1 && left(&now) > 1 && self.present.len() > 2;
+        if few { Err(NoLine::OneLeft) } else { self.composed(missing) }
+    }
+
+    /// Whether a BPF scheduler (sched_ext) is loaded.
+    pub fn has_bpf_scheduler(&self) -> bool {
+        self.text(SCHED_EXT) == Some("enabled")
+    }
+
+    fn composed_on(&self, line: &CommandLine, mut wanted: Wanted) -> Result<Composed, NoLine> {
+        if !self.patched.is_empty() {
+            return Err(NoLine::Patched);
+        }
+        // What the line says of interrupts is written anew: off the CPUs that the user has named, too.
+        if self.line.get("irqaffinity").is_some() {
+            wanted.interrupts = wanted.interrupts.union(&self.target);
+        }
+        let kept = self.kept_boot_cpu();
+        let line = self.with_callbacks(line, |named| named.difference(&kept));
+        let mut composed = boot::compose(&line, &wanted, self.reader()).ok_or(NoLine::NoneLeft)?;
+        let changed = line.get("rcu_nocbs").map(|list| format!("rcu_nocbs={list}"));
+        for word in composed.without.iter_mut().filter(|word| changed.as_ref() == Some(&**word)) {
+            // As the line has it.
+            self.said("rcu_nocbs").into_iter().for_each(|said| *word = said.value);
+        }
+        Ok(composed)
+    }
+
+    /// The line with another list in `rcu_nocbs=`, if it has one.
+    pub(crate) fn with_callbacks(&self, line: &CommandLine, to: impl Fn(&CpuList) -> CpuList) -> CommandLine {
+        let change = |word: &str| match word.split_once('=') {
+            Some(("rcu_nocbs", list)) => match self.reader().list(list).map(|named| to(&named)) {
+                Ok(cpus) if !cpus.is_empty() => format!("rcu_nocbs={cpus}"),
+                _ => word.to_owned(),
+            },
+            _ => word.to_owned(),
+        };
+        let words: Vec<String> = line.iter().map(change).collect();
+        line.with(words.iter().map(String::as_str))
+    }
+}
