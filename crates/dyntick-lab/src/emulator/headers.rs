@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a module is compiled against, where the kernel was not built here.
 
-use super::EmulatorError;
+use super::{EmulatorError, libraries};
 use dyntick_kernels::apt::{Apt, AptError, Package};
 use dyntick_kernels::cache::Cache;
 use dyntick_kernels::find::{Kernel, other_suite};
@@ -36,6 +36,16 @@ impl Headers {
     }
 }
 
+impl Headers {
+    /// Whether the Makefile in the folder says where the kernel's own part is, as Debian's from 7.x on: by the path at
+    /// which it would be installed.
+    pub fn names_output(&self) -> bool {
+        const LONGEST: u64 = 1 << 16;
+        let own = read_regular(&self.folder.join("Makefile"), LONGEST).unwrap_or_default();
+        self.makefile.is_some() && String::from_utf8_lossy(&own).contains("KBUILD_OUTPUT")
+    }
+}
+
 /// The headers of Debian's image package, fetched and unpacked where needed.
 pub fn of_debian(
     (image, version): &Package,
@@ -50,7 +60,8 @@ pub fn of_debian(
             let packages = all_of(&apt, &package, version)?;
             let (download, _) = apt.size(&packages)?;
             progress(&format!("fetching {package} {version} ({} MiB)", download >> 20));
-            Ok(apt.unpack(&packages, folder)?)
+            apt.unpack(&packages, folder)?;
+            Ok(libraries::provide(folder, &apt, progress)?)
         })
     })?;
     let sources = folder.join("usr/src");

@@ -4,6 +4,7 @@
 //! The book's chapter "Machines" says how it works and where it differs from hardware.
 
 mod headers;
+mod libraries;
 mod parameters;
 pub mod records;
 
@@ -146,19 +147,26 @@ fn compile(
 /// Where the programs are that a sandbox has.
 const IN_USR: &str = "/usr/local/bin:/usr/bin:/bin";
 
+/// The compiler where that of a kernel is not installed, as of Debian's newest kernels.
+const COMPILER: &str = "gcc";
+
+/// What a configuration asks for that an older compiler, or an older pahole, does not have, and that the emulator does
+/// not need: `-fmin-function-alignment` (gcc 14), in whose place `-falign-functions` is used, and type information.
+const WITHOUT: [&str; 2] = ["CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=", "CONFIG_DEBUG_INFO_BTF_MODULES="];
+
 /// make against a kernel's headers, with the compiler that the kernel was compiled with: the flags in its
-/// configuration are that one's. `lack` makes an error of what there is not.
+/// configuration are that one's. Where it is not installed, with the one that is. `lack` makes an error of what there
+/// is not.
 fn make(
     headers: &Headers,
     source: &Path,
     lack: &dyn Fn(&str) -> EmulatorError,
 ) -> Result<Command, EmulatorError> {
-    let compiler = headers.compiler();
-    if programs::find(&compiler).is_none() {
-        return Err(lack(&format!(
-            "the kernel was compiled with {compiler}, which is not installed here (apt-get install {compiler}, where the \
-             release of this machine has it; build the kernel from its source where not)"
-        )));
+    let own = headers.compiler();
+    let has_own = programs::find(&own).is_some();
+    let compiler = if has_own { own.as_str() } else { COMPILER };
+    if programs::find(compiler).is_none() {
+        return Err(lack(&format!("the kernel was compiled with {own}, and no gcc is installed here")));
     }
     let mut command = Command::new("nice");
     end_with_this_one(&mut command, Signal::TERM);
@@ -168,6 +176,12 @@ fn make(
         command.arg("-f").arg(makefile);
     }
     command.arg(format!("CC={compiler}")).arg(format!("M={}", source.display()));
+    if !has_own {
+        command.args(WITHOUT);
+    }
+    if headers.names_output() {
+        command.arg(format!("KBUILD_OUTPUT={}", headers.folder.display()));
+    }
     Ok(command)
 }
 
