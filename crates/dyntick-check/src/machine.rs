@@ -11,6 +11,7 @@ mod realtime;
 mod tasks;
 
 pub use composed::NoLine;
+pub(crate) use composed::has_dash;
 pub(crate) use cpusets::{Cpusets, Unbalanced};
 pub use idle::IdleState;
 pub use irqs::Irq;
@@ -122,7 +123,10 @@ impl<'a> Machine<'a> {
         let booted = sysfs(ISOLATED).unwrap_or_else(|| asked.domain.clone());
         let patched = built::patched(&mut asked, &nohz_full, &booted);
         let cpusets = Cpusets::read(files, &online);
-        let isolated = booted.union(&isolated_by_partitions(files, &partitions)).union(&cpusets.isolated);
+        // Where no CPU is balanced none is set apart from the others.
+        let by_cpusets = cpusets.isolated.clone();
+        let by_cpusets = if online.is_subset(&by_cpusets) { CpuList::default() } else { by_cpusets };
+        let isolated = booted.union(&isolated_by_partitions(files, &partitions)).union(&by_cpusets);
         let mut machine = Self {
             config,
             target: named.cloned().unwrap_or_else(|| nohz_full.union(&isolated)).intersection(&online),
@@ -221,6 +225,8 @@ impl<'a> Machine<'a> {
         let configured = self.config.as_ref().map(|(_, config)| config.is_enabled(option));
         match option {
             "NO_HZ_FULL" => self.dialect.has_full,
+            // The other option selects it.
+            "RCU_NOCB_CPU" if self.dialect.has_full == Some(true) => Some(true),
             "RCU_NOCB_CPU" => configured.or_else(|| self.lists_as_unknown("rcu_nocbs").then_some(false)),
             _ => configured,
         }

@@ -200,8 +200,10 @@ fn asks(parameter: &str, reader: Reader<'_>) -> Wanted {
 fn isolation(line: &CommandLine, wanted: &Wanted, reader: Reader<'_>) -> Vec<String> {
     let isolated = wanted.isolated();
     // The tick may be asked for here or in nohz_full=; where both do, they must agree.
-    let here =
-        line.get("nohz_full").is_none_or(str::is_empty) && has_nohz_flag(line) && wanted.tick == isolated;
+    let here = line.get("nohz_full").is_none_or(str::is_empty)
+        && has_nohz_flag(line)
+        && reader.dialect.knows(Flag::Nohz)
+        && wanted.tick == isolated;
     let full = (!wanted.tick.is_empty() && !here).then(|| format!("nohz_full={}", wanted.tick));
     let given = |flag: Flag| match flag {
         Flag::Nohz => here,

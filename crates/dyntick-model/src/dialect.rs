@@ -2,6 +2,7 @@
 //! How a kernel reads its command line: the flags, lists and words that differ between versions.
 
 use crate::KernelVersion;
+use strsim::damerau_levenshtein;
 
 /// An instruction set, as far as the meaning of parameters depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +61,13 @@ impl Flag {
             Self::Domain => "domain",
             Self::ManagedIrq => "managed_irq",
         }
+    }
+
+    /// The flag that was meant by a word: itself with a hyphen, or spelt nearly so.
+    pub fn meant(word: &str) -> Option<Self> {
+        let word = word.replace('-', "_");
+        let distance = |flag: &Self| damerau_levenshtein(flag.word(), &word);
+        Self::ALL.into_iter().min_by_key(distance).filter(|flag| distance(flag) <= flag.word().len() / 4)
     }
 
     /// The flag of this word.
@@ -242,6 +250,17 @@ mod tests {
         assert_eq!(dialect("3.10.0-1160.el7.x86_64").masks(), Masks::Apart);
         assert_eq!(dialect("4.18.0-305.el8.x86_64").unknown_flag(), UnknownFlag::Skipped);
         assert_eq!(dialect("5.4.17-2102.206.1.el8uek.x86_64").unknown_flag(), UnknownFlag::Refused);
+    }
+
+    #[test]
+    fn a_flag_may_be_misspelt() {
+        assert_eq!(Flag::meant("domian"), Some(Flag::Domain));
+        assert_eq!(Flag::meant("managed-irq"), Some(Flag::ManagedIrq));
+        assert_eq!(Flag::meant("nohz"), Some(Flag::Nohz));
+        assert_eq!(
+            (Flag::meant("all"), Flag::meant("inverse"), Flag::meant("nohz_full")),
+            (None, None, None)
+        );
     }
 
     #[test]

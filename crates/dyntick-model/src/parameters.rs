@@ -16,8 +16,17 @@ pub struct Parameter {
     pub option: Option<&'static str>,
     /// The only architecture that has it.
     pub only: Option<Architecture>,
+    /// The version that it came with.
+    pub since: (u32, u32),
     /// Its values.
     pub values: Values,
+}
+
+impl Parameter {
+    /// Whether a kernel is too old for it. Enterprise kernels may have it from later ones.
+    pub fn is_newer_than(&self, dialect: Dialect) -> bool {
+        dialect.enterprise.is_none() && dialect.version < self.since
+    }
 }
 
 /// The values that a parameter takes.
@@ -97,7 +106,10 @@ impl Values {
             Values::Number => vec!["a number"],
             Values::Beginnings(all) => all.to_vec(),
             Values::Words(words) => {
-                words.iter().filter(|word| word.is_known(dialect)).map(|word| word.text).collect()
+                let known = words.iter().filter(|word| word.is_known(dialect));
+                let mut known: Vec<&str> = known.map(|word| word.text).collect();
+                known.dedup();
+                known
             }
         }
     }
@@ -136,7 +148,7 @@ pub fn boolean(value: &str) -> Option<bool> {
 use Architecture::{Arm64, X86};
 
 const fn any(name: &'static str) -> Parameter {
-    Parameter { name, option: None, only: None, values: Values::Any }
+    Parameter { name, option: None, only: None, since: (0, 0), values: Values::Any }
 }
 
 const fn needs(name: &'static str, option: &'static str) -> Parameter {
@@ -145,6 +157,10 @@ const fn needs(name: &'static str, option: &'static str) -> Parameter {
 
 const fn x86(name: &'static str) -> Parameter {
     Parameter { only: Some(X86), ..any(name) }
+}
+
+const fn from(since: (u32, u32), parameter: Parameter) -> Parameter {
+    Parameter { since, ..parameter }
 }
 
 const fn takes(parameter: Parameter, values: Values) -> Parameter {
@@ -164,7 +180,7 @@ pub const PARAMETERS: &[Parameter] = &[
     needs("rcu_nocbs", "RCU_NOCB_CPU"),
     needs("rcu_nocb_poll", "RCU_NOCB_CPU"),
     needs("rcutree.enable_rcu_lazy", "RCU_LAZY"),
-    any("rcutree.nohz_full_patience_delay"),
+    from((6, 12), any("rcutree.nohz_full_patience_delay")),
     any("rcutree.kthread_prio"),
     any("rcutree.use_softirq"),
     any("rcupdate.rcu_normal_after_boot"),
@@ -182,7 +198,7 @@ pub const PARAMETERS: &[Parameter] = &[
         ]),
     ),
     // kernel/irq/.
-    any("irqaffinity"),
+    from((4, 9), any("irqaffinity")),
     needs("threadirqs", "IRQ_FORCED_THREADING"),
     any("irqpoll"),
     any("irqfixup"),
@@ -197,13 +213,14 @@ pub const PARAMETERS: &[Parameter] = &[
     takes(any("transparent_hugepage"), Values::Words(&[word("always"), word("madvise"), word("never")])),
     // mm/mempolicy.c: setup_numabalancing.
     takes(any("numa_balancing"), Values::Words(&[word("enable"), word("disable")])),
-    any("mitigations"),
+    // kernel/cpu.c: mitigations_parse_cmdline.
+    takes(any("mitigations"), Values::Beginnings(&["off", "auto"])),
     any("nosmt"),
     any("maxcpus"),
     any("nr_cpus"),
     any("possible_cpus"),
     any("workqueue.power_efficient"),
-    any("workqueue.unbound_cpus"),
+    from((6, 6), any("workqueue.unbound_cpus")),
     any("cpufreq.default_governor"),
     any("cpuidle.off"),
     takes(

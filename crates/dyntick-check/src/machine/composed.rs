@@ -4,7 +4,16 @@
 use super::Machine;
 use crate::sources::SCHED_EXT;
 use dyntick_model::boot::{self, Composed, Wanted};
-use dyntick_model::{CommandLine, CpuList, Isolation, Masks, Outcome, Reader};
+use dyntick_model::isolation::flags_and_list;
+use dyntick_model::{CommandLine, CpuList, Flag, Isolation, Masks, Outcome, Reader, cpus_of};
+
+/// Dashes that look like the hyphen of a range.
+const DASHES: [char; 5] = ['\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}'];
+
+/// Whether a dash of a value is none of the hyphens that ranges have.
+pub(crate) fn has_dash(value: &str) -> bool {
+    value.contains(DASHES)
+}
 
 /// The reason why no command line is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,10 +60,12 @@ impl Machine<'_> {
     }
 
     /// The isolation that the command line asks for, as far as the kernel follows it. The boot CPU is left out if it
-    /// keeps its tick all the same. Of two lists that the kernel wants equal the common CPUs remain.
+    /// keeps its tick all the same. Of two lists that the kernel wants equal the common CPUs remain, and a parameter that
+    /// it refused for its spelling counts as it was meant.
     pub fn wanted(&self) -> Wanted {
         let Isolation { tick, domain, managed_irq, .. } = self.asked.clone();
-        let wanted = self.agreed().unwrap_or(Wanted { tick, domain, managed_irq, ..Wanted::default() });
+        let followed = Wanted { tick, domain, managed_irq, ..Wanted::default() };
+        let wanted = self.agreed().unwrap_or(followed).and(&self.repaired());
         let kept = self.kept_boot_cpu();
         Wanted {
             tick: wanted.tick.difference(&kept),
@@ -76,7 +87,10 @@ impl Machine<'_> {
         let refused = self.asked.outcomes.iter().filter(|(_, outcome)| *outcome == Outcome::Mismatch);
         let refused: Vec<Isolation> =
             refused.map(|(word, _)| self.replayed(&CommandLine::parse(word))).filter(|_| differ).collect();
-        let common = refused.iter().fold(self.asked.all(), |sum, list| sum.intersection(&list.all()));
+        // An empty list that came first is no list of CPUs.
+        let first = [self.asked.all()].into_iter().chain(refused.iter().map(Isolation::all));
+        let first = first.into_iter().find(|cpus| !cpus.is_empty()).unwrap_or_default();
+        let common = refused.iter().fold(first, |sum, list| sum.intersection(&list.all()));
         let any = |of: fn(&Isolation) -> &CpuList| {
             let asks = [&self.asked].into_iter().chain(&refused).any(|isolation| !of(isolation).is_empty());
             if asks { common.clone() } else { CpuList::default() }
@@ -87,6 +101,41 @@ impl Machine<'_> {
             managed_irq: any(|isolation| &isolation.managed_irq),
             ..Wanted::default()
         })
+    }
+
+    /// The isolation that refused parameters were meant to ask for.
+    fn repaired(&self) -> Wanted {
+        let is_spelling = |outcome: &Outcome| {
+            use Outcome::{Beyond, IllegalFlag, NoList, SkippedFlag, UnknownFlag};
+            matches!(outcome, Beyond(_) | IllegalFlag(_) | NoList(_) | SkippedFlag(_) | UnknownFlag(_))
+        };
+        let refused = self.asked.outcomes.iter().filter(|(_, outcome)| is_spelling(outcome));
+        refused.fold(Wanted::default(), |sum, (parameter, _)| {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            let Some(value) = self.corrected(name, value) else { return sum };
+            let Isolation { tick, domain, managed_irq, .. } =
+                self.replayed(&CommandLine::parse(&format!("{name}={value}")));
+            let tick = tick.difference(&CpuList::first(1));
+            sum.and(&Wanted { tick, domain, managed_irq, ..Wanted::default() })
+        })
+    }
+
+    /// The value of `nohz_full=`, `isolcpus=` or `rcu_nocbs=` as it was meant, if only its spelling is wrong: other dashes,
+    /// flags that are misspelt or that the kernel does not know, `N` and `all` where it does not know them, or CPUs that cannot exist.
+    pub(crate) fn corrected(&self, name: &str, value: &str) -> Option<String> {
+        let value = value.replace(DASHES, "-").replace("..", "-");
+        let (flags, list) = flags_and_list(&value);
+        // `isolcpus=all` is taken for a flag by every kernel.
+        let is_all = list.is_empty() && flags.contains(&"all");
+        let takes_flags = name == "isolcpus";
+        let own = |word: &&str| Flag::meant(word).filter(|flag| takes_flags && self.dialect.knows(*flag));
+        let flags: String = flags.iter().filter_map(own).map(|flag| format!("{},", flag.word())).collect();
+        let boot_cpu = CpuList::first(1);
+        let list = match is_all {
+            true => CpuList::first(self.possible).difference(&boot_cpu),
+            false => cpus_of(list, self.possible).ok()?.intersection(&CpuList::first(self.possible)),
+        };
+        (!list.is_empty()).then(|| format!("{flags}{list}"))
     }
 
     /// The parameters to boot with so that this is kept away beside all that is already.
@@ -165,6 +214,9 @@ impl Machine<'_> {
         let kept = self.kept_boot_cpu();
         let line = self.with_callbacks(line, |named| named.difference(&kept));
         let mut composed = boot::compose(&line, &wanted, self.reader()).ok_or(NoLine::NoneLeft)?;
+        if self.has("RCU_NOCB_CPU") == Some(false) {
+            composed.with.retain(|word| !word.starts_with("rcu_nocbs="));
+        }
         let changed = line.get("rcu_nocbs").map(|list| format!("rcu_nocbs={list}"));
         for word in composed.without.iter_mut().filter(|word| changed.as_ref() == Some(&**word)) {
             // As the line has it.

@@ -24,7 +24,7 @@ impl Machine<'_> {
     /// The evidence of a service that keeps CPUs free by the affinity of tasks: a profile of tuned for that, systemd
     /// (CPUAffinity=), or a kubelet.
     pub fn manager(&self) -> Option<Evidence> {
-        const PARAMETERS: [&str; 2] = ["tuned.non_isolcpus", "systemd.cpu_affinity"];
+        const PARAMETERS: [&str; 2] = ["systemd.cpu_affinity", "tuned.non_isolcpus"];
         const PROFILES: [&str; 4] = ["cpu-partitioning", "realtime", "openshift", "microshift"];
         const KUBELETS: [&str; 4] = ["kubelet", "microshift", "k3s-server", "rke2"];
         let by_line = PARAMETERS.iter().find_map(|name| self.said(name));

@@ -11,6 +11,9 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    if !machine.patched.is_empty() {
+        return Vec::new();
+    }
     let outcomes = machine.asked.outcomes.iter();
     outcomes.filter_map(|(parameter, outcome)| taken_out(machine, parameter, outcome)).collect()
 }
@@ -29,9 +32,15 @@ fn taken_out(machine: &Machine<'_>, parameter: &str, outcome: &Outcome) -> Optio
         .warning(format!("'{parameter}' names {which}; the kernel excludes the boot CPU"))
         .seen([said(parameter)])
         .seen(machine.evidence(PRESENT))
-        .so(why)
-        .composed(machine.composed(&nothing()));
-    Some(finding)
+        .so(why);
+    // For all CPUs, and no task that is pinned to one: another finding says what to decide first.
+    let undecided =
+        machine.wanted().domain.is_empty() && machine.pinned(&machine.wanted().tick).next().is_none();
+    Some(match undecided {
+        true => finding
+            .advice(format!("boot without {parameter}, or name the CPUs that are for one pinned task each")),
+        false => finding.composed(machine.composed(&nothing())),
+    })
 }
 
 const HOUSEKEEPING: &str = "One CPU must do the timekeeping and the housekeeping for the others.";

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::refused_parameter::corrected;
 use super::*;
 
 pub(super) static RULE: Rule = Rule {
@@ -33,11 +32,11 @@ fn judged(machine: &Machine<'_>, name: &str, effect: &str) -> Option<Finding> {
         .seen(machine.said(name))
         .seen(machine.evidence(POSSIBLE))
         .so(effect);
-    let list = corrected(machine, value).and_then(|list| machine.reader().list(&list).ok());
+    let list = machine.corrected(name, value).and_then(|list| machine.reader().list(&list).ok());
     Some(match (name, list) {
         // Interrupts go where nothing is isolated.
         ("irqaffinity", _) => finding.composed(machine.composed(&interrupts(machine))),
-        (_, Some(list)) => finding.composed(machine.composed(&callbacks(&list))),
+        (_, Some(list)) => finding.composed(machine.composed(&callbacks(&list.union(&machine.isolated)))),
         // Which callbacks were meant only the user knows.
         (_, None) => finding
             .advice(format!("boot with {name}=LIST, with CPUs of {}", CpuList::first(machine.possible))),

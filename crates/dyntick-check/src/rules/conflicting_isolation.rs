@@ -19,6 +19,9 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
 fn conflict(machine: &Machine<'_>, parameter: &str) -> Finding {
     let is_one = machine.dialect.masks() == Masks::One;
     let why = match is_one {
+        true if machine.asked.all().is_empty() => {
+            "before 5.18 all lists of nohz_full= and isolcpus= must be equal, and an earlier one is empty"
+        }
         true => {
             "before 5.18 all lists of nohz_full= and isolcpus= must be equal, and an earlier one names other CPUs"
         }
@@ -42,7 +45,7 @@ fn conflict(machine: &Machine<'_>, parameter: &str) -> Finding {
     match machine.composed(&nothing()) {
         Ok(composed) if !machine.asked.all().is_empty() => finding
             .composed(Ok(composed))
-            .advice("or name the CPUs that you want in both: these are those that all lists have in common"),
+            .advice("or name in both the CPUs that are to be isolated, and the same ones"),
         composed => finding.composed(composed),
     }
 }

@@ -51,6 +51,13 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             .seen(of(cpus).iter().filter_map(|set| machine.evidence(&set.file)))
     };
     let mut found = Vec::new();
+    if machine.online.is_subset(&sets.isolated) {
+        let finding = RULE
+            .note("no CPU is load balanced: the root cpuset of control groups v1 is not, nor any other one")
+            .so("A task stays on the CPU where it started, on all CPUs of the machine.")
+            .advice("switch load balancing on in the cpuset of the system's own services");
+        return vec![seen(finding, &machine.online)];
+    }
     if !isolated.is_empty() {
         let finding = RULE
             .note(format!("{} isolated by a cpuset of control groups v1, without load balancing", cpus_are(&isolated)))
@@ -61,10 +68,18 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     }
     if !missed.is_empty() {
         let finding = RULE
-            .note(format!("{} in a cpuset without load balancing, but balanced by another one", cpus_are(&missed)))
+            .note(format!(
+                "{} in a cpuset without load balancing, but balanced by another one",
+                cpus_are(&missed)
+            ))
             .so("A CPU is balanced as long as any cpuset with it is, the root first of all.")
             .advice(format!(
-                "switch load balancing off in each cpuset that has these CPUs: echo 0 > {root}, where it is the root"
+                "switch load balancing off in each cpuset that has these CPUs{}",
+                if machine.text(root) == Some("0") {
+                    String::new()
+                } else {
+                    format!(", the root first: echo 0 > {root}")
+                }
             ));
         found.push(seen(finding, &missed));
     }

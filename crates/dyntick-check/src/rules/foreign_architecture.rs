@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
+use dyntick_model::Architecture;
 use dyntick_model::parameters::{self, Values};
 
 pub(super) static RULE: Rule = Rule {
@@ -42,6 +43,10 @@ pub(super) fn is_foreign(machine: &Machine<'_>, word: &str) -> bool {
         return false;
     };
     let Some(parameter) = parameters::known(name) else { return false };
+    // HOTPLUG_SMT came to arm64 with 6.17.
+    if name == "nosmt" {
+        return own != Architecture::X86 && !machine.since(6, 17);
+    }
     let elsewhere = dyntick_model::Dialect { architecture: None, ..machine.dialect };
     let only_there = matches!(parameter.values, Values::Words(_))
         && parameter.values.knows(value, elsewhere)

@@ -15,7 +15,7 @@ const MANY: usize = 16;
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let housekeeping = machine.housekeeping();
-    if machine.named || machine.target.len() < MANY * housekeeping.len().max(1) {
+    if housekeeping.is_empty() || machine.named || machine.target.len() < MANY * housekeeping.len().max(1) {
         return Vec::new();
     }
     let finding = RULE

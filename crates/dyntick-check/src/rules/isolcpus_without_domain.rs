@@ -41,7 +41,8 @@ fn find_one(machine: &Machine<'_>) -> Option<Finding> {
         .so("If a flag is given, only what the flags name is isolated: the scheduler still places tasks there.");
     Some(match manager {
         Some(manager) => {
-            let way = format!("leave it so if that is the intention of {}", manager.value);
+            let way =
+                format!("leave it so if the CPUs are kept free by affinity on purpose ({})", manager.value);
             finding.seen([manager]).advice(way)
         }
         None => finding.composed(machine.composed(&domain(machine, &flagged))),
@@ -51,10 +52,15 @@ fn find_one(machine: &Machine<'_>) -> Option<Finding> {
 /// The CPUs that `isolcpus=` names only under other flags, and nothing else isolates.
 pub(super) fn concerned(machine: &Machine<'_>) -> CpuList {
     // All of them count that the kernel follows, not the last alone.
-    let values =
-        machine.line.iter().filter_map(|word| word.split_once('=')).filter(|(name, _)| *name == "isolcpus");
+    let ignores = |(ignored, outcome): &(String, Outcome), word: &str| {
+        ignored == word && !matches!(outcome, Outcome::SkippedFlag(_))
+    };
+    let is_followed = |word: &&str| !machine.asked.outcomes.iter().any(|outcome| ignores(outcome, word));
+    let words = machine.line.iter().filter(is_followed);
+    let values = words.filter_map(|word| word.split_once('=')).filter(|(name, _)| *name == "isolcpus");
     let flags: Vec<&str> = values.flat_map(|(_, value)| value.split(',')).collect();
-    if !machine.asked.domain.is_empty() {
+    // A refused parameter that asked for it has a finding that asks for it again.
+    if !machine.asked.domain.is_empty() || !machine.wanted().domain.is_empty() {
         return CpuList::default();
     }
     let under =

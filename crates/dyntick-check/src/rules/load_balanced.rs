@@ -40,7 +40,9 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     };
     let strays: Vec<&crate::Task> = machine.strays(&balanced).collect();
     let pinned: Vec<&crate::Task> = machine.pinned(&balanced).collect();
-    if let Some(manager) = machine.manager() {
+    // A line that asks for isolation, also one that was refused, does not want these CPUs balanced.
+    let isolates = !machine.wanted().domain.is_empty();
+    if let Some(manager) = machine.manager().filter(|_| !isolates) {
         return vec![confined(finding(Severity::Note), manager, &strays, &pinned)];
     }
     let more = match machine.since(7, 0) {
@@ -48,8 +50,6 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         false => "",
     };
     let restarts = format!("the tick restarts once a second task is runnable there.{more}");
-    // Whoever isolates some CPUs wants these isolated, too.
-    let isolates = !machine.asked.domain.is_empty();
     if !pinned.is_empty() || isolates {
         let effect = match (strays.is_empty(), machine.tasks.is_empty()) {
             (true, false) => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
+use crate::machine::has_dash;
 use dyntick_model::Flag;
-use dyntick_model::isolation::flags_and_list;
 
 pub(super) static RULE: Rule = Rule {
     id: "refused-parameter",
@@ -22,6 +22,12 @@ fn refused(machine: &Machine<'_>, parameter: &str, outcome: &Outcome) -> Option<
     let why = match outcome {
         Outcome::NoList(_) if has_dash(value) => {
             "the dash between its CPUs is not a hyphen, as in text that was copied from a page".to_owned()
+        }
+        Outcome::NoList(_) if value.contains('N') && !machine.dialect.has_last() => {
+            "this kernel does not know N in lists (5.13 and newer)".to_owned()
+        }
+        Outcome::NoList(_) if value.contains("all") && !machine.dialect.has_all() => {
+            "this kernel does not know 'all' in lists (5.14 and newer)".to_owned()
         }
         Outcome::NoList(error) => error.to_string(),
         Outcome::Beyond(beyond) => format!("{} not possible on this machine", cpus_are(beyond)),
@@ -49,7 +55,7 @@ fn refused(machine: &Machine<'_>, parameter: &str, outcome: &Outcome) -> Option<
         _ => {
             let finding = finding
                 .so("None of it is in effect: one bad CPU or word makes the kernel drop the parameter.");
-            match corrected(machine, value) {
+            match machine.corrected(name, value) {
                 Some(value) => finding.composed(machine.composed(&asks(machine, &format!("{name}={value}")))),
                 None => finding.advice(format!(
                     "boot with {name}=LIST, with CPUs of {}",
@@ -74,29 +80,4 @@ pub(super) fn log_about_isolation(machine: &Machine<'_>) -> Vec<Evidence> {
     let texts = ["Housekeeping: ", "isolcpus: ", "all isolcpus= values", "NO_HZ: ", "NOHZ: "];
     let lines = texts.into_iter().flat_map(|text| machine.logged(text));
     lines.map(|line| Evidence { file: KERNEL_LOG.to_owned(), value: line.to_owned() }).collect()
-}
-
-/// Dashes that look like the hyphen of a range.
-const DASHES: [char; 5] = ['\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}'];
-
-fn has_dash(value: &str) -> bool {
-    value.contains(DASHES)
-}
-
-/// The value as it was meant, if only its spelling is wrong: other dashes, flags that the kernel does not know, flags where
-/// there are none, or CPUs that cannot exist.
-pub(super) fn corrected(machine: &Machine<'_>, value: &str) -> Option<String> {
-    let value = value.replace(DASHES, "-");
-    let (flags, list) = flags_and_list(&value);
-    let known = flags.iter().filter(|word| Flag::of(word).is_some_and(|flag| machine.dialect.knows(flag)));
-    let flags: String = known.map(|word| format!("{word},")).collect();
-    let list = match machine.reader().list(list) {
-        Ok(list) => list,
-        Err(Outcome::Beyond(beyond)) => {
-            let all = dyntick_model::cpus_of(list, machine.possible).ok()?;
-            all.difference(&beyond)
-        }
-        Err(_) => return None,
-    };
-    (!list.is_empty()).then(|| format!("{flags}{list}"))
 }

@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "slow-clocksource",
     title: "A slow clocksource: reading the time takes a system call",
     severity: Severity::Warning,
-    reads: &[CLOCKSOURCE, CLOCKSOURCES],
+    reads: &[CLOCKSOURCE, CLOCKSOURCES, KERNEL_LOG],
     source: "arch/x86/kernel/hpet.c, drivers/clocksource/acpi_pm.c, hyperv_timer.c: ratings and vdso_clock_mode",
     find,
 };
@@ -31,6 +31,12 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         });
     let offered: Vec<&str> =
         machine.text(CLOCKSOURCES).unwrap_or_default().split_ascii_whitespace().collect();
+    // The kernel refuses a clock that it found unstable (`kernel/time/clocksource.c: clocksource_mark_unstable`).
+    let logged = ["Marking TSC unstable", "TSC found unstable", "Marking clocksource"];
+    let is_unstable = logged.into_iter().any(|text| machine.logged(text).next().is_some());
+    if is_unstable {
+        return vec![finding.advice("see tsc-unstable: the kernel found the TSC unstable, and refuses it")];
+    }
     vec![match FAST.iter().find(|fast| offered.contains(*fast)) {
         Some(fast) => finding.command(format!("echo {fast} > {CLOCKSOURCE}")),
         None => finding.advice(

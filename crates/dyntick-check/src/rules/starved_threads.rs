@@ -69,8 +69,9 @@ fn told(machine: &Machine<'_>, cpu: u32) -> Option<Finding> {
         .seen(below.iter().map(|other| other.rank()))
         .seen(machine.evidence(RT_RUNTIME).filter(|_| !machine.since(6, 12)))
         .so(format!(
-            "If it never sleeps, {} never run: {}.{}",
+            "If it never sleeps, {} never run{}: {}.{}",
             names(lost.iter().map(|other| other.name.as_str()), 4),
+            if lost.len() == 1 { "s" } else { "" },
             harm(&lost),
             net.unwrap_or_default()
         ));

@@ -14,7 +14,13 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let told = |(parameter, outcome): &(String, Outcome)| {
         let Outcome::SkippedFlag(word) = outcome else { return None };
         let finding = RULE
-            .error(format!("the kernel skips the flag '{word}' in '{parameter}'"))
+            .error(match word.as_str() {
+                "all" | "N" => {
+                    format!("'{parameter}' isolates nothing: every kernel takes '{word}' for a flag there")
+                }
+                _ => format!("the kernel skips the flag '{word}' in '{parameter}'"),
+            })
+            .seen(refused_parameter::log_about_isolation(machine))
             .seen([said(parameter)])
             .so("Only domain, nohz and managed_irq are flags; if none of them is left, domain applies.");
         let composed = machine.composed(&nothing());

@@ -29,19 +29,21 @@ fn judged(machine: &Machine<'_>, parameter: &parameters::Parameter) -> Option<Fi
         return None;
     }
     let known = parameter.values.listed(machine.dialect);
+    let word = said.value.clone();
     let finding = RULE
-        .error(format!("'{}' is ignored: {}", said.value, knows(&known)))
+        .error(format!("'{word}' is ignored: {}", knows(&known)))
         .seen([said])
         .so("It has no effect; the kernel's default applies.");
     Some(match parameter.values.meant(value) {
         Some(meant) => finding.boot(format!("{}={meant}", parameter.name)),
+        None if known.is_empty() => finding.unboot(word),
         None => finding.advice(format!("set {} to one of its values: {}", parameter.name, or(&known))),
     })
 }
 
 fn knows(known: &[&str]) -> String {
     match known {
-        [] => "the kernel does not know this value".to_owned(),
+        [] => "this kernel knows no value of it".to_owned(),
         known => format!("this kernel knows {}", or(known)),
     }
 }

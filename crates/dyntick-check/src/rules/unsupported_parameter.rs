@@ -1,19 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
-use dyntick_model::parameters::with_option;
+use dyntick_model::parameters::{self, with_option};
 
 pub(super) static RULE: Rule = Rule {
     id: "unsupported-parameter",
     title: "A parameter whose CONFIG_ option this kernel was built without",
     severity: Severity::Error,
-    reads: &[CMDLINE, CONFIG_GZ, BOOT_CONFIG, MODULES_CONFIG, NOHZ_FULL, ISOLATED, KERNEL_LOG],
+    reads: &[RELEASE, CMDLINE, CONFIG_GZ, BOOT_CONFIG, MODULES_CONFIG, NOHZ_FULL, ISOLATED, KERNEL_LOG],
     source: "kernel/time/Kconfig, kernel/rcu/Kconfig, init/Kconfig, kernel/Kconfig.preempt",
     find,
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let plain = with_option().filter_map(|(parameter, option)| unsupported(machine, parameter, option));
-    plain.chain(nohz_flag(machine)).collect()
+    let later = parameters::PARAMETERS.iter().filter_map(|parameter| too_new(machine, parameter));
+    plain.chain(later).chain(nohz_flag(machine)).collect()
+}
+
+fn too_new(machine: &Machine<'_>, parameter: &parameters::Parameter) -> Option<Finding> {
+    let said = machine.said(parameter.name).filter(|_| parameter.is_newer_than(machine.dialect))?;
+    let ((major, minor), word) = (parameter.since, said.value.clone());
+    let finding = RULE
+        .warning(format!("'{word}' does nothing: the parameter is not in kernels before {major}.{minor}"))
+        .seen([said])
+        .seen(machine.evidence(RELEASE))
+        .so("The kernel ignores it.");
+    Some(finding.unboot(word))
 }
 
 fn unsupported(machine: &Machine<'_>, parameter: &str, option: &str) -> Option<Finding> {
