@@ -5,7 +5,7 @@ use super::Machine;
 use crate::sources::SCHED_EXT;
 use dyntick_model::boot::{self, Composed, Wanted};
 use dyntick_model::isolation::flags_and_list;
-use dyntick_model::{CommandLine, CpuList, Flag, Isolation, Masks, Outcome, Reader, cpus_of};
+use dyntick_model::{CommandLine, CpuList, Flag, Isolation, Masks, Outcome, Reader, cpus_of, parameters};
 
 /// Dashes that look like the hyphen of a range.
 const DASHES: [char; 5] = ['\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}'];
@@ -214,9 +214,12 @@ impl Machine<'_> {
         let kept = self.kept_boot_cpu();
         let line = self.with_callbacks(line, |named| named.difference(&kept));
         let mut composed = boot::compose(&line, &wanted, self.reader()).ok_or(NoLine::NoneLeft)?;
-        if self.has("RCU_NOCB_CPU") == Some(false) {
-            composed.with.retain(|word| !word.starts_with("rcu_nocbs="));
-        }
+        let is_unknown = |word: &String| {
+            let name = word.split('=').next().unwrap_or_default();
+            let lacks = parameters::option_of(name).is_some_and(|option| self.has(option) == Some(false));
+            lacks || parameters::known(name).is_some_and(|known| known.is_newer_than(self.dialect))
+        };
+        composed.with.retain(|word| !is_unknown(word));
         let changed = line.get("rcu_nocbs").map(|list| format!("rcu_nocbs={list}"));
         for word in composed.without.iter_mut().filter(|word| changed.as_ref() == Some(&**word)) {
             // As the line has it.

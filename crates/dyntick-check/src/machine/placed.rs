@@ -15,6 +15,16 @@ impl Machine<'_> {
         })
     }
 
+    /// The file of a partition of the kind `root` that has these CPUs.
+    pub fn balanced_partition(&self, cpus: &CpuList) -> Option<&str> {
+        let has = |file: &str| {
+            let text = self.text(file)?.lines().nth(1)?;
+            text.parse::<CpuList>().ok().map(|own| cpus.is_subset(&own))
+        };
+        let roots = self.partitions.iter().filter(|(_, state)| state == "root");
+        roots.map(|(file, _)| file.as_str()).find(|file| has(file) == Some(true))
+    }
+
     /// The programs that may run on these CPUs only.
     pub fn pinned(&self, cpus: &CpuList) -> impl Iterator<Item = &Task> {
         let only = move |task: &&Task| !task.allowed.is_empty() && task.allowed.is_subset(cpus);

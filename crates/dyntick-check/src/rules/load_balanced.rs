@@ -134,6 +134,14 @@ pub(super) fn partition(finding: Finding, machine: &Machine<'_>, cpus: &CpuList)
     if !is_possible {
         return finding;
     }
+    if let Some(file) = machine.balanced_partition(cpus) {
+        return match shell::path(file) {
+            Ok(file) => finding.command(format!("echo isolated > {file}")),
+            Err(why) => {
+                finding.advice(format!("write isolated to that file ({why}, so no command is given)"))
+            }
+        };
+    }
     let pinned = machine.pinned(cpus).next();
     let make = format!(
         "(cd /sys/fs/cgroup && echo +cpuset > cgroup.subtree_control && mkdir -p quiet && \

@@ -10,6 +10,9 @@ pub(super) static RULE: Rule = Rule {
         NOHZ_FULL,
         ISOLATED,
         CONTROLLERS,
+        PARTITION,
+        PARTITION_2,
+        PARTITION_3,
         CONFIG_GZ,
         BOOT_CONFIG,
         MODULES_CONFIG,
@@ -30,6 +33,9 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     }
     let strays = names(machine.strays(&free).map(|task| task.name.as_str()), 4);
     let placed = match (strays.is_empty(), machine.tasks.is_empty()) {
+        _ if machine.balanced_partition(&free).is_some() => {
+            "A cpuset partition (root) has these CPUs, and balances its tasks among them.".to_owned()
+        }
         (true, false) => {
             "No task that runs now may be placed there but pinned ones; new ones may.".to_owned()
         }
@@ -40,6 +46,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .on(&free)
         .seen(machine.evidence(ISOLATED))
         .seen(machine.evidence(NOHZ_FULL))
+        .seen(machine.balanced_partition(&free).and_then(|file| machine.evidence(file)))
         .so(format!("{placed} The tick comes HZ times a second while one runs."));
     if machine.online.difference(&machine.target).is_empty() {
         return vec![finding.advice("leave at least one CPU out, for housekeeping")];

@@ -69,9 +69,9 @@ fn refused(machine: &Machine<'_>, parameter: &str, outcome: &Outcome) -> Option<
 /// The version from which on a flag is known, if another kernel knows it.
 fn since(word: &str) -> &'static str {
     match Flag::of(word) {
-        Some(Flag::ManagedIrq) => " (before 5.6), and skips no unknown word (before 5.7)",
-        Some(_) => " (before 4.15)",
-        None => ", and skips no unknown word (before 5.7)",
+        Some(Flag::ManagedIrq) => " (5.6 and newer)",
+        Some(_) => " (4.15 and newer)",
+        None => ", and does not skip it (5.7 and newer)",
     }
 }
 
