@@ -21,7 +21,9 @@ pub fn command_line(bytes: &[u8]) {
     assert_eq!(CommandLine::parse(&line.to_string()), line, "it is read as it is written");
     for possible in [0, 1, 4, 8192] {
         let present = CpuList::first(possible);
-        for dialect in [(3, 10), (5, 4), (6, 12), (7, 2)].map(|(major, minor)| Dialect::upstream(major, minor)) {
+        for dialect in
+            [(3, 10), (5, 4), (6, 12), (7, 2)].map(|(major, minor)| Dialect::upstream(major, minor))
+        {
             let isolation = Isolation::replay(&line, Reader { possible, present: &present, dialect });
             assert!(isolation.all().is_subset(&present), "no CPU is isolated that cannot be");
         }
