@@ -85,7 +85,7 @@ mod tests {
         std::fs::write(&loader, "#!/bin/sh\necho \"$3\" \"$4\"\n").unwrap();
         std::fs::set_permissions(&loader, std::fs::Permissions::from_mode(0o755)).unwrap();
         std::fs::write(&program, "elf").unwrap();
-        assert_eq!(programs(&before), [program.clone()]);
+        assert_eq!(programs(&before), std::slice::from_ref(&program));
         wrap(&program).unwrap();
         std::fs::rename(&before, &after).unwrap();
         let moved = after.join("usr/lib/linux-kbuild-7.2").join(PROGRAMS[0]);
