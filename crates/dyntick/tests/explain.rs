@@ -34,11 +34,12 @@ fn names_first(kernel: &str, append: &str, module: &[&str], expected: &[(&str, &
             continue;
         };
         let foremost = if SELDOM.contains(name) { 3 } else { 1 };
-        // The longest, as they are told, or the most frequent: in virtual time a few interruptions of an idle
-        // CPU may take milliseconds, the turns of other CPUs.
+        // The first ones, the longest, or the most frequent: in virtual time a few interruptions of an idle CPU may take
+        // milliseconds, the turns of other CPUs. The command's own tasks stand behind what came from outside.
         let told: Vec<&Value> = own["causes"].as_array().into_iter().flatten().collect();
         let most = told.iter().max_by_key(|cause| cause["count"].as_u64());
-        let told = told.iter().take(foremost).chain(most);
+        let longest = told.iter().max_by_key(|cause| cause["ns"].as_u64());
+        let told = told.iter().take(foremost).chain(most).chain(longest);
         let mut told = told.map(|cause| as_if_foreign(cause["cause"].as_str().unwrap_or_default()));
         let named = told.any(|told| causes.iter().any(|cause| told.starts_with(cause)));
         let unattributed = own["unattributed"].as_u64().unwrap_or(u64::MAX);
