@@ -35,13 +35,20 @@ fn names(folder: &tempfile::TempDir) -> Vec<String> {
 fn a_hundred_kills_leave_nothing_but_complete_files() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("dyntick.prom");
+    // The kills fall into the time that a first write takes here, and a half more.
+    let begin = std::time::Instant::now();
+    let mut first = dyntick();
+    first.args(["export", "-C", "0", "-I", "100", "-n", "1", "--textfile"]).arg(&file);
+    assert!(first.output().unwrap().status.success());
+    std::fs::remove_file(&file).unwrap();
+    let span_ms = (begin.elapsed() * 3 / 2).as_millis() as u64;
     let (mut state, mut killed, mut written) = (7, Vec::new(), 0);
     for number in 0..100 {
         let source = if number % 10 == 0 { "tracefs" } else { "auto" };
         let mut command = dyntick();
         command.args(["export", "-C", "0", "--source", source, "--listen", "0", "-I", "100", "--textfile"]);
         let mut child = command.arg(&file).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(random(&mut state) % 600));
+        std::thread::sleep(Duration::from_millis(random(&mut state) % span_ms));
         let signal = if number % 3 == 0 { libc::SIGTERM } else { libc::SIGKILL };
         // SAFETY: a system call, with a process that was not waited for.
         unsafe { libc::kill(child.id() as i32, signal) };
