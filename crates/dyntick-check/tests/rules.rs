@@ -747,6 +747,24 @@ fn throttling_is_not_switched_off_without_a_word() {
 }
 
 #[test]
+fn throttling_stays_where_a_task_lives_on_it() {
+    let stat = |pid: u32, name: &str, rest: &str| {
+        format!(
+            "\n/proc/{pid}/task/{pid}/stat = {pid} ({name}) R 1 0 0 0 -1 {rest}
+             /proc/{pid}/task/{pid}/status = Cpus_allowed_list: 2"
+        )
+    };
+    let zeros = "0 ".repeat(30);
+    let spins = stat(910, "spins", &format!("4194304 {zeros}95 1"));
+    let waits = stat(911, "ksoftirqd/2", &format!("69238848 {zeros}0 0"));
+    let old = "/proc/sys/kernel/osrelease = 5.15.0-test
+               /boot/config-5.15.0-test = GOODCONFIG";
+    let fixes = fixes("rt-throttling", &format!("{old}{spins}{waits}"), None);
+    let kept = |fix: &Fix| fix.to_string().starts_with("keep it: ksoftirqd/2 runs on CPU 2");
+    assert!(matches!(&fixes[..], [fix] if kept(fix)), "{fixes:?}");
+}
+
+#[test]
 fn an_interrupt_that_cannot_move_is_told_by_the_kernels_own_error() {
     let there = "/proc/irq/24/effective_affinity_list = 3\n";
     let advice = fixes("device-irqs", there, None)[1].to_string();
