@@ -57,7 +57,7 @@ pub struct Machine<'a> {
     pub present: CpuList,
     /// One more than the highest CPU number that can exist.
     pub possible: u32,
-    /// How its kernel reads a command line.
+    /// The way in which its kernel reads a command line.
     pub dialect: Dialect,
     /// The part of the command line that the kernel follows, as a replay of its parser has it.
     pub asked: Isolation,
@@ -219,7 +219,7 @@ impl<'a> Machine<'a> {
         self.line.iter().filter(same).last().map(said)
     }
 
-    /// Whether an option of the kernel's configuration is on, by the configuration or by what only such a kernel does;
+    /// Says if an option of the kernel's configuration is on, by the configuration or by what only such a kernel does;
     /// `None` where neither is known.
     pub fn has(&self, option: &str) -> Option<bool> {
         let configured = self.config.as_ref().map(|(_, config)| config.is_enabled(option));
@@ -232,7 +232,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Whether the kernel's log has a parameter in its list of unknown ones.
+    /// Says if the kernel's log has a parameter in its list of unknown ones.
     pub(crate) fn lists_as_unknown(&self, name: &str) -> bool {
         let is = |word: &str| word.trim_matches(['"', ',', '.']).split('=').next() == Some(name);
         self.unknown_parameters().is_some_and(|line| line.split(' ').any(is))

@@ -75,7 +75,7 @@ pub(crate) const CMDLINE: &str = "/proc/cmdline";
 pub const RELEASE: &str = "/proc/sys/kernel/osrelease";
 /// The build's number, its flags and its date: the kernel that runs, whatever its configuration is.
 pub(crate) const VERSION: &str = "/proc/version";
-/// Of the patches for real time, there on PREEMPT_RT only.
+/// A file of the patches for real time, there on PREEMPT_RT only.
 pub(crate) const REALTIME: &str = "/sys/kernel/realtime";
 pub(crate) const CONFIG_GZ: &str = "/proc/config.gz";
 pub(crate) const BOOT_CONFIG: &str = "/boot/config-*";
@@ -122,7 +122,7 @@ pub(crate) const TASK_FILES: &str = "/proc/*/fd";
 pub(crate) const TASK_CGROUP: &str = "/proc/*/cgroup";
 pub(crate) const TASK_LIMITS: &str = "/proc/*/limits";
 pub(crate) const CPU_MAX: [&str; 6] = levels!("/sys/fs/cgroup", "cpu.max");
-/// Of control groups v1, whose controllers name the folder; most distributions have both in one.
+/// Files of control groups v1, whose controllers name the folder; most distributions have both in one.
 pub(crate) const CPU_QUOTA: [&str; 6] = levels!("/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_quota_us");
 pub(crate) const CPU_QUOTA_ALONE: [&str; 6] = levels!("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us");
 /// Cpusets of control groups v1: the root's, then three levels. Mounted by itself its files may be without a prefix.

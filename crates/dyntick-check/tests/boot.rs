@@ -176,7 +176,7 @@ fn where_all_together_leave_no_cpu_the_owner_decides() {
     assert!(reboot(&CommandLine::parse("isolcpu=1-6"), Some("7")).is_some());
 }
 
-/// Whether two lists contradict each other: which of them holds is not for a line to decide.
+/// Says if two lists contradict each other: which of them holds is not for a line to decide.
 fn is_undecided(asked: &Isolation) -> bool {
     asked.outcomes.iter().any(|(_, outcome)| *outcome == Outcome::Mismatch)
 }

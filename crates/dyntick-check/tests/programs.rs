@@ -359,7 +359,7 @@ fn irqbalance_undoes_what_the_script_writes() {
     assert!(advice("").starts_with("if the write fails"));
 }
 
-/// What writes the masks of containers writes them again.
+/// The runtime that writes the masks of containers writes them again.
 #[test]
 fn a_container_keeps_its_cpus_by_its_runtime() {
     let told = |more: &[(&str, &str)]| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How a kernel reads its command line: the flags, lists and words that differ between versions.
+//! The way in which a kernel reads its command line: the flags, lists and words that differ between versions.
 
 use crate::KernelVersion;
 use strsim::damerau_levenshtein;
@@ -105,9 +105,9 @@ pub struct Dialect {
     pub enterprise: Option<u32>,
     /// The architecture, if it is known.
     pub architecture: Option<Architecture>,
-    /// Whether it was built with `CONFIG_NO_HZ_FULL`, as far as that is known.
+    /// Says if it was built with `CONFIG_NO_HZ_FULL`, as far as that is known.
     pub has_full: Option<bool>,
-    /// Whether it is a PREEMPT_RT one.
+    /// Says if it is a PREEMPT_RT one.
     pub is_rt: bool,
 }
 
@@ -130,17 +130,17 @@ impl Dialect {
         }
     }
 
-    /// Whether the kernel is at least this version.
+    /// Says if the kernel is at least this version.
     pub fn since(self, major: u32, minor: u32) -> bool {
         self.version >= (major, minor)
     }
 
-    /// Whether `isolcpus=` has flags (4.15: 150dfee95f4f).
+    /// Says if `isolcpus=` has flags (4.15: 150dfee95f4f).
     pub fn has_flags(self) -> bool {
         self.since(4, 15)
     }
 
-    /// Whether `isolcpus=` knows a flag.
+    /// Says if `isolcpus=` knows a flag.
     pub fn knows(self, flag: Flag) -> bool {
         match flag {
             // 5.6: 11ea68f553e2.
@@ -157,7 +157,7 @@ impl Dialect {
         }
     }
 
-    /// How lists are compared.
+    /// The way in which lists are compared.
     pub fn masks(self) -> Masks {
         if self.since(5, 18) || self.is_enterprise((5, 14), RHEL_9_SPLIT) {
             return Masks::Split;
@@ -165,48 +165,48 @@ impl Dialect {
         if self.has_flags() { Masks::One } else { Masks::Apart }
     }
 
-    /// Whether lists may have patterns as `2-7:1/2` (4.9: `lib/bitmap.c: __bitmap_parselist`).
+    /// Says if lists may have patterns as `2-7:1/2` (4.9: `lib/bitmap.c: __bitmap_parselist`).
     pub fn has_groups(self) -> bool {
         self.since(4, 9)
     }
 
-    /// Whether `N` is the last CPU of a list (5.13).
+    /// Says if `N` is the last CPU of a list (5.13).
     pub fn has_last(self) -> bool {
         self.since(5, 13)
     }
 
-    /// Whether `all` is a list (5.14).
+    /// Says if `all` is a list (5.14).
     pub fn has_all(self) -> bool {
         self.since(5, 14)
     }
 
-    /// Whether `isolcpus=nohz,` keeps away all that `nohz_full=` keeps away (6.14: 1174b9344bc7).
+    /// Says if `isolcpus=nohz,` keeps away all that `nohz_full=` keeps away (6.14: 1174b9344bc7).
     pub fn flag_nohz_is_full(self) -> bool {
         self.since(6, 14)
     }
 
-    /// Whether a CPU has to remain that is in neither list (6.19: 185bccc79797).
+    /// Says if a CPU has to remain that is in neither list (6.19: 185bccc79797).
     pub fn leaves_one(self) -> bool {
         self.since(6, 19)
     }
 
-    /// Whether a CPU that is present has to remain; before, only one that is possible (5.2).
+    /// Says if a CPU that is present has to remain; before, only one that is possible (5.2).
     pub fn leaves_present(self) -> bool {
         self.since(5, 2) || self.is_enterprise((4, 18), 0)
     }
 
-    /// Whether only the boot CPU is present when the lists are read: arm64 and arm set the others later
+    /// Says if only the boot CPU is present when the lists are read: arm64 and arm set the others later
     /// (`arch/arm64/kernel/smp.c: smp_prepare_cpus`).
     pub fn reads_lists_early(self) -> bool {
         self.leaves_present() && matches!(self.architecture, Some(Architecture::Arm64 | Architecture::Arm))
     }
 
-    /// Whether `nohz_full=` keeps unbound kernel threads away (`HK_TYPE_KTHREAD`: from 5.9 to 6.19).
+    /// Says if `nohz_full=` keeps unbound kernel threads away (`HK_TYPE_KTHREAD`: from 5.9 to 6.19).
     pub fn full_keeps_threads(self) -> bool {
         (self.since(5, 9) || self.is_enterprise((4, 18), RHEL_8_3)) && !self.since(7, 0)
     }
 
-    /// Whether cpuset partitions have the kind `isolated` (6.1: f28e22441f35).
+    /// Says if cpuset partitions have the kind `isolated` (6.1: f28e22441f35).
     pub fn has_isolated_partitions(self) -> bool {
         self.since(6, 1)
     }

@@ -18,7 +18,7 @@ pub struct Event {
     pub cpu: u32,
     /// The thread that was running then; 0 is the idle task.
     pub pid: i32,
-    /// What acted: that thread, or what had interrupted it.
+    /// The actor: that thread, or what had interrupted it.
     pub within: Within,
     /// What happened.
     pub kind: EventKind,

@@ -46,7 +46,7 @@ impl Template {
         })
     }
 
-    /// Whether it has this hole.
+    /// Says if it has this hole.
     pub fn has(&self, hole: Hole) -> bool {
         let (Fix::Boot(text) | Fix::Unboot(text) | Fix::Command(text) | Fix::Advice(text)) = self;
         text.contains(hole.mark())

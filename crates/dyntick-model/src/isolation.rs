@@ -244,7 +244,7 @@ impl Replay<'_> {
         cpus.iter().next().is_some_and(|first| first < self.started)
     }
 
-    /// Whether a CPU is in neither set, of those without a tick and those without load balancing: the
+    /// Says if a CPU is in neither set, of those without a tick and those without load balancing: the
     /// hierarchy of timers needs one (185bccc79797).
     fn leaves_one(&self, cpus: &CpuList, types: &[Type]) -> bool {
         let matters = |kind: &&Type| matches!(kind, Type::Domain | Type::Noise);

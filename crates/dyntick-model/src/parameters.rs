@@ -23,7 +23,7 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// Whether a kernel is too old for it. Enterprise kernels may have it from later ones.
+    /// Says if a kernel is too old for it. Enterprise kernels may have it from later ones.
     pub fn is_newer_than(&self, dialect: Dialect) -> bool {
         dialect.enterprise.is_none() && dialect.version < self.since
     }
@@ -87,7 +87,7 @@ impl Word {
 }
 
 impl Values {
-    /// Whether a kernel knows a value.
+    /// Says if a kernel knows a value.
     pub fn knows(&self, value: &str, dialect: Dialect) -> bool {
         match self {
             Values::Any => true,
@@ -450,7 +450,7 @@ fn of_module(name: &str) -> Option<Meant> {
     (!all.contains(&parameter)).then_some(Meant::Words("/sys/module has the parameters of this module"))
 }
 
-/// Whether the kernel's list of unknown parameters can hold a name: those of modules (with a dot) are never in it
+/// Says if the kernel's list of unknown parameters can hold a name: those of modules (with a dot) are never in it
 /// (`init/main.c: unknown_bootoption`).
 pub fn is_listed_if_unknown(name: &str) -> bool {
     !name.contains('.')

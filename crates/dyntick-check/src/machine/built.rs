@@ -7,7 +7,7 @@ use crate::sources::{
 };
 use dyntick_model::{Architecture, CpuList, Isolation, KernelConfig, KernelVersion, Outcome};
 
-/// Whether the kernel has adaptive ticks. The file of their CPUs exists exactly in kernels with the option
+/// Says if the kernel has adaptive ticks. The file of their CPUs exists exactly in kernels with the option
 /// (`drivers/base/cpu.c`), so its absence beside its neighbour says no.
 pub(super) fn has_full(files: &Snapshot, config: Option<&(String, KernelConfig)>) -> Option<bool> {
     let unsupported = files.text(KERNEL_LOG).is_some_and(|log| log.contains("nohz unsupported"));

@@ -10,7 +10,7 @@ use dyntick_model::{CommandLine, CpuList, Flag, Isolation, Masks, Outcome, Reade
 /// Dashes that look like the hyphen of a range.
 const DASHES: [char; 5] = ['\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}'];
 
-/// Whether a dash of a value is none of the hyphens that ranges have.
+/// Says if a dash of a value is none of the hyphens that ranges have.
 pub(crate) fn has_dash(value: &str) -> bool {
     value.contains(DASHES)
 }
@@ -198,7 +198,7 @@ impl Machine<'_> {
         if few { Err(NoLine::OneLeft) } else { self.composed(missing) }
     }
 
-    /// Whether a BPF scheduler (sched_ext) is loaded.
+    /// Says if a BPF scheduler (sched_ext) is loaded.
     pub fn has_bpf_scheduler(&self) -> bool {
         self.text(SCHED_EXT) == Some("enabled")
     }

@@ -19,7 +19,7 @@ pub struct Unbalanced {
 pub struct Cpusets {
     /// The root's file `sched_load_balance`, where there is one.
     pub root: Option<&'static str>,
-    /// Those that are not balanced.
+    /// The cpusets that are not balanced.
     pub unbalanced: Vec<Unbalanced>,
     /// The CPUs of these that no balanced cpuset has, with a root that is not balanced either
     /// (`kernel/cgroup/cpuset.c: generate_sched_domains`).

@@ -39,7 +39,7 @@ impl Machine<'_> {
         has("ktimers/") || has("ktimersoftd/") || (has("rcuc/") && self.since(5, 4) && !asked)
     }
 
-    /// What names a real-time kernel: its release, or the file that the boot loader took it from.
+    /// The name of a real-time kernel: its release, or the file that the boot loader took it from.
     pub(crate) fn named_rt(&self) -> Option<Evidence> {
         if named_rt(&self.kernel.release) {
             return self.evidence(RELEASE);

@@ -37,7 +37,7 @@ pub struct Task {
     pub cpu: Option<u32>,
     /// The CPUs that it may run on.
     pub allowed: CpuList,
-    /// How much of its memory is locked (mlock), kB.
+    /// The part of its memory that is locked (mlock), kB.
     pub locked_kb: u64,
 }
 

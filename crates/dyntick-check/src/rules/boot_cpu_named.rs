@@ -21,7 +21,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .warning("CPU 0 does the timekeeping and more that no other CPU takes over: choose other CPUs")
         .on(&boot_cpu)
         .seen(pinned.iter().map(|task| task.affinity()))
-        .so("nohz_full= leaves the boot CPU out. It has unbound timers and work, interrupts that nobody moved, and on \
+        .so("nohz_full= leaves the boot CPU out. It has unbound timers and work, interrupts that were never moved, and on \
              many machines the per-CPU work of firmware and hotplug.");
     let tids: Vec<String> = pinned.iter().map(|task| task.tid.to_string()).collect();
     vec![match (pinned.is_empty(), others.is_empty()) {

@@ -21,7 +21,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     [disturbing(machine, left), wanted(machine, &put)].into_iter().flatten().collect()
 }
 
-/// Those that a driver, the default or irqbalance has brought there.
+/// The interrupts that a driver, the default or irqbalance has brought there.
 fn disturbing(machine: &Machine<'_>, mut here: Vec<&Irq>) -> Option<Finding> {
     if here.is_empty() {
         return None;
@@ -76,7 +76,7 @@ fn disturbing(machine: &Machine<'_>, mut here: Vec<&Irq>) -> Option<Finding> {
     )))
 }
 
-/// Those that were put there on purpose, as the device of a control loop.
+/// The interrupts that were put there on purpose, as the device of a control loop.
 fn wanted(machine: &Machine<'_>, put: &[&Irq]) -> Option<Finding> {
     if put.is_empty() {
         return None;

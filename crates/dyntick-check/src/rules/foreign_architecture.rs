@@ -35,7 +35,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// Whether only another architecture has the parameter, or all values of it that there are.
+/// Says if only another architecture has the parameter, or all values of it that there are.
 pub(super) fn is_foreign(machine: &Machine<'_>, word: &str) -> bool {
     let (Some(own), (name, value)) =
         (machine.dialect.architecture, word.split_once('=').unwrap_or((word, "")))
@@ -54,7 +54,7 @@ pub(super) fn is_foreign(machine: &Machine<'_>, word: &str) -> bool {
     parameter.only.is_some_and(|only| only != own) || only_there
 }
 
-/// Whether the parameter is of a driver for processors of another vendor.
+/// Says if the parameter is of a driver for processors of another vendor.
 fn is_of_other_vendor(machine: &Machine<'_>, word: &str) -> bool {
     let name = word.split(['=', '.']).next().unwrap_or_default();
     match machine.vendor() {

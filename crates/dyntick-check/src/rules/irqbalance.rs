@@ -51,12 +51,12 @@ pub(super) fn spared(machine: &Machine<'_>) -> CpuList {
     told(machine).map_or_else(|| booted(machine), |told| told.cpus)
 }
 
-/// What it spares by itself.
+/// The CPUs that it spares by itself.
 fn booted(machine: &Machine<'_>) -> CpuList {
     machine.cpus(ISOLATED).unwrap_or_default().union(&machine.nohz_full)
 }
 
-/// Which CPUs it was told to spare.
+/// The CPUs that its variable names.
 struct Told<'a> {
     file: &'static str,
     line: &'a str,
