@@ -562,9 +562,11 @@ fn links_that_came_with_a_study_are_not_followed() {
         "replaced, not followed"
     );
 
+    // The folder itself may be a link of this user's own, e.g. to a larger disk.
     std::fs::remove_dir_all(&out).unwrap();
-    std::os::unix::fs::symlink(study.path("."), &out).unwrap();
+    let elsewhere = study.path("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &out).unwrap();
     let output = run();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("out/study is a symbolic link"), "{}", text(&output.stderr));
+    assert!(elsewhere.join("report-incomplete.html").is_file(), "{}", text(&output.stderr));
 }
