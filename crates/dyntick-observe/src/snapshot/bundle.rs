@@ -83,8 +83,8 @@ fn pack(files: &Snapshot, to: &mut dyn Write) -> io::Result<()> {
     archive.into_inner()?.finish()?.flush()
 }
 
-/// The part of a file that may leave the machine: of the command line that for the kernel, for the first program may have
-/// secrets behind ` -- ` (`init/main.c: start_kernel`).
+/// The part of a file that may leave the machine: of the command line that for the kernel. What is for the first
+/// program stands behind ` -- ` and may have secrets (`init/main.c: start_kernel`).
 fn shared<'a>(path: &str, text: &'a str) -> &'a str {
     let is_line = SOURCES.iter().any(|source| source.pattern == path && source.read == CommandLine);
     let end = text.find(" -- ").filter(|_| is_line).unwrap_or(text.len());
