@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The isolation that a command line asks for: a replay of the parsers of `nohz_full=` and `isolcpus=`
-//! (`kernel/sched/isolation.c: housekeeping_setup`, read in 4.15, 5.4, 5.10, 5.15, 6.1, 6.12, 6.19, 7.0, 7.2, 7.3 and in
-//! RHEL 8 and 9; before 4.15 `kernel/sched/core.c: isolated_cpu_setup` and `kernel/time/tick-sched.c`).
+//! (`kernel/sched/isolation.c: housekeeping_setup`, read in 4.15, 5.4, 5.10, 5.15, 6.1, 6.12, 6.19, 7.0, 7.2, 7.3 and
+//! in RHEL 8 and 9; before 4.15 `kernel/sched/core.c: isolated_cpu_setup` and `kernel/time/tick-sched.c`).
 
 use crate::{CommandLine, CpuList, CpuListError, Dialect, Flag, Masks, UnknownFlag, cpus_of};
 use std::collections::BTreeMap;
@@ -93,8 +93,8 @@ impl Reader<'_> {
     }
 }
 
-/// The flags of a value of `isolcpus=`, and its list (`housekeeping_isolcpus_setup`): words that begin with a letter are
-/// flags, each ending in a comma.
+/// The flags of a value of `isolcpus=`, and its list (`housekeeping_isolcpus_setup`): words that begin with a letter
+/// are flags, each ending in a comma.
 pub fn flags_and_list(value: &str) -> (Vec<&str>, &str) {
     let mut flags = Vec::new();
     let mut rest = value;

@@ -330,7 +330,8 @@ impl fmt::Display for Meant {
     }
 }
 
-/// Names that are tried in practice and that no kernel has (`kernel-parameters.txt` and the handlers of 6.1, 6.12 and 7.3).
+/// Names that are tried in practice and that no kernel has (`kernel-parameters.txt` and the handlers of 6.1, 6.12 and
+/// 7.3).
 const TRIED: &[(&str, Meant)] = &[
     ("isolated_cpus", Meant::Parameter("isolcpus")),
     ("isolate_cpus", Meant::Parameter("isolcpus")),
@@ -376,7 +377,8 @@ const TRIED: &[(&str, Meant)] = &[
     ("tickless", Meant::Words("idle CPUs stop their tick by default (nohz=on)")),
 ];
 
-/// Sysctls that are put on the command line as if they were parameters; only the last part of their name, as it is tried.
+/// Sysctls that are put on the command line as if they were parameters; only the last part of their name, as it is
+/// tried.
 const SYSCTLS: &[(&str, &str)] = &[
     ("timer_migration", "kernel.timer_migration"),
     ("sched_rt_runtime", "kernel.sched_rt_runtime_us"),

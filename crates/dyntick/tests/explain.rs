@@ -34,8 +34,8 @@ fn names_first(kernel: &str, append: &str, module: &[&str], expected: &[(&str, &
             continue;
         };
         let foremost = if SELDOM.contains(name) { 3 } else { 1 };
-        // The first ones, the longest, or the most frequent: in virtual time a few interruptions of an idle CPU may take
-        // milliseconds, the turns of other CPUs. The command's own tasks stand behind what came from outside.
+        // The first ones, the longest, or the most frequent: in virtual time a few interruptions of an idle CPU may
+        // take milliseconds, the turns of other CPUs. The command's own tasks stand behind what came from outside.
         let told: Vec<&Value> = own["causes"].as_array().into_iter().flatten().collect();
         let most = told.iter().max_by_key(|cause| cause["count"].as_u64());
         let longest = told.iter().max_by_key(|cause| cause["ns"].as_u64());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The kernel of a machine: its configuration, its architecture, and whether it reads its command line as upstream does.
+//! The kernel of a machine: its configuration, its architecture, and whether it reads its command line as upstream
+//! does.
 
 use crate::snapshot::Snapshot;
 use crate::sources::{
@@ -33,8 +34,8 @@ pub(super) fn architecture(files: &Snapshot, kernel: &KernelVersion) -> Option<A
     }
 }
 
-/// The parameters that a replay of the upstream parser refuses or skips in part although the kernel lists CPUs that only
-/// they can be about. What the kernel lists then stands for what they ask.
+/// The parameters that a replay of the upstream parser refuses or skips in part although the kernel lists CPUs that
+/// only they can be about. What the kernel lists then stands for what they ask.
 pub(super) fn patched(asked: &mut Isolation, nohz_full: &CpuList, booted: &CpuList) -> Vec<String> {
     let refuses = |outcome: &Outcome| {
         use Outcome::{Beyond, IllegalFlag, NoList, SkippedFlag, UnknownFlag};

@@ -60,8 +60,8 @@ impl Machine<'_> {
     }
 
     /// The isolation that the command line asks for, as far as the kernel follows it. The boot CPU is left out if it
-    /// keeps its tick all the same. Of two lists that the kernel wants equal the common CPUs remain, and a parameter that
-    /// it refused for its spelling counts as it was meant.
+    /// keeps its tick all the same. Of two lists that the kernel wants equal the common CPUs remain, and a parameter
+    /// that it refused for its spelling counts as it was meant.
     pub fn wanted(&self) -> Wanted {
         let Isolation { tick, domain, managed_irq, .. } = self.asked.clone();
         let followed = Wanted { tick, domain, managed_irq, ..Wanted::default() };
@@ -80,8 +80,8 @@ impl Machine<'_> {
         self.asked.tick.intersection(&CpuList::first(1)).difference(&self.nohz_full)
     }
 
-    /// The CPUs that all lists name of a line that was refused in part because they differ; none if no CPU is in all, or
-    /// the kernel does not compare lists of different types.
+    /// The CPUs that all lists name of a line that was refused in part because they differ; none if no CPU is in all,
+    /// or the kernel does not compare lists of different types.
     fn agreed(&self) -> Option<Wanted> {
         let differ = self.dialect.masks() == Masks::One;
         let refused = self.asked.outcomes.iter().filter(|(_, outcome)| *outcome == Outcome::Mismatch);
@@ -120,8 +120,9 @@ impl Machine<'_> {
         })
     }
 
-    /// The value of `nohz_full=`, `isolcpus=` or `rcu_nocbs=` as it was meant, if only its spelling is wrong: other dashes,
-    /// flags that are misspelt or that the kernel does not know, `N` and `all` where it does not know them, or CPUs that cannot exist.
+    /// The value of `nohz_full=`, `isolcpus=` or `rcu_nocbs=` as it was meant, if only its spelling is wrong: other
+    /// dashes, flags that are misspelt or that the kernel does not know, `N` and `all` where it does not know them,
+    /// or CPUs that cannot exist.
     pub(crate) fn corrected(&self, name: &str, value: &str) -> Option<String> {
         let value = value.replace(DASHES, "-").replace("..", "-");
         let (flags, list) = flags_and_list(&value);
@@ -189,8 +190,8 @@ impl Machine<'_> {
         Ok(missing)
     }
 
-    /// The same for CPUs that no parameter was to take out of load balancing: none if one CPU would be left for all other
-    /// programs where the line left more.
+    /// The same for CPUs that no parameter was to take out of load balancing: none if one CPU would be left for all
+    /// other programs where the line left more.
     pub(crate) fn composed_anew(&self, missing: &Wanted) -> Result<Composed, NoLine> {
         let now = self.wanted();
         let left = |wanted: &Wanted| self.present.difference(&wanted.domain.union(&wanted.managed_irq)).len();

@@ -124,8 +124,8 @@ fn undecided(
 /// `isolcpus=` isolates others: when a partition begins, the kernel's own threads get all CPUs that are in none
 /// (`kernel/cgroup/cpuset.c: cpuset_update_tasks_cpumask`, 6.12), those of `isolcpus=` too; and 6.12 takes none of
 /// these into a new partition ("partition config conflicts with housekeeping setup", seen on 6.12.117). None either
-/// before 6.1, which has no isolated partitions, where tasks are pinned to these CPUs, which a partition takes away from
-/// them, and where the root of control groups v2, with the controller `cpuset`, is not mounted.
+/// before 6.1, which has no isolated partitions, where tasks are pinned to these CPUs, which a partition takes away
+/// from them, and where the root of control groups v2, with the controller `cpuset`, is not mounted.
 pub(super) fn partition(finding: Finding, machine: &Machine<'_>, cpus: &CpuList) -> Finding {
     let controllers = machine.text(CONTROLLERS).unwrap_or_default();
     let is_possible = machine.dialect.has_isolated_partitions()

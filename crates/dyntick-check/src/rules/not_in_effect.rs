@@ -20,8 +20,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     tick.into_iter().chain(domain).collect()
 }
 
-/// The CPUs that a parameter names and the kernel does not list, although a replay of its parser follows it. CPU 0 has a
-/// rule of its own.
+/// The CPUs that a parameter names and the kernel does not list, although a replay of its parser follows it. CPU 0
+/// has a rule of its own.
 fn differs(machine: &Machine<'_>, name: &str, file: &str, asked: &CpuList) -> Option<Finding> {
     let listed: CpuList = machine.text(file)?.parse().unwrap_or_default();
     let boot_cpu = if file == NOHZ_FULL { CpuList::first(1) } else { CpuList::default() };

@@ -48,9 +48,9 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     )]
 }
 
-/// The CPUs in whole cores that stand for those that are judged: first the cores that are wholly judged, then those that
-/// hold a judged CPU, up to as many CPUs. No other core is taken: it may be slower, or of another cache or node. The boot
-/// CPU's core is left, and does the housekeeping.
+/// The CPUs in whole cores that stand for those that are judged: first the cores that are wholly judged, then those
+/// that hold a judged CPU, up to as many CPUs. No other core is taken: it may be slower, or of another cache or node.
+/// The boot CPU's core is left, and does the housekeeping.
 fn whole_cores(machine: &Machine<'_>) -> Option<CpuList> {
     let mut cores: Vec<CpuList> = machine.target.iter().filter_map(|cpu| core(machine, cpu)).collect();
     cores.sort();

@@ -11,7 +11,10 @@ fn report() -> Report {
     for (path, text) in [
         ("/proc/cmdline", "isolcpu=2 nohz=off nohz_full=1-9\n"),
         ("/proc/sys/kernel/osrelease", "6.12.117-test\n"),
-        ("/boot/config-6.12.117-test", "CONFIG_NO_HZ_COMMON=y\nCONFIG_NO_HZ_FULL=y\nCONFIG_CPU_ISOLATION=y\n"),
+        (
+            "/boot/config-6.12.117-test",
+            "CONFIG_NO_HZ_COMMON=y\nCONFIG_NO_HZ_FULL=y\nCONFIG_CPU_ISOLATION=y\n",
+        ),
         ("/sys/devices/system/cpu/possible", "0-3\n"),
         ("/sys/devices/system/cpu/online", "0-3\n"),
     ] {
