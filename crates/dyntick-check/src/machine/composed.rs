@@ -113,10 +113,8 @@ impl Machine<'_> {
         refused.fold(Wanted::default(), |sum, (parameter, _)| {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
             let Some(value) = self.corrected(name, value) else { return sum };
-            let Isolation { tick, domain, managed_irq, .. } =
-                self.replayed(&CommandLine::parse(&format!("{name}={value}")));
-            let tick = tick.difference(&CpuList::first(1));
-            sum.and(&Wanted { tick, domain, managed_irq, ..Wanted::default() })
+            let meant = Wanted::of(&CommandLine::parse(&format!("{name}={value}")), self.reader());
+            sum.and(&Wanted { tick: meant.tick.difference(&CpuList::first(1)), ..meant })
         })
     }
 
