@@ -3,10 +3,12 @@
 
 mod fault;
 mod present;
+mod small;
 pub mod tools;
 
 pub use fault::Fault;
 pub use present::Absent;
+pub use small::{MemoryError, TooSmall};
 
 use crate::budget::{self, Budget};
 use crate::emulator::{self, EmulatorError};

@@ -18,7 +18,7 @@ use crate::find::Kernel;
 use crate::programs;
 use cpio::Cpio;
 use dyntick_guest::names::{INIT, MODULE_FOLDER, STUDY_FOLDER};
-use dyntick_system::{InputError, read_open, read_solid};
+use dyntick_system::{InputError, open_regular, read_open, read_solid};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -128,6 +128,12 @@ pub fn programs(tools: &[String]) -> Result<Programs, ImageError> {
         all.add(&find_tool(tool)?)?;
     }
     Ok(all)
+}
+
+/// The size of this program's own binary, which each image has as its `/init`, bytes.
+pub fn program_bytes(init: &Path) -> Result<u64, ImageError> {
+    let found = open_regular(init)?.metadata();
+    Ok(found.map_err(|source| InputError::Io { path: init.to_owned(), source })?.len())
 }
 
 /// More than any program that a guest has room for.

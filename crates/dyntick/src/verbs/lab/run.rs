@@ -92,6 +92,7 @@ fn run_study(arguments: &Arguments) -> Result<ExitCode> {
     let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
     // Before anything is written: a report of nothing would take the place of an earlier one.
     lab.ensure_kernels(&study.cases)?;
+    lab.ensure_memory(&study.cases)?;
     let runs = out.make_runs()?;
     let results = lab.run_all(&study.cases, &runs, arguments.jobs.into());
     if is_refused(&results) {
