@@ -8,7 +8,7 @@ use dyntick_model::CpuList;
 use dyntick_model::text::shortened;
 use dyntick_observe::cpuidle::StateReading;
 use dyntick_observe::latency_limit::LatencyLimits;
-use dyntick_observe::trace::Metadata;
+use dyntick_trace::Metadata;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest line of a guest's console or notes that is shown, characters.

@@ -7,8 +7,8 @@ use dyntick_guest::names::{INIT, OWN_NAME};
 use dyntick_guest::{Job, Script, Task, Work};
 use dyntick_kernels::find::Kernel;
 use dyntick_kernels::image::{self, ImageError};
-use dyntick_observe::trace::events::{EVENTS, Guests, TraceEvent, of_vectors};
 use dyntick_study::Case;
+use dyntick_trace::events::{EVENTS, Guests, TraceEvent, of_vectors};
 
 /// What the emulator of idle states is told, where the case has a machine.
 pub fn idle_states(case: &Case) -> Option<String> {

@@ -76,7 +76,7 @@ fn same_events_as_the_kernel_prints() {
     assert!(!folder.exists(), "the instance is removed");
 
     assert_eq!(recording.metadata.missing_events, ["no_such:event"]);
-    let decoded = recording.decode().unwrap();
+    let decoded = recording.decode(u64::MAX).unwrap();
     assert_eq!(decoded.undecoded, 0);
     assert!(decoded.lost.values().all(|lost| *lost == 0), "{:?}", decoded.lost);
 

@@ -3,8 +3,9 @@
 
 use Place::*;
 use dyntick_model::CpuList;
-use dyntick_observe::trace::events::{EVENTS, Place, of_vectors};
-use dyntick_observe::trace::{IRQ_WORKS, SENDERS, SessionError, TraceSession};
+use dyntick_observe::trace::{SessionError, TraceSession};
+use dyntick_trace::events::{EVENTS, Place, of_vectors};
+use dyntick_trace::{IRQ_WORKS, SENDERS};
 
 /// A session that is ready to start, with `more` events of the recorded CPUs.
 pub(crate) fn session(
@@ -27,7 +28,7 @@ pub(crate) fn session(
     if cpus == online {
         return Ok(session);
     }
-    events.extend(IRQ_WORKS.map(|(function, _)| (format!("probe:{function}"), Here)));
+    events.extend(IRQ_WORKS.map(|probe| (format!("probe:{}", probe.name), Here)));
     for (event, place) in &events {
         if let Some(filter) = filter(cpus, *place, none_of(&session, event, *place)?) {
             session.filter(event, &filter)?;
@@ -65,7 +66,7 @@ pub(crate) fn stacks(
         let filter = place.and_then(|place| filter(cpus, place, none));
         session.kernel_stacks(event.name, filter.as_deref())?;
     }
-    SENDERS.iter().try_for_each(|probe| session.kernel_stacks(&format!("probe:{}", probe.0), None))
+    SENDERS.iter().try_for_each(|probe| session.kernel_stacks(&format!("probe:{}", probe.name), None))
 }
 
 /// How a filter writes that an event's target is no CPU: the field is a signed number in Linux 6.1 and an unsigned one

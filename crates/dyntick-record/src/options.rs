@@ -5,7 +5,8 @@ use crate::format1::fits_into_memory;
 use crate::{Conditions, FileError, Record};
 use dyntick_model::CpuList;
 use dyntick_observe::facts::{FactsError, Machine};
-use dyntick_observe::trace::{FormatError, SessionError};
+use dyntick_observe::trace::SessionError;
+use dyntick_trace::FormatError;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -9,7 +9,7 @@ use crate::{Explained, fixes, frames, uncaused};
 use dyntick_explain::rules::named::COMMAND_TASK;
 use dyntick_explain::{CauseId, Chain, Summary, rules};
 use dyntick_model::{Map, Symbol};
-use dyntick_observe::trace::events::consequences;
+use dyntick_trace::events::consequences;
 use std::cmp::Reverse;
 
 /// How many chains of causation are shown of one cause.

@@ -11,7 +11,7 @@ use super::rows::Rows;
 use super::running::Running;
 use super::{Count, Details, Kind, Lost, Occurrence, Snapshot, Whose};
 use crate::thread::now_ns;
-use crate::trace::{FormatError, RingError, SessionError};
+use crate::trace::SessionError;
 use aya::maps::{Map, MapData, RingBuf};
 use aya::programs::{Program, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfError, EbpfLoader};
@@ -22,6 +22,7 @@ use dyntick_bpf::{
 };
 use dyntick_model::CpuList;
 use dyntick_system::hotplug;
+use dyntick_trace::{FormatError, RingError};
 use memmap2::{MmapOptions, MmapRaw};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, AsRawFd};

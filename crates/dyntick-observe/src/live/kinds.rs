@@ -117,3 +117,17 @@ impl std::str::FromStr for Kind {
             .ok_or_else(|| format!("'{text}' is not a kind of interruption; known are {}", known()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyntick_trace::events::{EVENTS, of_vectors};
+
+    #[test]
+    fn what_is_counted_live_is_known() {
+        for name in Kind::ALL.iter().flat_map(|kind| kind.tracepoints()) {
+            let is_known = EVENTS.iter().any(|event| event.name == *name);
+            assert!(is_known || of_vectors().any(|vector| vector == *name), "{name}");
+        }
+    }
+}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Names of the kernel functions that were met.
 
-use crate::trace::{addresses_of, resolve};
 use dyntick_bpf::layout::family;
 use dyntick_model::{Symbol, TICK_FUNCTIONS};
+use dyntick_trace::{addresses_of, resolve};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 

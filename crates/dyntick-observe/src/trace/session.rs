@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Recording with a trace instance of one's own.
 
+use super::Buffers;
 use super::buffers::RawPages;
 use super::error::{SessionError, TRACEFS};
-use super::events::{KERNEL_STACK, USER_STACK};
-use super::format::Format;
-use super::probes::{self, Probe, Probes};
-use super::{Buffers, CpuStats, Metadata, Recording, resolve};
+use super::probes::{self, Probes};
 use dyntick_model::CpuList;
 use dyntick_system::locked;
+use dyntick_trace::events::{KERNEL_STACK, USER_STACK};
+use dyntick_trace::{CpuStats, Format, Metadata, Probe, Recording, resolve};
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
 use std::collections::{BTreeMap, BTreeSet};
@@ -107,7 +107,7 @@ impl TraceSession {
             .set(probe)
             .ok()
             .filter(|event| self.write(&format!("{}/enable", event_folder(event)), "1").is_ok());
-        let name = format!("probe:{}", probe.0);
+        let name = format!("probe:{}", probe.name);
         let set = enabled.is_some();
         self.events.extend(enabled.map(|event| (name, event)));
         set

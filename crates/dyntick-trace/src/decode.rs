@@ -3,7 +3,7 @@
 
 use super::events::{OfFields, by_name_alone, read_as};
 use super::fields::{Fields, Texts};
-use super::{Field, Format, FormatError, Lost, Recording, RingError, SymbolTable, ring, room_for_events};
+use super::{Field, Format, FormatError, Lost, Recording, RingError, SymbolTable, ring};
 use dyntick_model::{Event, EventKind, Map, Within};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,26 +46,17 @@ pub enum DecodeError {
     TooMany {
         /// How many there are.
         events: u64,
-        /// How many are decoded here ([`room_for_events`]).
+        /// The limit.
         most: u64,
     },
 }
 
 impl Recording {
-    /// Decodes all of it.
+    /// Decodes all events, or none: the very last one may explain an interruption.
     ///
     /// # Errors
-    /// Damage, and more events than [`room_for_events`].
-    pub fn decode(&self) -> Result<Decoded, DecodeError> {
-        self.decode_at_most(room_for_events())
-    }
-
-    /// [`Recording::decode`] with another limit; nothing is left out, for what explains an interruption may be the
-    /// very last event.
-    ///
-    /// # Errors
-    /// Damage, and more events than `most`.
-    pub fn decode_at_most(&self, most: u64) -> Result<Decoded, DecodeError> {
+    /// Damage, and more events than `most` (see [`room_for_events`](crate::room_for_events)).
+    pub fn decode(&self, most: u64) -> Result<Decoded, DecodeError> {
         let (mut events, mut count) = (Vec::new(), 0);
         let mut decoded = self.walk(&mut self.decoder()?, &mut |event| {
             count += 1;
@@ -241,7 +232,7 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{CpuStats, Metadata};
+    use crate::{CpuStats, Metadata};
 
     /// Two CPUs with so many events each, of one word.
     fn recording(count: u32) -> Recording {
@@ -260,9 +251,9 @@ mod tests {
     #[test]
     fn more_events_than_there_is_memory_for_are_counted_and_refused() {
         let recording = recording(100);
-        assert_eq!(recording.decode().unwrap().events.len(), 200);
-        assert_eq!(recording.decode_at_most(200).unwrap().events.len(), 200);
-        let refused = recording.decode_at_most(199).unwrap_err();
+        assert_eq!(recording.decode(u64::MAX).unwrap().events.len(), 200);
+        assert_eq!(recording.decode(200).unwrap().events.len(), 200);
+        let refused = recording.decode(199).unwrap_err();
         assert_eq!(refused, DecodeError::TooMany { events: 200, most: 199 });
         assert!(refused.to_string().contains("fewer CPUs"), "{refused}");
     }

@@ -92,8 +92,8 @@ impl Scanner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::events::EVENTS;
-    use crate::trace::{Metadata, Recording};
+    use crate::events::EVENTS;
+    use crate::{Metadata, Recording};
 
     /// One page with a record of each event, whose fields are all different numbers.
     fn recording() -> Recording {

@@ -14,7 +14,8 @@ const SHARE: u64 = 4;
 /// Real studies have runs of a million events; a machine that cannot hold them twice boots no guests.
 const LEAST: u64 = 2 << 20;
 
-/// How many events this machine has memory for: no recording of more is decoded at once.
-pub fn room_for_events() -> u64 {
-    (dyntick_system::memory() / SHARE / OF_EVENT).max(LEAST)
+/// The number of events that a machine with this much memory, in bytes, has room for: no recording of more is decoded
+/// at once.
+pub fn room_for_events(memory: u64) -> u64 {
+    (memory / SHARE / OF_EVENT).max(LEAST)
 }

@@ -139,7 +139,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{CpuStats, Recording};
+    use crate::{CpuStats, Recording};
     use proptest::prelude::*;
 
     const PAGE: usize = 1024;
@@ -228,7 +228,7 @@ mod tests {
                 .collect();
             let raw = (0..).zip(&pages).map(|(cpu, pages)| (cpu, pages.concat())).collect();
             let recording = Recording { metadata: metadata(cpus.len() as u32), raw };
-            let decoded = recording.decode().unwrap();
+            let decoded = recording.decode(u64::MAX).unwrap();
             let (events, merged) = merged(&pages).unwrap();
             prop_assert_eq!(events, decoded.events);
             prop_assert_eq!((merged.lost, merged.undecoded), (decoded.lost, decoded.undecoded));
