@@ -2,14 +2,14 @@
 //! What is counted together, and what that is: an interruption or not. This is the one definition of *interruption*
 //! for what is counted; `dyntick_explain::Kind::is_interruption` is the same for what is recorded.
 
-use dyntick_model::{Softirq, Symbol, Vector};
+use dyntick_model::{Interrupt, Softirq, Symbol};
 use dyntick_observe::live::Key;
 
 /// What has a row of its own, with its parts below it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
     /// An interrupt vector, but for those of function calls.
-    Vector(Vector),
+    Interrupt(Interrupt),
     /// The vectors of function calls from other CPUs, and what they called.
     FunctionCalls,
     /// A device, by the number of its interrupt and the name that its driver gave.
@@ -102,7 +102,7 @@ impl Group {
         match self {
             Group::UserTasks => Class::UserTasks,
             Group::PageFaults { .. } => Class::PageFaults,
-            Group::Vector(_)
+            Group::Interrupt(_)
             | Group::FunctionCalls
             | Group::Device(..)
             | Group::Softirq(_)
@@ -117,10 +117,10 @@ impl CountedAs {
     /// Of a key.
     pub fn of(key: &Key) -> Self {
         match key {
-            Key::Vector { vector: Vector::CallFunction | Vector::CallFunctionSingle } => {
+            Key::Interrupt { source: Interrupt::FunctionCall | Interrupt::FunctionCallSingle } => {
                 CountedAs::Group(Group::FunctionCalls)
             }
-            Key::Vector { vector } => CountedAs::Group(Group::Vector(*vector)),
+            Key::Interrupt { source } => CountedAs::Group(Group::Interrupt(*source)),
             Key::Device { irq, name } => CountedAs::Group(Group::Device(*irq, name.clone())),
             Key::Softirq { softirq } => CountedAs::Group(Group::Softirq(*softirq)),
             Key::Nmi { function } => CountedAs::Group(Group::Nmi(function.clone())),
@@ -148,7 +148,7 @@ impl CountedAs {
 }
 
 fn in_local_timer(part: Part) -> CountedAs {
-    CountedAs::Within(Group::Vector(Vector::LocalTimer), part)
+    CountedAs::Within(Group::Interrupt(Interrupt::Timer), part)
 }
 
 fn in_timer_softirq(part: Part) -> CountedAs {
@@ -182,7 +182,7 @@ mod tests {
             CountedAs::Nothing => None,
         };
         let function = || "any".into();
-        assert_eq!(class(Key::Vector { vector: Vector::Reschedule }), Some(Class::Interruption));
+        assert_eq!(class(Key::Interrupt { source: Interrupt::Reschedule }), Some(Class::Interruption));
         assert_eq!(class(Key::KernelThread { comm: Some(function()) }), Some(Class::Interruption));
         assert_eq!(class(Key::Nmi { function: function() }), Some(Class::Interruption));
         let whose = Whose::Other;

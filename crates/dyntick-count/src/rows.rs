@@ -270,7 +270,7 @@ fn spread(measured: &Measured, row: &Row, cpus: &CpuList) -> Option<f64> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use dyntick_model::{Softirq, Vector};
+    use dyntick_model::{Interrupt, Softirq};
     use dyntick_observe::live::{CpuTimes, Whose};
 
     /// A measurement of so many ns on CPUs from 0 on that counted this.
@@ -299,7 +299,7 @@ pub(crate) mod tests {
     #[test]
     fn tasks_and_faults_are_no_interruptions() {
         let counts = [
-            (Key::Vector { vector: Vector::LocalTimer }, count(4, 400)),
+            (Key::Interrupt { source: Interrupt::Timer }, count(4, 400)),
             (Key::Tick { stopped: false }, count(3, 200)),
             (Key::KernelThread { comm: Some("kworker/1:0".into()) }, count(1, 100)),
             (Key::PageFault { user: true }, count(70_000, 0)),
@@ -322,7 +322,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_cpu_without_a_task_switch_is_idle_if_the_kernel_says_so() {
-        let timer = || [(Key::Vector { vector: Vector::LocalTimer }, count(1, 100))].into();
+        let timer = || [(Key::Interrupt { source: Interrupt::Timer }, count(1, 100))].into();
         let idle_ns = |mut measured: Measured, times: CpuTimes| {
             measured.meters.cpus.insert(0, CpuMeters { times, ..CpuMeters::default() });
             let time = per_cpu(&measured).remove(0).time;
@@ -363,11 +363,11 @@ pub(crate) mod tests {
 
     #[test]
     fn both_vectors_of_function_calls_are_one_group() {
-        let vector = |vector| Key::Vector { vector };
+        let vector = |vector| Key::Interrupt { source: vector };
         let called = Key::Called { function: "flush".into() };
         let counts = [
-            (vector(Vector::CallFunction), count(1, 10)),
-            (vector(Vector::CallFunctionSingle), count(3, 30)),
+            (vector(Interrupt::FunctionCall), count(1, 10)),
+            (vector(Interrupt::FunctionCallSingle), count(3, 30)),
             (called, count(3, 20)),
             (Key::Softirq { softirq: Softirq::Rcu }, count(1, 1)),
         ];

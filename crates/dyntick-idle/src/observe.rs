@@ -59,7 +59,7 @@ impl Observer {
                 let miss = if *below { Miss::Below } else { Miss::Above };
                 self.told.push((now, number, *state as usize, miss));
             }
-            EventKind::VectorEntry { vector } => cpu.interrupt(*vector),
+            EventKind::InterruptEntry { source } => cpu.interrupt(*source),
             EventKind::IrqEntry { name, .. } => cpu.device(name),
             EventKind::TickStop { success, .. } => cpu.tick_stop(*success),
             EventKind::HrtimerStart { timer, function, expires } => {

@@ -2,7 +2,7 @@
 //! The words for an idle period and for what follows it.
 
 use crate::State;
-use dyntick_model::{Symbol, Vector};
+use dyntick_model::{Interrupt, Symbol};
 use serde::Serialize;
 
 /// KTIME_MAX stands for a timer that was not looked up, and it less the uptime for none
@@ -28,7 +28,8 @@ pub enum Wake {
     /// Its own timer; with the function of the hrtimer that expired first, if one did.
     Timer(Option<Symbol>),
     /// Another interrupt of the CPU's own or of another CPU.
-    Vector(Vector),
+    #[serde(rename = "vector")]
+    Interrupt(Interrupt),
     /// A device.
     Device(Symbol),
     /// No interrupt: another CPU only set the flag that the CPU must reschedule.

@@ -96,7 +96,7 @@ fn of_cpu(rows: &mut Rows, summary: &Summary) {
         rows.count(&table::SOFTIRQ, softirq.kernel_name(), *count);
     }
     for (vector, count) in &summary.vectors {
-        rows.count(&table::VECTOR, vector.kernel_name(), *count);
+        rows.count(&table::VECTOR, vector.name(), *count);
     }
     for stop in &summary.tick_stops {
         match stop.success {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a kernel reported to have happened on a CPU.
 
-use crate::{CpuList, TickDependency};
+use crate::{CpuList, Interrupt, TickDependency};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -45,65 +45,6 @@ impl Within {
             flags if flags & 0x10 != 0 => Within::Softirq,
             _ => Within::Task,
         }
-    }
-}
-
-/// The interrupt vectors of `irq_vectors:*` (x86).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Vector {
-    /// The local APIC timer: a tick or any other hrtimer.
-    LocalTimer,
-    /// Another CPU asks this one to reschedule.
-    Reschedule,
-    /// Another CPU asks several to run a function.
-    CallFunction,
-    /// Another CPU asks this one to run a function.
-    CallFunctionSingle,
-    /// Work that this CPU queued for itself to run in interrupt context.
-    IrqWork,
-    /// The thermal sensor of the CPU: it was throttled, or is no longer.
-    Thermal,
-    /// Corrected machine-check errors reached their threshold.
-    Threshold,
-    /// A deferred error of an AMD machine.
-    DeferredError,
-    /// The local APIC reports an error.
-    ApicError,
-    /// An interrupt that was gone when the CPU took it.
-    Spurious,
-    /// An interrupt of the platform's own, as of some hypervisors.
-    Platform,
-    /// Any other vector.
-    Other,
-}
-
-impl Vector {
-    /// All vectors with the names of their events, as `local_timer` of `irq_vectors:local_timer_entry`
-    /// (arch/x86/include/asm/trace/irq_vectors.h).
-    pub const NAMES: [(Vector, &str); 12] = [
-        (Vector::LocalTimer, "local_timer"),
-        (Vector::Reschedule, "reschedule"),
-        (Vector::CallFunction, "call_function"),
-        (Vector::CallFunctionSingle, "call_function_single"),
-        (Vector::IrqWork, "irq_work"),
-        (Vector::Thermal, "thermal_apic"),
-        (Vector::Threshold, "threshold_apic"),
-        (Vector::DeferredError, "deferred_error_apic"),
-        (Vector::ApicError, "error_apic"),
-        (Vector::Spurious, "spurious_apic"),
-        (Vector::Platform, "x86_platform_ipi"),
-        (Vector::Other, "other"),
-    ];
-
-    /// From the name of its events.
-    pub fn from_event(name: &str) -> Self {
-        Self::NAMES.iter().find(|(_, own)| *own == name).map_or(Vector::Other, |(vector, _)| *vector)
-    }
-
-    /// The name of its events; `other` of those that have none.
-    pub fn kernel_name(self) -> &'static str {
-        Self::NAMES.iter().find(|(vector, _)| *vector == self).map_or("other", |(_, name)| name)
     }
 }
 
@@ -158,10 +99,10 @@ impl Softirq {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // the fields are the kernel's own
 pub enum EventKind {
-    /// `irq_vectors:*_entry`
-    VectorEntry { vector: Vector },
-    /// `irq_vectors:*_exit`
-    VectorExit { vector: Vector },
+    /// An interrupt that no device sent begins; its event depends on the architecture (`irq_vectors:*_entry` on x86)
+    InterruptEntry { source: Interrupt },
+    /// The end of that (`irq_vectors:*_exit` on x86)
+    InterruptExit { source: Interrupt },
     /// `irq:irq_handler_entry`
     IrqEntry { irq: u32, name: Symbol },
     /// `irq:irq_handler_exit`

@@ -3,6 +3,7 @@
 //!
 //! Recording and decoding are apart: a recording is bytes, and may be decoded on another machine.
 
+pub mod arch;
 pub mod archive;
 pub mod counters;
 pub mod cpuidle;

@@ -29,7 +29,7 @@ fn name(kind: &EventKind) -> &'static str {
         EventKind::SchedSwitch { .. } => "sched_switch",
         EventKind::TickStop { .. } => "tick_stop",
         EventKind::HrtimerEntry { .. } => "hrtimer_expire_entry",
-        EventKind::VectorEntry { .. } => "local_timer_entry",
+        EventKind::InterruptEntry { .. } => "local_timer_entry",
         EventKind::SoftirqEntry { .. } => "softirq_entry",
         other => panic!("not asked for: {other:?}"),
     }

@@ -4,7 +4,7 @@
 use Place::*;
 use dyntick_model::CpuList;
 use dyntick_observe::trace::{SessionError, TraceSession};
-use dyntick_trace::events::{EVENTS, Place, of_vectors};
+use dyntick_trace::events::{EVENTS, Place, of_interrupts};
 use dyntick_trace::{IRQ_WORKS, SENDERS};
 
 /// A session that is ready to start, with `more` events of the recorded CPUs.
@@ -15,7 +15,7 @@ pub(crate) fn session(
     more: &[&str],
 ) -> Result<TraceSession, SessionError> {
     let known = EVENTS.iter().filter_map(|event| Some((event.name.to_owned(), event.place?)));
-    let mut events: Vec<(String, Place)> = of_vectors()
+    let mut events: Vec<(String, Place)> = of_interrupts()
         .map(|event| (event, Here))
         .chain(known)
         .chain(more.iter().map(|event| ((*event).to_owned(), Here)))

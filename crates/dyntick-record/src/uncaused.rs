@@ -8,7 +8,8 @@ use dyntick_explain::fixes::Named;
 use dyntick_explain::rules::named::{CLOCK_DISTRUSTED, HYPERVISOR_STEAL, SMI};
 use dyntick_explain::rules::{self, Rule};
 use dyntick_explain::{CauseId, Step, Summary};
-use dyntick_model::{CommandLine, Vector};
+use dyntick_model::CommandLine;
+use dyntick_observe::arch::x86::ROWS;
 use dyntick_observe::interrupts::Interrupts;
 use std::collections::BTreeMap;
 
@@ -61,23 +62,6 @@ fn cause(about: &About, summary: &Summary, rule: &'static Rule) -> CauseFindings
     }
 }
 
-/// Rows of `/proc/interrupts` that count one thing, and the vectors that are that thing. `CAL` has the
-/// requests for TLB flushes in it, which the row `TLB` counts again (arch/x86/kernel/irq.c).
-const ROWS: &[(&str, &[Vector])] = &[
-    ("LOC", &[Vector::LocalTimer]),
-    ("RES", &[Vector::Reschedule]),
-    ("CAL", &[Vector::CallFunction, Vector::CallFunctionSingle]),
-    ("IWI", &[Vector::IrqWork]),
-    ("TRM", &[Vector::Thermal]),
-    ("THR", &[Vector::Threshold]),
-    ("DFR", &[Vector::DeferredError]),
-    ("SPU", &[Vector::Spurious]),
-    ("MCE", &[]),
-    ("HYP", &[]),
-    ("PIN", &[]),
-    ("NPI", &[]),
-];
-
 /// The counters are read just before and just after the recording, so a few more are no news.
 const TOLERATED: u64 = 3;
 
@@ -90,8 +74,8 @@ pub(crate) fn grown(about: &About) -> Grown {
     let mut grown = Grown::new();
     let [before, after] = [before, after].map(|counts| Interrupts::parse(&compared(&counts.interrupts)));
     for (row, cpu, count) in after.since(&before) {
-        if let Some((name, _)) = ROWS.iter().find(|(name, _)| *name == row && count > 0) {
-            grown.entry(cpu).or_default().push((*name, count));
+        if let Some(known) = ROWS.iter().find(|known| known.name == row && count > 0) {
+            grown.entry(cpu).or_default().push((known.name, count));
         }
     }
     grown
@@ -101,7 +85,7 @@ pub(crate) fn grown(about: &About) -> Grown {
 /// part of all.
 fn compared(interrupts: &str) -> String {
     let known = |line: &str| {
-        line.split(':').next().is_some_and(|row| ROWS.iter().any(|(name, _)| *name == row.trim()))
+        line.split(':').next().is_some_and(|row| ROWS.iter().any(|known| known.name == row.trim()))
     };
     let lines = interrupts.lines().enumerate();
     lines.filter(|(at, line)| *at == 0 || known(line)).map(|(_, line)| format!("{line}\n")).collect()
@@ -111,9 +95,9 @@ fn compared(interrupts: &str) -> String {
 pub(crate) fn untraced(grown: &Grown, summary: &Summary) -> Vec<(String, u64)> {
     let own = grown.get(&summary.cpu).into_iter().flatten();
     let beyond = own.filter_map(|&(row, count)| {
-        let (_, vectors) = ROWS.iter().find(|(name, _)| *name == row)?;
-        let seen: u64 = vectors.iter().filter_map(|vector| summary.vectors.get(vector)).sum();
-        let tolerated = if vectors.is_empty() { 0 } else { TOLERATED + seen / 50 };
+        let sources = ROWS.iter().find(|known| known.name == row)?.sources;
+        let seen: u64 = sources.iter().filter_map(|source| summary.vectors.get(source)).sum();
+        let tolerated = if sources.is_empty() { 0 } else { TOLERATED + seen / 50 };
         (count > seen + tolerated).then(|| (row.to_owned(), count))
     });
     beyond.collect()

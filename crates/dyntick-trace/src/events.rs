@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The trace events that dyntick reads: their fields and what is made of them, who records them, since which
-//! kernel they are there, and what is not known without them. The events of the interrupt vectors follow from
-//! [`Vector::NAMES`].
+//! kernel they are there, and what is not known without them. Those of interrupts that no device sends
+//! are in `arch/`.
 
 use super::IRQ_WORKS;
+use super::arch::x86;
 use super::fields::Fields;
 use Guests::*;
 use Place::*;
 use dyntick_model::EventKind::*;
-use dyntick_model::{EventKind, TICK_KICK, TickDependency, Vector};
+use dyntick_model::{EventKind, Interrupt, TICK_KICK, TickDependency};
 
 /// Makes an event of the fields of its record, in the order in which they are named.
 pub(super) type OfFields = fn(&mut Fields) -> Option<EventKind>;
@@ -63,7 +64,7 @@ const fn event(name: &'static str, fields: &'static [&'static str], make: OfFiel
     TraceEvent { name, fields, make, place: None, guests: OnRequest, since: None, without: "" }
 }
 
-/// All but those of the interrupt vectors.
+/// All but those of interrupts that no device sends.
 pub static EVENTS: &[TraceEvent] = &[
     TraceEvent {
         place: Some(All),
@@ -353,10 +354,14 @@ const WITHOUT_VECTORS: (&str, &str) = (
     "this kernel has no irq_vectors:*: interrupts are known by their handlers only",
 );
 
-/// The events of the interrupt vectors, entry and exit of each.
-pub fn of_vectors() -> impl Iterator<Item = String> {
-    let own = Vector::NAMES.into_iter().filter(|(vector, _)| *vector != Vector::Other);
-    own.flat_map(|(_, name)| ["entry", "exit"].map(|end| format!("irq_vectors:{name}_{end}")))
+/// The events of the interrupts that no device sends: begin and end of each.
+pub fn of_interrupts() -> impl Iterator<Item = String> {
+    x86::events()
+}
+
+/// Those of one source.
+pub fn of_interrupt(source: Interrupt) -> impl Iterator<Item = String> {
+    x86::events_of(source)
 }
 
 /// In words, what is not known for want of these events.
@@ -373,15 +378,7 @@ pub(super) fn read_as(name: &str) -> Option<&'static TraceEvent> {
 
 /// An event that carries nothing which its name does not tell.
 pub(super) fn by_name_alone(name: &str) -> Option<EventKind> {
-    of_vector(name).or_else(|| of_irq_work(name))
-}
-
-/// The events of the interrupt vectors, which carry nothing that their names do not tell.
-fn of_vector(event: &str) -> Option<EventKind> {
-    let name = event.strip_prefix("irq_vectors:")?;
-    let entry = |name| EventKind::VectorEntry { vector: Vector::from_event(name) };
-    let exit = |name| EventKind::VectorExit { vector: Vector::from_event(name) };
-    name.strip_suffix("_entry").map(entry).or_else(|| name.strip_suffix("_exit").map(exit))
+    x86::kind_of(name).or_else(|| of_irq_work(name))
 }
 
 /// The probe of a function that was queued for interrupt context has its name.
@@ -404,8 +401,8 @@ mod tests {
             let of = |name: &str| read_as(name).map(|event| (event.place, event.guests));
             assert_eq!(of(name), of(&end), "{name} and {end}");
         }
-        assert!(of_vectors().all(|name| by_name_alone(&name).is_some()));
-        assert_eq!(of_vectors().count(), 22);
+        assert!(of_interrupts().all(|name| by_name_alone(&name).is_some()));
+        assert_eq!(of_interrupts().count(), 22);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //!
 //! [`Event`]: dyntick_model::Event
 
+mod arch;
 mod decode;
 pub mod events;
 mod fields;

@@ -3,11 +3,11 @@
 //!
 //! `INSTA_UPDATE=always cargo test -p dyntick-trace --test events_page` writes it anew.
 
-use dyntick_trace::events::{EVENTS, Guests, Place, TraceEvent, of_vectors};
+use dyntick_trace::events::{EVENTS, Guests, Place, TraceEvent, of_interrupts};
 
 fn page() -> String {
     let rows: String = EVENTS.iter().map(row).collect();
-    let vectors: Vec<String> = of_vectors().map(|name| format!("`{name}`")).collect();
+    let vectors: Vec<String> = of_interrupts().map(|name| format!("`{name}`")).collect();
     format!(
         "# Trace events\n\nThe trace events that dyntick reads, with the fields that it reads of them. *Live*: where `record` and `explain` \
          record it. *Guests*: which guests of the laboratory record it; a case may name any other event, which is then counted. *Since*: \

@@ -2,7 +2,7 @@
 //! What a step of a chain speaks of, where that is more than a name or a number.
 
 use crate::Task;
-use dyntick_model::{Softirq, Symbol, Vector};
+use dyntick_model::{Interrupt, Softirq, Symbol};
 
 /// Who did something: the innermost timer, work item or handler that ran on a CPU, else the interrupt or softirq, else
 /// the task there.
@@ -21,7 +21,7 @@ pub enum Source {
     /// A device, by the name that its driver gave.
     Device(Symbol),
     /// A vector of the CPU.
-    Vector(Vector),
+    Vector(Interrupt),
 }
 
 /// What wants a CPU beside the task that has it.

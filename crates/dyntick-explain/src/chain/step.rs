@@ -3,7 +3,7 @@
 
 use super::part::{Actor, Arrived, CpuTimer};
 use crate::{Class, PerfOpener, Task};
-use dyntick_model::{CpuList, Softirq, Symbol, Vector};
+use dyntick_model::{CpuList, Interrupt, Softirq, Symbol};
 use std::sync::Arc;
 
 /// One step: what the kernel, a task or a device did, or what is so and lets it come to the next step. `cpu` is
@@ -232,7 +232,7 @@ pub enum Step {
         cpu: u32,
     },
     Vector {
-        vector: Vector,
+        vector: Interrupt,
         cpu: u32,
     },
     Nmi {

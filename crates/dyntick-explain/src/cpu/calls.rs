@@ -4,7 +4,7 @@
 use super::Cpu;
 use super::interrupts::IPI_TRAVEL_NS;
 use crate::facts::*;
-use dyntick_model::{Role, Symbol, Vector};
+use dyntick_model::{Interrupt, Role, Symbol};
 
 impl Cpu {
     /// A function begins that another CPU asked for, in an interrupt. In a task's turn it is none: whoever has every
@@ -25,7 +25,8 @@ impl Cpu {
     /// Functions that were asked for before this interrupt ended and whose run no event told: so it is
     /// with work for interrupt context that was queued for another CPU (`irq_work_queue_on`).
     pub(super) fn untold_calls(&mut self, facts: &mut Facts, end_ns: u64) {
-        let call = matches!(facts.entry, Entry::Vector(Vector::CallFunction | Vector::CallFunctionSingle));
+        let call =
+            matches!(facts.entry, Entry::Vector(Interrupt::FunctionCall | Interrupt::FunctionCallSingle));
         if !call {
             return;
         }

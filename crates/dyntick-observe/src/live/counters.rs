@@ -153,8 +153,8 @@ impl Counters {
         let followed = map_array(&ebpf, FOLLOWED, MAX_THREADS / 8)?;
         let mut missing = Vec::new();
         for tracepoint in wanted.kinds.iter().flat_map(|kind| kind.tracepoints()) {
-            if !attach(&mut ebpf, tracepoint, &btf)? {
-                missing.push((*tracepoint).to_owned());
+            if !attach(&mut ebpf, &tracepoint, &btf)? {
+                missing.push(tracepoint);
             }
         }
         if tick.is_none() && wanted.kinds.contains(&Kind::Timers) {

@@ -4,7 +4,7 @@
 use super::names::{MEMBER, Names};
 use dyntick_bpf::Slot;
 use dyntick_bpf::layout::{FIXED, FOUND, SOFTIRQ, SOFTIRQS, UNNAMED, family, fixed, vector};
-use dyntick_model::{Softirq, Symbol, TickDependency, Vector};
+use dyntick_model::{Interrupt, Softirq, Symbol, TickDependency};
 use serde::Serialize;
 
 /// What is counted in one place. Keys overlap as the kernel's own work does: an hrtimer expires
@@ -13,10 +13,12 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum Key {
-    /// An interrupt vector; LOC, RES, CAL and IWI of `/proc/interrupts` among them.
-    Vector {
-        /// Which.
-        vector: Vector,
+    /// Interrupts that no device sends.
+    #[serde(rename = "vector")]
+    Interrupt {
+        /// Its source.
+        #[serde(rename = "vector")]
+        source: Interrupt,
     },
     /// The tick's own timer.
     Tick {
@@ -150,7 +152,12 @@ impl Key {
         use Key::*;
         matches!(
             self,
-            Vector { .. } | Device { .. } | Softirq { .. } | KernelThread { .. } | Task { .. } | Nmi { .. }
+            Interrupt { .. }
+                | Device { .. }
+                | Softirq { .. }
+                | KernelThread { .. }
+                | Task { .. }
+                | Nmi { .. }
         )
     }
 
@@ -243,19 +250,19 @@ fn unnamed(number: u32) -> Option<Key> {
 }
 
 fn fixed_place(place: usize) -> Option<Key> {
-    let vector = |vector| Some(Key::Vector { vector });
+    let of = |source| Some(Key::Interrupt { source });
     match place {
-        vector::LOCAL_TIMER => vector(Vector::LocalTimer),
-        vector::RESCHEDULE => vector(Vector::Reschedule),
-        vector::CALL_FUNCTION => vector(Vector::CallFunction),
-        vector::CALL_FUNCTION_SINGLE => vector(Vector::CallFunctionSingle),
-        vector::IRQ_WORK => vector(Vector::IrqWork),
-        vector::PLATFORM_IPI => vector(Vector::Platform),
-        vector::THERMAL => vector(Vector::Thermal),
-        vector::THRESHOLD => vector(Vector::Threshold),
-        vector::DEFERRED_ERROR => vector(Vector::DeferredError),
-        vector::ERROR => vector(Vector::ApicError),
-        vector::SPURIOUS => vector(Vector::Spurious),
+        vector::LOCAL_TIMER => of(Interrupt::Timer),
+        vector::RESCHEDULE => of(Interrupt::Reschedule),
+        vector::CALL_FUNCTION => of(Interrupt::FunctionCall),
+        vector::CALL_FUNCTION_SINGLE => of(Interrupt::FunctionCallSingle),
+        vector::IRQ_WORK => of(Interrupt::IrqWork),
+        vector::PLATFORM_IPI => of(Interrupt::Platform),
+        vector::THERMAL => of(Interrupt::Thermal),
+        vector::THRESHOLD => of(Interrupt::Threshold),
+        vector::DEFERRED_ERROR => of(Interrupt::DeferredError),
+        vector::ERROR => of(Interrupt::Controller),
+        vector::SPURIOUS => of(Interrupt::Spurious),
         fixed::PERIODIC_TICK => Some(Key::Tick { stopped: false }),
         fixed::STOPPED_TICK => Some(Key::Tick { stopped: true }),
         fixed::EMPTY_TIMER => Some(Key::EmptyTimer),

@@ -5,7 +5,7 @@
 use super::keys::Thread;
 use super::snapshot::{MOST_PROGRAMS, fold};
 use super::{Count, Key};
-use dyntick_model::{CpuList, Event, EventKind, Softirq, Symbol, Vector};
+use dyntick_model::{CpuList, Event, EventKind, Interrupt, Softirq, Symbol};
 use std::collections::{BTreeMap, HashMap};
 
 /// Counts of some CPUs. Events of one CPU must come in their order; those of different CPUs may come in any.
@@ -212,7 +212,7 @@ struct Cpu {
     stolen: u64,
     /// How many hrtimers expired in this interrupt.
     hrtimers: u64,
-    vector: Option<Open>,
+    interrupt: Option<Open>,
     device: Option<Open>,
     call: Option<Open>,
     /// Those of an interrupt may expire while one of a softirq does.
@@ -236,9 +236,9 @@ struct Cpu {
     softirq: [Option<Open>; Softirq::COUNT],
 }
 
-/// None for a vector that is not counted.
-fn counted(vector: Vector) -> Option<Vector> {
-    Some(vector).filter(|vector| *vector != Vector::Other)
+/// None for a source that is not counted.
+fn counted(source: Interrupt) -> Option<Interrupt> {
+    Some(source).filter(|source| *source != Interrupt::Other)
 }
 
 impl Cpu {
@@ -246,12 +246,12 @@ impl Cpu {
         use EventKind::*;
         self.settle_tick(kind);
         match kind {
-            VectorEntry { vector } => {
-                let Some(vector) = counted(*vector) else { return };
+            InterruptEntry { source } => {
+                let Some(source) = counted(*source) else { return };
                 self.hrtimers = 0;
-                self.vector = self.begin(ts, What::Key(Key::Vector { vector }), 0);
+                self.interrupt = self.begin(ts, What::Key(Key::Interrupt { source }), 0);
             }
-            VectorExit { vector } => self.vector_ends(ts, counted(*vector)),
+            InterruptExit { source } => self.interrupt_ends(ts, counted(*source)),
             IrqEntry { irq, name } => {
                 self.device = self.begin(ts, What::Device(*irq), 0);
                 if let Some(open) = self.device {
@@ -281,7 +281,7 @@ impl Cpu {
                 self.end(ts, open);
             }
             // A task that has every CPU run it runs it here itself: no interruption.
-            CsdEntry { .. } if self.vector.is_none() => {}
+            CsdEntry { .. } if self.interrupt.is_none() => {}
             CsdEntry { function } => {
                 let key = Key::Called { function: function.clone() };
                 self.call = self.begin(ts, What::Key(key), 0);
@@ -388,11 +388,11 @@ impl Cpu {
         self.task = Some(Turn { read_ns: lasts, ..turn });
     }
 
-    fn vector_ends(&mut self, ts: u64, vector: Option<Vector>) {
-        let open = self.vector.take();
+    fn interrupt_ends(&mut self, ts: u64, source: Option<Interrupt>) {
+        let open = self.interrupt.take();
         let ns = self.end(ts, open);
         self.stolen += ns;
-        if vector == Some(Vector::LocalTimer) && ns > 0 && self.hrtimers == 0 {
+        if source == Some(Interrupt::Timer) && ns > 0 && self.hrtimers == 0 {
             self.count(Key::EmptyTimer, Some(ns));
         }
     }

@@ -191,8 +191,7 @@ impl State {
         let forks = wanted.kinds.contains(&Kind::Tasks).then(Forks::start).transpose()?;
         let tick = wanted.kinds.contains(&Kind::Timers).then(tick_function).flatten();
         let lacks_ticks = tick.is_none() && wanted.kinds.contains(&Kind::Timers);
-        let mut names: Vec<String> =
-            wanted.kinds.iter().flat_map(|kind| kind.tracepoints()).map(|name| (*name).to_owned()).collect();
+        let mut names: Vec<String> = wanted.kinds.iter().flat_map(|kind| kind.tracepoints()).collect();
         names.extend(tick.map(|_| STARTED.to_owned()));
         let session = TraceSession::new(&names, UNUSED_KIB)?;
         session.only_cpus(&wanted.cpus)?;
