@@ -4,13 +4,11 @@
 //! Recording and decoding are apart: a recording is bytes, and may be decoded on another machine.
 
 pub mod arch;
-pub mod archive;
 pub mod counters;
 pub mod cpuidle;
 pub mod facts;
 pub mod interrupts;
 pub mod latency_limit;
 pub mod live;
-pub mod snapshot;
 pub mod thread;
 pub mod trace;

@@ -6,7 +6,7 @@ use crate::accept::{MOST_CPUS, accept_size};
 use crate::trouble::{LONGEST_TEXT, LONGEST_VERSION, Trouble, json};
 use crate::{About, Record, Trace};
 use dyntick_model::text::{clean_line, shortened};
-use dyntick_observe::archive::{self, Limits, Receiver, Wanted};
+use dyntick_snapshot::archive::{self, Limits, Receiver, Wanted};
 use dyntick_trace::{Metadata, Recording};
 use std::collections::BTreeMap;
 use std::io::Read;

@@ -2,7 +2,7 @@
 //! What is wrong with a record that is read, whichever format it has, and how long its texts may be.
 
 use crate::accept::Accept;
-use dyntick_observe::archive::ArchiveError;
+use dyntick_snapshot::archive::ArchiveError;
 
 pub(crate) const LONGEST_VERSION: u64 = 64;
 /// `about.json` of a machine with some 100 000 threads has 20 MiB.

@@ -3,8 +3,8 @@
 //! pieces of an archive, which is made of them.
 
 use crate::Pieces;
-use dyntick_observe::snapshot::bundle;
 use dyntick_record::Record;
+use dyntick_snapshot::bundle;
 use std::path::Path;
 
 /// A record of format 1: read, explained and shown.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A machine's files for `dyntick check`: from a running Linux, a folder, or a support bundle.
 
+pub mod archive;
 pub mod bundle;
 mod root;
 
