@@ -3,8 +3,7 @@
 
 use super::*;
 use dyntick_count::{CountedBy, Measured, per_cpu};
-use dyntick_model::{CpuList, Interrupt, Softirq, TickDependency};
-use dyntick_observe::cpuidle::StateReading;
+use dyntick_model::{CpuList, Interrupt, Softirq, StateReading, TickDependency};
 use dyntick_observe::live::{Count, CpuMeters, IdleState, Key, Lost, RunTime, Snapshot, Whose};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
