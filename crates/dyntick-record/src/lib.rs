@@ -27,6 +27,7 @@ mod functions;
 mod last;
 pub mod late;
 mod lines;
+mod machine;
 mod marks;
 mod of;
 mod options;
@@ -55,6 +56,7 @@ pub use findings::{
     Unattributed,
 };
 pub use last::snapshot_name;
+pub use machine::this_machine;
 pub use marks::Marks;
 pub use of::Of;
 pub use options::{LastSeconds, Options, RecordError};

@@ -2,6 +2,7 @@
 //! What is to be recorded, and why it could not be.
 
 use crate::format1::fits_into_memory;
+use crate::this_machine;
 use crate::{Conditions, FileError, Record};
 use dyntick_model::CpuList;
 use dyntick_observe::facts::{FactsError, Machine};
@@ -46,7 +47,7 @@ impl Options {
 
     /// The machine's state, where all these CPUs run.
     pub(crate) fn machine(&self) -> Result<Machine, RecordError> {
-        let machine = Machine::read()?;
+        let machine = this_machine()?;
         let online = &machine.cpus.online;
         let missing = self.cpus.difference(online);
         match missing.is_empty() {

@@ -8,7 +8,6 @@ mod machine;
 mod mappings;
 mod owners;
 mod read;
-mod settings;
 mod tasks;
 
 pub use counters::Counts;
