@@ -54,8 +54,8 @@ pub fn rule(cause: &CauseId) -> &'static Rule {
     rules::get(cause)
 }
 
-/// Whether what the scheduler kept a tick for may have been the fair server instead of a task: counts do not show
-/// it, and its fix is another.
+/// Returns true if the scheduler may have kept a tick for the fair server and not for a task: counts do not show it,
+/// and its fix is another.
 pub fn may_be_the_fair_server(cause: &CauseId, kernel: &KernelVersion) -> bool {
     *cause == CauseId::of(DEPENDENCY_SCHED) && FAIR_SERVER.versions.contains(kernel)
 }

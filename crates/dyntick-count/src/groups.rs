@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is counted together, and what that is: an interruption or not. This is the one definition of *interruption*
-//! for what is counted; `dyntick_explain::Kind::is_interruption` is the same for what is recorded.
+//! The groups that are counted together, and their class: interruption or not. This is the one definition of
+//! *interruption* for counts; `dyntick_explain::Kind::is_interruption` is the same for records.
 
 use dyntick_model::{Interrupt, Softirq, Symbol};
 use dyntick_observe::live::Key;
 
-/// What has a row of its own, with its parts below it.
+/// A group that has its own row, with its parts below it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
     /// An interrupt vector, but for those of function calls.
@@ -26,17 +26,17 @@ pub enum Group {
     UserTasks,
     /// Page faults, of user code or of the kernel.
     PageFaults {
-        /// Of user code, else of the kernel.
+        /// True for faults of user code, false for those of the kernel.
         user: bool,
     },
 }
 
-/// What happened within a group.
+/// A part of a group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     /// The tick's own timer.
     Tick {
-        /// Whether the tick was stopped, and this a single interrupt for the timer wheel.
+        /// True if the tick was stopped, and this a single interrupt for the timer wheel.
         stopped: bool,
     },
     /// Another high-resolution timer, by its function.
@@ -57,11 +57,11 @@ pub enum Part {
     Task(Symbol),
     /// User tasks for whose names there was no room.
     OtherTasks,
-    /// What has no name, since the name table was full, by its family.
+    /// Causes without a name, since the name table was full, by their family.
     Unnamed(&'static str),
 }
 
-/// What a row is about.
+/// The subject of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum What {
     /// A group.
@@ -70,7 +70,7 @@ pub enum What {
     Part(Part),
 }
 
-/// What sort of thing a group is.
+/// The class of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// The kernel took the CPU from what ran there, unasked: an interrupt, a non-maskable interrupt, a softirq, or a
@@ -83,7 +83,7 @@ pub enum Class {
     PageFaults,
 }
 
-/// How a key is counted.
+/// The place where a key is counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CountedAs {
     /// It is a group.
@@ -92,12 +92,12 @@ pub enum CountedAs {
     Within(Group, Part),
     /// It is a part, and the group is the sum of these.
     AddsTo(Group, Part),
-    /// In no row: idle time and decisions on the tick.
+    /// No row: idle time and decisions on the tick.
     Nothing,
 }
 
 impl Group {
-    /// What sort of thing it is.
+    /// Returns the class of the group.
     pub fn class(&self) -> Class {
         match self {
             Group::UserTasks => Class::UserTasks,
@@ -114,7 +114,7 @@ impl Group {
 }
 
 impl CountedAs {
-    /// Of a key.
+    /// Returns the place of a key.
     pub fn of(key: &Key) -> Self {
         match key {
             Key::Interrupt { source: Interrupt::FunctionCall | Interrupt::FunctionCallSingle } => {
@@ -155,7 +155,7 @@ fn in_timer_softirq(part: Part) -> CountedAs {
     CountedAs::Within(Group::Softirq(Softirq::Timer), part)
 }
 
-/// What found no room for its name is where its named relatives are.
+/// Causes without room for a name are counted with the named ones of their family.
 fn unnamed(family: &'static str) -> CountedAs {
     let part = Part::Unnamed(family);
     match family {

@@ -12,7 +12,7 @@ pub(crate) struct Cpu {
     tick_ns: u64,
     asleep: Option<Asleep>,
     pub sleeps: Vec<Sleep>,
-    /// The last sleep ended and nothing has been seen since that tells why.
+    /// The last sleep ended, and no event has shown the reason yet.
     cause_wanted: bool,
     tick: Tick,
     /// The idle task armed the tick's timer within a tick: it goes on ticking if it is left now.

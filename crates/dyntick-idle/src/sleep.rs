@@ -9,7 +9,7 @@ use serde::Serialize;
 /// (`tick_nohz_get_sleep_length`). No timer is set half as far.
 pub(crate) const NO_TIMER_NS: u64 = i64::MAX as u64 / 2;
 
-/// Whether a CPU's tick ran when it went to sleep.
+/// The tick of a CPU when it went to sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tick {
@@ -17,11 +17,11 @@ pub enum Tick {
     Running,
     /// It was stopped.
     Stopped,
-    /// Nothing was seen that tells.
+    /// No event showed it.
     Unknown,
 }
 
-/// What ended a sleep: the first that the CPU did afterwards.
+/// The end of a sleep: the first activity of the CPU afterwards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wake {
@@ -38,7 +38,7 @@ pub enum Wake {
     Unknown,
 }
 
-/// What the menu governor went by when it chose a state (`power:menu_predict` of a patched kernel).
+/// The inputs of the menu governor's choice (`power:menu_predict` of a patched kernel).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Prediction {
     /// The idle time that it predicted, ns.
@@ -47,7 +47,7 @@ pub struct Prediction {
     pub used_ns: u64,
     /// The time to the next timer, ns; none where there was none or it did not look it up.
     pub next_timer_ns: Option<u64>,
-    /// Whether the tick was stopped already when it chose.
+    /// True if the tick was stopped already when it chose.
     pub tick_stopped: bool,
 }
 
@@ -76,9 +76,9 @@ pub struct Sleep {
     pub tick: Tick,
     /// When the CPU's next hrtimer would expire, at entry, ns; none where none was seen to be armed.
     pub next_timer_ns: Option<u64>,
-    /// What the governor predicted, where its kernel tells.
+    /// The governor's prediction, if its kernel reports it.
     pub prediction: Option<Prediction>,
-    /// What ended it.
+    /// The end of the sleep.
     pub wake: Wake,
 }
 
@@ -106,7 +106,7 @@ pub struct Unfinished {
     pub entry_ns: u64,
 }
 
-/// From which moment a wake-up is timed.
+/// The moment from which a wake-up is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
@@ -130,7 +130,7 @@ pub struct Wakeup {
     pub start_ns: u64,
     /// From there until the task was switched to (`sched:sched_switch`), ns.
     pub latency_ns: u64,
-    /// What `start_ns` is.
+    /// The meaning of `start_ns`.
     pub start: Start,
     /// The idle state that the CPU had to leave for it; none where it was awake.
     pub state: Option<usize>,

@@ -347,7 +347,7 @@ fn energy_by_hand() {
     assert_eq!(model.package.value, 17.0 * 20.0 + 83.0 * 100.0);
     let total = model.total();
     assert_eq!((total.low, total.high), (total.value / 2.0, total.value * 2.0));
-    assert_eq!(total.watts_over(model.window_ns).value, total.value / 100.0);
+    assert_eq!(total.mean_power(model.window_ns).value, total.value / 100.0);
 }
 
 #[test]

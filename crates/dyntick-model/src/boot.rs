@@ -102,7 +102,7 @@ impl fmt::Display for Composed {
     }
 }
 
-/// Whether [`compose`] speaks for the parameter of this name.
+/// Returns true if [`compose`] speaks for the parameter of this name.
 pub fn is_composed(name: &str) -> bool {
     ["nohz_full", "isolcpus", "irqaffinity", "rcu_nocbs"].contains(&name.replace('-', "_").as_str())
 }
@@ -155,7 +155,8 @@ pub fn beside(line: &CommandLine, parameters: &[String], reader: Reader<'_>) -> 
     }
 }
 
-/// Whether a machine that was booted with this line has all of these parameters already, however the line writes them.
+/// Returns true if a machine that was booted with this line has all of these parameters already, however the line
+/// writes them.
 pub fn is_in_force(line: &CommandLine, parameters: &[String], reader: Reader<'_>) -> bool {
     parameters.iter().all(|parameter| says(line, parameter, reader))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a kernel reported to have happened on a CPU.
+//! The events that a kernel reported of a CPU.
 
 use crate::{CpuList, Interrupt, TickDependency};
 use schemars::JsonSchema;
@@ -20,11 +20,11 @@ pub struct Event {
     pub pid: i32,
     /// The actor: that thread, or what had interrupted it.
     pub within: Within,
-    /// What happened.
+    /// The event itself.
     pub kind: EventKind,
 }
 
-/// In which context the kernel was (`common_flags` of an event). The later one interrupts the earlier ones.
+/// The context of the kernel at an event (`common_flags`). Each one interrupts those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Within {
     /// That of the running thread, or an unknown one.
@@ -37,7 +37,7 @@ pub enum Within {
 }
 
 impl Within {
-    /// By the flags of an event: TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ and TRACE_FLAG_NMI of
+    /// Reads the flags of an event: TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ and TRACE_FLAG_NMI of
     /// `include/linux/trace_events.h` (the same in 6.1, 6.12 and 7.3).
     pub fn of_flags(flags: u64) -> Self {
         match flags {
@@ -66,7 +66,7 @@ pub enum Softirq {
 }
 
 impl Softirq {
-    /// How many there are (`NR_SOFTIRQS`).
+    /// The number of softirqs (`NR_SOFTIRQS`).
     pub const COUNT: usize = 10;
 
     const ALL: [Softirq; Self::COUNT] = [
@@ -82,7 +82,7 @@ impl Softirq {
         Softirq::Rcu,
     ];
 
-    /// From the `vec` field of `irq:softirq_*`.
+    /// Returns the softirq of a `vec` field of `irq:softirq_*`.
     pub fn from_number(number: u32) -> Option<Self> {
         Self::ALL.get(number as usize).copied()
     }
@@ -95,7 +95,7 @@ impl Softirq {
     }
 }
 
-/// What happened. Each variant is one event of the kernel, named in its comment.
+/// An event of the kernel, named in the comment of each variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // the fields are the kernel's own
 pub enum EventKind {
@@ -143,7 +143,7 @@ pub enum EventKind {
     TaskRename { pid: i32, comm: Symbol },
     /// `sched:sched_wakeup` and `sched_wakeup_new`
     SchedWakeup { pid: i32, comm: Symbol, target: u32 },
-    /// `sched:sched_waking`: somebody begins to wake a task
+    /// `sched:sched_waking`: a wake-up of a task begins
     SchedWaking { pid: i32, target: u32 },
     /// `power:cpu_idle`: a state is entered, or left where it is none
     CpuIdle { state: Option<u32> },
@@ -161,15 +161,15 @@ pub enum EventKind {
     IpiSendMask { targets: CpuList, callsite: Symbol, callback: Option<Symbol> },
     /// `csd:csd_queue_cpu` (6.5 and newer): this CPU asks another to run a function
     CsdQueued { target: u32, callsite: Symbol, function: Symbol },
-    /// The same for several CPUs, as a probe tells it before 6.5; of the first 64 CPUs only
+    /// The same for several CPUs, from a probe before 6.5; of the first 64 CPUs only
     CsdQueuedMask { targets: CpuList, callsite: Symbol, function: Symbol },
     /// `csd:csd_function_entry` (6.5 and newer): a function that another CPU asked for
     CsdEntry { function: Symbol },
     /// `csd:csd_function_exit`
     CsdExit { function: Symbol },
-    /// A function that was queued for interrupt context begins, as a probe tells it before 6.5
+    /// A function that was queued for interrupt context begins, from a probe before 6.5
     IrqWork { function: Symbol },
-    /// `nmi:nmi_handler`, told at the handler's end; `duration_ns` is how long it took
+    /// `nmi:nmi_handler`, recorded at the handler's end; `duration_ns` is its duration
     Nmi { handler: Symbol, duration_ns: u64 },
     /// `exceptions:page_fault_user` and `page_fault_kernel` (x86); `address` is what was touched, `ip`
     /// by which instruction

@@ -143,7 +143,7 @@ pub struct IdleTable {
     /// How long exits take where this table is emulated.
     #[serde(default)]
     pub exit: Exit,
-    /// Whether a CPU is woken ahead of its own timer, by the length of its exit, where this table is emulated.
+    /// True if a CPU is woken ahead of its own timer, by the length of its exit, where this table is emulated.
     #[serde(default)]
     pub pre_wake: bool,
 }

@@ -34,11 +34,11 @@ pub struct StateReading {
 /// The limits for the exit latency of idle states (PM QoS) at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyLimits {
-    /// Of all CPUs, µs; none where nobody asks for one.
+    /// The limit of all CPUs, µs; none if no process requests one.
     pub of_all_us: Option<u32>,
     /// The commands of the processes that hold it, or a looser one, by opening `/dev/cpu_dma_latency`.
     pub held_by: BTreeSet<String>,
-    /// Of single CPUs (`pm_qos_resume_latency_us`), µs; those that have one.
+    /// The limits of single CPUs (`pm_qos_resume_latency_us`), µs; only CPUs that have one.
     pub of_cpus_us: BTreeMap<u32, u32>,
 }
 

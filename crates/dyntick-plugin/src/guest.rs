@@ -58,7 +58,7 @@ pub enum Watch {
     ExceptionWithCode,
 }
 
-/// Tells the plugin of such an address.
+/// Reports such an address to the plugin.
 pub fn watch(what: Watch, address: u64) {
     match what {
         Watch::Switch => say!(WATCH_SWITCH, address),

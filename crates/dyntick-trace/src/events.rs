@@ -21,43 +21,43 @@ pub struct TraceEvent {
     /// The fields that are read. Their names are the same in 6.1, 6.12 and 7.2.
     pub fields: &'static [&'static str],
     pub(super) make: OfFields,
-    /// Where a recording of a live machine has it; none where it is recorded on request.
+    /// The CPUs on which a recording of a live machine has it; none if it is recorded on request.
     pub place: Option<Place>,
-    /// Which guests record it.
+    /// The guests that record it.
     pub guests: Guests,
-    /// The first kernel that has it, where that is not older than 6.1.
+    /// The first kernel that has it, if that is newer than 6.1.
     pub since: Option<(u32, u32)>,
-    /// What is not known without it, in words; empty where nothing is to be said.
+    /// The consequence if it is missing, in words; may be empty.
     pub without: &'static str,
 }
 
-/// Where an event matters.
+/// The CPUs on which an event matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Only on the recorded CPUs.
+    /// Only the recorded CPUs.
     Here,
-    /// On every CPU: it tells what another CPU was doing when it did something to a recorded one.
+    /// Every CPU: the event shows the activity of another CPU when it acted on a recorded one.
     All,
-    /// On the recorded CPUs, and elsewhere where this field names one of them.
+    /// The recorded CPUs, and others if this field names a recorded one.
     Target(&'static str),
-    /// The same, and where it names none: unbound work runs on any.
+    /// Like `Target`, and if the field names no CPU: unbound work runs on any.
     TargetOrNone(&'static str),
-    /// As `Target` with two fields.
+    /// Like `Target`, with two fields.
     Either(&'static str, &'static str),
 }
 
-/// Which guests of the laboratory record an event.
+/// The guests of the laboratory that record an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guests {
-    /// All.
+    /// All guests.
     Always,
-    /// Those with a machine's idle states.
+    /// Guests with a machine's idle states.
     WithStates,
-    /// Those whose case names it.
+    /// Guests whose case names the event.
     OnRequest,
 }
 
-/// What `power:cpu_idle` says where a state is left (`include/trace/events/power.h`).
+/// The state that `power:cpu_idle` reports when a CPU leaves its state (`include/trace/events/power.h`).
 const PWR_EVENT_EXIT: u32 = u32::MAX;
 
 const fn event(name: &'static str, fields: &'static [&'static str], make: OfFields) -> TraceEvent {
@@ -311,7 +311,7 @@ pub static EVENTS: &[TraceEvent] = &[
     }),
 ];
 
-/// What kprobes in place of missing events yield ([`super::SENDERS`]).
+/// The events of the kprobes that replace missing events ([`super::SENDERS`]).
 static PROBES: &[TraceEvent] = &[
     event("probe:call_many", &["targets", "callsite", "func"], |f| {
         let mask = f.number()?;
@@ -331,8 +331,8 @@ static PROBES: &[TraceEvent] = &[
     }),
 ];
 
-/// Where somebody was at the event before (`TraceSession::kernel_stacks` of dyntick-observe). `size` is how many frames there
-/// are, but those of a program are as many as fit, and zeros behind them.
+/// The call stack at the event before (`TraceSession::kernel_stacks` of dyntick-observe). `size` is the number
+/// of frames; a stack of a program has as many as fit, then zeros.
 static STACKS: &[TraceEvent] = &[
     event(KERNEL_STACK, &["size", "caller"], |f| {
         let count = f.number()? as usize;
@@ -359,24 +359,24 @@ pub fn of_interrupts() -> impl Iterator<Item = String> {
     x86::events()
 }
 
-/// Those of one source.
+/// The events of one source.
 pub fn of_interrupt(source: Interrupt) -> impl Iterator<Item = String> {
     x86::events_of(source)
 }
 
-/// In words, what is not known for want of these events.
+/// Describes the consequences of these missing events.
 pub fn consequences(missing: &[String]) -> Vec<String> {
     let all = EVENTS.iter().map(|event| (event.name, event.without)).chain([WITHOUT_VECTORS]);
     let of = all.filter(|(event, words)| !words.is_empty() && missing.iter().any(|name| name == event));
     of.map(|(_, words)| words.to_owned()).collect()
 }
 
-/// How an event is read; none where it is only counted.
+/// Returns the way to read an event; none if it is only counted.
 pub(super) fn read_as(name: &str) -> Option<&'static TraceEvent> {
     EVENTS.iter().chain(PROBES).chain(STACKS).find(|event| event.name == name)
 }
 
-/// An event that carries nothing which its name does not tell.
+/// Returns the meaning of an event whose name shows all.
 pub(super) fn by_name_alone(name: &str) -> Option<EventKind> {
     x86::kind_of(name).or_else(|| of_irq_work(name))
 }
@@ -393,7 +393,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_there_once_and_what_begins_ends() {
+    fn each_event_is_listed_once_and_each_begin_has_an_end() {
         let names: Vec<&str> = EVENTS.iter().map(|event| event.name).collect();
         for name in &names {
             assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{name}");
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said_once() {
+    fn missing_events_are_reported_once() {
         let missing = ["ipi:ipi_send_cpu", "ipi:ipi_send_cpumask", "no_such:event"].map(str::to_owned);
         assert_eq!(consequences(&missing).len(), 1);
     }

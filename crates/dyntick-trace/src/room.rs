@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How many events are decoded at once: by memory, and not by the size of a file. A page of a record that somebody
-//! made up shrinks to a hundredth, and its events have 8 bytes each.
+//! The number of events that are decoded at once: limited by memory, not by the size of a file. A page of a forged
+//! record shrinks to a hundredth, and its events have 8 bytes each.
 
-/// What an event takes at most while it is explained, bytes: itself, what was observed of the interruption that it
-/// makes, and what is shown of that. Traces of nothing but page faults came to 754 bytes an event, of interrupts that
+/// The most memory of an event while it is explained, bytes: the event, the observations of the interruption that it
+/// makes, and their output. Traces of nothing but page faults came to 754 bytes an event, of interrupts that
 /// never end to 751, of empty interrupts to 428; with the longest names everywhere a chain has three steps of 256 and a
 /// cause 140 for three events.
 const OF_EVENT: u64 = 1280;

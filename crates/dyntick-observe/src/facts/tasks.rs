@@ -23,12 +23,12 @@ pub struct Thread {
     /// The process that started this one, or took it over when that ended; 0 in records that older versions made.
     #[serde(default)]
     pub parent: i32,
-    /// Whether it is the kernel's own.
+    /// True if it is the kernel's own.
     pub kernel: bool,
-    /// Whether its affinity cannot be set; false in records that older versions made.
+    /// True if its affinity cannot be set; false in records that older versions made.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bound: bool,
-    /// Whether it had ended when tasks were looked at last; false in records that older versions made.
+    /// True if it had ended when tasks were looked at last; false in records that older versions made.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ended: bool,
     /// Where it may run.
@@ -94,7 +94,7 @@ pub struct Runnable {
     pub process: u32,
     /// Its name.
     pub comm: String,
-    /// Whether it is the kernel's own.
+    /// True if it is the kernel's own.
     pub kernel: bool,
     /// The CPU that it runs on or is to run on.
     pub cpu: u32,

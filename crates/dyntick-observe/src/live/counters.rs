@@ -58,9 +58,9 @@ pub struct Counters {
     rows: Rows,
     /// A bit for each thread by its number.
     followed: MmapRaw,
-    /// Whether the program runs that follows threads.
+    /// True if the program runs that follows threads.
     follows: bool,
-    /// Whether task switches are counted.
+    /// True if task switches are counted.
     with_tasks: bool,
     /// What ran before the first switch.
     running: Running,
@@ -435,7 +435,7 @@ fn attach(ebpf: &mut Ebpf, tracepoint: &str, btf: &Btf) -> Result<bool, LiveErro
     }
 }
 
-/// Whether the kernel has no such tracepoint.
+/// Returns true if the kernel has no such tracepoint.
 fn is_unknown(error: &ProgramError) -> bool {
     match error {
         ProgramError::Btf(BtfError::UnknownBtfTypeName { .. }) => true,

@@ -153,7 +153,7 @@ impl Reading {
     }
 }
 
-/// Whether a folder is a zone: `intel-rapl:0` is a package (AMD's too) and `intel-rapl:0:0` a part of it.
+/// Returns true if a folder is a zone: `intel-rapl:0` is a package (AMD's too) and `intel-rapl:0:0` a part of it.
 /// `intel-rapl-mmio:0` is the same counter once more.
 fn is_zone(id: &str) -> bool {
     let numbers = id.strip_prefix("intel-rapl:").map(|rest| rest.split(':'));

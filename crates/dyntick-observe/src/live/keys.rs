@@ -22,7 +22,7 @@ pub enum Key {
     },
     /// The tick's own timer.
     Tick {
-        /// Whether the tick was stopped, and this a single interrupt for the timer wheel.
+        /// True if the tick was stopped, and this a single interrupt for the timer wheel.
         stopped: bool,
     },
     /// Another high-resolution timer, by its function.
@@ -146,8 +146,8 @@ const FAMILIES: [&str; 9] =
     ["hrtimer", "timer", "called", "work", "device", "kernel-thread", "task", "nmi", "tick-kept"];
 
 impl Key {
-    /// Whether this is an interruption of its own, and not a part of another: the durations of such keys
-    /// may be added up. The turns of tasks count as whole, also those of the task that is measured.
+    /// Returns true if this is an interruption of its own, and not a part of another: the durations of such keys
+    /// may be added up. Time slices of tasks count as such, also those of the measured task.
     pub fn is_whole(&self) -> bool {
         use Key::*;
         matches!(
@@ -204,17 +204,18 @@ impl Key {
         FAMILIES.get(number as usize - 1).copied()
     }
 
-    /// Whether it counts the turns of the command's tasks or of the process that counts, which interrupt nothing.
+    /// Returns true if it counts the turns of the command's tasks or of the process that counts, which interrupt
+    /// nothing.
     pub fn is_own_task(&self) -> bool {
         matches!(self, Key::Task { whose: Whose::Command | Whose::Observer, .. })
     }
 
-    /// Whether this stands for several causes, since a table had no room for their names.
+    /// Returns true if this stands for several causes, since a table had no room for their names.
     pub(super) fn is_unnamed(&self) -> bool {
         matches!(self, Key::Unnamed { .. } | Key::Task { comm: None, .. } | Key::KernelThread { comm: None })
     }
 
-    /// Whether it counts the turns of a program's tasks, of which there is no end.
+    /// Returns true if it counts the turns of a program's tasks, of which there is no end.
     pub(super) fn is_program(&self) -> bool {
         matches!(self, Key::Task { .. } | Key::KernelThread { .. })
     }
@@ -294,7 +295,7 @@ fn found(slot: &Slot, names: &Names) -> Option<Key> {
     })
 }
 
-/// Whether the slot at this place is a program's, which it may have to give up.
+/// Returns true if the slot at this place is a program's, which it may have to give up.
 pub(super) fn is_program_slot(place: usize) -> bool {
     place >= FIXED + FOUND
 }

@@ -27,7 +27,7 @@ pub(super) struct Rows {
 /// A slot that was read.
 struct Read {
     slot: Slot,
-    /// Whether the programs are done with all that it counts, so that it may be given to another program.
+    /// True if the programs are done with all that it counts, so that it may be given to another program.
     settled: bool,
 }
 
@@ -148,7 +148,7 @@ impl Rows {
         unsafe { (&raw mut (*self.row(row)).busy).write_volatile(busy.into()) };
     }
 
-    /// Whether no task switch was seen yet on a CPU.
+    /// Returns true if no task switch was seen yet on a CPU.
     pub(super) fn is_unseen(&self, row: usize) -> bool {
         // SAFETY: within the mapping; only copied.
         unsafe { (&raw const (*self.row(row)).task.start).read_volatile() == 0 }
