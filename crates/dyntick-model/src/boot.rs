@@ -6,7 +6,7 @@
 use crate::{CommandLine, CpuList, Flag, Isolation, Masks, Reader};
 use std::fmt;
 
-/// What shall be kept away from which CPUs: what is asked for already, and what is missing.
+/// The requested isolation of CPUs: present requests, and missing ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// The tick while a task runs, and what else `nohz_full=` keeps away.
@@ -80,14 +80,14 @@ impl Wanted {
 /// Parameters, each of which takes the place of all of its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Composed {
-    /// To boot with.
+    /// The parameters to boot with.
     pub with: Vec<String>,
     /// Those of the line to boot without, as written: nothing is left of them to ask for.
     pub without: Vec<String>,
 }
 
 impl Composed {
-    /// The command line with these parameters in place of its own.
+    /// Returns the command line with these parameters in place of its own.
     pub fn applied(&self, line: &CommandLine) -> CommandLine {
         let replaced = |word: &&str| self.with.iter().any(|parameter| name_of(parameter) == name_of(word));
         let dropped = |word: &&str| self.without.iter().any(|parameter| parameter == word);

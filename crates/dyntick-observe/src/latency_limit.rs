@@ -8,10 +8,10 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Where the limit of all CPUs is asked for, and read.
+/// The device by which the limit of all CPUs is requested and read.
 pub const PATH: &str = "/dev/cpu_dma_latency";
 
-/// From this value on nobody has asked for a limit, µs (`PM_QOS_CPU_LATENCY_DEFAULT_VALUE`, include/linux/pm_qos.h).
+/// The value without any request, µs (`PM_QOS_CPU_LATENCY_DEFAULT_VALUE`, include/linux/pm_qos.h).
 const NONE_US: i32 = 2_000_000_000;
 
 /// Reads the limits that are in force now. Reading changes nothing and wakes no CPU: opening the file requests the
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_the_device_open_holds_it() {
+    fn processes_that_have_the_device_open_hold_it() {
         let proc = tempfile::tempdir().unwrap();
         for (pid, comm, target) in
             [("7", "cyclictest\n", PATH), ("8", "sleep\n", "/dev/null"), ("self", "x\n", PATH)]

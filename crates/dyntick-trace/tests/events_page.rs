@@ -9,12 +9,12 @@ fn page() -> String {
     let rows: String = EVENTS.iter().map(row).collect();
     let vectors: Vec<String> = of_interrupts().map(|name| format!("`{name}`")).collect();
     format!(
-        "# Trace events\n\nThe trace events that dyntick reads, with the fields that it reads of them. *Live*: where `record` and `explain` \
-         record it. *Guests*: which guests of the laboratory record it; a case may name any other event, which is then counted. *Since*: \
-         the first kernel that has it, where that is newer than 6.1.\n\nThis page is generated from \
+        "# Trace events\n\nThe trace events that dyntick reads, and their fields that it uses. *Live*: the CPUs on which `record` and `explain` \
+         record it. *Guests*: the guests of the laboratory that record it; a case may name any other event, which is then counted. *Since*: \
+         the first kernel that has it, if that is newer than 6.1.\n\nThis page is generated from \
          `crates/dyntick-trace/src/events.rs`, and a test keeps it up to date.\n\n\
          | event | fields | live | guests | since | without it |\n| --- | --- | --- | --- | --- | --- |\n{rows}\n\
-         Of the interrupt vectors (x86), on the recorded CPUs and in all guests: {}.\n",
+         Events of the interrupt vectors (x86), on the recorded CPUs and in all guests: {}.\n",
         vectors.join(", ")
     )
 }

@@ -50,7 +50,8 @@ pub struct SchedExt {
 }
 
 impl Machine {
-    /// Reads this machine, without the settings of fixes, which follow from rules. What a kernel does not have is empty.
+    /// Reads this machine, without the settings, which follow from the rules of fixes. Fields that a kernel does not
+    /// have are empty.
     pub fn read() -> Result<Self, FactsError> {
         let release = text("/proc/sys/kernel/osrelease")?;
         let kernel = release.parse().map_err(|error| contents("/proc/sys/kernel/osrelease", error))?;

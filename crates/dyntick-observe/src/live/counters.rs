@@ -34,10 +34,10 @@ const RING: u32 = 1 << 20;
 /// The smallest that there is.
 const NO_RING: u32 = 4096;
 
-/// So many details are held until somebody asks for them, some 60 MiB; what comes then is counted as lost.
+/// The most details that are held until they are read, some 60 MiB; further ones are counted as lost.
 const MOST_DETAILS: usize = 1 << 20;
 
-/// What is to be counted, and where.
+/// The kinds to be counted, and the CPUs.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// The CPUs. On all others the programs do no more than find out that they are not meant.
@@ -53,7 +53,7 @@ pub struct Wanted {
 pub struct Counters {
     ebpf: Ebpf,
     btf: Btf,
-    /// In the order of their rows.
+    /// The CPUs in the order of their rows.
     cpus: Vec<u32>,
     rows: Rows,
     /// A bit for each thread by its number.
@@ -62,35 +62,35 @@ pub struct Counters {
     follows: bool,
     /// True if task switches are counted.
     with_tasks: bool,
-    /// What ran before the first switch.
+    /// The tasks that ran before the first switch.
     running: Running,
     names: Names,
     missing: Vec<String>,
-    /// Where details are wanted. It is opened once: a second reader (of aya 0.13) would begin wrong.
+    /// The ring buffer of details, if wanted. It is opened once: a second reader (of aya 0.13) would begin wrong.
     ring: Option<RingBuf<MapData>>,
     /// Out of the ring and not yet shown.
     raw_details: Vec<Detail>,
-    /// How many came while as many were held as may be.
+    /// The number of details that came while the limit was reached.
     details_dropped: u64,
-    /// How many that found no room have been reported.
+    /// The number of lost details that has been reported.
     details_told: u64,
     /// When it was read before, ns on CLOCK_MONOTONIC, and what had been lost then.
     before: (u64, Lost),
-    /// What was read and is not told yet.
+    /// The details that were read and not handed out yet.
     kept: Snapshot,
     pace: Pace,
 }
 
-/// What eBPF programs took, on all CPUs.
+/// The CPU time of eBPF programs, on all CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunTime {
-    /// How often they ran.
+    /// The number of their runs.
     pub runs: u64,
-    /// How long all together, ns, with what measuring it takes.
+    /// The total duration, ns, including the cost of measuring it.
     pub ns: u64,
 }
 
-/// Why nothing can be counted this way.
+/// The reason why nothing can be counted this way.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// The process may not.
@@ -115,7 +115,7 @@ pub enum LiveError {
     Page {
         /// Whose buffer.
         cpu: u32,
-        /// What is wrong.
+        /// The defect.
         source: RingError,
     },
     /// No thread to empty the buffers.
@@ -204,7 +204,7 @@ impl Counters {
         (0..cpus.len()).for_each(|row| rows.busy(row, running.is_busy(cpus[row])));
     }
 
-    /// The turn of the task that has run on a CPU for so long, without a switch that was seen.
+    /// The time slice of the task that has run on a CPU for `lasting_ns`, without a switch that was seen.
     fn unseen_turn(&mut self, row: usize, ns: u64) -> Option<(Key, Count)> {
         let runs = (ns > 0).then(|| self.running.on(self.cpus[row]))??.clone();
         let is_followed = |thread| {
@@ -351,7 +351,7 @@ impl Counters {
         }
     }
 
-    /// What the slots of these details counted.
+    /// Returns the keys of the slots of these details.
     fn named(&mut self, raw: &[Detail]) -> Vec<Occurrence> {
         self.names.learn(raw.iter().map(|detail| detail.key));
         raw.iter().filter_map(|detail| self.occurrence(detail)).collect()
@@ -371,12 +371,12 @@ impl Counters {
     }
 }
 
-/// How often the kernel did not run these programs, since they ran already on the same CPU.
+/// Returns the number of times that the kernel skipped these programs, since they ran already on the same CPU.
 pub(super) fn recursion_misses(ebpf: &Ebpf) -> u64 {
     each_fdinfo(ebpf).map(|text| in_fdinfo(&text, "recursion_misses:")).sum()
 }
 
-/// What the kernel says of each program.
+/// Returns the kernel's statistics of each program.
 fn each_fdinfo(ebpf: &Ebpf) -> impl Iterator<Item = String> {
     ebpf.programs().filter_map(|(_, program)| {
         let fd = program.fd().ok()?.as_fd().as_raw_fd();
@@ -389,13 +389,13 @@ fn in_fdinfo(text: &str, name: &str) -> u64 {
     text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0)
 }
 
-/// How many programs ran on the CPU where most did.
+/// Returns the number of programs on the CPU with the most.
 fn most_programs(grown: &[(usize, usize, Slot)]) -> usize {
     let of_row = |row: &[(usize, usize, Slot)]| row.iter().filter(|one| is_program_slot(one.1)).count();
     grown.chunk_by(|a, b| a.0 == b.0).map(of_row).max().unwrap_or(0)
 }
 
-/// Which row each CPU has: its place among these.
+/// Returns the row of each CPU: its place among these.
 pub(super) fn rows_of_cpus(cpus: &[u32]) -> Vec<u16> {
     let mut rows = vec![NOT_COUNTED; MAX_CPUS];
     for (row, cpu) in cpus.iter().enumerate() {

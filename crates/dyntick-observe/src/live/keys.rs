@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a slot counts.
+//! The keys: the meanings of slots.
 
 use super::names::{MEMBER, Names};
 use dyntick_bpf::Slot;
@@ -7,9 +7,9 @@ use dyntick_bpf::layout::{FIXED, FOUND, SOFTIRQ, SOFTIRQS, UNNAMED, family, fixe
 use dyntick_model::{Interrupt, Softirq, Symbol, TickDependency};
 use serde::Serialize;
 
-/// What is counted in one place. Keys overlap as the kernel's own work does: an hrtimer expires
-/// within a local timer interrupt, a work item runs in the turn of a kernel thread.
-/// [`Key::is_whole`] tells those whose durations may be added up.
+/// The meaning of a count. Keys overlap as the kernel's own work does: an hrtimer expires
+/// within a local timer interrupt, a work item runs in the time slice of a kernel thread.
+/// [`Key::is_whole`] is true for those whose durations may be added up.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum Key {
@@ -37,7 +37,7 @@ pub enum Key {
         /// The kernel function.
         function: Symbol,
     },
-    /// A function that another CPU called here (kernels from 6.5 on tell).
+    /// A function that another CPU called here (kernels from 6.5 on report it).
     Called {
         /// The kernel function.
         function: Symbol,
@@ -51,7 +51,7 @@ pub enum Key {
     },
     /// A softirq.
     Softirq {
-        /// Which.
+        /// The softirq.
         softirq: Softirq,
     },
     /// A work item, by its function. Its duration is what its kworker ran of it on this CPU, while task switches are
@@ -60,24 +60,24 @@ pub enum Key {
         /// The kernel function.
         function: Symbol,
     },
-    /// The turns of kernel threads of one name.
+    /// Time slices of kernel threads of one name.
     KernelThread {
         /// The name; none for all whose names found no room.
         comm: Option<Symbol>,
     },
-    /// The turns of user tasks of one name. A turn is counted under the name that the task had when it began; a
-    /// task that takes another name, as by executing a program, begins another turn.
+    /// Time slices of user tasks of one name. One is counted under the name that the task had when it began; a
+    /// task that takes another name, e.g. by executing a program, begins another one.
     Task {
         /// The name; none for all whose names found no room.
         comm: Option<Symbol>,
         /// Whose tasks.
         whose: Whose,
     },
-    /// The turns of the idle task.
+    /// Time slices of the idle task.
     Idle,
     /// Page faults; counted only.
     PageFault {
-        /// Of user code, else of the kernel.
+        /// True for faults of user code, false for those of the kernel.
         user: bool,
     },
     /// Non-maskable interrupts, by the handler that took them.
@@ -89,10 +89,10 @@ pub enum Key {
     TickStopped,
     /// Decisions to keep it; counted only.
     TickKept {
-        /// Why.
+        /// The reason.
         dependency: TickDependency,
     },
-    /// What found the table full, so that only its family is known.
+    /// Causes that found the table full, so that only their family is known.
     Unnamed {
         /// The family, as its members' keys are called.
         family: &'static str,
@@ -103,15 +103,15 @@ pub enum Key {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Whose {
-    /// Of the threads that are followed ([`super::Source::follow`]), and of those that they started.
+    /// A followed thread ([`super::Source::follow`]), or one that it started.
     Command,
-    /// Of the process that counts.
+    /// The process that counts.
     Observer,
-    /// Of others.
+    /// Any other task.
     Other,
 }
 
-/// A thread, for what its turns are counted as.
+/// A thread, by the key of its time slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thread {
     /// The kernel's.
@@ -121,7 +121,7 @@ pub enum Thread {
 }
 
 impl Thread {
-    /// What the turns of this thread count, with its name or for all that have none.
+    /// Returns the key of this thread's time slices, with its name or for all without one.
     pub(super) fn turns(self, comm: Option<Symbol>) -> Key {
         match self {
             Thread::Kernel => Key::KernelThread { comm },
@@ -129,7 +129,7 @@ impl Thread {
         }
     }
 
-    /// By the family of its slot.
+    /// Returns the thread of a slot's family.
     fn of_family(number: u32) -> Option<Self> {
         Some(match number {
             family::KERNEL_THREAD => Thread::Kernel,
@@ -141,7 +141,7 @@ impl Thread {
     }
 }
 
-/// The families in the order of their numbers, from 1; those of tasks that are told from others are not here.
+/// The families in the order of their numbers, from 1; those of tasks that are counted apart are not here.
 const FAMILIES: [&str; 9] =
     ["hrtimer", "timer", "called", "work", "device", "kernel-thread", "task", "nmi", "tick-kept"];
 
@@ -173,7 +173,7 @@ impl Key {
         }
     }
 
-    /// The same with another name of that function.
+    /// Returns the same key with another name of that function.
     pub(super) fn with_function(mut self, name: impl FnOnce(&Symbol) -> Symbol) -> Self {
         use Key::*;
         match &mut self {
@@ -210,17 +210,17 @@ impl Key {
         matches!(self, Key::Task { whose: Whose::Command | Whose::Observer, .. })
     }
 
-    /// Returns true if this stands for several causes, since a table had no room for their names.
+    /// Returns true if this counts several causes, since a table had no room for their names.
     pub(super) fn is_unnamed(&self) -> bool {
         matches!(self, Key::Unnamed { .. } | Key::Task { comm: None, .. } | Key::KernelThread { comm: None })
     }
 
-    /// Returns true if it counts the turns of a program's tasks, of which there is no end.
+    /// Returns true if it counts the time slices of a program's tasks, whose number has no limit.
     pub(super) fn is_program(&self) -> bool {
         matches!(self, Key::Task { .. } | Key::KernelThread { .. })
     }
 
-    /// What it counts as where there is no room for its name.
+    /// Returns the key that is counted if there is no room for its name.
     pub(super) fn without_name(&self) -> Self {
         match self {
             Key::KernelThread { .. } => Key::KernelThread { comm: None },
@@ -229,7 +229,7 @@ impl Key {
         }
     }
 
-    /// What the slot at this place counts; none for a place that means nothing to this version.
+    /// Returns the key of the slot at this place; none if this version knows no meaning of the place.
     pub(super) fn of(place: usize, slot: &Slot, names: &Names) -> Option<Self> {
         match place {
             FIXED.. => found(slot, names),
@@ -242,7 +242,7 @@ impl Key {
     }
 }
 
-/// What the place for those of a family counts that found no room.
+/// Returns the key of the place for causes of a family that found no room.
 fn unnamed(number: u32) -> Option<Key> {
     if let Some(thread) = Thread::of_family(number) {
         return Some(thread.turns(None));

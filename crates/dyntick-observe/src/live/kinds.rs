@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What may be counted, and which tracepoints that takes.
+//! The kinds of causes that may be counted, and their tracepoints.
 
 use dyntick_model::Interrupt;
 use dyntick_trace::events::of_interrupt;
 use serde::{Deserialize, Serialize};
 
-/// A group of causes that is counted as a whole or not at all.
+/// A group of causes that is counted together or not at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -21,7 +21,7 @@ pub enum Kind {
     Softirqs,
     /// Work items of workqueues.
     Works,
-    /// The turns of kernel threads and user tasks.
+    /// Time slices of kernel threads and user tasks.
     Tasks,
     /// Page faults; counted only, without durations.
     Faults,
