@@ -89,7 +89,7 @@ impl Sleep {
         self.exit_ns - self.entry_ns
     }
 
-    /// From entry to the wake-up, ns: without the latency of leaving the state.
+    /// The time from entry to the wake-up, ns: without the exit latency.
     pub fn idle_ns(&self, state: &State) -> u64 {
         self.duration_ns().saturating_sub(state.leaving_ns)
     }
@@ -128,7 +128,7 @@ pub struct Wakeup {
     pub pid: i32,
     /// When the wake-up began, ns.
     pub start_ns: u64,
-    /// From there until the task was switched to (`sched:sched_switch`), ns.
+    /// The time from there until the task was switched to (`sched:sched_switch`), ns.
     pub latency_ns: u64,
     /// The meaning of `start_ns`.
     pub start: Start,

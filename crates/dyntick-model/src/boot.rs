@@ -57,7 +57,7 @@ impl Wanted {
         }
         let is_one = dialect.masks() == Masks::One && !self.tick.is_empty();
         let all = self.all();
-        // The boot CPU keeps its tick, so it cannot be part of a list that stands for both.
+        // The boot CPU keeps its tick, so it cannot be part of a list for both.
         let kept = match dialect.reads_lists_early() || (is_one && !self.isolated().is_empty()) {
             true => CpuList::first(1),
             false => CpuList::default(),
@@ -82,7 +82,7 @@ impl Wanted {
 pub struct Composed {
     /// The parameters to boot with.
     pub with: Vec<String>,
-    /// Those of the line to boot without, as written: nothing is left of them to ask for.
+    /// The parameters of the line to remove, as written: nothing of them is needed any more.
     pub without: Vec<String>,
 }
 
@@ -221,7 +221,7 @@ fn has_nohz_flag(line: &CommandLine) -> bool {
     line.get("isolcpus").is_some_and(|value| value.split(',').any(|word| word == "nohz"))
 }
 
-/// What the line says, without the isolated CPUs; where it says nothing of use, all others.
+/// The list of the line, without the isolated CPUs; if that is of no use, all others.
 fn interrupts(line: &CommandLine, wanted: &Wanted, reader: Reader<'_>) -> Option<CpuList> {
     if wanted.interrupts.is_empty() && line.get("irqaffinity").is_none() {
         return None;
@@ -233,7 +233,7 @@ fn interrupts(line: &CommandLine, wanted: &Wanted, reader: Reader<'_>) -> Option
     (!list.is_empty()).then_some(list)
 }
 
-/// Those that `nohz_full=` does not take care of; none where the line's list is to be left as it is.
+/// The CPUs that `nohz_full=` does not cover; none if the line's list needs no change.
 fn callbacks(line: &CommandLine, wanted: &Wanted, reader: Reader<'_>) -> Option<CpuList> {
     let said = match line.get("rcu_nocbs") {
         None | Some("") => CpuList::default(),

@@ -88,7 +88,7 @@ impl CpuList {
         Ok(cpus)
     }
 
-    /// As a mask that the kernel reads; see [`CpuList::from_mask`].
+    /// Returns the mask that the kernel reads; see [`CpuList::from_mask`].
     pub fn to_mask(&self) -> String {
         let mut words = vec![0u32; self.last().map_or(1, |last| last as usize / 32 + 1)];
         for cpu in self.iter() {
@@ -151,7 +151,7 @@ impl FromIterator<u32> for CpuList {
     }
 }
 
-/// By the lowest CPU in which they differ, as sets of numbers are.
+/// Compares by the lowest CPU in which they differ, like sets of numbers.
 impl Ord for CpuList {
     fn cmp(&self, other: &Self) -> Ordering {
         self.iter().cmp(other.iter())

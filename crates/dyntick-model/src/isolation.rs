@@ -78,7 +78,7 @@ impl Reader<'_> {
     /// A CPU list as this kernel reads it (`lib/bitmap.c: bitmap_parselist`).
     ///
     /// # Errors
-    /// The outcome for a parameter with such a list: one that reaches beyond the last CPU is refused as a whole.
+    /// The outcome for a parameter with such a list: one that reaches beyond the last CPU is refused entirely.
     pub fn list(self, list: &str) -> Result<CpuList, Outcome> {
         let dialect = self.dialect;
         let is_newer = (list.contains('N') && !dialect.has_last())

@@ -15,7 +15,7 @@ pub const GOVERNORS: [(&str, &str); 4] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelConfig {
     set: BTreeMap<String, String>,
-    /// Those of which the file says that they are not set.
+    /// The options that the file lists as not set.
     off: BTreeSet<String>,
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a program in the guest says to the plugin. Each is one instruction, and without the plugin
-//! a no-operation.
+//! The requests of a program in the guest to the plugin. Each is one instruction, and a no-operation
+//! without the plugin.
 
 use crate::protocol::{
     HERE, MAGIC, MARK, OFF, ON, WATCH_EXCEPTION, WATCH_EXCEPTION_WITH_CODE, WATCH_INTERRUPT, WATCH_SWITCH,

@@ -9,7 +9,7 @@ struct Call {
     function: u32,
     /// The caller: the function to which control returns.
     caller: Option<u32>,
-    /// What it and all that it calls execute; interrupts that come meanwhile are entries of their own.
+    /// The execution of it and all that it calls; interrupts that come meanwhile are separate entries.
     counts: Counts,
 }
 

@@ -348,7 +348,7 @@ pub const KERNEL_STACK: &str = "ftrace:kernel_stack";
 /// The event of a call stack of a program.
 pub const USER_STACK: &str = "ftrace:user_stack";
 
-/// What is not known where a kernel has no events of the interrupt vectors, which are x86's.
+/// The consequence if a kernel has no events of the interrupt vectors, which are x86's.
 const WITHOUT_VECTORS: (&str, &str) = (
     "irq_vectors:local_timer_entry",
     "this kernel has no irq_vectors:*: interrupts are known by their handlers only",

@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(names.get(&0x10_0000_0000), None, "nothing is near");
     }
 
-    /// How many lines of `text` are read to find a name for `address`, and the name.
+    /// Returns the number of lines of `text` that are read to find a name for `address`, and the name.
     fn looked_up(address: u64, text: &str) -> (usize, Option<String>) {
         struct Lines<'t>(std::str::Lines<'t>, usize);
         impl Read for Lines<'_> {

@@ -207,7 +207,7 @@ impl Recorder {
         self.cpus[open.cpu].left = Some(Left { at: open.code.at(last), early: !open.code.is_last(last) });
     }
 
-    /// Tells an exception, a task switch, or an instruction that is executed again.
+    /// Distinguishes an exception, a task switch, and an instruction that is executed again.
     fn tell_what_is_special(&mut self, number: usize, address: u64) {
         let (cpu, left) = (number as u64, self.cpus[number].left);
         let watch = self.watches.binary_search_by_key(&address, |(at, _)| *at);
@@ -230,7 +230,7 @@ impl Recorder {
         }
     }
 
-    /// Where the handler that begins here returns to, so far above the stack pointer.
+    /// Returns the return address of the handler that begins here: `at` bytes above the stack pointer.
     fn return_address(&self, at: u64) -> u64 {
         let frame = self.guest.register(Name::Rsp).unwrap_or_default();
         self.guest.memory(frame.wrapping_add(at)).unwrap_or_default()

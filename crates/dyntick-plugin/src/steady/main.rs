@@ -185,7 +185,7 @@ fn has_turn() -> bool {
 
 /// Returns when the CPUs' thread waits, when something outside QEMU is ready, or when QEMU ends.
 fn wait_for_turn(polls: &[Poll]) {
-    /// How often it is looked whether QEMU is to end, which nothing else tells.
+    /// The interval at which it is checked if QEMU is to end, which nothing else shows.
     const LOOK: Time = Time { seconds: 0, nanoseconds: 5_000_000 };
     let real = real();
     let mut outside: Vec<Poll> = Vec::new();
@@ -209,7 +209,7 @@ fn wait_for_turn(polls: &[Poll]) {
     }
 }
 
-/// Returns true if it is an event of QEMU's own, by which its threads tell each other something.
+/// Returns true if it is QEMU's own event, by which its threads notify each other.
 fn is_notification(fd: c_int) -> bool {
     std::fs::read_link(format!("/proc/self/fd/{fd}")).is_ok_and(|to| to.as_os_str() == "anon_inode:[eventfd]")
 }

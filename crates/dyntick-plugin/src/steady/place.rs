@@ -31,7 +31,7 @@ struct Place {
     since: Instant,
 }
 
-/// None where the host chooses.
+/// None if the host chooses.
 static PLACE: Mutex<Option<Place>> = Mutex::new(None);
 
 /// Called before the CPUs' thread waits. Whether [`gather`] is to be called after that.
@@ -70,7 +70,7 @@ pub fn scatter() {
     }
 }
 
-/// For the main thread and this one. Where the host refuses, they run where they ran.
+/// Pins the main thread and this one. If the host refuses, they run where they ran.
 fn set(thread: c_int, cpus: &Set) {
     for thread in [std::process::id() as c_int, thread] {
         // SAFETY: a set of that size.
