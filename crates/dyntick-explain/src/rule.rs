@@ -77,6 +77,26 @@ impl Versions {
 }
 
 impl RuleFix {
+    /// Parameters for the kernel's command line, on every kernel.
+    pub const fn boot(parameters: &'static str, effect: &'static str) -> Self {
+        Self { action: Fix::Boot(parameters), effect, versions: Versions::ALL }
+    }
+
+    /// A shell command, on every kernel.
+    pub const fn command(command: &'static str, effect: &'static str) -> Self {
+        Self { action: Fix::Command(command), effect, versions: Versions::ALL }
+    }
+
+    /// Advice in words, on every kernel.
+    pub const fn advice(words: &'static str, effect: &'static str) -> Self {
+        Self { action: Fix::Advice(words), effect, versions: Versions::ALL }
+    }
+
+    /// The same fix, on these kernels only.
+    pub const fn on(self, versions: Versions) -> Self {
+        Self { versions, ..self }
+    }
+
     /// What it does and costs, and where no guest has shown it, that it was not tried. Words cannot be tried as
     /// they stand.
     pub fn told(&self) -> Cow<'static, str> {
@@ -114,6 +134,17 @@ impl Hash for Rule {
 }
 
 impl Rule {
+    /// A rule for every kernel, whose interruptions count as attributed. It has no words.
+    pub const DEFAULT: Self = Self {
+        id: "",
+        title: "",
+        explanation: "",
+        fixes: &[],
+        versions: Versions::ALL,
+        source: "",
+        names_origin: true,
+    };
+
     /// The fixes that help on one kernel.
     pub fn fixes_for(&self, kernel: &KernelVersion) -> impl Iterator<Item = &'static RuleFix> {
         self.fixes.iter().filter(|fix| fix.versions.contains(kernel))
