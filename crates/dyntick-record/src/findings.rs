@@ -30,7 +30,7 @@ pub struct Findings {
     pub notes: Vec<String>,
 }
 
-/// What interrupted one CPU.
+/// The findings about one CPU.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CpuFindings {
     /// The CPU.
@@ -39,11 +39,40 @@ pub struct CpuFindings {
     pub ticks: u64,
     /// Periodic ticks per second.
     pub ticks_per_second: f64,
+    /// Its interruptions.
+    #[serde(flatten)]
+    pub section: Section,
+}
+
+/// The findings about the threads of `--of`, on whichever of the recorded CPUs they ran.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ThreadFindings {
+    /// The argument of `--of`.
+    pub of: String,
+    /// The number of such threads that ran, at most 65 536.
+    pub threads: u64,
+    /// The CPUs on which they ran.
+    pub cpus: CpuList,
+    /// The time in which they had a CPU, ns, including interrupts.
+    pub ran_ns: u64,
+    /// The time in which other tasks had the CPU that they wanted, ns.
+    pub waited_ns: u64,
+    /// Periodic ticks that interrupted them.
+    pub ticks: u64,
+    /// Their interruptions.
+    #[serde(flatten)]
+    pub section: Section,
+}
+
+/// The interruptions of a CPU, or of threads, and their causes.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Section {
     /// Interruptions: interrupts, NMIs, softirqs and time slices of kernel threads.
     pub interruptions: u64,
     /// Time in them, ns.
     pub interrupted_ns: u64,
-    /// That time as a share of the recording, 0 to 1.
+    /// That time as a share, 0 to 1: of the recording for a CPU; for threads, of the time in which they had a CPU or
+    /// wanted the one that another task had.
     pub interrupted_share: f64,
     /// Page faults of the task that had the CPU, which are no interruptions.
     pub page_faults: u64,
@@ -55,49 +84,11 @@ pub struct CpuFindings {
     pub command_tasks: u64,
     /// Time in those, ns.
     pub command_tasks_ns: u64,
-    /// The causes of all these, first those that took the most time, then interrupts of which only the number is known,
-    /// then what tasks of the command took from each other, page faults last; before all a clock that is distrusted,
-    /// which slows down everything.
+    /// The causes of all these, in this order: a distrusted clock, which slows down everything; causes with a known
+    /// time, the longest first; causes of which only the number is known; time slices of the command's own tasks; page
+    /// faults.
     pub causes: Vec<CauseFindings>,
-    /// What has no cause.
-    pub unattributed: Unattributed,
-}
-
-/// What interrupted the threads that were asked about, on whichever of the recorded CPUs they ran.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct ThreadFindings {
-    /// Who was asked about.
-    pub of: String,
-    /// How many such threads were seen to run, at most 65 536.
-    pub threads: u64,
-    /// The CPUs on which they ran.
-    pub cpus: CpuList,
-    /// How long they had a CPU, ns, with the interrupts in that time.
-    pub ran_ns: u64,
-    /// How long other tasks had the CPU that they wanted, ns.
-    pub waited_ns: u64,
-    /// Periodic ticks that interrupted them.
-    pub ticks: u64,
-    /// Interruptions: interrupts, NMIs, softirqs and time slices of kernel threads.
-    pub interruptions: u64,
-    /// Time in them, ns.
-    pub interrupted_ns: u64,
-    /// That time as a share of the time in which they had a CPU or wanted the one that another task had, 0 to 1.
-    pub interrupted_share: f64,
-    /// Page faults of theirs, which are no interruptions.
-    pub page_faults: u64,
-    /// Time slices of other user tasks while they wanted the CPU, which are no interruptions.
-    pub other_tasks: u64,
-    /// Time in those, ns.
-    pub other_tasks_ns: u64,
-    /// Time slices of tasks of the recorded command while another one of it wanted the CPU, which are no interruptions.
-    pub command_tasks: u64,
-    /// Time in those, ns.
-    pub command_tasks_ns: u64,
-    /// The causes of all these, first those that took the most time, then what tasks of the command took from each
-    /// other, page faults last.
-    pub causes: Vec<CauseFindings>,
-    /// What has no cause.
+    /// Interruptions without a cause.
     pub unattributed: Unattributed,
 }
 

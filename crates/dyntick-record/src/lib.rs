@@ -51,8 +51,8 @@ pub use during::{record_command, record_process, record_until_interrupted};
 pub use explained::Explained;
 pub use file::FileError;
 pub use findings::{
-    CauseFindings, ChainCount, CpuFindings, Durations, Evidence, Findings, StackCount, ThreadFindings,
-    Unattributed,
+    CauseFindings, ChainCount, CpuFindings, Durations, Evidence, Findings, Section, StackCount,
+    ThreadFindings, Unattributed,
 };
 pub use last::snapshot_name;
 pub use marks::Marks;

@@ -51,16 +51,7 @@ impl Explained<'_> {
             cpu: summary.cpu,
             ticks: summary.ticks,
             ticks_per_second: summary.ticks_per_second,
-            interruptions: summary.interruptions,
-            interrupted_ns: summary.interrupted_ns,
-            interrupted_share: share(summary.interrupted_ns as f64, summary.seconds * 1e9),
-            page_faults: summary.page_faults,
-            other_tasks: summary.other_tasks,
-            other_tasks_ns: summary.other_tasks_ns,
-            command_tasks: summary.command_tasks,
-            command_tasks_ns: summary.command_tasks_ns,
-            causes,
-            unattributed: self.unattributed(summary, own, grown),
+            section: section(summary, summary.seconds * 1e9, causes, self.unattributed(summary, own, grown)),
         }
     }
 
@@ -90,10 +81,14 @@ impl Explained<'_> {
             command_tasks_ns: sum(|own| own.command_ns),
             ..Summary::default()
         };
-        let causes = sums.causes.iter().map(|(cause, own)| of_cause(self.others(), &summary, cause, own));
-        let mut causes: Vec<CauseFindings> = causes.collect();
-        share_out(&mut causes);
-        rank(&mut causes);
+        let unattributed = Unattributed {
+            count: unnamed,
+            share: share(unnamed as f64, interruptions as f64),
+            total_ns: sums.unnamed_ns,
+            time_share: share(sums.unnamed_ns as f64, interrupted_ns as f64),
+            ..Unattributed::default()
+        };
+        let causes = ranked(traced(self.others(), &summary, sums));
         ThreadFindings {
             of: of.to_string(),
             threads: threads.len() as u64,
@@ -101,22 +96,7 @@ impl Explained<'_> {
             ran_ns: *ran_ns,
             waited_ns: *waited_ns,
             ticks: sum(|own| own.ticks),
-            interruptions,
-            interrupted_ns,
-            interrupted_share: share(interrupted_ns as f64, ran_ns.saturating_add(*waited_ns) as f64),
-            page_faults: summary.page_faults,
-            other_tasks: summary.other_tasks,
-            other_tasks_ns: summary.other_tasks_ns,
-            command_tasks: summary.command_tasks,
-            command_tasks_ns: summary.command_tasks_ns,
-            causes,
-            unattributed: Unattributed {
-                count: unnamed,
-                share: share(unnamed as f64, interruptions as f64),
-                total_ns: sums.unnamed_ns,
-                time_share: share(sums.unnamed_ns as f64, interrupted_ns as f64),
-                ..Unattributed::default()
-            },
+            section: section(&summary, ran_ns.saturating_add(*waited_ns) as f64, causes, unattributed),
         }
     }
 
@@ -139,10 +119,35 @@ impl Explained<'_> {
     }
 }
 
-/// The causes of a CPU, those that are only counted beside the trace among them.
+/// The interruptions of a summary; `ns` is the time of which theirs is a share.
+fn section(summary: &Summary, ns: f64, causes: Vec<CauseFindings>, unattributed: Unattributed) -> Section {
+    Section {
+        interruptions: summary.interruptions,
+        interrupted_ns: summary.interrupted_ns,
+        interrupted_share: share(summary.interrupted_ns as f64, ns),
+        page_faults: summary.page_faults,
+        other_tasks: summary.other_tasks,
+        other_tasks_ns: summary.other_tasks_ns,
+        command_tasks: summary.command_tasks,
+        command_tasks_ns: summary.command_tasks_ns,
+        causes,
+        unattributed,
+    }
+}
+
+/// The causes of a CPU, including those that are only counted in addition to the trace.
 fn listed(others: Others<'_>, summary: &Summary, own: &CpuSums) -> Vec<CauseFindings> {
-    let traced = own.causes.iter().map(|(cause, sums)| of_cause(others, summary, cause, sums));
-    let mut causes: Vec<CauseFindings> = traced.chain(uncaused::counted(others.about, summary)).collect();
+    let mut causes = traced(others, summary, own);
+    causes.extend(uncaused::counted(others.about, summary));
+    ranked(causes)
+}
+
+/// The causes in the trace, without shares and in no order.
+fn traced(others: Others<'_>, summary: &Summary, own: &CpuSums) -> Vec<CauseFindings> {
+    own.causes.iter().map(|(cause, sums)| of_cause(others, summary, cause, sums)).collect()
+}
+
+fn ranked(mut causes: Vec<CauseFindings>) -> Vec<CauseFindings> {
     share_out(&mut causes);
     rank(&mut causes);
     causes
