@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A record as one file, whichever format it has.
+//! A record as one file.
 
 use crate::stored::{self, Stored};
 use crate::trouble::Trouble;
-use crate::{Record, Trace, format1};
+use crate::{Record, Trace};
 use std::fs::File;
-use std::io::{Cursor, Read};
-use std::os::unix::fs::FileExt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-
-/// With what gzip begins, and so records of format 1.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Why a record could not be kept or read.
 #[derive(Debug, thiserror::Error)]
@@ -28,9 +24,9 @@ pub enum FileError {
     /// Something else than a record.
     #[error("{0} is not a record of `dyntick record`")]
     Foreign(PathBuf),
-    /// A record of a newer dyntick.
+    /// A record of another version of dyntick.
     #[error(
-        "{path} has format {version}, but this dyntick reads {} and older: use the dyntick version that \
+        "{path} has format {version}, but this dyntick reads format {}: use the dyntick version that \
          recorded it",
         stored::VERSION
     )]
@@ -39,6 +35,16 @@ pub enum FileError {
         path: PathBuf,
         /// Its format.
         version: String,
+    },
+    /// A file that is compressed with gzip.
+    #[error(
+        "cannot read {path}: it is compressed with gzip, as records of format 1 were, but this dyntick reads \
+         format {}: record again",
+        stored::VERSION
+    )]
+    Gzip {
+        /// The file.
+        path: PathBuf,
     },
     /// A record that was cut short or changed.
     #[error("{path} is damaged: {reason}")]
@@ -89,13 +95,7 @@ impl Record {
         if !file.metadata().map_err(io)?.is_file() {
             return Self::read_from(file, path);
         }
-        let mut begin = [0; 2];
-        let read = file.read_at(&mut begin, 0).map_err(io)?;
-        let record = match begin[..read] == GZIP {
-            true => format1::read(file),
-            false => Self::stored(file),
-        };
-        record.map_err(|trouble| trouble.at(path))
+        Self::stored(file).map_err(|trouble| trouble.at(path))
     }
 
     /// Reads it from its bytes, as out of a pipe; `path` is for messages. They are copied into a file without a name.
@@ -104,19 +104,9 @@ impl Record {
     /// As [`Record::open`].
     pub fn read_from(mut source: impl Read, path: &Path) -> Result<Self, FileError> {
         let io = |source: std::io::Error| FileError::Io { what: "read", path: path.to_owned(), source };
-        let mut begin = Vec::new();
-        source.by_ref().take(GZIP.len() as u64).read_to_end(&mut begin).map_err(io)?;
-        let is_old = begin == GZIP;
-        let mut source = Cursor::new(begin).chain(source);
-        let record = match is_old {
-            true => format1::read(source),
-            false => {
-                let mut file = dyntick_system::unnamed_in(&std::env::temp_dir()).map_err(io)?;
-                std::io::copy(&mut source, &mut file).map_err(io)?;
-                Self::stored(file)
-            }
-        };
-        record.map_err(|trouble| trouble.at(path))
+        let mut file = dyntick_system::unnamed_in(&std::env::temp_dir()).map_err(io)?;
+        std::io::copy(&mut source, &mut file).map_err(io)?;
+        Self::stored(file).map_err(|trouble| trouble.at(path))
     }
 
     /// A record in its own format, of which the trace stays in the file.
@@ -133,6 +123,7 @@ impl Trouble {
             Trouble::Foreign => FileError::Foreign(path),
             Trouble::Damaged(reason) => FileError::Damaged { path, reason },
             Trouble::Version(version) => FileError::Version { path, version },
+            Trouble::Gzip => FileError::Gzip { path },
         }
     }
 }

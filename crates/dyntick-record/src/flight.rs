@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A flight recorder: always the latest events, read when something has happened.
 
-use crate::format1::fits_into_memory;
+use crate::trace::fits_into_memory;
 use crate::watch::Watch;
 use crate::{About, Options, Record, RecordError, Trace, events};
 use dyntick_observe::facts::{Counts, Machine};

@@ -7,7 +7,7 @@ mod worst;
 
 use crate::Options;
 use crate::flight::{Flight, FlightRecorder};
-use crate::format1::fits_into_memory;
+use crate::trace::fits_into_memory;
 use dyntick_explain::CauseId;
 use dyntick_explain::fixes::PrintedFix;
 use dyntick_explain::late::Story;

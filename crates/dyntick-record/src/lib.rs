@@ -21,7 +21,6 @@ mod file;
 mod findings;
 mod flight;
 mod flow;
-mod format1;
 mod frames;
 mod functions;
 mod last;

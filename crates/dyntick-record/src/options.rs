@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is to be recorded, and why it could not be.
 
-use crate::format1::fits_into_memory;
+use crate::trace::fits_into_memory;
 use crate::{Conditions, FileError, Record};
 use dyntick_model::CpuList;
 use dyntick_observe::facts::{FactsError, Machine};

@@ -10,6 +10,13 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::ControlFlow;
 
+/// The number of bytes that a trace in memory may take on this machine.
+pub(crate) fn fits_into_memory() -> u64 {
+    const OF_MEMORY: u64 = 64;
+    const AT_LEAST: u64 = 64 << 20;
+    (dyntick_system::memory() / OF_MEMORY).max(AT_LEAST)
+}
+
 /// What was recorded of some CPUs.
 #[derive(Clone, Debug)]
 pub struct Trace {

@@ -36,6 +36,9 @@ pub(crate) struct Unpacker {
     packed: Vec<u8>,
 }
 
+/// The bytes that a gzipped file begins with.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
 /// Texts are unpacked with at most this much memory of their own: `Writer` uses level 1, whose window is smaller.
 const WINDOW_LOG: u32 = 23;
 
@@ -119,6 +122,10 @@ struct Members {
 impl Members {
     fn find(&mut self, mut file: &File) -> Result<(), Trouble> {
         let failed = |error: std::io::Error| Trouble::Damaged(error.to_string());
+        let mut begin = [0; 2];
+        if file.read_exact_at(&mut begin, 0).is_ok() && begin == GZIP {
+            return Err(Trouble::Gzip);
+        }
         let length = file.metadata().map_err(failed)?.len();
         file.rewind().map_err(failed)?;
         let mut archive = tar::Archive::new(file);

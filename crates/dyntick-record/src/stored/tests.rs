@@ -8,6 +8,7 @@ use dyntick_observe::trace::{CpuStats, Scanner};
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 const PAGE: usize = 4096;
 
@@ -157,6 +158,33 @@ fn members_of_a_record_and_no_others() {
     let foreign = index([(9, 1)].into());
     let of_cpu_9 = of(&[start, ("trace.cpu9.0.7-9.zst", &page(7)), (ABOUT, &about), (INDEX, &foreign)]);
     assert!(said(&of_cpu_9).contains("CPU 9, which has a trace, is missing"));
+}
+
+#[test]
+fn other_formats_are_named() {
+    let version = |text: &str| said_of(&of(&[(VERSION_PIECE, text.as_bytes()), ("piece-of-tomorrow", b"")]));
+    assert!(version("3").contains("x.dt has format 3, but this dyntick reads format 2"), "{}", version("3"));
+    assert!(version("3\n|sh").contains("has format 3 |sh,"), "one line: {}", version("3\n|sh"));
+    let gzip = said_of(&[0x1f, 0x8b, 8, 0]);
+    assert!(gzip.contains("as records of format 1 were"), "{gzip}");
+}
+
+/// The error of reading these bytes as the file `x.dt`.
+fn said_of(bytes: &[u8]) -> String {
+    Record::read_from(bytes, Path::new("x.dt")).map(|_| ()).unwrap_err().to_string()
+}
+
+#[test]
+fn impossible_values_are_named() {
+    let record = |about: &About, metadata: Metadata| {
+        let index = Index { metadata, blocks: BTreeMap::new(), events: 0 };
+        let (about, index) = (serde_json::to_vec(about).unwrap(), serde_json::to_vec(&index).unwrap());
+        of(&[(VERSION_PIECE, VERSION.as_bytes()), (ABOUT, &about), (INDEX, &index)])
+    };
+    let early = said_of(&record(&About { window_ns: (2, 1), ..about() }, metadata()));
+    assert_eq!(early, "x.dt is damaged: about.json.zst: window_ns: the end (1) is before the begin (2)");
+    let small = said_of(&record(&about(), Metadata { page_size: 16, ..metadata() }));
+    assert!(small.starts_with("x.dt is damaged: trace.json.zst: page_size: 16 "), "{small}");
 }
 
 #[test]
