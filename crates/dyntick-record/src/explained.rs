@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From a record to what interrupted its CPUs, and why.
 
-use crate::marks::Marks;
-use crate::of::{Followed, Following, Of};
 use crate::others::Parents;
 use crate::sums::Sums;
+use crate::threads::{Followed, Following, Of};
+use crate::timeline::Marks;
 use crate::{About, Record, context};
 use dyntick_explain::{
     Context, Evidence, Explanation, Foreknown, Interruption, Stream, Summary, Survey, explain,

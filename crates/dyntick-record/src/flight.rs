@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A flight recorder: always the latest events, read when something has happened.
 
+use crate::task_names::Watch;
 use crate::trace::fits_into_memory;
-use crate::watch::Watch;
 use crate::{About, Options, Record, RecordError, Trace, events};
 use dyntick_observe::facts::{Counts, Machine};
 use dyntick_observe::thread::now_ns;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Recording of which only the last seconds are kept, and snapshots of these while it goes on.
 
+use crate::buffers::{Control, Piece, SELDOM, Sink};
 use crate::detect::Detector;
-use crate::flow::{Control, Piece, SELDOM, Sink};
 use crate::recording::Recording;
 use crate::ring::{Keep, Kept, Ring};
 use crate::trigger::Trigger;

@@ -12,41 +12,41 @@
 //! ```
 
 mod accept;
+mod buffers;
 mod context;
+mod counted_causes;
 mod detect;
-mod during;
+mod ending;
 mod events;
 mod explained;
 mod file;
 mod findings;
 mod flight;
-mod flow;
 mod frames;
 mod functions;
 mod last;
 pub mod late;
 mod lines;
-mod marks;
-mod of;
 mod options;
 mod others;
+mod placement;
 mod processes;
 pub mod proof;
-mod quiet;
 mod ranking;
 mod recorder;
 mod recording;
 mod ring;
 mod stored;
 mod sums;
+mod task_names;
+mod threads;
+mod timeline;
 mod trace;
 mod trigger;
 mod trouble;
-mod uncaused;
-mod watch;
 
 pub use detect::Conditions;
-pub use during::{record_command, record_process, record_until_interrupted};
+pub use ending::{record_command, record_process, record_until_interrupted};
 pub use explained::Explained;
 pub use file::FileError;
 pub use findings::{
@@ -54,11 +54,11 @@ pub use findings::{
     ThreadFindings, Unattributed,
 };
 pub use last::snapshot_name;
-pub use marks::Marks;
-pub use of::Of;
 pub use options::{LastSeconds, Options, RecordError};
 pub use recorder::record;
 pub use stored::Ended;
+pub use threads::Of;
+pub use timeline::Marks;
 pub use trace::Trace;
 pub use trigger::Trigger;
 

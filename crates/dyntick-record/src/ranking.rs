@@ -2,10 +2,10 @@
 //! From an explanation to findings, cause by cause, in the order of what matters most.
 
 use crate::findings::*;
-use crate::of::Followed;
 use crate::others::Others;
 use crate::sums::{CauseSums, CpuSums};
-use crate::{Explained, fixes, frames, uncaused};
+use crate::threads::Followed;
+use crate::{Explained, counted_causes, fixes, frames};
 use dyntick_explain::rules::named::COMMAND_TASK;
 use dyntick_explain::{CauseId, Chain, Summary, rules};
 use dyntick_model::{Map, Symbol};
@@ -20,7 +20,7 @@ impl Explained<'_> {
     pub fn findings(&self) -> Findings {
         let about = self.about;
         let (begin, end) = about.window_ns;
-        let (grown, none) = (uncaused::grown(about), CpuSums::default());
+        let (grown, none) = (counted_causes::grown(about), CpuSums::default());
         let of_cpu =
             |summary: &Summary| self.of_cpu(summary, self.sums.of(summary.cpu).unwrap_or(&none), &grown);
         Findings {
@@ -37,16 +37,16 @@ impl Explained<'_> {
             notes: about
                 .remarks()
                 .chain(consequences(self.missing_events))
-                .chain(uncaused::limits(about))
+                .chain(counted_causes::limits(about))
                 .collect(),
         }
     }
 
     /// `own` are the interruptions of this CPU, `grown` what was counted beside the trace.
-    fn of_cpu(&self, summary: &Summary, own: &CpuSums, grown: &uncaused::Grown) -> CpuFindings {
+    fn of_cpu(&self, summary: &Summary, own: &CpuSums, grown: &counted_causes::Grown) -> CpuFindings {
         let about = self.about;
         let mut causes = listed(self.others(), summary, own);
-        causes.splice(..0, uncaused::clock(about, summary));
+        causes.splice(..0, counted_causes::clock(about, summary));
         CpuFindings {
             cpu: summary.cpu,
             ticks: summary.ticks,
@@ -100,7 +100,7 @@ impl Explained<'_> {
         }
     }
 
-    fn unattributed(&self, summary: &Summary, own: &CpuSums, grown: &uncaused::Grown) -> Unattributed {
+    fn unattributed(&self, summary: &Summary, own: &CpuSums, grown: &counted_causes::Grown) -> Unattributed {
         let longest = self.evidence.get(&summary.cpu).into_iter().flatten();
         let evidence = |one: &dyntick_explain::Evidence| Evidence {
             at_ns: one.start_ns.saturating_sub(self.about.window_ns.0),
@@ -114,7 +114,7 @@ impl Explained<'_> {
             total_ns: own.unnamed_ns,
             time_share: summary.unattributed_time_share,
             evidence: longest.map(evidence).collect(),
-            untraced: uncaused::untraced(grown, summary),
+            untraced: counted_causes::untraced(grown, summary),
         }
     }
 }
@@ -138,7 +138,7 @@ fn section(summary: &Summary, ns: f64, causes: Vec<CauseFindings>, unattributed:
 /// The causes of a CPU, including those that are only counted in addition to the trace.
 fn listed(others: Others<'_>, summary: &Summary, own: &CpuSums) -> Vec<CauseFindings> {
     let mut causes = traced(others, summary, own);
-    causes.extend(uncaused::counted(others.about, summary));
+    causes.extend(counted_causes::counted(others.about, summary));
     ranked(causes)
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Recording.
 
-use crate::flow::Control;
+use crate::buffers::Control;
 use crate::recording::Recording;
 use crate::{Options, Record, RecordError, last};
 

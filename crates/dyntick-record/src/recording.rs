@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A recording that is ready to start, and its threads.
 
-use crate::flow::{self, Control, Drain, ON_THE_WAY, Piece, Sink, Whole};
+use crate::buffers::{self, Control, Drain, ON_THE_WAY, Piece, Sink, Whole};
 use crate::functions::Functions;
+use crate::placement::OutOfTheWay;
 use crate::processes::Processes;
-use crate::quiet::OutOfTheWay;
 use crate::stored::{Packer, Writer};
+use crate::task_names::Watch;
 use crate::trigger::Trigger;
-use crate::watch::Watch;
 use crate::{About, Options, RecordError, events};
 use dyntick_model::CpuList;
 use dyntick_observe::facts::{Counts, Machine};
@@ -155,7 +155,7 @@ impl<'a> Recording<'a> {
         let sink = Noting { sink, processes: &self.processes };
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new;
-            let write = thread().spawn_scoped(scope, move || flow::write(sink, &pieces, control));
+            let write = thread().spawn_scoped(scope, move || buffers::write(sink, &pieces, control));
             let write = write.map_err(RecordError::Thread)?;
             let drain = thread().spawn_scoped(scope, move || drain.run(&ready, &ended));
             let drain = drain.map_err(RecordError::Thread)?;

@@ -2,8 +2,8 @@
 //! Tests of the shares and of the order of causes.
 
 use super::*;
+use crate::counted_causes::tests::{counts, record};
 use crate::others::Parents;
-use crate::uncaused::tests::{counts, record};
 use dyntick_explain::{Interruption, Kind, Task};
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a recording lasts as long as: a command, a process, or until Ctrl-C.
 
-use crate::flow::Control;
+use crate::buffers::Control;
 use crate::recorder::record_until;
 use crate::{Options, Record, RecordError};
 use dyntick_model::CpuList;
