@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A POSIX timer that signals the thread that made it.
+//! A POSIX timer that signals the thread that created it.
 
 use crate::clock::timespec;
 use crate::signals::WAKE;
@@ -8,7 +8,7 @@ use dyntick_system::signals::set_of;
 use std::io;
 use std::mem::MaybeUninit;
 
-/// The timer of this thread, which from now on waits for its signal.
+/// The timer of this thread, which blocks the timer's signal and waits for it.
 #[derive(Debug)]
 pub(crate) struct Timer {
     timer: libc::timer_t,
@@ -16,7 +16,7 @@ pub(crate) struct Timer {
 }
 
 impl Timer {
-    /// Expires at `first_ns` of the clock, or so much from now, and every `interval_ns` after.
+    /// Arms the timer: first at `first_ns` of the clock, or `first_ns` from now; then every `interval_ns`.
     pub fn start(
         clock: Clock,
         absolute: bool,
@@ -33,7 +33,7 @@ impl Timer {
             Clock::Realtime => (libc::CLOCK_REALTIME, libc::TIMER_ABSTIME),
         };
         let signal = set_of(&[WAKE]);
-        // SAFETY: the structures live across the calls, and the timer is one that was made.
+        // SAFETY: the structures live across the calls, and the timer exists.
         unsafe {
             libc::pthread_sigmask(libc::SIG_BLOCK, &signal, std::ptr::null_mut());
             let mut event: libc::sigevent = std::mem::zeroed();
@@ -58,9 +58,9 @@ impl Timer {
         }
     }
 
-    /// Waits for it, and returns how many expiries were missed.
+    /// Waits for the signal, and returns the number of missed expiries.
     pub fn wait(&self) -> u64 {
-        // SAFETY: a set and a timer that were made.
+        // SAFETY: the set and the timer exist.
         unsafe {
             let mut signal = 0;
             libc::sigwait(&self.signal, &mut signal);
@@ -71,7 +71,7 @@ impl Timer {
 
 impl Drop for Timer {
     fn drop(&mut self) {
-        // SAFETY: a timer that was made, deleted once.
+        // SAFETY: the timer exists and is deleted once.
         unsafe {
             libc::timer_delete(self.timer);
         }
