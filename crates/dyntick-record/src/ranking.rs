@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From an explanation to findings, cause by cause, in the order of what matters most.
+//! From an explanation to findings, cause by cause, the most important first.
 
 use crate::findings::*;
 use crate::others::Others;
@@ -12,11 +12,11 @@ use dyntick_model::{Map, Symbol};
 use dyntick_observe::trace::events::consequences;
 use std::cmp::Reverse;
 
-/// How many chains of causation are shown of one cause.
+/// The number of chains of causation that are shown of one cause.
 const MOST_CHAINS: usize = 3;
 
 impl Explained<'_> {
-    /// What is to be said of it.
+    /// The findings about the record.
     pub fn findings(&self) -> Findings {
         let about = self.about;
         let (begin, end) = about.window_ns;
@@ -42,7 +42,7 @@ impl Explained<'_> {
         }
     }
 
-    /// `own` are the interruptions of this CPU, `grown` what was counted beside the trace.
+    /// The findings about a CPU. `own` are its interruptions, `grown` the counters in addition to the trace.
     fn of_cpu(&self, summary: &Summary, own: &CpuSums, grown: &counted_causes::Grown) -> CpuFindings {
         let about = self.about;
         let mut causes = listed(self.others(), summary, own);
@@ -65,7 +65,7 @@ impl Explained<'_> {
         let sum = |of: fn(&CauseSums) -> u64| all().map(of).fold(0, u64::saturating_add);
         let unnamed = sums.causes.iter().filter(|(cause, _)| !rules::get(cause).names_origin);
         let unnamed: u64 = unnamed.map(|(_, sums)| sums.interruptions).sum();
-        // Fixes are for the CPU on which they were interrupted most often.
+        // Fixes are for the CPU on which the threads were interrupted most often.
         let cpu = cpus.iter().max_by_key(|(cpu, count)| (**count, Reverse(**cpu))).map_or(0, |(cpu, _)| *cpu);
         let (interruptions, interrupted_ns) = (sum(|own| own.interruptions), sum(|own| own.interrupted_ns));
         let summary = Summary {
@@ -153,8 +153,8 @@ fn ranked(mut causes: Vec<CauseFindings>) -> Vec<CauseFindings> {
     causes
 }
 
-/// Gives each cause its shares: of the number and of the time of all causes of this list, of which some are only
-/// counted beside the trace. What has no number, or no time, has no part in it.
+/// Computes the shares of each cause of the number and of the time of all causes in this list, some of which are only
+/// counted in addition to the trace. A cause without a number, or without a time, has a share of 0.
 fn share_out(causes: &mut [CauseFindings]) {
     let count = |cause: &CauseFindings| cause.count.unwrap_or(0) as f64;
     let ns = |cause: &CauseFindings| cause.total_ns.unwrap_or(0) as f64;
@@ -166,9 +166,9 @@ fn share_out(causes: &mut [CauseFindings]) {
     }
 }
 
-/// By time, then by ticks, then by number; what is only counted, as SMIs are, has no time and so stands behind what
-/// has. Last is what nothing from outside did: the turns of the command's own tasks, and page faults, which are most
-/// often those of a program that starts.
+/// Sorts by time, then by ticks, then by number. Causes that are only counted, e.g. SMIs, have no time and follow those
+/// that have one. Last are causes from inside: the time slices of the command's own tasks, and page faults, which
+/// mostly come from the start of a program.
 fn rank(causes: &mut [CauseFindings]) {
     let from_outside = |cause: &CauseFindings| match rules::get(&cause.cause) {
         rule if rule == COMMAND_TASK => 1,
@@ -182,7 +182,7 @@ fn rank(causes: &mut [CauseFindings]) {
     });
 }
 
-/// What one cause comes to; its shares are known when all causes are.
+/// The findings about one cause, without its shares, which depend on the other causes.
 fn of_cause(others: Others<'_>, summary: &Summary, cause: &CauseId, own: &CauseSums) -> CauseFindings {
     let rule = rules::get(cause);
     let timed = !own.untimed;
@@ -207,11 +207,11 @@ fn of_cause(others: Others<'_>, summary: &Summary, cause: &CauseId, own: &CauseS
     }
 }
 
-/// The most frequent chains; of equally frequent ones those that come first in the order of their texts.
+/// The most frequent chains; equally frequent ones are in the order of their texts.
 fn foremost(chains: &Map<Chain, u64>) -> Vec<ChainCount> {
     let mut counts: Vec<u64> = chains.values().copied().collect();
     counts.sort_unstable_by_key(|count| Reverse(*count));
-    // Only what may be shown is made text.
+    // Only chains that may be shown become text, which takes time.
     let least = counts.get(MOST_CHAINS - 1).copied().unwrap_or(0);
     let chains = chains.iter().map(|(chain, count)| (chain, *count));
     let mut chains: Vec<(&Chain, u64)> = chains.filter(|(_, count)| *count >= least).collect();
@@ -235,7 +235,7 @@ fn durations(own: &CauseSums) -> Option<Durations> {
     Some(Durations { min, median: at(0.5)?, p99: at(0.99)?, max })
 }
 
-/// A quotient that is 0 where there is nothing to divide by.
+/// The quotient, or 0 if the divisor is 0.
 fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }

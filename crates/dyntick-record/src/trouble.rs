@@ -4,10 +4,10 @@
 use crate::accept::Accept;
 
 pub(crate) const LONGEST_VERSION: u64 = 64;
-/// `about.json` of a machine with some 100 000 threads has 20 MiB.
+/// The maximum size of a text, bytes. The `about.json` of a machine with 100 000 threads has 20 MiB.
 pub(crate) const LONGEST_TEXT: u64 = 64 << 20;
 
-/// What is wrong with a record, before it is known of which.
+/// An error of reading a record, without the file's name.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     Foreign,
@@ -28,7 +28,7 @@ impl std::fmt::Display for Trouble {
     }
 }
 
-/// A text that says what can be.
+/// Parses a JSON text, and checks its values.
 pub(crate) fn json<T: serde::de::DeserializeOwned + Accept>(bytes: &[u8]) -> Result<T, String> {
     let value: T = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     value.accept().map(|()| value)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Reading a record: where its blocks are, and one of them at a time. It is a file that anybody may have made.
+//! The reader of a record: it finds the blocks, and reads one at a time. A record may be an untrusted file.
 
 use super::{ABOUT, INDEX, Index, MOST_OF_BLOCK, TAR_END, TAR_UNIT, VERSION, VERSION_PIECE};
 use crate::About;
@@ -14,7 +14,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use zstd::bulk::Decompressor;
 
-/// Where packed bytes stand in the file.
+/// The position of packed bytes in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     at: u64,
@@ -26,11 +26,11 @@ struct Place {
 pub(crate) struct Stored {
     file: Arc<File>,
     blocks: BTreeMap<u32, Vec<Place>>,
-    /// How many events it says that it has.
+    /// The number of events according to the index.
     pub events: u64,
 }
 
-/// Unpacks blocks.
+/// A decompressor of blocks.
 pub(crate) struct Unpacker {
     unpacker: Decompressor<'static>,
     packed: Vec<u8>,
@@ -39,14 +39,14 @@ pub(crate) struct Unpacker {
 /// The bytes that a gzipped file begins with.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Texts are unpacked with at most this much memory of their own: `Writer` uses level 1, whose window is smaller.
+/// The maximum window for unpacking texts, as a power of two; `Writer` uses level 1, whose window is smaller.
 const WINDOW_LOG: u32 = 23;
 
 impl Stored {
-    /// Looks up what is where.
+    /// Opens a record, and finds its members.
     ///
     /// # Errors
-    /// Where it is no record, cannot be read, was cut short or changed.
+    /// A file that is not a record, cannot be read, or was truncated or changed.
     pub fn open(file: File) -> Result<(About, Metadata, Self), Trouble> {
         let mut members = Members::default();
         members.find(&file)?;
@@ -76,10 +76,10 @@ impl Stored {
         &self.file
     }
 
-    /// Replaces `pages` by a block of a CPU, the first being 0. False behind its last one.
+    /// Replaces `pages` by a block of a CPU, from number 0. Returns false after the last one.
     ///
     /// # Errors
-    /// Where it was changed, or cannot be read.
+    /// A block that was changed or cannot be read.
     pub fn block(
         &self,
         cpu: u32,
@@ -102,16 +102,16 @@ impl Stored {
 }
 
 impl Unpacker {
-    /// One that can unpack any block.
+    /// Creates a decompressor for any block.
     ///
     /// # Errors
-    /// No memory.
+    /// A lack of memory.
     pub fn new() -> std::io::Result<Self> {
         Ok(Self { unpacker: Decompressor::new()?, packed: Vec::new() })
     }
 }
 
-/// What was found of the members.
+/// The positions of the members.
 #[derive(Default)]
 struct Members {
     about: Option<Place>,
@@ -135,7 +135,7 @@ impl Members {
             0 => Trouble::Foreign,
             _ => Trouble::Damaged(format!("it is damaged after its entry {count}")),
         };
-        // Raw: no extension of tar is taken for what it says.
+        // Raw: extensions of tar are not interpreted.
         for entry in archive.entries_with_seek().map_err(|_| Trouble::Foreign)?.raw(true) {
             let mut entry = entry.map_err(|_| broken(count))?;
             let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
@@ -198,7 +198,7 @@ impl Members {
     }
 }
 
-/// The CPU and the number of a block that has this name.
+/// The CPU and the number of the block with this name.
 fn block_of(name: &str) -> Option<(u32, u32)> {
     let mut parts = name.strip_prefix("trace.cpu")?.strip_suffix(".zst")?.splitn(3, '.');
     let mut number = || parts.next()?.parse::<u32>().ok();
