@@ -4,7 +4,7 @@
 use dyntick_explain::{Context, Evidence, Explanation, Foreknown, Interruption, Stream, Survey, explain};
 use dyntick_model::{CpuList, Event};
 
-/// Explains events both at once and one after another, which must come to the same.
+/// Explains events both at once and one after another, which must give the same result.
 pub fn explained(events: &[Event], context: &Context) -> Explanation {
     let explanation = explain(events, context);
     let cpus: CpuList = events.iter().map(|event| event.cpu).collect();
@@ -22,7 +22,7 @@ pub fn explained(events: &[Event], context: &Context) -> Explanation {
     let mut each = |interruption: &Interruption| interruptions.push(interruption.clone());
     events.iter().for_each(|event| stream.event(event, &mut each));
     let streamed = stream.finish(&mut each);
-    // Those that began at the same time have no order of their own.
+    // Interruptions with the same begin have no order.
     let key = |one: &Interruption| (one.start_ns, one.cpu, one.duration_ns, format!("{one:?}"));
     let mut expected = explanation.interruptions.clone();
     expected.sort_by_cached_key(key);
