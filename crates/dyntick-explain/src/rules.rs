@@ -5,15 +5,14 @@
 //! single function (`timer:mce_timer_fn`) consists of words only: it is a row of `MEMBERS` in the file of its class,
 //! and is found by its id.
 
-/// The effect of a fix for what no guest shows, so that nobody has seen it work here: firmware, devices,
-/// counters and registers of real machines.
+/// The effect of a fix for firmware, devices, counters or registers of real machines, which no guest can show.
 macro_rules! untried {
     ($effect:literal) => {
         concat!($effect, " Not tried here: no guest shows it.")
     };
 }
 
-/// The effect of a fix that a guest might show, and none has yet.
+/// The effect of a fix that a guest could show, but none has yet.
 macro_rules! not_tried {
     ($effect:literal) => {
         concat!($effect, " Not tried here.")
@@ -79,11 +78,11 @@ use crate::{CauseId, names};
 use dyntick_model::{Map, Symbol};
 use std::sync::LazyLock;
 
-/// Tells whether an interruption has a cause.
+/// A function that returns a finding if a rule covers the case.
 type Detect = fn(&Case<'_>) -> Option<Finding>;
 
-/// The rules that detect. The first one wins, so the order counts: what is certain and what lies deeper in the
-/// chain of causation stands above.
+/// The rules that detect. The first one wins, so certain causes, and those deeper in the chain of causation, come
+/// first.
 static DETECTING: &[(&Rule, Detect)] = &[
     (&remote_timer::RULE, remote_timer::detect),
     (&not_adaptive::RULE, not_adaptive::detect),
@@ -168,7 +167,7 @@ pub(crate) fn detect(case: &Case<'_>) -> Option<Finding> {
     DETECTING.iter().find_map(|(_, detect)| detect(case))
 }
 
-/// The rules that other code names causes by: each is called as its file.
+/// The rules that other code names: each has the name of its file.
 #[allow(missing_docs)]
 pub mod named {
     use super::*;
@@ -209,7 +208,7 @@ pub mod named {
     pub static WORKQUEUE: &Rule = &workqueue::RULE;
 }
 
-/// The rule of a cause: that of the member, where it has its own, else that of its class.
+/// The rule of a cause: that of the member if it has its own, else that of its class.
 pub fn get(cause: &CauseId) -> &'static Rule {
     static MEMBERS: LazyLock<Map<(&str, &str), &Rule>> =
         LazyLock::new(|| members().filter_map(|rule| Some((rule.id.split_once(':')?, rule))).collect());
@@ -217,7 +216,7 @@ pub fn get(cause: &CauseId) -> &'static Rule {
     own.copied().unwrap_or(cause.class())
 }
 
-/// A cause in a few words. Where the rule is one for a whole class the member is named behind.
+/// The title of a cause, followed by the member if the rule is that of the class.
 pub fn title(cause: &CauseId) -> String {
     let rule = get(cause);
     match cause.member_name().filter(|_| rule.id == cause.class().id) {
@@ -227,8 +226,8 @@ pub fn title(cause: &CauseId) -> String {
 }
 
 impl CauseId {
-    /// The cause of a kernel thread's turn: `kernel-thread` and the thread's name, without the number of the
-    /// CPU, the memory node or the process that the thread belongs to.
+    /// The cause of a kernel thread's time slice: `kernel-thread` and the thread's name without the number of its CPU,
+    /// NUMA node or process.
     pub fn kernel_thread(comm: &Symbol) -> Self {
         let member = match names::thread_family(comm) {
             family if family.len() < comm.len() => family.into(),
@@ -237,7 +236,7 @@ impl CauseId {
         Self::member(named::KERNEL_THREAD, member)
     }
 
-    /// From its text; none where there is no such class.
+    /// Parses a text; `None` if there is no such class.
     pub fn parse(text: &str) -> Option<Self> {
         let with_id = |id: &str| all().iter().copied().find(|rule| rule.id == id);
         match text.split_once(':') {
@@ -272,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_from_their_texts() {
+    fn causes_are_parsed_from_their_texts() {
         let parse = |text: &str| CauseId::parse(text).map(|cause| (cause.to_string(), get(&cause).id));
         let own = ("workqueue:vmstat_update".to_owned(), "workqueue:vmstat_update");
         assert_eq!(parse("workqueue:vmstat_update"), Some(own));
@@ -282,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_special_rule_answers() {
+    fn most_specific_rule_is_found() {
         let id = |member: &str| get(&CauseId::member(named::WORKQUEUE, member)).id;
         assert_eq!(id("vmstat_update"), "workqueue:vmstat_update");
         assert_eq!(id("something_new"), "workqueue");
@@ -300,15 +299,15 @@ mod tests {
         assert!(!settings("6.1.0-56").contains(&isolated));
     }
 
-    /// No events are kept as evidence for the turn of a task.
+    /// No events are kept as evidence for the time slice of a task.
     #[test]
-    fn what_a_turn_comes_from_is_named() {
+    fn rules_of_time_slices_name_the_origin() {
         let possible = [COMMAND_TASK, FUNCTION_CALL, KERNEL_THREAD, OTHER_TASK, SOFTIRQ, WORKQUEUE];
         assert!(possible.iter().all(|rule| rule.names_origin));
     }
 
     #[test]
-    fn texts_are_whole() {
+    fn texts_are_complete() {
         for rule in all() {
             assert!(!rule.title.is_empty() && !rule.source.is_empty(), "{}", rule.id);
             assert!(!rule.title.ends_with('.') && rule.explanation.ends_with('.'), "{}", rule.id);

@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
     ..Rule::DEFAULT
 };
 
-/// The tick that is kept for tasks of the command, beside one of it.
+/// Detects a tick that is kept for tasks of the command, while one of them runs.
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     case.commands_arrival().filter(|_| case.beside_command().is_none())?;
     Finding::new(CauseId::of(&RULE), dependency_sched::chain(case)?)

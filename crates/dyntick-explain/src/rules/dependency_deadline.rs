@@ -24,7 +24,7 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     Finding::new(CauseId::of(&RULE), alone_in(case, Class::Deadline)?)
 }
 
-/// How the tick comes to be kept for a task of this class, where no other task wants the CPU.
+/// The chain of a tick that is kept for a task of this class, if no other task wants the CPU.
 pub(super) fn alone_in(case: &Case<'_>, class: Class) -> Option<[Step; 2]> {
     let keeps = *case.kind == Kind::Tick || case.arrival().is_none();
     let applies = case.dependency() == Some(TickDependency::Sched) && keeps && case.class() == Some(class);

@@ -29,9 +29,9 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     Finding::new(CauseId::of(&RULE), chain(case)?)
 }
 
-/// How it came that the scheduler needs the tick.
+/// The chain that leads to a tick that the scheduler needs.
 pub(super) fn chain(case: &Case<'_>) -> Option<Vec<Step>> {
-    // An interrupt that brings a task has that task for its cause, and one without only keeps the tick.
+    // The cause of an interrupt that brings a task is that task; one without only keeps the tick.
     let keeps = *case.kind == Kind::Tick || case.arrival().is_none();
     let applies = case.dependency() == Some(TickDependency::Sched) && keeps;
     let competitors = match case.facts.kept.as_ref().filter(|_| applies)?.others.as_slice() {
@@ -51,7 +51,7 @@ pub(super) fn chain(case: &Case<'_>) -> Option<Vec<Step>> {
     Some(chain)
 }
 
-/// What may need the tick where no second task was seen.
+/// The possible reasons for the tick if no second task was seen.
 fn unseen(case: &Case<'_>) -> Unseen {
     Unseen {
         quota: case.context.at_least(6, 6),

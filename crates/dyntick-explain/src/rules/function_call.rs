@@ -29,10 +29,10 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     Finding::new(CauseId::member(&RULE, function), sent.into_iter().chain(foreign).chain([ran]))
 }
 
-/// What flushes translations of the memory of one process.
+/// The function that flushes the TLB entries of one process.
 const FLUSH_TLB: &str = "flush_tlb_func";
 
-/// That a task of another process than the interrupted one sent it; none where that is not known of both.
+/// The step for a sender from another process than the interrupted task; `None` if either process is unknown.
 fn of_another_process(case: &Case<'_>, send: &Send) -> Option<Step> {
     let (sender, victim) = (&send.origin.task, &case.facts.victim);
     let process = |task: &Task| case.context.known.processes.get(&task.pid).copied();
@@ -41,13 +41,13 @@ fn of_another_process(case: &Case<'_>, send: &Send) -> Option<Step> {
     is_foreign.then(|| Step::OfAnotherProcess { sender: sender.clone(), victim: victim.clone() })
 }
 
-/// What helps with every membarrier that is private by its command.
+/// The fix for every private membarrier command.
 const SEPARATE_PROCESS: RuleFix = RuleFix::advice(
     "run the threads that call membarrier in a separate process",
     "Only CPUs that run a thread of the same process are interrupted.",
 );
 
-/// What helps with every reader of registers.
+/// The fix for every reader of MSRs.
 const STOP_READERS: RuleFix = RuleFix::advice(
     "stop monitoring tools while the CPU must be quiet, or exclude the CPU from monitoring",
     "One interrupt per read.",

@@ -3,8 +3,8 @@ use super::{Rule, RuleFix};
 use crate::case::{Case, Finding};
 use crate::{CauseId, Step};
 
-/// Where the kernel interrupts the CPU of a task that has got a signal, or work to do on its way to user
-/// code: one function is inlined into another as the compiler likes.
+/// The functions that interrupt the CPU of a task with a signal or with task_work. There are several, because the
+/// compiler decides which function is inlined into which.
 const PLACES: [&str; 6] = [
     "kick_process",
     "signal_wake_up_state",

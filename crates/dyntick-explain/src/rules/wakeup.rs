@@ -28,7 +28,7 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     Finding::new(CauseId::member(&RULE, newcomer.task.comm.clone()), chain(case)?)
 }
 
-/// How a user task came that was woken here.
+/// The chain that leads to a user task that was woken here.
 pub(super) fn chain(case: &Case<'_>) -> Option<Vec<Step>> {
     if !matches!(case.kind, Kind::Reschedule | Kind::FunctionCall | Kind::IrqWork) {
         return None;

@@ -45,7 +45,7 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     Finding::new(CauseId::member(&RULE, function.clone()), queued.into_iter().chain([runnable, effect]))
 }
 
-/// A timer of a delayed work item woke a CPU whose tick was stopped.
+/// Detects that the timer of a delayed work item woke a CPU whose tick was stopped.
 fn delayed(case: &Case<'_>) -> Option<Finding> {
     let timer = case.due_timer().filter(|timer| Role::of(&timer.function) == Some(Role::DelayedWork))?;
     let function = case.facts.queued.as_ref()?;
