@@ -31,8 +31,8 @@ pub(crate) fn attribute(context: &Context, observed: Observed) -> Attributed {
         Vec::with_capacity(facts.iter().filter(|facts| attribution.is_within(facts)).count());
     // Each is dropped after its interruption is made: all of both would take twice the memory.
     for facts in facts {
-        let told = attribution.interruption(&facts, &kind_of(&facts, &log), &log);
-        interruptions.extend(told.map(Told::into_interruption));
+        let pending = attribution.interruption(&facts, &kind_of(&facts, &log), &log);
+        interruptions.extend(pending.map(Pending::into_interruption));
     }
     Attributed { interruptions, evidence: attribution.into_evidence() }
 }
@@ -55,7 +55,7 @@ impl<'a> Attribution<'a> {
     }
 
     /// Makes an interruption from facts; `None` if they are not in the window.
-    pub fn interruption(&mut self, facts: &Facts, kind: &Kind, log: &Log) -> Option<Told> {
+    pub fn interruption(&mut self, facts: &Facts, kind: &Kind, log: &Log) -> Option<Pending> {
         if !self.is_within(facts) {
             return None;
         }
@@ -64,7 +64,7 @@ impl<'a> Attribution<'a> {
         if !rules::get(&interruption.cause).names_origin {
             self.longest.offer(facts, kind);
         }
-        Some(Told { interruption, stack: case.origin().and_then(|origin| origin.stack.clone()) })
+        Some(Pending { interruption, stack: case.origin().and_then(|origin| origin.stack.clone()) })
     }
 
     /// Returns the longest interruptions of each CPU without a named origin.
@@ -75,12 +75,12 @@ impl<'a> Attribution<'a> {
 
 /// An interruption whose stack may still follow. A stack is recorded after the event of its action, and the
 /// interruption may already be over by then.
-pub(crate) struct Told {
+pub(crate) struct Pending {
     pub interruption: Interruption,
     pub stack: Option<Slot>,
 }
 
-impl Told {
+impl Pending {
     /// Returns true if nothing more can follow.
     pub fn is_complete(&self) -> bool {
         self.stack.as_ref().is_none_or(|stack| stack.get().is_some())
@@ -122,10 +122,7 @@ impl Shared {
         }
         let (steps, hash) = self.chains.keep(finding.chain);
         let functions = functions(case.facts);
-        let functions = match functions.is_empty() {
-            true => Arc::default(),
-            false => self.functions.keep(functions).0,
-        };
+        let functions = if functions.is_empty() { Arc::default() } else { self.functions.keep(functions).0 };
         Interruption {
             cpu: case.facts.cpu,
             start_ns: case.facts.start_ns,

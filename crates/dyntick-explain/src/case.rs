@@ -203,12 +203,16 @@ impl<'a> Case<'a> {
 
     /// The task that got a time slice, came to this CPU, or was woken by a timer.
     pub fn other(&self) -> Option<&'a Task> {
-        let arrived = || match self.arrival()? {
+        let turn = self.facts.turn().or_else(|| self.beside_command());
+        turn.or_else(|| self.newcomer()).or(self.facts.woken.as_ref())
+    }
+
+    fn newcomer(&self) -> Option<&'a Task> {
+        match self.arrival()? {
             Arrival::FairServer => None,
             Arrival::Work { worker, .. } => Some(worker),
             Arrival::KernelThread(newcomer) | Arrival::UserTask(newcomer) => Some(&newcomer.task),
-        };
-        self.facts.turn().or_else(|| self.beside_command()).or_else(arrived).or(self.facts.woken.as_ref())
+        }
     }
 
     /// The actor that led to it: the sender of the interrupt, or the one that set the timer, queued the work or woke
@@ -258,9 +262,10 @@ impl<'a> Case<'a> {
                 return Arrival::Work { work, worker: task };
             }
         }
-        match self.log.is_kernel_thread(task) {
-            true => Arrival::KernelThread(newcomer),
-            false => Arrival::UserTask(newcomer),
+        if self.log.is_kernel_thread(task) {
+            Arrival::KernelThread(newcomer)
+        } else {
+            Arrival::UserTask(newcomer)
         }
     }
 
@@ -268,7 +273,7 @@ impl<'a> Case<'a> {
     pub fn effect(&self, arrived: Arrived) -> Step {
         let cpu = self.cpu();
         match self.kind {
-            Kind::Tick => Step::KeptTickFor { arrived, beside: self.kept_by().clone(), cpu },
+            Kind::Tick => Step::KeptTickFor { arrived, current: self.kept_by().clone(), cpu },
             Kind::WorkItem | Kind::KernelThread if self.idle() => Step::RanInIdle { arrived, cpu },
             Kind::WorkItem | Kind::KernelThread | Kind::OtherTask | Kind::CommandTask => {
                 Step::RanInsteadOf { arrived, victim: self.facts.victim.clone(), cpu }

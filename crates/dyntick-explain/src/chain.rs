@@ -44,10 +44,7 @@ impl Chain {
 }
 
 fn short(step: String) -> String {
-    match step.len() > LONGEST_STEP {
-        true => format!("{}…", beginning(&step, LONGEST_STEP)),
-        false => step,
-    }
+    if step.len() > LONGEST_STEP { format!("{}…", beginning(&step, LONGEST_STEP)) } else { step }
 }
 
 impl Deref for Chain {

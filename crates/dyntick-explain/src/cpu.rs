@@ -180,9 +180,10 @@ impl Cpu {
         while at < self.held.len() {
             let held = &mut self.held[at];
             held.awaits_newcomer &= tasks::may_bring(&held.facts, now_ns);
-            match held.owes_timers || held.awaits_newcomer {
-                true => at += 1,
-                false => self.done.push(self.held.remove(at).facts),
+            if held.owes_timers || held.awaits_newcomer {
+                at += 1
+            } else {
+                self.done.push(self.held.remove(at).facts)
             }
         }
     }

@@ -64,7 +64,7 @@ pub fn with_rules(rule: &Rule, host: Host<'_>, target: Target<'_>) -> Vec<(&'sta
     for fix in rule.fixes_for(host.kernel).filter(|fix| target.concerns(fix)) {
         let offered = match instead::of(fix, host, target) {
             Some(others) => others,
-            None => vec![beside(fill_in(fix, host, target), host)],
+            None => vec![combined(fill_in(fix, host, target), host)],
         };
         let helps = offered.into_iter().filter(|fix| host.is_helped_by(&fix.action));
         helps.for_each(|offered| add(fix, offered));
@@ -105,7 +105,7 @@ pub fn boot_with<'r>(
             let Fix::Boot(parameter) = &filled.action else { return None };
             let parameter = parameter.clone();
             let may_be = is_useful(&parameter) && instead::of(fix, host, target).is_none();
-            (may_be && host.is_helped_by(&beside(filled, host).action)).then_some(parameter)
+            (may_be && host.is_helped_by(&combined(filled, host).action)).then_some(parameter)
         })
     };
     let parameters: BTreeSet<String> = rules.filter_map(best).collect();
@@ -132,7 +132,7 @@ fn fill_in(fix: &RuleFix, host: Host<'_>, target: Target<'_>) -> PrintedFix {
 
 /// Combines a parameter about isolation with the machine's command line. The kernel refuses a second one that
 /// contradicts the first, and a replacement loses the request of the first.
-fn beside(fix: PrintedFix, host: Host<'_>) -> PrintedFix {
+fn combined(fix: PrintedFix, host: Host<'_>) -> PrintedFix {
     let Fix::Boot(parameter) = fix.action else { return fix };
     PrintedFix { action: Fix::Boot(host.composed(&[parameter]).join(" ")), ..fix }
 }
@@ -175,9 +175,10 @@ impl<'a> Host<'a> {
     /// The boot parameters, composed with the machine's command line.
     fn composed(self, parameters: &[String]) -> Vec<String> {
         let composed = boot::beside(self.line, parameters, self.reader());
-        match self.bpf_scheduler {
-            true => composed.into_iter().filter_map(instead::without_domain).collect(),
-            false => composed,
+        if self.bpf_scheduler {
+            composed.into_iter().filter_map(instead::without_domain).collect()
+        } else {
+            composed
         }
     }
 

@@ -98,9 +98,10 @@ impl Story {
                 seen |= event.ts >= question.due_ns;
                 // An NMI, whose event comes at its end.
                 let nmi = scan::nmi_before(event).min(to - from);
-                match scan.is_switch(event) && to - from <= SWITCH_NS {
-                    true => story.add(from, to, &Doing::Switch, scan.phase),
-                    false => story.add(from, to - nmi, &scan.doing(), scan.phase),
+                if scan.is_switch(event) && to - from <= SWITCH_NS {
+                    story.add(from, to, &Doing::Switch, scan.phase)
+                } else {
+                    story.add(from, to - nmi, &scan.doing(), scan.phase)
                 }
                 story.add(to - nmi, to, &Doing::Nmi, scan.phase);
                 from = to;
@@ -146,14 +147,15 @@ impl Writer<'_> {
         }
     }
 
+    fn share(&self, cause: CauseId, ns: u64) -> Share {
+        let chain = self.chains.get(&cause).cloned().unwrap_or_default();
+        Share { attributed: rules::get(&cause).names_origin, chain, cause, ns }
+    }
+
     fn end(self) -> Story {
         let mut sums: BTreeMap<CauseId, u64> = BTreeMap::new();
         self.spans.iter().for_each(|span| *sums.entry(span.cause.clone()).or_default() += span.ns);
-        let share = |(cause, ns): (CauseId, u64)| {
-            let chain = self.chains.get(&cause).cloned().unwrap_or_default();
-            Share { attributed: rules::get(&cause).names_origin, chain, cause, ns }
-        };
-        let mut causes: Vec<Share> = sums.into_iter().map(share).collect();
+        let mut causes: Vec<Share> = sums.into_iter().map(|(cause, ns)| self.share(cause, ns)).collect();
         causes.sort_by_key(|share| (is_path(&share.cause), std::cmp::Reverse(share.ns)));
         Story { spans: self.spans, causes }
     }

@@ -217,10 +217,7 @@ impl Log {
             Within::Softirq => Place::Softirq(self.softirqs.get(&cpu).copied()),
             Within::Interrupt => Place::Interrupt(self.interrupts.get(&cpu).cloned()),
         };
-        let stack = match self.has_stacks {
-            true => self.slots.get(&cpu).map(|(_, slot)| slot.clone()),
-            false => None,
-        };
+        let stack = if self.has_stacks { self.slots.get(&cpu).map(|(_, slot)| slot.clone()) } else { None };
         Origin { cpu, task: self.task(pid), function, place, stack }
     }
 

@@ -110,10 +110,11 @@ impl RuleFix {
 
     /// The same for one kernel, with a remark if guests have shown it on other kernels only.
     pub fn remarked_effect_on(&self, kernel: &KernelVersion) -> Cow<'static, str> {
-        let told = self.remarked_effect();
-        match told.contains(UNTRIED) || TRIED_ON.contains(&(kernel.major, kernel.minor)) {
-            true => told,
-            false => format!("{told} Tried on 6.1 or 6.12, not on this kernel.").into(),
+        let effect = self.remarked_effect();
+        if effect.contains(UNTRIED) || TRIED_ON.contains(&(kernel.major, kernel.minor)) {
+            effect
+        } else {
+            format!("{effect} Tried on 6.1 or 6.12, not on this kernel.").into()
         }
     }
 }

@@ -2,7 +2,7 @@
 //! The explanation of events one after another. It keeps only open interruptions in memory, and passes each one on as
 //! soon as its cause is known. The causes are the same as those of [`crate::explain`].
 
-use crate::attribute::{Attribution, Ticking, Told};
+use crate::attribute::{Attribution, Pending, Ticking};
 use crate::case::{awaited_worker, kind_of};
 use crate::facts::{Boxed, Facts};
 use crate::log::Log;
@@ -92,7 +92,7 @@ pub struct Stream<'a> {
     done: Vec<Boxed>,
     waiting: Waiting,
     /// The interruptions whose stacks may follow, with the time until which they may.
-    late: VecDeque<(u64, Told)>,
+    late: VecDeque<(u64, Pending)>,
 }
 
 /// The longest time from an event to its stack, ns, in which the kernel unwinds it.
@@ -121,8 +121,8 @@ impl<'a> Stream<'a> {
         if let EventKind::WorkStart { .. } = event.kind {
             self.waiting.take(event.pid, &mut self.done);
         }
-        while self.late.front().is_some_and(|(until, told)| *until < event.ts || told.is_complete()) {
-            self.late.pop_front().into_iter().for_each(|(_, mut told)| each(told.now()));
+        while self.late.front().is_some_and(|(until, pending)| *until < event.ts || pending.is_complete()) {
+            self.late.pop_front().into_iter().for_each(|(_, mut pending)| each(pending.now()));
         }
         let mut done = std::mem::take(&mut self.done);
         for facts in done.drain(..) {
@@ -145,7 +145,7 @@ impl<'a> Stream<'a> {
             self.explain(&facts, &kind_of(&facts, &self.observer.log), each);
         }
         self.explain_waiting(each);
-        self.late.drain(..).for_each(|(_, mut told)| each(told.now()));
+        self.late.drain(..).for_each(|(_, mut pending)| each(pending.now()));
         Explanation {
             interruptions: Vec::new(),
             per_cpu: self.tallies.finish(self.context),
@@ -160,14 +160,17 @@ impl<'a> Stream<'a> {
     }
 
     fn explain(&mut self, facts: &Facts, kind: &Kind, each: &mut dyn FnMut(&Interruption)) {
-        let Some(mut told) = self.attribution.interruption(facts, kind, &self.observer.log) else { return };
-        self.tallies.interruption(&told.interruption);
-        match told.is_complete() {
-            true => each(told.now()),
-            false => self.late.push_back((
+        let Some(mut pending) = self.attribution.interruption(facts, kind, &self.observer.log) else {
+            return;
+        };
+        self.tallies.interruption(&pending.interruption);
+        if pending.is_complete() {
+            each(pending.now())
+        } else {
+            self.late.push_back((
                 facts.start_ns.saturating_add(facts.duration_ns).saturating_add(STACK_FOLLOWS_NS),
-                told,
-            )),
+                pending,
+            ))
         }
     }
 }

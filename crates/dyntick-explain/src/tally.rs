@@ -68,12 +68,13 @@ struct CauseTally {
     chains: Map<(bool, Chain), u64>,
 }
 
+fn count(map: &mut BTreeMap<Symbol, u64>, symbol: &Symbol) {
+    *map.entry(names::function(symbol)).or_default() += 1;
+}
+
 impl Tally {
     fn count_event(&mut self, kind: &EventKind) {
         let summary = &mut self.summary;
-        let count = |map: &mut BTreeMap<Symbol, u64>, symbol: &Symbol| {
-            *map.entry(names::function(symbol)).or_default() += 1;
-        };
         match kind {
             EventKind::HrtimerEntry { function, .. } => count(&mut summary.hrtimers, function),
             EventKind::TimerEntry { function, .. } => count(&mut summary.timers, function),
@@ -183,6 +184,6 @@ impl CauseTally {
 }
 
 /// The quotient, or 0 if the divisor is 0.
-fn ratio(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
+fn ratio(part: f64, total: f64) -> f64 {
+    if total > 0.0 { part / total } else { 0.0 }
 }

@@ -66,12 +66,16 @@ impl Lates {
 
     /// The late wake-ups that were kept.
     pub fn kept(&self) -> Vec<Late> {
-        let read = |slot: &Slot| {
-            let thread = slot.thread.load(Acquire).checked_sub(1)?;
-            let (cycle, due_ns) = (slot.cycle.load(Relaxed), slot.due.load(Relaxed));
-            Some(Late { thread, cycle, due_ns, woke_ns: slot.woke.load(Relaxed) })
-        };
-        self.slots.iter().filter_map(read).collect()
+        self.slots.iter().filter_map(Slot::read).collect()
+    }
+}
+
+impl Slot {
+    /// The late wake-up in it; `None` while it is incomplete.
+    fn read(&self) -> Option<Late> {
+        let thread = self.thread.load(Acquire).checked_sub(1)?;
+        let (cycle, due_ns) = (self.cycle.load(Relaxed), self.due.load(Relaxed));
+        Some(Late { thread, cycle, due_ns, woke_ns: self.woke.load(Relaxed) })
     }
 }
 

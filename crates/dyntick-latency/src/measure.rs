@@ -166,11 +166,8 @@ impl Loop<'_> {
     fn ensure_pinned(&self) -> Result<(), LatencyError> {
         let Some(cpu) = self.plan.threads[self.number].cpu else { return Ok(()) };
         let may =
-            affinity(None).map_err(|error| LatencyError::System("read where a thread may run", error))?;
-        match may.len() == 1 && may.contains(cpu) {
-            true => Ok(()),
-            false => Err(LatencyError::Moved { cpu }),
-        }
+            affinity(None).map_err(|error| LatencyError::System("read the affinity of a thread", error))?;
+        if may.len() == 1 && may.contains(cpu) { Ok(()) } else { Err(LatencyError::Moved { cpu }) }
     }
 
     /// Checks that the thread is still on its CPU. A CPU that was offline comes back without its threads.
@@ -184,18 +181,16 @@ impl Loop<'_> {
     /// Sleeps once, and returns the time at which the sleep was to end.
     fn sleep(&self, due: u64, interval: u64) -> Result<u64, Errno> {
         let clock = self.plan.clock;
-        let relative = |slept| match slept {
-            NanosleepRelativeResult::Ok => Ok(()),
-            NanosleepRelativeResult::Interrupted(_) => Err(Errno::INTR),
-            NanosleepRelativeResult::Err(error) => Err(error),
-        };
-        let relative_to = |sleep: &dyn Fn() -> NanosleepRelativeResult| {
-            let from = clock.now();
-            relative(sleep()).map(|()| from + interval)
-        };
         match self.plan.sleep {
-            Sleep::Relative => relative_to(&|| clock_nanosleep_relative(clock.id(), &timespec(interval))),
-            Sleep::Nanosleep => relative_to(&|| nanosleep(&timespec(interval))),
+            Sleep::Relative => {
+                let from = clock.now();
+                let slept = clock_nanosleep_relative(clock.id(), &timespec(interval));
+                relative(slept).map(|()| from + interval)
+            }
+            Sleep::Nanosleep => {
+                let from = clock.now();
+                relative(nanosleep(&timespec(interval))).map(|()| from + interval)
+            }
             Sleep::Absolute | Sleep::Timer { .. } => {
                 clock_nanosleep_absolute(clock.id(), &timespec(due)).map(|()| due)
             }
@@ -224,5 +219,13 @@ impl Loop<'_> {
             self.shared.stop.store(true, Relaxed);
         }
         self.shared.ring();
+    }
+}
+
+fn relative(slept: NanosleepRelativeResult) -> Result<(), Errno> {
+    match slept {
+        NanosleepRelativeResult::Ok => Ok(()),
+        NanosleepRelativeResult::Interrupted(_) => Err(Errno::INTR),
+        NanosleepRelativeResult::Err(error) => Err(error),
     }
 }

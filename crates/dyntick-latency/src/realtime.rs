@@ -23,10 +23,7 @@ impl Policy {
 /// Sets this thread's policy and priority, and raises the limit on the priority if that is allowed.
 pub(crate) fn schedule(policy: Policy, priority: u32) -> Result<(), LatencyError> {
     let set = || set(policy, priority);
-    let raised = |error: io::Error| match raise_limit(priority) {
-        true => set(),
-        false => Err(error),
-    };
+    let raised = |error: io::Error| if raise_limit(priority) { set() } else { Err(error) };
     set().or_else(raised).map_err(|source| LatencyError::Policy { policy: policy.name(), priority, source })
 }
 

@@ -121,15 +121,16 @@ impl Running {
     fn end(&mut self) -> Vec<Result<(), LatencyError>> {
         self.shared.stop.store(true, Relaxed);
         let threads = std::mem::take(&mut self.threads);
-        let join = |thread: JoinHandle<Result<(), LatencyError>>| {
-            while !thread.is_finished() {
-                // A signal that arrives just before the sleep would be lost.
-                self.shared.threads.iter().for_each(|counts| signals::wake(counts.tid()));
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        threads.into_iter().map(join).collect()
+        threads.into_iter().map(|thread| self.join(thread)).collect()
+    }
+
+    fn join(&self, thread: JoinHandle<Result<(), LatencyError>>) -> Result<(), LatencyError> {
+        while !thread.is_finished() {
+            // A signal that arrives just before the sleep would be lost.
+            self.shared.threads.iter().for_each(|counts| signals::wake(counts.tid()));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 

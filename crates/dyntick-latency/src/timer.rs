@@ -15,6 +15,11 @@ pub(crate) struct Timer {
     signal: libc::sigset_t,
 }
 
+fn libc_time(ns: u64) -> libc::timespec {
+    let time = timespec(ns);
+    libc::timespec { tv_sec: time.tv_sec, tv_nsec: time.tv_nsec }
+}
+
 impl Timer {
     /// Arms the timer: first at `first_ns` of the clock, or `first_ns` from now; then every `interval_ns`.
     pub fn start(
@@ -24,10 +29,6 @@ impl Timer {
         interval_ns: u64,
     ) -> Result<Self, LatencyError> {
         let failed = || LatencyError::System("create a POSIX timer", io::Error::last_os_error());
-        let time = |ns| {
-            let time = timespec(ns);
-            libc::timespec { tv_sec: time.tv_sec, tv_nsec: time.tv_nsec }
-        };
         let (id, flags) = match clock {
             Clock::Monotonic => (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME),
             Clock::Realtime => (libc::CLOCK_REALTIME, libc::TIMER_ABSTIME),
@@ -45,7 +46,8 @@ impl Timer {
                 return Err(failed());
             }
             let made = Self { timer: timer.assume_init(), signal };
-            let times = libc::itimerspec { it_value: time(first_ns), it_interval: time(interval_ns) };
+            let times =
+                libc::itimerspec { it_value: libc_time(first_ns), it_interval: libc_time(interval_ns) };
             match libc::timer_settime(
                 made.timer,
                 if absolute { flags } else { 0 },

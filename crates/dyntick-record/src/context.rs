@@ -46,10 +46,7 @@ fn known(about: &About) -> Known {
         });
         own.collect()
     };
-    let opener = |(process, count): (&i32, &u64)| {
-        let comm = threads.get(process).map_or("?".to_owned(), name_of).into();
-        PerfOpener { comm, process: *process, events: *count }
-    };
+    let opener = |(process, count): (&i32, &u64)| opener(threads, *process, *count);
     Known {
         kernel_threads: threads
             .iter()
@@ -74,6 +71,11 @@ fn known(about: &About) -> Known {
             threads: about.process.map(|process| descendants(threads, process)).unwrap_or_default(),
         },
     }
+}
+
+fn opener(threads: &BTreeMap<i32, Thread>, process: i32, events: u64) -> PerfOpener {
+    let comm = threads.get(&process).map_or("?".to_owned(), name_of).into();
+    PerfOpener { comm, process, events }
 }
 
 /// The threads of a process and of its descendants, by their parents. A thread whose parent has ended is only found by

@@ -99,11 +99,12 @@ pub(crate) fn grown(about: &About) -> Grown {
 /// The head of `/proc/interrupts` and the rows that are compared, which are a small part of the table of a large
 /// machine.
 fn compared(interrupts: &str) -> String {
-    let known = |line: &str| {
-        line.split(':').next().is_some_and(|row| ROWS.iter().any(|(name, _)| *name == row.trim()))
-    };
     let lines = interrupts.lines().enumerate();
-    lines.filter(|(at, line)| *at == 0 || known(line)).map(|(_, line)| format!("{line}\n")).collect()
+    lines.filter(|(at, line)| *at == 0 || is_compared(line)).map(|(_, line)| format!("{line}\n")).collect()
+}
+
+fn is_compared(line: &str) -> bool {
+    line.split(':').next().is_some_and(|row| ROWS.iter().any(|(name, _)| *name == row.trim()))
 }
 
 /// The rows that grew by more than the trace shows.
@@ -123,10 +124,10 @@ pub(crate) fn untraced(grown: &Grown, summary: &Summary) -> Vec<(String, u64)> {
 pub(crate) fn clock(about: &About, summary: &Summary) -> Option<CauseFindings> {
     let machine = &about.machine;
     let line = CommandLine::parse(&machine.command_line);
-    let told = line.iter().find(|word| ["tsc=unstable", "notsc"].contains(word))?;
+    let parameter = line.iter().find(|word| ["tsc=unstable", "notsc"].contains(word))?;
     let source = &machine.clocksource.current;
     let steps = vec![
-        Step::ClockDistrusted { parameter: told.into() },
+        Step::ClockDistrusted { parameter: parameter.into() },
         Step::SlowClocksource { clocksource: source.as_str().into() },
     ];
     let mut cause = cause(about, summary, CLOCK_DISTRUSTED);
@@ -149,13 +150,14 @@ pub(crate) fn limits(about: &About) -> Vec<String> {
         let grown = after.smis.get(cpu)?.saturating_sub(*count);
         (grown > 0 && about.cpus.contains(*cpu)).then_some((cpu, grown))
     });
-    let told = |(cpu, count)| {
-        format!(
-            "CPU {cpu} took {count} system management interrupts (SMIs): how long they took is not known, so they \
-             stand behind the causes whose time is; `dyntick latency` shows what they delay"
-        )
-    };
-    grown.map(told).collect()
+    grown.map(|(cpu, count)| note(*cpu, count)).collect()
+}
+
+fn note(cpu: u32, count: u64) -> String {
+    format!(
+        "CPU {cpu} took {count} system management interrupts (SMIs): their duration is unknown, so they \
+         follow the causes with a known time; `dyntick latency` shows what they delay"
+    )
 }
 
 #[cfg(test)]
@@ -204,10 +206,10 @@ pub(crate) mod tests {
     #[test]
     fn steal_and_smis_are_causes_if_they_grew() {
         let grown = counted(&record(counts(5, Some(100)), counts(8, Some(102)), ""), &summary());
-        let told: Vec<(String, Option<u64>, Option<u64>)> =
+        let found: Vec<(String, Option<u64>, Option<u64>)> =
             grown.iter().map(|cause| (cause.cause.to_string(), cause.count, cause.total_ns)).collect();
         let expected = [("hypervisor-steal", None, Some(30_000_000)), ("smi", Some(2), None)];
-        assert_eq!(told, expected.map(|(cause, count, ns)| (cause.to_owned(), count, ns)));
+        assert_eq!(found, expected.map(|(cause, count, ns)| (cause.to_owned(), count, ns)));
         assert_eq!(grown[0].chains[0].steps.texts(), ["the hypervisor did not run CPU 3 for 30 ms"]);
         assert!(counted(&record(counts(5, Some(100)), counts(5, Some(100)), ""), &summary()).is_empty());
     }
@@ -223,8 +225,9 @@ pub(crate) mod tests {
 
     #[test]
     fn impossible_counts_do_not_overflow() {
-        let told = counted(&record(counts(0, Some(0)), counts(u64::MAX / 7, Some(u64::MAX)), ""), &summary());
-        assert_eq!((told[0].total_ns, told[1].count), (Some(u64::MAX), Some(u64::MAX)));
+        let found =
+            counted(&record(counts(0, Some(0)), counts(u64::MAX / 7, Some(u64::MAX)), ""), &summary());
+        assert_eq!((found[0].total_ns, found[1].count), (Some(u64::MAX), Some(u64::MAX)));
     }
 
     #[test]
@@ -233,17 +236,17 @@ pub(crate) mod tests {
         assert!(counted(&blind, &summary()).is_empty());
         assert!(limits(&blind)[0].contains("modprobe msr"));
         assert!(limits(&record(counts(5, Some(1)), counts(5, Some(1)), "")).is_empty());
-        let told = limits(&record(counts(5, Some(1)), counts(5, Some(4)), ""));
-        assert!(told[0].starts_with("CPU 3 took 3 system management interrupts"), "{told:?}");
+        let found = limits(&record(counts(5, Some(1)), counts(5, Some(4)), ""));
+        assert!(found[0].starts_with("CPU 3 took 3 system management interrupts"), "{found:?}");
     }
 
     #[test]
     fn clock_distrusted_by_a_parameter_is_a_cause() {
         let cause = |line| clock(&record(counts(0, None), counts(0, None), line), &summary());
         let steps = |line| cause(line).map(|cause| cause.chains[0].steps.texts().join("; "));
-        let told =
+        let found =
             "the kernel command line has tsc=unstable; the clocksource is acpi_pm, which is slower to read";
-        assert_eq!(steps("tsc=reliable nohz_full=3 tsc=unstable").as_deref(), Some(told));
+        assert_eq!(steps("tsc=reliable nohz_full=3 tsc=unstable").as_deref(), Some(found));
         assert_eq!(steps("tsc=reliable"), None);
     }
 }

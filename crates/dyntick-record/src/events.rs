@@ -96,9 +96,10 @@ fn filter(cpus: &CpuList, place: Place, none: &str) -> Option<String> {
 }
 
 fn term(field: &str, (first, last): (u32, u32)) -> String {
-    match first == last {
-        true => format!("{field} == {first}"),
-        false => format!("({field} >= {first} && {field} <= {last})"),
+    if first == last {
+        format!("{field} == {first}")
+    } else {
+        format!("({field} >= {first} && {field} <= {last})")
     }
 }
 

@@ -50,9 +50,10 @@ impl Options {
         let machine = Machine::read()?;
         let online = &machine.cpus.online;
         let missing = self.cpus.difference(online);
-        match missing.is_empty() {
-            true => Ok(machine),
-            false => Err(RecordError::NoSuchCpu { missing, online: online.clone() }),
+        if missing.is_empty() {
+            Ok(machine)
+        } else {
+            Err(RecordError::NoSuchCpu { missing, online: online.clone() })
         }
     }
 

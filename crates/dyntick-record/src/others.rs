@@ -48,9 +48,10 @@ impl<'a> Others<'a> {
         let Some(thread) = self.living(task.pid) else {
             let comm = task.comm.clone();
             let is_own = |thread: &Thread| Some(thread.process) == self.about.recorder;
-            return match self.about.threads.get(&task.pid).is_some_and(is_own) {
-                true => OtherTask::Own,
-                false => OtherTask::Ended { comm, starter: self.starter(task.pid) },
+            return if self.about.threads.get(&task.pid).is_some_and(is_own) {
+                OtherTask::Own
+            } else {
+                OtherTask::Ended { comm, starter: self.starter(task.pid) }
             };
         };
         match thread {

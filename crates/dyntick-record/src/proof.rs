@@ -144,10 +144,8 @@ impl Trace {
         let about = explained.about;
         let ticks_remain =
             causes.contains_key(&CauseId::of(NOT_ADAPTIVE)) && about.machine.settings.lacks("nohz_full=");
-        let boot = match ticks_remain {
-            true => Vec::new(),
-            false => boot(about, causes.keys().copied(), cpus, partition),
-        };
+        let boot =
+            if ticks_remain { Vec::new() } else { boot(about, causes.keys().copied(), cpus, partition) };
         let mut causes: Vec<Cause> = causes.into_values().collect();
         causes.sort_by_key(|cause| std::cmp::Reverse(cause.count));
         Self { causes, lost: explained.lost.values().sum(), boot, ticks_remain, per_cpu }

@@ -170,16 +170,32 @@ fn share_out(causes: &mut [CauseFindings]) {
 /// that have one. Last are causes from inside: the time slices of the command's own tasks, and page faults, which
 /// mostly come from the start of a program.
 fn rank(causes: &mut [CauseFindings]) {
-    let from_outside = |cause: &CauseFindings| match rules::get(&cause.cause) {
-        rule if rule == COMMAND_TASK => 1,
-        _ => 2 * u8::from(cause.total_ns.is_some() || cause.interruptions > 0),
-    };
     causes.sort_by(|a, b| {
         let order = |cause: &CauseFindings| {
-            (from_outside(cause), cause.total_ns, cause.ticks, cause.interruptions, cause.count)
+            (Origin::of(cause), cause.total_ns, cause.ticks, cause.interruptions, cause.count)
         };
         order(b).cmp(&order(a)).then_with(|| a.cause.cmp(&b.cause))
     });
+}
+
+/// The side from which a cause comes, in ascending order of importance.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Origin {
+    PageFault,
+    Command,
+    Outside,
+}
+
+impl Origin {
+    fn of(cause: &CauseFindings) -> Self {
+        if rules::get(&cause.cause) == COMMAND_TASK {
+            Origin::Command
+        } else if cause.total_ns.is_some() || cause.interruptions > 0 {
+            Origin::Outside
+        } else {
+            Origin::PageFault
+        }
+    }
 }
 
 /// The findings about one cause, without its shares, which depend on the other causes.
@@ -236,8 +252,8 @@ fn durations(own: &CauseSums) -> Option<Durations> {
 }
 
 /// The quotient, or 0 if the divisor is 0.
-fn share(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
+fn share(part: f64, total: f64) -> f64 {
+    if total > 0.0 { part / total } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -79,18 +79,18 @@ impl Trace {
         let (mut events, mut count, most) = (Vec::new(), 0, room_for_events());
         let missing = self.events(|event| {
             count += 1;
-            match count > most {
-                true => events = Vec::new(),
-                false => events.push(event),
+            if count > most {
+                events = Vec::new()
+            } else {
+                events.push(event)
             }
             ControlFlow::Continue(())
         })?;
-        match count > most {
-            true => Err(DecodeError::TooMany { events: count, most }),
-            false => {
-                let Merged { lost, undecoded } = missing;
-                Ok(Decoded { events, lost, counts: BTreeMap::new(), undecoded })
-            }
+        if count > most {
+            Err(DecodeError::TooMany { events: count, most })
+        } else {
+            let Merged { lost, undecoded } = missing;
+            Ok(Decoded { events, lost, counts: BTreeMap::new(), undecoded })
         }
     }
 }

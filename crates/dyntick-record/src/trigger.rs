@@ -53,9 +53,10 @@ impl Trigger {
             Trigger::Late { comm, .. } => comm,
             Trigger::Interrupted { kind, .. } => kind,
         };
-        match name.len() > LONGEST_NAME {
-            true => Err(format!("trigger: a name has {} bytes; the limit is {LONGEST_NAME}", name.len())),
-            false => Ok(()),
+        if name.len() > LONGEST_NAME {
+            Err(format!("trigger: a name has {} bytes; the limit is {LONGEST_NAME}", name.len()))
+        } else {
+            Ok(())
         }
     }
 

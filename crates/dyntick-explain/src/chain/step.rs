@@ -89,7 +89,7 @@ pub enum Step {
     /// The tick runs for a newcomer while this task runs.
     KeptTickFor {
         arrived: Arrived,
-        beside: Task,
+        current: Task,
         cpu: u32,
     },
     RanInIdle {

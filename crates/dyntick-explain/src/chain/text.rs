@@ -45,8 +45,8 @@ impl Display for Step {
             DeadlineServerTimer { cpu } => {
                 write!(f, "dl_task_timer of a deadline server expired on CPU {cpu}")
             }
-            KeptTickFor { arrived, beside, cpu } => {
-                write!(f, "tick of CPU {cpu} kept by SCHED: {arrived} in addition to {beside}")
+            KeptTickFor { arrived, current, cpu } => {
+                write!(f, "tick of CPU {cpu} kept by SCHED: {arrived} in addition to {current}")
             }
             RanInIdle { arrived, cpu } => write!(f, "{arrived} ran on CPU {cpu}, which was idle"),
             RanInsteadOf { arrived, victim, cpu } => {

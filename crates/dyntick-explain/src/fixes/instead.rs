@@ -18,7 +18,10 @@ pub(super) fn of(fix: &RuleFix, host: Host<'_>, target: Target<'_>) -> Option<Ve
         }
     }
     if needs_others && others.is_empty() {
-        return Some(vec![PrintedFix { action: Fix::Advice(choose(fix, host)), effect: fix.remarked_effect() }]);
+        return Some(vec![PrintedFix {
+            action: Fix::Advice(choose(fix, host)),
+            effect: fix.remarked_effect(),
+        }]);
     }
     let asks_for_domain =
         matches!(fix.action, Fix::Boot(parameters) if parameters.starts_with("isolcpus=domain"));

@@ -51,9 +51,10 @@ pub struct Starter {
 impl OtherTask {
     /// Classifies a kernel thread by its name alone.
     pub fn of_kernel(task: &Task) -> Self {
-        match names::is_bound(&task.comm) {
-            true => OtherTask::Bound(task.comm.clone()),
-            false => OtherTask::Movable(task.pid),
+        if names::is_bound(&task.comm) {
+            OtherTask::Bound(task.comm.clone())
+        } else {
+            OtherTask::Movable(task.pid)
         }
     }
 }

@@ -68,7 +68,7 @@ fn on_booted(line: &str, action: Fix) -> (String, bool) {
     let (kernel, settings) = ("6.12.95".parse().unwrap(), Settings::default());
     let bpf_scheduler = false;
     let host = Host { kernel: &kernel, line: &line, online: &online, settings: &settings, bpf_scheduler };
-    let fix = beside(PrintedFix { action, effect: "".into() }, host);
+    let fix = combined(PrintedFix { action, effect: "".into() }, host);
     (fix.action.to_string(), host.is_helped_by(&fix.action))
 }
 

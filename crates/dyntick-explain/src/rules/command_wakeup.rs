@@ -12,11 +12,11 @@ pub(super) static RULE: Rule = Rule {
         The chain names the waker.",
     fixes: &[
         RuleFix::advice(
-            "where the waker has work for it: let the task poll for what it waits for, rather than sleep",
+            "if the waker has work for it: let the task poll for what it waits for, rather than sleep",
             "A task that does not sleep is not woken; it keeps its CPU busy meanwhile.",
         ),
         RuleFix::advice(
-            "where the waker held a lock, traces the task or reads its memory: record with --stacks, which \
+            "if the waker held a lock, traces the task or reads its memory: record with --stacks, which \
                 shows what it did",
             "That program is then what has to be changed, or ended.",
         ),

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         RuleFix::boot(
             "tsc=reliable",
-            "Trusts the TSC without checks. Only right where it really has a constant rate and is \
+            "Trusts the TSC without checks. Only right if it really has a constant rate and is \
                 synchronised on all CPUs (many virtual machines).",
         ),
         RuleFix::advice(

@@ -22,9 +22,10 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let cpu = case.cpu();
-    let step = match case.facts.raised.contains(&Softirq::Hrtimer) {
-        true => Step::LeftToSoftirq { cpu },
-        false => Step::NothingExpired { cpu },
+    let step = if case.facts.raised.contains(&Softirq::Hrtimer) {
+        Step::LeftToSoftirq { cpu }
+    } else {
+        Step::NothingExpired { cpu }
     };
     Finding::new(CauseId::of(&RULE), [step])
 }

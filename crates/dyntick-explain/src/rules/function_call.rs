@@ -156,23 +156,23 @@ pub(super) static MEMBERS: &[Rule] = &[
             translations on every CPU that may hold them: on those that run a thread of the process, and \
             from 6.14 on also on those on which it ran before and that run another process by now. The \
             sender may also change the memory of another process, as a debugger, a reader of \
-            /proc/PID/clear_refs, KSM and compaction do. The chain names the sender, and says where it is of \
+            /proc/PID/clear_refs, KSM and compaction do. The chain names the sender, and says if it is of \
             another process than the one that was interrupted.",
         fixes: &[
             RuleFix::advice(
-                "where the sender is a thread of the interrupted process: do not map, unmap or protect \
+                "if the sender is a thread of the interrupted process: do not map, unmap or protect \
                     memory while the quiet threads run (keep freed memory: M_TRIM_THRESHOLD, \
                     M_MMAP_THRESHOLD)",
                 "No shootdown is needed.",
             ),
             RuleFix::advice(
-                "where it is a process that ran on this CPU before: keep it off the CPU from its start \
+                "if it is a process that ran on this CPU before: keep it off the CPU from its start \
                     (taskset, AllowedCPUs=)",
                 "Where it has never run it has nothing to flush.",
             )
             .on(Versions::since(6, 14)),
             RuleFix::advice(
-                "where it changes the memory of the interrupted process: record with --stacks, which shows \
+                "if it changes the memory of the interrupted process: record with --stacks, which shows \
                     how the sender came to it",
                 "The system call shows what it does to the memory, and so what to leave out.",
             ),
@@ -225,7 +225,7 @@ pub(super) static MEMBERS: &[Rule] = &[
         explanation: "membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) interrupts every CPU that runs a thread \
             of the caller's process; garbage collectors, JIT compilers and user-space RCU libraries use it. \
             MEMBARRIER_CMD_GLOBAL_EXPEDITED runs the same function, on the CPUs of all processes that \
-            registered for it: then the caller may be any other process. The chain names the sender, where \
+            registered for it: then the caller may be any other process. The chain names the sender, if \
             the kernel reports it.",
         fixes: &[
             RuleFix::advice(
@@ -233,12 +233,12 @@ pub(super) static MEMBERS: &[Rule] = &[
                 "No interrupt; each reader pays for its fences.",
             ),
             RuleFix::advice(
-                "where the caller is a thread of the same process: run the threads that call membarrier in a \
+                "if the caller is a thread of the same process: run the threads that call membarrier in a \
                     separate process",
                 "A private membarrier interrupts only CPUs that run the caller's process.",
             ),
             RuleFix::advice(
-                "where the caller is another process: do not register for it \
+                "if the caller is another process: do not register for it \
                     (MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) in the process that must not be interrupted",
                 "A global membarrier skips processes that have not registered; those that use it together \
                     with others need the registration, however.",
@@ -428,7 +428,7 @@ pub(super) static MEMBERS: &[Rule] = &[
         fixes: &[
             RuleFix::command(
                 "echo never > /sys/kernel/mm/transparent_hugepage/enabled",
-                "No transparent huge pages, not even where a program asks for them.",
+                "No transparent huge pages, not even if a program asks for them.",
             ),
             RuleFix::advice("map memory once and keep it", "No page tables are freed."),
         ],
@@ -445,7 +445,7 @@ pub(super) static MEMBERS: &[Rule] = &[
             RuleFix::boot(
                 "tsc=reliable",
                 not_tried!(
-                    "No comparison. Only right where the TSC really has a constant rate and is synchronised \
+                    "No comparison. Only right if the TSC really has a constant rate and is synchronised \
                         on all CPUs."
                 ),
             ),

@@ -47,7 +47,7 @@ pub(super) static MEMBERS: &[Rule] = &[
         id: "hrtimer:hrtick",
         title: "HRTICK: an hrtimer ended a time slice",
         explanation: "With the scheduler feature HRTICK (and HRTICK_DL for SCHED_DEADLINE), time slices end \
-            by a separate hrtimer and not in the tick. From 7.1 on both are on by default where the \
+            by a separate hrtimer and not in the tick. From 7.1 on both are on by default if the \
             architecture can rearm the timer late (CONFIG_HRTIMER_REARM_DEFERRED, as on x86).",
         fixes: &[RuleFix::command(
             "echo NO_HRTICK > /sys/kernel/debug/sched/features",
@@ -95,7 +95,7 @@ pub(super) static MEMBERS: &[Rule] = &[
         id: "hrtimer:perf_swevent_hrtimer",
         title: "perf sampling by an hrtimer (cpu-clock, task-clock)",
         explanation: "A perf event on a software clock (cpu-clock, task-clock) samples by an hrtimer; perf \
-            record uses one where the machine has no hardware counters, as in most virtual machines.",
+            record uses one if the machine has no hardware counters, as in most virtual machines.",
         fixes: &[
             RuleFix::advice("stop the profiler, or exclude this CPU from it", "No event, no timer."),
             RuleFix::advice(

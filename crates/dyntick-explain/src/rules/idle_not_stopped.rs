@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
         ),
         RuleFix::boot(
             "cpuidle.governor=teo",
-            not_tried!("Uses the TEO cpuidle governor, where the kernel has it built in."),
+            not_tried!("Uses the TEO cpuidle governor, if the kernel has it built in."),
         ),
     ],
     source: "kernel/sched/idle.c: cpuidle_idle_call; kernel/time/tick-sched.c: tick_nohz_next_event",

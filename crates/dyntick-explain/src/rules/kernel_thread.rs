@@ -114,7 +114,7 @@ pub(super) static MEMBERS: &[Rule] = &[
         fixes: &[
             RuleFix::command(
                 "echo never > /sys/kernel/mm/transparent_hugepage/enabled",
-                "No transparent huge pages, not even where a program asks for them.",
+                "No transparent huge pages, not even if a program asks for them.",
             ),
             RuleFix::command("taskset -pc {housekeeping} $(pgrep khugepaged)", "Keeps it on other CPUs."),
         ],
@@ -207,7 +207,7 @@ pub(super) static MEMBERS: &[Rule] = &[
         explanation: "The migration thread (stop class) has the highest priority of all. It moves a running \
             task to another CPU (sched_setaffinity, exec, load balancing), halts all CPUs together \
             (stop_machine, whose function is multi_cpu_stop) to hot-plug a CPU, to change MTRRs, to load \
-            microcode or to patch code where there is no other way, or shows the soft-lockup watchdog that \
+            microcode or to patch code if there is no other way, or shows the soft-lockup watchdog that \
             the CPU still schedules.",
         fixes: &[
             RuleFix::advice("set affinities before the quiet phase", "No running task must be moved."),

@@ -21,9 +21,10 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let ticked = Step::TickedAtHz { victim: case.facts.victim.clone(), hz: case.context.hz };
-    let reason = match case.context.known.no_adaptive_ticks {
-        true => Step::NoAdaptiveTicks,
-        false => Step::NotAdaptive { cpu: case.cpu() },
+    let reason = if case.context.known.no_adaptive_ticks {
+        Step::NoAdaptiveTicks
+    } else {
+        Step::NotAdaptive { cpu: case.cpu() }
     };
     Finding::new(CauseId::of(&RULE), [reason, ticked])
 }

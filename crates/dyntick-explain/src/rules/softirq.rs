@@ -75,8 +75,8 @@ pub(super) static MEMBERS: &[Rule] = &[
             RuleFix::boot(
                 "rcu_nocbs={quiet}",
                 "Moves the callbacks to threads, which the scheduler may run elsewhere; nohz_full implies \
-                    it. Where the CPU has its tick, at most one softirq per tick remains: RCU raises it \
-                    where a tick notices a new grace period, or reports a quiescent state of this CPU \
+                    it. If the CPU has its tick, at most one softirq per tick remains: RCU raises it \
+                    when a tick notices a new grace period, or reports a quiescent state of this CPU \
                     (rcu_pending).",
             ),
             RuleFix::advice(

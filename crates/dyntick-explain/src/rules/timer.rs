@@ -49,7 +49,7 @@ pub(super) static MEMBERS: &[Rule] = &[
         fixes: &[
             RuleFix::boot(
                 "tsc=reliable",
-                "No comparison. Only right where the TSC really has a constant rate and is synchronised on \
+                "No comparison. Only right if the TSC really has a constant rate and is synchronised on \
                     all CPUs.",
             ),
             RuleFix::boot("tsc=nowatchdog", "The same, but the TSC may still be checked at boot."),
@@ -81,7 +81,7 @@ pub(super) static MEMBERS: &[Rule] = &[
         fixes: &[
             RuleFix::command(
                 "taskset -pc {housekeeping} {task}",
-                not_tried!("Moves the sleeping task, where it may be moved; the chain names it."),
+                not_tried!("Moves the sleeping task, if it may be moved; the chain names it."),
             ),
             RuleFix::boot(
                 "nohz_full={quiet}",

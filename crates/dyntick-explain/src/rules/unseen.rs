@@ -16,7 +16,7 @@ pub(super) static CLOCK_DISTRUSTED: Rule = Rule {
         ),
         RuleFix::boot(
             "tsc=reliable",
-            "Trusts the TSC without checks. Only right where it really has a constant rate and is \
+            "Trusts the TSC without checks. Only right if it really has a constant rate and is \
                 synchronised on all CPUs (many virtual machines).",
         ),
     ],
@@ -52,7 +52,7 @@ pub(super) static SMI: Rule = Rule {
     fixes: &[
         RuleFix::advice(
             "in the firmware setup: disable USB legacy support, and power and memory health monitoring, \
-                where it offers that",
+                if it offers that",
             untried!("These are the usual reasons for SMIs."),
         ),
         RuleFix::advice(

@@ -158,7 +158,7 @@ pub(super) static MEMBERS: &[Rule] = &[
             this CPU; pollers of cgroup.events or memory.events are notified by a work item.",
         fixes: &[
             RuleFix::advice(
-                "where the group reaches a limit (memory.events counts it): raise memory.high or memory.max, \
+                "if the group reaches a limit (memory.events counts it): raise memory.high or memory.max, \
                     or use less memory",
                 "The work only reports the pressure; without pressure there is no report.",
             ),
@@ -194,7 +194,7 @@ pub(super) static MEMBERS: &[Rule] = &[
         title: "resctrl: memory bandwidth counters (MBM) read before they overflow",
         explanation: "resctrl counts memory bandwidth and cache occupancy in narrow counters, so one CPU of \
             each cache or package reads them once a second as long as resctrl is mounted. 6.12 prefers a CPU \
-            without nohz_full for it, where the package has one.",
+            without nohz_full for it, if the package has one.",
         fixes: &[
             RuleFix::command(
                 "umount /sys/fs/resctrl",
@@ -225,7 +225,7 @@ pub(super) static MEMBERS: &[Rule] = &[
                 not_tried!("No PSI: /proc/pressure and what reads it (systemd-oomd) are gone."),
             ),
             RuleFix::advice(
-                "where the group need not be watched: echo 0 > /sys/fs/cgroup/GROUP/cgroup.pressure",
+                "if the group need not be watched: echo 0 > /sys/fs/cgroup/GROUP/cgroup.pressure",
                 "No PSI for that group; those above it still have theirs.",
             ),
         ],

@@ -9,13 +9,12 @@ pub fn explained(events: &[Event], context: &Context) -> Explanation {
     let explanation = explain(events, context);
     let cpus: CpuList = events.iter().map(|event| event.cpu).collect();
     let starts_recorded = events.iter().any(Foreknown::tells_starts);
-    let foreknown = match Survey::is_needed(context) {
-        false => Survey::unneeded(context, starts_recorded),
-        true => {
-            let mut survey = Survey::new(context, &cpus, starts_recorded);
-            events.iter().for_each(|event| survey.event(event));
-            survey.finish()
-        }
+    let foreknown = if Survey::is_needed(context) {
+        let mut survey = Survey::new(context, &cpus, starts_recorded);
+        events.iter().for_each(|event| survey.event(event));
+        survey.finish()
+    } else {
+        Survey::unneeded(context, starts_recorded)
     };
     let mut stream = Stream::new(context, &cpus, foreknown);
     let mut interruptions = Vec::new();

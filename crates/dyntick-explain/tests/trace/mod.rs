@@ -147,10 +147,8 @@ fn switch(f: &str) -> Option<EventKind> {
 /// The value of `key=` at the begin of the fields or after a blank; it ends at a blank or a comma.
 fn field<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
     let key = format!("{key}=");
-    let start = match fields.starts_with(&key) {
-        true => key.len(),
-        false => fields.find(&format!(" {key}"))? + key.len() + 1,
-    };
+    let start =
+        if fields.starts_with(&key) { key.len() } else { fields.find(&format!(" {key}"))? + key.len() + 1 };
     let value = &fields[start..];
     Some(value[..value.find([' ', ',']).unwrap_or(value.len())].trim())
 }

@@ -138,7 +138,7 @@ mod tests {
         worst.add(kept(3, 500));
         worst.add(Kept { asked: true, ..kept(1, 10) });
         assert_eq!(latencies(&worst), [10]);
-        assert!(!worst.admits(&kept(2, 900).wake_up), "there is no room beside it");
+        assert!(!worst.admits(&kept(2, 900).wake_up), "there is no space for another one");
     }
 
     #[test]

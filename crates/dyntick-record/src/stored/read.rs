@@ -59,8 +59,8 @@ impl Stored {
         let about = json(&about).map_err(damaged(ABOUT))?;
         let index: Index = json(&text(&file, index).map_err(damaged(INDEX))?).map_err(damaged(INDEX))?;
         let found = members.blocks.iter().map(|(cpu, blocks)| (*cpu, blocks.len() as u64));
-        let told = index.blocks.iter().map(|(cpu, count)| (*cpu, u64::from(*count)));
-        if !found.eq(told.filter(|(_, count)| *count > 0)) {
+        let indexed = index.blocks.iter().map(|(cpu, count)| (*cpu, u64::from(*count)));
+        if !found.eq(indexed.filter(|(_, count)| *count > 0)) {
             let reason = "the blocks of the trace in it are not those that the file has".to_owned();
             return Err(damaged(INDEX)(reason));
         }
@@ -131,32 +131,28 @@ impl Members {
         let mut archive = tar::Archive::new(file);
         let mut end = 0;
         let mut count = 0;
-        let broken = |count: usize| match count {
-            0 => Trouble::Foreign,
-            _ => Trouble::Damaged(format!("it is damaged after its entry {count}")),
-        };
         // Raw: extensions of tar are not interpreted.
         for entry in archive.entries_with_seek().map_err(|_| Trouble::Foreign)?.raw(true) {
             let mut entry = entry.map_err(|_| broken(count))?;
             let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
             let place = Place { at: entry.raw_file_position(), bytes: entry.size() };
-            let told = shortened(&clean_line(&name), 120);
+            let shown = shortened(&clean_line(&name), 120);
             if count == 0 && name != VERSION_PIECE {
                 return Err(Trouble::Foreign);
             }
             let kind = entry.header().entry_type();
             if kind != tar::EntryType::Regular {
-                return Err(Trouble::Damaged(format!("{told}: only regular files are read")));
+                return Err(Trouble::Damaged(format!("{shown}: only regular files are read")));
             }
             end = place.at.saturating_add(place.bytes).div_ceil(TAR_UNIT).saturating_mul(TAR_UNIT);
             if end > length {
-                return Err(Trouble::Damaged(format!("{told}: the file ends before it does")));
+                return Err(Trouble::Damaged(format!("{shown}: the file ends before it does")));
             }
             match count {
                 0 => version(&mut entry)?,
-                _ => {
-                    self.take(&name, place).map_err(|reason| Trouble::Damaged(format!("{told}: {reason}")))?
-                }
+                _ => self
+                    .take(&name, place)
+                    .map_err(|reason| Trouble::Damaged(format!("{shown}: {reason}")))?,
             }
             count += 1;
         }
@@ -172,14 +168,9 @@ impl Members {
     }
 
     fn take(&mut self, name: &str, place: Place) -> Result<(), String> {
-        let once = |found: &mut Option<Place>, most: u64| match (found.replace(place), place.bytes <= most) {
-            (Some(_), _) => Err("it occurs twice".to_owned()),
-            (None, false) => Err(format!("it has {} bytes; the limit is {most}", place.bytes)),
-            (None, true) => Ok(()),
-        };
         match name {
-            ABOUT => once(&mut self.about, LONGEST_TEXT),
-            INDEX => once(&mut self.index, LONGEST_TEXT),
+            ABOUT => once(&mut self.about, place, LONGEST_TEXT),
+            INDEX => once(&mut self.index, place, LONGEST_TEXT),
             _ => {
                 let (cpu, number) =
                     block_of(name).ok_or_else(|| "it does not belong to such a record".to_owned())?;
@@ -209,6 +200,25 @@ fn block_of(name: &str) -> Option<(u32, u32)> {
     (same && cpu < crate::accept::MOST_CPUS).then_some((cpu, number))
 }
 
+/// The error of an unreadable entry after `count` others.
+fn broken(count: usize) -> Trouble {
+    match count {
+        0 => Trouble::Foreign,
+        _ => Trouble::Damaged(format!("it is damaged after its entry {count}")),
+    }
+}
+
+/// Notes the place of a member that occurs once and has at most `most` bytes.
+fn once(found: &mut Option<Place>, place: Place, most: u64) -> Result<(), String> {
+    if found.replace(place).is_some() {
+        return Err("it occurs twice".to_owned());
+    }
+    if place.bytes > most {
+        return Err(format!("it has {} bytes; the limit is {most}", place.bytes));
+    }
+    Ok(())
+}
+
 fn version(entry: &mut impl Read) -> Result<(), Trouble> {
     let mut version = String::new();
     let read = entry.take(LONGEST_VERSION).read_to_string(&mut version);
@@ -226,9 +236,10 @@ fn text(file: &File, place: Place) -> Result<Vec<u8>, String> {
     unpacked.window_log_max(WINDOW_LOG).map_err(failed)?;
     let mut text = Vec::new();
     unpacked.take(LONGEST_TEXT + 1).read_to_end(&mut text).map_err(failed)?;
-    match text.len() as u64 > LONGEST_TEXT {
-        true => Err(format!("it unpacks to more than {} MiB, the limit", LONGEST_TEXT >> 20)),
-        false => Ok(text),
+    if text.len() as u64 > LONGEST_TEXT {
+        Err(format!("it unpacks to more than {} MiB, the limit", LONGEST_TEXT >> 20))
+    } else {
+        Ok(text)
     }
 }
 

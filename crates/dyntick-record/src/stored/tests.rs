@@ -76,10 +76,8 @@ fn said(bytes: &[u8]) -> String {
 fn of(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = tar::Builder::new(Vec::new());
     for (name, bytes) in members {
-        let packed = match name.ends_with(".zst") {
-            true => zstd::bulk::compress(bytes, 1).unwrap(),
-            false => bytes.to_vec(),
-        };
+        let packed =
+            if name.ends_with(".zst") { zstd::bulk::compress(bytes, 1).unwrap() } else { bytes.to_vec() };
         let mut header = tar::Header::new_ustar();
         header.set_size(packed.len() as u64);
         archive.append_data(&mut header, name, &packed[..]).unwrap();
