@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a machine is set to and what its kernel is built with, as far as fixes are about it.
+//! The settings of a machine and the configuration of its kernel that matter to fixes.
 
 use crate::rules::{self, RuleFix};
 use dyntick_model::parameters::option_of;
@@ -10,45 +10,46 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The file that lists the cpuidle governors that a kernel is built with.
 const AVAILABLE_GOVERNORS: &str = "/sys/devices/system/cpu/cpuidle/available_governors";
 
-/// The file that lists the CPUs that are online, and the one that lists those of `nohz_full=`.
+/// The files that list the online CPUs, and those of `nohz_full=`.
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 const NOHZ_FULL: &str = "/sys/devices/system/cpu/nohz_full";
 
 /// The file that lists the flags of the CPUs.
 const CPUINFO: &str = "/proc/cpuinfo";
 
-/// How advice begins that is for virtual machines alone.
+/// The first words of advice for virtual machines only.
 const IN_A_GUEST: &str = "this is a virtual machine";
 
-/// The file that names the driver of idle states, `none` where there is none.
+/// The file that names the driver of idle states; its text is `none` if there is none.
 const IDLE_DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
 
-/// How advice begins that limits idle states.
+/// The first words of advice that limits idle states.
 const OF_IDLE_STATES: &str = "hold /dev/cpu_dma_latency";
 
-/// What fixes are compared with. Nothing in it means that nothing is known, and each fix is advised.
+/// The settings that fixes are compared with. If they are empty, nothing is known and each fix is advised.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// What files say that fixes write to, by path.
+    /// The contents of files that fixes write to, by path.
     files: BTreeMap<String, String>,
-    /// Options without which fixes do not work, and which the kernel does not have.
+    /// The options that fixes need and the kernel lacks.
     without: BTreeSet<String>,
-    /// Whether it is a virtual machine (x86: CPUID leaf 1, ECX bit 31).
+    /// True on a virtual machine (x86: CPUID leaf 1, ECX bit 31).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     virtual_machine: bool,
-    /// Whether no driver offers idle states: the kernel halts idle CPUs, and nothing chooses or limits how deep.
+    /// True if no driver offers idle states: the kernel then halts idle CPUs, and there is no depth to choose or limit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     no_idle_states: bool,
 }
 
 impl Settings {
-    /// Of a machine whose files `read` reads, and whose kernel has this configuration, where that is known.
+    /// Reads the settings of a machine by `read`, which reads its files; `config` is its kernel's configuration, if
+    /// known.
     pub fn of(read: impl Fn(&str) -> Option<String>, config: Option<&KernelConfig>) -> Self {
         let without = match config {
             Some(config) => Self::missing_options(config),
             None => {
                 let governors = read(AVAILABLE_GOVERNORS);
-                // A kernel with the option has the file, whatever it was booted with (drivers/base/cpu.c).
+                // A kernel with the option has the file, whatever its command line (drivers/base/cpu.c).
                 let lacks_nohz_full = read(ONLINE).is_some() && read(NOHZ_FULL).is_none();
                 let lacks = |option: &&str| {
                     lacks_governor(governors.as_deref(), option) || *option == "NO_HZ_FULL" && lacks_nohz_full
@@ -59,12 +60,12 @@ impl Settings {
         Self::with(read, without)
     }
 
-    /// The options that fixes need and that a kernel of this configuration does not have.
+    /// The options that fixes need and a kernel of this configuration lacks.
     pub fn missing_options(config: &KernelConfig) -> BTreeSet<String> {
         options().filter(|option| !config.is_enabled(option)).map(str::to_owned).collect()
     }
 
-    /// Of a machine whose files `read` reads, and whose kernel is known to be built without these options.
+    /// Reads the settings of a machine by `read`, which reads its files; its kernel is known to lack these options.
     pub fn with(read: impl Fn(&str) -> Option<String>, without: BTreeSet<String>) -> Self {
         let paths = fixes().filter_map(|fix| setting(text(&fix.action))).map(|(path, _)| path);
         let known = |path: String| read(&path).map(|value| (path, value.trim().to_owned()));
@@ -73,28 +74,28 @@ impl Settings {
         Self { files: paths.filter_map(known).collect(), without, virtual_machine, no_idle_states }
     }
 
-    /// Whether the kernel is built without what a parameter needs.
+    /// Returns true if the kernel is built without an option that a parameter needs.
     pub fn lacks(&self, parameter: &str) -> bool {
         option_of(parameter).is_some_and(|option| self.without.contains(option))
     }
 
-    /// Whether advice is for machines of this kind.
+    /// Returns true if advice is for machines of this kind.
     pub(super) fn concerns(&self, advice: &str) -> bool {
         let of_a_guest = self.virtual_machine || !advice.starts_with(IN_A_GUEST);
         of_a_guest && !(self.no_idle_states && advice.starts_with(OF_IDLE_STATES))
     }
 
-    /// Whether a command writes to a state that this machine does not have.
+    /// Returns true if a command writes to an idle state that this machine lacks.
     pub(super) fn has_no_place_for(&self, command: &str) -> bool {
         self.no_idle_states && command.contains("/cpuidle/state")
     }
 
-    /// Whether the machine is set already to what a command would set.
+    /// Returns true if the machine already has the value that a command would set.
     pub(super) fn has(&self, command: &str) -> bool {
         let Some((path, value)) = setting(command) else { return false };
         let Some(now) = self.files.get(&path) else { return false };
-        // Of several values the one in force stands in brackets, as in `always madvise [never]`; a list of features
-        // has those that are off with NO_ before them.
+        // Of several values the present one is in brackets, e.g. `always madvise [never]`; in a list of features,
+        // those that are off have the prefix NO_.
         *now == value
             || now.split_whitespace().any(|word| word == format!("[{value}]") || is_feature(word, value))
     }
@@ -119,7 +120,7 @@ fn options() -> impl Iterator<Item = &'static str> {
     parameters.flat_map(|parameters| parameters.split(' ')).filter_map(option_of)
 }
 
-/// `sched/features` holds only words in capitals.
+/// Returns true for the words of `sched/features`, which are all capitals.
 fn is_feature(word: &str, value: &str) -> bool {
     word == value && value.chars().all(|c| c.is_ascii_uppercase() || c == '_')
 }
@@ -136,8 +137,8 @@ fn text<'t>(fix: &Fix<&'t str>) -> &'t str {
     }
 }
 
-/// The file that a command writes to, and the value: of `sysctl -w NAME=VALUE` and `echo VALUE > PATH`. None for any
-/// other command, and for one that a machine or the user has to complete first.
+/// The file and the value that a command writes: `sysctl -w NAME=VALUE` or `echo VALUE > PATH`. `None` for any other
+/// command, and for one with words that have to be replaced first.
 fn setting(command: &str) -> Option<(String, &str)> {
     let (path, value) = match (command.strip_prefix("sysctl -w "), command.strip_prefix("echo ")) {
         (Some(setting), _) => {
@@ -159,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_compared_with_what_it_would_write() {
+    fn command_is_compared_with_its_value() {
         let stat = ("/proc/sys/vm/stat_interval".to_owned(), "60");
         assert_eq!(setting("sysctl -w vm.stat_interval=60"), Some(stat));
         assert_eq!(setting("echo 0 > /sys/kernel/mm/ksm/run"), Some(("/sys/kernel/mm/ksm/run".into(), "0")));
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_is_known_in_each_form() {
+    fn present_value_is_recognised_in_each_form() {
         let read = |path: &str| match path {
             "/proc/sys/vm/stat_interval" => Some("60\n".to_owned()),
             "/sys/kernel/mm/transparent_hugepage/enabled" => Some("always madvise [never]\n".to_owned()),
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn advice_for_virtual_machines_is_for_those_alone() {
+    fn advice_for_virtual_machines_is_given_only_there() {
         let of = |flags: &'static str| {
             Settings::of(
                 |path| (path == CPUINFO).then(|| format!("processor: 0\nflags\t\t: fpu {flags}\n")),
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_driver_has_idle_states_none_is_limited() {
+    fn idle_states_are_not_limited_without_a_driver() {
         let of = |driver: &'static str| {
             Settings::of(|path| (path == IDLE_DRIVER).then(|| format!("{driver}\n")), None)
         };
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_governor_that_is_not_there_is_known_by_either_source() {
+    fn missing_governor_is_known_from_either_source() {
         let governors =
             |list: &'static str| move |path: &str| (path == AVAILABLE_GOVERNORS).then(|| list.to_owned());
         assert!(Settings::of(governors("ladder menu\n"), None).lacks("cpuidle.governor=teo"));

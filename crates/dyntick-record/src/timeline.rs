@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! When interruptions were, for a timeline: of very many only some.
+//! The times of interruptions for a timeline; of very many only an even share.
 
 use dyntick_explain::{CauseId, Interruption};
 use dyntick_model::Map;
 
-/// More than a timeline can show.
+/// The maximum number of marks, which is more than a timeline can show.
 const MOST: usize = 1 << 20;
 
 /// Interruptions of the recorded CPUs with their causes, in order of time.
@@ -12,9 +12,9 @@ const MOST: usize = 1 << 20;
 pub struct Marks {
     /// All causes.
     pub causes: Vec<CauseId>,
-    /// When it began, ns on the events' clock, on which CPU, and the place of its cause.
+    /// Its begin, ns on the events' clock, its CPU, and the index of its cause.
     pub marks: Vec<(u64, u32, u32)>,
-    /// One of so many is there: 1 where all are.
+    /// The number of interruptions for each mark: 1 if all are there.
     pub one_of: u64,
     places: Map<CauseId, u32>,
     seen: u64,
@@ -56,9 +56,9 @@ impl Marks {
         });
     }
 
-    /// Interruptions come as their causes are found.
+    /// Sorts the marks, which come in the order in which causes are found.
     pub(crate) fn in_order(mut self) -> Self {
-        // As one number, which is compared at once.
+        // One number compares fastest.
         self.marks.sort_unstable_by_key(|&(ns, cpu, place)| {
             u128::from(ns) << 64 | u128::from(cpu) << 32 | u128::from(place)
         });
@@ -72,7 +72,7 @@ mod tests {
     use dyntick_explain::{Kind, Task, rules};
 
     #[test]
-    fn of_very_many_an_even_share_is_kept() {
+    fn even_share_is_kept_of_very_many() {
         let one = |start_ns| Interruption {
             cpu: 0,
             start_ns,

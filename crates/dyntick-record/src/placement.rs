@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Keeping this program off the CPUs that it observes.
+//! The affinity of dyntick's own threads, which stay off the CPUs that they observe.
 
 use dyntick_model::CpuList;
 use dyntick_system::{affinity, run_on};
 
-/// This thread runs elsewhere while this lives, and where it did before afterwards.
+/// A guard that keeps this thread on other CPUs; its drop restores the affinity.
 pub(crate) struct OutOfTheWay {
     before: Option<CpuList>,
 }
 
 impl OutOfTheWay {
-    /// Moves this thread, and so those that it starts from now on, to `others`; stays where that is
-    /// refused, as in a cpuset of none of them.
+    /// Moves this thread, and the threads that it starts from now on, to `others`. The thread stays if that is refused,
+    /// e.g. in a cpuset that has none of them.
     pub fn to(others: &CpuList) -> Self {
         let before = affinity(None).ok().filter(|_| !others.is_empty());
         let moved = before.is_some() && run_on(None, others).is_ok();
         Self { before: before.filter(|_| moved) }
     }
 
-    /// Whether it could be done.
+    /// Returns true if this thread has moved.
     pub fn worked(&self) -> bool {
         self.before.is_some()
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the trace does not show: time taken from below the kernel, interrupts without an event, and
-//! events that a kernel lacks.
+//! The causes that only counters show: time taken from below the kernel, and interrupts without an event.
 
 use crate::findings::{CauseFindings, ChainCount};
 use crate::{About, fixes};
@@ -12,10 +11,10 @@ use dyntick_model::{CommandLine, Vector};
 use dyntick_observe::interrupts::Interrupts;
 use std::collections::BTreeMap;
 
-/// ns in one unit of `/proc/stat` (`USER_HZ`, 100 on every architecture that Linux still has).
+/// The length, ns, of a unit in `/proc/stat` (`USER_HZ`, 100 on every architecture that Linux still supports).
 const STAT_NS: u64 = 10_000_000;
 
-/// What only counters show: the hypervisor's steal and the firmware's interrupts.
+/// The causes that only counters show: steal time and system management interrupts.
 pub(crate) fn counted(about: &About, summary: &Summary) -> Vec<CauseFindings> {
     let (before, after) = &about.counts;
     let cpu = &summary.cpu;
@@ -37,7 +36,7 @@ pub(crate) fn counted(about: &About, summary: &Summary) -> Vec<CauseFindings> {
     steal.into_iter().chain(smis).collect()
 }
 
-/// A cause that no interruption of the trace has.
+/// The findings about a cause without interruptions in the trace.
 fn cause(about: &About, summary: &Summary, rule: &'static Rule) -> CauseFindings {
     let id = CauseId::of(rule);
     CauseFindings {
@@ -61,8 +60,8 @@ fn cause(about: &About, summary: &Summary, rule: &'static Rule) -> CauseFindings
     }
 }
 
-/// Rows of `/proc/interrupts` that count one thing, and the vectors that are that thing. `CAL` has the
-/// requests for TLB flushes in it, which the row `TLB` counts again (arch/x86/kernel/irq.c).
+/// The rows of `/proc/interrupts` that are compared, with their vectors. `CAL` includes the requests for TLB flushes,
+/// which the row `TLB` counts again (arch/x86/kernel/irq.c).
 const ROWS: &[(&str, &[Vector])] = &[
     ("LOC", &[Vector::LocalTimer]),
     ("RES", &[Vector::Reschedule]),
@@ -78,13 +77,13 @@ const ROWS: &[(&str, &[Vector])] = &[
     ("NPI", &[]),
 ];
 
-/// The counters are read just before and just after the recording, so a few more are no news.
+/// The excess that is ignored, because the counters are read just before and just after the recording.
 const TOLERATED: u64 = 3;
 
-/// By how much the rows of `/proc/interrupts` grew that [`untraced`] compares, by CPU.
+/// The growth of the rows of `/proc/interrupts` that [`untraced`] compares, by CPU.
 pub(crate) type Grown = BTreeMap<u32, Vec<(&'static str, u64)>>;
 
-/// Reads them, once for all CPUs.
+/// Computes the growth, once for all CPUs.
 pub(crate) fn grown(about: &About) -> Grown {
     let (before, after) = &about.counts;
     let mut grown = Grown::new();
@@ -97,17 +96,18 @@ pub(crate) fn grown(about: &About) -> Grown {
     grown
 }
 
-/// The head of `/proc/interrupts` and the rows that are compared: of a large machine, or a made-up one, a small
-/// part of all.
+/// The head of `/proc/interrupts` and the rows that are compared, which are a small part of the table of a large
+/// machine.
 fn compared(interrupts: &str) -> String {
-    let known = |line: &str| {
-        line.split(':').next().is_some_and(|row| ROWS.iter().any(|(name, _)| *name == row.trim()))
-    };
     let lines = interrupts.lines().enumerate();
-    lines.filter(|(at, line)| *at == 0 || known(line)).map(|(_, line)| format!("{line}\n")).collect()
+    lines.filter(|(at, line)| *at == 0 || is_compared(line)).map(|(_, line)| format!("{line}\n")).collect()
 }
 
-/// Rows that grew by more than the trace shows.
+fn is_compared(line: &str) -> bool {
+    line.split(':').next().is_some_and(|row| ROWS.iter().any(|(name, _)| *name == row.trim()))
+}
+
+/// The rows that grew by more than the trace shows.
 pub(crate) fn untraced(grown: &Grown, summary: &Summary) -> Vec<(String, u64)> {
     let own = grown.get(&summary.cpu).into_iter().flatten();
     let beyond = own.filter_map(|&(row, count)| {
@@ -119,15 +119,15 @@ pub(crate) fn untraced(grown: &Grown, summary: &Summary) -> Vec<(String, u64)> {
     beyond.collect()
 }
 
-/// The clock, where it was distrusted from boot on: it stands for itself, because then it keeps no tick and
-/// slows down whoever reads the time.
+/// The finding about a clock that is distrusted from boot on. It has no interruptions, because such a clock keeps no
+/// tick; it slows down each program that reads the time.
 pub(crate) fn clock(about: &About, summary: &Summary) -> Option<CauseFindings> {
     let machine = &about.machine;
     let line = CommandLine::parse(&machine.command_line);
-    let told = line.iter().find(|word| ["tsc=unstable", "notsc"].contains(word))?;
+    let parameter = line.iter().find(|word| ["tsc=unstable", "notsc"].contains(word))?;
     let source = &machine.clocksource.current;
     let steps = vec![
-        Step::ClockDistrusted { parameter: told.into() },
+        Step::ClockDistrusted { parameter: parameter.into() },
         Step::SlowClocksource { clocksource: source.as_str().into() },
     ];
     let mut cause = cause(about, summary, CLOCK_DISTRUSTED);
@@ -135,8 +135,8 @@ pub(crate) fn clock(about: &About, summary: &Summary) -> Option<CauseFindings> {
     Some(cause)
 }
 
-/// What limits the findings on this machine, in words. SMIs are rare and long, and only their number is known: where
-/// causes stand in the order of time it must be said elsewhere that there were some.
+/// The limits of the findings on this machine, in words. SMIs are rare and long, but only their number is known. A note
+/// names them, because they come late in a list that is sorted by time.
 pub(crate) fn limits(about: &About) -> Vec<String> {
     let (before, after) = &about.counts;
     if before.smis.is_empty() {
@@ -150,13 +150,14 @@ pub(crate) fn limits(about: &About) -> Vec<String> {
         let grown = after.smis.get(cpu)?.saturating_sub(*count);
         (grown > 0 && about.cpus.contains(*cpu)).then_some((cpu, grown))
     });
-    let told = |(cpu, count)| {
-        format!(
-            "CPU {cpu} took {count} system management interrupts (SMIs): how long they took is not known, so they \
-             stand behind the causes whose time is; `dyntick latency` shows what they delay"
-        )
-    };
-    grown.map(told).collect()
+    grown.map(|(cpu, count)| note(*cpu, count)).collect()
+}
+
+fn note(cpu: u32, count: u64) -> String {
+    format!(
+        "CPU {cpu} took {count} system management interrupts (SMIs): their duration is unknown, so they \
+         follow the causes with a known time; `dyntick latency` shows what they delay"
+    )
 }
 
 #[cfg(test)]
@@ -203,18 +204,18 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn steal_and_smis_are_causes_where_they_grew() {
+    fn steal_and_smis_are_causes_if_they_grew() {
         let grown = counted(&record(counts(5, Some(100)), counts(8, Some(102)), ""), &summary());
-        let told: Vec<(String, Option<u64>, Option<u64>)> =
+        let found: Vec<(String, Option<u64>, Option<u64>)> =
             grown.iter().map(|cause| (cause.cause.to_string(), cause.count, cause.total_ns)).collect();
         let expected = [("hypervisor-steal", None, Some(30_000_000)), ("smi", Some(2), None)];
-        assert_eq!(told, expected.map(|(cause, count, ns)| (cause.to_owned(), count, ns)));
+        assert_eq!(found, expected.map(|(cause, count, ns)| (cause.to_owned(), count, ns)));
         assert_eq!(grown[0].chains[0].steps.texts(), ["the hypervisor did not run CPU 3 for 30 ms"]);
         assert!(counted(&record(counts(5, Some(100)), counts(5, Some(100)), ""), &summary()).is_empty());
     }
 
     #[test]
-    fn only_the_rows_that_are_compared_are_read() {
+    fn only_compared_rows_are_read() {
         let text = "  CPU0 CPU3\n 24: 1 2 device\nLOC: 5 9 Local timer\nERR: 0\n";
         assert_eq!(compared(text), "  CPU0 CPU3\nLOC: 5 9 Local timer\n");
         let interrupts = |text: &str| Counts { interrupts: text.to_owned(), ..Counts::default() };
@@ -223,28 +224,29 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn counts_of_no_machine_do_not_overflow() {
-        let told = counted(&record(counts(0, Some(0)), counts(u64::MAX / 7, Some(u64::MAX)), ""), &summary());
-        assert_eq!((told[0].total_ns, told[1].count), (Some(u64::MAX), Some(u64::MAX)));
+    fn impossible_counts_do_not_overflow() {
+        let found =
+            counted(&record(counts(0, Some(0)), counts(u64::MAX / 7, Some(u64::MAX)), ""), &summary());
+        assert_eq!((found[0].total_ns, found[1].count), (Some(u64::MAX), Some(u64::MAX)));
     }
 
     #[test]
-    fn that_smis_cannot_be_counted_is_told() {
+    fn uncountable_smis_are_noted() {
         let blind = record(counts(5, None), counts(5, None), "");
         assert!(counted(&blind, &summary()).is_empty());
         assert!(limits(&blind)[0].contains("modprobe msr"));
         assert!(limits(&record(counts(5, Some(1)), counts(5, Some(1)), "")).is_empty());
-        let told = limits(&record(counts(5, Some(1)), counts(5, Some(4)), ""));
-        assert!(told[0].starts_with("CPU 3 took 3 system management interrupts"), "{told:?}");
+        let found = limits(&record(counts(5, Some(1)), counts(5, Some(4)), ""));
+        assert!(found[0].starts_with("CPU 3 took 3 system management interrupts"), "{found:?}");
     }
 
     #[test]
-    fn a_clock_that_is_distrusted_by_order_is_a_cause() {
+    fn clock_distrusted_by_a_parameter_is_a_cause() {
         let cause = |line| clock(&record(counts(0, None), counts(0, None), line), &summary());
         let steps = |line| cause(line).map(|cause| cause.chains[0].steps.texts().join("; "));
-        let told =
+        let found =
             "the kernel command line has tsc=unstable; the clocksource is acpi_pm, which is slower to read";
-        assert_eq!(steps("tsc=reliable nohz_full=3 tsc=unstable").as_deref(), Some(told));
+        assert_eq!(steps("tsc=reliable nohz_full=3 tsc=unstable").as_deref(), Some(found));
         assert_eq!(steps("tsc=reliable"), None);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The interruptions of threads wherever they run, in place of those of a CPU.
+//! The interruptions of threads on whichever CPU they run, instead of those of a CPU.
 
 use crate::About;
 use crate::sums::CpuSums;
@@ -9,16 +9,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
-/// Which threads.
+/// A choice of threads (`--of`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// Those of this name (`/proc/PID/comm`).
+    /// The threads of this name (`/proc/PID/comm`).
     Named(String),
-    /// The one of this number; where that is a process's, all its threads.
+    /// The thread with this TID; if it is a PID, all threads of the process.
     Numbered(i32),
 }
 
-/// The kernel cuts names after so many bytes (`TASK_COMM_LEN` without its NUL).
+/// The number of bytes after which the kernel cuts names (`TASK_COMM_LEN` without its NUL).
 const LONGEST_COMM: usize = 15;
 
 impl FromStr for Of {
@@ -46,29 +46,29 @@ impl fmt::Display for Of {
     }
 }
 
-/// So many different threads are counted.
+/// The maximum number of different threads that are counted.
 const MOST_THREADS: usize = 1 << 16;
 
-/// What was seen of these threads.
+/// The observations of these threads.
 #[derive(Debug)]
 pub(crate) struct Followed {
     pub of: Of,
     pub sums: CpuSums,
-    /// How often they were interrupted, had a page fault or waited for another task, on each CPU on which they ran.
+    /// The number of interruptions, page faults and waits for another task on each CPU on which they ran.
     pub cpus: BTreeMap<u32, u64>,
     pub threads: BTreeSet<i32>,
-    /// How long they had a CPU, the interrupts in that time among it, ns.
+    /// The time in which they had a CPU, including interrupts, ns.
     pub ran_ns: u64,
-    /// How long others had the CPU that they wanted, ns.
+    /// The time in which others had the CPU that they wanted, ns.
     pub waited_ns: u64,
 }
 
-/// Follows them.
+/// The state of following the threads through the events.
 pub(crate) struct Following<'a> {
     about: &'a About,
-    /// Those of a process.
+    /// The threads of a process.
     ids: BTreeSet<i32>,
-    /// The CPUs of which it is known who runs, and since when it is one of them.
+    /// The CPUs whose current task is known, with the time since which it is one of the threads.
     running: BTreeMap<u32, Option<u64>>,
     followed: Followed,
 }
@@ -100,7 +100,7 @@ impl<'a> Following<'a> {
         }
     }
 
-    /// Adds an interruption, if it is one of theirs.
+    /// Adds an interruption if its victim is one of them. Returns true if it is.
     pub fn add(&mut self, one: &Interruption) -> bool {
         if !self.is_one(one.victim.pid, &one.victim.comm) {
             return false;
@@ -121,14 +121,14 @@ impl<'a> Following<'a> {
         }
     }
 
-    /// Notes who runs, by the next event in the order of time.
+    /// Notes which task runs, by the next event in the order of time.
     pub fn event(&mut self, event: &Event) {
         if !self.about.cpus.contains(event.cpu) {
             return;
         }
         let now = event.ts.clamp(self.about.window_ns.0, self.about.window_ns.1);
         if !self.running.contains_key(&event.cpu) {
-            // Who runs at a CPU's first event has run there from the begin.
+            // The task at a CPU's first event has run there since the begin.
             let comm = self.about.threads.get(&event.pid).map_or("", |thread| thread.comm.as_str());
             let since = self.is_one(event.pid, comm).then_some(self.about.window_ns.0);
             since.inspect(|_| self.seen(event.pid, event.cpu));
@@ -147,7 +147,7 @@ impl<'a> Following<'a> {
         self.followed.ran_ns = self.followed.ran_ns.saturating_add(ns);
     }
 
-    /// What was seen, at the end of the events.
+    /// Returns the observations, at the end of the events.
     pub fn finish(mut self) -> Followed {
         for since in std::mem::take(&mut self.running).into_values() {
             self.ran(since, self.about.window_ns.1);
@@ -162,7 +162,7 @@ mod tests {
     use dyntick_explain::{CauseId, Task, rules};
 
     #[test]
-    fn names_and_numbers() {
+    fn names_and_numbers_are_parsed() {
         assert_eq!("12".parse(), Ok(Of::Numbered(12)));
         assert_eq!("./target/a-very-long-program".parse(), Ok(Of::Named("a-very-long-pro".into())));
         for wrong in ["", "0", "99999999999", "x/"] {
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_is_followed_from_cpu_to_cpu() {
+    fn thread_is_followed_from_cpu_to_cpu() {
         let about = about();
         let mut following = Following::new("app".parse().unwrap(), &about);
         let (idle, app, other) = ((0, "idle"), (5, "app"), (6, "other"));
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn who_never_gives_up_its_cpu_has_run_there_all_the_time() {
+    fn thread_without_switches_has_run_all_the_time() {
         let about = about();
         let mut following = Following::new(Of::Numbered(5), &about);
         following.event(&Event {

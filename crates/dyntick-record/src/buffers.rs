@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From the kernel's buffers into the file, while recording goes on: one thread empties the buffers, another one packs
-//! blocks and writes them, so that a slow disk does not keep the buffers full.
+//! The way from the kernel's buffers into the file during a recording. One thread empties the buffers and another packs
+//! and writes blocks, so that a slow disk does not keep the buffers full.
 
 use crate::RecordError;
 use crate::stored::{BLOCK, Packer, Writer};
@@ -11,88 +11,88 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
-/// How many blocks are on the way to the file at most. With one of each CPU that is what recording holds in memory
-/// beside the kernel's buffers.
+/// The largest number of blocks on their way to the file. With one block of each CPU, that is the memory of a recording
+/// in addition to the kernel's buffers.
 pub(crate) const ON_THE_WAY: usize = 32;
 
-/// How often the buffers are emptied: as seldom as they do not fill.
+/// The longest pause between two readings of the buffers.
 pub(crate) const SELDOM: Duration = Duration::from_millis(100);
 const OFTEN: Duration = Duration::from_millis(5);
 
-/// What goes to the file.
+/// A piece of the recording for the file.
 pub(crate) enum Piece {
-    /// Complete pages of a CPU.
+    /// The complete pages of a CPU.
     Pages(u32, Vec<u8>),
-    /// All events up to then, ns of CLOCK_MONOTONIC, were in the pages before.
+    /// The time, ns of CLOCK_MONOTONIC, up to which all events were in earlier pages.
     Complete(u64),
-    /// A snapshot was asked for of what came up to now.
+    /// A request for a snapshot of everything up to now.
     Wanted,
 }
 
-/// Where it goes.
+/// The destination of the pieces.
 pub(crate) trait Sink {
     /// Takes the next piece.
     ///
     /// # Errors
-    /// Where a file cannot be written.
+    /// A failed write to a file.
     fn take(&mut self, piece: Piece) -> std::io::Result<()>;
 
-    /// Whether nothing more is taken.
+    /// Returns true if it takes nothing more.
     fn is_full(&self) -> bool;
 }
 
-/// What the threads of a recording tell each other.
+/// The state that the threads of a recording share.
 #[derive(Default)]
 pub(crate) struct Control {
-    /// Nothing more is written.
+    /// True if nothing more is written.
     pub full: AtomicBool,
-    /// A snapshot is asked for.
+    /// True if a snapshot is requested.
     pub snapshot: AtomicBool,
-    /// There is nothing left to wait for but the end of a command.
+    /// True if only the end of the command ends the recording.
     pub enough: AtomicBool,
-    /// The process that is recorded; 0 where there is none.
+    /// The recorded process; 0 for none.
     process: AtomicI32,
 }
 
 impl Control {
-    /// This process is recorded, until it ends.
+    /// Sets the process that is recorded until it ends.
     pub fn follow(&self, process: i32) {
         self.process.store(process, Ordering::Relaxed);
     }
 
-    /// The process that is recorded.
+    /// The recorded process.
     pub fn process(&self) -> Option<i32> {
         Some(self.process.load(Ordering::Relaxed)).filter(|process| *process > 0)
     }
 
-    /// Whether a recording that lasts until somebody ends it is to end.
+    /// Returns true if a recording without a command or process is to end.
     pub fn ends(&self) -> bool {
         self.full.load(Ordering::Relaxed) || self.enough.load(Ordering::Relaxed)
     }
 }
 
-/// Empties the buffers until all has ended.
+/// A thread that empties the buffers until the recording ends.
 pub(crate) struct Drain<'a> {
     pub session: &'a TraceSession,
-    /// Bytes of a buffer.
+    /// The size of a buffer, bytes.
     pub buffer: usize,
     pub to: SyncSender<Piece>,
     pub control: &'a Control,
-    /// How soon events are wanted at the latest, where not only when they fill a page.
+    /// The longest delay of events, if they must not wait until they fill a page.
     pub soon: Option<Duration>,
 }
 
 type Pending = BTreeMap<u32, Vec<u8>>;
 
-/// The same, with the buffers open.
+/// The same thread with open buffers.
 struct Draining<'a> {
     buffers: Buffers,
     drain: Drain<'a>,
 }
 
 impl Drain<'_> {
-    /// Empties the buffers in this thread, which alone has them open ([`own_files`]); `ready` is told once they are, or
-    /// why they are not. Returns when tracing was stopped because nothing more was written, if it was: ns of
+    /// Empties the buffers in this thread, which alone has them open ([`own_files`]); `ready` gets the result of
+    /// opening them. Returns the time at which tracing was stopped because nothing more was written, ns of
     /// CLOCK_MONOTONIC.
     pub fn run(
         self,
@@ -110,7 +110,7 @@ impl Drain<'_> {
 
 impl<'a> Drain<'a> {
     fn open(self) -> Result<Draining<'a>, RecordError> {
-        // SAFETY: this thread uses no file that another one opens from now on, and the buffers stay in it.
+        // SAFETY: from now on this thread uses no file that another one opens, and the buffers stay in it.
         unsafe { own_files() }.map_err(RecordError::Thread)?;
         Ok(Draining { buffers: self.session.buffers()?, drain: self })
     }
@@ -132,7 +132,7 @@ impl Draining<'_> {
                 latest = Instant::now();
                 self.take_started(&mut pending)?;
                 self.send_all(&mut pending);
-                // Without that the order of events is not certain; the next turn has them.
+                // Without it the order of events is not certain; the next round has them.
                 complete.then(|| self.send(Piece::Complete(begin)));
                 wanted.then(|| self.send(Piece::Wanted));
             }
@@ -149,7 +149,7 @@ impl Draining<'_> {
         Ok(stopped)
     }
 
-    /// Takes what is in the pages that the kernel is writing.
+    /// Takes the contents of the pages that the kernel is writing.
     fn take_started(&mut self, pending: &mut Pending) -> Result<(), SessionError> {
         for cpu in self.buffers.cpus() {
             self.buffers.started_page(cpu, pending.entry(cpu).or_default())?;
@@ -162,8 +162,8 @@ impl Draining<'_> {
         blocks.for_each(|(cpu, pages)| self.send(Piece::Pages(*cpu, std::mem::take(pages))));
     }
 
-    /// Takes full pages. Returns how many bytes the fullest buffer had of them, and whether none is left that was there
-    /// at the begin.
+    /// Takes full pages. Returns the number of bytes that the fullest buffer had of them, and true if none is left of
+    /// those that were there at the begin.
     fn take_full(&mut self, pending: &mut Pending) -> Result<(usize, bool), SessionError> {
         let (mut most, mut complete) = (0, true);
         for cpu in self.buffers.cpus() {
@@ -179,7 +179,7 @@ impl Draining<'_> {
                 if taken == 0 {
                     break;
                 }
-                // Not without end, where one CPU records faster than this is done: the others wait.
+                // There is a limit, because one CPU may record faster than this reads while the others wait.
                 if all > self.drain.buffer {
                     complete = false;
                     break;
@@ -190,14 +190,14 @@ impl Draining<'_> {
         Ok((most, complete))
     }
 
-    /// Waits where the file is behind; the kernel counts what it cannot keep meanwhile.
+    /// Waits if the file is behind; the kernel counts the events that it cannot keep meanwhile.
     fn send(&self, piece: Piece) {
-        // Where nobody takes it, writing has failed, and says so at the end.
+        // A closed channel means that writing has failed, which is reported at the end.
         let _ = self.drain.to.send(piece);
     }
 }
 
-/// The next pause, after one in which a buffer got so many bytes.
+/// The next pause, after one in which a buffer got `filled` bytes.
 fn next_pause(pause: Duration, got: usize, buffer: usize) -> Duration {
     match got {
         got if got > buffer / 4 => (pause / 2).max(OFTEN),
@@ -206,7 +206,7 @@ fn next_pause(pause: Duration, got: usize, buffer: usize) -> Duration {
     }
 }
 
-/// Hands pieces over until there are no more.
+/// Passes all pieces on until the channel is closed.
 pub(crate) fn write<S: Sink>(mut sink: S, pieces: &Receiver<Piece>, control: &Control) -> std::io::Result<S> {
     for piece in pieces {
         let taken = sink.take(piece);
@@ -216,7 +216,7 @@ pub(crate) fn write<S: Sink>(mut sink: S, pieces: &Receiver<Piece>, control: &Co
     Ok(sink)
 }
 
-/// All that is recorded goes into one file.
+/// A sink that writes the complete recording into one file.
 pub(crate) struct Whole {
     pub packer: Packer,
     pub writer: Writer,
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fuller_the_buffers_the_shorter_the_pause() {
+    fn fuller_buffers_shorten_the_pause() {
         let after = |got| next_pause(Duration::from_millis(40), got, 1600).as_millis();
         assert_eq!([0, 99, 100, 400, 401, 1600].map(after), [80, 80, 40, 40, 20, 20]);
         assert_eq!(next_pause(OFTEN, 1600, 1600), OFTEN);

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Looking at tasks while they live: afterwards nobody can tell what they owned.
+//! The names and possessions of tasks, read while the tasks live: afterwards they are gone.
 
 use dyntick_observe::facts::{Owners, Thread, threads};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-/// The first look after the begin; each next one is this many times later. Programs set their timers
-/// up early, and looking costs time on the other CPUs.
+/// The time of the first reading after the begin, and the factor to each next one. Programs set up their timers early,
+/// and reading costs time on the other CPUs.
 const FIRST: Duration = Duration::from_millis(100);
 const GROWTH: u32 = 4;
-/// Where that goes on for as long as it is recorded, looks are no less apart in the end.
+/// The longest pause between readings in a recording without an end.
 const SELDOM: Duration = Duration::from_secs(5);
 
-/// What was seen of the machine's tasks.
+/// The tasks that were seen on the machine.
 pub(crate) struct Watch {
     pub threads: BTreeMap<i32, Thread>,
     pub owners: Owners,
     begin: Instant,
     next: Duration,
-    /// Those of the last look alone, where what was before that and the look before it is forgotten.
+    /// The tasks of the last reading alone, if those before the last two readings are forgotten.
     last: Option<BTreeMap<i32, Thread>>,
-    /// Looks are at most so far apart.
+    /// The longest time between two readings.
     longest: Duration,
 }
 
@@ -30,12 +30,12 @@ impl Watch {
         Self { threads, owners, begin: Instant::now(), next: FIRST, last: None, longest }
     }
 
-    /// One that forgets what ended longer ago than `seconds`.
+    /// Creates one that forgets tasks that ended longer ago than `seconds`.
     pub fn of_the_last(seconds: Duration) -> Self {
         Self { last: Some(BTreeMap::new()), longest: seconds.max(SELDOM), ..Self::new() }
     }
 
-    /// Looks again, if it is time to.
+    /// Reads the tasks again, if it is time to.
     pub fn look_if_due(&mut self) {
         if self.begin.elapsed() >= self.next {
             self.next += (self.next * (GROWTH - 1)).min(self.longest);
@@ -43,7 +43,7 @@ impl Watch {
         }
     }
 
-    /// Looks at all tasks. A task that is there is taken as it is now.
+    /// Reads all tasks. The present state of a task replaces its earlier one.
     pub fn look(&mut self) {
         let now = threads();
         let processes: BTreeSet<i32> =
