@@ -31,7 +31,7 @@ fn watch(mut file: File) {
     let mut seen = HashSet::new();
     loop {
         for process in processes() {
-            if !seen.contains(&process) && name(process).is_some_and(|name| name.starts_with("qemu-system")) {
+            if !seen.contains(&process) && is_guest(process) {
                 seen.insert(process);
                 if let Some(test) = test_above(process) {
                     let _ = writeln!(file, "{test}");
@@ -47,8 +47,11 @@ fn processes() -> Vec<u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-fn name(process: u32) -> Option<String> {
-    read_to_string(format!("/proc/{process}/comm")).ok()
+/// True for a QEMU with a kernel; dyntick also starts it to ask for its version.
+fn is_guest(process: u32) -> bool {
+    let read = |file: &str| read(format!("/proc/{process}/{file}")).unwrap_or_default();
+    read("comm").starts_with(b"qemu-system")
+        && read("cmdline").split(|byte| *byte == 0).any(|word| word == b"-kernel")
 }
 
 fn parent(process: u32) -> Option<u32> {
