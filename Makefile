@@ -6,7 +6,7 @@ BINARY := target/x86_64-unknown-linux-gnu/release/dyntick
 OUT    ?= out
 JOBS   ?= 2
 
-.PHONY: all setup build share deb dist try-install demo test test-kernels test-fixes test-kvm test-book test-page reproducible lint room bench bench-record deny clean help
+.PHONY: all setup build share deb dist try-install demo quick test test-full test-kernels test-fixes test-kvm test-book test-page reproducible lint room bench bench-record deny clean help
 
 all: build
 
@@ -49,32 +49,43 @@ demo: build
 	@scripts/setup studies
 	$(BINARY) lab run adaptive-ticks --jobs $(JOBS) --out $(OUT)/adaptive-ticks
 
-## test    every test, those that boot real kernels included; see also test-kernels, test-fixes and test-kvm
-test: build
-	@scripts/setup studies test
-	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --workspace --locked --no-fail-fast
+## quick   an answer before a commit, in two minutes: format, unit tests of what changed, one guest, one small study
+quick:
+	@scripts/setup build studies test
+	scripts/test quick
+
+## test    every test, those that boot real kernels included; see also test-full
+test:
+	@scripts/setup build studies test
+	scripts/test all
+
+## test-full  the same in full size with the release binary, and test-kernels, test-fixes, test-book and test-kvm: hours
+test-full: build
+	DYNTICK=$(CURDIR)/$(BINARY) scripts/test full
+	$(MAKE) test-kernels test-fixes test-book test-kvm
+
+E2E = DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --profile e2e --locked -p dyntick --test e2e
 
 ## test-kernels  build a kernel to order and boot it, and run the live verbs on Debian's newest kernel: minutes the first
 ##         time, so not part of test
 test-kernels: build
 	@scripts/setup studies test
-	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --locked -p dyntick --test kernels_to_order --test verbs_by_kernel \
-		-- --ignored --nocapture
+	$(E2E) -- --ignored --nocapture kernels_to_order:: verbs_by_kernel::
 
 ## test-fixes  try every fix that explain shows in guests: minutes; INSTA_UPDATE=always writes the book's table
 test-fixes: build
 	@scripts/setup studies test
-	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --locked -p dyntick --test fixes -- --ignored --nocapture
+	$(E2E) -- --ignored --nocapture fixes::
 
 ## test-book  run the book's examples in guests and compare; INSTA_UPDATE=always writes the pages
 test-book: build
 	@scripts/setup studies test
-	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --locked -p dyntick --test book -- --ignored --nocapture
+	$(E2E) -- --ignored --nocapture book::
 
 ## test-kvm  the wall clock on KVM, in an emulated machine that has one: some ten minutes
 test-kvm: build
 	@scripts/setup studies test
-	DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --locked -p dyntick --test kvm -- --ignored --nocapture
+	$(E2E) -- --ignored --nocapture kvm::
 
 ## test-page  look at reports in headless Chromium: width, contrast, links, console; not part of test
 test-page:

@@ -13,11 +13,11 @@ use dyntick_model::{Set, Symbol};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What became of the facts.
+/// The result for all facts.
 pub(crate) struct Attributed {
     /// The interruptions of the window with their causes, in order of time.
     pub interruptions: Vec<Interruption>,
-    /// Those without a named origin, the longest of each CPU.
+    /// The longest of each CPU without a named origin.
     pub evidence: BTreeMap<u32, Vec<Evidence>>,
 }
 
@@ -29,15 +29,15 @@ pub(crate) fn attribute(context: &Context, observed: Observed) -> Attributed {
     let mut attribution = Attribution::new(context, ticking.timekeeper(context));
     let mut interruptions =
         Vec::with_capacity(facts.iter().filter(|facts| attribution.is_within(facts)).count());
-    // Each gives way to what is told of it: both of all of them would take twice the memory.
+    // Each is dropped after its interruption is made: all of both would take twice the memory.
     for facts in facts {
-        let told = attribution.interruption(&facts, &kind_of(&facts, &log), &log);
-        interruptions.extend(told.map(Told::into_interruption));
+        let pending = attribution.interruption(&facts, &kind_of(&facts, &log), &log);
+        interruptions.extend(pending.map(Pending::into_interruption));
     }
     Attributed { interruptions, evidence: attribution.into_evidence() }
 }
 
-/// Finds causes, one interruption after another.
+/// A finder of causes, one interruption after another.
 pub(crate) struct Attribution<'a> {
     context: &'a Context,
     timekeeper: Option<u32>,
@@ -54,8 +54,8 @@ impl<'a> Attribution<'a> {
         (self.context.window.0..self.context.window.1).contains(&facts.start_ns)
     }
 
-    /// What is told of these facts; none where they are not of the window.
-    pub fn interruption(&mut self, facts: &Facts, kind: &Kind, log: &Log) -> Option<Told> {
+    /// Makes an interruption from facts; `None` if they are not in the window.
+    pub fn interruption(&mut self, facts: &Facts, kind: &Kind, log: &Log) -> Option<Pending> {
         if !self.is_within(facts) {
             return None;
         }
@@ -64,46 +64,46 @@ impl<'a> Attribution<'a> {
         if !rules::get(&interruption.cause).names_origin {
             self.longest.offer(facts, kind);
         }
-        Some(Told { interruption, stack: case.origin().and_then(|origin| origin.stack.clone()) })
+        Some(Pending { interruption, stack: case.origin().and_then(|origin| origin.stack.clone()) })
     }
 
-    /// Those without a named origin, the longest of each CPU.
+    /// Returns the longest interruptions of each CPU without a named origin.
     pub fn into_evidence(self) -> BTreeMap<u32, Vec<Evidence>> {
         self.longest.into_inner()
     }
 }
 
-/// An interruption, whose stack may be still to come: it is recorded behind the event by which somebody caused it, and
-/// until then the interruption may be over.
-pub(crate) struct Told {
+/// An interruption whose stack may still follow. A stack is recorded after the event of its action, and the
+/// interruption may already be over by then.
+pub(crate) struct Pending {
     pub interruption: Interruption,
     pub stack: Option<Slot>,
 }
 
-impl Told {
-    /// Whether nothing is to come any more.
+impl Pending {
+    /// Returns true if nothing more can follow.
     pub fn is_complete(&self) -> bool {
         self.stack.as_ref().is_none_or(|stack| stack.get().is_some())
     }
 
-    /// With what has come.
+    /// Returns the interruption with the stack, if it has come.
     pub fn now(&mut self) -> &Interruption {
         self.interruption.stack = self.stack.as_ref().and_then(|stack| stack.get().cloned());
         &self.interruption
     }
 
-    /// The same.
+    /// The interruption.
     pub fn into_interruption(mut self) -> Interruption {
         self.now();
         self.interruption
     }
 }
 
-/// A machine has some tens of causes. A trace that somebody made up may name any number: those beyond are
-/// told as unknown.
+/// The maximum number of causes. A machine has some tens of them; an untrusted trace may name any number, and those
+/// beyond the limit are reported as unknown.
 const MOST_CAUSES: usize = 1 << 16;
 
-/// What many interruptions have in common.
+/// The values that many interruptions share.
 #[derive(Default)]
 struct Shared {
     causes: Set<CauseId>,
@@ -122,10 +122,7 @@ impl Shared {
         }
         let (steps, hash) = self.chains.keep(finding.chain);
         let functions = functions(case.facts);
-        let functions = match functions.is_empty() {
-            true => Arc::default(),
-            false => self.functions.keep(functions).0,
-        };
+        let functions = if functions.is_empty() { Arc::default() } else { self.functions.keep(functions).0 };
         Interruption {
             cpu: case.facts.cpu,
             start_ns: case.facts.start_ns,
@@ -141,7 +138,7 @@ impl Shared {
     }
 }
 
-/// Those that ran, in order. Most interruptions have none, which takes no time then.
+/// The functions that ran, in order. Most interruptions have none and take no time here.
 fn functions(facts: &Facts) -> Vec<Symbol> {
     let mut all = Vec::new();
     all.extend(facts.hrtimers.iter().map(|timer| timer.function.clone()));
@@ -151,7 +148,7 @@ fn functions(facts: &Facts) -> Vec<Symbol> {
     all
 }
 
-/// Which CPUs tick in idle, and which stop their tick.
+/// The CPUs that tick in idle, and those that stop their tick.
 #[derive(Default)]
 pub(crate) struct Ticking {
     in_idle: BTreeSet<u32>,
@@ -168,7 +165,7 @@ impl Ticking {
         }
     }
 
-    /// With `nohz_full` one CPU keeps the time for all and never stops its tick in idle
+    /// The timekeeper. With `nohz_full` one CPU keeps the time for all and never stops its tick in idle
     /// (`can_stop_idle_tick`): the lowest housekeeping CPU that ticked in idle and never stopped.
     pub fn timekeeper(&self, context: &Context) -> Option<u32> {
         if context.timekeeper.is_some() || context.nohz_full.is_empty() {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! One interruption before the rules: the facts, and the questions that several rules ask.
+//! One interruption before the rules: its facts, and the questions that several rules ask.
 
 use crate::facts::{Entry, Facts, Newcomer, Origin, Send, TimerRun, WorkRun};
 use crate::log::Log;
 use crate::{Arrived, CauseId, Class, Context, Kind, Step, Task, names};
 use dyntick_model::{Interrupt, TickDependency};
 
-/// What a rule is asked about.
+/// An interruption to which rules are applied.
 pub(crate) struct Case<'a> {
     pub context: &'a Context,
     pub log: &'a Log,
@@ -17,25 +17,25 @@ pub(crate) struct Case<'a> {
     dependency: Option<TickDependency>,
 }
 
-/// What a rule says of a case that it covers.
+/// The result of a rule that covers a case.
 pub(crate) struct Finding {
     pub cause: CauseId,
     pub chain: Vec<Step>,
 }
 
 impl Finding {
-    /// A cause with its chain, from origin to interruption.
+    /// Creates a finding from a cause and its chain, from origin to interruption.
     pub fn new(cause: CauseId, chain: impl IntoIterator<Item = Step>) -> Option<Self> {
         Some(Self { cause, chain: chain.into_iter().collect() })
     }
 }
 
-/// What came to a CPU beside the task that it ran.
+/// A newcomer to a CPU, in addition to the running task.
 #[derive(Clone, Copy)]
 pub(crate) enum Arrival<'a> {
     /// The deadline server of the fair class.
     FairServer,
-    /// A worker, for a work item.
+    /// A worker with a work item.
     Work { work: &'a WorkRun, worker: &'a Task },
     /// Another kernel thread.
     KernelThread(&'a Newcomer),
@@ -43,7 +43,7 @@ pub(crate) enum Arrival<'a> {
     UserTask(&'a Newcomer),
 }
 
-/// The way into the kernel that the facts show.
+/// The entry point into the kernel that the facts show.
 pub(crate) fn kind_of(facts: &Facts, log: &Log) -> Kind {
     let timer = facts.tick.is_some() || !facts.hrtimers.is_empty();
     match &facts.entry {
@@ -51,7 +51,7 @@ pub(crate) fn kind_of(facts: &Facts, log: &Log) -> Kind {
         Entry::Vector(Interrupt::Reschedule) => Kind::Reschedule,
         Entry::Vector(Interrupt::FunctionCall | Interrupt::FunctionCallSingle) => Kind::FunctionCall,
         Entry::Vector(Interrupt::IrqWork) => Kind::IrqWork,
-        // Where the timer is an ordinary interrupt line, as on arm64.
+        // The timer is an ordinary interrupt line, e.g. on arm64.
         Entry::Vector(Interrupt::Other) | Entry::Device { .. } if timer => timer_kind(facts),
         Entry::Vector(vector) => Kind::OtherVector { vector: *vector },
         Entry::Nmi(handler) => Kind::Nmi { handler: handler.clone() },
@@ -74,7 +74,7 @@ fn timer_kind(facts: &Facts) -> Kind {
     }
 }
 
-/// A worker of which it matters what it runs first, and of which that was not seen yet.
+/// A worker whose first work item matters and was not seen yet.
 pub(crate) fn awaited_worker(facts: &Facts, kind: &Kind, log: &Log) -> Option<i32> {
     let kept = facts.kept.as_ref();
     let newcomers = match kind {
@@ -87,13 +87,13 @@ pub(crate) fn awaited_worker(facts: &Facts, kind: &Kind, log: &Log) -> Option<i3
     workers.find(|pid| log.work_after(*pid, wanted_since(facts)).is_none())
 }
 
-/// Since when what a newcomer runs may be what it came for.
+/// The time from which on a newcomer may run the work for which it came.
 fn wanted_since(facts: &Facts) -> u64 {
     facts.kept.as_ref().map_or(facts.start_ns, |kept| kept.since_ns).min(facts.start_ns)
 }
 
 impl<'a> Case<'a> {
-    /// A case, with the answers that nearly every rule asks for.
+    /// Creates a case, with the answers that nearly every rule needs.
     pub fn new(
         context: &'a Context,
         log: &'a Log,
@@ -107,12 +107,12 @@ impl<'a> Case<'a> {
         case
     }
 
-    /// Whether the CPU may stop its tick while it is busy.
+    /// Returns true if the CPU may stop its tick while it is busy.
     pub fn adaptive(&self) -> bool {
         self.context.nohz_full.contains(self.facts.cpu)
     }
 
-    /// Whether the CPU was idle.
+    /// Returns true if the CPU was idle.
     pub fn idle(&self) -> bool {
         self.facts.victim.pid == 0
     }
@@ -122,8 +122,8 @@ impl<'a> Case<'a> {
         self.facts.cpu
     }
 
-    /// What the tick of an adaptive CPU depends on: that by which it was kept, if it ran, else that
-    /// by which this interrupt turned it back on.
+    /// The dependency of an adaptive CPU's tick: the one that kept it if it ran, else the one for which this interrupt
+    /// restarted it.
     pub fn dependency(&self) -> Option<TickDependency> {
         self.dependency
     }
@@ -140,23 +140,22 @@ impl<'a> Case<'a> {
         .filter(|_| self.adaptive())
     }
 
-    /// The task that ran when the tick was last kept, or else that runs now.
+    /// The task that ran when the tick was last kept, or else the running task.
     pub fn kept_by(&self) -> &Task {
         self.facts.kept.as_ref().map_or(&self.facts.victim, |kept| &kept.current)
     }
 
-    /// The class of that task, where it is known.
+    /// The class of that task, if it is known.
     pub fn class(&self) -> Option<Class> {
         self.context.known.classes.get(&self.kept_by().pid).copied()
     }
 
-    /// The first timer that ran and that may wake a CPU: a deferrable one runs in whichever tick
-    /// there is, and is the cause of none.
+    /// The first expired timer that may wake a CPU. A deferrable timer runs in any tick and causes none.
     pub fn due_timer(&self) -> Option<&'a TimerRun> {
         self.facts.timers.iter().find(|timer| !timer.deferrable)
     }
 
-    /// What came to this CPU and so interrupted it.
+    /// The newcomer that interrupted this CPU.
     pub fn arrival(&self) -> Option<Arrival<'a>> {
         self.arrival
     }
@@ -185,7 +184,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The task of the recorded command that came, where nothing else did.
+    /// The newcomer from the recorded command, if there is no other.
     pub fn commands_arrival(&self) -> Option<&'a Newcomer> {
         match self.arrival()? {
             Arrival::UserTask(newcomer) if self.log.is_commands(&newcomer.task) => Some(newcomer),
@@ -193,7 +192,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The user task beside which only tasks of the recorded command want the CPU.
+    /// The current user task, if only tasks of the recorded command compete with it.
     pub fn beside_command(&self) -> Option<&'a Task> {
         self.commands_arrival().filter(|_| *self.kind == Kind::Tick)?;
         let current = &self.facts.kept.as_ref()?.current;
@@ -202,17 +201,22 @@ impl<'a> Case<'a> {
         is_foreign.then_some(current)
     }
 
-    /// The task whose turn it is, that came to this CPU, or that a timer woke.
+    /// The task that got a time slice, came to this CPU, or was woken by a timer.
     pub fn other(&self) -> Option<&'a Task> {
-        let arrived = || match self.arrival()? {
+        let turn = self.facts.turn().or_else(|| self.beside_command());
+        turn.or_else(|| self.newcomer()).or(self.facts.woken.as_ref())
+    }
+
+    fn newcomer(&self) -> Option<&'a Task> {
+        match self.arrival()? {
             Arrival::FairServer => None,
             Arrival::Work { worker, .. } => Some(worker),
             Arrival::KernelThread(newcomer) | Arrival::UserTask(newcomer) => Some(&newcomer.task),
-        };
-        self.facts.turn().or_else(|| self.beside_command()).or_else(arrived).or(self.facts.woken.as_ref())
+        }
     }
 
-    /// Who did what led to it: sent the interrupt, set the timer, queued the work, woke the task.
+    /// The actor that led to it: the sender of the interrupt, or the one that set the timer, queued the work or woke
+    /// the task.
     pub fn origin(&self) -> Option<&'a Origin> {
         let facts = self.facts;
         let woken_by = |newcomers: &'a [Newcomer]| newcomers.last()?.woken_by.as_ref();
@@ -238,7 +242,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The one of several arrivals that explains most: a work item, a kernel thread, a user task, one of the command.
+    /// The newcomer that explains most, in this order: a work item, a kernel thread, a user task, a task of the
+    /// command.
     fn foremost(&self, newcomers: &'a [Newcomer]) -> Option<Arrival<'a>> {
         let arrivals = newcomers.iter().map(|newcomer| self.arrival_of(newcomer));
         arrivals.min_by_key(|arrival| match arrival {
@@ -257,17 +262,18 @@ impl<'a> Case<'a> {
                 return Arrival::Work { work, worker: task };
             }
         }
-        match self.log.is_kernel_thread(task) {
-            true => Arrival::KernelThread(newcomer),
-            false => Arrival::UserTask(newcomer),
+        if self.log.is_kernel_thread(task) {
+            Arrival::KernelThread(newcomer)
+        } else {
+            Arrival::UserTask(newcomer)
         }
     }
 
-    /// The last step of a chain that made a second task: what it did to this CPU.
+    /// The last step of a chain about a second task: its effect on this CPU.
     pub fn effect(&self, arrived: Arrived) -> Step {
         let cpu = self.cpu();
         match self.kind {
-            Kind::Tick => Step::KeptTickFor { arrived, beside: self.kept_by().clone(), cpu },
+            Kind::Tick => Step::KeptTickFor { arrived, current: self.kept_by().clone(), cpu },
             Kind::WorkItem | Kind::KernelThread if self.idle() => Step::RanInIdle { arrived, cpu },
             Kind::WorkItem | Kind::KernelThread | Kind::OtherTask | Kind::CommandTask => {
                 Step::RanInsteadOf { arrived, victim: self.facts.victim.clone(), cpu }
@@ -280,7 +286,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Who sent the interrupt, from which place in the kernel.
+/// The step that names the sender of the interrupt and the kernel function.
 pub(crate) fn sent_by(send: &Send) -> Step {
     Step::Sent { by: (&send.origin).into(), callsite: send.callsite.clone() }
 }

@@ -12,28 +12,28 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// A cause: a class and, where the class has many members, which of them: `workqueue:vmstat_update`. The class is
-/// the rule for it, so there is no cause without a rule; `rules::get` finds the rule of the member or else of the
-/// class.
+/// A cause: a class and, if the class has many members, the member, e.g. `workqueue:vmstat_update`. The class is its
+/// rule, so there is no cause without a rule. `rules::get` finds the rule of the member, or else of the class.
 #[derive(Clone, Eq)]
 pub struct CauseId {
     class: &'static Rule,
     member: Option<Symbol>,
 }
 
-/// The longest function of Debian's 6.12 has 85 characters; `KSYM_NAME_LEN` allows 512. Bytes.
+/// The maximum length of a member's name, bytes. The longest function of Debian's 6.12 has 85 characters;
+/// `KSYM_NAME_LEN` allows 512.
 const LONGEST_MEMBER: usize = 128;
 
 impl CauseId {
-    /// The cause that a rule is about, as `fair-server`; of a rule for a class, one whose member is not known.
+    /// The cause of a rule, e.g. `fair-server`; for a class, the cause with an unknown member.
     pub fn of(class: &'static Rule) -> Self {
         debug_assert!(!class.id.contains(':'), "{} is a member", class.id);
         Self { class, member: None }
     }
 
-    /// A member of a class, as `timer` and `clocksource_watchdog`.
+    /// A member of a class, e.g. `timer` and `clocksource_watchdog`.
     ///
-    /// A name longer than any that the kernel has is cut: one is kept for each interruption.
+    /// A name that is longer than any in the kernel is cut, because one is kept for each interruption.
     pub fn member(class: &'static Rule, member: impl Into<Symbol>) -> Self {
         let member = member.into();
         let member = match beginning(&member, LONGEST_MEMBER) {
@@ -43,17 +43,17 @@ impl CauseId {
         Self { member: Some(member), ..Self::of(class) }
     }
 
-    /// The rule for its class.
+    /// The rule of its class.
     pub(crate) fn class(&self) -> &'static Rule {
         self.class
     }
 
-    /// Which member of the class it is.
+    /// The member of the class.
     pub(crate) fn member_name(&self) -> Option<&Symbol> {
         self.member.as_ref()
     }
 
-    /// Its text, in bytes.
+    /// The bytes of its text.
     fn bytes(&self) -> impl Iterator<Item = u8> {
         let member = self.member.iter().flat_map(|member| [b':'].into_iter().chain(member.bytes()));
         self.class.id.bytes().chain(member)
@@ -94,7 +94,7 @@ impl JsonSchema for CauseId {
     }
 }
 
-/// Most that are compared are the same, and share the name of their member.
+/// Compares pointers first, because most compared causes are equal and share the name of their member.
 impl PartialEq for CauseId {
     fn eq(&self, other: &Self) -> bool {
         let same_member = match (&self.member, &other.member) {
@@ -112,7 +112,7 @@ impl Hash for CauseId {
     }
 }
 
-/// With its text.
+/// Compares with a text.
 impl PartialEq<str> for CauseId {
     fn eq(&self, text: &str) -> bool {
         self.bytes().eq(text.bytes())
@@ -125,7 +125,7 @@ impl PartialEq<&str> for CauseId {
     }
 }
 
-/// As its text.
+/// Serialises its text.
 impl Ord for CauseId {
     fn cmp(&self, other: &Self) -> Ordering {
         self.bytes().cmp(other.bytes())
@@ -144,7 +144,7 @@ mod tests {
     use crate::rules::named::*;
 
     #[test]
-    fn causes_are_in_the_order_of_their_texts() {
+    fn causes_sort_like_their_texts() {
         let mut causes = [
             CauseId::member(OTHER_TASK, "b"),
             CauseId::of(WORKQUEUE),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_is_cut() {
+    fn long_name_is_cut() {
         let cause = CauseId::member(HRTIMER, "µ".repeat(1000));
         assert!(cause.to_string().len() <= "hrtimer:".len() + LONGEST_MEMBER);
     }

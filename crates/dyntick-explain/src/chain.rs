@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A chain of causation: what was done, step by step, from the origin to the interruption.
+//! A chain of causation: the steps from the origin to the interruption.
 
 mod part;
 mod step;
@@ -19,36 +19,32 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The steps, from origin to interruption. Interruptions that came about in the same way share one chain, and
-/// chains are compared by what was done and not by its text.
+/// The steps, from origin to interruption. Interruptions with the same steps share one chain. Chains are compared by
+/// their steps, not by their texts.
 #[derive(Clone, Debug)]
 pub struct Chain {
     steps: Arc<[Step]>,
-    /// Of the steps ([`hash_of`]): each is counted in several maps, and to hash names takes long.
+    /// The hash of the steps ([`hash_of`]). A chain is counted in several maps, and hashing names takes long.
     hash: u64,
 }
 
-/// A step as text has at most so many bytes: a record may say that a hundred programs with long names are the
-/// cause of something.
+/// The maximum length of a step's text, bytes: a record may name a hundred programs with long names as a cause.
 const LONGEST_STEP: usize = 256;
 
 impl Chain {
-    /// Of steps that have this hash.
+    /// Creates a chain of steps with this hash.
     pub(crate) fn new(steps: Arc<[Step]>, hash: u64) -> Self {
         Self { steps, hash }
     }
 
-    /// The steps as they are shown.
+    /// The texts of the steps.
     pub fn texts(&self) -> Vec<String> {
         self.iter().map(|step| short(step.to_string())).collect()
     }
 }
 
 fn short(step: String) -> String {
-    match step.len() > LONGEST_STEP {
-        true => format!("{}…", beginning(&step, LONGEST_STEP)),
-        false => step,
-    }
+    if step.len() > LONGEST_STEP { format!("{}…", beginning(&step, LONGEST_STEP)) } else { step }
 }
 
 impl Deref for Chain {
@@ -66,7 +62,7 @@ impl From<Vec<Step>> for Chain {
     }
 }
 
-/// Without steps.
+/// The chain without steps.
 impl Default for Chain {
     fn default() -> Self {
         Vec::new().into()
@@ -87,7 +83,7 @@ impl Hash for Chain {
     }
 }
 
-/// As its texts.
+/// Serialises its texts.
 impl JsonSchema for Chain {
     fn schema_name() -> Cow<'static, str> {
         "Chain".into()
@@ -109,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chains_are_equal_by_their_steps() {
+    fn chains_with_equal_steps_are_equal() {
         let of = |cpu| Chain::from(vec![Step::Interrupted { cpu }]);
         assert!(of(1) == of(1) && of(1) != of(2));
         assert_eq!(Chain::default(), Chain::from(Vec::new()));
@@ -117,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_has_a_length_whoever_is_named_in_it() {
+    fn length_of_a_step_is_limited() {
         let said = |function: &str| {
             let step = Step::CalledFunction { function: function.into(), cpu: 1 };
             Chain::from(vec![step]).texts().remove(0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What must be known beside the events to explain them.
+//! The facts that are needed in addition to the events to explain them.
 
 use dyntick_model::{CpuList, KernelVersion, NANOS_PER_SEC, Symbol};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,48 +22,48 @@ pub struct Context {
     pub kernel: KernelVersion,
     /// Begin and end of the observation, ns on the events' clock.
     pub window: (u64, u64),
-    /// The CPU that keeps the time for all others, where it is known. With `nohz_full` it is
-    /// otherwise inferred: the lowest housekeeping CPU that ticked in idle and never stopped.
+    /// The timekeeper: the CPU that keeps the time for all others, if it is known. With `nohz_full` it is otherwise
+    /// inferred: the lowest housekeeping CPU that ticked in idle and never stopped.
     pub timekeeper: Option<u32>,
-    /// Names of threads known beforehand. Events add to them; a task that never switches within
-    /// the window has no other.
+    /// The names of threads known beforehand. Events add to them, but a task that never switches in the window has no
+    /// other name.
     pub comms: BTreeMap<i32, Symbol>,
-    /// What only the live machine could tell; may be empty.
+    /// The facts that only the live machine has; may be empty.
     pub known: Known,
 }
 
-/// Facts that no event carries, read from the machine while it was recorded. All of it may be empty;
-/// causes are then told with fewer names.
+/// The facts that no event has, read from the machine during the recording. All may be empty; causes then have fewer
+/// names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
-    /// The kernel's own threads. Without them they are told by their names.
+    /// The kernel's own threads. If unknown, they are recognised by their names.
     pub kernel_threads: BTreeSet<i32>,
-    /// Tasks that have timers or a limit on their CPU time, with what they have.
+    /// The tasks with timers or a limit on their CPU time, and which these are.
     pub cpu_timers: BTreeMap<i32, Symbol>,
-    /// Who has perf events open.
+    /// The processes that have perf events open.
     pub perf_events: Arc<[PerfOpener]>,
-    /// Tasks in a control group with a CPU quota, with the quota.
+    /// The tasks in a control group with a CPU quota, with the quota.
     pub quotas: BTreeMap<i32, Symbol>,
     /// The clocksource in use.
     pub clocksource: Option<Symbol>,
-    /// How tasks are scheduled.
+    /// The scheduling classes of tasks.
     pub classes: BTreeMap<i32, Class>,
     /// The process that a thread belongs to.
     pub processes: BTreeMap<i32, i32>,
-    /// Whether a BPF scheduler is loaded.
+    /// True if a BPF scheduler is loaded.
     pub bpf_scheduler: bool,
-    /// Whether the kernel is built without CONFIG_NO_HZ_FULL.
+    /// True if the kernel is built without CONFIG_NO_HZ_FULL.
     pub no_adaptive_ticks: bool,
     /// The command that the recording is about.
     pub command: KnownCommand,
 }
 
-/// The command, or the process, that a recording is about. What it takes a CPU for is its own work.
+/// The command, or the process, that a recording is about. Its use of a CPU is its own work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownCommand {
-    /// Its process, which lives until the recording ends; none where there is no such process.
+    /// Its process, which lives until the recording ends; `None` if there is none.
     pub process: Option<i32>,
-    /// Its threads, and those of its descendants, that were seen beside the events. Events of forks add to them.
+    /// Its threads, and those of its descendants, that were read from the machine. Fork events add to them.
     pub threads: BTreeSet<i32>,
 }
 
@@ -72,22 +72,22 @@ pub struct KnownCommand {
 pub struct PerfOpener {
     /// Its name.
     pub comm: Symbol,
-    /// Its number.
+    /// Its PID.
     pub process: i32,
-    /// How many events.
+    /// The number of its events.
     pub events: u64,
 }
 
-/// The classes of the scheduler, as far as they matter to the tick (`kernel/sched/core.c: sched_can_stop_tick`).
+/// The scheduling classes that the decision on the tick distinguishes (`kernel/sched/core.c: sched_can_stop_tick`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// SCHED_OTHER, SCHED_BATCH, SCHED_IDLE, where no sched_ext scheduler has taken these over.
+    /// The policies SCHED_OTHER, SCHED_BATCH and SCHED_IDLE, unless a sched_ext scheduler has taken them over.
     Fair,
-    /// SCHED_FIFO, SCHED_RR.
+    /// The policies SCHED_FIFO and SCHED_RR.
     RealTime,
-    /// SCHED_DEADLINE.
+    /// The policy SCHED_DEADLINE.
     Deadline,
-    /// What a loaded sched_ext scheduler has: SCHED_EXT, or all that would be fair.
+    /// The tasks of a loaded sched_ext scheduler: those of SCHED_EXT, or all that would be fair.
     Ext,
 }
 
@@ -103,7 +103,7 @@ impl Context {
         self.window.1.saturating_sub(self.window.0) as f64 / NANOS_PER_SEC as f64
     }
 
-    /// Whether the kernel is of this release or a newer one, as `at_least(6, 12)`.
+    /// Returns true if the kernel is of this release or a newer one, e.g. `at_least(6, 12)`.
     pub fn at_least(&self, major: u32, minor: u32) -> bool {
         (self.kernel.major, self.kernel.minor) >= (major, minor)
     }
@@ -111,7 +111,7 @@ impl Context {
 
 #[cfg(test)]
 impl Context {
-    /// A machine of one CPU of which nothing is known.
+    /// A machine of one CPU without known facts.
     pub(crate) fn unknown() -> Self {
         Self {
             hz: 1000,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! One CPU: which interruptions are open on it, and in which state its tick is.
+//! One CPU: its open interruptions and the state of its tick.
 
 mod calls;
 mod exceptions;
@@ -13,19 +13,19 @@ use crate::{Task, names};
 use dyntick_model::{Event, EventKind, Map, Symbol};
 use std::sync::Arc;
 
-/// Raw events that are kept as evidence, per interrupt; the turn of a task needs none, for it tells its own cause.
+/// The number of raw events that are kept as evidence for an interrupt. A time slice of a task needs none, because its
+/// cause is always known.
 const EVIDENCE: usize = 12;
 
-/// What is on its way to a CPU at most: interrupts, functions. Where more are told of and never seen to
-/// arrive, the oldest are given up.
+/// The maximum number of interrupts or functions on their way to a CPU. Beyond it the oldest are dropped.
 const MOST_PENDING: usize = 1024;
-/// Tasks that want one CPU at most; the load of a CPU is some tens in the worst days of a machine. What is
-/// done at each interrupt takes time by their number.
+/// The maximum number of tasks that want one CPU. The load of an overloaded CPU is some tens, and the work at each
+/// interrupt grows with it.
 const MOST_RUNNABLE: usize = 1024;
-/// Tasks of them that an interruption keeps: one of them will be named.
+/// The number of them that an interruption keeps, of which one will be named.
 const MOST_NAMED: usize = 32;
 
-/// How far an interruption has come.
+/// The progress of an interruption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// In the handler.
@@ -36,13 +36,13 @@ enum Phase {
     Exit,
 }
 
-/// An interruption that is not over.
+/// An open interruption.
 #[derive(Debug)]
 struct Open {
     facts: Boxed,
     phase: Phase,
     last_ns: u64,
-    /// Time that interruptions inside this one took; they are counted on their own.
+    /// The time of interruptions within this one, which are counted separately.
     nested_ns: u64,
     softirqs_ran: bool,
 }
@@ -51,9 +51,9 @@ struct Open {
 #[derive(Debug)]
 struct Runnable {
     newcomer: Newcomer,
-    /// It was woken, has not run since, and no interrupt has come for it.
+    /// True if it was woken, has not run since, and no interrupt has come for it.
     fresh: bool,
-    /// It has run since it was woken.
+    /// True if it has run since it was woken.
     ran: bool,
 }
 
@@ -61,39 +61,39 @@ struct Runnable {
 pub(crate) struct Cpu {
     cpu: u32,
     adaptive: bool,
-    /// The trace has starts of hrtimers, so that a periodic tick is told by its own restart.
+    /// True if the trace has starts of hrtimers, so that a periodic tick is recognised by its own restart.
     starts_recorded: bool,
-    /// Interrupts that are not over, the innermost last.
+    /// The open interrupts, the innermost last.
     open: Vec<Open>,
-    /// The turn of another task that is not over.
+    /// The open time slice of another task.
     turn: Option<Open>,
     runnable: Map<i32, Runnable>,
     sends: Vec<Send>,
-    /// Functions that other CPUs asked for and that have not been seen to run.
+    /// The functions that other CPUs requested and whose run was not seen yet.
     requests: Vec<Call>,
-    /// Functions that this CPU queued for its own interrupt context.
+    /// The irq_work functions that this CPU queued for itself.
     raised: Vec<Call>,
     /// The last NMI: its end and its handler.
     nmi: Option<(u64, Symbol)>,
     stopped: bool,
     kept: Option<Arc<Kept>>,
-    /// The fair server was enqueued since the tick last stopped.
+    /// True if the fair server was enqueued since the tick last stopped.
     fair_server: bool,
     tick_timer: Option<u64>,
-    /// Interruptions that have ended and to which something may still come.
+    /// The ended interruptions to which something may still be added.
     held: Vec<Held>,
     done: Vec<Boxed>,
-    /// How many have ended.
+    /// The number of ended interruptions.
     ended: u64,
 }
 
-/// An interruption that has ended and to which something may still come.
+/// An ended interruption to which something may still be added.
 #[derive(Debug)]
 struct Held {
     facts: Boxed,
-    /// A wake-up for the wheel whose timers a thread still has to run (PREEMPT_RT).
+    /// True for a wake-up for timers of the wheel that a thread still has to run (PREEMPT_RT).
     owes_timers: bool,
-    /// From another CPU, just ended, and without a task that was seen to be woken.
+    /// True for an interrupt from another CPU that has just ended, without an observed wake-up.
     awaits_newcomer: bool,
 }
 
@@ -120,27 +120,27 @@ impl Cpu {
         }
     }
 
-    /// An interrupt was sent here.
+    /// Notes an interrupt that was sent here.
     pub fn will_receive(&mut self, send: Send) {
         push_pending(&mut self.sends, send);
     }
 
-    /// A function was put into the queue of those that this CPU has to run.
+    /// Notes a function that was queued for this CPU by another one.
     pub fn will_call(&mut self, request: Call) {
         push_pending(&mut self.requests, request);
     }
 
-    /// This CPU interrupts itself as soon as it can, to run a function.
+    /// Notes an irq_work that this CPU has queued for itself.
     pub fn will_interrupt_itself(&mut self, request: Call) {
         push_pending(&mut self.raised, request);
     }
 
-    /// Moves the interruptions that are complete behind others.
+    /// Appends the complete interruptions to `done`.
     pub fn take_done(&mut self, done: &mut Vec<Boxed>) {
         done.append(&mut self.done);
     }
 
-    /// Ends what is open, at the end of the events: all is complete then.
+    /// Ends all open interruptions at the end of the events.
     pub fn finish(&mut self, log: &Log) {
         while !self.open.is_empty() {
             self.close(log);
@@ -149,14 +149,14 @@ impl Cpu {
         self.done.extend(self.held.drain(..).map(|held| held.facts));
     }
 
-    /// An interruption has ended.
+    /// Ends an interruption.
     fn end(&mut self, mut facts: Boxed) {
         facts.order = self.ended;
         self.ended += 1;
         self.done.push(facts);
     }
 
-    /// An interruption has ended to which something may still come.
+    /// Ends an interruption to which something may still be added.
     fn hold(&mut self, mut facts: Boxed, owes_timers: bool, awaits_newcomer: bool) {
         if !owes_timers && !awaits_newcomer {
             return self.end(facts);
@@ -169,25 +169,26 @@ impl Cpu {
         self.held.push(Held { facts, owes_timers, awaits_newcomer });
     }
 
-    /// What timers run from now on belong to no interruption that has ended.
+    /// Notes that later timers belong to no ended interruption.
     fn no_timers_owed(&mut self) {
         self.held.iter_mut().for_each(|held| held.owes_timers = false);
     }
 
-    /// Lets go of those to which nothing can come any more.
+    /// Completes those to which nothing can be added any more.
     fn release(&mut self, now_ns: u64) {
         let mut at = 0;
         while at < self.held.len() {
             let held = &mut self.held[at];
             held.awaits_newcomer &= tasks::may_bring(&held.facts, now_ns);
-            match held.owes_timers || held.awaits_newcomer {
-                true => at += 1,
-                false => self.done.push(self.held.remove(at).facts),
+            if held.owes_timers || held.awaits_newcomer {
+                at += 1
+            } else {
+                self.done.push(self.held.remove(at).facts)
             }
         }
     }
 
-    /// Takes the next event of this CPU.
+    /// Applies the next event of this CPU.
     pub fn step(&mut self, event: &Event, log: &Log) {
         if self.cuts_into_exit(event) {
             self.open.last_mut().expect("has an exit to cut into").phase = Phase::Softirq;
@@ -242,7 +243,7 @@ impl Cpu {
         });
     }
 
-    /// Applies a change to what is going on: the innermost interrupt, else the turn of a task.
+    /// Changes the open interruption: the innermost interrupt, else the time slice of a task.
     fn with_top(&mut self, change: impl FnOnce(&mut Facts)) {
         if let Some(open) = self.open.last_mut().or(self.turn.as_mut()) {
             change(&mut open.facts);
@@ -276,10 +277,10 @@ mod tests {
         Task { pid, comm: comm.into() }
     }
 
-    /// What an interruption remembers does not grow with what came before it: else a trace in which more
-    /// and more tasks are woken and never run takes memory by the square of its length.
+    /// The size of an interruption does not grow with the number of events before it. Otherwise a trace in which more
+    /// and more tasks are woken and never run would take memory by the square of its length.
     #[test]
-    fn an_interruption_keeps_few_of_many_tasks() {
+    fn interruption_keeps_few_of_many_tasks() {
         let (log, mut cpu) = (log(), Cpu::new(0, false, true));
         let kernel = MOST_RUNNABLE as i32 + 100;
         for pid in 1..=kernel {
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_arrives_is_given_up() {
+    fn interrupts_that_never_arrive_are_dropped() {
         let mut cpu = Cpu::new(0, false, true);
         let origin = Origin { cpu: 1, task: task(7, "x"), function: None, place: Place::Task, stack: None };
         for ts in 0..2 * MOST_PENDING as u64 {

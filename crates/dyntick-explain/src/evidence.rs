@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The raw events of interruptions whose origin could not be named, and events as text.
+//! The raw events of interruptions whose origin could not be named, and the texts of events.
 
 use crate::Kind;
 use crate::facts::Facts;
@@ -7,24 +7,24 @@ use dyntick_model::{Event, EventKind, Interrupt, NANOS_PER_SEC, Symbol};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// How many interruptions of a CPU have their events kept: the longest.
+/// The number of interruptions of a CPU whose events are kept: the longest.
 const MOST: usize = 3;
 
-/// An interruption whose origin could not be named, as it was recorded.
+/// A recorded interruption whose origin could not be named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// When it began, ns on the events' clock.
+    /// The begin, ns on the events' clock.
     pub start_ns: u64,
-    /// How long it took, ns.
+    /// The duration, ns.
     pub duration_ns: u64,
-    /// The way into the kernel.
+    /// The entry point into the kernel.
     pub kind: Kind,
-    /// Its events, the first few.
+    /// The first few of its events.
     pub events: Vec<Event>,
 }
 
 impl Evidence {
-    /// A line for each event: its time in seconds, its CPU, and what it says.
+    /// A line for each event: its time in seconds, its CPU, and its text.
     pub fn lines(&self) -> Vec<String> {
         self.events.iter().map(describe).collect()
     }
@@ -35,7 +35,7 @@ impl Evidence {
 pub(crate) struct Longest(BTreeMap<u32, Vec<Evidence>>);
 
 impl Longest {
-    /// Takes one into account. Of equally long ones the first counts, in whatever order they come.
+    /// Adds an interruption. Of equally long ones it keeps the earliest, in whatever order they come.
     pub fn offer(&mut self, facts: &Facts, kind: &Kind) {
         let own = self.0.entry(facts.cpu).or_default();
         let rank = (Reverse(facts.duration_ns), facts.start_ns);
@@ -123,12 +123,12 @@ fn text(kind: &EventKind) -> String {
     }
 }
 
-/// As the kernel prints a callback that is NULL.
+/// The kernel's text for a callback that is NULL.
 fn callback_name(callback: &Option<Symbol>) -> &str {
     callback.as_deref().unwrap_or("0x0")
 }
 
-/// The vector as its tracepoints name it, `irq_work` of `irq_vectors:irq_work_entry`.
+/// The name of the vector in its tracepoints, e.g. `irq_work` in `irq_vectors:irq_work_entry`.
 fn vector_name(vector: Interrupt) -> &'static str {
     match vector {
         Interrupt::Other => "other_vector",
@@ -143,7 +143,7 @@ mod tests {
     use crate::facts::Entry;
 
     #[test]
-    fn the_longest_are_kept_and_of_equal_ones_the_first() {
+    fn longest_are_kept_and_the_earliest_of_equal_ones() {
         let mut longest = Longest::default();
         for (start_ns, duration_ns) in [(1, 5), (2, 9), (3, 5), (4, 7), (5, 5), (6, 7)] {
             let victim = Task { pid: 7, comm: "app".into() };

@@ -1,60 +1,60 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What was seen of one interruption, before anybody asks for its cause.
+//! The facts of one interruption, before its cause is searched for.
 
 use crate::stack::Slot;
 use crate::{Actor, Source, Task};
 use dyntick_model::{Event, Interrupt, Role, Softirq, Symbol, TickDependency};
 use std::sync::Arc;
 
-/// One of millions: a list of them that grows moves pointers, and each can be given up on its own.
+/// Boxed facts, because there are millions: a growing list moves pointers, and each can be dropped separately.
 pub(crate) type Boxed = Box<Facts>;
 
-/// One interruption as observed.
+/// One observed interruption.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     pub cpu: u32,
-    /// Its place among the interruptions of its CPU, in the order in which they ended.
+    /// Its number among the interruptions of its CPU, in the order of their ends.
     pub order: u64,
     pub start_ns: u64,
     pub duration_ns: u64,
     pub entry: Entry,
     pub victim: Task,
-    /// The tick's own timer expired in it.
+    /// The expiry of the tick's own timer in it, if any.
     pub tick: Option<TickRun>,
-    /// Other hrtimers that expired.
+    /// The other hrtimers that expired.
     pub hrtimers: Vec<HrtimerRun>,
-    /// Timer-wheel timers that expired.
+    /// The timer-wheel timers that expired.
     pub timers: Vec<TimerRun>,
     /// The first work item that it queued.
     pub queued: Option<Symbol>,
-    /// Work items that ran in it.
+    /// The work items that ran in it.
     pub works: Vec<WorkRun>,
-    /// Functions that another CPU asked for.
+    /// The functions that another CPU had requested.
     pub called: Vec<Call>,
-    /// Functions that had been queued for interrupt context, here or from another CPU.
+    /// The functions of irq_work, queued here or by another CPU.
     pub irq_works: Vec<Call>,
     pub raised: Vec<Softirq>,
-    /// The first softirq that a thread ran in its turn, for interrupts that left it over.
+    /// The first softirq that a thread ran in its time slice, for interrupts that had deferred it.
     pub left_over: Option<Softirq>,
-    /// The first task that it woke, on whichever CPU.
+    /// The first task that it woke, on any CPU.
     pub woken: Option<Task>,
-    /// Tasks that had been woken to run on this CPU and had not run yet when it ended.
+    /// The tasks that had been woken to run on this CPU and had not run yet when it ended.
     pub newcomers: Vec<Newcomer>,
-    /// The handler of an NMI that came just before; it may have left work for interrupt context.
+    /// The handler of an NMI just before it, which may have queued an irq_work.
     pub after_nmi: Option<Symbol>,
-    /// Who made the task runnable whose turn it is, where it has not run since.
+    /// The waker of the task that got the time slice, if the task has not run since.
     pub turn_by: Option<Origin>,
     /// The other CPUs that sent the interrupt.
     pub senders: Vec<Send>,
-    /// What had kept the tick when it began.
+    /// The reason for which the tick was kept when it began.
     pub kept: Option<Arc<Kept>>,
-    /// The decision on the tick that was taken at its end.
+    /// The decision on the tick at its end.
     pub decision: Option<Decision>,
-    /// The raw events, the first few.
+    /// The first few raw events.
     pub events: Vec<Event>,
 }
 
-/// How the CPU was taken from its task.
+/// The entry by which the CPU was taken from its task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     Vector(Interrupt),
@@ -68,51 +68,51 @@ pub(crate) enum Entry {
     PageFault {
         user: bool,
     },
-    /// The turn of another task.
+    /// The time slice of another task.
     Turn(Task),
 }
 
 /// An expiry of the tick's timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TickRun {
-    /// Whether it is part of the periodic tick. If not, the tick was stopped and its timer only
-    /// stood in for the next timer of the wheel.
+    /// True if it is part of the periodic tick. If not, the tick was stopped and its timer was only armed for the next
+    /// timer of the wheel.
     pub periodic: bool,
 }
 
-/// A timer-wheel timer that ran.
+/// An expired timer-wheel timer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TimerRun {
     pub function: Symbol,
-    /// It may run late, and never wakes a CPU.
+    /// True if it may run late and never wakes a CPU.
     pub deferrable: bool,
-    /// Who set it, where that was seen.
+    /// The one that set it, if seen.
     pub set_by: Option<Origin>,
-    /// The CPU in whose wheel it was, where that was seen.
+    /// The CPU whose wheel had it, if seen.
     pub base: Option<u32>,
 }
 
-/// A work item that ran.
+/// A work item that has run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WorkRun {
     pub function: Symbol,
-    /// Who queued it, where that was seen.
+    /// The one that queued it, if seen.
     pub queued_by: Option<Origin>,
 }
 
-/// A high-resolution timer that ran.
+/// An expired high-resolution timer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HrtimerRun {
     pub function: Symbol,
-    /// Who set it, where that was seen.
+    /// The one that set it, if seen.
     pub set_by: Option<Origin>,
 }
 
-/// A function that a CPU was interrupted for, by another one or by itself.
+/// A function for which a CPU was interrupted, by another CPU or by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     pub function: Symbol,
-    /// Who asked for it, where that was seen.
+    /// The sender of the request, if seen.
     pub by: Option<Send>,
 }
 
@@ -120,35 +120,36 @@ pub(crate) struct Call {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Newcomer {
     pub task: Task,
-    /// Who made it runnable, where that was seen.
+    /// Its waker, if seen.
     pub woken_by: Option<Origin>,
 }
 
-/// Who did something: the innermost timer, work item or handler that ran, else the interrupt or softirq, else the task.
+/// The actor of an event: the innermost running timer, work item or handler, else the interrupt or softirq, else the
+/// task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub cpu: u32,
-    /// The task that ran, or was interrupted.
+    /// The task that ran or was interrupted.
     pub task: Task,
     pub function: Option<Symbol>,
     pub place: Place,
-    /// Where that was, where stacks are recorded.
+    /// The call stack, if stacks are recorded.
     pub stack: Option<Slot>,
 }
 
-/// In which context something was done.
+/// The context of an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Place {
     #[default]
     Task,
-    /// In a softirq, with which, if that was seen.
+    /// A softirq, named if seen.
     Softirq(Option<Softirq>),
-    /// In an interrupt, with what sent it, if that was seen.
+    /// An interrupt, with its source if seen.
     Interrupt(Option<Source>),
 }
 
 impl Origin {
-    /// What its function is known for.
+    /// The known role of its function.
     fn role(&self) -> Option<Role> {
         self.function.as_ref().and_then(|function| Role::of(function))
     }
@@ -166,7 +167,7 @@ impl From<&Origin> for Actor {
     }
 }
 
-/// An interrupt sent to another CPU.
+/// An interrupt that was sent to another CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Send {
     pub ts: u64,
@@ -175,32 +176,32 @@ pub(crate) struct Send {
     pub reschedule: bool,
 }
 
-/// A decision on the tick, as reported by `tick_stop`.
+/// A decision on the tick from a `tick_stop` event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Decision {
     pub stopped: bool,
     pub dependency: TickDependency,
-    /// It turned a stopped tick back on.
+    /// True if it restarted a stopped tick.
     pub restarted: bool,
-    /// Nothing was known to keep the tick before, and now something does.
+    /// True if the tick is kept now, and no reason was known before.
     pub newly_kept: bool,
 }
 
-/// Why the tick of a `nohz_full` CPU was kept.
+/// The reason for which the tick of a `nohz_full` CPU was kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Kept {
     pub dependency: TickDependency,
     pub since_ns: u64,
-    /// The task that ran when it was decided.
+    /// The task that ran at the decision.
     pub current: Task,
-    /// The other tasks that wanted the CPU, the first of them.
+    /// The first of the other tasks that wanted the CPU.
     pub others: Vec<Newcomer>,
-    /// The deadline server of the fair class had just been enqueued.
+    /// True if the deadline server of the fair class had just been enqueued.
     pub fair_server: bool,
 }
 
 impl Facts {
-    /// Nothing yet of an interruption that begins.
+    /// Creates empty facts of an interruption that begins.
     pub fn new(cpu: u32, start_ns: u64, entry: Entry, victim: Task, kept: Option<Arc<Kept>>) -> Self {
         Self {
             cpu,
@@ -229,7 +230,7 @@ impl Facts {
         }
     }
 
-    /// The task whose turn it is.
+    /// The task that got a time slice.
     pub fn turn(&self) -> Option<&Task> {
         match &self.entry {
             Entry::Turn(task) => Some(task),
@@ -237,20 +238,20 @@ impl Facts {
         }
     }
 
-    /// Whether it was sent by the deadline server of the fair class, which wakes no task.
+    /// Returns true if the deadline server of the fair class sent it, which wakes no task.
     pub fn sent_by_fair_server(&self) -> bool {
         self.senders.iter().any(|send| send.origin.role() == Some(Role::DeadlineTimer))
     }
 
-    /// Whether another CPU sent it, for another reason than a function call that is known.
+    /// Returns true if another CPU sent it for another reason than a known function call.
     pub fn is_from_another_cpu(&self) -> bool {
         let vectors = [Interrupt::Reschedule, Interrupt::FunctionCallSingle, Interrupt::FunctionCall];
         let sent = matches!(self.entry, Entry::Vector(vector) if vectors.contains(&vector));
         sent && self.called.is_empty()
     }
 
-    /// The timer of a deadline entity that ran in it, as who makes a task runnable: of a deadline task, which
-    /// then gets the CPU, or of the fair server.
+    /// The timer of a deadline entity that ran in it, as the waker of a task: of a deadline task, which then gets the
+    /// CPU, or of the fair server.
     pub fn deadline_timer(&self) -> Option<Origin> {
         let is_deadline = |timer: &&HrtimerRun| Role::of(&timer.function) == Some(Role::DeadlineTimer);
         let function = Some(self.hrtimers.iter().find(is_deadline)?.function.clone());
@@ -258,12 +259,12 @@ impl Facts {
         Some(Origin { cpu: self.cpu, task, function, place, stack: None })
     }
 
-    /// Whether it only came so that the tick is decided on again.
+    /// Returns true if its only purpose is a new decision on the tick.
     pub fn is_kick(&self) -> bool {
         self.irq_works.iter().any(|work| Role::of(&work.function) == Some(Role::TickKick))
     }
 
-    /// Whether it woke the CPU for timers that did not run within it.
+    /// Returns true if it woke the CPU for timers that did not run within it.
     pub fn awaits_timers(&self) -> bool {
         self.tick == Some(TickRun { periodic: false })
             && self.timers.is_empty()

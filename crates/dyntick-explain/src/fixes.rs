@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Fixes for one machine: with its CPUs in them, so that they can be pasted, and without those that do not help
-//! there. Every verb that advises takes them from [`fixes`].
+//! The fixes for one machine: with its CPUs, so that they can be pasted, and without those that do not help there.
+//! Every verb that advises takes them from [`fixes`].
 
 mod instead;
 mod named;
@@ -18,46 +18,46 @@ use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// The machine that is to be fixed.
+/// The machine for which fixes are chosen.
 #[derive(Clone, Copy, Debug)]
 pub struct Host<'a> {
     /// Its kernel.
     pub kernel: &'a KernelVersion,
-    /// What it was booted with.
+    /// Its kernel command line.
     pub line: &'a CommandLine,
-    /// Its CPUs that are online.
+    /// Its online CPUs.
     pub online: &'a CpuList,
-    /// What it is set to and built with, as far as that could be read.
+    /// Its settings and its kernel's configuration, as far as they could be read.
     pub settings: &'a Settings,
-    /// Whether a BPF scheduler is loaded. After a boot with `isolcpus=domain` it would not load
+    /// True if a BPF scheduler is loaded. After a boot with `isolcpus=domain` it would not load
     /// (`kernel/sched/ext.c: scx_ops_enable`, from 7.x on `kernel/sched/ext/ext.c: scx_enable`).
     pub bpf_scheduler: bool,
 }
 
-/// Where something is to be fixed.
+/// The target of a fix.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
-    /// The CPU that is interrupted.
+    /// The interrupted CPU.
     pub cpu: u32,
-    /// All CPUs that shall be quiet: a boot parameter has to name them together. Where these are all that are online
-    /// it is left to the user which.
+    /// All CPUs that are to be quiet, because a boot parameter names them together. If these are all online CPUs, the
+    /// user has to choose.
     pub quiet: &'a CpuList,
-    /// What is known of the cause.
+    /// The known names of the cause.
     pub named: &'a Named,
 }
 
-/// What removes a cause on this machine or makes it rarer, the most effective first. Left out is what does not help
-/// there: what is for other kernels, what is in force already, and what this kernel is built without. Where
-/// nothing else is left than the last, that is said.
+/// The fixes that remove a cause on this machine or make it rarer, the most effective first. It omits those that do not
+/// help there: those for other kernels, those already in force, and those that this kernel is built without. If only
+/// the last are left, the result says so.
 pub fn fixes(rule: &Rule, host: Host<'_>, target: Target<'_>) -> Vec<PrintedFix> {
     with_rules(rule, host, target).into_iter().map(|(_, fix)| fix).collect()
 }
 
-/// The same with the fix of the rule that each is made of.
+/// The same fixes, each with the rule's fix from which it is made.
 pub fn with_rules(rule: &Rule, host: Host<'_>, target: Target<'_>) -> Vec<(&'static RuleFix, PrintedFix)> {
     let mut printed: Vec<(&'static RuleFix, PrintedFix)> = Vec::new();
     let mut add = |of_rule, fix: PrintedFix| {
-        // Several of a rule may come to the same sentence.
+        // Several fixes of a rule may give the same sentence.
         if printed.iter().all(|(_, other)| other.action != fix.action) {
             printed.push((of_rule, fix));
         }
@@ -65,7 +65,7 @@ pub fn with_rules(rule: &Rule, host: Host<'_>, target: Target<'_>) -> Vec<(&'sta
     for fix in rule.fixes_for(host.kernel).filter(|fix| target.concerns(fix)) {
         let offered = match instead::of(fix, host, target) {
             Some(others) => others,
-            None => vec![beside(fill_in(fix, host, target), host)],
+            None => vec![combined(fill_in(fix, host, target), host)],
         };
         let helps = offered.into_iter().filter(|fix| host.is_helped_by(&fix.action));
         helps.for_each(|offered| add(fix, offered));
@@ -80,11 +80,11 @@ pub fn with_rules(rule: &Rule, host: Host<'_>, target: Target<'_>) -> Vec<(&'sta
 /// A fix for this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PrintedFix {
-    /// What to do.
+    /// The action.
     #[serde(rename = "setting", serialize_with = "as_text")]
     #[schemars(with = "String")]
     pub action: Fix,
-    /// What it does and costs, and whether it was not tried in a guest.
+    /// Its effect and cost, and a remark if it was not tried in a guest.
     pub effect: Cow<'static, str>,
 }
 
@@ -92,8 +92,8 @@ fn as_text<S: Serializer>(action: &Fix, serializer: S) -> Result<S::Ok, S::Error
     serializer.collect_str(action)
 }
 
-/// What to boot with against several causes together, the best parameter of each that helps here and that `is_useful`,
-/// composed with what the machine was booted with; empty where there is none.
+/// The boot parameters against several causes together: the best parameter of each that helps here and that
+/// `is_useful`, composed with the machine's command line. It is empty if there is none.
 pub fn boot_with<'r>(
     rules: impl Iterator<Item = &'r Rule>,
     host: Host<'_>,
@@ -106,14 +106,14 @@ pub fn boot_with<'r>(
             let Fix::Boot(parameter) = &filled.action else { return None };
             let parameter = parameter.clone();
             let may_be = is_useful(&parameter) && instead::of(fix, host, target).is_none();
-            (may_be && host.is_helped_by(&beside(filled, host).action)).then_some(parameter)
+            (may_be && host.is_helped_by(&combined(filled, host).action)).then_some(parameter)
         })
     };
     let parameters: BTreeSet<String> = rules.filter_map(best).collect();
     host.composed(&parameters.into_iter().collect::<Vec<_>>())
 }
 
-/// The fix with the numbers of these CPUs in it.
+/// Returns the fix with the numbers of these CPUs.
 fn fill_in(fix: &RuleFix, host: Host<'_>, target: Target<'_>) -> PrintedFix {
     let others = Some(host.online.difference(target.quiet)).filter(|others| !others.is_empty());
     let known = |hole: Hole| match hole {
@@ -128,17 +128,17 @@ fn fill_in(fix: &RuleFix, host: Host<'_>, target: Target<'_>) -> PrintedFix {
         },
         Hole::Group => target.named.group.as_deref().and_then(quoted),
     };
-    PrintedFix { action: fix.action.fill(known), effect: fix.told_on(host.kernel) }
+    PrintedFix { action: fix.action.fill(known), effect: fix.remarked_effect_on(host.kernel) }
 }
 
-/// A parameter about isolation together with what the machine was booted with: the kernel refuses a
-/// second one that contradicts the first, and one in its place loses what that had asked for.
-fn beside(fix: PrintedFix, host: Host<'_>) -> PrintedFix {
+/// Combines a parameter about isolation with the machine's command line. The kernel refuses a second one that
+/// contradicts the first, and a replacement loses the request of the first.
+fn combined(fix: PrintedFix, host: Host<'_>) -> PrintedFix {
     let Fix::Boot(parameter) = fix.action else { return fix };
     PrintedFix { action: Fix::Boot(host.composed(&[parameter]).join(" ")), ..fix }
 }
 
-/// A part of a path as a shell reads it; none where no text on one line is it.
+/// Quotes a part of a path for a shell; `None` if it is not printable on one line.
 fn quoted(path: &str) -> Option<String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._:@-".contains(c);
     match path {
@@ -149,8 +149,8 @@ fn quoted(path: &str) -> Option<String> {
 }
 
 impl Target<'_> {
-    /// Whether a fix has anything to do with what is known of the cause: what is for unbound work and threads does
-    /// nothing about a thread that is bound to its CPU. The stopper is, and runs for the load balancer.
+    /// Returns true if a fix applies to the known names of the cause. A fix for unbound work and threads does not apply
+    /// to a bound thread, except for the stopper, which runs for the load balancer.
     fn concerns(self, fix: &RuleFix) -> bool {
         let OtherTask::Bound(comm) = &self.named.task else { return true };
         let is_for_unbound = match fix.action {
@@ -173,16 +173,17 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// What to boot with, composed with what the machine was booted with.
+    /// The boot parameters, composed with the machine's command line.
     fn composed(self, parameters: &[String]) -> Vec<String> {
         let composed = boot::beside(self.line, parameters, self.reader());
-        match self.bpf_scheduler {
-            true => composed.into_iter().filter_map(instead::without_domain).collect(),
-            false => composed,
+        if self.bpf_scheduler {
+            composed.into_iter().filter_map(instead::without_domain).collect()
+        } else {
+            composed
         }
     }
 
-    /// Whether a fix changes anything here: it is not in force yet, and the kernel knows it.
+    /// Returns true if a fix changes anything here: it is not in force yet, and the kernel supports it.
     fn is_helped_by(self, fix: &Fix) -> bool {
         match fix {
             Fix::Boot(parameters) if parameters.is_empty() => false,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Values that recur, kept once.
+//! Interned values, which are stored once.
 
 use dyntick_model::{Hashing, Map};
 use std::hash::{BuildHasher, Hash};
 use std::sync::{Arc, LazyLock};
 
-/// How many different values are remembered. A recording has some hundreds; one that somebody made up may have a
+/// The number of different values that are remembered. A recording has some hundreds; an untrusted one may have a
 /// different one for each interruption.
 const MOST: usize = 1 << 16;
 
-/// Values that recur, by their hash. Of two with the same hash it is the last one.
+/// The values by their hash. Of two with the same hash it has the last one.
 pub(crate) struct Interned<T: ?Sized>(Map<u64, Arc<T>>);
 
 impl<T: ?Sized> Default for Interned<T> {
@@ -19,7 +19,7 @@ impl<T: ?Sized> Default for Interned<T> {
 }
 
 impl<T: ?Sized + Eq + Hash> Interned<T> {
-    /// This value, in memory that it shares with those like it, and its hash.
+    /// Returns this value, in memory that it shares with equal ones, and its hash.
     pub fn keep<V: AsRef<T> + Into<Arc<T>>>(&mut self, value: V) -> (Arc<T>, u64) {
         let hash = hash_of(value.as_ref());
         if let Some(kept) = self.0.get(&hash).filter(|kept| ***kept == *value.as_ref()) {
@@ -34,7 +34,7 @@ impl<T: ?Sized + Eq + Hash> Interned<T> {
     }
 }
 
-/// The same for equal values, as long as the process runs.
+/// The hash, which is the same for equal values during the life of the process.
 pub(crate) fn hash_of<T: ?Sized + Hash>(value: &T) -> u64 {
     static HASHING: LazyLock<Hashing> = LazyLock::new(Hashing::default);
     HASHING.hash_one(value)
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_recurs_is_kept_once_and_what_does_not_is_given_up() {
+    fn recurring_values_are_stored_once_and_others_are_dropped() {
         let mut numbers = Interned::<[usize]>::default();
         let (first, hash) = numbers.keep(vec![1, 2]);
         let (again, same) = numbers.keep(vec![1, 2]);
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_with_the_same_hash_each_stays_what_it_is() {
+    fn values_with_the_same_hash_stay_distinct() {
         let mut numbers = Interned::<[usize]>::default();
         numbers.0.insert(hash_of(&[1usize, 2][..]), [3, 4].into());
         assert_eq!(*numbers.keep(vec![1, 2]).0, [1, 2]);

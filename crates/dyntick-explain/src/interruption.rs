@@ -1,36 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! One entry into the kernel that the running task did not ask for.
+//! One entry into the kernel that the running task did not request.
 
 use crate::{CauseId, Chain, Stack, Task};
 use dyntick_model::{Interrupt, Softirq, Symbol};
 use std::sync::Arc;
 
-/// One entry into the kernel, or one turn of another task, caused from outside of the task that
-/// had the CPU; which of them count as interruptions, [`Kind::is_interruption`] says. It is complete
-/// in itself, and what many have in common they share.
+/// One entry into the kernel, or one time slice of another task, caused from outside of the task that had the CPU.
+/// [`Kind::is_interruption`] distinguishes interruptions. It is complete in itself, but shares memory with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interruption {
-    /// The CPU that was interrupted.
+    /// The interrupted CPU.
     pub cpu: u32,
-    /// When it began, ns on the events' clock.
+    /// The begin, ns on the events' clock.
     pub start_ns: u64,
-    /// How long it took, ns: for an interrupt until its last softirq and its decision on the tick;
-    /// for the turn of a task without the interrupts that it suffered itself, which are counted
-    /// on their own. From event to event, so the entry code before the first is not in it.
+    /// The duration, ns: of an interrupt until its last softirq and its decision on the tick, of a time slice without
+    /// the interrupts in it, which are counted separately. It is measured from event to event, so it omits the entry
+    /// code before the first event.
     pub duration_ns: u64,
-    /// The way into the kernel.
+    /// The entry point into the kernel.
     pub kind: Kind,
-    /// Why it happened: `rules::get` has the words and the fix.
+    /// The cause, whose words and fixes `rules::get` has.
     pub cause: CauseId,
-    /// How it came about.
+    /// The chain of causation.
     pub chain: Chain,
-    /// Kernel functions that ran inside: timers, work items, called functions, in order.
+    /// The kernel functions that ran in it: timers, work items, called functions, in order.
     pub functions: Arc<[Symbol]>,
-    /// The task that was interrupted.
+    /// The interrupted task.
     pub victim: Task,
-    /// The task that came to the CPU beside it, or that a timer woke.
+    /// The other task, which came to the CPU or was woken by a timer.
     pub other: Option<Task>,
-    /// Where the one was who caused it, where stacks are recorded.
+    /// The call stack that caused it, if stacks are recorded.
     pub stack: Option<Stack>,
 }
 
@@ -44,15 +43,15 @@ pub enum Kind {
     TimerWheel,
     /// The timer interrupt for a high-resolution timer other than the tick's.
     Hrtimer,
-    /// A timer interrupt in which nothing was due: what it had been set for was cancelled.
+    /// A timer interrupt without a due timer, because the timer was cancelled.
     EmptyTimer,
-    /// Another CPU asked for the scheduler.
+    /// An IPI that requests the scheduler.
     Reschedule,
-    /// Another CPU asked for a function call.
+    /// An IPI that requests a function call.
     FunctionCall,
-    /// Work that this CPU, or another by way of it, had queued for interrupt context.
+    /// An irq_work that this CPU, or another one for it, had queued.
     IrqWork,
-    /// A device.
+    /// A device interrupt.
     #[allow(missing_docs)]
     Device { irq: u32, name: Symbol },
     /// Any other interrupt vector.
@@ -61,10 +60,9 @@ pub enum Kind {
     /// A non-maskable interrupt.
     #[allow(missing_docs)]
     Nmi { handler: Symbol },
-    /// Memory that was not there, or not there in that way, was touched. No event tells when the kernel
-    /// is done with it, so it has no duration.
+    /// A page fault. No event marks its end, so it has no duration.
     PageFault {
-        /// Whether by user code.
+        /// True if user code caused it.
         user: bool,
     },
     /// Softirqs outside of an interrupt: in the context of the running task.
@@ -101,7 +99,7 @@ impl Kind {
         "command-task",
     ];
 
-    /// Its place among the names.
+    /// Its index in the names.
     pub(crate) fn place(&self) -> usize {
         match self {
             Kind::Tick => 0,
@@ -123,18 +121,18 @@ impl Kind {
         }
     }
 
-    /// A short name, as used in tables.
+    /// A short name for tables.
     pub fn name(&self) -> &'static str {
         Self::NAMES[self.place()]
     }
 
-    /// Whether the kernel took the CPU from what ran there, unasked: nothing else is counted as an interruption. A page
-    /// fault is the running task's own, and which of the user tasks belong on a CPU only the user knows.
+    /// Returns true if the kernel took the CPU from the running task without a request; only that counts as an
+    /// interruption. A page fault is the task's own, and only the user knows which user tasks belong on a CPU.
     pub fn is_interruption(&self) -> bool {
         !matches!(self, Kind::PageFault { .. } | Kind::OtherTask | Kind::CommandTask)
     }
 
-    /// Whether the local timer interrupt was the way in.
+    /// Returns true if the entry point was the local timer interrupt.
     pub fn is_local_timer(&self) -> bool {
         matches!(self, Kind::Tick | Kind::TimerWheel | Kind::Hrtimer | Kind::EmptyTimer)
     }
@@ -145,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_has_its_name_in_the_list() {
+    fn list_has_the_name_of_each_kind() {
         let (irq, name, handler) = (4, "ttyS0".into(), "perf".into());
         let kinds = [
             Kind::Tick,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Why a wake-up was late: the time from when it was due until the thread ran, split into what the CPU
-//! did meanwhile. Pure: events in, a story out.
+//! The causes of a late wake-up. The time from its due time until the thread ran is divided by the activities of the
+//! CPU. Pure.
 
 mod scan;
 
@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A late wake-up, as it is asked about.
+/// A late wake-up that is to be explained.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// The CPU of the thread.
@@ -21,17 +21,17 @@ pub struct Question<'a> {
     pub tid: i32,
     /// Its real-time priority; 0 under another policy.
     pub priority: u32,
-    /// When it was to run, ns on the events' clock.
+    /// The time at which it was due, ns on the events' clock.
     pub due_ns: u64,
-    /// When it ran.
+    /// The time at which it ran.
     pub woke_ns: u64,
     /// The events of all CPUs, in order of time.
     pub events: &'a [Event],
-    /// What interrupted the CPU meanwhile.
+    /// The interruptions of the CPU meanwhile.
     pub interruptions: &'a [Interruption],
     /// The CPU's idle states: name and exit latency, us.
     pub idle_states: &'a [(String, u64)],
-    /// What is known of other threads.
+    /// The known facts of other threads.
     pub threads: &'a BTreeMap<i32, Other>,
 }
 
@@ -44,48 +44,48 @@ pub struct Other {
     pub priority: u32,
 }
 
-/// Why a wake-up was late.
+/// The explanation of a late wake-up.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Story {
-    /// What the CPU did, without gaps, from the due time to the wake-up.
+    /// The activities of the CPU, without gaps, from the due time to the wake-up.
     #[serde(rename = "steps")]
     pub spans: Vec<Span>,
     /// The same by cause, the longest first; the wake-up's own part is the last.
     pub causes: Vec<Share>,
 }
 
-/// One thing that the CPU did.
+/// One activity of the CPU.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Span {
-    /// When it began, ns after the due time.
+    /// The begin, ns after the due time.
     pub at_ns: u64,
-    /// How long it took, ns.
+    /// The duration, ns.
     pub ns: u64,
-    /// What it was.
+    /// The name of the activity.
     pub text: String,
-    /// Why.
+    /// The cause.
     pub cause: CauseId,
 }
 
-/// What one cause has of the latency.
+/// The share of one cause in the latency.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Share {
     /// The cause: its title and fixes are those of its rule.
     pub cause: CauseId,
     /// Its time, ns.
     pub ns: u64,
-    /// How it came about, where events show that.
+    /// The chain of causation, if events show it.
     pub chain: Chain,
-    /// Whether the cause names where the time went; if not it counts as unattributed.
+    /// True if the cause names the use of the time; if not, it counts as unattributed.
     pub attributed: bool,
 }
 
-/// When the interrupted task goes on for at most so long before the switch to the woken thread, ns, that is
-/// the switch itself: the return from the interrupt and the scheduler.
+/// The longest time, ns, for which the interrupted task goes on before the switch to the woken thread that still counts
+/// as part of the switch: the return from the interrupt and the scheduler.
 const SWITCH_NS: u64 = 10_000;
 
 impl Story {
-    /// Of a late wake-up; none where there is no event of that CPU from that time: they were overwritten.
+    /// Explains a late wake-up; `None` if the CPU's events of that time were overwritten.
     pub fn of(question: &Question<'_>) -> Option<Self> {
         let mut scan = Scan::new(question);
         let waking = Scan::waking(question);
@@ -96,11 +96,12 @@ impl Story {
             let to = event.ts.clamp(question.due_ns, question.woke_ns);
             if event.cpu == question.cpu {
                 seen |= event.ts >= question.due_ns;
-                // A handler whose event comes at its end.
+                // An NMI, whose event comes at its end.
                 let nmi = scan::nmi_before(event).min(to - from);
-                match scan.is_switch(event) && to - from <= SWITCH_NS {
-                    true => story.add(from, to, &Doing::Switch, scan.phase),
-                    false => story.add(from, to - nmi, &scan.doing(), scan.phase),
+                if scan.is_switch(event) && to - from <= SWITCH_NS {
+                    story.add(from, to, &Doing::Switch, scan.phase)
+                } else {
+                    story.add(from, to - nmi, &scan.doing(), scan.phase)
                 }
                 story.add(to - nmi, to, &Doing::Nmi, scan.phase);
                 from = to;
@@ -111,12 +112,12 @@ impl Story {
         seen.then(|| story.end())
     }
 
-    /// The cause that has most of it, beside the wake-up itself.
+    /// The cause with the largest share, except for the wake-up itself.
     pub fn top(&self) -> Option<&Share> {
         self.causes.iter().find(|share| !is_path(&share.cause))
     }
 
-    /// The time of causes that do not name where it went, ns.
+    /// The time of causes that do not name its use, ns.
     pub fn unattributed_ns(&self) -> u64 {
         self.causes.iter().filter(|share| !share.attributed).map(|share| share.ns).sum()
     }
@@ -124,7 +125,7 @@ impl Story {
 
 struct Writer<'a> {
     question: &'a Question<'a>,
-    /// When that began which woke the thread.
+    /// The begin of the interruption that woke the thread.
     waking: Vec<u64>,
     spans: Vec<Span>,
     chains: BTreeMap<CauseId, Chain>,
@@ -146,14 +147,15 @@ impl Writer<'_> {
         }
     }
 
+    fn share(&self, cause: CauseId, ns: u64) -> Share {
+        let chain = self.chains.get(&cause).cloned().unwrap_or_default();
+        Share { attributed: rules::get(&cause).names_origin, chain, cause, ns }
+    }
+
     fn end(self) -> Story {
         let mut sums: BTreeMap<CauseId, u64> = BTreeMap::new();
         self.spans.iter().for_each(|span| *sums.entry(span.cause.clone()).or_default() += span.ns);
-        let share = |(cause, ns): (CauseId, u64)| {
-            let chain = self.chains.get(&cause).cloned().unwrap_or_default();
-            Share { attributed: rules::get(&cause).names_origin, chain, cause, ns }
-        };
-        let mut causes: Vec<Share> = sums.into_iter().map(share).collect();
+        let mut causes: Vec<Share> = sums.into_iter().map(|(cause, ns)| self.share(cause, ns)).collect();
         causes.sort_by_key(|share| (is_path(&share.cause), std::cmp::Reverse(share.ns)));
         Story { spans: self.spans, causes }
     }
@@ -214,7 +216,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Why another task had the CPU.
+    /// The cause for which another task had the CPU.
     fn cause_of_task(&self, pid: i32, from: u64, doing: &Doing, phase: Phase) -> (CauseId, Chain) {
         let preferred = self.question.threads.get(&pid);
         let above = preferred
@@ -225,7 +227,7 @@ impl Writer<'_> {
                 let chain = vec![Step::HadCpu { task: self.task(pid) }];
                 (CauseId::of(LATE_PREEMPTION_OFF), chain.into())
             }
-            // What is known of a worker or a kernel thread says more than that it went first.
+            // The cause of a worker or a kernel thread explains more than its higher priority.
             _ => self.interruption(from, is_kernels_turn).unwrap_or_else(|| {
                 let (task, own) = (self.task(pid), self.question.priority);
                 let first = match preferred.map_or(0, |other| other.priority) {
@@ -243,7 +245,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The innermost interruption of a kind that was in progress then.
+    /// The innermost interruption of a kind that was open then.
     fn interruption(&self, at: u64, kind: impl Fn(&Interruption) -> bool) -> Option<(CauseId, Chain)> {
         let open = |i: &&Interruption| {
             i.cpu == self.question.cpu && i.start_ns <= at && at <= i.start_ns + i.duration_ns && kind(i)
@@ -253,7 +255,7 @@ impl Writer<'_> {
     }
 }
 
-/// What every wake-up has, late or not.
+/// The cause of the part that every wake-up has.
 fn is_path(cause: &CauseId) -> bool {
     *cause == CauseId::of(LATE_PATH)
 }

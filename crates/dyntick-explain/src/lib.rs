@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From what a kernel reported to what interrupted each CPU, and why.
+//! From a kernel's events to the interruptions of each CPU and their causes.
 //!
 //! Pure: events and a [`Context`] in, an [`Explanation`] out. No file, no clock, no state between
 //! calls, so that the same code serves a recorded study and a live machine.
@@ -43,19 +43,19 @@ pub use waking::{Wakeups, Woken};
 use attribute::Attributed;
 use std::collections::BTreeMap;
 
-/// What interrupted the CPUs of one window, and why.
+/// The interruptions of the CPUs in one window, and their causes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Explanation {
     /// Every interruption of every CPU, in order of time.
     pub interruptions: Vec<Interruption>,
     /// One summary per CPU, in order of CPU.
     pub per_cpu: Vec<Summary>,
-    /// By CPU, the longest interruptions whose origin could not be named, the longest first.
+    /// The longest interruptions whose origin could not be named, by CPU, the longest first.
     pub evidence: BTreeMap<u32, Vec<Evidence>>,
 }
 
-/// Explains a window: `events` of all its CPUs, sorted by time. Events from before the window help:
-/// they tell the state in which it began.
+/// Explains a window: `events` of all its CPUs, sorted by time. Events before the window help, because they show the
+/// state at its begin.
 pub fn explain(events: &[dyntick_model::Event], context: &Context) -> Explanation {
     let observed = observer::observe(events, context);
     let Attributed { interruptions, evidence } = attribute::attribute(context, observed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is remembered across CPUs: names, who runs what, who queued what for whom.
+//! The state across CPUs: names, running functions, and the origins of queued work.
 
 use crate::facts::{HrtimerRun, Origin, Place, TimerRun, WorkRun};
 use crate::stack::{Slot, Stack};
@@ -14,59 +14,59 @@ const TIMER_DEFERRABLE: u32 = 0x0008_0000;
 /// `TIMER_CPUMASK`, there too: the CPU in whose wheel the timer is.
 const TIMER_CPUMASK: u32 = 0x0003_ffff;
 
-/// How many of what came before or after a moment are looked at. Within a tick hardly ten timers run.
+/// The number of entries before or after a moment that are searched. Hardly ten timers run within a tick.
 const MOST_LOOKED_AT: usize = 1024;
 
-/// How many timers that ran, and work items of a thread, a log keeps that forgets.
+/// The number of expired timers, and of work items of a thread, that a forgetting log keeps.
 const MOST_KEPT: usize = 4 * MOST_LOOKED_AT;
 
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     threads: Threads,
-    /// Functions in progress with their contexts, innermost last, by CPU and thread: an interrupt handler keeps both.
+    /// The running functions with their contexts, the innermost last, by CPU and thread, which an interrupt handler
+    /// leaves unchanged.
     running: Map<(u32, i32), Vec<(Within, Symbol)>>,
     /// The last interrupt and the last softirq of each CPU.
     interrupts: Map<u32, Source>,
     softirqs: Map<u32, Softirq>,
-    /// Timers whose start was seen, by address, with their flags.
+    /// The timers whose start was seen, by address, with their flags.
     timers: Map<u64, u32>,
-    /// Who set a timer of either kind last, by address.
+    /// The last one that set a timer of either kind, by address.
     set_by: Map<u64, Origin>,
-    /// Interval timers on CPU time that were seen to be armed, by task.
+    /// The interval timers on CPU time whose arming was seen, by task.
     itimers: Map<i32, u32>,
-    /// Timers that ran, except deferrable ones, in order of time.
+    /// The expired timers, except deferrable ones, in order of time.
     timers_ran: Vec<(u64, Origin)>,
-    /// Work items that a thread ran, with the time of their start.
+    /// The work items that a thread ran, with the time of their start.
     works: Map<i32, Vec<(u64, WorkRun)>>,
-    /// Who queued a work item last, by its address.
+    /// The last one that queued a work item, by its address.
     queued: Map<u64, Origin>,
-    /// Whose stack is still to come, by the CPU of the event that it belongs to.
+    /// The origin whose stack is still to follow, by the CPU of its event.
     slots: Map<u32, (i32, Slot)>,
-    /// The part of it that has come.
+    /// The part of the stack that has come.
     users: Map<u32, (i32, Arc<[u64]>)>,
     has_stacks: bool,
-    /// Of what was long ago it keeps only so much that a moment just past can be told of.
+    /// True if it forgets old entries, and keeps only those that may explain the recent past.
     forgets: bool,
 }
 
 impl Log {
-    /// A log that knows what the context does.
+    /// Creates a log with the facts of the context.
     pub fn new(context: &Context) -> Self {
         Self { threads: Threads::new(context), ..Self::default() }
     }
 
-    /// A log that knows what the context does, and of interval timers what is found out later, and forgets what was
-    /// long ago.
+    /// Creates a forgetting log with the facts of the context, and with interval timers that are only seen later.
     pub fn forgetful(context: &Context, itimers: Map<i32, u32>) -> Self {
         Self { itimers, forgets: true, ..Self::new(context) }
     }
 
-    /// The interval timers on CPU time that were armed, by task.
+    /// Returns the interval timers on CPU time that were armed, by task.
     pub fn into_itimers(self) -> Map<i32, u32> {
         self.itimers
     }
 
-    /// Takes note of an event. To be called once for each, in order.
+    /// Notes an event. It must be called once for each event, in order.
     pub fn note(&mut self, event: &Event) {
         use EventKind::*;
         self.expect_stack(event);
@@ -127,7 +127,7 @@ impl Log {
         }
     }
 
-    /// A stack comes behind the event that it belongs to, so that has a place for it.
+    /// Reserves a place for the stack, which is recorded after its event.
     fn expect_stack(&mut self, event: &Event) {
         use EventKind::*;
         match &event.kind {
@@ -152,7 +152,7 @@ impl Log {
                 let user = self.users.remove(&event.cpu);
                 let slot = self.slots.remove(&event.cpu).filter(|(pid, _)| *pid == event.pid);
                 if let Some((pid, slot)) = slot {
-                    // Where it is there already, this one is another event's.
+                    // If it is there already, this one belongs to another event.
                     let _ = slot.set(Stack::new(self.task(pid).comm, frames, user));
                 }
             }
@@ -168,14 +168,14 @@ impl Log {
     fn pop(&mut self, event: &Event) {
         if let Entry::Occupied(mut running) = self.running.entry((event.cpu, event.pid)) {
             running.get_mut().pop();
-            // Else there would be one for each thread that ever took an interrupt.
+            // Otherwise there would be an entry for each thread that ever took an interrupt.
             if running.get().is_empty() {
                 running.remove();
             }
         }
     }
 
-    /// A timer that sets itself again keeps whoever set it first.
+    /// Returns the origin of a timer. A timer that sets itself again keeps its first origin.
     fn note_setter(&mut self, event: &Event, timer: u64, function: &Symbol) {
         let origin = self.origin(event);
         if origin.function.as_ref() != Some(&names::function(function)) {
@@ -183,17 +183,17 @@ impl Log {
         }
     }
 
-    /// Whether a thread is the kernel's own.
+    /// Returns true if a thread is the kernel's own.
     pub fn is_kernel_thread(&self, task: &Task) -> bool {
         self.threads.is_kernels(task)
     }
 
-    /// Whether a task is of the command that was recorded.
+    /// Returns true if a task belongs to the recorded command.
     pub fn is_commands(&self, task: &Task) -> bool {
         self.threads.is_commands(task)
     }
 
-    /// The interval timer on CPU time that a task was seen to arm, as setitimer names it.
+    /// The interval timer on CPU time that a task has armed, by its name in setitimer(2).
     pub fn itimer(&self, pid: i32) -> Option<&'static str> {
         match self.itimers.get(&pid)? {
             1 => Some("ITIMER_VIRTUAL"),
@@ -202,12 +202,12 @@ impl Log {
         }
     }
 
-    /// A thread by its number.
+    /// The thread with this TID.
     pub fn task(&self, pid: i32) -> Task {
         self.threads.task(pid)
     }
 
-    /// Who acts in an event: an interrupt rather than what it has interrupted.
+    /// The actor of an event: an interrupt rather than the task that it has interrupted.
     pub fn origin(&self, event: &Event) -> Origin {
         let Event { cpu, pid, within, .. } = *event;
         let innermost = self.running.get(&(cpu, pid)).and_then(|stack| stack.last());
@@ -217,14 +217,11 @@ impl Log {
             Within::Softirq => Place::Softirq(self.softirqs.get(&cpu).copied()),
             Within::Interrupt => Place::Interrupt(self.interrupts.get(&cpu).cloned()),
         };
-        let stack = match self.has_stacks {
-            true => self.slots.get(&cpu).map(|(_, slot)| slot.clone()),
-            false => None,
-        };
+        let stack = if self.has_stacks { self.slots.get(&cpu).map(|(_, slot)| slot.clone()) } else { None };
         Origin { cpu, task: self.task(pid), function, place, stack }
     }
 
-    /// A timer that expires.
+    /// Returns a timer that expires.
     pub fn timer(&self, timer: u64, function: &Symbol) -> TimerRun {
         let flags = self.timers.get(&timer);
         TimerRun {
@@ -235,7 +232,7 @@ impl Log {
         }
     }
 
-    /// A high-resolution timer that expires.
+    /// Returns a high-resolution timer that expires.
     pub fn hrtimer(&self, timer: u64, function: &Symbol) -> HrtimerRun {
         HrtimerRun { function: names::function(function), set_by: self.set_by.get(&timer).cloned() }
     }
@@ -266,7 +263,7 @@ impl Log {
     }
 }
 
-/// Gives up the older half of what is more than enough.
+/// Drops the older half of a list that is too long.
 fn forget<T>(all: &mut Vec<T>) {
     if all.len() >= 2 * MOST_KEPT {
         all.drain(..MOST_KEPT);

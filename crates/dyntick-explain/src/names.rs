@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the kernel's names tell.
+//! The meaning of the kernel's names.
 
 use dyntick_model::{Role, Symbol, function_of};
 
-/// The function behind a symbol.
+/// The function of a symbol with an offset or a suffix.
 pub(crate) fn function(symbol: &Symbol) -> Symbol {
     match function_of(symbol) {
         function if function.len() < symbol.len() => function.into(),
@@ -11,12 +11,12 @@ pub(crate) fn function(symbol: &Symbol) -> Symbol {
     }
 }
 
-/// Whether a function is that of the tick's hrtimer.
+/// Returns true for the function of the tick's hrtimer.
 pub(crate) fn is_tick(function: &str) -> bool {
     Role::of(function) == Some(Role::Tick)
 }
 
-/// The names of kernel threads begin so. There is no event that marks a thread as the kernel's.
+/// The prefixes of kernel threads' names. No event marks a thread as the kernel's.
 const KERNEL_THREADS: &[&str] = &[
     "kworker/",
     "ksoftirqd/",
@@ -51,25 +51,25 @@ const KERNEL_THREADS: &[&str] = &[
     "pool_workqueue",
     "vhost-",
     "dl_server",
-    // Threads that the kernel runs for a program, as part of it.
+    // Threads that the kernel runs for a program and as part of it.
     "iou-sqp-",
     "iou-wrk-",
 ];
 
-/// Whether a thread of this name is the kernel's.
+/// Returns true if a thread of this name is the kernel's.
 pub(crate) fn is_kernel_thread(comm: &str) -> bool {
     // Nearly all differ in the first letter.
     let Some(first) = comm.bytes().next() else { return false };
     KERNEL_THREADS.iter().any(|start| start.as_bytes()[0] == first && comm.starts_with(start))
 }
 
-/// Whether a thread of this name runs work items.
+/// Returns true if a thread of this name runs work items.
 pub(crate) fn is_worker(comm: &str) -> bool {
     comm.starts_with("kworker/")
 }
 
-/// Threads of which each CPU has its own, that are bound to it (`PF_NO_SETAFFINITY`), and the workers of workqueues,
-/// whose affinity cannot be set either.
+/// The per-CPU threads, which are bound to their CPU (`PF_NO_SETAFFINITY`), and the workers of workqueues, whose
+/// affinity cannot be set either.
 const BOUND: [&str; 10] = [
     "kworker/",
     "ksoftirqd/",
@@ -83,23 +83,23 @@ const BOUND: [&str; 10] = [
     "watchdog/",
 ];
 
-/// Whether a kernel thread of this name cannot be moved.
+/// Returns true if a kernel thread of this name cannot be moved.
 pub(crate) fn is_bound(comm: &str) -> bool {
     BOUND.iter().any(|start| comm.starts_with(start))
 }
 
-/// Whether a thread of this name runs work items that were not queued for a CPU: it has a u before its number.
+/// Returns true if a thread of this name runs unbound work items: its number has the prefix u.
 pub(crate) fn is_unbound_worker(comm: &str) -> bool {
     comm.starts_with("kworker/u")
 }
 
-/// Whether a thread of this name is one that stops a CPU, to move tasks and for what needs all CPUs: it goes
-/// before every priority (`kernel/sched/stop_task.c`).
+/// Returns true if a thread of this name is a stopper, which moves tasks and synchronises all CPUs. It preempts every
+/// priority (`kernel/sched/stop_task.c`).
 pub(crate) fn is_stopper(comm: &str) -> bool {
     is_of_family(comm, "migration")
 }
 
-/// Whether a thread of this name runs the softirqs that interrupts left over.
+/// Returns true if a thread of this name runs the softirqs that interrupts have deferred.
 pub(crate) fn is_ksoftirqd(comm: &str) -> bool {
     is_of_family(comm, "ksoftirqd")
 }
@@ -108,11 +108,10 @@ fn is_of_family(comm: &str, family: &str) -> bool {
     comm.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Threads of which each memory node, or each process, has its own: its number stands behind the name.
+/// The names of threads that exist per NUMA node or per process, with its number at the end.
 const NUMBERED: [&str; 4] = ["kswapd", "kcompactd", "iou-sqp-", "iou-wrk-"];
 
-/// The name without the number of the CPU, the node or the process: `migration/1` is one of the `migration`
-/// threads.
+/// The name without the number of the CPU, the node or the process: `migration/1` belongs to the family `migration`.
 pub(crate) fn thread_family(comm: &str) -> &str {
     let family = comm.split('/').next().unwrap_or(comm);
     let numbered = NUMBERED.iter().find(|name| family.starts_with(**name));
@@ -124,14 +123,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn offsets_and_suffixes_fall_away() {
+    fn offsets_and_suffixes_are_removed() {
         assert_eq!(&*function(&"dl_task_timer+0x1d3/0x9e0".into()), "dl_task_timer");
         assert_eq!(&*function(&"f.isra.0".into()), "f");
         assert_eq!(&*function(&"0xffffffff81000000".into()), "0xffffffff81000000");
     }
 
     #[test]
-    fn kernel_threads_by_name() {
+    fn kernel_threads_are_recognised_by_name() {
         assert!(is_kernel_thread("kworker/1:0-events"));
         assert!(is_kernel_thread("rcu_preempt"));
         assert!(!is_kernel_thread("postgres"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Cuts the events of all CPUs into interruptions, in one pass.
+//! The observer, which divides the events of all CPUs into interruptions in one pass.
 
 use crate::cpu::Cpu;
 use crate::facts::{Boxed, Call, Newcomer, Send};
@@ -8,7 +8,7 @@ use crate::{Context, Task, names};
 use dyntick_model::{Event, EventKind, Map, Symbol};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What was observed: the interruptions in order of their begin, and what was remembered.
+/// The observed interruptions in order of their begin, and the log.
 pub(crate) struct Observed {
     pub facts: Vec<Boxed>,
     pub log: Log,
@@ -25,7 +25,7 @@ pub(crate) fn observe(events: &[Event], context: &Context) -> Observed {
     Observed { facts, log: observer.log }
 }
 
-/// Takes events in order of time, and tells which interruptions are complete.
+/// An observer of events in order of time, which returns complete interruptions.
 pub(crate) struct Observer {
     pub log: Log,
     cpus: BTreeMap<u32, Cpu>,
@@ -34,8 +34,8 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    /// Of the events of these CPUs. `starts_recorded`: whether any of them is the start of a tick's timer
-    /// ([`is_tick_start`]).
+    /// Creates an observer of the events of these CPUs. `starts_recorded` is true if any of them is the start of a
+    /// tick's timer ([`is_tick_start`]).
     pub fn new(
         cpus: impl IntoIterator<Item = u32>,
         starts_recorded: bool,
@@ -46,7 +46,7 @@ impl Observer {
         Self { log, cpus: cpus.into_iter().map(new).collect(), home: Map::default() }
     }
 
-    /// Takes the next event, and appends to `done` what is complete. An event of another CPU than those is passed over.
+    /// Applies the next event, and appends complete interruptions to `done`. It ignores events of other CPUs.
     pub fn step(&mut self, event: &Event, done: &mut Vec<Boxed>) {
         self.log.note(event);
         if matches!(event.kind, EventKind::KernelStack { .. } | EventKind::UserStack { .. }) {
@@ -59,7 +59,7 @@ impl Observer {
         }
     }
 
-    /// Appends to `done` what is complete because there are no more events.
+    /// Appends the rest to `done`, at the end of the events.
     pub fn finish(&mut self, done: &mut Vec<Boxed>) {
         for cpu in self.cpus.values_mut() {
             cpu.finish(&self.log);
@@ -67,7 +67,7 @@ impl Observer {
         }
     }
 
-    /// Tells a CPU what another one, or itself, has in store for it.
+    /// Notes the interrupts and functions that a CPU, or another one, has sent to it.
     fn tell_target(&mut self, event: &Event) {
         match &event.kind {
             EventKind::SchedWakeup { pid, comm, target } => {
@@ -142,7 +142,7 @@ impl Observer {
     }
 }
 
-/// Whether an event is the start of the timer of a tick.
+/// Returns true if an event is the start of a tick's timer.
 pub(crate) fn is_tick_start(event: &Event) -> bool {
     matches!(&event.kind, EventKind::HrtimerStart { function, .. } if names::is_tick(&names::function(function)))
 }

@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is said of a cause: its words, its fixes, and the kernels that have it.
+//! The rule of a cause: its words, its fixes, and the kernels that have it.
 
 use dyntick_model::{Fix, KernelVersion, Template};
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 
-/// What the effect of a fix says that nobody has seen work in a guest.
+/// The remark in the effect of a fix that no guest has shown to work.
 pub const UNTRIED: &str = "Not tried here";
 
-/// The kernels on which fixes were tried: those of the table in `docs/src/fixes.md`.
+/// The kernels on which fixes were tried, which are those of the table in `docs/src/fixes.md`.
 const TRIED_ON: [(u32, u32); 2] = [(6, 1), (6, 12)];
 
-/// One cause, in words, and what removes it.
+/// One cause in words, with its fixes.
 #[derive(Debug)]
 pub struct Rule {
-    /// `class` or `class:member`, as in [`CauseId`].
+    /// The id, `class` or `class:member`, as in [`CauseId`].
     pub id: &'static str,
-    /// What happened: the kernel's term first, then plain English.
+    /// The title: the kernel's term first, then plain English.
     pub title: &'static str,
-    /// How it comes about, in two or three sentences.
+    /// The mechanism, in two or three sentences.
     pub explanation: &'static str,
-    /// What removes it or makes it rarer, the most effective first. Empty where nothing does.
+    /// The fixes, which remove it or make it rarer, the most effective first.
     pub fixes: &'static [RuleFix],
     /// The kernels that have this cause.
     pub versions: Versions,
     /// The kernel's file and function behind it.
     pub source: &'static str,
-    /// Whether it names the origin. If not, its interruptions count as unattributed.
+    /// True if it names the origin. If not, its interruptions count as unattributed.
     pub names_origin: bool,
 }
 
 /// One way to remove a cause.
 #[derive(Debug)]
 pub struct RuleFix {
-    /// What to do.
+    /// The action.
     pub action: Template,
-    /// What it does and costs.
+    /// Its effect and cost.
     pub effect: &'static str,
     /// The kernels on which it helps.
     pub versions: Versions,
@@ -44,9 +44,9 @@ pub struct RuleFix {
 /// A range of kernels, `(major, minor)` at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Versions {
-    /// The first that is in it; `None` for all from 6.1, the oldest that is supported.
+    /// The first kernel in the range; `None` for all from 6.1, the oldest supported one.
     pub since: Option<(u32, u32)>,
-    /// The first that is no longer in it.
+    /// The first kernel after the range.
     pub until: Option<(u32, u32)>,
 }
 
@@ -54,22 +54,22 @@ impl Versions {
     /// Every kernel.
     pub const ALL: Self = Self { since: None, until: None };
 
-    /// From this kernel on.
+    /// All kernels from this one on.
     pub const fn since(major: u32, minor: u32) -> Self {
         Self { since: Some((major, minor)), until: None }
     }
 
-    /// Before this kernel.
+    /// All kernels before this one.
     pub const fn before(major: u32, minor: u32) -> Self {
         Self { since: None, until: Some((major, minor)) }
     }
 
-    /// From a kernel on until another that no longer has it.
+    /// The kernels from the first one up to, but without, the second.
     pub const fn between(since: (u32, u32), until: (u32, u32)) -> Self {
         Self { since: Some(since), until: Some(until) }
     }
 
-    /// Whether a kernel is in the range.
+    /// Returns true if a kernel is in the range.
     pub fn contains(self, kernel: &KernelVersion) -> bool {
         let kernel = (kernel.major, kernel.minor);
         self.since.is_none_or(|since| kernel >= since) && self.until.is_none_or(|until| kernel < until)
@@ -77,9 +77,29 @@ impl Versions {
 }
 
 impl RuleFix {
-    /// What it does and costs, and where no guest has shown it, that it was not tried. Words cannot be tried as
-    /// they stand.
-    pub fn told(&self) -> Cow<'static, str> {
+    /// Parameters for the kernel's command line, on every kernel.
+    pub const fn boot(parameters: &'static str, effect: &'static str) -> Self {
+        Self { action: Fix::Boot(parameters), effect, versions: Versions::ALL }
+    }
+
+    /// A shell command, on every kernel.
+    pub const fn command(command: &'static str, effect: &'static str) -> Self {
+        Self { action: Fix::Command(command), effect, versions: Versions::ALL }
+    }
+
+    /// Advice in words, on every kernel.
+    pub const fn advice(words: &'static str, effect: &'static str) -> Self {
+        Self { action: Fix::Advice(words), effect, versions: Versions::ALL }
+    }
+
+    /// The same fix, on these kernels only.
+    pub const fn on(self, versions: Versions) -> Self {
+        Self { versions, ..self }
+    }
+
+    /// The effect, with a remark if no guest has shown it. Advice in words has the remark, because it cannot be tried
+    /// literally.
+    pub fn remarked_effect(&self) -> Cow<'static, str> {
         match self.action {
             Fix::Advice(_) if !self.effect.contains(UNTRIED) => {
                 format!("{} {UNTRIED}: no command does it.", self.effect).into()
@@ -88,17 +108,18 @@ impl RuleFix {
         }
     }
 
-    /// The same on one kernel: what guests have shown, they have shown of other kernels.
-    pub fn told_on(&self, kernel: &KernelVersion) -> Cow<'static, str> {
-        let told = self.told();
-        match told.contains(UNTRIED) || TRIED_ON.contains(&(kernel.major, kernel.minor)) {
-            true => told,
-            false => format!("{told} Tried on 6.1 or 6.12, not on this kernel.").into(),
+    /// The same for one kernel, with a remark if guests have shown it on other kernels only.
+    pub fn remarked_effect_on(&self, kernel: &KernelVersion) -> Cow<'static, str> {
+        let effect = self.remarked_effect();
+        if effect.contains(UNTRIED) || TRIED_ON.contains(&(kernel.major, kernel.minor)) {
+            effect
+        } else {
+            format!("{effect} Tried on 6.1 or 6.12, not on this kernel.").into()
         }
     }
 }
 
-/// Each has its own id, and there is only one of each.
+/// Compares by address, because each rule exists only once.
 impl PartialEq for Rule {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
@@ -114,6 +135,17 @@ impl Hash for Rule {
 }
 
 impl Rule {
+    /// A rule for every kernel, whose interruptions count as attributed. It has no words.
+    pub const DEFAULT: Self = Self {
+        id: "",
+        title: "",
+        explanation: "",
+        fixes: &[],
+        versions: Versions::ALL,
+        source: "",
+        names_origin: true,
+    };
+
     /// The fixes that help on one kernel.
     pub fn fixes_for(&self, kernel: &KernelVersion) -> impl Iterator<Item = &'static RuleFix> {
         self.fixes.iter().filter(|fix| fix.versions.contains(kernel))

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The causes that are known: one file each.
+//! The known causes.
 //!
-//! To add one, write its file beside the others and name it twice in this file: as a module, and in one of the two
-//! lists. A rule that describes a single function (`timer:mce_timer_fn`) needs words only; it is found by its name.
+//! A rule that detects has its own file, which this file names as a module and in `DETECTING`. A rule that describes a
+//! single function (`timer:mce_timer_fn`) consists of words only: it is a row of `MEMBERS` in the file of its class,
+//! and is found by its id.
 
-/// The effect of a fix for what no guest shows, so that nobody has seen it work here: firmware, devices,
-/// counters and registers of real machines.
+/// The effect of a fix for firmware, devices, counters or registers of real machines, which no guest can show.
 macro_rules! untried {
     ($effect:literal) => {
         concat!($effect, " Not tried here: no guest shows it.")
     };
 }
 
-/// The effect of a fix that a guest might show, and none has yet.
+/// The effect of a fix that a guest could show, but none has yet.
 macro_rules! not_tried {
     ($effect:literal) => {
         concat!($effect, " Not tried here.")
@@ -33,7 +33,6 @@ macro_rules! with_nohz_full {
 
 mod anonymous_call;
 mod anonymous_irq_work;
-mod clock_distrusted;
 mod command_task;
 mod command_tick;
 mod command_wakeup;
@@ -50,123 +49,40 @@ mod device;
 mod empty_timer;
 mod fair_server;
 mod function_call;
-mod function_call_blk_mq_complete_request_remote;
-mod function_call_cfsb_csd_unthrottle;
-mod function_call_do_flush_tlb_all;
-mod function_call_do_kernel_range_flush;
-mod function_call_do_sync_core;
-mod function_call_flush_tlb_func;
-mod function_call_invalidate_bh_lru;
-mod function_call_ipi_mb;
-mod function_call_ipi_rseq;
-mod function_call_ipi_sync_core;
-mod function_call_ipi_sync_rq_state;
-mod function_call_mce_cpu_restart;
-mod function_call_nohz_csd_func;
-mod function_call_perf_event_read;
-mod function_call_rcu_barrier_handler;
-mod function_call_rcu_exp_handler;
-mod function_call_rdmsr_on_cpu;
-mod function_call_rdmsr_safe_on_cpu;
-mod function_call_remote_function;
-mod function_call_retrigger_next_event;
-mod function_call_rps_trigger_softirq;
-mod function_call_tlb_remove_table_smp_sync;
-mod function_call_watchdog_check_skew_remote;
 mod hrtimer;
-mod hrtimer_dl_task_timer;
-mod hrtimer_hrtick;
-mod hrtimer_hrtimer_wakeup;
-mod hrtimer_it_real_fn;
-mod hrtimer_perf_mux_hrtimer_handler;
-mod hrtimer_perf_swevent_hrtimer;
-mod hrtimer_posix_timer_fn;
-mod hrtimer_rapl_hrtimer_handle;
-mod hrtimer_sched_cfs_period_timer;
-mod hrtimer_sched_rt_period_timer;
-mod hrtimer_timerfd_tmrproc;
-mod hrtimer_uncore_pmu_hrtimer;
-mod hrtimer_watchdog_timer_fn;
-mod hypervisor_steal;
 mod idle_not_stopped;
 mod ipi;
-mod ipi_cgroup_freeze_task;
-mod ipi_wake_up_if_idle;
 mod irq_work;
-mod irq_work_nohz_full_kick_func;
-mod irq_work_perf_pending_irq;
-mod irq_work_wake_up_klogd_work_func;
 mod kernel_thread;
-mod kernel_thread_iou_sqp;
-mod kernel_thread_iou_wrk;
-mod kernel_thread_irq;
-mod kernel_thread_kcompactd;
-mod kernel_thread_khugepaged;
-mod kernel_thread_ksmd;
-mod kernel_thread_ksoftirqd;
-mod kernel_thread_kswapd;
-mod kernel_thread_ktimers;
-mod kernel_thread_kworker;
-mod kernel_thread_migration;
-mod kernel_thread_rcuc;
-mod kernel_thread_rcuop;
-mod late_idle;
-mod late_interrupts_off;
-mod late_own;
-mod late_path;
-mod late_preemption_off;
-mod late_unseen;
+mod late;
 mod nmi;
 mod not_adaptive;
 mod other_task;
 mod page_fault;
 mod remote_timer;
 mod signal;
-mod smi;
 mod softirq;
-mod softirq_block;
-mod softirq_net_rx;
-mod softirq_rcu;
 mod timekeeper;
 mod timer;
-mod timer_clocksource_watchdog;
-mod timer_mce_timer_fn;
-mod timer_process_timeout;
-mod timer_tsc_sync_check_timer_fn;
-mod unknown;
+mod unseen;
 mod until_first_check;
 mod vector;
 mod wakeup;
 mod wheel_empty;
 mod workqueue;
-mod workqueue_blk_mq_run_work_fn;
-mod workqueue_cqm_handle_limbo;
-mod workqueue_drain_local_stock;
-mod workqueue_flush_backlog;
-mod workqueue_flush_cpu_slab;
-mod workqueue_flush_to_ldisc;
-mod workqueue_kernfs_notify_workfn;
-mod workqueue_lru_add_drain_per_cpu;
-mod workqueue_mbm_handle_overflow;
-mod workqueue_psi_avgs_work;
-mod workqueue_refresh_vm_stats;
-mod workqueue_update_pages_handler;
-mod workqueue_vmpressure_work_fn;
-mod workqueue_vmstat_update;
-mod workqueue_wb_workfn;
 
 pub use crate::rule::{Rule, RuleFix, UNTRIED, Versions};
 
 use crate::case::{Case, Finding};
 use crate::{CauseId, names};
-use dyntick_model::{Fix, Map, Symbol};
+use dyntick_model::{Map, Symbol};
 use std::sync::LazyLock;
 
-/// Tells whether an interruption has a cause.
+/// A function that returns a finding if a rule covers the case.
 type Detect = fn(&Case<'_>) -> Option<Finding>;
 
-/// The rules that detect. The first one wins, so the order counts: what is certain and what lies deeper in the
-/// chain of causation stands above.
+/// The rules that detect. The first one wins, so certain causes, and those deeper in the chain of causation, come
+/// first.
 static DETECTING: &[(&Rule, Detect)] = &[
     (&remote_timer::RULE, remote_timer::detect),
     (&not_adaptive::RULE, not_adaptive::detect),
@@ -207,102 +123,43 @@ static DETECTING: &[(&Rule, Detect)] = &[
     (&vector::RULE, vector::detect),
 ];
 
-/// The rules that are found by their names: of members of a class and of late wake-ups, in alphabetical order, then
-/// what is known from counters and not from events.
+/// The rules of members of a class, found by their ids: a table for each class.
+static MEMBERS: &[&[Rule]] = &[
+    function_call::MEMBERS,
+    hrtimer::MEMBERS,
+    ipi::MEMBERS,
+    irq_work::MEMBERS,
+    kernel_thread::MEMBERS,
+    softirq::MEMBERS,
+    timer::MEMBERS,
+    workqueue::MEMBERS,
+];
+
+/// The rules that other code names: those of late wake-ups, and those of causes that no event shows.
 static NAMED: &[&Rule] = &[
-    &function_call_blk_mq_complete_request_remote::RULE,
-    &function_call_cfsb_csd_unthrottle::RULE,
-    &function_call_do_flush_tlb_all::RULE,
-    &function_call_do_kernel_range_flush::RULE,
-    &function_call_do_sync_core::RULE,
-    &function_call_flush_tlb_func::RULE,
-    &function_call_invalidate_bh_lru::RULE,
-    &function_call_ipi_mb::RULE,
-    &function_call_ipi_rseq::RULE,
-    &function_call_ipi_sync_core::RULE,
-    &function_call_ipi_sync_rq_state::RULE,
-    &function_call_mce_cpu_restart::RULE,
-    &function_call_nohz_csd_func::RULE,
-    &function_call_perf_event_read::RULE,
-    &function_call_rcu_barrier_handler::RULE,
-    &function_call_rcu_exp_handler::RULE,
-    &function_call_rdmsr_on_cpu::RULE,
-    &function_call_rdmsr_safe_on_cpu::RULE,
-    &function_call_remote_function::RULE,
-    &function_call_retrigger_next_event::RULE,
-    &function_call_rps_trigger_softirq::RULE,
-    &function_call_tlb_remove_table_smp_sync::RULE,
-    &function_call_watchdog_check_skew_remote::RULE,
-    &hrtimer_dl_task_timer::RULE,
-    &hrtimer_hrtick::RULE,
-    &hrtimer_hrtimer_wakeup::RULE,
-    &hrtimer_it_real_fn::RULE,
-    &hrtimer_perf_mux_hrtimer_handler::RULE,
-    &hrtimer_perf_swevent_hrtimer::RULE,
-    &hrtimer_posix_timer_fn::RULE,
-    &hrtimer_rapl_hrtimer_handle::RULE,
-    &hrtimer_sched_cfs_period_timer::RULE,
-    &hrtimer_sched_rt_period_timer::RULE,
-    &hrtimer_timerfd_tmrproc::RULE,
-    &hrtimer_uncore_pmu_hrtimer::RULE,
-    &hrtimer_watchdog_timer_fn::RULE,
-    &ipi_cgroup_freeze_task::RULE,
-    &ipi_wake_up_if_idle::RULE,
-    &irq_work_nohz_full_kick_func::RULE,
-    &irq_work_perf_pending_irq::RULE,
-    &irq_work_wake_up_klogd_work_func::RULE,
-    &kernel_thread_iou_sqp::RULE,
-    &kernel_thread_iou_wrk::RULE,
-    &kernel_thread_irq::RULE,
-    &kernel_thread_kcompactd::RULE,
-    &kernel_thread_khugepaged::RULE,
-    &kernel_thread_ksmd::RULE,
-    &kernel_thread_ksoftirqd::RULE,
-    &kernel_thread_kswapd::RULE,
-    &kernel_thread_ktimers::RULE,
-    &kernel_thread_kworker::RULE,
-    &kernel_thread_migration::RULE,
-    &kernel_thread_rcuc::RULE,
-    &kernel_thread_rcuop::RULE,
-    &late_idle::RULE,
-    &late_interrupts_off::RULE,
-    &late_own::RULE,
-    &late_path::RULE,
-    &late_preemption_off::RULE,
-    &late_unseen::RULE,
-    &softirq_block::RULE,
-    &softirq_net_rx::RULE,
-    &softirq_rcu::RULE,
-    &timer_clocksource_watchdog::RULE,
-    &timer_mce_timer_fn::RULE,
-    &timer_process_timeout::RULE,
-    &timer_tsc_sync_check_timer_fn::RULE,
-    &workqueue_blk_mq_run_work_fn::RULE,
-    &workqueue_cqm_handle_limbo::RULE,
-    &workqueue_drain_local_stock::RULE,
-    &workqueue_flush_backlog::RULE,
-    &workqueue_flush_cpu_slab::RULE,
-    &workqueue_flush_to_ldisc::RULE,
-    &workqueue_kernfs_notify_workfn::RULE,
-    &workqueue_lru_add_drain_per_cpu::RULE,
-    &workqueue_mbm_handle_overflow::RULE,
-    &workqueue_psi_avgs_work::RULE,
-    &workqueue_refresh_vm_stats::RULE,
-    &workqueue_update_pages_handler::RULE,
-    &workqueue_vmpressure_work_fn::RULE,
-    &workqueue_vmstat_update::RULE,
-    &workqueue_wb_workfn::RULE,
-    &clock_distrusted::RULE,
-    &hypervisor_steal::RULE,
-    &smi::RULE,
-    &unknown::RULE,
+    &late::IDLE,
+    &late::INTERRUPTS_OFF,
+    &late::OWN,
+    &late::PATH,
+    &late::PREEMPTION_OFF,
+    &late::UNSEEN,
+    &unseen::CLOCK_DISTRUSTED,
+    &unseen::HYPERVISOR_STEAL,
+    &unseen::SMI,
+    &unseen::UNKNOWN,
 ];
 
 /// All rules.
 pub fn all() -> &'static [&'static Rule] {
-    static ALL: LazyLock<Vec<&Rule>> =
-        LazyLock::new(|| DETECTING.iter().map(|(rule, _)| *rule).chain(NAMED.iter().copied()).collect());
+    static ALL: LazyLock<Vec<&Rule>> = LazyLock::new(|| {
+        let detecting = DETECTING.iter().map(|(rule, _)| *rule);
+        detecting.chain(members()).chain(NAMED.iter().copied()).collect()
+    });
     &ALL
+}
+
+fn members() -> impl Iterator<Item = &'static Rule> {
+    MEMBERS.iter().copied().flatten()
 }
 
 /// The cause of an interruption by the first rule that detects one.
@@ -310,14 +167,14 @@ pub(crate) fn detect(case: &Case<'_>) -> Option<Finding> {
     DETECTING.iter().find_map(|(_, detect)| detect(case))
 }
 
-/// The rules that other code names causes by: each is called as its file.
+/// The rules that other code names: each has the name of its file.
 #[allow(missing_docs)]
 pub mod named {
     use super::*;
 
     pub static ANONYMOUS_CALL: &Rule = &anonymous_call::RULE;
     pub static ANONYMOUS_IRQ_WORK: &Rule = &anonymous_irq_work::RULE;
-    pub static CLOCK_DISTRUSTED: &Rule = &clock_distrusted::RULE;
+    pub static CLOCK_DISTRUSTED: &Rule = &unseen::CLOCK_DISTRUSTED;
     pub static COMMAND_TASK: &Rule = &command_task::RULE;
     pub static DEPENDENCY_CLOCK_UNSTABLE: &Rule = &dependency_clock_unstable::RULE;
     pub static DEPENDENCY_PERF: &Rule = &dependency_perf::RULE;
@@ -330,36 +187,36 @@ pub mod named {
     pub static FAIR_SERVER: &Rule = &fair_server::RULE;
     pub static FUNCTION_CALL: &Rule = &function_call::RULE;
     pub static HRTIMER: &Rule = &hrtimer::RULE;
-    pub static HYPERVISOR_STEAL: &Rule = &hypervisor_steal::RULE;
+    pub static HYPERVISOR_STEAL: &Rule = &unseen::HYPERVISOR_STEAL;
     pub static IPI: &Rule = &ipi::RULE;
     pub static KERNEL_THREAD: &Rule = &kernel_thread::RULE;
-    pub static LATE_IDLE: &Rule = &late_idle::RULE;
-    pub static LATE_INTERRUPTS_OFF: &Rule = &late_interrupts_off::RULE;
-    pub static LATE_OWN: &Rule = &late_own::RULE;
-    pub static LATE_PATH: &Rule = &late_path::RULE;
-    pub static LATE_PREEMPTION_OFF: &Rule = &late_preemption_off::RULE;
-    pub static LATE_UNSEEN: &Rule = &late_unseen::RULE;
+    pub static LATE_IDLE: &Rule = &late::IDLE;
+    pub static LATE_INTERRUPTS_OFF: &Rule = &late::INTERRUPTS_OFF;
+    pub static LATE_OWN: &Rule = &late::OWN;
+    pub static LATE_PATH: &Rule = &late::PATH;
+    pub static LATE_PREEMPTION_OFF: &Rule = &late::PREEMPTION_OFF;
+    pub static LATE_UNSEEN: &Rule = &late::UNSEEN;
     pub static NOT_ADAPTIVE: &Rule = &not_adaptive::RULE;
     pub static NMI: &Rule = &nmi::RULE;
     pub static OTHER_TASK: &Rule = &other_task::RULE;
     pub static PAGE_FAULT: &Rule = &page_fault::RULE;
-    pub static SMI: &Rule = &smi::RULE;
+    pub static SMI: &Rule = &unseen::SMI;
     pub static SOFTIRQ: &Rule = &softirq::RULE;
     pub static TIMER: &Rule = &timer::RULE;
-    pub static UNKNOWN: &Rule = &unknown::RULE;
+    pub static UNKNOWN: &Rule = &unseen::UNKNOWN;
     pub static VECTOR: &Rule = &vector::RULE;
     pub static WORKQUEUE: &Rule = &workqueue::RULE;
 }
 
-/// The rule of a cause: that of the member, where it has its own, else that of its class.
+/// The rule of a cause: that of the member if it has its own, else that of its class.
 pub fn get(cause: &CauseId) -> &'static Rule {
     static MEMBERS: LazyLock<Map<(&str, &str), &Rule>> =
-        LazyLock::new(|| NAMED.iter().filter_map(|rule| Some((rule.id.split_once(':')?, *rule))).collect());
+        LazyLock::new(|| members().filter_map(|rule| Some((rule.id.split_once(':')?, rule))).collect());
     let own = cause.member_name().and_then(|member| MEMBERS.get(&(cause.class().id, &**member)));
     own.copied().unwrap_or(cause.class())
 }
 
-/// A cause in a few words. Where the rule is one for a whole class the member is named behind.
+/// The title of a cause, followed by the member if the rule is that of the class.
 pub fn title(cause: &CauseId) -> String {
     let rule = get(cause);
     match cause.member_name().filter(|_| rule.id == cause.class().id) {
@@ -369,8 +226,8 @@ pub fn title(cause: &CauseId) -> String {
 }
 
 impl CauseId {
-    /// The cause of a kernel thread's turn: `kernel-thread` and the thread's name, without the number of the
-    /// CPU, the memory node or the process that the thread belongs to.
+    /// The cause of a kernel thread's time slice: `kernel-thread` and the thread's name without the number of its CPU,
+    /// NUMA node or process.
     pub fn kernel_thread(comm: &Symbol) -> Self {
         let member = match names::thread_family(comm) {
             family if family.len() < comm.len() => family.into(),
@@ -379,7 +236,7 @@ impl CauseId {
         Self::member(named::KERNEL_THREAD, member)
     }
 
-    /// From its text; none where there is no such class.
+    /// Parses a text; `None` if there is no such class.
     pub fn parse(text: &str) -> Option<Self> {
         let with_id = |id: &str| all().iter().copied().find(|rule| rule.id == id);
         match text.split_once(':') {
@@ -393,6 +250,7 @@ impl CauseId {
 mod tests {
     use super::named::*;
     use super::*;
+    use dyntick_model::Fix;
     use std::collections::BTreeSet;
 
     #[test]
@@ -404,7 +262,8 @@ mod tests {
     /// A rule that is found by the name of a member must belong to a class that is detected.
     #[test]
     fn rules_for_one_function_belong_to_a_class() {
-        for rule in NAMED.iter().filter(|rule| rule.id.contains(':')) {
+        assert!(NAMED.iter().all(|rule| !rule.id.contains(':')));
+        for rule in members() {
             let class = rule.id.split_once(':').map(|(class, _)| class);
             assert!(DETECTING.iter().any(|(other, _)| Some(other.id) == class), "{}", rule.id);
         }
@@ -412,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_from_their_texts() {
+    fn causes_are_parsed_from_their_texts() {
         let parse = |text: &str| CauseId::parse(text).map(|cause| (cause.to_string(), get(&cause).id));
         let own = ("workqueue:vmstat_update".to_owned(), "workqueue:vmstat_update");
         assert_eq!(parse("workqueue:vmstat_update"), Some(own));
@@ -422,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_special_rule_answers() {
+    fn most_specific_rule_is_found() {
         let id = |member: &str| get(&CauseId::member(named::WORKQUEUE, member)).id;
         assert_eq!(id("vmstat_update"), "workqueue:vmstat_update");
         assert_eq!(id("something_new"), "workqueue");
@@ -440,16 +299,17 @@ mod tests {
         assert!(!settings("6.1.0-56").contains(&isolated));
     }
 
-    /// No events are kept as evidence for the turn of a task.
+    /// No events are kept as evidence for the time slice of a task.
     #[test]
-    fn what_a_turn_comes_from_is_named() {
+    fn rules_of_time_slices_name_the_origin() {
         let possible = [COMMAND_TASK, FUNCTION_CALL, KERNEL_THREAD, OTHER_TASK, SOFTIRQ, WORKQUEUE];
         assert!(possible.iter().all(|rule| rule.names_origin));
     }
 
     #[test]
-    fn texts_are_whole() {
+    fn texts_are_complete() {
         for rule in all() {
+            assert!(!rule.title.is_empty() && !rule.source.is_empty(), "{}", rule.id);
             assert!(!rule.title.ends_with('.') && rule.explanation.ends_with('.'), "{}", rule.id);
             assert!(rule.fixes.iter().all(|fix| fix.effect.ends_with('.')), "{}", rule.id);
             assert!(!rule.explanation.contains("  "), "{}", rule.id);

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Where somebody was when doing what interrupted a CPU.
+//! The call stack of an action that interrupted a CPU.
 
 use crate::names;
 use dyntick_model::Symbol;
 use std::sync::{Arc, OnceLock};
 
-/// The functions in which somebody was, the innermost first.
+/// A call stack, the innermost function first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Stack {
     /// The name of the task.
     pub comm: Symbol,
-    /// The process in whose memory `user` is; 0 where there is none.
+    /// The process to whose memory `user` belongs; 0 for none.
     pub process: i32,
-    /// Functions of the kernel.
+    /// The functions of the kernel.
     pub kernel: Arc<[Symbol]>,
-    /// Addresses of the program; none where the task had not asked for it, as in an interrupt.
+    /// The addresses of the program; empty if the task had not requested the action, e.g. in an interrupt.
     pub user: Arc<[u64]>,
 }
 
-/// A stack that is told of after the event that it belongs to.
+/// A stack whose event is recorded after the one that it belongs to.
 pub(crate) type Slot = Arc<OnceLock<Stack>>;
 
-/// With these begins what the kernel ran to record the stack itself.
+/// The prefixes of the functions with which the kernel recorded the stack itself.
 const RECORDING: [&str; 9] = [
     "trace_event_",
     "__traceiter_",
@@ -34,11 +34,11 @@ const RECORDING: [&str; 9] = [
     "optimized_callback",
 ];
 
-/// With these begins an interrupt (arch/x86/include/asm/idtentry.h): what is below them did not ask for it.
+/// The prefixes of interrupt entries (arch/x86/include/asm/idtentry.h): callers below them did not request the action.
 const ENTRIES: [&str; 4] = ["asm_sysvec_", "asm_common_interrupt", "asm_spurious_interrupt", "asm_exc_nmi"];
 
 impl Stack {
-    /// From what was recorded: without what recorded it, and without what an interrupt interrupted.
+    /// Creates a stack from a recorded one, without the recording functions and without the interrupted ones.
     pub(crate) fn new(comm: Symbol, kernel: &[Symbol], user: Option<(i32, Arc<[u64]>)>) -> Self {
         let begins = |frame: &Symbol, with: &[&str]| with.iter().any(|begin| frame.starts_with(begin));
         let first = kernel.iter().position(|frame| !begins(frame, &RECORDING)).unwrap_or(kernel.len());
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_recorded_it_and_what_was_interrupted_are_not_part_of_it() {
+    fn recording_and_interrupted_functions_are_left_out() {
         let asked = ["trace_event_raw_event_x", "__traceiter_x", "try_to_wake_up", "do_syscall_64"];
         let kernel: Vec<Symbol> = ["try_to_wake_up", "do_syscall_64"].map(Symbol::from).into();
         let own = stack(&asked);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Explaining events one after another, in memory for what is open on the CPUs and not for all that was: each
-//! interruption is handed on as soon as its cause is known. The causes are those of [`crate::explain`].
+//! The explanation of events one after another. It keeps only open interruptions in memory, and passes each one on as
+//! soon as its cause is known. The causes are the same as those of [`crate::explain`].
 
-use crate::attribute::{Attribution, Ticking, Told};
+use crate::attribute::{Attribution, Pending, Ticking};
 use crate::case::{awaited_worker, kind_of};
 use crate::facts::{Boxed, Facts};
 use crate::log::Log;
@@ -12,11 +12,11 @@ use crate::{Context, Explanation, Interruption, Kind};
 use dyntick_model::{CpuList, Event, EventKind, Map};
 use std::collections::VecDeque;
 
-/// How many interruptions wait for what a worker will run. Where more do, as where workers are starved, they are
-/// explained without.
+/// The maximum number of interruptions that wait for the work item of a worker. Beyond it, e.g. if workers are starved,
+/// they are explained without it.
 const MOST_WAITING: usize = 1 << 14;
 
-/// What must be known of all events before the first interruption is explained.
+/// The facts from all events that are needed before the first interruption is explained.
 #[derive(Clone, Debug, Default)]
 pub struct Foreknown {
     starts_recorded: bool,
@@ -25,13 +25,13 @@ pub struct Foreknown {
 }
 
 impl Foreknown {
-    /// Whether an event tells that the starts of tick timers are recorded. The first that does decides.
+    /// Returns true if an event shows that the starts of tick timers are recorded. The first such event decides.
     pub fn tells_starts(event: &Event) -> bool {
         is_tick_start(event)
     }
 }
 
-/// Goes through all events before they are explained. This is necessary only where [`Survey::is_needed`].
+/// A pass over all events before they are explained, which is only necessary if [`Survey::is_needed`].
 pub struct Survey<'a> {
     context: &'a Context,
     observer: Observer,
@@ -41,30 +41,31 @@ pub struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
-    /// Whether what [`Survey`] finds has any effect: it is about CPUs of nohz_full.
+    /// Returns true if the result of a [`Survey`] has any effect: it is about nohz_full CPUs.
     pub fn is_needed(context: &Context) -> bool {
         !context.nohz_full.is_empty()
     }
 
-    /// What is known without it.
+    /// The facts that are known without it.
     pub fn unneeded(context: &Context, starts_recorded: bool) -> Foreknown {
         Foreknown { starts_recorded, timekeeper: context.timekeeper, itimers: Map::default() }
     }
 
-    /// Of events of these CPUs. `starts_recorded`: whether any of them [tells so](Foreknown::tells_starts).
+    /// Creates a survey of events of these CPUs. `starts_recorded` is true if any of them
+    /// [shows it](Foreknown::tells_starts).
     pub fn new(context: &'a Context, cpus: &CpuList, starts_recorded: bool) -> Self {
         let log = Log::forgetful(context, Map::default());
         let observer = Observer::new(cpus.iter(), starts_recorded, log, context);
         Self { context, observer, starts_recorded, ticking: Ticking::default(), done: Vec::new() }
     }
 
-    /// Takes the next event.
+    /// Applies the next event.
     pub fn event(&mut self, event: &Event) {
         self.observer.step(event, &mut self.done);
         self.settle();
     }
 
-    /// What was found, at the end of the events.
+    /// Returns the facts, at the end of the events.
     pub fn finish(mut self) -> Foreknown {
         self.observer.finish(&mut self.done);
         self.settle();
@@ -82,7 +83,7 @@ impl<'a> Survey<'a> {
     }
 }
 
-/// Explains events as they come.
+/// An explanation of events as they come.
 pub struct Stream<'a> {
     context: &'a Context,
     observer: Observer,
@@ -90,15 +91,15 @@ pub struct Stream<'a> {
     tallies: Tallies,
     done: Vec<Boxed>,
     waiting: Waiting,
-    /// Those whose stacks are to come, with the time until which they may.
-    late: VecDeque<(u64, Told)>,
+    /// The interruptions whose stacks may follow, with the time until which they may.
+    late: VecDeque<(u64, Pending)>,
 }
 
-/// A stack is recorded at most so long behind its event, ns: the kernel goes through it meanwhile.
+/// The longest time from an event to its stack, ns, in which the kernel unwinds it.
 const STACK_FOLLOWS_NS: u64 = 1_000_000;
 
 impl<'a> Stream<'a> {
-    /// Of events of these CPUs.
+    /// Creates an explanation of events of these CPUs.
     pub fn new(context: &'a Context, cpus: &CpuList, foreknown: Foreknown) -> Self {
         let Foreknown { starts_recorded, timekeeper, itimers } = foreknown;
         let log = Log::forgetful(context, itimers);
@@ -113,15 +114,15 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Takes the next event, and hands on the interruptions whose causes are known by it: not in order of time.
+    /// Applies the next event, and passes on the interruptions whose causes it makes known, in no order of time.
     pub fn event(&mut self, event: &Event, each: &mut dyn FnMut(&Interruption)) {
         self.tallies.event(event);
         self.observer.step(event, &mut self.done);
         if let EventKind::WorkStart { .. } = event.kind {
             self.waiting.take(event.pid, &mut self.done);
         }
-        while self.late.front().is_some_and(|(until, told)| *until < event.ts || told.is_complete()) {
-            self.late.pop_front().into_iter().for_each(|(_, mut told)| each(told.now()));
+        while self.late.front().is_some_and(|(until, pending)| *until < event.ts || pending.is_complete()) {
+            self.late.pop_front().into_iter().for_each(|(_, mut pending)| each(pending.now()));
         }
         let mut done = std::mem::take(&mut self.done);
         for facts in done.drain(..) {
@@ -137,14 +138,14 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Hands on the other interruptions, at the end of the events. Returns the sums, without interruptions.
+    /// Passes on the other interruptions, at the end of the events. Returns the sums, without interruptions.
     pub fn finish(mut self, each: &mut dyn FnMut(&Interruption)) -> Explanation {
         self.observer.finish(&mut self.done);
         for facts in std::mem::take(&mut self.done) {
             self.explain(&facts, &kind_of(&facts, &self.observer.log), each);
         }
         self.explain_waiting(each);
-        self.late.drain(..).for_each(|(_, mut told)| each(told.now()));
+        self.late.drain(..).for_each(|(_, mut pending)| each(pending.now()));
         Explanation {
             interruptions: Vec::new(),
             per_cpu: self.tallies.finish(self.context),
@@ -159,19 +160,22 @@ impl<'a> Stream<'a> {
     }
 
     fn explain(&mut self, facts: &Facts, kind: &Kind, each: &mut dyn FnMut(&Interruption)) {
-        let Some(mut told) = self.attribution.interruption(facts, kind, &self.observer.log) else { return };
-        self.tallies.interruption(&told.interruption);
-        match told.is_complete() {
-            true => each(told.now()),
-            false => self.late.push_back((
+        let Some(mut pending) = self.attribution.interruption(facts, kind, &self.observer.log) else {
+            return;
+        };
+        self.tallies.interruption(&pending.interruption);
+        if pending.is_complete() {
+            each(pending.now())
+        } else {
+            self.late.push_back((
                 facts.start_ns.saturating_add(facts.duration_ns).saturating_add(STACK_FOLLOWS_NS),
-                told,
-            )),
+                pending,
+            ))
         }
     }
 }
 
-/// Interruptions that wait for what a worker will run, by the worker.
+/// The interruptions that wait for a worker's work item, by worker.
 #[derive(Default)]
 struct Waiting {
     by_worker: Map<i32, Vec<Boxed>>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What happened to one CPU, in figures.
+//! The figures of one CPU.
 
 use crate::{CauseId, Chain};
 use dyntick_model::{Interrupt, Softirq, Symbol, TickDependency};
@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What interrupted one CPU over the window.
+/// The interruptions of one CPU in the window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     /// The CPU.
@@ -20,7 +20,7 @@ pub struct Summary {
     pub ticks_per_second: f64,
     /// Ticks per second as a share of HZ: 1 for a CPU that ticks all the time.
     pub share_of_hz: f64,
-    /// Local timer interrupts: ticks and all other timers, as LOC in `/proc/interrupts`.
+    /// Local timer interrupts: ticks and all other timers, like LOC in `/proc/interrupts`.
     pub local_timer: u64,
     /// Local timer interrupts per second.
     pub local_timer_per_second: f64,
@@ -38,8 +38,8 @@ pub struct Summary {
     pub command_tasks: u64,
     /// Time in those, ns.
     pub command_tasks_ns: u64,
-    /// Interruptions, page faults and time slices of other user tasks and of the command by the way into the kernel
-    /// (`Kind::name`).
+    /// Interruptions, page faults and time slices of other user tasks and of the command, by the entry point into the
+    /// kernel (`Kind::name`).
     pub by_kind: BTreeMap<String, u64>,
     /// The same by cause, the most frequent first.
     pub by_cause: Vec<CauseCount>,
@@ -51,7 +51,7 @@ pub struct Summary {
     pub works: BTreeMap<Symbol, u64>,
     /// Softirqs that ran.
     pub softirqs: BTreeMap<Softirq, u64>,
-    /// Interrupt vectors taken; device interrupts are not among them.
+    /// Interrupt vectors taken, without device interrupts.
     pub vectors: BTreeMap<Interrupt, u64>,
     /// Functions that other CPUs called here (kernels from 6.5 on report them).
     pub called_functions: BTreeMap<Symbol, u64>,
@@ -69,7 +69,7 @@ pub struct Summary {
     pub unattributed_time_share: f64,
 }
 
-/// How often one cause interrupted a CPU.
+/// The interruptions of a CPU by one cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CauseCount {
     /// The cause.
@@ -91,19 +91,19 @@ pub struct CauseCount {
     pub chain: Chain,
 }
 
-/// How often `tick_stop` reported one outcome.
+/// The number of `tick_stop` events with one outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TickStopCount {
-    /// Whether the tick was stopped.
+    /// True if the tick was stopped.
     pub success: bool,
-    /// What kept it, if not.
+    /// The dependency that kept it, if not.
     pub dependency: TickDependency,
-    /// How often.
+    /// The number of events.
     pub count: u64,
 }
 
 impl Summary {
-    /// All that `by_cause` has.
+    /// The number of all that `by_cause` has.
     pub fn listed(&self) -> u64 {
         self.interruptions + self.page_faults + self.other_tasks + self.command_tasks
     }

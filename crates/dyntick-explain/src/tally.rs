@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Counts events and interruptions into summaries.
+//! The counts of events and interruptions, which become summaries.
 
 use crate::{CauseCount, CauseId, Chain, Context, Interruption, Kind, Summary, TickStopCount, names, rules};
 use dyntick_model::{Event, EventKind, Interrupt, Map, Symbol, TickDependency};
 use std::collections::BTreeMap;
 
-/// One summary for each CPU of the context, in order.
+/// Returns a summary of each CPU of the context, in order.
 pub(crate) fn summarise(events: &[Event], context: &Context, interruptions: &[Interruption]) -> Vec<Summary> {
     let mut tallies = Tallies::new(context);
     events.iter().for_each(|event| tallies.event(event));
@@ -13,7 +13,7 @@ pub(crate) fn summarise(events: &[Event], context: &Context, interruptions: &[In
     tallies.finish(context)
 }
 
-/// Counts of the CPUs of a context.
+/// The counts of the CPUs of a context.
 pub(crate) struct Tallies {
     by_cpu: BTreeMap<u32, Tally>,
     window: (u64, u64),
@@ -25,7 +25,7 @@ impl Tallies {
         Self { by_cpu, window: context.window }
     }
 
-    /// Counts an event, if it is of the window.
+    /// Counts an event, if it is in the window.
     pub fn event(&mut self, event: &Event) {
         if (self.window.0..self.window.1).contains(&event.ts) {
             if let Some(tally) = self.by_cpu.get_mut(&event.cpu) {
@@ -49,7 +49,7 @@ impl Tallies {
 #[derive(Default)]
 struct Tally {
     summary: Summary,
-    /// By its place among the kinds.
+    /// The counts by the index of the kind.
     by_kind: [u64; Kind::NAMES.len()],
     causes: Map<CauseId, CauseTally>,
     tick_stops: BTreeMap<(bool, TickDependency), u64>,
@@ -64,16 +64,17 @@ struct CauseTally {
     total_ns: u64,
     longest_ns: u64,
     functions: Map<Symbol, u64>,
-    /// By whether it is that of a tick, and the chain.
+    /// The counts by chain, separately for ticks.
     chains: Map<(bool, Chain), u64>,
+}
+
+fn count(map: &mut BTreeMap<Symbol, u64>, symbol: &Symbol) {
+    *map.entry(names::function(symbol)).or_default() += 1;
 }
 
 impl Tally {
     fn count_event(&mut self, kind: &EventKind) {
         let summary = &mut self.summary;
-        let count = |map: &mut BTreeMap<Symbol, u64>, symbol: &Symbol| {
-            *map.entry(names::function(symbol)).or_default() += 1;
-        };
         match kind {
             EventKind::HrtimerEntry { function, .. } => count(&mut summary.hrtimers, function),
             EventKind::TimerEntry { function, .. } => count(&mut summary.timers, function),
@@ -133,7 +134,7 @@ impl Tally {
         let mut summary = self.summary;
         summary.cpu = cpu;
         summary.seconds = context.seconds();
-        // Interrupts are counted where they enter, even if the begin of the window cut one in two.
+        // Interrupts are counted at their entry, even if the window begins within one.
         summary.local_timer = summary.vectors.get(&Interrupt::Timer).copied().unwrap_or(summary.local_timer);
         summary.ticks_per_second = ratio(summary.ticks as f64, summary.seconds);
         summary.share_of_hz = ratio(summary.ticks_per_second, f64::from(context.hz));
@@ -153,7 +154,7 @@ impl Tally {
     }
 }
 
-/// So many different chains of a cause are counted; of more the rarest are given up.
+/// The maximum number of different chains of a cause; beyond it the rarest are dropped.
 const MOST_CHAINS: usize = 1 << 13;
 
 impl CauseTally {
@@ -174,14 +175,14 @@ impl CauseTally {
         let Self { count, interruptions, ticks, total_ns, longest_ns, functions, chains } = self;
         let most = chains.iter().map(|((of_tick, _), count)| (*of_tick, *count)).max();
         let foremost = chains.into_iter().filter(|((of_tick, _), count)| most == Some((*of_tick, *count)));
-        // Of several it is the last in the order of their texts, for an order that anybody can see.
+        // Of several it is the last in the order of their texts, which is an order that users can see.
         let functions = functions.into_iter().collect();
         let chain = foremost.map(|((_, chain), _)| chain).max_by_key(Chain::texts).unwrap_or_default();
         CauseCount { cause, count, interruptions, ticks, total_ns, longest_ns, functions, chain }
     }
 }
 
-/// A quotient that is 0 where there is nothing to divide by.
-fn ratio(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
+/// The quotient, or 0 if the divisor is 0.
+fn ratio(part: f64, total: f64) -> f64 {
+    if total > 0.0 { part / total } else { 0.0 }
 }

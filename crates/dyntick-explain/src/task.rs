@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A thread, as chains and interruptions name it.
+//! A thread in chains and interruptions.
 
 use dyntick_model::Symbol;
 use std::sync::LazyLock;
 
-/// What the idle task is called.
+/// The name of the idle task.
 static IDLE: LazyLock<Symbol> = LazyLock::new(|| "idle".into());
 
 /// A thread.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Task {
-    /// Its number; 0 is the idle task of any CPU.
+    /// Its TID; 0 for the idle task of any CPU.
     pub pid: i32,
-    /// Its name as last seen, `?` where no event named it.
+    /// Its last known name; `?` if no event named it.
     pub comm: Symbol,
 }
 
 impl Task {
-    /// The thread that an event names so.
+    /// Creates a thread with this TID and name.
     pub(crate) fn named(pid: i32, comm: &Symbol) -> Self {
         let comm = if pid == 0 { &IDLE } else { comm };
         Self { pid, comm: comm.clone() }

@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Threads: what they are called, which of them are the kernel's own, and which the recorded command's.
+//! The names of threads, and which of them belong to the kernel or to the recorded command.
 
 use crate::{Context, KnownCommand, Task, names};
 use dyntick_model::{Map, Set, Symbol};
 use std::sync::{Arc, LazyLock};
 
-/// What a thread is called that no event named.
+/// The name of a thread that no event has named.
 static UNNAMED: LazyLock<Symbol> = LazyLock::new(|| "?".into());
 
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
     named: Map<i32, Named>,
-    /// The kernel's, where they are known and not only known by their names.
+    /// The kernel's threads, if they are known by more than their names.
     kernels: Set<i32>,
-    /// The command's process, and the threads that it and its descendants have.
+    /// The command's process, and the threads of it and its descendants.
     command: Option<i32>,
     commands: Set<i32>,
 }
 
-/// So many threads of a command are known at once: as many as Linux has PIDs (`PID_MAX_LIMIT`).
+/// The maximum number of threads of a command: as many as Linux has PIDs (`PID_MAX_LIMIT`).
 const MOST_OF_COMMAND: usize = 4 << 20;
 
-/// A thread that was named.
+/// A thread with a name.
 #[derive(Debug)]
 struct Named {
     comm: Symbol,
-    /// Whether it is the kernel's: asked of each task that gets a CPU, and found out once.
+    /// True if it is the kernel's. This is needed for each task that gets a CPU, so it is computed once.
     is_kernels: bool,
 }
 
 impl Threads {
-    /// Those that the context knows.
+    /// Creates one with the threads of the context.
     pub fn new(context: &Context) -> Self {
         let kernels = context.known.kernel_threads.iter().copied().collect();
         let KnownCommand { process, threads: seen } = &context.known.command;
@@ -40,7 +40,7 @@ impl Threads {
         threads
     }
 
-    /// A thread has this name now.
+    /// Sets the name of a thread.
     pub fn name(&mut self, pid: i32, comm: &Symbol) {
         if pid == 0 || self.named.get(&pid).is_some_and(|named| Arc::ptr_eq(&named.comm, comm)) {
             return;
@@ -49,8 +49,8 @@ impl Threads {
         self.named.insert(pid, Named { comm: comm.clone(), is_kernels });
     }
 
-    /// A thread was started: by who belongs to the command, or as the command itself, which dyntick starts. Numbers of
-    /// threads that ended are given again.
+    /// Notes the start of a thread: by one of the command, or as the command itself, which dyntick starts. TIDs of
+    /// ended threads are reused.
     pub fn fork(&mut self, parent: i32, child: i32) {
         if self.commands.contains(&parent) || self.command == Some(child) {
             if self.commands.len() < MOST_OF_COMMAND {
@@ -61,17 +61,17 @@ impl Threads {
         }
     }
 
-    /// Whether a task is of the command that was recorded.
+    /// Returns true if a task belongs to the recorded command.
     pub fn is_commands(&self, task: &Task) -> bool {
         self.commands.contains(&task.pid) && !self.is_kernels(task)
     }
 
-    /// A thread by its number.
+    /// The thread with this TID.
     pub fn task(&self, pid: i32) -> Task {
         Task::named(pid, self.named.get(&pid).map_or(&*UNNAMED, |named| &named.comm))
     }
 
-    /// Whether a task is the kernel's own.
+    /// Returns true if a task is the kernel's own.
     pub fn is_kernels(&self, task: &Task) -> bool {
         match self.named.get(&task.pid) {
             Some(named) if Arc::ptr_eq(&named.comm, &task.comm) => named.is_kernels,
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_own_are_known_or_told_by_their_names() {
+    fn kernel_threads_are_known_or_recognised_by_name() {
         let mut threads = threads(&[8]);
         let own = |threads: &Threads, pid| threads.is_kernels(&threads.task(pid));
         assert_eq!([0, 7, 8, 9].map(|pid| own(&threads, pid)), [false, false, true, false]);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_starts_is_its_own_and_numbers_are_given_again() {
+    fn threads_of_a_command_are_its_own_until_their_tid_is_reused() {
         let command = KnownCommand { process: Some(20), threads: [20, 21].into() };
         let known = Known { command, kernel_threads: [2].into(), ..Known::default() };
         let mut threads = Threads::new(&Context { known, ..Context::unknown() });
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_idle_task_keeps_its_name() {
+    fn idle_task_keeps_its_name() {
         let mut threads = threads(&[]);
         threads.name(0, &"swapper/0".into());
         assert_eq!(&*threads.task(0).comm, "idle");

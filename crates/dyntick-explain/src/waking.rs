@@ -1,49 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How late threads run after they were to be woken, as events come. Pure.
+//! The latencies of wake-ups, computed as events come. Pure.
 //!
-//! A thread that a timer wakes is late by the time from the timer's expiry (`expires` of `timer:hrtimer_start`, which
-//! has the slack in it that the thread allowed) to the switch to the thread. Where no hrtimer woke it, or one of a
-//! clock other than CLOCK_MONOTONIC, the time from `sched:sched_wakeup` (or the begin of the timer's handler) counts:
-//! what the tracers `wakeup` and `wakeup_rt` call the wakeup latency.
+//! The latency of a thread that a timer wakes is the time from the timer's expiry (`expires` of `timer:hrtimer_start`,
+//! which includes the thread's timer slack) to the switch to the thread. For other wake-ups, and for timers of other
+//! clocks than CLOCK_MONOTONIC, it begins with `sched:sched_wakeup` or with the timer's handler. The tracers `wakeup`
+//! and `wakeup_rt` call that the wakeup latency.
 
 use dyntick_model::{CpuList, Event, EventKind, Map, Symbol};
 
-/// Timers, and threads that wait to run: more than a machine has. Of a trace that has more all are forgotten.
+/// The maximum number of timers and of waiting threads, which is more than a machine has. If a trace has more, all are
+/// forgotten.
 const MOST: usize = 1 << 16;
 
-/// A thread that runs after it was woken.
+/// A thread that runs after its wake-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Woken {
-    /// Where it runs.
+    /// Its CPU.
     pub cpu: u32,
-    /// Which thread.
+    /// Its TID.
     pub pid: i32,
     /// Its name.
     pub comm: Symbol,
-    /// When it was to run, ns on the events' clock.
+    /// The time at which it was due, ns on the events' clock.
     pub due_ns: u64,
-    /// When it runs.
+    /// The time at which it runs.
     pub runs_ns: u64,
-    /// Whether `due_ns` is when a timer was to expire.
+    /// True if `due_ns` is the expiry of a timer.
     pub by_timer: bool,
 }
 
 impl Woken {
-    /// How late it runs, ns.
+    /// Its latency, ns.
     pub fn latency_ns(&self) -> u64 {
         self.runs_ns.saturating_sub(self.due_ns)
     }
 }
 
-/// Follows wake-ups of threads on some CPUs.
+/// The state of following wake-ups of threads on some CPUs.
 #[derive(Debug)]
 pub struct Wakeups {
     cpus: CpuList,
-    /// When timers that are armed expire, by address.
+    /// The expiries of armed timers, by address.
     expires: Map<u64, i64>,
-    /// When that was to expire whose handler runs, by CPU: handlers do not interrupt each other.
+    /// The expiry of the timer whose handler runs, by CPU: handlers do not interrupt each other.
     running: Map<u32, Due>,
-    /// Since when threads wait to run.
+    /// The times since which threads wait to run.
     waiting: Map<i32, Due>,
 }
 
@@ -54,13 +55,13 @@ struct Due {
 }
 
 impl Wakeups {
-    /// Of threads that run on these CPUs.
+    /// Creates one for threads that run on these CPUs.
     pub fn of(cpus: CpuList) -> Self {
         let (expires, running, waiting) = (Map::default(), Map::default(), Map::default());
         Self { cpus, expires, running, waiting }
     }
 
-    /// Takes the next event, in the order of time. Returns the thread that now runs after it was woken.
+    /// Applies the next event, in the order of time. Returns a thread that now runs after its wake-up.
     pub fn event(&mut self, event: &Event) -> Option<Woken> {
         match &event.kind {
             EventKind::HrtimerStart { timer, expires, .. } => {
@@ -74,7 +75,7 @@ impl Wakeups {
                 self.waiting.remove(pid);
             }
             EventKind::SchedSwitch { prev, next, next_comm, .. } => {
-                // One that was woken while it ran waits for nothing.
+                // A thread that was woken while it ran does not wait.
                 self.waiting.remove(prev);
                 let Due { ns: due_ns, by_timer } = self.waiting.remove(next)?;
                 let (cpu, runs_ns) = (event.cpu, event.ts);
@@ -87,7 +88,7 @@ impl Wakeups {
 
     fn enter(&mut self, event: &Event, timer: u64) {
         let expires = self.expires.remove(&timer).and_then(|ns| u64::try_from(ns).ok());
-        // A timer does not expire early: one that would is of another clock.
+        // A timer never expires early, so such a timer has another clock.
         let due = match expires.filter(|ns| *ns <= event.ts) {
             Some(ns) => Due { ns, by_timer: true },
             None => Due { ns: event.ts, by_timer: false },
@@ -106,7 +107,7 @@ impl Wakeups {
     }
 }
 
-/// Room for one more.
+/// Makes room for one more.
 fn bounded<K, V>(map: &mut Map<K, V>) -> &mut Map<K, V> {
     if map.len() >= MOST {
         map.clear();
@@ -155,25 +156,25 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_a_timer_wakes_is_late_since_that_was_to_expire() {
+    fn latency_begins_with_the_expiry_of_the_timer() {
         let woken = [(100, 1, start(7, 200)), (230, 1, enter(7)), (235, 1, wake(5, 1)), (240, 1, exit(7))];
         let switched = [(250, 1, switch(0, 5))];
         assert_eq!(run(&[&woken[..], &switched].concat()), [(5, 50, true)]);
-        // One that was set for another clock, and one whose start was not seen.
+        // A timer of another clock, and one whose start was not seen.
         let real = [(100, 1, start(7, 1 << 60)), woken[1].clone(), woken[2].clone(), switched[0].clone()];
         assert_eq!(run(&real), [(5, 20, false)]);
         assert_eq!(run(&[&woken[1..], &switched].concat()), [(5, 20, false)]);
     }
 
     #[test]
-    fn other_threads_are_late_since_they_were_woken() {
+    fn latency_of_other_threads_begins_with_the_wakeup() {
         assert_eq!(run(&[(10, 0, wake(5, 1)), (12, 0, wake(5, 1)), (30, 1, switch(0, 5))]), [(5, 20, false)]);
         let behind_a_timer = [(5, 1, enter(7)), (6, 1, exit(7)), (10, 1, wake(5, 1)), (30, 1, switch(0, 5))];
         assert_eq!(run(&behind_a_timer), [(5, 20, false)]);
     }
 
     #[test]
-    fn who_runs_already_or_goes_elsewhere_is_not_late() {
+    fn running_or_migrated_thread_is_not_late() {
         assert_eq!(run(&[(10, 1, wake(5, 1)), (20, 1, switch(5, 0)), (90, 1, switch(0, 5))]), []);
         assert_eq!(run(&[(10, 1, wake(5, 0)), (90, 1, switch(0, 5))]), []);
         let migrate = EventKind::SchedMigrate { pid: 5, comm: "x".into(), from: 1, to: 0 };

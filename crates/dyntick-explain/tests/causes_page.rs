@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The book's page on causes says what the rules say.
+//! The book's page on causes is generated from the rules.
 //!
-//! `INSTA_UPDATE=always cargo test -p dyntick-explain --test causes_page` writes it anew.
+//! `INSTA_UPDATE=always cargo test -p dyntick-explain --test causes_page` updates it.
 
 use dyntick_explain::rules::{self, Rule, Versions};
 
@@ -20,7 +20,7 @@ fn page() -> String {
 
 fn section(rule: &Rule) -> String {
     let fix = |fix: &rules::RuleFix| {
-        format!("- `{}`{}: {}\n", fix.action.unfilled(), range(fix.versions), fix.told())
+        format!("- `{}`{}: {}\n", fix.action.unfilled(), range(fix.versions), fix.remarked_effect())
     };
     let fixes: String = rule.fixes.iter().map(fix).collect();
     let origin = if rule.names_origin { "" } else { " Counts as unattributed." };
@@ -47,14 +47,11 @@ fn range(versions: Versions) -> String {
 }
 
 #[test]
-fn the_page_is_that_of_the_rules() {
+fn page_matches_the_rules() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/causes.md");
     if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
         std::fs::write(path, page()).unwrap();
     }
     let kept = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(
-        kept == page(),
-        "docs/src/causes.md is not what the rules say; write it anew with INSTA_UPDATE=always"
-    );
+    assert!(kept == page(), "docs/src/causes.md differs from the rules: update it with INSTA_UPDATE=always");
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! No fix is forgotten: each is in the book's table of what guests have shown, or says that it was not tried.
+//! Each fix is in the book's table of fixes that guests have shown to work, or says that it was not tried.
 //!
 //! `crates/dyntick/tests/fixes` makes that table from runs.
 
 use dyntick_explain::rules::{self, UNTRIED};
 use std::collections::BTreeSet;
 
-/// Cause and fix of each row.
+/// The cause and the fix of each row.
 fn shown() -> BTreeSet<(String, String)> {
     let page = include_str!("../../../docs/src/fixes.md");
     let (_, rows) = page.split_once("| cause | fix | kernel |").expect("the page has a table");
@@ -20,13 +20,13 @@ fn shown() -> BTreeSet<(String, String)> {
 }
 
 #[test]
-fn a_fix_was_shown_to_work_or_says_that_it_was_not_tried() {
+fn fix_was_shown_to_work_or_is_marked_as_untried() {
     let mut shown = shown();
     let mut wrong = Vec::new();
     for rule in rules::all() {
         for fix in rule.fixes {
             let proven = shown.remove(&(rule.id.to_owned(), fix.action.unfilled().to_string()));
-            match (proven, fix.told().contains(UNTRIED)) {
+            match (proven, fix.remarked_effect().contains(UNTRIED)) {
                 (true, true) => wrong.push(format!(
                     "{}: {} was tried and says that it was not",
                     rule.id,

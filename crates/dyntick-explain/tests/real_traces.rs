@@ -64,7 +64,7 @@ fn render(summary: &Summary) -> String {
     out
 }
 
-/// The causes of all ticks of a CPU.
+/// The causes of a CPU's ticks.
 fn tick_causes(explanation: &Explanation, cpu: u32) -> Vec<String> {
     let ticks = explanation.interruptions.iter().filter(|i| i.cpu == cpu && i.kind == Kind::Tick);
     let mut causes: Vec<String> = ticks.map(|i| i.cause.to_string()).collect();
@@ -82,7 +82,7 @@ fn counted(cause: &str, count: u64) -> [(String, u64); 1] {
     [(cause.to_owned(), count)]
 }
 
-/// A fixture: its summaries against the snapshot, its ticks on CPU 1 against their causes.
+/// Checks a fixture: its summaries against the snapshot, its ticks on CPU 1 against their causes.
 fn check(name: &str, expected: &[&str]) -> (Explanation, Context) {
     let (explanation, context) = explained(name);
     assert_eq!(tick_causes(&explanation, 1), expected, "causes of the ticks on CPU 1");
@@ -92,13 +92,13 @@ fn check(name: &str, expected: &[&str]) -> (Explanation, Context) {
 }
 
 #[test]
-fn a_busy_cpu_that_is_not_adaptive_ticks_at_hz() {
+fn busy_cpu_that_is_not_adaptive_ticks_at_hz() {
     let (explanation, _) = check("6.12-ticking-busy", &["not-adaptive"]);
     assert!((explanation.per_cpu[1].share_of_hz - 1.0).abs() < 0.02);
 }
 
 #[test]
-fn the_fair_server_costs_three_interrupts_and_one_tick_a_second() {
+fn fair_server_costs_three_interrupts_and_one_tick_a_second() {
     let (explanation, context) = check("6.12-nohz_full-busy", &["fair-server"]);
     assert_eq!(causes(&explanation), counted("fair-server", 6));
     assert_eq!(explanation.per_cpu[1].ticks, 2);
@@ -108,26 +108,26 @@ fn the_fair_server_costs_three_interrupts_and_one_tick_a_second() {
 }
 
 #[test]
-fn without_the_fair_server_nothing_is_left() {
+fn nothing_is_left_without_the_fair_server() {
     let (explanation, _) = check("6.12-nohz_full-fair-server-off", &[]);
     assert_eq!(explanation.per_cpu[1].interruptions, 0);
     assert_eq!(explanation.per_cpu[1].unattributed_share, 0.0);
 }
 
 #[test]
-fn the_older_kernel_has_no_fair_server() {
+fn older_kernel_has_no_fair_server() {
     let (explanation, _) = check("6.1-nohz_full-busy", &[]);
     assert_eq!(explanation.per_cpu[1].interruptions, 0);
 }
 
 #[test]
-fn a_work_item_brings_the_tick_back() {
+fn work_item_restarts_the_tick() {
     check("6.12-nohz_full-refresh_vm_stats", &["fair-server", "workqueue:refresh_vm_stats"]);
     check("6.12-rt-nohz_full-refresh_vm_stats", &["fair-server", "workqueue:refresh_vm_stats"]);
 }
 
 #[test]
-fn the_work_item_is_named_and_not_the_one_before_it() {
+fn work_item_is_named_and_not_the_one_before_it() {
     let (explanation, _) =
         check("6.1-nohz_full-refresh_vm_stats", &["workqueue:refresh_vm_stats", "workqueue:vmstat_update"]);
     let vmstat = explanation.per_cpu[1].cause("workqueue:vmstat_update").unwrap();
@@ -135,24 +135,24 @@ fn the_work_item_is_named_and_not_the_one_before_it() {
 }
 
 #[test]
-fn a_second_task_keeps_the_tick() {
+fn second_task_keeps_the_tick() {
     let (explanation, _) = check("6.12-nohz_full-second-task", &["dependency-sched"]);
     let tick = explanation.per_cpu[1].cause("dependency-sched").unwrap();
     assert!(tick.chain.texts().last().unwrap().contains("kept by SCHED: noise"));
 }
 
 #[test]
-fn a_limit_on_cpu_time_keeps_the_tick() {
+fn limit_on_cpu_time_keeps_the_tick() {
     check("6.12-nohz_full-rlimit-cpu", &["dependency-posix-timer"]);
 }
 
 #[test]
-fn a_perf_event_with_a_frequency_keeps_the_tick() {
+fn perf_event_with_a_frequency_keeps_the_tick() {
     check("6.12-nohz_full-perf", &["dependency-perf"]);
 }
 
 #[test]
-fn calls_from_other_cpus_are_named_where_the_kernel_names_them() {
+fn calls_from_other_cpus_are_named_if_the_kernel_names_them() {
     let (explanation, _) = check("6.12-nohz_full-membarrier", &[]);
     assert_eq!(causes(&explanation), counted("function-call:ipi_mb", 14));
     let (explanation, _) = check("6.12-nohz_full-tlb", &[]);
@@ -167,7 +167,7 @@ fn calls_that_the_kernel_does_not_name_count_as_unattributed() {
 }
 
 #[test]
-fn a_sleeper_is_woken_by_a_timer_on_another_cpu() {
+fn sleeper_is_woken_by_a_timer_on_another_cpu() {
     let (explanation, _) = check("6.12-nohz_full-sleeper", &[]);
     let wakeup = &explanation.per_cpu[1].by_cause[0];
     assert_eq!(wakeup.cause, "wakeup:noise");
@@ -188,12 +188,12 @@ fn vmstat_runs_on_a_busy_ticking_cpu() {
 }
 
 #[test]
-fn a_sleeper_on_a_ticking_cpu_has_its_timer_there() {
+fn sleeper_on_a_ticking_cpu_has_its_timer_there() {
     let (explanation, _) = check("6.1-ticking-sleeper", &["idle-not-stopped"]);
     assert!(explanation.per_cpu[1].cause("hrtimer:hrtimer_wakeup").is_some());
 }
 
-/// No deferrable timer may be the cause of anything (it waits for a tick that comes anyway).
+/// No deferrable timer may be a cause, because it waits for a tick that comes anyway.
 #[test]
 fn deferrable_timers_are_never_blamed() {
     for name in ["6.12-idle", "6.1-idle", "6.12-nohz_full-busy"] {
@@ -204,7 +204,7 @@ fn deferrable_timers_are_never_blamed() {
     }
 }
 
-/// Local timer interrupts are those of the trace, one interruption each.
+/// Each local timer interrupt of the trace is one interruption.
 #[test]
 fn every_timer_interrupt_is_one_interruption() {
     for name in ["6.12-idle", "6.1-idle", "6.12-nohz_full-busy", "6.12-nohz_full-second-task"] {

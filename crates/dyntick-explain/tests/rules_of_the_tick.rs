@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Cases that are hard to provoke in a guest, built by hand from the order in which the kernel
-//! reports them.
+//! Cases that are hard to provoke in a guest, built by hand in the kernel's order of events.
 
 mod both;
 
@@ -68,7 +67,7 @@ fn only(explanation: &Explanation) -> (String, &Kind, String) {
 }
 
 #[test]
-fn a_tick_that_is_kept_names_its_dependency() {
+fn kept_tick_names_its_dependency() {
     for (dependency, cause) in [
         (TickDependency::Rcu, "dependency-rcu"),
         (TickDependency::RcuExp, "dependency-rcu-exp"),
@@ -84,7 +83,7 @@ fn a_tick_that_is_kept_names_its_dependency() {
 }
 
 #[test]
-fn a_kick_has_the_cause_of_the_tick_that_it_restarts() {
+fn kick_has_the_cause_of_the_tick_that_it_restarts() {
     let mut events = at(TICK, 1, 7, [tick(TICK), vec![stop(TickDependency::None)]].concat());
     let kick = vec![
         InterruptEntry { source: Interrupt::IrqWork },
@@ -98,7 +97,7 @@ fn a_kick_has_the_cause_of_the_tick_that_it_restarts() {
 }
 
 #[test]
-fn the_timer_of_a_stopped_tick_is_not_a_tick() {
+fn timer_of_a_stopped_tick_is_not_a_tick() {
     let run = vec![TimerEntry { timer: 0x20, function: "mce_timer_fn".into() }, TimerExit { timer: 0x20 }];
     let events = [at(0, 1, 7, vec![start(TICK)]), at(TICK, 1, 7, wheel(run))].concat();
     let explanation = explain(&events, &context());
@@ -110,7 +109,7 @@ fn the_timer_of_a_stopped_tick_is_not_a_tick() {
 }
 
 #[test]
-fn a_deferrable_timer_woke_nobody() {
+fn deferrable_timer_wakes_no_cpu() {
     const DEFERRABLE: u32 = 0x8_0000;
     let set = TimerStart { timer: 0x20, function: "late".into(), expires: 1, flags: DEFERRABLE };
     let run = vec![TimerEntry { timer: 0x20, function: "late".into() }, TimerExit { timer: 0x20 }];
@@ -121,7 +120,7 @@ fn a_deferrable_timer_woke_nobody() {
 }
 
 #[test]
-fn a_delayed_work_item_is_the_cause_and_not_its_timer() {
+fn delayed_work_item_is_the_cause_and_not_its_timer() {
     let run = vec![
         TimerEntry { timer: 0x20, function: "delayed_work_timer_fn".into() },
         WorkQueued { work: 0x30, function: "vmstat_update".into(), target: 1 },
@@ -132,7 +131,7 @@ fn a_delayed_work_item_is_the_cause_and_not_its_timer() {
 }
 
 #[test]
-fn on_preempt_rt_the_timers_run_in_a_thread_later() {
+fn timers_run_in_a_thread_later_on_preempt_rt() {
     let raise = SoftirqRaise { softirq: Softirq::Timer };
     let switch = |prev: i32, next: i32, next_comm: &str| SchedSwitch {
         prev,
@@ -164,7 +163,7 @@ fn on_preempt_rt_the_timers_run_in_a_thread_later() {
 }
 
 #[test]
-fn a_device_interrupt_lasts_until_the_end_of_its_softirq() {
+fn device_interrupt_lasts_until_the_end_of_its_softirq() {
     let kinds = vec![
         IrqEntry { irq: 24, name: "eth0".into() },
         SoftirqRaise { softirq: Softirq::NetRx },
@@ -178,7 +177,7 @@ fn a_device_interrupt_lasts_until_the_end_of_its_softirq() {
 }
 
 #[test]
-fn an_interrupt_inside_of_a_softirq_is_counted_on_its_own() {
+fn interrupt_within_a_softirq_is_counted_separately() {
     let kinds = vec![
         IrqEntry { irq: 24, name: "eth0".into() },
         SoftirqRaise { softirq: Softirq::NetRx },
@@ -227,7 +226,7 @@ fn any_kind() -> impl Strategy<Value = EventKind> {
 }
 
 proptest! {
-    /// Lost and cut-off events put any event behind any other.
+    /// Lost and cut-off events can put any event after any other.
     #[test]
     fn no_order_of_events_is_too_odd(
         kinds in prop::collection::vec((any_kind(), 0..2u32, 0..4i32, 0..100_000u64), 0..200),
@@ -264,7 +263,7 @@ fn vector(vector: Interrupt) -> Vec<EventKind> {
 }
 
 #[test]
-fn a_signal_is_told_by_the_place_that_interrupts() {
+fn signal_is_recognised_by_the_interrupting_function() {
     let sent = at(TICK, 0, 8, vec![send("kick_process+0x40/0x50")]);
     let events = [sent, at(TICK + 5000, 1, 7, vector(Interrupt::Reschedule))].concat();
     let explanation = explain(&events, &context());
@@ -273,7 +272,7 @@ fn a_signal_is_told_by_the_place_that_interrupts() {
 }
 
 #[test]
-fn a_probe_names_function_and_sender_where_the_kernel_does_not() {
+fn probe_names_function_and_sender_if_the_kernel_does_not() {
     let call = CsdQueuedMask {
         targets: "0-1".parse().unwrap(),
         callsite: "on_each_cpu_cond_mask".into(),
@@ -288,14 +287,14 @@ fn a_probe_names_function_and_sender_where_the_kernel_does_not() {
 }
 
 #[test]
-fn a_call_that_was_asked_for_long_ago_explains_nothing() {
+fn old_request_for_a_call_explains_nothing() {
     let call = CsdQueued { target: 1, callsite: "x".into(), function: "flush_tlb_func".into() };
     let events = [at(TICK, 0, 8, vec![call]), at(5 * TICK, 1, 7, vector(Interrupt::FunctionCall))].concat();
     assert_eq!(only(&explain(&events, &context())).0, "anonymous-call");
 }
 
 #[test]
-fn an_nmi_and_the_work_that_it_leaves_have_one_cause() {
+fn nmi_and_its_irq_work_have_one_cause() {
     let nmi = Nmi { handler: "nmi_cpu_backtrace_handler".into(), duration_ns: 500 };
     let events = at(TICK, 1, 7, [vec![nmi], vector(Interrupt::IrqWork)].concat());
     let explanation = explain(&events, &context());
@@ -305,7 +304,7 @@ fn an_nmi_and_the_work_that_it_leaves_have_one_cause() {
 }
 
 #[test]
-fn an_nmi_inside_an_interrupt_is_counted_on_its_own() {
+fn nmi_within_an_interrupt_is_counted_separately() {
     let nmi = Nmi { handler: "perf_event_nmi_handler".into(), duration_ns: 600 };
     let irq = |kinds: Vec<EventKind>| {
         [vec![IrqEntry { irq: 4, name: "eth0".into() }], kinds, vec![IrqExit { irq: 4 }]].concat()
@@ -318,7 +317,7 @@ fn an_nmi_inside_an_interrupt_is_counted_on_its_own() {
 }
 
 #[test]
-fn page_faults_of_the_task_count_and_those_of_another_ones_turn_do_not() {
+fn page_faults_of_another_tasks_time_slice_do_not_count() {
     let fault = PageFault { user: true, address: 0x1000, ip: 0x2000 };
     let switch = |prev, prev_state, next| SchedSwitch {
         prev,
@@ -346,7 +345,7 @@ fn raise(function: &str) -> EventKind {
 }
 
 #[test]
-fn a_cpu_that_interrupts_itself_is_told_by_what_it_queued() {
+fn self_ipi_is_explained_by_the_queued_work() {
     let interrupt = [vec![raise("wake_up_klogd_work_func+0x0/0x50")], vector(Interrupt::IrqWork)].concat();
     let explanation = explain(&at(TICK, 1, 7, interrupt), &context());
     let (cause, _, chain) = only(&explanation);
@@ -355,7 +354,7 @@ fn a_cpu_that_interrupts_itself_is_told_by_what_it_queued() {
 }
 
 #[test]
-fn a_kick_is_told_by_what_needs_the_tick_also_where_it_was_needed_before() {
+fn kick_is_explained_by_an_earlier_need_of_the_tick_too() {
     let known = Known { quotas: [(7, "5000 µs in 10000 µs".into())].into(), ..Known::default() };
     let kept = [tick(TICK), vec![stop(TickDependency::Sched)]].concat();
     let probe = IrqWork { function: "nohz_full_kick_func".into() };
@@ -376,7 +375,7 @@ fn a_kick_is_told_by_what_needs_the_tick_also_where_it_was_needed_before() {
 }
 
 #[test]
-fn what_a_cpu_that_is_not_online_sends_is_told_by_the_task_that_it_brings() {
+fn interrupt_from_an_offline_cpu_is_explained_by_its_task() {
     let switch = SchedSwitch {
         prev: 7,
         prev_comm: "app".into(),

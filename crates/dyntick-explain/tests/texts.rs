@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What some rules must say, or must not, whatever the wording: each was once said wrongly.
+//! Facts that some rules must state, or must not, whatever the wording: each was once wrong.
 
 use dyntick_explain::CauseId;
 use dyntick_explain::rules::{self, Rule};
@@ -10,7 +10,7 @@ fn rule(id: &str) -> &'static Rule {
     found.unwrap_or_else(|| panic!("no rule {id}"))
 }
 
-/// Everything that a rule says.
+/// The complete text of a rule.
 fn text(id: &str) -> String {
     let rule = rule(id);
     let fixes = rule.fixes.iter().map(|fix| format!("{} {}", fix.action.unfilled(), fix.effect));
@@ -31,20 +31,20 @@ fn several_fifo_tasks_need_no_tick() {
 }
 
 #[test]
-fn a_membarrier_may_be_of_another_program() {
+fn membarrier_may_come_from_another_program() {
     assert!(!rule("function-call:ipi_mb").title.contains("same program"));
     assert!(text("function-call:ipi_mb").contains("MEMBARRIER_CMD_GLOBAL_EXPEDITED"));
     assert!(text("function-call:ipi_rseq").contains("RSEQ"));
 }
 
-/// User mode is an answer to RCU only where context is tracked.
+/// User mode counts as a quiescent state only with context tracking.
 #[test]
-fn an_isolated_cpu_without_nohz_full_is_asked_by_rcu_in_user_mode_too() {
+fn rcu_interrupts_user_mode_of_isolated_cpus_without_nohz_full() {
     assert_eq!(settings("function-call:rcu_exp_handler", "6.12.117")[0], Fix::Boot("nohz_full={quiet}"));
 }
 
 #[test]
-fn what_has_a_rule_is_found_by_its_name() {
+fn members_with_a_rule_are_found_by_name() {
     let found = |class: &str, member: &str| rules::get(&CauseId::member(rule(class), member)).id.to_owned();
     for (class, members) in [
         (
@@ -76,9 +76,9 @@ fn what_has_a_rule_is_found_by_its_name() {
     assert!(text("kernel-thread:migration").contains("multi_cpu_stop"));
 }
 
-/// Firmware, resctrl, uncore counters: nobody has seen these fixes work.
+/// Firmware, resctrl, uncore counters: no guest can show these fixes.
 #[test]
-fn what_no_guest_shows_is_said_to_be_untried() {
+fn fixes_that_no_guest_can_show_are_marked_as_untried() {
     let real =
         ["smi", "hrtimer:uncore_pmu_hrtimer", "hrtimer:rapl_hrtimer_handle", "workqueue:mbm_handle_overflow"];
     for id in real {
@@ -87,20 +87,20 @@ fn what_no_guest_shows_is_said_to_be_untried() {
 }
 
 #[test]
-fn a_quota_keeps_the_tick_from_6_6_on() {
+fn quota_keeps_the_tick_from_6_6_on() {
     let has = |kernel: &str| rule("cpu-quota").versions.contains(&kernel.parse().unwrap());
     assert!(!has("6.5.13") && has("6.6.1"));
 }
 
 #[test]
-fn one_look_at_the_log_is_no_reader_that_waits() {
+fn single_look_at_the_log_is_no_waiting_reader() {
     let settings = settings("irq-work:wake_up_klogd_work_func", "6.12.117");
     assert!(settings.iter().all(|setting| matches!(setting, Fix::Advice(_))), "{settings:?}");
     assert!(text("irq-work:wake_up_klogd_work_func").contains("not with --follow"));
 }
 
 #[test]
-fn what_comes_in_another_way_than_one_would_think_is_said() {
+fn unexpected_ways_are_explained() {
     assert!(text("function-call:__rdmsr_safe_on_cpu").contains("other-task:turbostat"));
     assert!(text("timer:clocksource_watchdog").contains("watchdog_check_skew_remote"));
     assert!(text("workqueue").contains("which no setting moves"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the recorded command does on a CPU is its own work: of its tasks, and of what they start.
+//! The recorded command's own work on a CPU: that of its tasks, and of the tasks that they start.
 
 mod both;
 
@@ -11,7 +11,7 @@ const TICK: u64 = 4_000_000;
 const TIMER: u64 = 0x10;
 const US: u64 = 1000;
 
-/// CPU 1 was recorded while process 20 ran, the shell that dyntick started.
+/// A recording of CPU 1 while process 20 ran, the shell that dyntick started.
 fn context(process: Option<i32>) -> Context {
     Context {
         hz: 250,
@@ -31,7 +31,7 @@ fn event(us: u64, cpu: u32, pid: i32, kind: EventKind) -> Event {
     Event { ts: us * US, cpu, pid, within: Default::default(), kind }
 }
 
-/// Dyntick (5) starts the command (20), which starts 21 and 22 on another CPU.
+/// The forks: dyntick (5) starts the command (20), which starts 21 and 22 on another CPU.
 fn forks() -> Vec<Event> {
     let fork = |us, parent, child| event(us, 0, parent, SchedFork { parent, child });
     vec![fork(1, 5, 20), fork(2, 20, 21), fork(3, 21, 22)]
@@ -46,7 +46,7 @@ fn name(pid: i32) -> &'static str {
     }
 }
 
-/// A task takes the CPU from another one, which still wants it or sleeps.
+/// A switch from a task, which still wants the CPU or sleeps, to another one.
 fn switch(us: u64, prev: i32, wants: bool, next: i32) -> Event {
     let kind = SchedSwitch {
         prev,
@@ -64,7 +64,7 @@ fn causes(explanation: &Explanation) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn its_tasks_share_the_cpu_and_interrupt_nobody() {
+fn tasks_of_the_command_share_the_cpu_without_interruptions() {
     let turns = [
         switch(10, 0, false, 21),
         switch(20, 21, true, 22),
@@ -79,14 +79,14 @@ fn its_tasks_share_the_cpu_and_interrupt_nobody() {
     let own = &explanation.per_cpu[0];
     assert_eq!((own.interruptions, own.other_tasks, own.other_tasks_ns), (0, 1, 7 * US));
     assert_eq!((own.command_tasks, own.command_tasks_ns), (2, 33 * US));
-    // A record that does not say which process it was has other tasks only.
+    // All tasks are other ones in a record that does not name the process.
     let older = explained(&events, &context(None));
     assert!(older.interruptions.iter().all(|one| one.kind == dyntick_explain::Kind::OtherTask));
     assert_eq!((older.per_cpu[0].other_tasks, older.per_cpu[0].command_tasks), (3, 0));
 }
 
 #[test]
-fn it_interrupts_nobody_where_another_program_had_the_cpu() {
+fn command_does_not_interrupt_another_program() {
     let turns = [switch(10, 0, false, 9), switch(20, 9, true, 21), switch(50, 21, false, 9)];
     let explanation = explained(&[forks(), turns.to_vec()].concat(), &context(Some(20)));
     assert_eq!(causes(&explanation), []);
@@ -95,7 +95,7 @@ fn it_interrupts_nobody_where_another_program_had_the_cpu() {
 }
 
 #[test]
-fn a_number_that_is_given_again_is_no_longer_its_own() {
+fn reused_tid_is_no_longer_the_commands() {
     let again = event(8, 0, 5, SchedFork { parent: 5, child: 22 });
     let turns = [switch(10, 0, false, 21), switch(20, 21, true, 22), switch(50, 22, false, 21)];
     let events = [forks(), vec![again], turns.to_vec()].concat();
@@ -103,7 +103,7 @@ fn a_number_that_is_given_again_is_no_longer_its_own() {
 }
 
 #[test]
-fn it_has_the_name_of_its_program() {
+fn task_has_the_name_of_its_program() {
     let woken = SchedWakeup { pid: 21, comm: "dyntick".into(), target: 1 };
     let begin = [
         event(5, 0, 20, woken),
@@ -119,7 +119,7 @@ fn it_has_the_name_of_its_program() {
     assert!(chain.contains("worker [21] in addition to worker [22]"), "{chain}");
 }
 
-/// The tick is kept for the scheduler while this task runs.
+/// A tick that is kept for the scheduler while this task runs.
 fn at_tick(us: u64, current: i32) -> Vec<Event> {
     let tick = [
         TickStop { success: false, dependency: TickDependency::Sched },
@@ -133,7 +133,7 @@ fn at_tick(us: u64, current: i32) -> Vec<Event> {
     tick.into_iter().zip(us..).map(|(kind, us)| event(us, 1, current, kind)).collect()
 }
 
-/// A task is woken on CPU 1 while another one runs there; the tick that is kept for both; and its cause.
+/// The cause of the tick that is kept for two tasks: one is woken on CPU 1 while the other runs there.
 fn kept_beside(current: i32, woken: i32) -> (String, Option<i32>) {
     let wakeup = SchedWakeup { pid: woken, comm: name(woken).into(), target: 1 };
     let begin = [switch(10, 0, false, current), event(15, 1, current, wakeup)];
@@ -144,14 +144,14 @@ fn kept_beside(current: i32, woken: i32) -> (String, Option<i32>) {
 }
 
 #[test]
-fn who_is_to_go_where_the_tick_is_kept_for_two() {
+fn task_to_move_is_named_if_the_tick_is_kept_for_two() {
     assert_eq!(kept_beside(21, 22), ("command-tick".to_owned(), Some(22)));
     assert_eq!(kept_beside(21, 9), ("dependency-sched".to_owned(), Some(9)));
     assert_eq!(kept_beside(9, 21), ("dependency-sched".to_owned(), Some(9)), "not the command's own");
 }
 
 #[test]
-fn what_it_waits_for_wakes_it() {
+fn wakeup_of_the_commands_task_is_its_own_cause() {
     let woken_on = |process| {
         let events = [
             event(10, 0, 9, SchedWakeup { pid: 21, comm: "worker".into(), target: 1 }),
@@ -166,10 +166,10 @@ fn what_it_waits_for_wakes_it() {
     assert_eq!(woken_on(None), "wakeup:worker");
 }
 
-/// A foreign program that has every CPU flush its TLB does so itself on its own CPU: its time slice is no TLB
+/// A foreign program that flushes the TLB of every CPU flushes its own CPU's itself: its time slice is no TLB
 /// shootdown.
 #[test]
-fn what_a_task_calls_itself_is_no_interrupt() {
+fn call_by_the_task_itself_is_no_interrupt() {
     let call = |us| {
         let flush = || "flush_tlb_func".into();
         [event(us, 1, 9, CsdEntry { function: flush() }), event(us + 1, 1, 9, CsdExit { function: flush() })]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From 6.9 until 6.19 an isolated CPU that ticks runs the timers of CPUs that are idle.
+//! From 6.9 until 6.19, an isolated CPU that ticks runs the timers of idle CPUs.
 
 use dyntick_explain::{Context, Interruption, Known, explain};
 use dyntick_model::{Event, EventKind, EventKind::*, Interrupt, Softirq};
@@ -22,7 +22,7 @@ fn context(kernel: &str) -> Context {
     }
 }
 
-/// A tick of CPU 1, in which a timer ran that was in the wheel of another CPU or its own.
+/// A tick of CPU 1, in which a timer of this CPU's wheel expired.
 fn tick_with_timer_of(base: u32, kernel: &str) -> Interruption {
     let set = TimerStart { timer: 0x20, function: "delayed_work_timer_fn".into(), expires: 1, flags: base };
     let run: Vec<EventKind> = vec![
@@ -45,14 +45,14 @@ fn tick_with_timer_of(base: u32, kernel: &str) -> Interruption {
 }
 
 #[test]
-fn a_timer_of_another_cpu_is_told_apart() {
+fn timer_of_another_cpu_is_recognised() {
     let one = tick_with_timer_of(0, "6.12.117");
     assert_eq!(one.cause, "remote-timer");
     assert_eq!(one.chain.texts()[1], "timer delayed_work_timer_fn of CPU 0 was due", "{:?}", one.chain);
 }
 
 #[test]
-fn its_own_and_those_of_kernels_without_the_hierarchy_are_not() {
+fn own_timers_and_kernels_without_the_hierarchy_are_not_remote() {
     assert_eq!(tick_with_timer_of(1, "6.12.117").cause, "not-adaptive");
     assert_eq!(tick_with_timer_of(0, "6.1.192").cause, "not-adaptive");
     assert_eq!(tick_with_timer_of(0, "6.19.3").cause, "not-adaptive");

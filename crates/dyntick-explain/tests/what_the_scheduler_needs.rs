@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Ticks that the scheduler keeps where no second task is seen: told by the class of the task.
+//! Ticks that the scheduler keeps although no second task is seen: explained by the class of the task.
 
 use dyntick_explain::{Class, Context, Interruption, Known, explain};
 use dyntick_model::{Event, EventKind::*, Interrupt, TickDependency};
@@ -22,7 +22,7 @@ fn context(kernel: &str, class: Option<Class>) -> Context {
     }
 }
 
-/// The tick of CPU 1 that the scheduler keeps for task 7, which is alone.
+/// The tick of CPU 1 that the scheduler keeps for task 7 alone.
 fn kept(kernel: &str, class: Option<Class>) -> Interruption {
     let kinds = [
         InterruptEntry { source: Interrupt::Timer },
@@ -39,23 +39,23 @@ fn kept(kernel: &str, class: Option<Class>) -> Interruption {
 }
 
 #[test]
-fn a_single_deadline_task_keeps_the_tick_and_no_second_one_is_invented() {
+fn single_deadline_task_keeps_the_tick() {
     let one = kept("6.12.117", Some(Class::Deadline));
     assert_eq!(one.cause, "dependency-deadline");
     assert_eq!(one.chain.texts()[0], "app [7] is scheduled by SCHED_DEADLINE");
 }
 
 #[test]
-fn a_single_task_of_a_bpf_scheduler_keeps_the_tick() {
+fn single_task_of_a_bpf_scheduler_keeps_the_tick() {
     assert_eq!(kept("6.12.117", Some(Class::Ext)).cause, "dependency-sched-ext");
 }
 
 #[test]
-fn what_is_not_known_is_told_by_all_that_it_may_be() {
+fn unknown_reason_lists_all_possible_ones() {
     let chain = |kernel, class| kept(kernel, class).chain.texts().join(" -> ");
     let unknown = chain("6.12.117", None);
     assert!(unknown.contains("SCHED_DEADLINE") && unknown.contains("sched_ext"), "{unknown}");
-    // With a full switch sched_ext schedules ordinary tasks, too.
+    // With a full switch, sched_ext schedules normal tasks, too.
     let fair = chain("6.12.117", Some(Class::Fair));
     assert!(!fair.contains("SCHED_DEADLINE") && fair.contains("sched_ext"), "{fair}");
     let older = chain("6.5.13", Some(Class::Fair));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The origin of a chain: an interrupt and not the task that it has interrupted, and one process or another.
+//! The origin of a chain: an interrupt rather than the interrupted task, and the right process.
 
 use dyntick_explain::{Context, Interruption, Known, explain};
 use dyntick_model::{Event, EventKind, EventKind::*, Interrupt, Softirq, TickDependency, Within};
@@ -21,7 +21,7 @@ fn context(nohz_full: &str, known: Known) -> Context {
     }
 }
 
-/// Events of a microsecond each, of CPU 1 and the task `loop` where nothing else is said.
+/// Events a microsecond apart, of CPU 1 and the task `loop`.
 fn events(kinds: Vec<(Within, EventKind)>) -> Vec<Event> {
     let event = |(i, (within, kind))| Event { ts: TICK + 1000 * i as u64, cpu: 1, pid: 7, within, kind };
     kinds.into_iter().enumerate().map(event).collect()
@@ -31,7 +31,7 @@ fn chain(one: &Interruption) -> Vec<String> {
     one.chain.texts()
 }
 
-/// The chain of a timer that was set `within` a context and runs on a CPU whose tick is stopped.
+/// The chain of a timer that was set `within` a context and expires on a CPU with a stopped tick.
 fn timer_set(within: Within) -> Vec<String> {
     let function = || "mix_interrupt_randomness".into();
     let (timer, tick) = (0x20, 0x10);
@@ -58,7 +58,7 @@ fn timer_set(within: Within) -> Vec<String> {
 }
 
 #[test]
-fn what_an_interrupt_does_is_not_the_interrupted_tasks() {
+fn interrupt_is_the_origin_and_not_the_interrupted_task() {
     assert_eq!(timer_set(Within::Interrupt)[0], "the interrupt ttyS0 on CPU 1 set a timer");
     assert_eq!(timer_set(Within::Softirq)[0], "a softirq on CPU 1 set a timer");
     assert_eq!(timer_set(Within::Task)[0], "loop [7] on CPU 1 set a timer");
@@ -84,7 +84,7 @@ fn flush(processes: &[(i32, i32)]) -> Vec<String> {
 }
 
 #[test]
-fn a_flush_by_another_process_is_said_to_be_one() {
+fn flush_by_another_process_is_reported() {
     let foreign = "bash [9] is of another process than loop [7], which had the CPU";
     assert_eq!(flush(&[(7, 7), (9, 9)])[1], foreign);
     for same_or_unknown in [&[(7, 7), (9, 7)][..], &[(7, 7)], &[]] {
@@ -93,7 +93,7 @@ fn a_flush_by_another_process_is_said_to_be_one() {
 }
 
 #[test]
-fn a_kernel_without_adaptive_ticks_is_the_reason_for_them() {
+fn kernel_without_adaptive_ticks_is_the_reason_for_ticks() {
     let timer = 0x10;
     let vector = Interrupt::Timer;
     let tick = || {

@@ -45,7 +45,6 @@ pub const TARGETS: &[Target] = &[
     ("profile-stream", targets::trace::profile_stream),
     ("qperf", targets::texts::qperf),
     ("record", targets::archives::record),
-    ("record-file", targets::archives::record_file),
     ("ring-pages", targets::trace::ring_pages),
     ("snapshot", targets::check::snapshot),
     ("stored-run", targets::lab::stored_run),

@@ -15,18 +15,12 @@ fn seed(name: &str) -> (PathBuf, Vec<u8>) {
 }
 
 #[test]
-fn the_records_are_explained() {
-    let (path, bytes) = seed("record/one-page");
-    let earlier = Pieces::split(&bytes).archive();
-    let (_, bytes) = seed("record-file/one-block");
-    let [earlier, now] = [earlier, Pieces::split(&bytes).members()].map(|bytes| {
-        let record = Record::read_from(&bytes[..], &path).unwrap();
-        let explained = record.explain().unwrap();
-        assert!(explained.per_cpu[0].interruptions > 3);
-        assert_eq!(explained.undecoded, 0);
-        explained.findings()
-    });
-    assert_eq!(earlier, now, "the same pages in either format");
+fn record_is_explained() {
+    let (path, bytes) = seed("record/one-block");
+    let record = Record::read_from(&Pieces::split(&bytes).members()[..], &path).unwrap();
+    let explained = record.explain().unwrap();
+    assert!(explained.per_cpu[0].interruptions > 3);
+    assert_eq!(explained.undecoded, 0);
 }
 
 #[test]

@@ -14,13 +14,13 @@ impl Clock {
         }
     }
 
-    /// What it shows, ns.
+    /// The time on this clock, ns.
     pub(crate) fn now(self) -> u64 {
         ns(clock_gettime(self.id()))
     }
 }
 
-/// ns of CLOCK_MONOTONIC.
+/// The time on CLOCK_MONOTONIC, ns.
 pub fn now_ns() -> u64 {
     Clock::Monotonic.now()
 }
@@ -33,12 +33,12 @@ pub(crate) fn timespec(ns: u64) -> Timespec {
     Timespec { tv_sec: (ns / NANOS_PER_SEC) as i64, tv_nsec: (ns % NANOS_PER_SEC) as _ }
 }
 
-/// The time of day here, as in mail: `Sat, 21 Nov 2026 11:40:09 +0000`.
+/// The local time in the format of mail: `Sat, 21 Nov 2026 11:40:09 +0000`.
 pub fn stamp() -> String {
     let seconds = clock_gettime(ClockId::Realtime).tv_sec;
     let mut text = [0u8; 64];
-    // SAFETY: both functions write only into the structure and the buffer that they are given, within
-    // its length; the format ends with a zero.
+    // SAFETY: both functions write only into the structure and the buffer that are passed, within its length; the
+    // format ends with a zero.
     let length = unsafe {
         let mut broken_down: libc::tm = std::mem::zeroed();
         libc::localtime_r(&seconds, &mut broken_down);
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_there_and_back() {
+    fn times_convert_both_ways() {
         for time in [0, 999_999_999, 1_000_000_000, 12_345_678_901] {
             assert_eq!(ns(timespec(time)), time);
         }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a thread counts. The thread writes and others read, at any time and without a lock.
+//! The counts of a thread. The thread writes and others read, at any time and without a lock.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicI32, AtomicU64};
 
-/// How many of the last latencies are kept one by one.
+/// The number of the last latencies that are kept individually.
 const VALUES: usize = 16384;
 
-/// The figures of one thread. All memory is there from the beginning.
+/// The figures of one thread. All memory is allocated at the start.
 #[derive(Debug)]
 #[repr(align(128))] // so that two threads never write to the same line of the cache
 pub struct Counts {
@@ -25,7 +25,7 @@ pub struct Counts {
     values: Box<[AtomicU64]>,
 }
 
-/// Only the thread itself writes, so reading and writing need not be one step.
+/// Adds to a counter. Only the thread itself writes, so this need not be atomic.
 fn add(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed);
 }
@@ -35,7 +35,7 @@ fn zeros(length: usize) -> Box<[AtomicU64]> {
 }
 
 impl Counts {
-    /// For a histogram of so many bins of `unit_ns`, with the last latencies kept or not.
+    /// Creates the figures with a histogram of `bins` bins of `unit_ns`, and with the last latencies if they are kept.
     pub(crate) fn new(bins: usize, unit_ns: u64, values: bool) -> Self {
         Self {
             tid: AtomicI32::new(0),
@@ -48,13 +48,13 @@ impl Counts {
             smi: AtomicU64::new(0),
             overflows: AtomicU64::new(0),
             bins: zeros(bins),
-            // As many as cyclictest keeps.
+            // cyclictest keeps the same number.
             overflow_cycles: zeros(bins),
             values: zeros(if values { VALUES } else { 0 }),
         }
     }
 
-    /// Takes note of a wake-up: of its latency, ns, and of the system management interrupts before it.
+    /// Records a wake-up: its latency, ns, and the system management interrupts before it.
     pub(crate) fn add(&self, latency_ns: u64, smi: u64) {
         let cycle = self.cycles.load(Relaxed);
         if latency_ns < self.min.load(Relaxed) {
@@ -72,7 +72,7 @@ impl Counts {
         if !self.values.is_empty() {
             self.values[cycle as usize % VALUES].store(latency_ns, Relaxed);
         }
-        // The last, and released: who sees it sees the value too.
+        // Released last: a reader that sees the number sees the value, too.
         self.cycles.store(cycle + 1, std::sync::atomic::Ordering::Release);
     }
 
@@ -89,37 +89,37 @@ impl Counts {
         }
     }
 
-    /// The kernel's number of the thread; 0 before it runs.
+    /// The thread's TID; 0 before it runs.
     pub fn tid(&self) -> i32 {
         self.tid.load(Relaxed)
     }
 
-    /// How many times it woke up.
+    /// The number of wake-ups.
     pub fn cycles(&self) -> u64 {
         self.cycles.load(std::sync::atomic::Ordering::Acquire)
     }
 
-    /// The smallest latency, ns; none before the first.
+    /// The smallest latency, ns; `None` before the first.
     pub fn min(&self) -> Option<u64> {
         Some(self.min.load(Relaxed)).filter(|min| *min != u64::MAX)
     }
 
-    /// The largest, ns.
+    /// The largest latency, ns.
     pub fn max(&self) -> u64 {
         self.max.load(Relaxed)
     }
 
-    /// The last, ns.
+    /// The last latency, ns.
     pub fn last(&self) -> u64 {
         self.last.load(Relaxed)
     }
 
-    /// The sum of all, ns.
+    /// The sum of all latencies, ns.
     pub fn sum(&self) -> u64 {
         self.sum.load(Relaxed)
     }
 
-    /// The mean, ns; 0 before the first.
+    /// The mean latency, ns; 0 before the first.
     pub fn mean(&self) -> f64 {
         match self.cycles() {
             0 => 0.0,
@@ -127,29 +127,28 @@ impl Counts {
         }
     }
 
-    /// System management interrupts of its CPU.
+    /// The system management interrupts of its CPU.
     pub fn smi(&self) -> u64 {
         self.smi.load(Relaxed)
     }
 
-    /// How often each latency occurred, by whole units; empty without a histogram.
+    /// The number of latencies in each bin of one unit; empty without a histogram.
     pub fn bins(&self) -> Vec<u64> {
         self.bins.iter().map(|bin| bin.load(Relaxed)).collect()
     }
 
-    /// How many latencies were beyond the last bin.
+    /// The number of latencies beyond the last bin.
     pub fn overflows(&self) -> u64 {
         self.overflows.load(Relaxed)
     }
 
-    /// At which wake-ups, from 0, the first of those were: as many as there are bins.
+    /// The numbers of their wake-ups, from 0: of the first ones, at most as many as there are bins.
     pub fn overflow_cycles(&self) -> Vec<u64> {
         let known = self.overflows() as usize;
         self.overflow_cycles.iter().take(known).map(|cycle| cycle.load(Relaxed)).collect()
     }
 
-    /// The latencies, ns, of the wake-ups from `from` on with their numbers. Those that were overwritten
-    /// meanwhile are missing.
+    /// The latencies, ns, of the wake-ups from `from` on with their numbers. Overwritten ones are missing.
     pub fn values(&self, from: u64) -> Vec<(u64, u64)> {
         let to = self.cycles();
         let first = from.max(to.saturating_sub(self.values.len() as u64));
@@ -164,7 +163,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn nothing_yet() {
+    fn new_counts_are_empty() {
         let counts = Counts::new(0, 1, false);
         assert_eq!((counts.cycles(), counts.min(), counts.mean()), (0, None, 0.0));
         counts.add(5, 0);

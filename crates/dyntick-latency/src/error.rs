@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Why nothing could be measured.
+//! The errors of a measurement.
 
 use std::io;
 
-/// Why nothing could be measured, and what to do about it.
+/// An error that prevents or ends a measurement, with its remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum LatencyError {
-    /// A real-time policy is not for this user.
+    /// The user may not use a real-time policy.
     #[error(
         "no permission to run threads under {policy} with priority {priority} ({source}): this needs root, \
          CAP_SYS_NICE or a limit 'rtprio' of at least {priority} (ulimit -r, /etc/security/limits.conf); \
          without --prio and --policy the threads run under SCHED_OTHER"
     )]
     Policy {
-        /// Its name.
+        /// The name of the policy.
         policy: &'static str,
-        /// What was asked for.
+        /// The requested priority.
         priority: u32,
-        /// What the kernel says.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The memory could not be locked though that was asked for.
+    /// The memory could not be locked, although `--mlockall` requires it.
     #[error(
         "cannot lock the memory ({0}): this needs root, CAP_IPC_LOCK or a larger limit 'memlock' (ulimit -l)"
     )]
     Lock(io::Error),
-    /// A thread could not get to its CPU.
+    /// A thread could not move to its CPU.
     #[error("cannot run on CPU {cpu}: {source}")]
     Cpu {
         /// The CPU.
         cpu: u32,
-        /// What the kernel says.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The CPU went offline meanwhile: the kernel then moves its threads, and lets them run anywhere.
+    /// The CPU went offline: the kernel then moves its threads, and lets them run anywhere.
     #[error(
         "the thread of CPU {cpu} did not stay there: the CPU was taken offline, or the thread was moved; its figures would \
          be another CPU's"
@@ -50,10 +50,10 @@ pub enum LatencyError {
     Smi {
         /// The CPU.
         cpu: u32,
-        /// What the kernel says.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// Anything else that the kernel refused.
+    /// Any other refusal of the kernel.
     #[error("cannot {0}: {1}")]
     System(&'static str, io::Error),
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Late wake-ups with their times, in memory that is there already.
+//! Late wake-ups with their times, in memory that is allocated beforehand.
 
 mod recent;
 
@@ -15,9 +15,9 @@ pub struct Late {
     pub thread: usize,
     /// The number of its wake-up, from 0.
     pub cycle: u64,
-    /// When it was to run, ns of CLOCK_MONOTONIC.
+    /// The time at which it was due, ns of CLOCK_MONOTONIC.
     pub due_ns: u64,
-    /// When it ran.
+    /// The time at which it ran, ns of CLOCK_MONOTONIC.
     pub woke_ns: u64,
 }
 
@@ -28,8 +28,8 @@ impl Late {
     }
 }
 
-/// The late wake-ups of all threads: the first are kept, all are counted. Any thread may add, at any time
-/// and without a lock.
+/// The late wake-ups of all threads: the first are kept, all are counted. Any thread may add at any time without a
+/// lock.
 #[derive(Debug)]
 pub struct Lates {
     count: AtomicUsize,
@@ -38,7 +38,7 @@ pub struct Lates {
 
 #[derive(Debug, Default)]
 struct Slot {
-    /// The thread's number and one; 0 while the slot is not complete.
+    /// The thread's number plus one; 0 while the slot is incomplete.
     thread: AtomicUsize,
     cycle: AtomicU64,
     due: AtomicU64,
@@ -46,7 +46,7 @@ struct Slot {
 }
 
 impl Lates {
-    /// With room for `limit` of them.
+    /// Creates one with room for `limit` wake-ups.
     pub(crate) fn new(limit: usize) -> Self {
         Self { count: AtomicUsize::new(0), slots: (0..limit).map(|_| Slot::default()).collect() }
     }
@@ -59,19 +59,23 @@ impl Lates {
         slot.thread.store(late.thread + 1, Release);
     }
 
-    /// How many there were.
+    /// The number of all late wake-ups.
     pub fn count(&self) -> usize {
         self.count.load(Relaxed)
     }
 
-    /// Those that were kept.
+    /// The late wake-ups that were kept.
     pub fn kept(&self) -> Vec<Late> {
-        let read = |slot: &Slot| {
-            let thread = slot.thread.load(Acquire).checked_sub(1)?;
-            let (cycle, due_ns) = (slot.cycle.load(Relaxed), slot.due.load(Relaxed));
-            Some(Late { thread, cycle, due_ns, woke_ns: slot.woke.load(Relaxed) })
-        };
-        self.slots.iter().filter_map(read).collect()
+        self.slots.iter().filter_map(Slot::read).collect()
+    }
+}
+
+impl Slot {
+    /// The late wake-up in it; `None` while it is incomplete.
+    fn read(&self) -> Option<Late> {
+        let thread = self.thread.load(Acquire).checked_sub(1)?;
+        let (cycle, due_ns) = (self.cycle.load(Relaxed), self.due.load(Relaxed));
+        Some(Late { thread, cycle, due_ns, woke_ns: self.woke.load(Relaxed) })
     }
 }
 
@@ -80,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_are_kept_and_all_are_counted() {
+    fn first_are_kept_and_all_are_counted() {
         let lates = Lates::new(3);
         std::thread::scope(|scope| {
             for thread in 0..4 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Measures wake-up latency as cyclictest does.
+//! Measures wake-up latency in the way of cyclictest.
 //!
-//! A measuring thread sleeps until a time, and its latency is how much later it runs. Its loop allocates
-//! nothing, takes no lock and writes only to memory of its own that is there already; this program's
-//! other threads keep off the measured CPUs.
+//! A measuring thread sleeps until a time; the latency is the delay until it runs. Its loop allocates nothing, takes no
+//! lock and writes only to its own memory, which it has touched before. This program's other threads stay off the
+//! measured CPUs.
 //!
 //! ```no_run
 //! use dyntick_latency::{Plan, Running, ThreadPlan};

@@ -7,7 +7,7 @@ use std::io::Write;
 
 const TRACEFS: &str = "/sys/kernel/tracing";
 
-/// What is needed for a mark, open beforehand.
+/// The files for a mark, opened beforehand.
 #[derive(Debug)]
 pub(crate) struct Mark {
     marker: File,
@@ -24,7 +24,7 @@ impl Mark {
         })
     }
 
-    /// Writes the mark as cyclictest words it, and stops the trace.
+    /// Writes the mark in cyclictest's words, and stops the trace.
     pub fn set(&self, latency: u64, limit: u64) {
         let _ = (&self.marker).write_all(format!("hit latency threshold ({latency} > {limit})").as_bytes());
         let _ = (&self.switch).write_all(b"0\n");

@@ -18,24 +18,24 @@ use std::sync::Barrier;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
-/// What the threads of a measurement share.
+/// The state that the threads of a measurement share.
 #[derive(Debug)]
 pub struct Shared {
     /// The figures, by thread.
     pub threads: Vec<Counts>,
-    /// Late wake-ups, the first of them with their times.
+    /// The late wake-ups, the first of them with their times.
     pub lates: Lates,
-    /// The latest of them.
+    /// The latest late wake-ups.
     pub recent: Recent,
-    /// The one that ended all, if one did.
+    /// The late wake-up that ended the measurement, if one did.
     pub broke: Lates,
     mark: Option<Mark>,
     pub(crate) stop: AtomicBool,
-    /// Threads that have not ended.
+    /// The number of threads that have not ended.
     pub(crate) running: AtomicUsize,
-    /// Written to when something happened that the main thread must see.
+    /// The eventfd that wakes the main thread.
     pub(crate) bell: OwnedFd,
-    /// Where aligned threads find the time at which all begin, ns.
+    /// The time at which all aligned threads begin, ns.
     begin: AtomicU64,
     together: Barrier,
 }
@@ -62,7 +62,7 @@ impl Shared {
     }
 }
 
-/// The life of thread `number`.
+/// Runs thread `number` from its start to its end.
 pub(crate) fn thread(plan: &Plan, shared: &Shared, number: usize) -> Result<(), LatencyError> {
     let prepared = prepare(plan, shared, number);
     let begin = begin(plan, shared, number);
@@ -70,7 +70,7 @@ pub(crate) fn thread(plan: &Plan, shared: &Shared, number: usize) -> Result<(), 
     if result.is_err() {
         shared.stop.store(true, Relaxed);
     }
-    // Its priority ends with its measurement, as ending takes time.
+    // The priority ends with the measurement, because the thread's exit takes time.
     let _ = schedule(crate::Policy::Other, 0);
     shared.running.fetch_sub(1, Relaxed);
     shared.ring();
@@ -94,7 +94,7 @@ fn begin(plan: &Plan, shared: &Shared, number: usize) -> u64 {
     let Some(align) = plan.align else { return plan.clock.now() };
     if shared.together.wait().is_leader() {
         let now = plan.clock.now();
-        // The next full second, or the one after where that is too near.
+        // The next full second, or the one after it if that is too near.
         let second = (now + NANOS_PER_SEC / 10).next_multiple_of(NANOS_PER_SEC);
         shared.begin.store(if matches!(align, Align::Second(_)) { second } else { now }, Relaxed);
     }
@@ -114,7 +114,7 @@ struct Loop<'a> {
 }
 
 impl Loop<'_> {
-    /// Sleeps and counts until the end. From here on nothing is allocated.
+    /// Sleeps and counts until the end. It allocates nothing.
     fn run(mut self, begin: u64) -> Result<(), LatencyError> {
         let Plan { clock, sleep, loops, .. } = *self.plan;
         let interval = self.plan.threads[self.number].interval_ns;
@@ -152,7 +152,7 @@ impl Loop<'_> {
             }
             due += interval * (1 + missed);
             if due < now {
-                // Wake-ups that are past already are left out.
+                // Wake-ups that are already in the past are skipped.
                 due += (now - due).div_ceil(interval) * interval;
             }
             if loops == Some(counts.cycles()) {
@@ -162,18 +162,15 @@ impl Loop<'_> {
         self.ensure_pinned()
     }
 
-    /// The same at the end, of where it may run: it may be back by chance.
+    /// Checks the affinity at the end, because the thread may have come back to its CPU by chance.
     fn ensure_pinned(&self) -> Result<(), LatencyError> {
         let Some(cpu) = self.plan.threads[self.number].cpu else { return Ok(()) };
         let may =
-            affinity(None).map_err(|error| LatencyError::System("read where a thread may run", error))?;
-        match may.len() == 1 && may.contains(cpu) {
-            true => Ok(()),
-            false => Err(LatencyError::Moved { cpu }),
-        }
+            affinity(None).map_err(|error| LatencyError::System("read the affinity of a thread", error))?;
+        if may.len() == 1 && may.contains(cpu) { Ok(()) } else { Err(LatencyError::Moved { cpu }) }
     }
 
-    /// Looks whether the thread is on its CPU still. One that goes offline comes back without its threads.
+    /// Checks that the thread is still on its CPU. A CPU that was offline comes back without its threads.
     fn ensure_stayed(&self) -> Result<(), LatencyError> {
         match self.plan.threads[self.number].cpu {
             Some(cpu) if sched_getcpu() != cpu as usize => Err(LatencyError::Moved { cpu }),
@@ -181,28 +178,26 @@ impl Loop<'_> {
         }
     }
 
-    /// Sleeps once, and returns for which time it did.
+    /// Sleeps once, and returns the time at which the sleep was to end.
     fn sleep(&self, due: u64, interval: u64) -> Result<u64, Errno> {
         let clock = self.plan.clock;
-        let relative = |slept| match slept {
-            NanosleepRelativeResult::Ok => Ok(()),
-            NanosleepRelativeResult::Interrupted(_) => Err(Errno::INTR),
-            NanosleepRelativeResult::Err(error) => Err(error),
-        };
-        let relative_to = |sleep: &dyn Fn() -> NanosleepRelativeResult| {
-            let from = clock.now();
-            relative(sleep()).map(|()| from + interval)
-        };
         match self.plan.sleep {
-            Sleep::Relative => relative_to(&|| clock_nanosleep_relative(clock.id(), &timespec(interval))),
-            Sleep::Nanosleep => relative_to(&|| nanosleep(&timespec(interval))),
+            Sleep::Relative => {
+                let from = clock.now();
+                let slept = clock_nanosleep_relative(clock.id(), &timespec(interval));
+                relative(slept).map(|()| from + interval)
+            }
+            Sleep::Nanosleep => {
+                let from = clock.now();
+                relative(nanosleep(&timespec(interval))).map(|()| from + interval)
+            }
             Sleep::Absolute | Sleep::Timer { .. } => {
                 clock_nanosleep_absolute(clock.id(), &timespec(due)).map(|()| due)
             }
         }
     }
 
-    /// Takes note of a late wake-up.
+    /// Records a late wake-up.
     fn look(&self, latency: u64, cycle: u64) {
         let above = |limit: Option<u64>| limit.is_some_and(|limit| latency / self.plan.unit_ns > limit);
         let (late, breaks) = (above(self.plan.late_above), above(self.plan.break_above));
@@ -224,5 +219,13 @@ impl Loop<'_> {
             self.shared.stop.store(true, Relaxed);
         }
         self.shared.ring();
+    }
+}
+
+fn relative(slept: NanosleepRelativeResult) -> Result<(), Errno> {
+    match slept {
+        NanosleepRelativeResult::Ok => Ok(()),
+        NanosleepRelativeResult::Interrupted(_) => Err(Errno::INTR),
+        NanosleepRelativeResult::Err(error) => Err(error),
     }
 }

@@ -10,14 +10,13 @@ pub fn allowed() -> CpuList {
     affinity(None).unwrap_or_default()
 }
 
-/// The CPUs that run. Those that `isolcpus=` took from all threads are among them: a thread may go there
-/// by itself.
+/// The online CPUs, including those of `isolcpus=`, onto which a thread can still move itself.
 pub fn online() -> CpuList {
     let list = std::fs::read_to_string("/sys/devices/system/cpu/online").ok();
     list.and_then(|list| list.parse().ok()).unwrap_or_else(allowed)
 }
 
-/// The memory node of a CPU, where the machine tells it.
+/// The NUMA node of a CPU, if sysfs shows it.
 pub fn node_of(cpu: u32) -> Option<u32> {
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}");
     let entries = std::fs::read_dir(Path::new(&folder)).ok()?.flatten();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is to be measured, and how.
+//! The plan of a measurement.
 
 use dyntick_model::CpuList;
 use std::time::Duration;
@@ -11,46 +11,47 @@ pub struct Plan {
     pub threads: Vec<ThreadPlan>,
     /// The clock by which they sleep.
     pub clock: Clock,
-    /// How they sleep.
+    /// The way in which they sleep.
     pub sleep: Sleep,
-    /// How they are scheduled.
+    /// Their scheduling policy.
     pub policy: Policy,
-    /// Wake-ups of a thread; without end where this is none.
+    /// The number of wake-ups of a thread; `None` for no limit.
     pub loops: Option<u64>,
-    /// The time after which all end; never where this is none.
+    /// The time after which all end; `None` for no limit.
     pub duration: Option<Duration>,
-    /// Whether the threads begin together.
+    /// The way in which the threads begin together, if they do.
     pub align: Option<Align>,
     /// The width of a histogram's bin and the unit of its limit, ns.
     pub unit_ns: u64,
-    /// How many bins there are; 0 for no histogram.
+    /// The number of bins; 0 for no histogram.
     pub bins: usize,
-    /// Keep the last latencies one by one, so that [`crate::Counts::values`] has them.
+    /// True if the last latencies are kept individually, for [`crate::Counts::values`].
     pub values: bool,
-    /// Count system management interrupts.
+    /// True if system management interrupts are counted.
     pub smi: bool,
-    /// Locking the memory is not only tried but demanded.
+    /// True if a failure to lock the memory is an error.
     pub lock: bool,
-    /// All threads end at the first latency above this, in units of `unit_ns`.
+    /// The latency above which all threads end, in units of `unit_ns`.
     pub break_above: Option<u64>,
-    /// That latency is also marked in the machine's own trace, which is stopped.
+    /// True if that latency is also marked in the machine's own trace, which is then stopped.
     pub mark: bool,
-    /// Latencies above this, in units of `unit_ns`, are late wake-ups, which are kept with their times: the latest …
+    /// The latency above which a wake-up is late, in units of `unit_ns`. The latest late wake-ups are kept with their
+    /// times.
     pub late_above: Option<u64>,
-    /// … and this many of the first.
+    /// The number of the first late wake-ups that are kept, too.
     pub late_limit: usize,
-    /// The CPUs for this program's other threads; empty for those that they have.
+    /// The CPUs for this program's other threads; empty to leave them where they are.
     pub home: CpuList,
 }
 
 /// One measuring thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadPlan {
-    /// Its CPU; none for any.
+    /// Its CPU; `None` for any.
     pub cpu: Option<u32>,
     /// Its priority, 1 to 99, under a real-time policy; otherwise 0.
     pub priority: u32,
-    /// How often it wakes up, ns.
+    /// The interval between its wake-ups, ns.
     pub interval_ns: u64,
 }
 
@@ -64,24 +65,24 @@ pub enum Clock {
     Realtime,
 }
 
-/// How threads sleep.
+/// The way in which threads sleep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sleep {
-    /// clock_nanosleep until a time.
+    /// An absolute clock_nanosleep.
     #[default]
     Absolute,
-    /// clock_nanosleep for a time, from when the thread read the clock.
+    /// A relative clock_nanosleep, from the time at which the thread read the clock.
     Relative,
-    /// nanosleep, the same by the system call that has no clock.
+    /// A nanosleep: the same by the system call without a clock.
     Nanosleep,
-    /// A POSIX timer of the thread's own, waited for by its signal.
+    /// The thread's own POSIX timer, whose signal it waits for.
     Timer {
-        /// Set for a time, or else for a distance.
+        /// True for an absolute time, false for a relative one.
         absolute: bool,
     },
 }
 
-/// How threads are scheduled.
+/// The scheduling policy of threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
     /// SCHED_OTHER, with its 50 us of timer slack.
@@ -98,12 +99,12 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// Whether threads have a priority under it.
+    /// Returns true if threads have a priority under it.
     pub fn is_real_time(self) -> bool {
         matches!(self, Policy::Fifo | Policy::RoundRobin)
     }
 
-    /// As cyclictest names it.
+    /// The name that cyclictest uses.
     pub fn name(self) -> &'static str {
         match self {
             Policy::Other => "other",
@@ -115,17 +116,17 @@ impl Policy {
     }
 }
 
-/// How threads begin together. The clock is read once, for all of them.
+/// The way in which threads begin together. The clock is read once for all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// At the same time, each thread this much after the one before, ns.
+    /// All at one time, each thread this much after the previous one, ns.
     Spread(u64),
-    /// This much after a full second, ns.
+    /// All this much after a full second, ns.
     Second(u64),
 }
 
 impl Plan {
-    /// These threads under SCHED_FIFO, and nothing special.
+    /// A plan with these threads under SCHED_FIFO, and defaults for the rest.
     pub fn of(threads: Vec<ThreadPlan>) -> Self {
         Self {
             threads,
@@ -148,7 +149,7 @@ impl Plan {
         }
     }
 
-    /// The CPUs that are measured.
+    /// The measured CPUs.
     pub fn measured(&self) -> CpuList {
         self.threads.iter().filter_map(|thread| thread.cpu).collect()
     }

@@ -4,11 +4,11 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 
-/// Where it is asked for.
+/// The device file through which a limit is requested.
 pub const PATH: &str = "/dev/cpu_dma_latency";
 
-/// No CPU enters an idle state that takes longer to leave than this allows. The kernel forgets the
-/// limit when this is dropped, and also when the process is killed.
+/// A request that no CPU enters an idle state with a longer exit latency. The kernel removes it when this is dropped or
+/// the process ends.
 #[derive(Debug)]
 pub struct PowerLimit(#[allow(dead_code)] File);
 

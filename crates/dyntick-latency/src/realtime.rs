@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a thread needs to wake up in time: a policy, and memory that is there.
+//! The scheduling policy and the memory that a thread needs to wake up in time.
 
 use crate::{LatencyError, Policy};
 use std::hint::black_box;
 use std::io;
 
-/// Stack that a measuring thread has ready. Its loop needs a small part of it.
+/// The part of a measuring thread's stack that is touched beforehand, bytes. Its loop needs less.
 const STACK: usize = 32 << 10;
 
 impl Policy {
@@ -20,26 +20,23 @@ impl Policy {
     }
 }
 
-/// Schedules this thread so from now on. Where the limit of its priority may be raised, it is.
+/// Sets this thread's policy and priority, and raises the limit on the priority if that is allowed.
 pub(crate) fn schedule(policy: Policy, priority: u32) -> Result<(), LatencyError> {
     let set = || set(policy, priority);
-    let raised = |error: io::Error| match raise_limit(priority) {
-        true => set(),
-        false => Err(error),
-    };
+    let raised = |error: io::Error| if raise_limit(priority) { set() } else { Err(error) };
     set().or_else(raised).map_err(|source| LatencyError::Policy { policy: policy.name(), priority, source })
 }
 
 fn set(policy: Policy, priority: u32) -> io::Result<()> {
     let parameter = libc::sched_param { sched_priority: priority as i32 };
-    // SAFETY: a system call on this thread, with a structure that lives across it.
+    // SAFETY: the structure lives across this system call on this thread.
     match unsafe { libc::sched_setscheduler(0, policy.number(), &parameter) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// A user may raise the soft limit up to the hard one.
+/// Raises the soft limit on the priority, which a user may do up to the hard one.
 fn raise_limit(priority: u32) -> bool {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Rtprio);
@@ -48,13 +45,13 @@ fn raise_limit(priority: u32) -> bool {
     enough && setrlimit(Resource::Rtprio, wanted).is_ok()
 }
 
-/// Keeps this process's memory in place, also what it gets from now on: no page is read in later.
+/// Locks this process's present and future memory, so that no page fault reads it later.
 pub(crate) fn lock_memory() -> io::Result<()> {
     use rustix::mm::{MlockAllFlags, mlockall};
     Ok(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?)
 }
 
-/// Touches the stack that the thread will use, so that it is there also where memory is not locked.
+/// Touches the stack that the thread will use, so that it is mapped even if memory is not locked.
 #[inline(never)]
 pub(crate) fn touch_stack() {
     let mut stack = [0u8; STACK];

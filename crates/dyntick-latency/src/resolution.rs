@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The resolution of a clock, as reported and as seen.
+//! The resolution of a clock, reported and measured.
 
 use crate::Clock;
 use crate::clock::ns;
 use rustix::time::clock_getres;
 
-/// How many readings are taken: a millisecond's worth on most machines.
+/// The number of readings: about a millisecond's worth on most machines.
 const READINGS: usize = 50_000;
 
-/// What is known of a clock's resolution, ns.
+/// The resolution of a clock, ns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolution {
-    /// As the kernel says.
+    /// The resolution that the kernel reports.
     pub reported: u64,
-    /// The smallest step between two readings that differ, so with the time that a reading takes;
-    /// none where all were the same.
+    /// The smallest step between two different readings, which includes the time of a reading; `None` if all were the
+    /// same.
     pub measured: Option<u64>,
     /// All readings.
     pub readings: Vec<u64>,
 }
 
-/// Reads a clock again and again.
+/// Reads a clock repeatedly.
 pub fn of(clock: Clock) -> Resolution {
     let mut readings = vec![0; READINGS];
     readings.iter_mut().for_each(|reading| *reading = clock.now());

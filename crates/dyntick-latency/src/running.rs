@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A measurement that runs.
+//! A running measurement.
 
 use crate::measure::{self, Shared};
 use crate::realtime::{lock_memory, schedule};
@@ -12,10 +12,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Stack of a measuring thread. Small, since all of it is locked.
+/// The stack of a measuring thread, in bytes. It is small because all of it is locked.
 const STACK: usize = 256 << 10;
 
-/// A measurement that runs. It ends when this is dropped.
+/// A running measurement. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Running {
     plan: Plan,
@@ -25,7 +25,7 @@ pub struct Running {
     locked: bool,
 }
 
-/// Why a wait ended.
+/// The reason for which a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     /// A thread has ended, or woke up late.
@@ -34,12 +34,12 @@ pub enum Wake {
     Status,
     /// Another signal asks for the end.
     Signal(i32),
-    /// Nothing happened for so long.
+    /// The wait timed out.
     Timeout,
 }
 
 impl Running {
-    /// Moves this thread out of the way, and starts the measuring threads.
+    /// Moves this thread off the measured CPUs, and starts the measuring threads.
     pub fn start(plan: Plan) -> Result<Self, LatencyError> {
         may(&plan)?;
         let signals = Signals::keep()?;
@@ -64,22 +64,22 @@ impl Running {
         Ok(running)
     }
 
-    /// What is measured.
+    /// The plan of the measurement.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// What was measured up to now.
+    /// The figures so far.
     pub fn shared(&self) -> &Shared {
         &self.shared
     }
 
-    /// Whether the memory is locked.
+    /// Returns true if the memory is locked.
     pub fn locked(&self) -> bool {
         self.locked
     }
 
-    /// Waits until something happens, at most so long.
+    /// Waits for an event, for at most `at_most`.
     pub fn wait(&self, at_most: Option<Duration>) -> Wake {
         let mut files =
             [PollFd::new(&self.shared.bell, PollFlags::IN), PollFd::new(&self.signals, PollFlags::IN)];
@@ -97,8 +97,8 @@ impl Running {
         }
     }
 
-    /// Whether it is over: a limit was met, a thread failed, or those that wake up most often have done all their
-    /// loops.
+    /// Returns true at the end: a limit was met, a thread failed, or the threads that wake up most often have done all
+    /// their loops.
     pub fn ended(&self) -> bool {
         let shortest = self.plan.threads.iter().map(|thread| thread.interval_ns).min();
         let mut quickest = self
@@ -121,15 +121,16 @@ impl Running {
     fn end(&mut self) -> Vec<Result<(), LatencyError>> {
         self.shared.stop.store(true, Relaxed);
         let threads = std::mem::take(&mut self.threads);
-        let join = |thread: JoinHandle<Result<(), LatencyError>>| {
-            while !thread.is_finished() {
-                // A signal that comes just before the sleep would be lost.
-                self.shared.threads.iter().for_each(|counts| signals::wake(counts.tid()));
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        threads.into_iter().map(join).collect()
+        threads.into_iter().map(|thread| self.join(thread)).collect()
+    }
+
+    fn join(&self, thread: JoinHandle<Result<(), LatencyError>>) -> Result<(), LatencyError> {
+        while !thread.is_finished() {
+            // A signal that arrives just before the sleep would be lost.
+            self.shared.threads.iter().for_each(|counts| signals::wake(counts.tid()));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 
@@ -139,7 +140,7 @@ impl Drop for Running {
     }
 }
 
-/// Whether this user may have what is planned: tried before any thread is started.
+/// Checks that this user has the permissions for the plan, before any thread is started.
 fn may(plan: &Plan) -> Result<(), LatencyError> {
     let highest = plan.threads.iter().map(|thread| thread.priority).max().unwrap_or(0);
     if plan.policy == Policy::Other {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Signals: those to this program are read from a file, one is for waking measuring threads.
+//! Signals: those to this program are read from a signalfd; one wakes measuring threads.
 
 use crate::LatencyError;
 use dyntick_system::signals::set_of;
@@ -7,14 +7,13 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// What users and timeouts end a program with, and what asks for its status.
+/// The signals with which users and timeouts end a program, and the one that asks for its status.
 const KEPT: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1];
 
 /// Ends a measuring thread's sleep, and is the signal of its timer.
 pub(crate) const WAKE: i32 = libc::SIGALRM;
 
-/// While this lives those signals are read from it and do nothing else, in this thread and those that
-/// it starts.
+/// Reads those signals. While it lives they have no other effect, in this thread and the threads that it starts.
 #[derive(Debug)]
 pub(crate) struct Signals {
     file: OwnedFd,
@@ -43,11 +42,11 @@ impl Signals {
         }
     }
 
-    /// The next one that came.
+    /// The next pending signal.
     pub fn next(&self) -> Option<i32> {
         let mut one = MaybeUninit::<libc::signalfd_siginfo>::uninit();
         let size = size_of::<libc::signalfd_siginfo>();
-        // SAFETY: the kernel writes at most that many bytes, and a whole structure if anything.
+        // SAFETY: the kernel writes at most that many bytes, and a complete structure or nothing.
         unsafe {
             let read = libc::read(self.file.as_raw_fd(), one.as_mut_ptr().cast(), size);
             (read == size as isize).then(|| one.assume_init().ssi_signo as i32)
@@ -63,7 +62,7 @@ impl AsFd for Signals {
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        // SAFETY: the mask that the kernel gave.
+        // SAFETY: the kernel returned this mask.
         unsafe {
             libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut());
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! System management interrupts, counted by the CPU itself.
+//! The CPU's own counter of system management interrupts.
 
 use crate::LatencyError;
 use std::fs::File;
@@ -16,7 +16,7 @@ pub(crate) struct Smi {
 }
 
 impl Smi {
-    /// Counting begins now.
+    /// Starts to count.
     pub fn open(cpu: u32) -> Result<Self, LatencyError> {
         let refused = |source| LatencyError::Smi { cpu, source };
         let registers = File::open(format!("/dev/cpu/{cpu}/msr")).map_err(refused)?;
@@ -24,7 +24,7 @@ impl Smi {
         Ok(Self { registers, before })
     }
 
-    /// How many there were since it was asked last.
+    /// The number of interrupts since the last call.
     pub fn since(&mut self) -> u64 {
         let now = read(&self.registers).unwrap_or(self.before);
         let since = now.wrapping_sub(self.before) & 0xffff_ffff;

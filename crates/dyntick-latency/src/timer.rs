@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A POSIX timer that signals the thread that made it.
+//! A POSIX timer that signals the thread that created it.
 
 use crate::clock::timespec;
 use crate::signals::WAKE;
@@ -8,15 +8,20 @@ use dyntick_system::signals::set_of;
 use std::io;
 use std::mem::MaybeUninit;
 
-/// The timer of this thread, which from now on waits for its signal.
+/// The timer of this thread, which blocks the timer's signal and waits for it.
 #[derive(Debug)]
 pub(crate) struct Timer {
     timer: libc::timer_t,
     signal: libc::sigset_t,
 }
 
+fn libc_time(ns: u64) -> libc::timespec {
+    let time = timespec(ns);
+    libc::timespec { tv_sec: time.tv_sec, tv_nsec: time.tv_nsec }
+}
+
 impl Timer {
-    /// Expires at `first_ns` of the clock, or so much from now, and every `interval_ns` after.
+    /// Arms the timer: first at `first_ns` of the clock, or `first_ns` from now; then every `interval_ns`.
     pub fn start(
         clock: Clock,
         absolute: bool,
@@ -24,16 +29,12 @@ impl Timer {
         interval_ns: u64,
     ) -> Result<Self, LatencyError> {
         let failed = || LatencyError::System("create a POSIX timer", io::Error::last_os_error());
-        let time = |ns| {
-            let time = timespec(ns);
-            libc::timespec { tv_sec: time.tv_sec, tv_nsec: time.tv_nsec }
-        };
         let (id, flags) = match clock {
             Clock::Monotonic => (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME),
             Clock::Realtime => (libc::CLOCK_REALTIME, libc::TIMER_ABSTIME),
         };
         let signal = set_of(&[WAKE]);
-        // SAFETY: the structures live across the calls, and the timer is one that was made.
+        // SAFETY: the structures live across the calls, and the timer exists.
         unsafe {
             libc::pthread_sigmask(libc::SIG_BLOCK, &signal, std::ptr::null_mut());
             let mut event: libc::sigevent = std::mem::zeroed();
@@ -45,7 +46,8 @@ impl Timer {
                 return Err(failed());
             }
             let made = Self { timer: timer.assume_init(), signal };
-            let times = libc::itimerspec { it_value: time(first_ns), it_interval: time(interval_ns) };
+            let times =
+                libc::itimerspec { it_value: libc_time(first_ns), it_interval: libc_time(interval_ns) };
             match libc::timer_settime(
                 made.timer,
                 if absolute { flags } else { 0 },
@@ -58,9 +60,9 @@ impl Timer {
         }
     }
 
-    /// Waits for it, and returns how many expiries were missed.
+    /// Waits for the signal, and returns the number of missed expiries.
     pub fn wait(&self) -> u64 {
-        // SAFETY: a set and a timer that were made.
+        // SAFETY: the set and the timer exist.
         unsafe {
             let mut signal = 0;
             libc::sigwait(&self.signal, &mut signal);
@@ -71,7 +73,7 @@ impl Timer {
 
 impl Drop for Timer {
     fn drop(&mut self) {
-        // SAFETY: a timer that was made, deleted once.
+        // SAFETY: the timer exists and is deleted once.
         unsafe {
             libc::timer_delete(self.timer);
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a record says must be possible before anything is computed from it: all that later code
-//! divides by, subtracts or takes memory by. A record comes from a file, and a file from anybody.
+//! The checks of a record's values before anything is computed from them: of all values that later code divides by,
+//! subtracts or allocates memory by. A record may be an untrusted file.
 
 use crate::{About, Trigger};
 use dyntick_model::CpuList;
@@ -18,19 +18,21 @@ const LONGEST_COMMAND_LINE: usize = 64 << 10;
 const LONGEST_NAME: usize = 256;
 /// `kernel/pid.c: PID_MAX_LIMIT`.
 const MOST_THREADS: usize = 4 << 20;
-/// What all lists of CPUs together take in memory, bytes: one of a few letters takes up to 1 KiB. Enough for
+/// The maximum memory of all lists of CPUs, bytes, of which a list of a few letters takes up to 1 KiB. It is enough for
 /// 262 144 threads on 8192 CPUs.
 const MOST_OF_LISTS: usize = 256 << 20;
-/// Values of `about.json`; a record of 100 000 threads has a million.
+/// The maximum number of values in `about.json`; a record of 100 000 threads has a million.
 const MOST_VALUES: usize = 8 << 20;
-/// Remarks on a recording; dyntick makes a few.
+/// The maximum number of remarks on a recording; dyntick makes a few.
 const MOST_NOTES: usize = 1000;
 
-/// Whether a part of a record is possible.
+/// A part of a record that can be checked.
 ///
-/// # Errors
-/// What is not, in words.
 pub(crate) trait Accept {
+    /// Checks that the values are possible.
+    ///
+    /// # Errors
+    /// The impossible value, in words.
     fn accept(&self) -> Result<(), String>;
 }
 
@@ -75,8 +77,7 @@ impl Accept for Metadata {
     }
 }
 
-/// Whether the values and the lists of CPUs in an `about.json` can be kept: looked at as texts, before they
-/// are lists.
+/// Checks that the values and the lists of CPUs in an `about.json` fit into memory, before they are parsed.
 pub(crate) fn accept_size(about: &[u8]) -> Result<(), String> {
     let values = about.iter().filter(|byte| **byte == b',').count();
     if values > MOST_VALUES {
@@ -109,7 +110,7 @@ fn within(about: &[u8], most: usize) -> Result<(), String> {
         #[serde(borrow)]
         effective: Cow<'a, str>,
     }
-    // What cannot be read so is refused: a list that is written in another way would not be counted.
+    // Any other structure is refused, because lists in it would not be counted.
     let Lists { threads, machine } = serde_json::from_slice(about).map_err(|error| error.to_string())?;
     let irqs = machine.iter().flat_map(|machine| machine.irqs.values());
     let lists = threads.values().map(|thread| &thread.cpus);
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_named() {
+    fn impossible_values_are_named() {
         assert_eq!(about().accept(), Ok(()));
         let said = |change: fn(&mut About)| {
             let mut changed = about();
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_of_no_machine() {
+    fn impossible_metadata_is_refused() {
         let metadata = Metadata { page_size: 4096, ..Metadata::default() };
         assert_eq!(metadata.accept(), Ok(()));
         let beyond = [(8192, CpuStats::default())].into();
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_cpus_are_counted_before_they_are_kept() {
+    fn lists_of_cpus_are_counted_before_they_are_parsed() {
         let about = br#"{"x": [1], "threads": {"1": {"cpus": "0-9"}, "2": {"cpus": "0-9", "y": 0}, "3": {"cpus": "?"}},
             "machine": {"irqs": {"7": {"affinity": "63", "effective": ""}}}}"#;
         assert_eq!(within(about, 12), Ok(()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a record is explained with, beside its events.
+//! The context in which a record's events are explained.
 
 use crate::About;
 use dyntick_explain::{Class, Context, Known, KnownCommand, PerfOpener};
@@ -8,7 +8,7 @@ use dyntick_model::text::{beginning, clean};
 use dyntick_observe::facts::{Policy, SchedExt, Thread};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is known by what was seen of the machine.
+/// The context from the observed state of the machine.
 pub(crate) fn of(about: &About) -> Context {
     let About { machine, threads, cpus, window_ns, .. } = about;
     let comms = threads.iter().map(|(number, thread)| (*number, name_of(thread).as_str().into())).collect();
@@ -26,8 +26,8 @@ pub(crate) fn of(about: &About) -> Context {
     }
 }
 
-/// Names and what tasks own stand in the chain of each interruption that they cause: so long at most,
-/// bytes, and so many owners.
+/// The limits, in bytes and in owners, on the names and possessions of tasks, which are part of the chain of each
+/// interruption that the tasks cause.
 const LONGEST_NAME: usize = 64;
 const LONGEST_OWNED: usize = 400;
 const MOST_OPENERS: usize = 32;
@@ -36,7 +36,7 @@ fn name_of(thread: &Thread) -> String {
     clean(beginning(&thread.comm, LONGEST_NAME))
 }
 
-/// What no event tells. What a process owns counts for each of its threads.
+/// The facts that no event shows. The possessions of a process count for each of its threads.
 fn known(about: &About) -> Known {
     let About { threads, owners, machine, .. } = about;
     let of_process = |owned: &BTreeMap<i32, String>| {
@@ -46,10 +46,7 @@ fn known(about: &About) -> Known {
         });
         own.collect()
     };
-    let opener = |(process, count): (&i32, &u64)| {
-        let comm = threads.get(process).map_or("?".to_owned(), name_of).into();
-        PerfOpener { comm, process: *process, events: *count }
-    };
+    let opener = |(process, count): (&i32, &u64)| opener(threads, *process, *count);
     Known {
         kernel_threads: threads
             .iter()
@@ -76,8 +73,13 @@ fn known(about: &About) -> Known {
     }
 }
 
-/// The threads of a process and of its descendants, by what each was seen to be started by. One whose parent has ended
-/// is only found by the event of its fork.
+fn opener(threads: &BTreeMap<i32, Thread>, process: i32, events: u64) -> PerfOpener {
+    let comm = threads.get(&process).map_or("?".to_owned(), name_of).into();
+    PerfOpener { comm, process, events }
+}
+
+/// The threads of a process and of its descendants, by their parents. A thread whose parent has ended is only found by
+/// the event of its fork.
 fn descendants(threads: &BTreeMap<i32, Thread>, process: i32) -> BTreeSet<i32> {
     let mut children: BTreeMap<i32, BTreeSet<i32>> = BTreeMap::new();
     for thread in threads.values().filter(|thread| !thread.kernel) {
@@ -92,7 +94,8 @@ fn descendants(threads: &BTreeMap<i32, Thread>, process: i32) -> BTreeSet<i32> {
     own.map(|(number, _)| *number).collect()
 }
 
-/// A loaded BPF scheduler may have all tasks of the fair class, and without one those of SCHED_EXT are fair.
+/// The class of a task. A loaded BPF scheduler may schedule all tasks of the fair class; without one, tasks of
+/// SCHED_EXT are fair.
 fn class(policy: Policy, sched_ext: SchedExt) -> Option<Class> {
     let ext =
         |asked: bool| if sched_ext.enabled && (asked || sched_ext.all) { Class::Ext } else { Class::Fair };
@@ -110,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_has_its_threads_and_those_of_its_descendants() {
+    fn command_has_its_threads_and_those_of_its_descendants() {
         let thread = |process, parent, kernel| Thread {
             comm: "x".into(),
             process,
@@ -137,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bpf_scheduler_has_all_ordinary_tasks_or_those_that_asked() {
+    fn bpf_scheduler_has_all_normal_tasks_or_those_of_its_policy() {
         let with = |enabled, all| {
             let sched_ext = SchedExt { enabled, all };
             [Policy::Other, Policy::Ext, Policy::Fifo].map(|policy| class(policy, sched_ext).unwrap())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether something happened that a snapshot is to be taken of, found while recording goes on.
+//! The search for reasons to take a snapshot, during the recording.
 
 use crate::trigger::Trigger;
 use dyntick_explain::{Context, Interruption, Stream, Survey, Wakeups};
@@ -8,32 +8,32 @@ use dyntick_trace::{Decoder, FormatError, SymbolTable, addresses_of};
 use std::collections::BTreeMap;
 use std::fs::File;
 
-/// When a snapshot is to be taken.
+/// The conditions for a snapshot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Conditions {
-    /// When a thread runs later than this, ns, after it was to be woken ([`Wakeups`]).
+    /// The delay, ns, after which a thread that was to be woken runs late ([`Wakeups`]).
     pub late_ns: Option<u64>,
-    /// When an interruption takes longer than this, ns.
+    /// The duration, ns, above which an interruption is too long.
     pub interrupted_ns: Option<u64>,
 }
 
 impl Conditions {
-    /// Whether there is any.
+    /// Returns true if there is a condition.
     pub fn any(&self) -> bool {
         self.late_ns.is_some() || self.interrupted_ns.is_some()
     }
 }
 
-/// So many events wait at most for those of other CPUs; where there are more they are taken as they are.
+/// The maximum number of events that wait for those of other CPUs; beyond it they are taken in their present order.
 const MOST_WAITING: usize = 1 << 19;
 
-/// Looks at events as they are recorded.
+/// The detector, which reads events as they are recorded.
 pub(crate) struct Detector<'a> {
     conditions: Conditions,
     cpus: &'a CpuList,
     decoder: Decoder,
     page_size: usize,
-    /// Events that others may precede.
+    /// The events that others may still precede.
     events: Vec<Event>,
     stream: Stream<'a>,
     wakeups: Wakeups,
@@ -41,10 +41,10 @@ pub(crate) struct Detector<'a> {
 }
 
 impl<'a> Detector<'a> {
-    /// For conditions on these CPUs, and events of `all` in these formats.
+    /// Creates a detector for conditions on these CPUs, and for events of `all` in these formats.
     ///
     /// # Errors
-    /// An event whose layout is not understood.
+    /// An event with an unknown layout.
     pub fn new(
         conditions: Conditions,
         cpus: &'a CpuList,
@@ -65,18 +65,18 @@ impl<'a> Detector<'a> {
         })
     }
 
-    /// What was before this, ns of CLOCK_MONOTONIC, is no reason.
+    /// Ignores reasons before this time, ns of CLOCK_MONOTONIC.
     pub fn not_before(&mut self, ns: u64) {
         self.not_before_ns = ns;
     }
 
-    /// Takes complete pages of a CPU. What is behind damage is not seen: whoever explains the record will find it.
+    /// Adds complete pages of a CPU. It ignores the events after damage, which the explanation of the record reports.
     pub fn take(&mut self, cpu: u32, pages: &[u8]) {
         let events = &mut self.events;
         let _ = self.decoder.decode(cpu, pages, self.page_size, |event| events.push(event));
     }
 
-    /// Looks at the events up to `complete_ns`, of which there are no more to come. Returns the first reason for a
+    /// Checks the events up to `complete_ns`, before which no more events will come. Returns the first reason for a
     /// snapshot.
     pub fn look(&mut self, complete_ns: u64) -> Option<Trigger> {
         self.events.sort_by_key(|event| (event.ts, event.cpu));
@@ -101,13 +101,13 @@ impl<'a> Detector<'a> {
         found
     }
 
-    /// Whether so many events wait that they must be looked at.
+    /// Returns true if the maximum number of events waits.
     pub fn is_full(&self) -> bool {
         self.events.len() > MOST_WAITING
     }
 }
 
-/// The functions by which interruptions are told apart; without a right to see addresses none.
+/// The functions by which interruptions are distinguished; empty without permission to see addresses.
 fn known_functions() -> BTreeMap<u64, String> {
     let names: Vec<&str> = Role::functions().collect();
     let found = File::open("/proc/kallsyms").and_then(|file| addresses_of(&names, file));

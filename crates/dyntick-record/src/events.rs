@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which events are recorded, and where.
+//! The events that are recorded, and the CPUs on which they are.
 
 use Place::*;
 use dyntick_model::CpuList;
@@ -7,7 +7,7 @@ use dyntick_observe::trace::{SessionError, TraceSession};
 use dyntick_trace::events::{EVENTS, Place, of_interrupts};
 use dyntick_trace::{IRQ_WORKS, SENDERS};
 
-/// A session that is ready to start, with `more` events of the recorded CPUs.
+/// Opens a session that is ready to start, with `more` events of the recorded CPUs.
 pub(crate) fn session(
     cpus: &CpuList,
     online: &CpuList,
@@ -37,7 +37,8 @@ pub(crate) fn session(
     Ok(session)
 }
 
-/// With these somebody causes an interruption: sends an interrupt, sets a timer, queues work, wakes or moves a task.
+/// The events in which a task causes an interruption: it sends an interrupt, sets a timer, queues work, or wakes or
+/// moves a task.
 const CAUSING: [&str; 9] = [
     "sched:sched_wakeup",
     "sched:sched_wakeup_new",
@@ -50,17 +51,17 @@ const CAUSING: [&str; 9] = [
     "csd:csd_queue_cpu",
 ];
 
-/// Has it recorded where those were who cause interruptions. The kernel has stacks of programs for all events only.
+/// Enables the stacks of those that cause interruptions. The kernel has user stacks for all events only.
 pub(crate) fn stacks(
     session: &mut TraceSession,
     cpus: &CpuList,
     online: &CpuList,
 ) -> Result<(), SessionError> {
     session.user_stacks()?;
-    // The kernel takes some itself while it follows the frame pointers of programs that have none.
+    // The kernel causes page faults itself while it follows the frame pointers of programs that have none.
     session.leave_out("exceptions:page_fault_kernel")?;
     for event in EVENTS.iter().filter(|event| CAUSING.contains(&event.name)) {
-        // What the event's own filter keeps out has a stack all the same, if that has none.
+        // Without this filter, events that the event's own filter rejects would still have a stack.
         let place = event.place.filter(|_| cpus != online);
         let none = place.map_or(Ok(SIGNED), |place| none_of(session, event.name, place))?;
         let filter = place.and_then(|place| filter(cpus, place, none));
@@ -69,8 +70,8 @@ pub(crate) fn stacks(
     SENDERS.iter().try_for_each(|probe| session.kernel_stacks(&format!("probe:{}", probe.name), None))
 }
 
-/// How a filter writes that an event's target is no CPU: the field is a signed number in Linux 6.1 and an unsigned one
-/// in 5.10, whose filters take no negative number for it.
+/// The number with which a filter says that an event has no target CPU. The field is signed in Linux 6.1 and unsigned
+/// in 5.10, whose filters accept no negative number for it.
 fn none_of(session: &TraceSession, event: &str, place: Place) -> Result<&'static str, SessionError> {
     let TargetOrNone(field) = place else { return Ok(SIGNED) };
     Ok(if session.is_unsigned(event, field)? { UNSIGNED } else { SIGNED })
@@ -79,8 +80,7 @@ fn none_of(session: &TraceSession, event: &str, place: Place) -> Result<&'static
 const SIGNED: &str = "-1";
 const UNSIGNED: &str = "0xffffffff";
 
-/// What passes, in the language of the kernel's filters; `CPU` is where the event happened, and `none` how the number
-/// of no CPU is written.
+/// The filters, in the kernel's language. `CPU` is the CPU of the event, and `none` the number of no CPU.
 fn filter(cpus: &CpuList, place: Place, none: &str) -> Option<String> {
     let fields: &[&str] = match place {
         All => return None,
@@ -97,13 +97,14 @@ fn filter(cpus: &CpuList, place: Place, none: &str) -> Option<String> {
 }
 
 fn term(field: &str, (first, last): (u32, u32)) -> String {
-    match first == last {
-        true => format!("{field} == {first}"),
-        false => format!("({field} >= {first} && {field} <= {last})"),
+    if first == last {
+        format!("{field} == {first}")
+    } else {
+        format!("({field} >= {first} && {field} <= {last})")
     }
 }
 
-/// The runs of neighbours in a list.
+/// The runs of consecutive CPUs in a list.
 fn ranges(cpus: &CpuList) -> Vec<(u32, u32)> {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for cpu in cpus.iter() {
@@ -120,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn filters_as_the_kernel_reads_them() {
+    fn filters_have_the_kernels_syntax() {
         let cpus: CpuList = "1,4-7".parse().unwrap();
         assert_eq!(filter(&cpus, All, SIGNED), None);
         assert_eq!(filter(&cpus, Here, SIGNED).unwrap(), "CPU == 1 || (CPU >= 4 && CPU <= 7)");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From a record to what interrupted its CPUs, and why.
+//! From a record to the interruptions of its CPUs and their causes.
 
-use crate::marks::Marks;
-use crate::of::{Followed, Following, Of};
 use crate::others::Parents;
 use crate::sums::Sums;
+use crate::threads::{Followed, Following, Of};
+use crate::timeline::Marks;
 use crate::{About, Record, context};
 use dyntick_explain::{
     Context, Evidence, Explanation, Foreknown, Interruption, Stream, Summary, Survey, explain,
@@ -14,37 +14,37 @@ use dyntick_trace::{DecodeError, Decoded};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-/// A record that was explained: all that findings are made of.
+/// An explained record, from which findings are made.
 #[derive(Debug)]
 pub struct Explained<'a> {
-    /// What is known of the record beside its trace.
+    /// The facts of the record in addition to its trace.
     pub about: &'a About,
-    /// The trace events that the kernel does not have.
+    /// The trace events that the kernel lacks.
     pub missing_events: &'a [String],
-    /// What interrupted each recorded CPU, in figures.
+    /// The figures of each recorded CPU.
     pub per_cpu: Vec<Summary>,
-    /// When, and by what.
+    /// The times of the interruptions with their causes.
     pub marks: Marks,
     pub(crate) sums: Sums,
     pub(crate) parents: Parents,
-    /// What was seen of the threads that were asked about; then there are no sums of CPUs, and marks of theirs alone.
+    /// The threads of `--of`, if it is given. `sums` is then empty, and `marks` has only their interruptions.
     pub(crate) followed: Option<Followed>,
     pub(crate) evidence: BTreeMap<u32, Vec<Evidence>>,
-    /// Events that were lost, by CPU; only where some were. What is counted may then be too low, and
-    /// what is missing may be the cause of something else.
+    /// The number of lost events by CPU, without zeros. Counts may then be too low, and a missing event may be the
+    /// cause of another one.
     pub lost: BTreeMap<u32, u64>,
-    /// Records that could not be read.
+    /// The number of records of the trace that could not be decoded.
     pub undecoded: u64,
 }
 
 impl Record {
-    /// What it is explained with.
+    /// The context of the explanation.
     pub fn context(&self) -> Context {
         context::of(&self.about)
     }
 
-    /// Finds the cause of each interruption of the recorded CPUs, in one pass over the trace; where the machine has
-    /// CPUs of nohz_full there is one before it, which finds out who keeps the time for them.
+    /// Finds the cause of each interruption of the recorded CPUs. The trace is read up to the first tick event, then
+    /// completely; if the machine has nohz_full CPUs, a complete pass in between finds their timekeeper.
     ///
     /// # Errors
     /// A damaged trace.
@@ -52,7 +52,7 @@ impl Record {
         self.explain_with(None)
     }
 
-    /// The same of the interruptions of these threads alone, wherever they ran.
+    /// The same for the interruptions of these threads only, on whichever CPU they ran.
     ///
     /// # Errors
     /// A damaged trace.
@@ -104,7 +104,7 @@ impl Record {
         Ok(survey.finish())
     }
 
-    /// Every interruption of the recorded CPUs with its cause, where the events are needed for something else too.
+    /// Every interruption of the recorded CPUs with its cause, from events that the caller has decoded.
     pub fn interruptions(&self, decoded: &Decoded) -> Vec<Interruption> {
         let mut interruptions = explain(&decoded.events, &self.context()).interruptions;
         interruptions.retain(|interruption| self.about.cpus.contains(interruption.cpu));
@@ -113,8 +113,8 @@ impl Record {
 }
 
 impl Explained<'_> {
-    /// How much each CPU has of what is marked, in order: interruptions, page faults and time slices of other user
-    /// tasks; where threads were asked about, how much of theirs each CPU has on which they ran.
+    /// The number of marks of each CPU, in order: interruptions, page faults and time slices of other user tasks. With
+    /// `--of` they are those of the threads on each CPU on which they ran.
     pub fn marked(&self) -> Vec<(u32, u64)> {
         match &self.followed {
             Some(followed) => followed.cpus.iter().map(|(cpu, count)| (*cpu, *count)).collect(),
@@ -123,7 +123,7 @@ impl Explained<'_> {
     }
 }
 
-/// Adds up interruptions of the recorded CPUs, or of threads there.
+/// The sums of the interruptions of the recorded CPUs, or of threads there.
 struct Adding<'a> {
     about: &'a About,
     following: Option<Following<'a>>,

@@ -1,36 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A record as one file, whichever format it has.
+//! A record as one file.
 
 use crate::stored::{self, Stored};
 use crate::trouble::Trouble;
-use crate::{Record, Trace, format1};
+use crate::{Record, Trace};
 use std::fs::File;
-use std::io::{Cursor, Read};
-use std::os::unix::fs::FileExt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// With what gzip begins, and so records of format 1.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-
-/// Why a record could not be kept or read.
+/// An error of keeping or reading a record.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The file could not be read or written.
     #[error("cannot {what} {path}: {source}")]
     Io {
-        /// What was tried.
+        /// The failed operation.
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause of the failure.
         source: std::io::Error,
     },
-    /// Something else than a record.
+    /// A file that is not a record.
     #[error("{0} is not a record of `dyntick record`")]
     Foreign(PathBuf),
-    /// A record of a newer dyntick.
+    /// A record of another version of dyntick.
     #[error(
-        "{path} has format {version}, but this dyntick reads {} and older: use the dyntick version that \
+        "{path} has format {version}, but this dyntick reads format {}: use the dyntick version that \
          recorded it",
         stored::VERSION
     )]
@@ -40,30 +36,40 @@ pub enum FileError {
         /// Its format.
         version: String,
     },
-    /// A record that was cut short or changed.
+    /// A file that is compressed with gzip.
+    #[error(
+        "cannot read {path}: it is compressed with gzip, as records of format 1 were, but this dyntick reads \
+         format {}: record again",
+        stored::VERSION
+    )]
+    Gzip {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A record that was truncated or changed.
     #[error("{path} is damaged: {reason}")]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// How that was seen.
+        /// The evidence of the damage.
         reason: String,
     },
 }
 
 impl Record {
-    /// Keeps it under the name that a user gave: a regular file appears when it is complete and replaces one of the
-    /// same name, a device or a pipe is written into, `-` is standard output.
+    /// Keeps the record under the name that a user gave. A regular file appears complete and replaces one of the same
+    /// name; a device or a pipe is written into; `-` is standard output.
     ///
     /// # Errors
-    /// Where it cannot be written, or was not recorded here.
+    /// A failed write, or a record that was not recorded here.
     pub fn save(&self, path: &Path) -> Result<(), FileError> {
         self.keep(path, dyntick_system::keep_private)
     }
 
-    /// Keeps it under a name that nobody typed, which a link or another user's file may have.
+    /// Keeps the record under a generated name, which a link or another user's file may already have.
     ///
     /// # Errors
-    /// As [`Record::save`].
+    /// The errors of [`Record::save`].
     pub fn save_unasked(&self, path: &Path) -> Result<(), FileError> {
         self.keep(path, dyntick_system::keep_unasked)
     }
@@ -79,47 +85,31 @@ impl Record {
         keep(path, file).map_err(io)
     }
 
-    /// Reads it from a file, of which the trace stays where it is until it is explained.
+    /// Opens a record in a file. The trace is not read before it is explained.
     ///
     /// # Errors
-    /// Where it cannot be read, is no record, is damaged, or is of another format.
+    /// A file that cannot be read, is not a record, is damaged, or has another format.
     pub fn open(path: &Path) -> Result<Self, FileError> {
         let io = |source: std::io::Error| FileError::Io { what: "open", path: path.to_owned(), source };
         let file = dyntick_system::open_named(path).map_err(io)?;
         if !file.metadata().map_err(io)?.is_file() {
             return Self::read_from(file, path);
         }
-        let mut begin = [0; 2];
-        let read = file.read_at(&mut begin, 0).map_err(io)?;
-        let record = match begin[..read] == GZIP {
-            true => format1::read(file),
-            false => Self::stored(file),
-        };
-        record.map_err(|trouble| trouble.at(path))
+        Self::stored(file).map_err(|trouble| trouble.at(path))
     }
 
-    /// Reads it from its bytes, as out of a pipe; `path` is for messages. They are copied into a file without a name.
+    /// Reads a record from its bytes, e.g. from a pipe, through an unnamed file. `path` is for messages.
     ///
     /// # Errors
-    /// As [`Record::open`].
+    /// The errors of [`Record::open`].
     pub fn read_from(mut source: impl Read, path: &Path) -> Result<Self, FileError> {
         let io = |source: std::io::Error| FileError::Io { what: "read", path: path.to_owned(), source };
-        let mut begin = Vec::new();
-        source.by_ref().take(GZIP.len() as u64).read_to_end(&mut begin).map_err(io)?;
-        let is_old = begin == GZIP;
-        let mut source = Cursor::new(begin).chain(source);
-        let record = match is_old {
-            true => format1::read(source),
-            false => {
-                let mut file = dyntick_system::unnamed_in(&std::env::temp_dir()).map_err(io)?;
-                std::io::copy(&mut source, &mut file).map_err(io)?;
-                Self::stored(file)
-            }
-        };
-        record.map_err(|trouble| trouble.at(path))
+        let mut file = dyntick_system::unnamed_in(&std::env::temp_dir()).map_err(io)?;
+        std::io::copy(&mut source, &mut file).map_err(io)?;
+        Self::stored(file).map_err(|trouble| trouble.at(path))
     }
 
-    /// A record in its own format, of which the trace stays in the file.
+    /// Opens a record whose trace stays in the file.
     pub(crate) fn stored(file: File) -> Result<Self, Trouble> {
         let (about, metadata, stored) = Stored::open(file)?;
         Ok(Self { about, trace: Trace::stored(metadata, stored) })
@@ -133,6 +123,7 @@ impl Trouble {
             Trouble::Foreign => FileError::Foreign(path),
             Trouble::Damaged(reason) => FileError::Damaged { path, reason },
             Trouble::Version(version) => FileError::Version { path, version },
+            Trouble::Gzip => FileError::Gzip { path },
         }
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is said of a record: the JSON of `dyntick explain`, and what its report is made of.
+//! The findings about a record: the JSON of `dyntick explain`, from which its report is made.
 
 use dyntick_explain::fixes::PrintedFix;
 use dyntick_explain::{CauseId, Chain};
@@ -8,29 +8,29 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What interrupted the recorded CPUs, why, and what fixes it.
+/// The interruptions of the recorded CPUs, their causes, and fixes.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Findings {
     /// The kernel that was recorded.
     pub kernel: String,
     /// The command that ran meanwhile.
     pub command: Vec<String>,
-    /// Length of the recording, s.
+    /// The length of the recording, s.
     pub seconds: f64,
-    /// The recorded CPUs, in order; none where threads were asked about.
+    /// The recorded CPUs, in order; empty with `--of`.
     pub cpus: Vec<CpuFindings>,
-    /// The threads that were asked about (`--of`).
+    /// The threads of `--of`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<ThreadFindings>,
-    /// Events that were lost, by CPU: where there are any, counts are too low and causes may be wrong.
+    /// The number of lost events by CPU. If there are any, counts are too low and causes may be wrong.
     pub lost_events: BTreeMap<u32, u64>,
-    /// Records that could not be read.
+    /// The number of records of the trace that could not be decoded.
     pub undecoded: u64,
-    /// What limits the findings, in words: events that the kernel lacks, what did not go as asked.
+    /// The limits of the findings, in words: events that the kernel lacks, and deviations from the request.
     pub notes: Vec<String>,
 }
 
-/// What interrupted one CPU.
+/// The findings about one CPU.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CpuFindings {
     /// The CPU.
@@ -39,11 +39,40 @@ pub struct CpuFindings {
     pub ticks: u64,
     /// Periodic ticks per second.
     pub ticks_per_second: f64,
+    /// Its interruptions.
+    #[serde(flatten)]
+    pub section: Section,
+}
+
+/// The findings about the threads of `--of`, on whichever of the recorded CPUs they ran.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ThreadFindings {
+    /// The argument of `--of`.
+    pub of: String,
+    /// The number of such threads that ran, at most 65 536.
+    pub threads: u64,
+    /// The CPUs on which they ran.
+    pub cpus: CpuList,
+    /// The time in which they had a CPU, ns, including interrupts.
+    pub ran_ns: u64,
+    /// The time in which other tasks had the CPU that they wanted, ns.
+    pub waited_ns: u64,
+    /// Periodic ticks that interrupted them.
+    pub ticks: u64,
+    /// Their interruptions.
+    #[serde(flatten)]
+    pub section: Section,
+}
+
+/// The interruptions of a CPU, or of threads, and their causes.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Section {
     /// Interruptions: interrupts, NMIs, softirqs and time slices of kernel threads.
     pub interruptions: u64,
     /// Time in them, ns.
     pub interrupted_ns: u64,
-    /// That time as a share of the recording, 0 to 1.
+    /// That time as a share, 0 to 1: of the recording for a CPU; for threads, of the time in which they had a CPU or
+    /// wanted the one that another task had.
     pub interrupted_share: f64,
     /// Page faults of the task that had the CPU, which are no interruptions.
     pub page_faults: u64,
@@ -55,90 +84,52 @@ pub struct CpuFindings {
     pub command_tasks: u64,
     /// Time in those, ns.
     pub command_tasks_ns: u64,
-    /// The causes of all these, first those that took the most time, then interrupts of which only the number is known,
-    /// then what tasks of the command took from each other, page faults last; before all a clock that is distrusted,
-    /// which slows down everything.
+    /// The causes of all these, in this order: a distrusted clock, which slows down everything; causes with a known
+    /// time, the longest first; causes of which only the number is known; time slices of the command's own tasks; page
+    /// faults.
     pub causes: Vec<CauseFindings>,
-    /// What has no cause.
-    pub unattributed: Unattributed,
-}
-
-/// What interrupted the threads that were asked about, on whichever of the recorded CPUs they ran.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct ThreadFindings {
-    /// Who was asked about.
-    pub of: String,
-    /// How many such threads were seen to run, at most 65 536.
-    pub threads: u64,
-    /// The CPUs on which they ran.
-    pub cpus: CpuList,
-    /// How long they had a CPU, ns, with the interrupts in that time.
-    pub ran_ns: u64,
-    /// How long other tasks had the CPU that they wanted, ns.
-    pub waited_ns: u64,
-    /// Periodic ticks that interrupted them.
-    pub ticks: u64,
-    /// Interruptions: interrupts, NMIs, softirqs and time slices of kernel threads.
-    pub interruptions: u64,
-    /// Time in them, ns.
-    pub interrupted_ns: u64,
-    /// That time as a share of the time in which they had a CPU or wanted the one that another task had, 0 to 1.
-    pub interrupted_share: f64,
-    /// Page faults of theirs, which are no interruptions.
-    pub page_faults: u64,
-    /// Time slices of other user tasks while they wanted the CPU, which are no interruptions.
-    pub other_tasks: u64,
-    /// Time in those, ns.
-    pub other_tasks_ns: u64,
-    /// Time slices of tasks of the recorded command while another one of it wanted the CPU, which are no interruptions.
-    pub command_tasks: u64,
-    /// Time in those, ns.
-    pub command_tasks_ns: u64,
-    /// The causes of all these, first those that took the most time, then what tasks of the command took from each
-    /// other, page faults last.
-    pub causes: Vec<CauseFindings>,
-    /// What has no cause.
+    /// Interruptions without a cause.
     pub unattributed: Unattributed,
 }
 
 /// One cause.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CauseFindings {
-    /// Its name, as `workqueue:vmstat_update`.
+    /// Its name, e.g. `workqueue:vmstat_update`.
     pub cause: CauseId,
-    /// What happened, for somebody new to the subject.
+    /// A title, for a reader new to the subject.
     pub title: String,
-    /// How it comes about.
+    /// An explanation of the mechanism.
     pub explanation: &'static str,
-    /// Interruptions, page faults and time slices of other user tasks and of the command; none where only their time is
-    /// known.
+    /// The number of interruptions, page faults and time slices of other user tasks and of the command; null if only
+    /// their time is known.
     pub count: Option<u64>,
     /// Interruptions among them.
     pub interruptions: u64,
     /// Ticks among those.
     pub ticks: u64,
-    /// Their share of the number of all causes that are listed, 0 to 1.
+    /// Their share of the number of all listed causes, 0 to 1.
     pub count_share: f64,
-    /// Time in them, ns; none where it is not known.
+    /// The time in them, ns; null if it is unknown.
     pub total_ns: Option<u64>,
-    /// Its share of the time of all causes that are listed, stolen time included, 0 to 1.
+    /// Its share of the time of all listed causes, including steal time, 0 to 1.
     pub time_share: f64,
-    /// How long they took; none where that is not known of each.
+    /// Their durations; null if they are not known individually.
     pub durations_ns: Option<Durations>,
     /// The most frequent chains of causation, from origin to interruption, with their numbers.
     pub chains: Vec<ChainCount>,
-    /// How many other chains there are.
+    /// The number of other chains.
     pub more_chains: usize,
-    /// Where those were who caused them, the most frequent first, at most 1000: only where stacks were recorded.
+    /// The call stacks that caused them, the most frequent first, at most 1000, if stacks were recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<StackCount>,
     /// The kernel functions that ran in them, with counts, the most frequent first.
     pub functions: Vec<(Symbol, u64)>,
-    /// What removes it or makes it rarer, the most effective first.
+    /// The fixes, which remove it or make it rarer, the most effective first.
     pub fixes: Vec<PrintedFix>,
     /// The kernel's file and function behind it.
     pub source: &'static str,
-    /// Whether the origin is named.
+    /// True if the origin is named.
     pub attributed: bool,
 }
 
@@ -155,25 +146,25 @@ pub struct Durations {
 /// A chain of causation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChainCount {
-    /// Its steps, from origin to interruption.
+    /// The steps, from origin to interruption.
     pub steps: Chain,
-    /// How many interruptions came about in this way.
+    /// The number of interruptions with this chain.
     pub count: u64,
 }
 
-/// Where somebody was who caused interruptions.
+/// A call stack that caused interruptions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StackCount {
     /// The task, the functions of its program and those of the kernel (`_[k]`), the outermost first.
     pub frames: Vec<String>,
-    /// How many interruptions were caused from there.
+    /// The number of interruptions that it caused.
     pub count: u64,
 }
 
 /// Interruptions without a cause.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Unattributed {
-    /// How many.
+    /// Their number.
     pub count: u64,
     /// Their share of all interruptions, 0 to 1.
     pub share: f64,
@@ -183,18 +174,18 @@ pub struct Unattributed {
     pub time_share: f64,
     /// The raw events of the longest of them.
     pub evidence: Vec<Evidence>,
-    /// Rows of `/proc/interrupts` that grew by more than the trace shows: row, how much it grew.
+    /// The rows of `/proc/interrupts` that grew by more than the trace shows: row and growth.
     pub untraced: Vec<(String, u64)>,
 }
 
-/// An interruption as it was recorded.
+/// A recorded interruption.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Evidence {
-    /// When it began, ns from the begin of the recording.
+    /// Its begin, ns from the begin of the recording.
     pub at_ns: u64,
-    /// How long it took, ns.
+    /// Its duration, ns.
     pub duration_ns: u64,
-    /// The way into the kernel.
+    /// The entry point into the kernel.
     pub kind: &'static str,
     /// Its events.
     pub events: Vec<String>,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A flight recorder: always the latest events, read when something has happened.
+//! A flight recorder of the latest events, read after an incident.
 
-use crate::format1::fits_into_memory;
-use crate::watch::Watch;
+use crate::task_names::Watch;
+use crate::trace::fits_into_memory;
 use crate::{About, Options, Record, RecordError, Trace, events};
 use dyntick_observe::facts::{Counts, Machine};
 use dyntick_observe::thread::now_ns;
@@ -10,50 +10,50 @@ use dyntick_observe::trace::{SessionError, TraceSession, names_of};
 use dyntick_trace::{Metadata, Recording, Scanner};
 use std::collections::BTreeMap;
 
-/// The events that explain a wake-up, beside those of interruptions.
+/// The events that explain a wake-up in addition to those of interruptions.
 const MORE: &[&str] = &["power:cpu_idle"];
 
-/// Records some CPUs into a ring in which new events overwrite old ones. Nothing is read, so nothing
-/// of this program runs, until [`FlightRecorder::take`].
+/// A recording of some CPUs into a ring in which new events overwrite old ones. Nothing is read before
+/// [`FlightRecorder::take`], so nothing of this program runs meanwhile.
 pub struct FlightRecorder {
     session: TraceSession,
     options: Options,
     machine: Machine,
     watch: Watch,
     since_ns: u64,
-    /// The last page of each CPU that was taken out.
+    /// The last page of each CPU that was read.
     last: Raw,
 }
 
 type Raw = BTreeMap<u32, Vec<u8>>;
 
-/// Pages behind those of the same CPUs.
+/// Appends pages to those of the same CPUs.
 fn behind(mut raw: Raw, more: &Raw) -> Raw {
     more.iter().for_each(|(cpu, pages)| raw.entry(*cpu).or_default().extend(pages));
     raw
 }
 
-/// What was in the ring at one moment.
+/// The contents of the ring at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Flight {
     raw: Raw,
-    /// Of each CPU the last page before, however long ago: it tells what the CPU did when this one began.
+    /// The previous page of each CPU, however old: it shows what the CPU did when this flight began.
     before: Raw,
     window_ns: (u64, u64),
 }
 
 impl Flight {
-    /// How much memory it takes, bytes.
+    /// Its size in memory, bytes.
     pub fn bytes(&self) -> u64 {
         self.raw.values().chain(self.before.values()).map(|pages| pages.len() as u64).sum()
     }
 
-    /// Until when it has events, ns of CLOCK_MONOTONIC.
+    /// The end of its events, ns of CLOCK_MONOTONIC.
     pub fn end_ns(&self) -> u64 {
         self.window_ns.1
     }
 
-    /// One without events that ended then.
+    /// Creates a flight without events that ended then.
     #[cfg(test)]
     pub(crate) fn ended(end_ns: u64) -> Self {
         Self { window_ns: (0, end_ns), ..Self::default() }
@@ -61,10 +61,10 @@ impl Flight {
 }
 
 impl FlightRecorder {
-    /// Starts recording. `buffer_kib` of the options is how much each CPU remembers.
+    /// Starts recording. `buffer_kib` of the options is the size of each CPU's ring.
     ///
     /// # Errors
-    /// No right to trace, or a CPU that does not run.
+    /// A missing permission to trace, or a CPU that is not online.
     pub fn start(options: Options) -> Result<Self, RecordError> {
         let machine = options.machine()?;
         let online = machine.cpus.online.clone();
@@ -76,7 +76,7 @@ impl FlightRecorder {
         Ok(Self { session, options, machine, watch, since_ns: now_ns(), last: Raw::new() })
     }
 
-    /// Takes out what is remembered. Recording goes on meanwhile.
+    /// Reads the ring. Recording goes on meanwhile.
     pub fn take(&mut self) -> Result<Flight, SessionError> {
         let mut raw = Raw::new();
         self.session.drain(&mut raw, fits_into_memory())?;
@@ -90,10 +90,10 @@ impl FlightRecorder {
         Ok(Flight { raw, before, window_ns })
     }
 
-    /// Ends recording. `flights` are all of which records are to be made.
+    /// Ends recording. `flights` are those that will become records.
     ///
     /// # Errors
-    /// Where the kernel's files cannot be read.
+    /// A failure to read the kernel's files.
     pub fn finish<'f>(
         mut self,
         flights: impl Iterator<Item = &'f Flight>,
@@ -101,7 +101,7 @@ impl FlightRecorder {
         self.session.stop()?;
         self.watch.look();
         let mut metadata = self.session.metadata()?;
-        // Names are looked up once, for all of them: that takes long.
+        // Names are looked up once for all, because that takes long.
         let mut scanner = Scanner::new(&metadata.formats)?;
         for pages in flights.flat_map(|flight| flight.before.values().chain(flight.raw.values())) {
             scanner.scan(pages, metadata.page_size);
@@ -126,14 +126,14 @@ impl FlightRecorder {
     }
 }
 
-/// What flights have in common, to make records of them. The state of the machine in them is that of the begin.
+/// The common parts of flights, from which records are made. They have the machine's state at the begin.
 pub struct FlightRecords {
     metadata: Metadata,
     about: About,
 }
 
 impl FlightRecords {
-    /// A record of flights that follow one another; none of no flight.
+    /// Makes a record of consecutive flights; `None` if there are none.
     pub fn record<'f>(&self, flights: impl Iterator<Item = &'f Flight>) -> Option<Record> {
         let mut flights = flights.peekable();
         let first = flights.peek()?;

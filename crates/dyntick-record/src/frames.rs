@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Stacks as texts, folded: those that read the same are one.
+//! Stacks as folded texts: stacks with the same text are one.
 
 use crate::processes::mapping_of;
 use crate::{About, StackCount};
@@ -9,13 +9,13 @@ use dyntick_model::text::{clean, shortened};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// So many stacks of a cause are shown.
+/// The maximum number of stacks of a cause.
 const MOST: usize = 1000;
 
-/// And of one so many frames, the outermost.
+/// The maximum number of frames of a stack, the outermost.
 const DEEPEST: usize = 128;
 
-/// Of a name of a file or a function so many bytes are shown.
+/// The maximum number of bytes of a file's or function's name.
 const LONGEST: usize = 200;
 
 /// Counts stacks by their texts, the most frequent first.
@@ -31,8 +31,8 @@ pub(crate) fn folded(about: &About, stacks: &Map<Stack, u64>) -> Vec<StackCount>
     folded
 }
 
-/// The task, the functions of its program and those of the kernel, the outermost first. Those of the kernel are marked
-/// as flame graphs have them.
+/// The task, the functions of its program and those of the kernel, the outermost first. Kernel functions are marked in
+/// the way of flame graphs.
 fn frames(about: &About, stack: &Stack) -> Vec<String> {
     let text = |name: &str| clean(&shortened(name, LONGEST)).replace(';', ":");
     let user = stack.user.iter().rev().flat_map(|address| user_frames(about, stack.process, *address));
@@ -41,7 +41,7 @@ fn frames(about: &About, stack: &Stack) -> Vec<String> {
     [text(&stack.comm)].into_iter().chain(user).chain(kernel).take(DEEPEST).collect()
 }
 
-/// The functions there, the outermost first; where they are not known, the file and where in it, `libc.so.6+0x1234`.
+/// The functions at an address, the outermost first; if they are unknown, the file and the offset, `libc.so.6+0x1234`.
 fn user_frames(about: &About, process: i32, address: u64) -> Vec<String> {
     let mapping = about.mappings.get(&process).and_then(|mappings| mapping_of(mappings, address));
     let Some(mapping) = mapping else { return vec![format!("{address:#x}")] };
@@ -57,7 +57,7 @@ mod tests {
     use dyntick_observe::facts::Mapping;
 
     #[test]
-    fn stacks_that_read_the_same_are_one() {
+    fn stacks_with_the_same_text_are_one() {
         let code = |begin, end, file: &str, functions: &[(u64, &[&str])]| {
             let own = functions
                 .iter()

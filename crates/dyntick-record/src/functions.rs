@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The functions of the addresses that stacks of programs have, each looked up once, also for several snapshots.
+//! The functions at the addresses in stacks of programs, each looked up once, even for several snapshots.
 
 use crate::lines;
 use crate::processes::{Code, FileId};
@@ -9,14 +9,14 @@ use std::fs::File;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// So long they are looked up for one record; what is left stays file and offset.
+/// The time limit of the look-up for one record; addresses without a function stay file and offset.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What was looked up: by file and offset, and none where there is no name.
+/// The results by file and offset; `None` for an address without a name.
 #[derive(Default)]
 pub(crate) struct Functions(BTreeMap<FileId, BTreeMap<u64, Vec<String>>>);
 
-/// Of a file that is open, where in it functions are looked for.
+/// The offsets of an open file at which functions are looked up.
 struct Wanted {
     file: Arc<File>,
     name: String,
@@ -24,7 +24,7 @@ struct Wanted {
 }
 
 impl Functions {
-    /// The mappings of these processes with the functions of their addresses.
+    /// Returns the mappings of these processes with the functions at their addresses.
     pub fn name(&mut self, processes: BTreeMap<i32, Vec<Code>>) -> BTreeMap<i32, Vec<Mapping>> {
         let until = Instant::now() + PATIENCE;
         for (id, Wanted { file, name, offsets }) in self.unknown(processes.values().flatten()) {
@@ -39,7 +39,7 @@ impl Functions {
         processes.into_iter().map(|(number, code)| (number, named(code))).collect()
     }
 
-    /// What was not looked up yet.
+    /// The addresses that were not looked up yet.
     fn unknown<'a>(&self, code: impl Iterator<Item = &'a Code>) -> BTreeMap<FileId, Wanted> {
         let mut unknown = BTreeMap::new();
         for code in code {
@@ -72,8 +72,8 @@ impl Functions {
     }
 }
 
-/// Where in its file the instruction is that an address of a stack is behind: a call or a system call. The next one may
-/// be of another line, or of another function where the call does not return.
+/// The file offset of the call instruction before a return address of a stack. The next instruction may belong to
+/// another line, or to another function if the call does not return.
 fn place(mapping: &Mapping, address: u64) -> u64 {
     mapping.offset_of(address.saturating_sub(1))
 }

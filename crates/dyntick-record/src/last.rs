@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Recording of which only the last seconds are kept, and snapshots of these while it goes on.
+//! A recording that keeps only the last seconds, and takes snapshots of them.
 
+use crate::buffers::{Control, Piece, SELDOM, Sink};
 use crate::detect::Detector;
-use crate::flow::{Control, Piece, SELDOM, Sink};
 use crate::recording::Recording;
 use crate::ring::{Keep, Kept, Ring};
 use crate::trigger::Trigger;
@@ -26,11 +26,11 @@ pub fn snapshot_name(file: &Path, number: u32) -> PathBuf {
     file.with_file_name(name)
 }
 
-/// How long after it happened it is known at the latest, ns, that a condition is met: buffers are emptied ten times a
-/// second, so that leaves room for a machine under load.
+/// The longest delay, ns, until a met condition is known. Buffers are emptied ten times a second; the rest is for a
+/// machine under load.
 const KNOWN_AFTER_NS: u64 = 1_000_000_000;
 
-/// Records, and returns the file with what came last.
+/// Records, and returns the file with the last seconds.
 pub(crate) fn record<T>(
     recording: &Recording<'_>,
     last: &LastSeconds,
@@ -44,7 +44,7 @@ pub(crate) fn record<T>(
     let ring = Ring::new(&options.folder, keep, recording.packer()?, &lost, now_ns());
     let ring = ring.map_err(RecordError::Write)?;
     let control = Control::default();
-    // Its window has no end yet.
+    // The window has no end yet.
     let context = context::of(&recording.about((0, u64::MAX), &control, None));
     let formats = recording.session.formats()?;
     let detector = last
@@ -61,25 +61,25 @@ pub(crate) fn record<T>(
         std::thread::Builder::new().spawn_scoped(scope, keeping).map_err(RecordError::Thread)?;
         let (sink, (_, end), result) = recording.traced(sink, soon, &control, during)?;
         let Last { mut ring, to, .. } = sink;
-        // What ends the thread that keeps snapshots.
+        // Dropping the sender ends the thread that keeps snapshots.
         drop(to);
         let kept = ring.kept(end, end).map_err(RecordError::Write)?;
         Ok((written(&kept, None)?, result))
     })
 }
 
-/// How many events each CPU has lost up to now.
+/// The number of events that each CPU has lost so far.
 fn lost(recording: &Recording<'_>) -> BTreeMap<u32, u64> {
     let lost = |cpu| Some((cpu, recording.session.stats(cpu).ok()?.lost));
     recording.online.iter().filter_map(lost).collect()
 }
 
-/// A ring, and who looks for a reason to keep what it has.
+/// A ring, and the detector of reasons for a snapshot of it.
 struct Last<'a> {
     ring: Ring<'a>,
     detector: Option<Detector<'a>>,
     keep: Keep,
-    /// How many snapshots conditions may still cause.
+    /// The number of snapshots that conditions may still cause.
     left: u32,
     to: SyncSender<(Kept, Trigger)>,
     control: &'a Control,
@@ -113,7 +113,7 @@ impl Sink for Last<'_> {
 }
 
 impl Last<'_> {
-    /// The next snapshot has nothing of this one: there is none before the ring has been filled anew.
+    /// The next snapshot has nothing of this one, because the ring is filled again before it.
     fn on_condition(&mut self, trigger: Trigger) -> std::io::Result<()> {
         if !self.snapshot(trigger)? {
             return Ok(());
@@ -131,7 +131,7 @@ impl Last<'_> {
         Ok(())
     }
 
-    /// False where earlier ones are still being written.
+    /// Takes a snapshot; returns false if earlier ones are still being written.
     fn snapshot(&mut self, trigger: Trigger) -> std::io::Result<bool> {
         let now_ns = now_ns();
         let kept = self.ring.kept(trigger.at_ns().unwrap_or(now_ns), now_ns)?;
@@ -142,7 +142,7 @@ impl Last<'_> {
     }
 }
 
-/// Keeps snapshots until there are no more to come.
+/// Keeps snapshots until the channel is closed.
 fn keep_all(
     last: &LastSeconds,
     snapshots: &Receiver<(Kept, Trigger)>,
@@ -160,7 +160,7 @@ fn keep(file: File, path: &Path) -> Result<Record, RecordError> {
     Ok(record)
 }
 
-/// A record of what was kept.
+/// Opens the record in a kept file.
 fn written(
     recording: &Recording<'_>,
     control: &Control,
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn snapshots_have_a_number_in_their_names() {
+    fn names_of_snapshots_have_a_number() {
         let name = |file: &str, number| snapshot_name(Path::new(file), number).display().to_string();
         assert_eq!(name("/x/quiet.dt", 1), "/x/quiet.1.dt");
         assert_eq!(name("quiet", 12), "quiet.12");

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Late wake-ups and why they were late: a ring of events beside the measurement, of which the parts are kept that
-//! have the worst of them.
+//! Late wake-ups and their causes. A ring of events is recorded during the measurement, and the parts of it are kept
+//! that have the worst wake-ups.
 
 mod scene;
 mod worst;
 
 use crate::Options;
 use crate::flight::{Flight, FlightRecorder};
-use crate::format1::fits_into_memory;
+use crate::trace::fits_into_memory;
 use dyntick_explain::CauseId;
 use dyntick_explain::fixes::PrintedFix;
 use dyntick_explain::late::Story;
@@ -18,32 +18,32 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use worst::{Kept, Worst};
 
-/// How much each CPU remembers, KiB: some thousands of events.
+/// The size of each CPU's ring, KiB: some thousands of events.
 const BUFFER_KIB: u32 = 512;
 
-/// Parts of the ring that fit into the memory that a recording may take, in all.
+/// The number of flights that memory is reserved for, each of the maximum size of a recording in memory.
 const FLIGHTS: u64 = 4;
 
-/// So many of the latest parts are kept, for the next wake-up that is told: others may have been told between when it
-/// was late and now, and each had the ring read.
+/// The number of the latest flights that are kept for the next late wake-up. Other late wake-ups may be reported before
+/// it, and the ring is read for each.
 const RECENT: u64 = 16;
 
-/// A wake-up that was late.
+/// A late wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WakeUp {
-    /// The number of its thread among those that measure.
+    /// The number of its thread among the measuring threads.
     pub thread: usize,
-    /// The thread's CPU, where it has one of its own.
+    /// The thread's CPU, if it has its own.
     pub cpu: Option<u32>,
-    /// The kernel's number of the thread.
+    /// The thread's TID.
     pub tid: i32,
-    /// Its real-time priority; 0 under another policy.
+    /// The thread's real-time priority; 0 under another policy.
     pub priority: u32,
     /// The number of the wake-up, from 0.
     pub cycle: u64,
-    /// When it was to run, ns of CLOCK_MONOTONIC.
+    /// The time at which it was due, ns of CLOCK_MONOTONIC.
     pub due_ns: u64,
-    /// When it ran.
+    /// The time at which it ran.
     pub woke_ns: u64,
 }
 
@@ -54,7 +54,7 @@ impl WakeUp {
     }
 }
 
-/// A late wake-up that was explained.
+/// An explained late wake-up.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LateWakeUp {
     /// The number of its thread.
@@ -63,15 +63,15 @@ pub struct LateWakeUp {
     pub cpu: Option<u32>,
     /// The number of the wake-up, from 0.
     pub cycle: u64,
-    /// When the thread was to run, ns of CLOCK_MONOTONIC.
+    /// The time at which the thread was due to run, ns of CLOCK_MONOTONIC.
     pub due_ns: u64,
-    /// When it ran, ns of CLOCK_MONOTONIC.
+    /// The time at which it ran, ns of CLOCK_MONOTONIC.
     pub woke_ns: u64,
-    /// How much later that was, ns.
+    /// The delay between them, ns.
     pub latency_ns: u64,
-    /// What the CPU did from the due time on; null where the trace does not have it.
+    /// The activity of the CPU from the due time on; null if the trace does not have it.
     pub story: Option<Story>,
-    /// What fixes the first cause.
+    /// The fixes of the first cause.
     pub fixes: Vec<PrintedFix>,
 }
 
@@ -90,22 +90,22 @@ impl LateWakeUp {
         }
     }
 
-    /// The cause that has most of it; none where nothing is known, or where it is the wake-up itself that took long.
+    /// The cause of the largest part; `None` if it is unknown, or if the wake-up itself took long.
     pub fn cause(&self) -> Option<&CauseId> {
         self.story.as_ref()?.top().map(|share| &share.cause)
     }
 }
 
-/// What is known of late wake-ups at the end.
+/// The result about late wake-ups at the end.
 #[derive(Debug, Default)]
 pub struct LateReport {
-    /// The worst, in that order.
+    /// The worst late wake-ups, the worst first.
     pub worst: Vec<LateWakeUp>,
-    /// Why nothing explains them, where nothing does.
+    /// The reason for which they are not explained, if they are not.
     pub trouble: Option<String>,
 }
 
-/// Late wake-ups of the same cause, the worst first; the group that has the worst of all comes first.
+/// The late wake-ups by cause, the worst first; the first group has the worst of all.
 pub fn alike(worst: &[LateWakeUp]) -> Vec<Vec<&LateWakeUp>> {
     let mut groups: Vec<Vec<&LateWakeUp>> = Vec::new();
     for one in worst {
@@ -119,22 +119,22 @@ pub fn alike(worst: &[LateWakeUp]) -> Vec<Vec<&LateWakeUp>> {
     groups
 }
 
-/// Records beside a measurement, and explains the worst of its late wake-ups. Nothing of it runs but after a wake-up
-/// that is among the worst so far.
+/// A recorder that explains the worst late wake-ups of a measurement. It runs only after a wake-up that is among the
+/// worst so far.
 pub struct LateRecorder {
     recorder: Option<FlightRecorder>,
-    /// What was taken out of the ring, by number, as far as it is needed.
+    /// The flights that are needed, by number.
     flights: BTreeMap<u64, Flight>,
     next: u64,
     worst: Worst,
-    /// How much of the ring is kept in all, bytes.
+    /// The maximum size of all kept flights, bytes.
     most_bytes: u64,
     trouble: Option<String>,
 }
 
 impl LateRecorder {
-    /// Records these CPUs, to explain `most` late wake-ups. Where that is refused [`LateRecorder::trouble`] says why,
-    /// and the worst are kept all the same.
+    /// Starts recording these CPUs, to explain `most` late wake-ups. If that fails, [`LateRecorder::trouble`] has the
+    /// reason, and the worst are kept without an explanation.
     pub fn start(cpus: CpuList, most: usize) -> Self {
         let options = Options { buffer_kib: BUFFER_KIB, ..Options::new(cpus) };
         let (recorder, trouble) = match FlightRecorder::start(options) {
@@ -145,13 +145,13 @@ impl LateRecorder {
         Self { recorder, flights, next: 0, worst, most_bytes, trouble }
     }
 
-    /// Why nothing is recorded.
+    /// The reason for which nothing is recorded, if so.
     pub fn trouble(&self) -> Option<&str> {
         self.trouble.as_deref()
     }
 
-    /// Takes note of wake-ups that were late since the last time. The ring is read if one of them is among the worst
-    /// so far, or is `asked` for: then it is explained in any case.
+    /// Adds the late wake-ups since the last call. The ring is read if one of them is among the worst so far, or if it
+    /// is `asked` for, in which case it is always explained.
     pub fn note(&mut self, wake_ups: &[WakeUp], asked: bool) {
         let admitted = |one: &&WakeUp| asked || self.worst.admits(one);
         let new: Vec<WakeUp> = wake_ups.iter().filter(admitted).copied().collect();
@@ -166,14 +166,14 @@ impl LateRecorder {
         self.make_room();
     }
 
-    /// The number of the first flight that has to do with what was due then: the one before that in which it was, for
-    /// what was going on.
+    /// The number of the first flight that is needed for a wake-up due at this time: the one before the flight that has
+    /// it, for the events that were still open.
     fn first_flight(&self, due_ns: u64) -> u64 {
         let after = self.flights.iter().find(|(_, flight)| flight.end_ns() >= due_ns);
         after.map_or(self.next, |(number, _)| *number).saturating_sub(1)
     }
 
-    /// Reads the ring, and returns under which number that is kept.
+    /// Reads the ring, and returns the number of the flight.
     fn take(&mut self) -> Option<u64> {
         match self.recorder.as_mut()?.take() {
             Ok(flight) => {
@@ -188,8 +188,8 @@ impl LateRecorder {
         }
     }
 
-    /// Leaves what the worst need, and the latest flights, which the next may need. What does not fit into memory goes:
-    /// of the latest all but one, then of the mildest first.
+    /// Drops flights, except for those that the worst need and the latest ones, which the next may need. If they exceed
+    /// the memory, it drops all but one of the latest, then those of the mildest.
     fn make_room(&mut self) {
         self.leave(RECENT);
         while self.flights.values().map(Flight::bytes).sum::<u64>() > self.most_bytes {
@@ -201,13 +201,13 @@ impl LateRecorder {
         }
     }
 
-    /// Leaves what the worst need, and so many of the latest.
+    /// Drops flights, except for those that the worst need and the `latest` last ones.
     fn leave(&mut self, latest: u64) {
         let (worst, next) = (&self.worst, self.next);
         self.flights.retain(|number, _| number + latest >= next || worst.needs(*number));
     }
 
-    /// Ends recording, and explains the worst.
+    /// Ends recording, and explains the worst late wake-ups.
     pub fn finish(mut self) -> LateReport {
         let explained = match self.recorder.take().map(|recorder| recorder.finish(self.flights.values())) {
             None => BTreeMap::new(),
@@ -226,7 +226,7 @@ impl LateRecorder {
 
 type Explained = BTreeMap<(usize, u64), (Story, Vec<PrintedFix>)>;
 
-/// Explains those of some flights after the others: only they are decoded at a time.
+/// Explains the wake-ups flight by flight, so that only their events are decoded at a time.
 fn explain(worst: &Worst, record: impl Fn((u64, u64)) -> Option<crate::Record>) -> Explained {
     let mut explained = Explained::new();
     for (flights, wake_ups) in worst.by_flights() {

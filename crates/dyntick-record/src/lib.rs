@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Records a live machine for a while, keeps that in one file, and explains it.
+//! Records a live machine for a while into one file, and explains the record.
 //!
 //! ```no_run
 //! use dyntick_record::{Options, record_command};
@@ -12,56 +12,55 @@
 //! ```
 
 mod accept;
+mod buffers;
 mod context;
+mod counted_causes;
 mod detect;
-mod during;
+mod ending;
 mod events;
 mod explained;
 mod file;
 mod findings;
 mod flight;
-mod flow;
-mod format1;
 mod frames;
 mod functions;
 mod last;
 pub mod late;
 mod lines;
 mod machine;
-mod marks;
-mod of;
 mod options;
 mod others;
+mod placement;
 mod processes;
 pub mod proof;
-mod quiet;
 mod ranking;
 mod recorder;
 mod recording;
 mod ring;
 mod stored;
 mod sums;
+mod task_names;
+mod threads;
+mod timeline;
 mod trace;
 mod trigger;
 mod trouble;
-mod uncaused;
-mod watch;
 
 pub use detect::Conditions;
-pub use during::{record_command, record_process, record_until_interrupted};
+pub use ending::{record_command, record_process, record_until_interrupted};
 pub use explained::Explained;
 pub use file::FileError;
 pub use findings::{
-    CauseFindings, ChainCount, CpuFindings, Durations, Evidence, Findings, StackCount, ThreadFindings,
-    Unattributed,
+    CauseFindings, ChainCount, CpuFindings, Durations, Evidence, Findings, Section, StackCount,
+    ThreadFindings, Unattributed,
 };
 pub use last::snapshot_name;
 pub use machine::this_machine;
-pub use marks::Marks;
-pub use of::Of;
 pub use options::{LastSeconds, Options, RecordError};
 pub use recorder::record;
 pub use stored::Ended;
+pub use threads::Of;
+pub use timeline::Marks;
 pub use trace::Trace;
 pub use trigger::Trigger;
 
@@ -72,54 +71,54 @@ use dyntick_observe::facts::{Counts, Machine, Mapping, Owners, Thread};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What was recorded of a machine: complete in itself, to be explained here or elsewhere.
+/// A record of a machine, complete in itself, which can be explained here or elsewhere.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// What, when and where.
+    /// The facts in addition to the trace.
     pub about: About,
-    /// What was recorded.
+    /// The recorded trace.
     pub trace: Trace,
 }
 
-/// What is known of a record beside its trace.
+/// The facts of a record in addition to its trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
-    /// The CPUs that it is about. Of the others only what concerns these was recorded.
+    /// The recorded CPUs. Of the others, only events that concern these were recorded.
     pub cpus: CpuList,
-    /// Begin and end, ns of CLOCK_MONOTONIC.
+    /// The begin and the end, ns of CLOCK_MONOTONIC.
     pub window_ns: (u64, u64),
-    /// The command that ran meanwhile; empty where there was none.
+    /// The command that ran meanwhile; empty for none.
     pub command: Vec<String>,
     /// The process that was recorded: of the command, or the one of `-p`. None where there was none, and in records
     /// that older versions made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<i32>,
-    /// The machine as it was at the begin.
+    /// The state of the machine at the begin.
     pub machine: Machine,
     /// The process that recorded; none in records that older versions made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorder: Option<i32>,
-    /// All threads that were seen, by number.
+    /// All observed threads, by TID.
     pub threads: BTreeMap<i32, Thread>,
-    /// What they were seen to own.
+    /// The observed possessions of the threads.
     pub owners: Owners,
-    /// What was counted before and after.
+    /// The counters before and after.
     pub counts: (Counts, Counts),
-    /// What did not go as asked, in words.
+    /// Remarks on deviations from the request, in words.
     pub notes: Vec<String>,
-    /// Why recording ended before it was to.
+    /// The reason for an early end of the recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Ended>,
     /// The code of the processes whose stacks were recorded.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub mappings: BTreeMap<i32, Vec<Mapping>>,
-    /// Why it is a snapshot, where it is one of a recording that went on.
+    /// The reason for the snapshot, if the record is one of a recording that went on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
 }
 
 impl About {
-    /// What did not go as asked, in words, an early end among it; why it is a snapshot.
+    /// The remarks in words, including an early end and the reason for a snapshot.
     pub fn remarks(&self) -> impl Iterator<Item = String> {
         let seconds = self.window_ns.1.saturating_sub(self.window_ns.0) as f64 / 1e9;
         let ended = self.ended.map(|ended| {
@@ -136,14 +135,14 @@ impl About {
 }
 
 impl About {
-    /// The machine as fixes see it; `line` is its command line.
+    /// The machine for which fixes are chosen; `line` is its command line.
     pub(crate) fn host<'a>(&'a self, line: &'a CommandLine) -> Host<'a> {
         let Machine { kernel, cpus, settings, sched_ext, .. } = &self.machine;
         Host { kernel, line, online: &cpus.online, settings, bpf_scheduler: sched_ext.enabled }
     }
 }
 
-/// The fixes of a cause on the machine that was recorded, for a CPU of those that were.
+/// The fixes of a cause on the recorded machine, for one of the recorded CPUs.
 pub fn fixes(about: &About, cpu: u32, cause: &CauseId, named: &Named) -> Vec<PrintedFix> {
     let line = CommandLine::parse(&about.machine.command_line);
     advice::fixes(rules::get(cause), about.host(&line), Target { cpu, quiet: &about.cpus, named })

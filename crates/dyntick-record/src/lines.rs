@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Functions and lines of programs, from their symbols and their DWARF: `main (app.c:12)`.
+//! The functions and lines of programs, from their symbols and their DWARF: `main (app.c:12)`.
 //!
-//! Programs may be anybody's: what is read of a file is bounded, and so is the time.
+//! Programs may be untrusted files, so the number of bytes that are read and the time are bounded.
 
 use addr2line::gimli::{DwarfSections, EndianSlice, RunTimeEndian};
 use object::elf::FileHeader64;
@@ -17,29 +17,30 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Of a section so many bytes are read, and of all of a file twice as many: the DWARF of a large program with its
-/// libraries linked in. A larger one has its functions by symbols alone.
+/// The maximum size of a section, bytes; that of a file's sections is twice as large. It is enough for the DWARF of a
+/// large, statically linked program. A larger one has its functions by symbols only.
 const LARGEST: u64 = 64 << 20;
 
-/// A larger program has its functions by no name: its tables are read as a whole.
+/// The maximum size of a program, bytes, whose tables of symbols are read completely. Functions of a larger one have no
+/// names.
 const LARGEST_FILE: u64 = 256 << 20;
 
-/// So many functions of a table of symbols are known.
+/// The maximum number of functions of a table of symbols.
 const SYMBOLS: usize = 1 << 20;
 
-/// So many functions that are inlined in each other are shown.
+/// The maximum number of functions that are inlined in each other.
 const INLINED: usize = 16;
 
-/// Where Debian and others keep debug information apart from programs, by build ID.
+/// The folder in which Debian and others keep separate debug information, by build ID.
 const DEBUG: &str = "/usr/lib/debug/.build-id";
 
 type Elf<'a> = ElfFile64<'a, Endianness, &'a ReadCache<File>>;
 type Sections = DwarfSections<Vec<u8>>;
 type Lines<'a> = addr2line::Context<EndianSlice<'a, RunTimeEndian>>;
 
-/// The functions at places of a file, each given by its offset in the file in bytes: that which is executed there,
-/// preceded by those that are inlined at it. What has no name is not in the result; nothing is looked for after
-/// `until`. Where the line is not known, `program` stands in its place.
+/// Looks up the functions at offsets of a file, in bytes: the executed function, preceded by those that are inlined at
+/// it. An offset without a name is not in the result, and the search ends at `until`. `program` replaces an unknown
+/// line.
 pub(crate) fn at(
     file: File,
     program: &str,
@@ -72,7 +73,7 @@ fn readable(file: File) -> Option<ReadCache<File>> {
     fits.then(|| ReadCache::new(file))
 }
 
-/// Where a byte of a file is in the memory that its program headers describe.
+/// The address of a file offset in the memory that the program headers describe.
 fn address_of(elf: &Elf, offset: u64) -> Option<u64> {
     elf.segments().find_map(|segment| {
         let (begin, length) = segment.file_range();
@@ -87,8 +88,8 @@ fn debug_file(elf: &Elf) -> Option<PathBuf> {
     Some(Path::new(DEBUG).join(format!("{first:02x}")).join(format!("{}.debug", hex::encode(rest))))
 }
 
-/// Functions by their symbols: begin, end, and which symbol of which table. Names are read when they are asked for, for
-/// a file may have any number of any length.
+/// The functions by their symbols: begin, end, table and index of the symbol. Names are only read on demand, because a
+/// file may have any number of any length.
 struct Symbols<'a> {
     tables: Vec<SymbolTable<'a>>,
     functions: Vec<(u64, u64, usize, SymbolIndex)>,
@@ -113,7 +114,7 @@ impl<'a> Symbols<'a> {
         Self { tables, functions }
     }
 
-    /// The one in which an address is. Where several names are for the same, it is the first one of the file.
+    /// The function that contains an address. Of several names it is the first one in the file.
     fn at(&self, address: u64) -> Option<String> {
         let behind = self.functions.partition_point(|(begin, ..)| *begin <= address);
         let begin = self.functions[..behind].last()?.0;
@@ -139,7 +140,7 @@ fn lines<'a>(sections: &'a Sections, elf: &Elf) -> Option<Lines<'a>> {
     Lines::from_dwarf(sections.borrow(|bytes| EndianSlice::new(bytes, endian))).ok()
 }
 
-/// What a section holds, unpacked; none where it is too large or damaged.
+/// The unpacked contents of a section; `None` if it is too large or damaged.
 fn bytes<'a>(section: &impl ObjectSection<'a>, left: &mut u64) -> Option<Vec<u8>> {
     let packed = section.compressed_data().ok()?;
     let size = packed.uncompressed_size;
@@ -158,8 +159,8 @@ fn bytes<'a>(section: &impl ObjectSection<'a>, left: &mut u64) -> Option<Vec<u8>
     read.ok().map(|_| unpacked)
 }
 
-/// The functions at an address with their lines, the innermost first. `symbol` is the one that is not inlined, should
-/// the DWARF have lines alone.
+/// The functions at an address with their lines, the innermost first. `symbol` is the function that is not inlined, for
+/// DWARF that has only lines.
 fn functions_at(lines: &Lines, program: &str, address: u64, symbol: Option<&str>) -> Vec<String> {
     let Ok(mut frames) = lines.find_frames(address).skip_all_loads() else { return Vec::new() };
     let mut functions = Vec::new();
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_of_this_program_with_its_line() {
+    fn function_of_this_program_has_its_line() {
         let address = somewhere();
         let own = mappings(std::process::id() as i32);
         let code = own.iter().find(|code| (code.begin..code.end).contains(&address)).unwrap();
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_has_no_functions() {
+    fn other_files_have_no_functions() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x");
         let soon = Instant::now() + Duration::from_secs(60);
@@ -213,9 +214,9 @@ mod tests {
         }
     }
 
-    /// Code without a symbol is of no function, not of the one before it.
+    /// Code without a symbol does not belong to the function before it.
     #[test]
-    fn an_address_is_in_a_function_or_in_none() {
+    fn address_is_in_a_function_or_in_none() {
         let index = SymbolIndex(1);
         let own = Symbols { tables: Vec::new(), functions: vec![(16, 32, 0, index), (48, 64, 0, index)] };
         assert_eq!([15, 32, 47, 64].map(|address| own.at(address)), [const { None }; 4]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is to be recorded, and why it could not be.
+//! The options of a recording, and its errors.
 
-use crate::format1::fits_into_memory;
 use crate::this_machine;
+use crate::trace::fits_into_memory;
 use crate::{Conditions, FileError, Record};
 use dyntick_model::CpuList;
 use dyntick_observe::facts::{FactsError, Machine};
@@ -11,27 +11,29 @@ use dyntick_trace::FormatError;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What is to be recorded.
+/// The options of a recording.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The CPUs.
     pub cpus: CpuList,
-    /// Trace buffer of each of them, KiB. The others have at most 2 MiB.
+    /// The trace buffer of each of them, KiB. The other CPUs have at most 2 MiB.
     pub buffer_kib: u32,
-    /// The record has at most so many bytes, and what is known at its end.
+    /// The maximum size of the record, bytes, without the parts that are written at its end.
     pub most_bytes: u64,
-    /// In which folder the record is until it is kept or given up; it has no name there.
+    /// The folder of the record until it is kept or dropped; it has no name there.
     pub folder: PathBuf,
     /// The command that will run, to be printed with the findings.
     pub command: Vec<String>,
-    /// Where those were who cause interruptions is recorded too.
+    /// True if the call stacks of those that cause interruptions are recorded, too.
     pub stacks: bool,
-    /// Only what came last is kept. `most_bytes` is then what it takes at most, and older events give way.
+    /// The options of `--last`, with which only the last seconds are kept. `most_bytes` is then the maximum size of the
+    /// ring, in which new events replace older ones.
     pub last: Option<LastSeconds>,
 }
 
 impl Options {
-    /// These CPUs, into a file in the folder for temporary ones, which may be memory: so it is limited by that.
+    /// Creates options for these CPUs. The file is in the folder for temporary files, which may be in memory, so its
+    /// size is limited by that.
     pub fn new(cpus: CpuList) -> Self {
         let (folder, most_bytes) = (std::env::temp_dir(), fits_into_memory());
         Self {
@@ -45,75 +47,76 @@ impl Options {
         }
     }
 
-    /// The machine's state, where all these CPUs run.
+    /// The machine's state, if all these CPUs are online.
     pub(crate) fn machine(&self) -> Result<Machine, RecordError> {
         let machine = this_machine()?;
         let online = &machine.cpus.online;
         let missing = self.cpus.difference(online);
-        match missing.is_empty() {
-            true => Ok(machine),
-            false => Err(RecordError::NoSuchCpu { missing, online: online.clone() }),
+        if missing.is_empty() {
+            Ok(machine)
+        } else {
+            Err(RecordError::NoSuchCpu { missing, online: online.clone() })
         }
     }
 
-    /// Some 200 000 events: what a busy CPU records in half a second.
+    /// The default trace buffer, KiB: some 200 000 events, or half a second of a busy CPU.
     pub const BUFFER_KIB: u32 = 8192;
 }
 
-/// What is kept, and when a snapshot of it is taken.
+/// The options of `--last`.
 #[derive(Clone, Debug)]
 pub struct LastSeconds {
-    /// How much.
+    /// The time that is kept.
     pub last: Duration,
-    /// When.
+    /// The conditions for a snapshot.
     pub when: Conditions,
-    /// How often at most; a signal is always heeded.
+    /// The maximum number of snapshots; those that a signal requests do not count.
     pub most_snapshots: u32,
-    /// The name of the record. Snapshots have a number in theirs ([`crate::snapshot_name`]).
+    /// The name of the record. Names of snapshots have a number ([`crate::snapshot_name`]).
     pub file: PathBuf,
-    /// Is told of each snapshot, and whether it could be kept.
+    /// Called after each snapshot with its result.
     pub taken: fn(&Path, &Result<Record, RecordError>),
 }
 
-/// Why nothing was recorded.
+/// An error of a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The trace.
+    /// An error of tracing.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// The machine's state.
+    /// An error of reading the machine's state.
     #[error(transparent)]
     Facts(#[from] FactsError),
-    /// No thread for emptying the buffers.
+    /// A thread could not be started.
     #[error("cannot start a thread: {0}")]
     Thread(std::io::Error),
     /// The record could not be written.
     #[error("cannot write the record: {0}")]
     Write(std::io::Error),
-    /// An event whose layout is not understood.
+    /// An event with an unknown layout.
     #[error(transparent)]
     Format(#[from] FormatError),
     /// A snapshot could not be kept.
     #[error(transparent)]
     Keep(#[from] FileError),
-    /// What was written is no record.
+    /// The written file is not a record.
     #[error("the record is damaged: {0}")]
     Damaged(String),
     /// A command could not be started.
     #[error("cannot start {0}: {1}")]
     Start(String, std::io::Error),
-    /// No command at all.
+    /// An empty command.
     #[error("no command to run")]
     NoCommand,
-    /// A process that is not there.
+    /// A process that does not exist.
     #[error("there is no process {0}")]
     NoProcess(i32),
-    /// A CPU that does not run.
+    /// A CPU that is not online.
     #[error("CPU {missing} is not online; online: {online}")]
     NoSuchCpu {
-        /// Those that were asked for and do not run.
+        /// The requested CPUs that are not online.
         missing: CpuList,
-        /// Those that run.
+        /// The online CPUs.
         online: CpuList,
     },
 }

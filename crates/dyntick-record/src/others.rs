@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The tasks that fixes name: which of them are there to be moved, and what starts those that come and go.
+//! The tasks that fixes name: those that still exist and can be moved, and the starters of short-lived ones.
 
 use crate::About;
 use dyntick_explain::Task;
@@ -7,21 +7,21 @@ use dyntick_explain::fixes::{Named, NamedCounts, OtherTask, Starter};
 use dyntick_model::{Event, EventKind, Map};
 use dyntick_observe::facts::Thread;
 
-/// So many threads are remembered with what started them.
+/// The maximum number of threads whose parents are remembered.
 const MOST: usize = 1 << 18;
 
-/// So many generations are gone back.
+/// The maximum number of generations to go back.
 const MOST_GENERATIONS: usize = 16;
 
 /// Init and the parent of the kernel's threads, which start everything.
 const FIRST_PROCESSES: [i32; 2] = [1, 2];
 
-/// Which thread started which.
+/// The thread that started each thread.
 #[derive(Debug, Default)]
 pub(crate) struct Parents(Map<i32, i32>);
 
 impl Parents {
-    /// Takes the next event.
+    /// Notes the parent in a fork event.
     pub fn event(&mut self, event: &Event) {
         if let EventKind::SchedFork { parent, child } = event.kind {
             if self.0.len() < MOST || self.0.contains_key(&child) {
@@ -31,7 +31,7 @@ impl Parents {
     }
 }
 
-/// What is known of tasks.
+/// The known facts of tasks.
 #[derive(Clone, Copy)]
 pub(crate) struct Others<'a> {
     pub about: &'a About,
@@ -39,7 +39,7 @@ pub(crate) struct Others<'a> {
 }
 
 impl<'a> Others<'a> {
-    /// What the interruptions of a cause name most often, as far as it can be acted on.
+    /// The names that the interruptions of a cause have most often, if a fix can act on them.
     pub fn named(self, counts: &NamedCounts) -> Named {
         counts.foremost(|task| self.of(task), |victim| self.group_of(victim))
     }
@@ -48,9 +48,10 @@ impl<'a> Others<'a> {
         let Some(thread) = self.living(task.pid) else {
             let comm = task.comm.clone();
             let is_own = |thread: &Thread| Some(thread.process) == self.about.recorder;
-            return match self.about.threads.get(&task.pid).is_some_and(is_own) {
-                true => OtherTask::Own,
-                false => OtherTask::Ended { comm, starter: self.starter(task.pid) },
+            return if self.about.threads.get(&task.pid).is_some_and(is_own) {
+                OtherTask::Own
+            } else {
+                OtherTask::Ended { comm, starter: self.starter(task.pid) }
             };
         };
         match thread {
@@ -65,7 +66,7 @@ impl<'a> Others<'a> {
         self.about.threads.get(&pid).filter(|thread| !thread.ended)
     }
 
-    /// The nearest process that lives of those that led to this one, but for those that start everything.
+    /// The nearest ancestor that still lives, except for those that start everything.
     fn starter(self, pid: i32) -> Option<Starter> {
         let mut pid = pid;
         for _ in 0..MOST_GENERATIONS {
@@ -113,7 +114,7 @@ mod tests {
         }
     }
 
-    /// What is said of a task: the job 31 was started by the shell 30, that by the service 20.
+    /// The name of a task: the job 31 was started by the shell 30, which was started by the service 20.
     fn of(pid: i32, comm: &str) -> OtherTask {
         let mut about = crate::stored::tests::about();
         about.recorder = Some(5);
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_lives_and_is_not_bound_is_moved() {
+    fn only_live_unbound_tasks_are_moved() {
         assert_eq!(of(21, "worker"), OtherTask::Movable(21));
         assert_eq!(of(41, "kswapd0"), OtherTask::Movable(41));
         assert_eq!(of(42, "cpuset_thing/1"), OtherTask::Bound("cpuset_thing/1".into()));
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_starts_processes_that_end_is_named() {
+    fn starter_of_ended_processes_is_named() {
         let process = Task { pid: 20, comm: "timerd".into() };
         let starter = Some(Starter { process, unit: Some("timerd.service".to_owned()) });
         assert_eq!(of(31, "gzip"), OtherTask::Ended { comm: "gzip".into(), starter });

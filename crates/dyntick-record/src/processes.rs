@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What code those processes have mapped whose stacks are recorded, read while they exist.
+//! The mapped code of processes whose stacks are recorded, read while the processes exist.
 
 use dyntick_observe::facts::{Mapping, mappings};
 use dyntick_trace::UserStacks;
@@ -9,20 +9,20 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// So many processes are looked at.
+/// The maximum number of processes.
 const MOST: usize = 1 << 12;
 
-/// So many addresses are remembered, whose functions are looked up.
+/// The maximum number of addresses whose functions are looked up.
 const ADDRESSES: usize = 1 << 16;
 
-/// So many files are kept open for that.
+/// The maximum number of files that are kept open for that.
 const FILES: usize = 256;
 
-/// The second look at a process is so long after the first, and each next one after twice that time: programs map more
-/// code while they run, and have addresses that are of no file.
+/// The time from the first reading of a process to the second; each next one is after twice that time. Programs map
+/// more code while they run, and have addresses that belong to no file.
 const AGAIN: Duration = Duration::from_millis(10);
 
-/// Which file it is, whatever its name: device and inode.
+/// The identity of a file whatever its name: device and inode.
 pub(crate) type FileId = (u64, u64);
 
 /// The processes whose stacks are recorded.
@@ -39,12 +39,12 @@ struct Process {
     pause: Duration,
 }
 
-/// Code of a process, and the addresses in it that stacks have.
+/// A code mapping of a process, and the addresses in it that occur in stacks.
 #[derive(Clone, Debug)]
 pub(crate) struct Code {
     pub mapping: Mapping,
     pub addresses: BTreeSet<u64>,
-    /// Its file, where there is one and it may be read.
+    /// The file, if there is one that can be read.
     pub file: Option<(FileId, Arc<File>)>,
 }
 
@@ -53,7 +53,7 @@ impl Processes {
         Self { stacks, seen: BTreeMap::new(), files: BTreeMap::new(), addresses: 0 }
     }
 
-    /// Looks at the processes that have stacks in these pages.
+    /// Reads the processes that have stacks in these pages.
     pub fn look(&mut self, pages: &[u8]) {
         let Self { stacks, seen, files, addresses } = self;
         let now = Instant::now();
@@ -76,7 +76,7 @@ impl Processes {
         });
     }
 
-    /// The code of each.
+    /// The mapped code of each process.
     pub fn code(&self) -> BTreeMap<i32, Vec<Code>> {
         let known = self.seen.iter().filter(|(_, process)| !process.code.is_empty());
         known.map(|(number, process)| (*number, process.code.clone())).collect()
@@ -89,7 +89,7 @@ impl Process {
         self.code[..behind].last_mut().filter(|code| address < code.mapping.end)
     }
 
-    /// What it has mapped by now. One that has ended has nothing any more.
+    /// Reads its present mappings. A process that has ended has none.
     fn look(&mut self, number: i32, now: Instant) {
         (self.next, self.pause) = (now + self.pause, self.pause * 2);
         let mapped = mappings(number);
@@ -108,7 +108,7 @@ impl Process {
     }
 }
 
-/// The file among those that are open, or as one more of them.
+/// Returns the open file, or opens it.
 fn opened(files: &mut BTreeMap<FileId, Arc<File>>, file: Option<File>) -> Option<(FileId, Arc<File>)> {
     let file = file?;
     let found = file.metadata().ok()?;
@@ -119,7 +119,7 @@ fn opened(files: &mut BTreeMap<FileId, Arc<File>>, file: Option<File>) -> Option
     Some((id, files.entry(id).or_insert_with(|| Arc::new(file)).clone()))
 }
 
-/// That in which an address is, of some in the order of addresses.
+/// The mapping that contains an address, from a list in the order of addresses.
 pub(crate) fn mapping_of(mappings: &[Mapping], address: u64) -> Option<&Mapping> {
     let behind = mappings.partition_point(|mapping| mapping.begin <= address);
     mappings[..behind].last().filter(|mapping| address < mapping.end)

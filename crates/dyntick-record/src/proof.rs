@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What interrupted CPUs while a command ran on them: recorded and explained, or, where nothing can be
-//! recorded, counted.
+//! The interruptions of CPUs while a command ran on them: recorded and explained, or only counted if recording is not
+//! possible.
 
 use crate::{About, Explained, Options, record};
 use dyntick_explain::fixes::{Named, Target, boot_with};
@@ -15,40 +15,41 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What was seen.
+/// The observations.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Proof {
-    /// How long the command ran, s.
+    /// The run time of the command, s.
     pub seconds: f64,
-    /// The trace, explained.
+    /// The explained trace.
     pub trace: Option<Trace>,
-    /// Why there is none.
+    /// The reason for which there is no trace.
     pub no_trace: Option<String>,
-    /// Rows of `/proc/interrupts`, with how often each came to the CPUs.
+    /// The rows of `/proc/interrupts` that counted interrupts of the CPUs, with their numbers.
     pub rows: Vec<(String, u64)>,
 }
 
-/// What the trace shows.
+/// The result of the trace.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Trace {
-    /// One summary a CPU.
+    /// The summary of each CPU.
     pub per_cpu: Vec<Summary>,
     /// The causes, the most frequent first.
     pub causes: Vec<Cause>,
-    /// Events that were lost; what they would have shown is missing.
+    /// The number of lost events, whose interruptions may be missing.
     pub lost: u64,
-    /// Parameters for the kernel's command line that remove what was seen.
+    /// The parameters for the kernel's command line that remove the causes.
     pub boot: Vec<String>,
-    /// Whether ticks remain whatever the kernel is booted with: it has no CONFIG_NO_HZ_FULL. Then nothing is in `boot`.
+    /// True if no boot parameter can remove the ticks, because the kernel has no CONFIG_NO_HZ_FULL. `boot` is then
+    /// empty.
     pub ticks_remain: bool,
 }
 
 /// A cause, over all CPUs.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Cause {
-    /// Which.
+    /// The cause.
     pub id: String,
-    /// In words.
+    /// Its title.
     pub title: &'static str,
     /// Interruptions, page faults and time slices of other user tasks.
     pub count: u64,
@@ -60,15 +61,15 @@ pub struct Cause {
     pub total_ns: u64,
     /// The longest, ns.
     pub longest_ns: u64,
-    /// From the origin to the interruption.
+    /// The steps from the origin to the interruption.
     pub chain: Vec<String>,
 }
 
-/// Runs a command and observes what interrupts its CPUs. `run` starts it, calls what it is given when
-/// it has begun, and waits for its end. `partition` says whether the CPUs are an isolated partition.
+/// Runs a command and observes the interruptions of its CPUs. `run` starts the command, calls its argument once the
+/// command has begun, and waits for its end. `partition` is true if the CPUs are an isolated partition.
 ///
 /// # Errors
-/// A damaged trace. Where none can be recorded that is no error: [`Proof::no_trace`] says why.
+/// A damaged trace. A failure to record is no error: [`Proof::no_trace`] has the reason.
 pub fn observe<T>(
     cpus: &CpuList,
     partition: bool,
@@ -87,17 +88,17 @@ pub fn observe<T>(
             outcome.before = interrupts();
         }));
         outcome.seconds = start.elapsed().as_secs_f64();
-        // Now, since ending the recording interrupts every CPU.
+        // Read now, because the end of the recording interrupts every CPU.
         outcome.rows = rows(cpus, &outcome.before);
     };
     let options = Options { command: words.to_vec(), ..Options::new(cpus.clone()) };
     let recorded = record(&options, &mut job);
-    // Where nothing can be recorded it has not run yet.
+    // The command has not run yet if recording failed.
     job();
     let mut proof = Proof { seconds: outcome.seconds, rows: outcome.rows, ..Proof::default() };
     match recorded {
         Ok((mut record, ())) => {
-            // What it took to start the command is not the command's.
+            // The start of the command does not count.
             record.about.window_ns.0 = outcome.begun.max(record.about.window_ns.0);
             let explained = record.explain()?;
             proof.trace = Some(Trace::new(&explained, cpus, partition));
@@ -143,21 +144,19 @@ impl Trace {
         let about = explained.about;
         let ticks_remain =
             causes.contains_key(&CauseId::of(NOT_ADAPTIVE)) && about.machine.settings.lacks("nohz_full=");
-        let boot = match ticks_remain {
-            true => Vec::new(),
-            false => boot(about, causes.keys().copied(), cpus, partition),
-        };
+        let boot =
+            if ticks_remain { Vec::new() } else { boot(about, causes.keys().copied(), cpus, partition) };
         let mut causes: Vec<Cause> = causes.into_values().collect();
         causes.sort_by_key(|cause| std::cmp::Reverse(cause.count));
         Self { causes, lost: explained.lost.values().sum(), boot, ticks_remain, per_cpu }
     }
 
-    /// Interruptions of all CPUs.
+    /// The number of interruptions of all CPUs.
     pub fn interruptions(&self) -> u64 {
         self.per_cpu.iter().map(|summary| summary.interruptions).sum()
     }
 
-    /// Ticks of all CPUs.
+    /// The number of ticks of all CPUs.
     pub fn ticks(&self) -> u64 {
         self.per_cpu.iter().map(|summary| summary.ticks).sum()
     }
@@ -169,7 +168,7 @@ impl Trace {
     }
 }
 
-/// What to boot with against these causes. A partition does at run time what `isolcpus=domain` does at boot.
+/// The boot parameters against these causes. A partition does at run time the work of `isolcpus=domain`.
 fn boot<'a>(
     about: &About,
     causes: impl Iterator<Item = &'a CauseId>,
@@ -183,7 +182,7 @@ fn boot<'a>(
     boot_with(causes.map(rules::get), about.host(&line), target, is_useful)
 }
 
-/// The rows of `/proc/interrupts` in which something came to these CPUs.
+/// The rows of `/proc/interrupts` that grew on these CPUs.
 fn rows(cpus: &CpuList, before: &Interrupts) -> Vec<(String, u64)> {
     let mut rows: Vec<(String, u64)> = Vec::new();
     let here =
@@ -208,7 +207,7 @@ mod tests {
     use dyntick_observe::facts::{Counts, Machine};
 
     #[test]
-    fn where_nothing_can_be_recorded_the_command_runs_once_and_is_counted() {
+    fn command_runs_once_and_is_counted_without_a_trace() {
         let cpus: CpuList = "8000".parse().unwrap();
         let mut runs = 0;
         let (proof, value) = observe(&cpus, false, &["true".to_owned()], |begun| {
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_needs_no_isolcpus() {
+    fn partition_needs_no_isolcpus() {
         let machine = Machine::read().unwrap();
         let mut about = About {
             cpus: "3".parse().unwrap(),

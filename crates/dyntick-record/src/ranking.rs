@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From an explanation to findings, cause by cause, in the order of what matters most.
+//! From an explanation to findings, cause by cause, the most important first.
 
 use crate::findings::*;
-use crate::of::Followed;
 use crate::others::Others;
 use crate::sums::{CauseSums, CpuSums};
-use crate::{Explained, fixes, frames, uncaused};
+use crate::threads::Followed;
+use crate::{Explained, counted_causes, fixes, frames};
 use dyntick_explain::rules::named::COMMAND_TASK;
 use dyntick_explain::{CauseId, Chain, Summary, rules};
 use dyntick_model::{Map, Symbol};
 use dyntick_trace::events::consequences;
 use std::cmp::Reverse;
 
-/// How many chains of causation are shown of one cause.
+/// The number of chains of causation that are shown of one cause.
 const MOST_CHAINS: usize = 3;
 
 impl Explained<'_> {
-    /// What is to be said of it.
+    /// The findings about the record.
     pub fn findings(&self) -> Findings {
         let about = self.about;
         let (begin, end) = about.window_ns;
-        let (grown, none) = (uncaused::grown(about), CpuSums::default());
+        let (grown, none) = (counted_causes::grown(about), CpuSums::default());
         let of_cpu =
             |summary: &Summary| self.of_cpu(summary, self.sums.of(summary.cpu).unwrap_or(&none), &grown);
         Findings {
@@ -37,30 +37,21 @@ impl Explained<'_> {
             notes: about
                 .remarks()
                 .chain(consequences(self.missing_events))
-                .chain(uncaused::limits(about))
+                .chain(counted_causes::limits(about))
                 .collect(),
         }
     }
 
-    /// `own` are the interruptions of this CPU, `grown` what was counted beside the trace.
-    fn of_cpu(&self, summary: &Summary, own: &CpuSums, grown: &uncaused::Grown) -> CpuFindings {
+    /// The findings about a CPU. `own` are its interruptions, `grown` the counters in addition to the trace.
+    fn of_cpu(&self, summary: &Summary, own: &CpuSums, grown: &counted_causes::Grown) -> CpuFindings {
         let about = self.about;
         let mut causes = listed(self.others(), summary, own);
-        causes.splice(..0, uncaused::clock(about, summary));
+        causes.splice(..0, counted_causes::clock(about, summary));
         CpuFindings {
             cpu: summary.cpu,
             ticks: summary.ticks,
             ticks_per_second: summary.ticks_per_second,
-            interruptions: summary.interruptions,
-            interrupted_ns: summary.interrupted_ns,
-            interrupted_share: share(summary.interrupted_ns as f64, summary.seconds * 1e9),
-            page_faults: summary.page_faults,
-            other_tasks: summary.other_tasks,
-            other_tasks_ns: summary.other_tasks_ns,
-            command_tasks: summary.command_tasks,
-            command_tasks_ns: summary.command_tasks_ns,
-            causes,
-            unattributed: self.unattributed(summary, own, grown),
+            section: section(summary, summary.seconds * 1e9, causes, self.unattributed(summary, own, grown)),
         }
     }
 
@@ -74,7 +65,7 @@ impl Explained<'_> {
         let sum = |of: fn(&CauseSums) -> u64| all().map(of).fold(0, u64::saturating_add);
         let unnamed = sums.causes.iter().filter(|(cause, _)| !rules::get(cause).names_origin);
         let unnamed: u64 = unnamed.map(|(_, sums)| sums.interruptions).sum();
-        // Fixes are for the CPU on which they were interrupted most often.
+        // Fixes are for the CPU on which the threads were interrupted most often.
         let cpu = cpus.iter().max_by_key(|(cpu, count)| (**count, Reverse(**cpu))).map_or(0, |(cpu, _)| *cpu);
         let (interruptions, interrupted_ns) = (sum(|own| own.interruptions), sum(|own| own.interrupted_ns));
         let summary = Summary {
@@ -90,10 +81,14 @@ impl Explained<'_> {
             command_tasks_ns: sum(|own| own.command_ns),
             ..Summary::default()
         };
-        let causes = sums.causes.iter().map(|(cause, own)| of_cause(self.others(), &summary, cause, own));
-        let mut causes: Vec<CauseFindings> = causes.collect();
-        share_out(&mut causes);
-        rank(&mut causes);
+        let unattributed = Unattributed {
+            count: unnamed,
+            share: share(unnamed as f64, interruptions as f64),
+            total_ns: sums.unnamed_ns,
+            time_share: share(sums.unnamed_ns as f64, interrupted_ns as f64),
+            ..Unattributed::default()
+        };
+        let causes = ranked(traced(self.others(), &summary, sums));
         ThreadFindings {
             of: of.to_string(),
             threads: threads.len() as u64,
@@ -101,26 +96,11 @@ impl Explained<'_> {
             ran_ns: *ran_ns,
             waited_ns: *waited_ns,
             ticks: sum(|own| own.ticks),
-            interruptions,
-            interrupted_ns,
-            interrupted_share: share(interrupted_ns as f64, ran_ns.saturating_add(*waited_ns) as f64),
-            page_faults: summary.page_faults,
-            other_tasks: summary.other_tasks,
-            other_tasks_ns: summary.other_tasks_ns,
-            command_tasks: summary.command_tasks,
-            command_tasks_ns: summary.command_tasks_ns,
-            causes,
-            unattributed: Unattributed {
-                count: unnamed,
-                share: share(unnamed as f64, interruptions as f64),
-                total_ns: sums.unnamed_ns,
-                time_share: share(sums.unnamed_ns as f64, interrupted_ns as f64),
-                ..Unattributed::default()
-            },
+            section: section(&summary, ran_ns.saturating_add(*waited_ns) as f64, causes, unattributed),
         }
     }
 
-    fn unattributed(&self, summary: &Summary, own: &CpuSums, grown: &uncaused::Grown) -> Unattributed {
+    fn unattributed(&self, summary: &Summary, own: &CpuSums, grown: &counted_causes::Grown) -> Unattributed {
         let longest = self.evidence.get(&summary.cpu).into_iter().flatten();
         let evidence = |one: &dyntick_explain::Evidence| Evidence {
             at_ns: one.start_ns.saturating_sub(self.about.window_ns.0),
@@ -134,22 +114,47 @@ impl Explained<'_> {
             total_ns: own.unnamed_ns,
             time_share: summary.unattributed_time_share,
             evidence: longest.map(evidence).collect(),
-            untraced: uncaused::untraced(grown, summary),
+            untraced: counted_causes::untraced(grown, summary),
         }
     }
 }
 
-/// The causes of a CPU, those that are only counted beside the trace among them.
+/// The interruptions of a summary; `ns` is the time of which theirs is a share.
+fn section(summary: &Summary, ns: f64, causes: Vec<CauseFindings>, unattributed: Unattributed) -> Section {
+    Section {
+        interruptions: summary.interruptions,
+        interrupted_ns: summary.interrupted_ns,
+        interrupted_share: share(summary.interrupted_ns as f64, ns),
+        page_faults: summary.page_faults,
+        other_tasks: summary.other_tasks,
+        other_tasks_ns: summary.other_tasks_ns,
+        command_tasks: summary.command_tasks,
+        command_tasks_ns: summary.command_tasks_ns,
+        causes,
+        unattributed,
+    }
+}
+
+/// The causes of a CPU, including those that are only counted in addition to the trace.
 fn listed(others: Others<'_>, summary: &Summary, own: &CpuSums) -> Vec<CauseFindings> {
-    let traced = own.causes.iter().map(|(cause, sums)| of_cause(others, summary, cause, sums));
-    let mut causes: Vec<CauseFindings> = traced.chain(uncaused::counted(others.about, summary)).collect();
+    let mut causes = traced(others, summary, own);
+    causes.extend(counted_causes::counted(others.about, summary));
+    ranked(causes)
+}
+
+/// The causes in the trace, without shares and in no order.
+fn traced(others: Others<'_>, summary: &Summary, own: &CpuSums) -> Vec<CauseFindings> {
+    own.causes.iter().map(|(cause, sums)| of_cause(others, summary, cause, sums)).collect()
+}
+
+fn ranked(mut causes: Vec<CauseFindings>) -> Vec<CauseFindings> {
     share_out(&mut causes);
     rank(&mut causes);
     causes
 }
 
-/// Gives each cause its shares: of the number and of the time of all causes of this list, of which some are only
-/// counted beside the trace. What has no number, or no time, has no part in it.
+/// Computes the shares of each cause of the number and of the time of all causes in this list, some of which are only
+/// counted in addition to the trace. A cause without a number, or without a time, has a share of 0.
 fn share_out(causes: &mut [CauseFindings]) {
     let count = |cause: &CauseFindings| cause.count.unwrap_or(0) as f64;
     let ns = |cause: &CauseFindings| cause.total_ns.unwrap_or(0) as f64;
@@ -161,23 +166,39 @@ fn share_out(causes: &mut [CauseFindings]) {
     }
 }
 
-/// By time, then by ticks, then by number; what is only counted, as SMIs are, has no time and so stands behind what
-/// has. Last is what nothing from outside did: the turns of the command's own tasks, and page faults, which are most
-/// often those of a program that starts.
+/// Sorts by time, then by ticks, then by number. Causes that are only counted, e.g. SMIs, have no time and follow those
+/// that have one. Last are causes from inside: the time slices of the command's own tasks, and page faults, which
+/// mostly come from the start of a program.
 fn rank(causes: &mut [CauseFindings]) {
-    let from_outside = |cause: &CauseFindings| match rules::get(&cause.cause) {
-        rule if rule == COMMAND_TASK => 1,
-        _ => 2 * u8::from(cause.total_ns.is_some() || cause.interruptions > 0),
-    };
     causes.sort_by(|a, b| {
         let order = |cause: &CauseFindings| {
-            (from_outside(cause), cause.total_ns, cause.ticks, cause.interruptions, cause.count)
+            (Origin::of(cause), cause.total_ns, cause.ticks, cause.interruptions, cause.count)
         };
         order(b).cmp(&order(a)).then_with(|| a.cause.cmp(&b.cause))
     });
 }
 
-/// What one cause comes to; its shares are known when all causes are.
+/// The side from which a cause comes, in ascending order of importance.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Origin {
+    PageFault,
+    Command,
+    Outside,
+}
+
+impl Origin {
+    fn of(cause: &CauseFindings) -> Self {
+        if rules::get(&cause.cause) == COMMAND_TASK {
+            Origin::Command
+        } else if cause.total_ns.is_some() || cause.interruptions > 0 {
+            Origin::Outside
+        } else {
+            Origin::PageFault
+        }
+    }
+}
+
+/// The findings about one cause, without its shares, which depend on the other causes.
 fn of_cause(others: Others<'_>, summary: &Summary, cause: &CauseId, own: &CauseSums) -> CauseFindings {
     let rule = rules::get(cause);
     let timed = !own.untimed;
@@ -202,11 +223,11 @@ fn of_cause(others: Others<'_>, summary: &Summary, cause: &CauseId, own: &CauseS
     }
 }
 
-/// The most frequent chains; of equally frequent ones those that come first in the order of their texts.
+/// The most frequent chains; equally frequent ones are in the order of their texts.
 fn foremost(chains: &Map<Chain, u64>) -> Vec<ChainCount> {
     let mut counts: Vec<u64> = chains.values().copied().collect();
     counts.sort_unstable_by_key(|count| Reverse(*count));
-    // Only what may be shown is made text.
+    // Only chains that may be shown become text, which takes time.
     let least = counts.get(MOST_CHAINS - 1).copied().unwrap_or(0);
     let chains = chains.iter().map(|(chain, count)| (chain, *count));
     let mut chains: Vec<(&Chain, u64)> = chains.filter(|(_, count)| *count >= least).collect();
@@ -230,9 +251,9 @@ fn durations(own: &CauseSums) -> Option<Durations> {
     Some(Durations { min, median: at(0.5)?, p99: at(0.99)?, max })
 }
 
-/// A quotient that is 0 where there is nothing to divide by.
-fn share(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
+/// The quotient, or 0 if the divisor is 0.
+fn share(part: f64, total: f64) -> f64 {
+    if total > 0.0 { part / total } else { 0.0 }
 }
 
 #[cfg(test)]

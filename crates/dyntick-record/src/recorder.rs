@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Recording.
+//! The entry point of recording.
 
-use crate::flow::Control;
+use crate::buffers::Control;
 use crate::recording::Recording;
 use crate::{Options, Record, RecordError, last};
 
-/// Records these CPUs for as long as `during` takes, and returns its result too. This thread keeps
-/// off them, unless they are all; a process that `during` starts inherits that, so it must be given
-/// the CPUs on which it shall run.
+/// Records these CPUs while `during` runs, and returns its result, too. This thread stays off them unless there are no
+/// others. A process that `during` starts inherits that affinity, so it must be given the CPUs on which it is to run.
 pub fn record<T>(options: &Options, during: impl FnOnce() -> T) -> Result<(Record, T), RecordError> {
     record_until(options, |_| during())
 }
 
-/// [`record`] for what ends when it is told that nothing more is recorded.
+/// The same as [`record`] for a `during` that ends when nothing more is recorded.
 pub(crate) fn record_until<T>(
     options: &Options,
     during: impl FnOnce(&Control) -> T,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A recording that is ready to start, and its threads.
 
-use crate::flow::{self, Control, Drain, ON_THE_WAY, Piece, Sink, Whole};
+use crate::buffers::{self, Control, Drain, ON_THE_WAY, Piece, Sink, Whole};
 use crate::functions::Functions;
+use crate::placement::OutOfTheWay;
 use crate::processes::Processes;
-use crate::quiet::OutOfTheWay;
 use crate::stored::{Packer, Writer};
+use crate::task_names::Watch;
 use crate::trigger::Trigger;
-use crate::watch::Watch;
 use crate::{About, Options, RecordError, events};
 use dyntick_model::CpuList;
 use dyntick_observe::facts::{Counts, Machine};
@@ -20,13 +20,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often it is asked whether the state of tasks should be looked at.
+/// The pause between two checks if the tasks are to be read.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How soon a process is looked at whose stacks are recorded: one that has ended before has addresses only.
+/// The longest delay until a process whose stacks are recorded is read; one that ends before has addresses only.
 const PROCESS_LIVES: Duration = Duration::from_millis(10);
 
-/// Trace buffer of a CPU that is not recorded, KiB at most: only what concerns the recorded ones gets into it.
+/// The maximum trace buffer of a CPU that is not recorded, KiB: it gets only events that concern the recorded CPUs.
 const OTHERS_KIB: u32 = 2048;
 
 /// A recording that is ready to start.
@@ -36,7 +36,7 @@ pub(crate) struct Recording<'a> {
     pub online: CpuList,
     machine: Machine,
     watch: Mutex<Watch>,
-    /// Those whose stacks are recorded, where stacks are.
+    /// The processes whose stacks are recorded, if stacks are.
     processes: Mutex<Option<Processes>>,
     functions: Mutex<Functions>,
     notes: Vec<String>,
@@ -44,7 +44,7 @@ pub(crate) struct Recording<'a> {
 }
 
 impl<'a> Recording<'a> {
-    /// This thread keeps off the CPUs while the second part lives.
+    /// Prepares a recording. This thread stays off the CPUs while the second part lives.
     pub fn prepare(options: &'a Options) -> Result<(Self, OutOfTheWay), RecordError> {
         let machine = options.machine()?;
         let online = machine.cpus.online.clone();
@@ -80,7 +80,7 @@ impl<'a> Recording<'a> {
         ))
     }
 
-    /// Records all into one file.
+    /// Records everything into one file.
     pub fn complete<T>(&self, during: impl FnOnce(&Control) -> T) -> Result<(std::fs::File, T), RecordError> {
         let file = dyntick_system::unnamed_in(&self.options.folder).map_err(RecordError::Write)?;
         let writer = Writer::new(file, self.options.most_bytes).map_err(RecordError::Write)?;
@@ -95,20 +95,20 @@ impl<'a> Recording<'a> {
         Ok((writer.finish(about, &metadata).map_err(RecordError::Write)?, result))
     }
 
-    /// What packs the pages of this recording.
+    /// The packer of this recording's pages.
     pub fn packer(&self) -> Result<Packer, RecordError> {
         let scanner = Scanner::new(&self.session.formats()?)?;
         Packer::new(scanner, rustix::param::page_size()).map_err(RecordError::Write)
     }
 
-    /// Looks at all tasks.
+    /// Reads all tasks.
     pub fn look(&self) {
         lock(&self.watch).look();
     }
 
-    /// What is known beside the trace, without counters.
+    /// The facts in addition to the trace, without counters.
     pub fn about(&self, window_ns: (u64, u64), control: &Control, trigger: Option<Trigger>) -> About {
-        // Named after the lock is released: who records waits for it.
+        // Named after the lock is released, because the recording waits for it.
         let code = lock(&self.processes).as_ref().map(Processes::code).unwrap_or_default();
         let mappings = lock(&self.functions).name(code);
         let unsteady = lock(&self.hotplug).unsteady(&self.options.cpus);
@@ -130,14 +130,13 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// How to read the trace, in which these functions occur.
+    /// The layout of the trace, in which these functions occur.
     pub fn metadata(&self, addresses: &BTreeSet<u64>) -> Result<Metadata, RecordError> {
         Ok(Metadata { symbols: names_of(addresses)?, ..self.session.metadata()? })
     }
 
-    /// Traces while `during` runs; other threads empty the buffers meanwhile, write, and look at tasks. Tracing ends,
-    /// and with it the window, where nothing more can be written. `soon`: whether events are wanted before they fill a
-    /// page.
+    /// Traces while `during` runs; other threads meanwhile empty the buffers, write, and read tasks. Tracing, and with
+    /// it the window, ends if nothing more can be written. With `soon`, events are read before they fill a page.
     pub fn traced<S: Sink + Send, T>(
         &self,
         sink: S,
@@ -149,14 +148,14 @@ impl<'a> Recording<'a> {
         let (to, pieces) = sync_channel::<Piece>(ON_THE_WAY);
         let buffer = (self.options.buffer_kib as usize) << 10;
         let session = &self.session;
-        // Processes whose stacks are recorded are looked at while they exist.
+        // Processes whose stacks are recorded are read while they exist.
         let soon = if self.options.stacks { Some(PROCESS_LIVES) } else { soon };
         let drain = Drain { session, buffer, to, control, soon };
         let (ready, is_ready) = sync_channel(1);
         let sink = Noting { sink, processes: &self.processes };
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new;
-            let write = thread().spawn_scoped(scope, move || flow::write(sink, &pieces, control));
+            let write = thread().spawn_scoped(scope, move || buffers::write(sink, &pieces, control));
             let write = write.map_err(RecordError::Thread)?;
             let drain = thread().spawn_scoped(scope, move || drain.run(&ready, &ended));
             let drain = drain.map_err(RecordError::Thread)?;
@@ -178,7 +177,7 @@ impl<'a> Recording<'a> {
     }
 }
 
-/// Looks at the processes whose stacks are in what it hands on.
+/// A sink that reads the processes whose stacks are in the pages, and passes the pages on.
 struct Noting<'a, S> {
     sink: S,
     processes: &'a Mutex<Option<Processes>>,
@@ -197,12 +196,12 @@ impl<S: Sink> Sink for Noting<'_, S> {
     }
 }
 
-/// What it holds, also where a thread has panicked with it.
+/// The locked value, even if a thread has panicked with the lock.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A session that is ready to start.
+/// Opens a session that is ready to start.
 fn session(options: &Options, online: &CpuList) -> Result<TraceSession, SessionError> {
     let others = options.buffer_kib.min(OTHERS_KIB);
     let mut session = events::session(&options.cpus, online, others, &[])?;
@@ -215,7 +214,7 @@ fn session(options: &Options, online: &CpuList) -> Result<TraceSession, SessionE
     Ok(session)
 }
 
-/// Looks at tasks from time to time, until all has ended.
+/// Reads the tasks from time to time, until the recording ends.
 fn look(watch: &Mutex<Watch>, ended: &Receiver<()>) {
     while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
         lock(watch).look_if_due();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A ring of the last seconds: packed blocks in segments, each a file without a name, of which the oldest are given up.
-//! Disk is bounded by the ring's size, memory by a block of each CPU and the list of blocks.
+//! A ring of the last seconds: packed blocks in segments, each an unnamed file, of which the oldest are dropped. Disk
+//! use is bounded by the ring's size; memory use by a block of each CPU and the list of blocks.
 
 use crate::About;
 use crate::stored::{BLOCK, MOST_OF_BLOCK, Packed, Packer, Writer, is_full};
@@ -12,17 +12,18 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A ring has about so many segments: what it keeps beyond its seconds, or loses of its bytes, is one of them.
+/// The approximate number of segments of a ring. It keeps one more than its seconds, or loses one of its bytes.
 const SEGMENTS: u64 = 8;
 
-/// How much a ring keeps.
+/// The size of a ring.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keep {
-    /// What is older, ns, is not wanted …
+    /// The age, ns, up to which events are kept.
     pub ns: u64,
-    /// … but it is given up only so much later, ns: what a snapshot is taken for is known a while after it happened.
+    /// The additional age, ns, up to which they are not dropped: the reason for a snapshot is known some time after it
+    /// happened.
     pub more_ns: u64,
-    /// So many bytes are kept at most.
+    /// The maximum number of bytes.
     pub bytes: u64,
 }
 
@@ -31,26 +32,26 @@ pub(crate) struct Ring<'a> {
     folder: &'a Path,
     keep: Keep,
     packer: Packer,
-    /// Pages that fill no block yet, by CPU.
+    /// The pages that do not fill a block yet, by CPU.
     pending: BTreeMap<u32, Vec<u8>>,
-    /// Those that are complete, the oldest first.
+    /// The complete segments, the oldest first.
     segments: VecDeque<Arc<Segment>>,
     current: Segment,
-    /// How many events each CPU has lost up to now.
+    /// The number of events that each CPU has lost so far.
     lost: &'a (dyn Fn() -> BTreeMap<u32, u64> + Sync),
     begin_ns: u64,
-    /// All that is younger than this is there, where something was given up.
+    /// The time from which on the trace is complete, if something was dropped.
     given_up_ns: Option<u64>,
 }
 
-/// Blocks one behind the other.
+/// A file of consecutive blocks.
 struct Segment {
     file: File,
     end: u64,
     begin_ns: u64,
     last_ns: u64,
     blocks: Vec<Block>,
-    /// How many events each CPU had lost when it began.
+    /// The number of events that each CPU had lost when it began.
     lost: BTreeMap<u32, u64>,
 }
 
@@ -63,24 +64,24 @@ struct Block {
     bytes: usize,
 }
 
-/// What a ring had at one moment. It stays as it is while the ring goes on.
+/// The contents of a ring at one moment. It does not change while the ring goes on.
 pub(crate) struct Kept {
     segments: Vec<Arc<Segment>>,
-    /// From when to when all is there, ns of CLOCK_MONOTONIC.
+    /// The begin and end of the complete trace, ns of CLOCK_MONOTONIC.
     pub window_ns: (u64, u64),
-    /// How many events each CPU had lost before.
+    /// The number of events that each CPU had lost before.
     pub lost_before: BTreeMap<u32, u64>,
-    /// Whether it begins later than it was to, because it has as many bytes as it may have.
+    /// True if it begins late, because it has reached its maximum size.
     pub is_cut: bool,
     /// The functions that occur.
     pub addresses: BTreeSet<u64>,
 }
 
 impl<'a> Ring<'a> {
-    /// An empty one, with files in this folder.
+    /// Creates an empty ring with files in this folder.
     ///
     /// # Errors
-    /// Where no file can be made there.
+    /// A failure to create a file there.
     pub fn new(
         folder: &'a Path,
         keep: Keep,
@@ -93,10 +94,10 @@ impl<'a> Ring<'a> {
         Ok(Self { folder, keep, packer, pending, segments, current, lost, begin_ns, given_up_ns: None })
     }
 
-    /// Takes complete pages of a CPU, those behind its earlier ones.
+    /// Adds complete pages of a CPU after its earlier ones.
     ///
     /// # Errors
-    /// Where a file cannot be written, and giving up what is older does not help.
+    /// A failed write to a file that dropping older segments does not cure.
     pub fn take(&mut self, cpu: u32, pages: &[u8], now_ns: u64) -> Result<()> {
         let own = self.pending.entry(cpu).or_default();
         if own.len() + pages.len() > MOST_OF_BLOCK {
@@ -112,10 +113,10 @@ impl<'a> Ring<'a> {
         Ok(())
     }
 
-    /// What it has now, and of what was before `since_ns` no more than it is to keep.
+    /// Takes a snapshot; of the time before `since_ns` it has only what is to be kept.
     ///
     /// # Errors
-    /// As [`Ring::take`].
+    /// The errors of [`Ring::take`].
     pub fn kept(&mut self, since_ns: u64, now_ns: u64) -> Result<Kept> {
         for (cpu, pages) in std::mem::take(&mut self.pending) {
             self.store(cpu, &pages, now_ns)?;
@@ -203,7 +204,7 @@ impl Kept {
     /// Writes it as a record.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// A failed write to the file.
     pub fn write(&self, file: File, about: About, metadata: &Metadata) -> Result<File> {
         let mut writer = Writer::new(file, u64::MAX)?;
         for segment in &self.segments {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What interruptions come to, added up one after another: in memory for the causes and chains that there are, and not
-//! for the interruptions.
+//! The sums of interruptions, added up one after another. Memory grows with the number of causes and chains, not with
+//! that of interruptions.
 
 use dyntick_explain::fixes::NamedCounts;
 use dyntick_explain::{CauseId, Chain, Interruption, Kind, Stack, rules};
@@ -9,32 +9,32 @@ use dyntick_stats::Histogram;
 use std::collections::BTreeMap;
 use std::hash::Hash;
 
-/// The interruptions of each recorded CPU.
+/// The sums of each recorded CPU.
 #[derive(Debug, Default)]
 pub(crate) struct Sums(BTreeMap<u32, CpuSums>);
 
-/// Those of one CPU.
+/// The sums of one CPU.
 #[derive(Debug, Default)]
 pub(crate) struct CpuSums {
     pub causes: Map<CauseId, CauseSums>,
-    /// Time of those without a named origin, ns.
+    /// The time of interruptions without a named origin, ns.
     pub unnamed_ns: u64,
 }
 
-/// Those of one cause.
+/// The sums of one cause.
 #[derive(Debug, Default)]
 pub(crate) struct CauseSums {
     pub count: u64,
     pub interruptions: u64,
     pub page_faults: u64,
-    /// Time slices of the command's own tasks, and their time, ns.
+    /// The time slices of the command's own tasks, and their time, ns.
     pub command_tasks: u64,
     pub command_ns: u64,
     pub ticks: u64,
     pub total_ns: u64,
-    /// That of the interruptions, ns.
+    /// The time of the interruptions among them, ns.
     pub interrupted_ns: u64,
-    /// Some have no duration.
+    /// True if some have no duration.
     pub untimed: bool,
     pub durations: Durations,
     pub chains: Counts<Chain>,
@@ -49,7 +49,7 @@ impl Sums {
         self.0.entry(one.cpu).or_default().add(one);
     }
 
-    /// Those of a CPU.
+    /// The sums of a CPU.
     pub fn of(&self, cpu: u32) -> Option<&CpuSums> {
         self.0.get(&cpu)
     }
@@ -93,12 +93,12 @@ impl CauseSums {
     }
 }
 
-/// So many different durations are kept exactly.
+/// The number of different durations that are kept exactly.
 const MOST_EXACT: usize = 1 << 16;
-/// Behind that they are kept to a thousandth: in so many bits behind the first.
+/// The number of bits after the first that longer lists keep: a precision of a thousandth.
 const PRECISION_BITS: u32 = 10;
 
-/// How long interruptions took, ns. Exact where there are not very many different durations, else to a thousandth; the
+/// The durations of interruptions, ns: exact up to a number of different durations, beyond it to a thousandth. The
 /// shortest and the longest are always exact.
 #[derive(Debug, Default)]
 pub(crate) struct Durations {
@@ -121,12 +121,12 @@ impl Durations {
         }
     }
 
-    /// The shortest, and the longest.
+    /// The shortest and the longest duration.
     pub fn ends(&self) -> Option<(u64, u64)> {
         self.ends
     }
 
-    /// How often each occurred.
+    /// The number of occurrences of each duration.
     pub fn histogram(&self) -> Histogram {
         self.counts.iter().map(|(ns, count)| (*ns, *count)).collect()
     }
@@ -137,10 +137,10 @@ fn rounded(ns: u64) -> u64 {
     ns >> low << low
 }
 
-/// So many different chains, or stacks, are kept; of more the rarest are given up.
+/// The number of different chains, or stacks, that are kept; beyond it the rarest are dropped.
 const MOST: usize = 1 << 13;
 
-/// How often each chain, or stack, occurred.
+/// The number of occurrences of each chain, or stack.
 #[derive(Debug)]
 pub(crate) struct Counts<T> {
     counts: Map<T, u64>,
@@ -165,7 +165,7 @@ impl<T: Clone + Eq + Hash> Counts<T> {
         self.counts.insert(one.clone(), 1);
     }
 
-    /// Gives up at least half.
+    /// Drops at least half.
     fn give_up_rarest(&mut self) {
         let mut counts: Vec<u64> = self.counts.values().copied().collect();
         let (_, median, _) = counts.select_nth_unstable(MOST / 2);
@@ -174,12 +174,12 @@ impl<T: Clone + Eq + Hash> Counts<T> {
         self.given_up += MOST - self.counts.len();
     }
 
-    /// Those that are kept.
+    /// The counts that were kept.
     pub fn counts(&self) -> &Map<T, u64> {
         &self.counts
     }
 
-    /// How many there were; one that came again after it was given up counts again.
+    /// The number of different ones; one that reappears after it was dropped counts again.
     pub fn len(&self) -> usize {
         self.counts.len() + self.given_up
     }
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn of_very_many_chains_the_frequent_are_kept() {
+    fn frequent_chains_are_kept_of_very_many() {
         let chain = |cpu| Chain::from(vec![Step::Interrupted { cpu }]);
         let mut chains = Counts::default();
         for cpu in 0..100_000u32 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The trace of a record: in its file, or in memory where it is short.
+//! The trace of a record: in its file, or in memory if it is short.
 
 use crate::stored::{BLOCK, Stored, Unpacker};
 use dyntick_model::Event;
@@ -8,23 +8,30 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::ControlFlow;
 
-/// What was recorded of some CPUs.
+/// The number of bytes that a trace in memory may take on this machine.
+pub(crate) fn fits_into_memory() -> u64 {
+    const OF_MEMORY: u64 = 64;
+    const AT_LEAST: u64 = 64 << 20;
+    (dyntick_system::memory() / OF_MEMORY).max(AT_LEAST)
+}
+
+/// The recorded trace of some CPUs.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// How to read it.
+    /// The layout of events and pages.
     pub metadata: Metadata,
     pages: Pages,
 }
 
 #[derive(Clone, Debug)]
 enum Pages {
-    /// By CPU.
+    /// The pages by CPU.
     InMemory(BTreeMap<u32, Vec<u8>>),
     InFile(Stored),
 }
 
 impl Trace {
-    /// One that is in memory.
+    /// Creates a trace in memory.
     pub fn of(recording: Recording) -> Self {
         Self { metadata: recording.metadata, pages: Pages::InMemory(recording.raw) }
     }
@@ -33,7 +40,7 @@ impl Trace {
         Self { metadata, pages: Pages::InFile(stored) }
     }
 
-    /// How many events it has, where that was counted.
+    /// The number of events, if they were counted.
     pub fn count(&self) -> Option<u64> {
         match &self.pages {
             Pages::InMemory(_) => None,
@@ -41,7 +48,7 @@ impl Trace {
         }
     }
 
-    /// The file that the record is in.
+    /// The file of the record.
     pub(crate) fn file(&self) -> Option<&File> {
         match &self.pages {
             Pages::InMemory(_) => None,
@@ -49,10 +56,10 @@ impl Trace {
         }
     }
 
-    /// Hands over each event in the order of time, until `each` ends that.
+    /// Calls `each` with every event in the order of time, until it breaks.
     ///
     /// # Errors
-    /// Damage.
+    /// A damaged trace.
     pub fn events(&self, each: impl FnMut(Event) -> ControlFlow<()>) -> Result<Merged, DecodeError> {
         let failed = |error: std::io::Error| DecodeError::Block(error.to_string());
         let unpacker = Unpacker::new().map_err(failed)?;
@@ -62,35 +69,35 @@ impl Trace {
 }
 
 impl Trace {
-    /// All events at once, and what is missing; how many there are of each is not counted.
+    /// Decodes all events into memory, with the losses; they are not counted by kind.
     ///
     /// # Errors
-    /// Damage, and more events than [`room_for_events`].
+    /// A damaged trace, or more events than [`room_for_events`].
     pub fn decode(&self) -> Result<Decoded, DecodeError> {
         let (mut events, mut count, most) = (Vec::new(), 0, room_for_events(dyntick_system::memory()));
         let missing = self.events(|event| {
             count += 1;
-            match count > most {
-                true => events = Vec::new(),
-                false => events.push(event),
+            if count > most {
+                events = Vec::new()
+            } else {
+                events.push(event)
             }
             ControlFlow::Continue(())
         })?;
-        match count > most {
-            true => Err(DecodeError::TooMany { events: count, most }),
-            false => {
-                let Merged { lost, undecoded } = missing;
-                Ok(Decoded { events, lost, counts: BTreeMap::new(), undecoded })
-            }
+        if count > most {
+            Err(DecodeError::TooMany { events: count, most })
+        } else {
+            let Merged { lost, undecoded } = missing;
+            Ok(Decoded { events, lost, counts: BTreeMap::new(), undecoded })
         }
     }
 }
 
-/// Where the reading of a trace is.
+/// The position of reading a trace.
 struct Reading<'a> {
     trace: &'a Trace,
     unpacker: Unpacker,
-    /// The next block of each CPU; nothing where that is the first.
+    /// The next block of each CPU, by default the first.
     next: BTreeMap<u32, usize>,
 }
 

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Why a snapshot was taken.
+//! The reason for a snapshot.
 
 use dyntick_explain::{Interruption, Woken};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Why a snapshot was taken. Times are ns of CLOCK_MONOTONIC.
+/// The reason for a snapshot. Times are ns of CLOCK_MONOTONIC.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
 pub enum Trigger {
-    /// SIGUSR1.
+    /// The signal SIGUSR1.
     Signal,
-    /// A thread ran late after it was to be woken ([`dyntick_explain::Wakeups`]).
+    /// A thread that ran late after its wake-up was due ([`dyntick_explain::Wakeups`]).
     Late { at_ns: u64, cpu: u32, thread: i32, comm: String, late_ns: u64, by_timer: bool },
     /// A long interruption.
     Interrupted { at_ns: u64, cpu: u32, ns: u64, kind: String },
 }
 
-/// Names of threads have 15 bytes, those of kinds a few more.
+/// The longest name: threads' names have 15 bytes, those of kinds a few more.
 const LONGEST_NAME: usize = 64;
 
 impl Trigger {
@@ -38,7 +38,7 @@ impl Trigger {
         Trigger::Interrupted { at_ns, cpu, ns, kind: one.kind.name().to_owned() }
     }
 
-    /// When that was, where it was not just now.
+    /// The time of the incident, unless it is the present.
     pub(crate) fn at_ns(&self) -> Option<u64> {
         match self {
             Trigger::Signal => None,
@@ -46,20 +46,21 @@ impl Trigger {
         }
     }
 
-    /// Whether it can be; of one that cannot, what is wrong.
+    /// Checks a reason from a file, and returns the fault of an impossible one.
     pub(crate) fn accept(&self) -> Result<(), String> {
         let name = match self {
             Trigger::Signal => "",
             Trigger::Late { comm, .. } => comm,
             Trigger::Interrupted { kind, .. } => kind,
         };
-        match name.len() > LONGEST_NAME {
-            true => Err(format!("trigger: a name has {} bytes; the limit is {LONGEST_NAME}", name.len())),
-            false => Ok(()),
+        if name.len() > LONGEST_NAME {
+            Err(format!("trigger: a name has {} bytes; the limit is {LONGEST_NAME}", name.len()))
+        } else {
+            Ok(())
         }
     }
 
-    /// In words, with the time since `begin_ns`.
+    /// The reason in words, with the time since `begin_ns`.
     pub(crate) fn text(&self, begin_ns: u64) -> String {
         match self.at_ns() {
             None => format!("taken on {self}"),

@@ -1,28 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is wrong with a record that is read, whichever format it has, and how long its texts may be.
+//! The errors of reading a record, and the limits on its texts.
 
 use crate::accept::Accept;
-use dyntick_snapshot::archive::ArchiveError;
 
 pub(crate) const LONGEST_VERSION: u64 = 64;
-/// `about.json` of a machine with some 100 000 threads has 20 MiB.
+/// The maximum size of a text, bytes. The `about.json` of a machine with 100 000 threads has 20 MiB.
 pub(crate) const LONGEST_TEXT: u64 = 64 << 20;
 
-/// What is wrong with a record, before it is known of which.
+/// An error of reading a record, without the file's name.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     Foreign,
     Damaged(String),
     Version(String),
-}
-
-impl From<ArchiveError> for Trouble {
-    fn from(error: ArchiveError) -> Self {
-        match error {
-            ArchiveError::Foreign(_) => Trouble::Foreign,
-            ArchiveError::Damaged(reason) => Trouble::Damaged(reason),
-        }
-    }
+    /// Compressed with gzip, as records of format 1 were.
+    Gzip,
 }
 
 impl std::fmt::Display for Trouble {
@@ -31,11 +23,12 @@ impl std::fmt::Display for Trouble {
             Trouble::Foreign => f.write_str("it is no record"),
             Trouble::Damaged(reason) => f.write_str(reason),
             Trouble::Version(version) => write!(f, "it has format {version}"),
+            Trouble::Gzip => f.write_str("it is compressed with gzip"),
         }
     }
 }
 
-/// A text that says what can be.
+/// Parses a JSON text, and checks its values.
 pub(crate) fn json<T: serde::de::DeserializeOwned + Accept>(bytes: &[u8]) -> Result<T, String> {
     let value: T = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     value.accept().map(|()| value)

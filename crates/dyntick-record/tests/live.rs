@@ -40,24 +40,24 @@ fn records_explains_keeps_and_reads_again() {
     assert_eq!(again.trace.decode().unwrap(), record.trace.decode().unwrap());
     let piped = Record::read_from(&std::fs::read(&path).unwrap()[..], &path).unwrap();
     assert_eq!(piped.about, record.about);
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing stands beside it");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "there is no other file");
     refuses_damage(&path);
 }
 
 fn refuses_damage(path: &Path) {
-    let whole = std::fs::read(path).unwrap();
+    let complete = std::fs::read(path).unwrap();
     let damage = |bytes: &[u8]| {
         std::fs::write(path, bytes).unwrap();
         Record::open(path).unwrap_err()
     };
-    for length in [whole.len() - 1, whole.len() - 9, whole.len() / 2] {
-        let error = damage(&whole[..length]);
+    for length in [complete.len() - 1, complete.len() - 9, complete.len() / 2] {
+        let error = damage(&complete[..length]);
         assert!(matches!(error, FileError::Damaged { .. }), "{length}: {error}");
     }
-    let mut changed = whole.clone();
-    changed[whole.len() - 6] ^= 1;
+    let mut changed = complete.clone();
+    changed[complete.len() - 6] ^= 1;
     assert!(matches!(damage(&changed), FileError::Damaged { .. }), "the checksum");
-    for foreign in [&b""[..], b"#!/bin/sh\n", &whole[1..]] {
+    for foreign in [&b""[..], b"#!/bin/sh\n", &complete[1..]] {
         assert!(matches!(damage(foreign), FileError::Foreign(_)));
     }
 }

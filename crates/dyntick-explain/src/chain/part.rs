@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a step of a chain speaks of, where that is more than a name or a number.
+//! The parts of a step that are more than a name or a number.
 
 use crate::Task;
 use dyntick_model::{Interrupt, Softirq, Symbol};
 
-/// Who did something: the innermost timer, work item or handler that ran on a CPU, else the interrupt or softirq, else
-/// the task there.
+/// The actor of a step: the innermost timer, work item or handler that ran on a CPU, else the interrupt or softirq,
+/// else the task there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Actor {
@@ -15,16 +15,16 @@ pub enum Actor {
     Interrupt { source: Option<Source>, cpu: u32 },
 }
 
-/// Where an interrupt came from.
+/// The source of an interrupt.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// A device, by the name that its driver gave.
+    /// A device, by its driver's name for the interrupt.
     Device(Symbol),
     /// A vector of the CPU.
     Vector(Interrupt),
 }
 
-/// What wants a CPU beside the task that has it.
+/// The competitor of the task that has the CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Arrived {
     /// A task.
@@ -33,7 +33,7 @@ pub enum Arrived {
     Tasks(Vec<Task>),
     /// The deadline server of the fair class.
     FairServer,
-    /// Something that no event shows.
+    /// A competitor that no event shows.
     Unseen(Unseen),
 }
 
@@ -44,7 +44,7 @@ impl Arrived {
     }
 }
 
-/// What, beside a task from before the recording, may need the tick where no second task was seen.
+/// The possible reasons for the tick if no second task was seen, in addition to a task from before the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Unseen {
     /// The quota of a control group.
@@ -58,10 +58,10 @@ pub struct Unseen {
 /// A timer on the CPU time of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CpuTimer {
-    /// One that was read from the machine, with what it was read as.
+    /// A timer that was read from the machine, as a text.
     Known(Symbol),
-    /// An interval timer that was seen to be armed, as setitimer names it.
+    /// An interval timer whose arming was seen, by its name in setitimer(2).
     Interval(&'static str),
-    /// One that only the tick dependency shows.
+    /// A timer that only the tick dependency shows.
     Unknown,
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a step of a chain can be. Its words are in `text.rs`, beside this file.
+//! The steps that a chain can have. Their words are in `text.rs` in the same folder.
 
 use super::part::{Actor, Arrived, CpuTimer};
 use crate::{Class, PerfOpener, Task};
 use dyntick_model::{CpuList, Interrupt, Softirq, Symbol};
 use std::sync::Arc;
 
-/// One step: what the kernel, a task or a device did, or what is so and lets it come to the next step. `cpu` is
-/// the CPU that it was done to, or on.
+/// One step: an action of the kernel, a task or a device, or a condition that leads to the next step. `cpu` is the CPU
+/// that was acted on, or on which the action took place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // the fields are named after what they hold
 pub enum Step {
@@ -17,7 +17,7 @@ pub enum Step {
         by: Actor,
         callsite: Symbol,
     },
-    /// It brought a signal.
+    /// The interrupt brought a signal.
     Signalled {
         by: Actor,
         victim: Task,
@@ -31,12 +31,12 @@ pub enum Step {
         sender: Task,
         victim: Task,
     },
-    /// A function that another CPU had asked for ran.
+    /// A function ran that another CPU had requested.
     CalledFunction {
         function: Symbol,
         cpu: u32,
     },
-    /// The same, and which function is not known.
+    /// The same with an unknown function.
     CalledSomeFunction {
         cpu: u32,
     },
@@ -45,7 +45,7 @@ pub enum Step {
         function: Symbol,
         callsite: Symbol,
     },
-    /// `kicked`: by another CPU; else by an IPI to itself.
+    /// An irq_work ran: `kicked` by another CPU, or else by a self-IPI.
     RanIrqWork {
         function: Symbol,
         cpu: u32,
@@ -86,10 +86,10 @@ pub enum Step {
     DeadlineServerTimer {
         cpu: u32,
     },
-    /// The tick runs for what arrived beside this task.
+    /// The tick runs for a newcomer while this task runs.
     KeptTickFor {
         arrived: Arrived,
-        beside: Task,
+        current: Task,
         cpu: u32,
     },
     RanInIdle {
@@ -134,7 +134,7 @@ pub enum Step {
     NothingExpired {
         cpu: u32,
     },
-    /// The timers that had expired are those of a softirq.
+    /// The expired timers were left to a softirq.
     LeftToSoftirq {
         cpu: u32,
     },
@@ -146,7 +146,7 @@ pub enum Step {
         timer: Symbol,
         victim: Task,
     },
-    /// The wheel's timers had been run by this one.
+    /// The wheel's timers had already run in this interruption.
     RanBefore {
         by: Actor,
     },
@@ -154,7 +154,7 @@ pub enum Step {
         cpu: u32,
     },
 
-    // The tick, and what it depends on.
+    // The tick and its dependencies.
     NotAdaptive {
         cpu: u32,
     },
@@ -225,7 +225,7 @@ pub enum Step {
         cpu: u32,
     },
 
-    // What came to a CPU otherwise.
+    // Other entries into the kernel.
     Device {
         irq: u32,
         name: Symbol,
@@ -239,7 +239,7 @@ pub enum Step {
         handler: Symbol,
         cpu: u32,
     },
-    /// The NMI of the step before left work for interrupt context.
+    /// The NMI of the previous step queued an irq_work.
     NmiQueuedIrqWork,
     PageFault {
         victim: Task,
@@ -251,11 +251,11 @@ pub enum Step {
         cpu: u32,
     },
 
-    // Why a wake-up was late.
+    // The reasons for late wake-ups.
     HadCpu {
         task: Task,
     },
-    /// The woken thread has no real-time priority, and neither has the one that had the CPU.
+    /// Neither the woken thread nor the one that had the CPU has a real-time priority.
     HadCpuOfEqual {
         task: Task,
     },
@@ -268,7 +268,7 @@ pub enum Step {
         own: u32,
     },
 
-    // What only counters and the command line show.
+    // Facts that only counters and the command line show.
     Stolen {
         cpu: u32,
         ms: u64,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Steps in words.
+//! The words of steps.
 
 use super::{Actor, Arrived, CpuTimer, Source, Step, Unseen};
 use crate::{Class, PerfOpener};
@@ -45,8 +45,8 @@ impl Display for Step {
             DeadlineServerTimer { cpu } => {
                 write!(f, "dl_task_timer of a deadline server expired on CPU {cpu}")
             }
-            KeptTickFor { arrived, beside, cpu } => {
-                write!(f, "tick of CPU {cpu} kept by SCHED: {arrived} in addition to {beside}")
+            KeptTickFor { arrived, current, cpu } => {
+                write!(f, "tick of CPU {cpu} kept by SCHED: {arrived} in addition to {current}")
             }
             RanInIdle { arrived, cpu } => write!(f, "{arrived} ran on CPU {cpu}, which was idle"),
             RanInsteadOf { arrived, victim, cpu } => {
@@ -240,7 +240,7 @@ fn list(f: &mut Formatter<'_>, all: impl Iterator<Item = impl Display>) -> Resul
     Ok(())
 }
 
-/// As `sched(7)` and the kernel's documentation name the class.
+/// The name of the class in `sched(7)` and in the kernel's documentation.
 fn class_name(class: Class) -> &'static str {
     match class {
         Class::Fair => "SCHED_OTHER",
@@ -250,7 +250,7 @@ fn class_name(class: Class) -> &'static str {
     }
 }
 
-/// A vector for the CPU as a whole, as it is called in the cause `vector`; none where that is no cause.
+/// The name of a vector in the cause `vector`; `None` if the vector is not such a cause.
 pub(crate) fn vector_name(vector: Interrupt) -> Option<&'static str> {
     Some(match vector {
         Interrupt::Thermal => "thermal",

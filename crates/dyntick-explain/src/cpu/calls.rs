@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Functions that other CPUs have one CPU run, or that it queued for itself.
+//! The functions that one CPU runs for other CPUs, or that it has queued for itself.
 
 use super::Cpu;
 use super::interrupts::IPI_TRAVEL_NS;
@@ -7,8 +7,9 @@ use crate::facts::*;
 use dyntick_model::{Interrupt, Role, Symbol};
 
 impl Cpu {
-    /// A function begins that another CPU asked for, in an interrupt. In a task's turn it is none: whoever has every
-    /// CPU run a function runs it itself (`kernel/smp.c: smp_call_function_many_cond`).
+    /// Notes the begin of a function that another CPU requested, in an interrupt. In a task's time slice it is no
+    /// request: a task that calls a function on every CPU runs it on its own CPU, too
+    /// (`kernel/smp.c: smp_call_function_many_cond`).
     pub(super) fn call(&mut self, function: Symbol) {
         let request = self.requests.iter().position(|request| request.function == function);
         let by = request.and_then(|position| self.requests.remove(position).by);
@@ -17,13 +18,13 @@ impl Cpu {
         }
     }
 
-    /// A function begins that was queued for interrupt context.
+    /// Notes the begin of the function of an irq_work.
     pub(super) fn run_irq_work(&mut self, function: &Symbol) {
         self.with_top(|facts| facts.irq_works.push(Call { function: function.clone(), by: None }));
     }
 
-    /// Functions that were asked for before this interrupt ended and whose run no event told: so it is
-    /// with work for interrupt context that was queued for another CPU (`irq_work_queue_on`).
+    /// Adds the functions that were requested before the end of this interrupt and whose run no event shows, as with an
+    /// irq_work that was queued for another CPU (`irq_work_queue_on`).
     pub(super) fn untold_calls(&mut self, facts: &mut Facts, end_ns: u64) {
         let call =
             matches!(facts.entry, Entry::Vector(Interrupt::FunctionCall | Interrupt::FunctionCallSingle));

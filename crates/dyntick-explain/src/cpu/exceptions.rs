@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What comes to a CPU without an interrupt's begin and end: NMIs and page faults.
+//! The entries of a CPU without an interrupt's begin and end: NMIs and page faults.
 
 use super::Cpu;
 use crate::facts::*;
@@ -8,7 +8,7 @@ use crate::names;
 use dyntick_model::{Event, Symbol};
 
 impl Cpu {
-    /// An NMI may come anywhere; it is told by one event at its handler's end.
+    /// Notes an NMI, which may come anywhere and has one event at its handler's end.
     pub(super) fn take_nmi(&mut self, event: &Event, handler: &Symbol, took_ns: u64, log: &Log) {
         let entry = Entry::Nmi(names::function(handler));
         let mut facts = self.facts(event.ts.saturating_sub(took_ns), entry, log.task(event.pid));
@@ -21,7 +21,7 @@ impl Cpu {
         self.nmi = Some((event.ts, names::function(handler)));
     }
 
-    /// A page fault of the task that has the CPU; those of a task in its turn are part of the turn.
+    /// Notes a page fault of the task that has the CPU. Faults of another task are part of its time slice.
     pub(super) fn fault(&mut self, event: &Event, user: bool, log: &Log) {
         if self.turn.is_some() || event.pid == 0 {
             return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Interrupts of one CPU: where they begin, nest and end.
+//! The interrupts of one CPU: their begin, nesting and end.
 
 use super::{Cpu, Open, Phase};
 use crate::facts::*;
@@ -7,15 +7,15 @@ use crate::log::Log;
 use crate::{Task, names};
 use dyntick_model::{Event, EventKind, Interrupt, Softirq};
 
-/// A softirq that begins within this time after an interrupt, ns, is taken as run by its exit even
-/// if its raise was not recorded.
+/// The time, ns, within which a softirq after an interrupt counts as run by its exit, even if its raise was not
+/// recorded.
 const SOFTIRQ_FOLLOWS_NS: u64 = 50_000;
 
-/// The longest time that an interrupt takes from CPU to CPU, ns; generous, for busy hypervisors.
+/// The longest time of an interrupt from CPU to CPU, ns; it is generous for busy hypervisors.
 pub(super) const IPI_TRAVEL_NS: u64 = 2_000_000;
 
 impl Cpu {
-    /// Whether an event still belongs to the exit of the innermost interrupt.
+    /// Returns true if an event still belongs to the exit of the innermost interrupt.
     pub(super) fn belongs_to_exit(&self, event: &Event) -> bool {
         let Some(top) = self.open.last().filter(|open| open.phase == Phase::Exit) else {
             return true;
@@ -24,7 +24,7 @@ impl Cpu {
             EventKind::TickStop { .. } | EventKind::Nmi { .. } => true,
             EventKind::HrtimerStart { function, .. } => names::is_tick(&names::function(function)),
             EventKind::HrtimerCancel { timer } => Some(*timer) == self.tick_timer,
-            // An interrupt inside of a softirq leaves the softirqs to the one outside.
+            // An interrupt within a softirq leaves the softirqs to the outer one.
             EventKind::SoftirqEntry { softirq } => {
                 self.open.len() == 1
                     && (top.facts.raised.contains(softirq)
@@ -39,7 +39,7 @@ impl Cpu {
         }
     }
 
-    /// Whether an event is an interrupt that came between another one and its softirqs.
+    /// Returns true if an event is an interrupt between another one and its softirqs.
     pub(super) fn cuts_into_exit(&self, event: &Event) -> bool {
         let interrupt = matches!(event.kind, EventKind::InterruptEntry { .. } | EventKind::IrqEntry { .. });
         self.open.last().is_some_and(|top| {
@@ -82,8 +82,8 @@ impl Cpu {
         });
     }
 
-    /// The senders of an interrupt that has arrived. What was sent long ago was seen by a CPU that
-    /// polled in idle, without an interrupt.
+    /// The senders of an interrupt that has arrived. An older request was seen by a CPU that polled in idle, without an
+    /// interrupt.
     pub(super) fn take_sends(&mut self, now: u64, entry: &Entry) -> Vec<Send> {
         let reschedule = match entry {
             Entry::Vector(Interrupt::Reschedule) => true,
@@ -107,14 +107,14 @@ impl Cpu {
         if let Some(top) = self.open.last_mut() {
             top.phase = Phase::Softirq;
             top.softirqs_ran = true;
-            // What RCU does here has nothing to do with the interrupt at whose end it is done.
+            // The work of RCU at the end of an interrupt has nothing to do with that interrupt.
             if softirq != Softirq::Rcu {
                 return;
             }
             return self.open_softirq(event.ts, softirq, task);
         }
         if log.is_kernel_thread(&task) {
-            // ksoftirqd or ktimers: the turn of that thread is the interruption.
+            // ksoftirqd or ktimers: the time slice of that thread is the interruption.
             return self.with_top(|facts| _ = facts.left_over.get_or_insert(softirq));
         }
         self.open_softirq(event.ts, softirq, task);

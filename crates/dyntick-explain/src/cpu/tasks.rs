@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The tasks of one CPU: who wants it, and who takes it from whom.
+//! The tasks of one CPU: those that want it, and those that take it from another one.
 
 use super::{Cpu, MOST_NAMED, MOST_RUNNABLE, Open, Phase, Runnable};
 use crate::facts::*;
@@ -7,21 +7,21 @@ use crate::log::Log;
 use crate::{Task, names};
 use dyntick_model::{Event, Interrupt};
 
-/// A switch within this time after an interrupt from another CPU, ns, is taken as asked for by it.
+/// The time, ns, within which a switch after an interrupt from another CPU counts as requested by it.
 const SWITCH_FOLLOWS_NS: u64 = 100_000;
 
 impl Cpu {
-    /// A task was woken to run here.
+    /// Notes that a task was woken to run here.
     pub fn will_run(&mut self, newcomer: Newcomer) {
         if self.runnable.len() == MOST_RUNNABLE {
-            // Most of them are elsewhere by now, and what took them there was not recorded.
+            // Most of them are on other CPUs by now, and their migration was not recorded.
             let first = self.runnable.keys().min().copied();
             first.map(|pid| self.runnable.remove(&pid));
         }
         self.runnable.insert(newcomer.task.pid, Runnable { newcomer, fresh: true, ran: false });
     }
 
-    /// A task went to another CPU.
+    /// Notes that a task went to another CPU.
     pub fn will_not_run(&mut self, pid: i32) {
         self.runnable.remove(&pid);
     }
@@ -41,7 +41,7 @@ impl Cpu {
             self.close(log); // no interrupt outlives a switch
         }
         self.explain_by_switch(event.ts, &next);
-        // The low byte has the states of sleep; 0x100 says preempted (`__trace_sched_switch_state`).
+        // The low byte has the states of sleep; 0x100 means preempted (`__trace_sched_switch_state`).
         let wants_to_run = prev_state & 0xff == 0 && prev.pid != 0;
         if wants_to_run {
             let task = self.runnable.entry(prev.pid).or_insert_with(|| {
@@ -63,7 +63,7 @@ impl Cpu {
         if prev.pid == 0 && !self.adaptive {
             self.stopped = false; // `tick_nohz_idle_exit` restarts the tick
         }
-        // The stopper's business is to move the task that ran before to another CPU.
+        // The stopper moves the task that ran before to another CPU.
         let moved = names::is_stopper(&prev.comm);
         let victim = match self.turn.as_ref().filter(|_| !moved) {
             Some(turn) => turn.facts.victim.clone(),
@@ -82,8 +82,8 @@ impl Cpu {
         }
     }
 
-    /// A task that was moved here, without being woken, is seen only when it runs. So is one that was woken
-    /// by a CPU that is not online yet: what such a CPU does is not recorded.
+    /// Notes a task that is only seen when it runs: it was moved here without a wake-up, or woken by a CPU that is not
+    /// online yet, whose actions are not recorded.
     pub(super) fn explain_by_switch(&mut self, ts: u64, next: &Task) {
         for held in self.held.iter_mut().filter(|held| held.awaits_newcomer) {
             held.awaits_newcomer = false;
@@ -93,15 +93,15 @@ impl Cpu {
             }
             let sender = facts.senders.last().map(|send| send.origin.clone());
             let woken_by = sender.or_else(|| facts.deadline_timer());
-            // That interrupt has no other purpose than a switch.
+            // The only purpose of that interrupt is a switch.
             if woken_by.is_some() || facts.entry == Entry::Vector(Interrupt::Reschedule) {
                 facts.newcomers.push(Newcomer { task: next.clone(), woken_by });
             }
         }
     }
 
-    /// Another task than the victim gets the CPU. An idle CPU's own task is no interruption; nor is the command's, but
-    /// where it takes the CPU from another one of the command's.
+    /// Notes that another task than the victim gets the CPU. The idle task is no interruption. Neither is a task of the
+    /// command, unless it takes the CPU from another one of the command.
     pub(super) fn begin_turn(&mut self, ts: u64, victim: Task, next: Task, log: &Log) {
         let interrupts = match victim.pid {
             0 => log.is_kernel_thread(&next),
@@ -125,7 +125,7 @@ impl Cpu {
 }
 
 impl Runnable {
-    /// A program that it executes has given it another name since it was woken.
+    /// Renames a task that has executed another program since it was woken.
     fn is_called(&mut self, task: &Task) {
         if self.newcomer.task != *task {
             self.newcomer.task = task.clone();
@@ -133,13 +133,13 @@ impl Runnable {
     }
 }
 
-/// Whether a switch at this time may be what an interrupt from another CPU asked for.
+/// Returns true if an interrupt from another CPU may have requested a switch at this time.
 pub(super) fn may_bring(facts: &Facts, ts: u64) -> bool {
     ts.saturating_sub(facts.start_ns) <= SWITCH_FOLLOWS_NS
 }
 
-/// The tasks of which one may be named, in the order of their numbers; of very many those of the kernel, which explain
-/// more than a program's.
+/// The tasks of which one may be named, in the order of their TIDs. Of very many it prefers kernel threads, which
+/// explain more than programs.
 pub(super) fn foremost<'a>(tasks: impl Iterator<Item = &'a Newcomer>, log: &Log) -> Vec<Newcomer> {
     let mut tasks: Vec<&Newcomer> = tasks.collect();
     tasks.sort_unstable_by_key(|newcomer| newcomer.task.pid);

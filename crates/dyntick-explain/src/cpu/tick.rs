@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The tick of one CPU: what runs in it, and why it is kept.
+//! The tick of one CPU: the timers in it, and the reasons for which it is kept.
 
 use super::tasks::foremost;
 use super::{Cpu, Phase};
@@ -15,8 +15,8 @@ impl Cpu {
         }
         self.tick_timer = Some(timer);
         let Some(top) = self.open.last_mut().filter(|open| open.phase == Phase::Handler) else { return };
-        // A handler that restarts the tick's timer itself is that of a running tick; that of a
-        // stopped one leaves it to the exit of the interrupt (`tick_nohz_handler`).
+        // The handler of a running tick restarts the tick's timer itself; that of a stopped one leaves it to the exit
+        // of the interrupt (`tick_nohz_handler`).
         if let Some(tick) = &mut top.facts.tick {
             tick.periodic = true;
             self.stopped = false;
@@ -57,9 +57,9 @@ impl Cpu {
         });
     }
 
-    /// Why the tick is kept now. Where no other task is seen that wants the CPU, the reason of the
-    /// decision before still holds: from 6.12 on a task that went to sleep may stay queued for a
-    /// while (delayed dequeue).
+    /// The reason for which the tick is kept now. If no other task is seen that wants the CPU, the reason of the
+    /// previous decision still holds: from 6.12 on, a task that went to sleep may stay queued for some time (delayed
+    /// dequeue).
     pub(super) fn keep(&self, event: &Event, dependency: TickDependency, log: &Log) -> Kept {
         let others = || self.runnable.iter().filter(|(pid, _)| **pid != event.pid).map(|(_, task)| task);
         let news = others().any(|task| task.fresh);

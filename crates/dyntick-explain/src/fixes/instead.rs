@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is advised where a fix cannot be carried out as its rule has it: no CPU is left for the rest, the task has
-//! ended or is bound, a BPF scheduler would not load, the kernel is built without the option.
+//! The advice that replaces a fix that cannot be carried out: no CPU is left for the rest, the task has ended or is
+//! bound, a BPF scheduler would not load, or the kernel is built without the option.
 
 use super::{Host, OtherTask, PrintedFix, Starter, Target};
 use crate::rules::{RuleFix, UNTRIED};
 use dyntick_model::parameters::option_of;
 use dyntick_model::{CpuList, Fix, Hole};
 
-/// What is advised in a fix's place; none where it can be carried out.
+/// The replacement for a fix; `None` if the fix can be carried out.
 pub(super) fn of(fix: &RuleFix, host: Host<'_>, target: Target<'_>) -> Option<Vec<PrintedFix>> {
     let others = host.online.difference(target.quiet);
     let needs_others = [Hole::Housekeeping, Hole::Mask, Hole::Quiet].iter().any(|hole| fix.action.has(*hole));
@@ -18,14 +18,17 @@ pub(super) fn of(fix: &RuleFix, host: Host<'_>, target: Target<'_>) -> Option<Ve
         }
     }
     if needs_others && others.is_empty() {
-        return Some(vec![PrintedFix { action: Fix::Advice(choose(fix, host)), effect: fix.told() }]);
+        return Some(vec![PrintedFix {
+            action: Fix::Advice(choose(fix, host)),
+            effect: fix.remarked_effect(),
+        }]);
     }
     let asks_for_domain =
         matches!(fix.action, Fix::Boot(parameters) if parameters.starts_with("isolcpus=domain"));
     (asks_for_domain && host.bpf_scheduler).then(|| vec![partition()])
 }
 
-/// No CPU is left to which anything could go.
+/// The advice if no CPU is left to which anything could move.
 fn choose(fix: &RuleFix, host: Host<'_>) -> String {
     if host.online.len() < 2 {
         return "this takes a second CPU, and the machine has one online".to_owned();
@@ -58,7 +61,7 @@ fn partition() -> PrintedFix {
     }
 }
 
-/// What keeps the other task away, where that is not a command with its number.
+/// The advice to keep the other task away, if a command with its number is not possible.
 fn of_task(fix: &RuleFix, others: &CpuList, host: Host<'_>, target: Target<'_>) -> Option<Vec<PrintedFix>> {
     let advice = |action: String, effect: &'static str| {
         Some(vec![PrintedFix { action: Fix::Advice(action), effect: effect.into() }])
@@ -79,7 +82,7 @@ fn of_task(fix: &RuleFix, others: &CpuList, host: Host<'_>, target: Target<'_>) 
     }
 }
 
-/// A program whose processes come and go is kept away by what starts it.
+/// The advice for a program with short-lived processes: its starter keeps them away.
 fn of_ended(
     fix: &RuleFix,
     comm: &str,
@@ -121,18 +124,18 @@ fn of_ended(
     all
 }
 
-/// What a kernel would have to be built with, where that is all that a fix lacks.
+/// The option that the kernel would need, if a fix lacks nothing else.
 pub(super) fn of_missing(fix: &RuleFix, host: Host<'_>) -> Option<PrintedFix> {
     let Fix::Boot(parameters) = fix.action else { return None };
     let missing = parameters.split(' ').find(|parameter| host.settings.lacks(parameter))?;
     let (option, name) = (option_of(missing)?, missing.split('=').next()?);
     let action =
         format!("a kernel with CONFIG_{option}, booted with {name}=: this kernel has no CONFIG_{option}");
-    Some(PrintedFix { action: Fix::Advice(action), effect: fix.told_on(host.kernel) })
+    Some(PrintedFix { action: Fix::Advice(action), effect: fix.remarked_effect_on(host.kernel) })
 }
 
-/// The parameter without the flag that keeps a BPF scheduler from being loaded; none where nothing is left to ask for.
-/// A list without a flag would ask for just that.
+/// The parameter without the flag that prevents loading a BPF scheduler; `None` if no flag is left, because a list
+/// without flags would mean that one.
 pub(super) fn without_domain(parameter: String) -> Option<String> {
     let Some(list) = parameter.strip_prefix("isolcpus=") else { return Some(parameter) };
     let words: Vec<&str> = list.split(',').filter(|word| *word != "domain").collect();

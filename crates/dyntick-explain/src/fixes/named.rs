@@ -1,63 +1,65 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What fixes have to name beside CPUs: the other task, as far as it can be moved, an interrupt line, a control group.
+//! The names that fixes need in addition to CPUs: the other task, if it can be moved, an interrupt line, a control
+//! group.
 
 use crate::{Interruption, Kind, Task, names};
 use dyntick_model::{Map, Symbol};
 use std::cmp::Reverse;
 use std::hash::Hash;
 
-/// What is known of a cause that a fix is about: of several the most frequent.
+/// The known names of a cause for its fixes: of several names the most frequent.
 #[derive(Clone, Debug, Default)]
 pub struct Named {
     /// The other task.
     pub task: OtherTask,
     /// The interrupt line.
     pub irq: Option<u32>,
-    /// The control group whose limit it is, as in its path below the root of the hierarchy.
+    /// The control group with the limit, as a path below the root of the hierarchy.
     pub group: Option<String>,
 }
 
-/// The other task, as far as it can be kept off the CPU.
+/// The other task, and if it can be kept off the CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum OtherTask {
-    /// It is not known which it is.
+    /// An unknown task.
     #[default]
     Unknown,
-    /// It is there, and may be moved.
+    /// A live task that can be moved.
     Movable(i32),
     /// A kernel thread that cannot be moved (`PF_NO_SETAFFINITY`).
     Bound(Symbol),
-    /// It has ended.
+    /// A task that has ended.
     Ended {
         /// Its name.
         comm: Symbol,
-        /// The process that started it, where that is known and lives.
+        /// The process that started it, if it is known and lives.
         starter: Option<Starter>,
     },
-    /// dyntick itself.
+    /// A task of dyntick itself.
     Own,
 }
 
 /// A process that starts others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Starter {
-    /// It.
+    /// The process.
     pub process: Task,
-    /// The unit of systemd that it belongs to, as `cron.service`.
+    /// Its systemd unit, e.g. `cron.service`.
     pub unit: Option<String>,
 }
 
 impl OtherTask {
-    /// A kernel thread that is told by its name alone.
+    /// Classifies a kernel thread by its name alone.
     pub fn of_kernel(task: &Task) -> Self {
-        match names::is_bound(&task.comm) {
-            true => OtherTask::Bound(task.comm.clone()),
-            false => OtherTask::Movable(task.pid),
+        if names::is_bound(&task.comm) {
+            OtherTask::Bound(task.comm.clone())
+        } else {
+            OtherTask::Movable(task.pid)
         }
     }
 }
 
-/// How often interruptions of one cause name what.
+/// The numbers of interruptions of one cause by the names in them.
 #[derive(Clone, Debug, Default)]
 pub struct NamedCounts {
     tasks: Map<Task, u64>,
@@ -65,11 +67,11 @@ pub struct NamedCounts {
     irqs: Map<u32, u64>,
 }
 
-/// So many different tasks of a cause are counted.
+/// The maximum number of different tasks of a cause.
 const MOST_TASKS: usize = 1 << 16;
 
 impl NamedCounts {
-    /// Adds one.
+    /// Adds an interruption.
     pub fn add(&mut self, one: &Interruption) {
         let irq = match one.kind {
             Kind::Device { irq, .. } => Some(irq),
@@ -84,8 +86,8 @@ impl NamedCounts {
         count(&mut self.victims, &one.victim.pid);
     }
 
-    /// The most frequent. `other` tells what is known of a task, and `group` the control group that limits one. Of
-    /// tasks that come and go it is the program that counts, and not the number.
+    /// The most frequent names. `other` returns the known facts of a task, and `group` the control group that limits
+    /// it. Short-lived tasks are counted by program, not by number.
     pub fn foremost(
         &self,
         other: impl Fn(&Task) -> OtherTask,
@@ -120,7 +122,7 @@ fn served_by(comm: &str) -> Option<u32> {
     comm.strip_prefix("irq/")?.split_once('-')?.0.parse().ok()
 }
 
-/// The most frequent; of several the lowest.
+/// The most frequent value; of several the lowest.
 fn foremost<T: Ord + Clone>(counts: &Map<T, u64>) -> Option<T> {
     counts.iter().max_by_key(|(one, count)| (**count, Reverse(*one))).map(|(one, _)| one.clone())
 }
@@ -130,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_tasks_that_come_and_go_the_program_is_named() {
+    fn program_is_named_for_short_lived_tasks() {
         let task = |pid, comm: &str| Task { pid, comm: comm.into() };
         let starter = Starter { process: task(7, "timerd"), unit: None };
         let ended = OtherTask::Ended { comm: "gzip".into(), starter: Some(starter) };

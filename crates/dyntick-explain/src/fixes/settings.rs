@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a machine is set to and what its kernel is built with, as far as fixes are about it.
+//! The settings of a machine and the configuration of its kernel that matter to fixes.
 
 use crate::rules::{self, RuleFix};
 use dyntick_model::parameters::option_of;
@@ -9,20 +9,20 @@ use std::collections::BTreeSet;
 /// The file that lists the cpuidle governors that a kernel is built with.
 const AVAILABLE_GOVERNORS: &str = "/sys/devices/system/cpu/cpuidle/available_governors";
 
-/// The file that lists the CPUs that are online, and the one that lists those of `nohz_full=`.
+/// The files that list the online CPUs, and those of `nohz_full=`.
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 const NOHZ_FULL: &str = "/sys/devices/system/cpu/nohz_full";
 
 /// The file that lists the flags of the CPUs.
 const CPUINFO: &str = "/proc/cpuinfo";
 
-/// How advice begins that is for virtual machines alone.
+/// The first words of advice for virtual machines only.
 const IN_A_GUEST: &str = "this is a virtual machine";
 
-/// The file that names the driver of idle states, `none` where there is none.
+/// The file that names the driver of idle states; its text is `none` if there is none.
 const IDLE_DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
 
-/// How advice begins that limits idle states.
+/// The first words of advice that limits idle states.
 const OF_IDLE_STATES: &str = "hold /dev/cpu_dma_latency";
 
 /// Reads the settings of a machine with `read`, which returns the contents of a file. The configuration of its kernel
@@ -97,7 +97,7 @@ fn options() -> impl Iterator<Item = &'static str> {
     parameters.flat_map(|parameters| parameters.split(' ')).filter_map(option_of)
 }
 
-/// `sched/features` holds only words in capitals.
+/// Returns true for the words of `sched/features`, which are all capitals.
 fn is_feature(word: &str, value: &str) -> bool {
     word == value && value.chars().all(|c| c.is_ascii_uppercase() || c == '_')
 }
@@ -114,8 +114,8 @@ fn text<'t>(fix: &Fix<&'t str>) -> &'t str {
     }
 }
 
-/// The file that a command writes to, and the value: of `sysctl -w NAME=VALUE` and `echo VALUE > PATH`. None for any
-/// other command, and for one that a machine or the user has to complete first.
+/// The file and the value that a command writes: `sysctl -w NAME=VALUE` or `echo VALUE > PATH`. `None` for any other
+/// command, and for one with words that have to be replaced first.
 fn setting(command: &str) -> Option<(String, &str)> {
     let (path, value) = match (command.strip_prefix("sysctl -w "), command.strip_prefix("echo ")) {
         (Some(setting), _) => {
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_compared_with_what_it_would_write() {
+    fn command_is_compared_with_its_value() {
         let stat = ("/proc/sys/vm/stat_interval".to_owned(), "60");
         assert_eq!(setting("sysctl -w vm.stat_interval=60"), Some(stat));
         assert_eq!(setting("echo 0 > /sys/kernel/mm/ksm/run"), Some(("/sys/kernel/mm/ksm/run".into(), "0")));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_is_known_in_each_form() {
+    fn present_value_is_recognised_in_each_form() {
         let read = |path: &str| match path {
             "/proc/sys/vm/stat_interval" => Some("60\n".to_owned()),
             "/sys/kernel/mm/transparent_hugepage/enabled" => Some("always madvise [never]\n".to_owned()),
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn advice_for_virtual_machines_is_for_those_alone() {
+    fn advice_for_virtual_machines_is_given_only_there() {
         let of = |flags: &'static str| {
             settings_of(
                 |path| (path == CPUINFO).then(|| format!("processor: 0\nflags\t\t: fpu {flags}\n")),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_driver_has_idle_states_none_is_limited() {
+    fn idle_states_are_not_limited_without_a_driver() {
         let of = |driver: &'static str| {
             settings_of(|path| (path == IDLE_DRIVER).then(|| format!("{driver}\n")), None)
         };
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_governor_that_is_not_there_is_known_by_either_source() {
+    fn missing_governor_is_known_from_either_source() {
         let governors =
             |list: &'static str| move |path: &str| (path == AVAILABLE_GOVERNORS).then(|| list.to_owned());
         assert!(settings_of(governors("ladder menu\n"), None).lacks("cpuidle.governor=teo"));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Tests of what is advised.
+//! Tests of the advice.
 
 use super::*;
 use crate::rules;
 
-/// A machine and what is to be quiet on it.
+/// A machine and its CPUs that are to be quiet.
 #[derive(Clone)]
 struct Place {
     kernel: &'static str,
@@ -17,7 +17,7 @@ struct Place {
 }
 
 impl Place {
-    /// Eight CPUs, of which two shall be quiet.
+    /// Eight CPUs, of which two are to be quiet.
     fn new() -> Self {
         let named = Named { task: OtherTask::Movable(77), irq: Some(9), group: Some("pod".to_owned()) };
         let (settings, bpf_scheduler) = Default::default();
@@ -32,7 +32,7 @@ impl Place {
         ask(host, Target { cpu: quiet.last().unwrap(), quiet: &quiet, named: &self.named })
     }
 
-    /// What is advised against a cause there.
+    /// The advice against a cause there.
     fn advised(&self, cause: &str) -> Vec<String> {
         let rule = rules::get(&crate::CauseId::parse(cause).unwrap());
         self.ask(|host, target| fixes(rule, host, target))
@@ -68,12 +68,12 @@ fn on_booted(line: &str, action: Fix) -> (String, bool) {
     let (kernel, settings) = ("6.12.95".parse().unwrap(), Settings::default());
     let bpf_scheduler = false;
     let host = Host { kernel: &kernel, line: &line, online: &online, settings: &settings, bpf_scheduler };
-    let fix = beside(PrintedFix { action, effect: "".into() }, host);
+    let fix = combined(PrintedFix { action, effect: "".into() }, host);
     (fix.action.to_string(), host.is_helped_by(&fix.action))
 }
 
 #[test]
-fn what_was_booted_with_is_kept() {
+fn present_parameters_are_kept() {
     let fix = |action: Fix| on_booted("nohz_full=2 isolcpus=domain,2", action).0;
     let isolated = "boot with nohz_full=2-3 isolcpus=domain,managed_irq,2-3";
     assert_eq!(fix(Fix::Boot("nohz_full=3".into())), isolated);
@@ -82,7 +82,7 @@ fn what_was_booted_with_is_kept() {
 }
 
 #[test]
-fn what_was_booted_with_is_no_fix() {
+fn present_parameters_are_no_fixes() {
     let is_in_force = |action: Fix| !on_booted("nohz_full=3 isolcpus=domain,3 quiet", action).1;
     assert!(is_in_force(Fix::Boot("isolcpus=domain,3".into())));
     assert!(!is_in_force(Fix::Boot("isolcpus=domain,2-3".into())));
@@ -91,7 +91,7 @@ fn what_was_booted_with_is_no_fix() {
 }
 
 #[test]
-fn what_is_set_and_what_is_not_built_is_no_fix() {
+fn present_settings_and_missing_options_are_no_fixes() {
     let none = Settings::default();
     assert!(advised("idle-not-stopped", &none).contains(&"boot with cpuidle.governor=teo".to_owned()));
     let menu = |path: &str| path.ends_with("available_governors").then(|| "menu\n".to_owned());
@@ -106,7 +106,7 @@ fn what_is_set_and_what_is_not_built_is_no_fix() {
 }
 
 #[test]
-fn where_no_cpu_is_left_that_is_said() {
+fn lack_of_other_cpus_is_reported() {
     let all = Place { online: 2, quiet: "0-1", ..Place::new() };
     let choose = "boot with nohz_full= for the CPUs that must be quiet: name them with -C, for all that are online \
                   were measured";
@@ -120,7 +120,7 @@ fn where_no_cpu_is_left_that_is_said() {
     assert_eq!(one.advised("not-adaptive"), ["this takes a second CPU, and the machine has one online"]);
 }
 
-/// The machines on which what fixes are filled with is known not to be there.
+/// The machines that are known to lack the things that fixes name.
 fn places() -> Vec<Place> {
     let cpus = [(8, "3,5"), (8, "0-7"), (2, "1"), (2, "0-1"), (1, "0"), (4, "1-3")];
     let kernels = ["6.1.100", "6.12.95", "7.3.4"];
@@ -156,7 +156,7 @@ fn places() -> Vec<Place> {
 }
 
 #[test]
-fn no_fix_of_any_rule_is_blank_or_names_what_is_not_there() {
+fn no_fix_is_empty_or_names_missing_things() {
     for place in places() {
         let nothing_left = place.quiet.parse::<CpuList>().unwrap() == CpuList::first(place.online);
         let unknown = matches!(place.named.task, OtherTask::Unknown);
@@ -189,7 +189,7 @@ fn no_fix_of_any_rule_is_blank_or_names_what_is_not_there() {
 }
 
 #[test]
-fn a_task_that_cannot_be_moved_is_not_moved() {
+fn bound_task_is_not_moved() {
     let with = |task: OtherTask| Place { named: Named { task, ..Place::new().named }, ..Place::new() };
     let first = |place: &Place, cause: &str| place.advised(cause).remove(0);
     let bound = with(OtherTask::Bound("cpuhp/3".into()));
@@ -216,7 +216,7 @@ fn a_task_that_cannot_be_moved_is_not_moved() {
 }
 
 #[test]
-fn a_bpf_scheduler_still_loads_after_what_is_advised() {
+fn bpf_scheduler_still_loads_after_the_advice() {
     let with = Place { bpf_scheduler: true, ..Place::new() };
     let partition = "put the CPU into an isolated cpuset partition (cpuset.cpus.partition=isolated)";
     for cause in ["dependency-sched", "other-task:x", "wakeup:x"] {
@@ -238,7 +238,7 @@ fn a_bpf_scheduler_still_loads_after_what_is_advised() {
 }
 
 #[test]
-fn a_kernel_without_adaptive_ticks_is_said_to_be_one() {
+fn kernel_without_adaptive_ticks_is_reported() {
     let online = |path: &str| path.ends_with("/cpu/online").then(|| "0-7\n".to_owned());
     let fixes = advised("not-adaptive", &settings_of(online, None));
     assert_eq!(
@@ -248,7 +248,7 @@ fn a_kernel_without_adaptive_ticks_is_said_to_be_one() {
 }
 
 #[test]
-fn what_was_tried_on_other_kernels_says_so() {
+fn fix_tried_on_other_kernels_says_so() {
     let effect = |kernel: &'static str, cause: &str| {
         let rule = rules::get(&crate::CauseId::parse(cause).unwrap());
         let place = Place { kernel, ..Place::new() };
@@ -262,7 +262,7 @@ fn what_was_tried_on_other_kernels_says_so() {
 }
 
 #[test]
-fn a_group_is_named_as_a_shell_reads_it() {
+fn control_group_is_quoted_for_a_shell() {
     for (path, text) in
         [("a/b.slice", Some("a/b.slice")), ("a b", Some("'a b'")), ("a'b", Some("'a'\\''b'")), ("a\nb", None)]
     {
@@ -271,7 +271,7 @@ fn a_group_is_named_as_a_shell_reads_it() {
 }
 
 #[test]
-fn no_command_of_any_rule_keeps_a_number_or_a_list_that_is_known() {
+fn known_numbers_and_lists_are_filled_into_all_commands() {
     for fix in rules::all().iter().flat_map(|rule| rule.fixes) {
         let text = filled(fix.action);
         assert!(!text.contains(['{', '}']), "{text}");

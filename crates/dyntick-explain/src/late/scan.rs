@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a CPU does at each moment, from its events.
+//! The activity of a CPU at each moment, from its events.
 
 use super::Question;
 use crate::CauseId;
 use crate::rules::named::*;
 use dyntick_model::{Event, EventKind, Interrupt, Map, Softirq, Symbol};
 
-/// How far a wake-up has come.
+/// The progress of a wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// The thread has not been woken.
     Asleep,
     /// It waits for the CPU.
     Woken,
-    /// It waits, and the scheduler gave the CPU to another task.
+    /// It waits, and the scheduler has given the CPU to another task.
     PassedOver,
-    /// It has it.
+    /// It has the CPU.
     Running,
 }
 
-/// What a CPU does.
+/// The activity of a CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
-    /// No event told yet.
+    /// No event has shown it yet.
     Unseen,
     Nmi,
     /// The kernel gives the CPU to the woken thread.
@@ -33,7 +33,7 @@ pub(super) enum Doing {
     Work(i32, Symbol),
 }
 
-/// Something that runs on top of a task.
+/// An interrupt or softirq that runs on top of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
     pub kind: FrameKind,
@@ -76,7 +76,7 @@ impl Frame {
         }
     }
 
-    /// The cause where no interruption has one.
+    /// The cause, if no interruption has one.
     pub fn cause(&self) -> CauseId {
         match &self.kind {
             FrameKind::Vector(_) => CauseId::of(VECTOR),
@@ -89,7 +89,7 @@ impl Frame {
     }
 }
 
-/// How long before this event a non-maskable interrupt had begun, ns.
+/// The time from the begin of an NMI to this event at its end, ns.
 pub(super) fn nmi_before(event: &Event) -> u64 {
     match event.kind {
         EventKind::Nmi { duration_ns, .. } => duration_ns,
@@ -116,8 +116,8 @@ impl Scan {
         Self { cpu, tid, due_ns, phase: Phase::Asleep, task: None, idle: None, frames, works }
     }
 
-    /// The begins of what was in progress on the CPU when the thread was woken there: the timer interrupt that
-    /// is part of every wake-up.
+    /// The begins of the open entries when the thread was woken on this CPU: of the timer interrupt that is part of
+    /// every wake-up.
     pub fn waking(question: &Question<'_>) -> Vec<u64> {
         let mut scan = Self::new(question);
         for event in question.events.iter().take_while(|event| event.ts < question.woke_ns) {
@@ -146,14 +146,14 @@ impl Scan {
         }
     }
 
-    /// Whether this event gives the CPU to the thread, from a task that nothing interrupts.
+    /// Returns true if this event switches from a task that is not interrupted to the thread.
     pub fn is_switch(&self, event: &Event) -> bool {
         let to_it = matches!(event.kind, EventKind::SchedSwitch { next, .. } if next == self.tid);
         let waits = matches!(self.phase, Phase::Woken | Phase::PassedOver);
         to_it && waits && self.frames.is_empty()
     }
 
-    /// Takes an event of any CPU.
+    /// Applies an event of any CPU.
     pub fn take(&mut self, event: &Event) {
         use EventKind::*;
         let wakes = match &event.kind {
@@ -203,7 +203,7 @@ impl Scan {
         self.frames.push(Frame { kind, since });
     }
 
-    /// Ends the innermost of that kind, and what was left open within.
+    /// Ends the innermost entry of that kind, and the entries that were left open within it.
     fn leave(&mut self, kind: impl Fn(&FrameKind) -> bool) {
         if let Some(place) = self.frames.iter().rposition(|frame| kind(&frame.kind)) {
             self.frames.truncate(place);

@@ -58,7 +58,7 @@ fn owned<const N: usize>(expected: [(&str, u64); N]) -> [(String, u64); N] {
 }
 
 #[test]
-fn an_idle_state_that_takes_long_to_leave() {
+fn idle_state_with_a_long_exit_latency_is_named() {
     let mut events =
         vec![switch(DUE - 9000, TID, 0), event(DUE - 8000, 0, EventKind::CpuIdle { state: Some(1) })];
     events.push(event(DUE + 290_000, 0, EventKind::CpuIdle { state: None }));
@@ -72,7 +72,7 @@ fn an_idle_state_that_takes_long_to_leave() {
 }
 
 #[test]
-fn a_task_of_higher_priority_and_a_softirq() {
+fn higher_priority_task_and_softirq_are_named() {
     let mut events = vec![switch(DUE - 9000, TID, 0)];
     events.extend(timer(DUE + 500, 0));
     events.push(event(DUE + 1100, 0, EventKind::SoftirqEntry { softirq: Softirq::NetRx }));
@@ -87,7 +87,7 @@ fn a_task_of_higher_priority_and_a_softirq() {
 }
 
 #[test]
-fn a_lower_task_that_runs_on_had_preemption_off_but_a_switch_takes_its_time() {
+fn lower_task_that_runs_on_had_preemption_disabled() {
     let mut events = vec![switch(DUE - 9000, TID, 8)];
     events.extend(timer(DUE + 500, 8));
     events.push(switch(DUE + 81_000, 8, TID));
@@ -106,7 +106,7 @@ fn a_lower_task_that_runs_on_had_preemption_off_but_a_switch_takes_its_time() {
 }
 
 #[test]
-fn a_task_that_nobody_knows_but_that_was_given_the_cpu_first() {
+fn unknown_task_that_got_the_cpu_first_is_named() {
     let mut events = vec![switch(DUE - 9000, TID, 0)];
     events.extend(timer(DUE + 500, 0));
     events.extend([switch(DUE + 2000, 0, 55), switch(DUE + 62_000, 55, TID)]);
@@ -116,7 +116,7 @@ fn a_task_that_nobody_knows_but_that_was_given_the_cpu_first() {
 }
 
 #[test]
-fn a_thread_that_was_not_asleep() {
+fn thread_that_did_not_sleep_is_an_overrun() {
     let events = [switch(DUE - 9000, 0, TID), switch(DUE + 500_000, TID, 0)];
     let story = story_of(DUE + 400_000, 95, &events);
     assert!(story.is_none(), "no event of the time between");
@@ -125,7 +125,7 @@ fn a_thread_that_was_not_asleep() {
 }
 
 #[test]
-fn what_the_ring_no_longer_has_is_unattributed() {
+fn time_without_events_is_unattributed() {
     let events: Vec<Event> = timer(DUE + 50_000, 0).into_iter().collect();
     let story = story_of(DUE + 51_000, 95, &events).unwrap();
     assert_eq!(story.top().unwrap().cause, "late-unseen");
@@ -134,7 +134,7 @@ fn what_the_ring_no_longer_has_is_unattributed() {
 }
 
 #[test]
-fn an_nmi_is_told_at_its_end() {
+fn nmi_is_reported_at_its_end() {
     let mut events = vec![switch(DUE - 9000, TID, 0)];
     events.extend(timer(DUE + 500, 0));
     events.push(event(DUE + 31_000, 0, EventKind::Nmi { handler: "h".into(), duration_ns: 30_000 }));

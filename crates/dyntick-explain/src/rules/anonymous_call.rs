@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, RuleFix, Versions};
+use super::{Rule, RuleFix, Versions};
 use crate::case::{Case, Finding};
 use crate::{CauseId, Kind, Step};
 
@@ -9,14 +9,14 @@ pub(super) static RULE: Rule = Rule {
     explanation: "Kernels before 6.5 do not report which function was called or which CPU asked for it. \
         Memory-map changes of the same program, membarrier, and the patching of kernel code are the usual \
         causes.",
-    fixes: &[RuleFix {
-        action: Fix::Advice("boot kernel 6.5 or newer, whose events name the function and the sender"),
-        effect: "The cause is then named.",
-        versions: Versions::before(6, 5),
-    }],
-    versions: Versions::ALL,
+    fixes: &[RuleFix::advice(
+        "boot kernel 6.5 or newer, whose events name the function and the sender",
+        "The cause is then named.",
+    )
+    .on(Versions::before(6, 5))],
     source: "kernel/smp.c: generic_smp_call_function_single_interrupt",
     names_origin: false,
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {

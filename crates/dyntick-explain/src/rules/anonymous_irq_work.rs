@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, RuleFix, Versions};
+use super::{Rule, RuleFix, Versions};
 use crate::case::{Case, Finding};
 use crate::{CauseId, Kind, Step};
 
@@ -10,14 +10,14 @@ pub(super) static RULE: Rule = Rule {
         queues an irq_work, and the CPU sends itself an IPI to run it; perf, printk, RCU and BPF use it. \
         Kernels before 6.5 have no event that names the function, and kprobes name only the most frequent \
         ones.",
-    fixes: &[RuleFix {
-        action: Fix::Advice("boot kernel 6.5 or newer, whose events name the function and what queued it"),
-        effect: "The cause is then named.",
-        versions: Versions::before(6, 5),
-    }],
-    versions: Versions::ALL,
+    fixes: &[RuleFix::advice(
+        "boot kernel 6.5 or newer, whose events name the function and what queued it",
+        "The cause is then named.",
+    )
+    .on(Versions::before(6, 5))],
     source: "kernel/irq_work.c: irq_work_queue",
     names_origin: false,
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, RuleFix, Versions};
+use super::{Rule, RuleFix};
 use crate::case::{Case, Finding};
 use crate::{Arrived, CauseId, Kind};
 
@@ -8,17 +8,13 @@ pub(super) static RULE: Rule = Rule {
     title: "Tasks of the command itself shared the CPU",
     explanation: "The command has more than one thread or process that is runnable on this CPU, and the \
         scheduler ran them in turn. This is the command's own work, and nothing from outside interrupted it.",
-    fixes: &[RuleFix {
-        action: Fix::Advice(
-            "give each busy thread of the command a CPU of its own (pthread_setaffinity_np(3), taskset), or \
-            have it start fewer threads",
-        ),
-        effect: "None of its threads waits for another one's time slice.",
-        versions: Versions::ALL,
-    }],
-    versions: Versions::ALL,
+    fixes: &[RuleFix::advice(
+        "give each busy thread of the command a CPU of its own (pthread_setaffinity_np(3), taskset), or have \
+            it start fewer threads",
+        "None of its threads waits for another one's time slice.",
+    )],
     source: "kernel/sched/core.c: __schedule",
-    names_origin: true,
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, RuleFix, Versions};
+use super::{Rule, RuleFix, Versions};
 use crate::case::{Case, Finding};
 use crate::{CauseId, Step};
 use dyntick_model::TickDependency;
@@ -8,17 +8,17 @@ pub(super) static RULE: Rule = Rule {
     id: "cpu-quota",
     title: "CFS bandwidth control: the CPU quota of the task is checked in the tick",
     explanation: "The control group of the task may use only a limited CPU time in each period (cpu.max; \
-        containers with a CPU limit have it). The scheduler has to notice when the quota is used up, so \
-        from 6.6 on it keeps the tick even for a task that is alone.",
-    fixes: &[RuleFix {
-        action: Fix::Command("echo max > /sys/fs/cgroup/{group}/cpu.max"),
-        effect: "Removes the limit; in Kubernetes a container with exclusive CPUs (static CPU manager, no \
-            CPU limit) needs none.",
-        versions: Versions::ALL,
-    }],
+        containers with a CPU limit have it). The scheduler has to notice when the quota is used up, so from \
+        6.6 on it keeps the tick even for a task that is alone.",
+    fixes: &[RuleFix::command(
+        "echo max > /sys/fs/cgroup/{group}/cpu.max",
+        "Removes the limit; in Kubernetes a container with exclusive CPUs (static CPU manager, no CPU limit) \
+            needs none.",
+    )],
     versions: Versions::since(6, 6),
-    source: "kernel/sched/core.c: sched_can_stop_tick, __need_bw_check; kernel/sched/fair.c: sched_fair_update_stop_tick",
-    names_origin: true,
+    source: "kernel/sched/core.c: sched_can_stop_tick, __need_bw_check; kernel/sched/fair.c: \
+        sched_fair_update_stop_tick",
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, RuleFix, Versions};
+use super::{Rule, RuleFix};
 use crate::case::{Case, Finding};
 use crate::{CauseId, Step};
 use dyntick_model::TickDependency;
@@ -10,21 +10,18 @@ pub(super) static RULE: Rule = Rule {
     explanation: "The kernel found that the time stamp counters (TSC) of the CPUs disagree or change their \
         rate. It then corrects its scheduler clock in each tick, so no busy CPU may stop it.",
     fixes: &[
-        RuleFix {
-            action: Fix::Boot("tsc=reliable"),
-            effect: "Trusts the TSC without checks. Only right where it really has a constant rate and is \
+        RuleFix::boot(
+            "tsc=reliable",
+            "Trusts the TSC without checks. Only right if it really has a constant rate and is \
                 synchronised on all CPUs (many virtual machines).",
-            versions: Versions::ALL,
-        },
-        RuleFix {
-            action: Fix::Advice("check what dmesg reports about the tsc, and update the firmware"),
-            effect: "dmesg shows how the counters disagree; firmware updates often fix it.",
-            versions: Versions::ALL,
-        },
+        ),
+        RuleFix::advice(
+            "check what dmesg reports about the tsc, and update the firmware",
+            "dmesg shows how the counters disagree; firmware updates often fix it.",
+        ),
     ],
-    versions: Versions::ALL,
     source: "kernel/sched/clock.c: __clear_sched_clock_stable",
-    names_origin: true,
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, RuleFix, Versions};
+use super::{Rule, RuleFix};
 use crate::case::{Case, Finding};
 use crate::{CauseId, Step};
 use dyntick_model::TickDependency;
@@ -11,23 +11,17 @@ pub(super) static RULE: Rule = Rule {
         machine. Its period is adjusted in the tick, and one such event keeps the tick on all nohz_full \
         CPUs. An event that was throttled does so, too.",
     fixes: &[
-        RuleFix {
-            action: Fix::Advice(
-                "sample with a period instead of a frequency (perf record -c COUNT), or only count \
-                (perf stat)",
-            ),
-            effect: "No adjustment, no tick.",
-            versions: Versions::ALL,
-        },
-        RuleFix {
-            action: Fix::Advice("stop profilers that run all the time"),
-            effect: "Look for perf, and for agents of monitoring systems.",
-            versions: Versions::ALL,
-        },
+        RuleFix::advice(
+            "sample with a period instead of a frequency (perf record -c COUNT), or only count (perf stat)",
+            "No adjustment, no tick.",
+        ),
+        RuleFix::advice(
+            "stop profilers that run all the time",
+            "Look for perf, and for agents of monitoring systems.",
+        ),
     ],
-    versions: Versions::ALL,
     source: "kernel/events/core.c: account_freq_event_nohz, __perf_event_account_interrupt",
-    names_origin: true,
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {

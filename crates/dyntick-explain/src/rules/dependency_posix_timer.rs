@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, RuleFix, Versions};
+use super::{Rule, RuleFix};
 use crate::case::{Case, Finding};
 use crate::{CauseId, CpuTimer, Step};
 use dyntick_model::TickDependency;
@@ -8,26 +8,21 @@ pub(super) static RULE: Rule = Rule {
     id: "dependency-posix-timer",
     title: "Tick dependency POSIX_TIMER: CPU-time timer or RLIMIT_CPU",
     explanation: "A task has armed a timer on its CPU time: timer_create on a CPU-time clock, \
-        setitimer(ITIMER_PROF or ITIMER_VIRTUAL), or a limit on CPU time (ulimit -t). The kernel \
-        checks these in the tick, so it keeps it while the task runs.",
+        setitimer(ITIMER_PROF or ITIMER_VIRTUAL), or a limit on CPU time (ulimit -t). The kernel checks \
+        these in the tick, so it keeps it while the task runs.",
     fixes: &[
-        RuleFix {
-            action: Fix::Advice("start the program without a limit on CPU time (ulimit -t unlimited)"),
-            effect: "A limit keeps the tick even when it is far off, and removing it later does not disarm \
-                its timer.",
-            versions: Versions::ALL,
-        },
-        RuleFix {
-            action: Fix::Advice(
-                "use CLOCK_MONOTONIC timers instead of CPU-time timers and gprof-style profiling",
-            ),
-            effect: "They are hrtimers and need no tick.",
-            versions: Versions::ALL,
-        },
+        RuleFix::advice(
+            "start the program without a limit on CPU time (ulimit -t unlimited)",
+            "A limit keeps the tick even when it is far off, and removing it later does not disarm its \
+                timer.",
+        ),
+        RuleFix::advice(
+            "use CLOCK_MONOTONIC timers instead of CPU-time timers and gprof-style profiling",
+            "They are hrtimers and need no tick.",
+        ),
     ],
-    versions: Versions::ALL,
     source: "kernel/time/posix-cpu-timers.c: arm_timer",
-    names_origin: true,
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, RuleFix, Versions};
+use super::{Rule, RuleFix};
 use crate::case::{Case, Finding};
 use crate::{CauseId, Step};
 use dyntick_model::TickDependency;
@@ -11,23 +11,17 @@ pub(super) static RULE: Rule = Rule {
         devices and namespaces (with containers) or of disks, or through /sys/kernel/rcu_expedited. A CPU \
         that has not reported a quiescent state after one tick period gets its tick until it does.",
     fixes: &[
-        RuleFix {
-            action: Fix::Boot("rcupdate.rcu_normal=1"),
-            effect: not_tried!(
-                "Expedited grace periods become normal ones: slower for the caller, but less urgent for \
-                this CPU."
+        RuleFix::boot(
+            "rcupdate.rcu_normal=1",
+            not_tried!(
+                "Expedited grace periods become normal ones: slower for the caller, but less urgent for this \
+                    CPU."
             ),
-            versions: Versions::ALL,
-        },
-        RuleFix {
-            action: Fix::Command("echo 1 > /sys/kernel/rcu_normal"),
-            effect: not_tried!("The same at run time."),
-            versions: Versions::ALL,
-        },
+        ),
+        RuleFix::command("echo 1 > /sys/kernel/rcu_normal", not_tried!("The same at run time.")),
     ],
-    versions: Versions::ALL,
     source: "kernel/rcu/tree_exp.h: synchronize_rcu_expedited_wait",
-    names_origin: true,
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {

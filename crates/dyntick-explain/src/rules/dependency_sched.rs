@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, RuleFix, Versions};
+use super::{Rule, RuleFix};
 use crate::case::{Arrival, Case, Finding};
 use crate::{Arrived, CauseId, Class, Kind, Step, Unseen};
 use dyntick_model::TickDependency;
@@ -8,39 +8,30 @@ pub(super) static RULE: Rule = Rule {
     id: "dependency-sched",
     title: "Tick dependency SCHED: usually more than one runnable task",
     explanation: "A nohz_full CPU stops its tick as long as the scheduler does not need it: with a single \
-        normal or SCHED_RR task, or SCHED_FIFO tasks, however many, because these have no time slices. \
-        While two or more tasks share the CPU, the tick ends their time slices.",
+        normal or SCHED_RR task, or SCHED_FIFO tasks, however many, because these have no time slices. While \
+        two or more tasks share the CPU, the tick ends their time slices.",
     fixes: &[
-        RuleFix {
-            action: Fix::Command("taskset -pc {housekeeping} {task}"),
-            effect: "Moves the other task away; the chain names it.",
-            versions: Versions::ALL,
-        },
-        RuleFix {
-            action: Fix::Boot("isolcpus=domain,{quiet}"),
-            effect: "Only tasks that are pinned to the CPU run there.",
-            versions: Versions::ALL,
-        },
-        RuleFix {
-            action: Fix::Advice(
-                "put the CPU into an isolated cpuset partition (cpuset.cpus.partition=isolated)",
-            ),
-            effect: "The same at run time, with cgroup v2.",
-            versions: Versions::ALL,
-        },
+        RuleFix::command(
+            "taskset -pc {housekeeping} {task}",
+            "Moves the other task away; the chain names it.",
+        ),
+        RuleFix::boot("isolcpus=domain,{quiet}", "Only tasks that are pinned to the CPU run there."),
+        RuleFix::advice(
+            "put the CPU into an isolated cpuset partition (cpuset.cpus.partition=isolated)",
+            "The same at run time, with cgroup v2.",
+        ),
     ],
-    versions: Versions::ALL,
     source: "kernel/sched/core.c: sched_can_stop_tick",
-    names_origin: true,
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     Finding::new(CauseId::of(&RULE), chain(case)?)
 }
 
-/// How it came that the scheduler needs the tick.
+/// The chain that leads to a tick that the scheduler needs.
 pub(super) fn chain(case: &Case<'_>) -> Option<Vec<Step>> {
-    // An interrupt that brings a task has that task for its cause, and one without only keeps the tick.
+    // The cause of an interrupt that brings a task is that task; one without only keeps the tick.
     let keeps = *case.kind == Kind::Tick || case.arrival().is_none();
     let applies = case.dependency() == Some(TickDependency::Sched) && keeps;
     let competitors = match case.facts.kept.as_ref().filter(|_| applies)?.others.as_slice() {
@@ -60,7 +51,7 @@ pub(super) fn chain(case: &Case<'_>) -> Option<Vec<Step>> {
     Some(chain)
 }
 
-/// What may need the tick where no second task was seen.
+/// The possible reasons for the tick if no second task was seen.
 fn unseen(case: &Case<'_>) -> Unseen {
     Unseen {
         quota: case.context.at_least(6, 6),

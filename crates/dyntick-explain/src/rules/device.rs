@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, RuleFix, Versions};
+use super::{Rule, RuleFix};
 use crate::case::{Case, Finding};
 use crate::{CauseId, Kind, Step};
 
@@ -9,28 +9,21 @@ pub(super) static RULE: Rule = Rule {
     explanation: "A network card, a disk or another device reported that a request is complete or that data \
         arrived.",
     fixes: &[
-        RuleFix {
-            action: Fix::Command("echo {housekeeping} > /proc/irq/{irq}/smp_affinity_list"),
-            effect: "Moves the interrupt. Managed interrupts (a queue per CPU) refuse the change.",
-            versions: Versions::ALL,
-        },
-        RuleFix {
-            action: Fix::Boot("isolcpus=managed_irq,domain,{quiet}"),
-            effect: untried!(
-                "Keeps managed interrupts away from the CPU, as far as other CPUs can serve the \
-                queue."
-            ),
-            versions: Versions::ALL,
-        },
-        RuleFix {
-            action: Fix::Boot("irqaffinity={housekeeping}"),
-            effect: "The default for interrupts that are set up from then on.",
-            versions: Versions::ALL,
-        },
+        RuleFix::command(
+            "echo {housekeeping} > /proc/irq/{irq}/smp_affinity_list",
+            "Moves the interrupt. Managed interrupts (a queue per CPU) refuse the change.",
+        ),
+        RuleFix::boot(
+            "isolcpus=managed_irq,domain,{quiet}",
+            untried!("Keeps managed interrupts away from the CPU, as far as other CPUs can serve the queue."),
+        ),
+        RuleFix::boot(
+            "irqaffinity={housekeeping}",
+            "The default for interrupts that are set up from then on.",
+        ),
     ],
-    versions: Versions::ALL,
     source: "kernel/irq/handle.c: __handle_irq_event_percpu",
-    names_origin: true,
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, RuleFix, Versions};
+use super::{Rule, RuleFix, Versions};
 use crate::case::{Arrival, Case, Finding};
 use crate::{Arrived, CauseId, Kind, Step};
 use dyntick_model::Role;
@@ -7,30 +7,27 @@ use dyntick_model::Role;
 pub(super) static RULE: Rule = Rule {
     id: "fair-server",
     title: "Fair server (deadline server for normal tasks) fired",
-    explanation: "From 6.12 on, each CPU has a deadline server that guarantees normal tasks 50 ms of every second when \
-        real-time tasks would starve them; from 7.0 on the tasks of a BPF scheduler have one, too (ext_server). A CPU \
-        without a tick does not charge it, so about once a second its timer (dl_task_timer, often on another CPU) \
-        enqueues it. It counts as a second runnable task: the CPU is interrupted, and its tick runs until the server \
-        has been charged, then stops again. By its source, 6.19 charges the task that runs before it enqueues the \
-        server (dl_server_timer); on 7.2, which was measured, the timer still fires, but does not disturb the CPU.",
+    explanation: "From 6.12 on, each CPU has a deadline server that guarantees normal tasks 50 ms of every \
+        second when real-time tasks would starve them; from 7.0 on the tasks of a BPF scheduler have one, \
+        too (ext_server). A CPU without a tick does not charge it, so about once a second its timer \
+        (dl_task_timer, often on another CPU) enqueues it. It counts as a second runnable task: the CPU is \
+        interrupted, and its tick runs until the server has been charged, then stops again. By its source, \
+        6.19 charges the task that runs before it enqueues the server (dl_server_timer); on 7.2, which was \
+        measured, the timer still fires, but does not disturb the CPU.",
     fixes: &[
-        RuleFix {
-            action: Fix::Command("dyntick isolate -C {quiet} -- COMMAND"),
-            effect: "Turns the server of this CPU off while the command runs, and does so while a task runs \
-                there: 6.12 accounts wrongly when the runtime of the server is written on an idle CPU. \
-                Real-time tasks that never sleep can then starve normal ones on it, kernel threads \
-                included.",
-            versions: Versions::between((6, 12), (7, 2)),
-        },
-        RuleFix {
-            action: Fix::Command("chrt -f 1 COMMAND"),
-            effect: "A real-time task alone on the CPU does not start the server.",
-            versions: Versions::between((6, 12), (7, 2)),
-        },
+        RuleFix::command(
+            "dyntick isolate -C {quiet} -- COMMAND",
+            "Turns the server of this CPU off while the command runs, and does so while a task runs there: \
+                6.12 accounts wrongly when the runtime of the server is written on an idle CPU. Real-time \
+                tasks that never sleep can then starve normal ones on it, kernel threads included.",
+        )
+        .on(Versions::between((6, 12), (7, 2))),
+        RuleFix::command("chrt -f 1 COMMAND", "A real-time task alone on the CPU does not start the server.")
+            .on(Versions::between((6, 12), (7, 2))),
     ],
     versions: Versions::since(6, 12),
     source: "kernel/sched/deadline.c: dl_server_timer; kernel/sched/fair.c: fair_server_init",
-    names_origin: true,
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {

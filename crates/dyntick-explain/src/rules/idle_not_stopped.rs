@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, RuleFix, Versions};
+use super::{Rule, RuleFix};
 use crate::case::{Case, Finding};
 use crate::{CauseId, Kind, Step};
 use dyntick_model::Softirq;
@@ -11,22 +11,19 @@ pub(super) static RULE: Rule = Rule {
         RCU callbacks are pending on it, or if the cpuidle governor expects an earlier wake-up. When the \
         tick then fires, the governor selects a state again.",
     fixes: &[
-        RuleFix {
-            action: Fix::Boot("rcu_nocbs={quiet}"),
-            effect: not_tried!(
+        RuleFix::boot(
+            "rcu_nocbs={quiet}",
+            not_tried!(
                 "Moves RCU callbacks to threads, so that they no longer keep the tick of an idle CPU."
             ),
-            versions: Versions::ALL,
-        },
-        RuleFix {
-            action: Fix::Boot("cpuidle.governor=teo"),
-            effect: not_tried!("Uses the TEO cpuidle governor, where the kernel has it built in."),
-            versions: Versions::ALL,
-        },
+        ),
+        RuleFix::boot(
+            "cpuidle.governor=teo",
+            not_tried!("Uses the TEO cpuidle governor, if the kernel has it built in."),
+        ),
     ],
-    versions: Versions::ALL,
     source: "kernel/sched/idle.c: cpuidle_idle_call; kernel/time/tick-sched.c: tick_nohz_next_event",
-    names_origin: true,
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {

@@ -1,31 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, RuleFix, Versions};
+use super::{Rule, RuleFix};
 use crate::case::{Case, Finding};
 use crate::{CauseId, Kind, Step};
 
 pub(super) static RULE: Rule = Rule {
     id: "nmi",
     title: "Non-maskable interrupt (NMI)",
-    explanation: "NMIs are delivered even while interrupts are disabled. perf's sampling and the \
-        hard-lockup watchdog use them through the performance counters; requests for a backtrace of all \
-        CPUs and hardware that reports serious errors use them, too.",
+    explanation: "NMIs are delivered even while interrupts are disabled. perf's sampling and the hard-lockup \
+        watchdog use them through the performance counters; requests for a backtrace of all CPUs and \
+        hardware that reports serious errors use them, too.",
     fixes: &[
-        RuleFix {
-            action: Fix::Command("sysctl -w kernel.nmi_watchdog=0"),
-            effect: untried!(
-                "Disables the hard-lockup watchdog, which causes an NMI about every ten seconds."
-            ),
-            versions: Versions::ALL,
-        },
-        RuleFix {
-            action: Fix::Advice("stop profilers that sample this CPU"),
-            effect: "No counter overflow, no NMI.",
-            versions: Versions::ALL,
-        },
+        RuleFix::command(
+            "sysctl -w kernel.nmi_watchdog=0",
+            untried!("Disables the hard-lockup watchdog, which causes an NMI about every ten seconds."),
+        ),
+        RuleFix::advice("stop profilers that sample this CPU", "No counter overflow, no NMI."),
     ],
-    versions: Versions::ALL,
     source: "arch/x86/kernel/nmi.c: nmi_handle",
-    names_origin: true,
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {

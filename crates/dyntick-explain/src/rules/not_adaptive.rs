@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, RuleFix, Versions};
+use super::{Rule, RuleFix};
 use crate::case::{Case, Finding};
 use crate::{CauseId, Kind, Step};
 
@@ -8,14 +8,12 @@ pub(super) static RULE: Rule = Rule {
     title: "Periodic tick: busy CPU that is not in nohz_full",
     explanation: "A busy CPU is interrupted HZ times a second for time accounting and for the scheduler. \
         Only nohz_full CPUs may stop their tick while they run a single task.",
-    fixes: &[RuleFix {
-        action: Fix::Boot("nohz_full={quiet}"),
-        effect: with_nohz_full!("Lets the CPU stop its tick while it runs one task."),
-        versions: Versions::ALL,
-    }],
-    versions: Versions::ALL,
+    fixes: &[RuleFix::boot(
+        "nohz_full={quiet}",
+        with_nohz_full!("Lets the CPU stop its tick while it runs one task."),
+    )],
     source: "kernel/time/tick-sched.c: tick_nohz_handler (tick_sched_timer until 6.8)",
-    names_origin: true,
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
@@ -23,9 +21,10 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let ticked = Step::TickedAtHz { victim: case.facts.victim.clone(), hz: case.context.hz };
-    let reason = match case.context.known.no_adaptive_ticks {
-        true => Step::NoAdaptiveTicks,
-        false => Step::NotAdaptive { cpu: case.cpu() },
+    let reason = if case.context.known.no_adaptive_ticks {
+        Step::NoAdaptiveTicks
+    } else {
+        Step::NotAdaptive { cpu: case.cpu() }
     };
     Finding::new(CauseId::of(&RULE), [reason, ticked])
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, RuleFix, Versions};
+use super::{Rule, RuleFix};
 use crate::case::{Case, Finding};
 use crate::{Arrived, CauseId};
 
@@ -9,20 +9,17 @@ pub(super) static RULE: Rule = Rule {
     explanation: "More than one task is runnable on the CPU, and the scheduler ran the other one for a time \
         slice.",
     fixes: &[
-        RuleFix {
-            action: Fix::Command("taskset -pc {housekeeping} {task}"),
-            effect: "Moves the other task away; the chain names it.",
-            versions: Versions::ALL,
-        },
-        RuleFix {
-            action: Fix::Boot("isolcpus=domain,{quiet}"),
-            effect: not_tried!("Only tasks that are pinned to the CPU run there."),
-            versions: Versions::ALL,
-        },
+        RuleFix::command(
+            "taskset -pc {housekeeping} {task}",
+            "Moves the other task away; the chain names it.",
+        ),
+        RuleFix::boot(
+            "isolcpus=domain,{quiet}",
+            not_tried!("Only tasks that are pinned to the CPU run there."),
+        ),
     ],
-    versions: Versions::ALL,
     source: "kernel/sched/core.c: __schedule",
-    names_origin: true,
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {

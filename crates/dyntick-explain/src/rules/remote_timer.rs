@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, RuleFix, Versions};
+use super::{Rule, RuleFix, Versions};
 use crate::case::{Case, Finding};
 use crate::{CauseId, Kind, Step};
 
 pub(super) static RULE: Rule = Rule {
     id: "remote-timer",
     title: "Timer migration: an isolated CPU ran another CPU's timers in its tick",
-    explanation: "Idle CPUs leave their unbound timers to an active CPU, the migrator of their group. \
-        Before 6.19 that may be an isolated CPU: an isolated CPU without nohz_full that never goes idle \
-        becomes the migrator, and its tick runs the timers of all idle housekeeping CPUs.",
-    fixes: &[RuleFix {
-        action: Fix::Boot("nohz_full={quiet}"),
-        effect: with_nohz_full!(
-            "The CPU is then never the migrator while its tick is stopped. Not tried here."
-        ),
-        versions: Versions::ALL,
-    }],
+    explanation: "Idle CPUs leave their unbound timers to an active CPU, the migrator of their group. Before \
+        6.19 that may be an isolated CPU: an isolated CPU without nohz_full that never goes idle becomes the \
+        migrator, and its tick runs the timers of all idle housekeeping CPUs.",
+    fixes: &[RuleFix::boot(
+        "nohz_full={quiet}",
+        with_nohz_full!("The CPU is then never the migrator while its tick is stopped. Not tried here."),
+    )],
     versions: Versions::between((6, 9), (6, 19)),
     source: "kernel/time/timer_migration.c: tmigr_handle_remote; kernel/time/timer.c: timer_expire_remote",
-    names_origin: true,
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, RuleFix, Versions};
+use super::{Rule, RuleFix};
 use crate::case::{Case, Finding};
 use crate::{CauseId, Step};
 
-/// Where the kernel interrupts the CPU of a task that has got a signal, or work to do on its way to user
-/// code: one function is inlined into another as the compiler likes.
+/// The functions that interrupt the CPU of a task with a signal or with task_work. There are several, because the
+/// compiler decides which function is inlined into which.
 const PLACES: [&str; 6] = [
     "kick_process",
     "signal_wake_up_state",
@@ -20,24 +20,19 @@ pub(super) static RULE: Rule = Rule {
     explanation: "A task in user mode handles signals only when it enters the kernel, so its CPU is \
         interrupted. The same is done for task_work that is queued to a task (io_uring, CPU-time timers).",
     fixes: &[
-        RuleFix {
-            action: Fix::Advice(
-                "do not signal the thread: handle signals in a thread on another CPU (sigmask), or signal \
+        RuleFix::advice(
+            "do not signal the thread: handle signals in a thread on another CPU (sigmask), or signal \
                 through polled memory",
-            ),
-            effect: "No interrupt. Garbage collectors and debuggers that stop threads by signals need \
-                another method.",
-            versions: Versions::ALL,
-        },
-        RuleFix {
-            action: Fix::Advice("with io_uring: IORING_SETUP_COOP_TASKRUN or IORING_SETUP_DEFER_TASKRUN"),
-            effect: "Completions wait until the task itself enters the kernel.",
-            versions: Versions::ALL,
-        },
+            "No interrupt. Garbage collectors and debuggers that stop threads by signals need another \
+                method.",
+        ),
+        RuleFix::advice(
+            "with io_uring: IORING_SETUP_COOP_TASKRUN or IORING_SETUP_DEFER_TASKRUN",
+            "Completions wait until the task itself enters the kernel.",
+        ),
     ],
-    versions: Versions::ALL,
     source: "kernel/sched/core.c: kick_process; kernel/signal.c: signal_wake_up_state",
-    names_origin: true,
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {

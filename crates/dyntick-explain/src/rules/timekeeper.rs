@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, RuleFix, Versions};
+use super::{Rule, RuleFix};
 use crate::case::{Case, Finding};
 use crate::{CauseId, Kind, Step};
 
@@ -7,17 +7,15 @@ pub(super) static RULE: Rule = Rule {
     id: "timekeeper",
     title: "Timekeeping CPU: its tick does not stop while nohz_full is in use",
     explanation: "As soon as any CPU is in nohz_full, one housekeeping CPU (tick_do_timer_cpu) does the \
-        timekeeping for all. It may not stop its tick, not even when it is idle, because the time would \
-        stop for the others.",
-    fixes: &[RuleFix {
-        action: Fix::Advice("run the work that must not be interrupted on another CPU"),
-        effect: "Nothing stops the tick of the timekeeping CPU while nohz_full is in use; normally it is \
-                the boot CPU, CPU 0.",
-        versions: Versions::ALL,
-    }],
-    versions: Versions::ALL,
+        timekeeping for all. It may not stop its tick, not even when it is idle, because the time would stop \
+        for the others.",
+    fixes: &[RuleFix::advice(
+        "run the work that must not be interrupted on another CPU",
+        "Nothing stops the tick of the timekeeping CPU while nohz_full is in use; normally it is the boot \
+            CPU, CPU 0.",
+    )],
     source: "kernel/time/tick-sched.c: can_stop_idle_tick",
-    names_origin: true,
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Rule, Versions};
+use super::Rule;
 use crate::case::{Case, Finding};
 use crate::{CauseId, Kind, Step};
 
@@ -9,10 +9,8 @@ pub(super) static RULE: Rule = Rule {
     explanation: "A nohz_full CPU stops its tick only at the end of an interrupt, or when it leaves idle \
         with the tick stopped. A task that starts while the tick runs gets one more tick, at the end of \
         which the tick is stopped.",
-    fixes: &[],
-    versions: Versions::ALL,
     source: "kernel/time/tick-sched.c: tick_nohz_irq_exit",
-    names_origin: true,
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {

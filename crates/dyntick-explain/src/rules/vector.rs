@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, RuleFix, Versions};
+use super::{Rule, RuleFix};
 use crate::case::{Case, Finding};
 use crate::chain::vector_name;
 use crate::{CauseId, Kind, Step};
@@ -10,24 +10,18 @@ pub(super) static RULE: Rule = Rule {
     explanation: "Some interrupts belong to no device: the CPU's thermal sensor, its reports of corrected \
         errors, the local APIC, the hypervisor. The vector shows which one it was.",
     fixes: &[
-        RuleFix {
-            action: Fix::Advice(
-                "for thermal: improve the cooling, or limit the frequency; read the kernel log",
-            ),
-            effect: "A CPU that is too hot is throttled as well, so this costs more than the interrupt.",
-            versions: Versions::ALL,
-        },
-        RuleFix {
-            action: Fix::Advice(
-                "for threshold and deferred-error: look for failing memory (rasdaemon, mcelog)",
-            ),
-            effect: "Corrected errors are often followed by uncorrected ones.",
-            versions: Versions::ALL,
-        },
+        RuleFix::advice(
+            "for thermal: improve the cooling, or limit the frequency; read the kernel log",
+            "A CPU that is too hot is throttled as well, so this costs more than the interrupt.",
+        ),
+        RuleFix::advice(
+            "for threshold and deferred-error: look for failing memory (rasdaemon, mcelog)",
+            "Corrected errors are often followed by uncorrected ones.",
+        ),
     ],
-    versions: Versions::ALL,
-    source: "arch/x86/kernel/cpu/mce/threshold.c, drivers/thermal/intel/therm_throt.c: intel_thermal_interrupt",
-    names_origin: true,
+    source: "arch/x86/kernel/cpu/mce/threshold.c, drivers/thermal/intel/therm_throt.c: \
+        intel_thermal_interrupt",
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {

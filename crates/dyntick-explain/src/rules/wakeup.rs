@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Fix, Rule, RuleFix, Versions};
+use super::{Rule, RuleFix};
 use crate::case::{Arrival, Case, Finding};
 use crate::facts::Newcomer;
 use crate::{Arrived, CauseId, Kind, Step};
@@ -10,20 +10,17 @@ pub(super) static RULE: Rule = Rule {
     explanation: "A waker, on another CPU or in an interrupt, made a task runnable on this CPU and \
         interrupted it to reschedule. On an idle CPU this is how its own work starts.",
     fixes: &[
-        RuleFix {
-            action: Fix::Command("taskset -pc {housekeeping} {task}"),
-            effect: "Moves the woken task away, if it does not belong on this CPU; the chain names it.",
-            versions: Versions::ALL,
-        },
-        RuleFix {
-            action: Fix::Boot("isolcpus=domain,{quiet}"),
-            effect: not_tried!("Only tasks that are pinned to the CPU run there."),
-            versions: Versions::ALL,
-        },
+        RuleFix::command(
+            "taskset -pc {housekeeping} {task}",
+            "Moves the woken task away, if it does not belong on this CPU; the chain names it.",
+        ),
+        RuleFix::boot(
+            "isolcpus=domain,{quiet}",
+            not_tried!("Only tasks that are pinned to the CPU run there."),
+        ),
     ],
-    versions: Versions::ALL,
     source: "kernel/sched/core.c: try_to_wake_up",
-    names_origin: true,
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
@@ -31,7 +28,7 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     Finding::new(CauseId::member(&RULE, newcomer.task.comm.clone()), chain(case)?)
 }
 
-/// How a user task came that was woken here.
+/// The chain that leads to a user task that was woken here.
 pub(super) fn chain(case: &Case<'_>) -> Option<Vec<Step>> {
     if !matches!(case.kind, Kind::Reschedule | Kind::FunctionCall | Kind::IrqWork) {
         return None;

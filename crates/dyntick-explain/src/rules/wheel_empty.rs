@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Rule, Versions};
+use super::Rule;
 use crate::case::{Case, Finding};
 use crate::{CauseId, Kind, Step};
 
 pub(super) static RULE: Rule = Rule {
     id: "wheel-empty",
     title: "Timer-wheel wake-up, but no timer was left to run",
-    explanation: "While the tick is stopped, its hrtimer is programmed to the next timer of the timer \
-        wheel. When it fires, no timer is left to run if that timer was moved or deleted, was known only at \
-        the coarse granularity of the wheel, or, from 6.9 on, was run a moment before by another CPU: timer \
+    explanation: "While the tick is stopped, its hrtimer is programmed to the next timer of the timer wheel. \
+        When it fires, no timer is left to run if that timer was moved or deleted, was known only at the \
+        coarse granularity of the wheel, or, from 6.9 on, was run a moment before by another CPU: timer \
         migration has active CPUs run the unbound timers of idle ones.",
-    fixes: &[],
-    versions: Versions::ALL,
     source: "kernel/time/timer.c: timer_base_try_to_set_idle (6.1: get_next_timer_interrupt)",
-    names_origin: true,
+    ..Rule::DEFAULT
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {

@@ -16,13 +16,13 @@ pub fn read(name: &str) -> (Vec<Event>, BTreeMap<i32, Symbol>) {
     (events, text.lines().filter_map(thread).collect())
 }
 
-/// The thread that a line begins with.
+/// The thread at the begin of a line.
 fn thread(line: &str) -> Option<(i32, Symbol)> {
     let (comm, pid) = line.split_once(" [")?.0.trim().rsplit_once('-')?;
     Some((pid.parse().ok()?, comm.into()))
 }
 
-/// `  comm-pid  [cpu] flags  seconds.micros: name: fields`; other lines are none.
+/// Parses `  comm-pid  [cpu] flags  seconds.micros: name: fields`; `None` for other lines.
 fn event(line: &str) -> Option<Event> {
     let (head, rest) = line.split_once(" [")?;
     let (cpu, rest) = rest.split_once("] ")?;
@@ -40,7 +40,7 @@ fn event(line: &str) -> Option<Event> {
     })
 }
 
-/// Behind those for interrupts that are off and for rescheduling stands a letter for the context.
+/// The context letter, after those for disabled interrupts and for rescheduling.
 fn within(flags: &str) -> Within {
     match flags.chars().nth(2) {
         Some('h' | 'H' | 'z' | 'Z') => Within::Interrupt,
@@ -82,7 +82,7 @@ fn kind(name: &str, f: &str) -> Option<EventKind> {
         "workqueue_queue_work" => WorkQueued {
             work: address(f, "work struct")?,
             function: symbol(f, "function")?,
-            // -1, which is no CPU, for work that is bound to none.
+            // -1, which is no CPU, for unbound work.
             target: field(f, "cpu")?.parse::<i64>().ok()? as u32,
         },
         "workqueue_execute_start" => {
@@ -144,13 +144,11 @@ fn switch(f: &str) -> Option<EventKind> {
     })
 }
 
-/// The value of `key=` at the begin of the fields or behind a blank; it ends at a blank or comma.
+/// The value of `key=` at the begin of the fields or after a blank; it ends at a blank or a comma.
 fn field<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
     let key = format!("{key}=");
-    let start = match fields.starts_with(&key) {
-        true => key.len(),
-        false => fields.find(&format!(" {key}"))? + key.len() + 1,
-    };
+    let start =
+        if fields.starts_with(&key) { key.len() } else { fields.find(&format!(" {key}"))? + key.len() + 1 };
     let value = &fields[start..];
     Some(value[..value.find([' ', ',']).unwrap_or(value.len())].trim())
 }
@@ -177,7 +175,7 @@ fn dependency(name: &str) -> Option<TickDependency> {
     })
 }
 
-/// `flags=D|P|I`: deferrable, pinned, with interrupts off.
+/// The flags of `flags=D|P|I`: deferrable, pinned, interrupts disabled.
 fn timer_flags(fields: &str) -> u32 {
     let flag = |letter, value| field(fields, "flags").is_some_and(|f| f.contains(letter)).then_some(value);
     [flag('D', 0x8_0000), flag('P', 0x10_0000), flag('I', 0x20_0000)].into_iter().flatten().sum()

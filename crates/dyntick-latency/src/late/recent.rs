@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The latest late wake-ups, for one who compares them while they come.
+//! The latest late wake-ups, for a reader that follows them as they happen.
 
 use super::Late;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64, fence};
 
-/// How many are held: as many as come while a reader takes a trace out of its buffers.
+/// The number of wake-ups in the ring: enough for the time in which a reader takes a trace out of its buffers.
 const HELD: usize = 1024;
 
-/// A ring: new ones take the place of old ones. Any thread may add, at any time and without a lock; one reader
-/// follows.
+/// A ring in which new wake-ups replace old ones. Any thread may add at any time without a lock; one reader follows.
 #[derive(Debug)]
 pub struct Recent {
     count: AtomicU64,
@@ -18,9 +17,9 @@ pub struct Recent {
 
 #[derive(Debug, Default)]
 struct Slot {
-    /// Whether a thread writes to it.
+    /// True while a thread writes to it.
     busy: AtomicBool,
-    /// The number of the late wake-up in it, from 1; 0 while it is written.
+    /// The number of its late wake-up, from 1; 0 while it is written.
     number: AtomicU64,
     thread: AtomicU64,
     cycle: AtomicU64,
@@ -36,8 +35,8 @@ impl Recent {
     pub(crate) fn add(&self, late: Late) {
         let before = self.count.fetch_add(1, Relaxed);
         let slot = &self.slots[before as usize % HELD];
-        // A thread was preempted while it wrote here, a full turn of the ring ago: this one is not held. The reader
-        // waits for it until the ring has turned once more.
+        // A thread was preempted while it wrote here one round of the ring ago, so this wake-up is dropped. The reader
+        // waits for it for one more round.
         if slot.busy.swap(true, Acquire) {
             return;
         }
@@ -51,13 +50,13 @@ impl Recent {
         slot.busy.store(false, Release);
     }
 
-    /// How many there were.
+    /// The number of all late wake-ups.
     pub fn count(&self) -> u64 {
         self.count.load(Relaxed)
     }
 
-    /// Those from `from` on, counted from 0, as far as they are still there; `from` becomes the number of the next.
-    /// One that is being written is left for the next time.
+    /// The wake-ups from number `from` on, from 0, that are still in the ring; `from` becomes the number of the next.
+    /// A wake-up that is being written is left for the next call.
     pub fn since(&self, from: &mut u64) -> Vec<Late> {
         let to = self.count();
         let first = (*from).max(to.saturating_sub(HELD as u64));
@@ -92,10 +91,10 @@ impl Recent {
     }
 }
 
-/// What became of one.
+/// The state of one wake-up.
 enum Read {
     Here(Late),
-    /// A later one has taken its place.
+    /// A later wake-up has replaced it.
     Gone,
     Unfinished,
 }
@@ -111,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_read_once_and_the_oldest_give_way() {
+    fn each_wakeup_is_read_once_and_the_oldest_are_replaced() {
         let recent = Recent::new();
         let mut from = 0;
         recent.add(late(1, 7));
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_while_threads_add_is_what_they_added() {
+    fn reader_gets_what_threads_add_meanwhile() {
         const THREADS: usize = 4;
         const EACH: u64 = 20_000;
         let (recent, done) = (Recent::new(), AtomicUsize::new(0));

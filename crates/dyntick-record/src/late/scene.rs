@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A record in which wake-ups were late, read and explained.
+//! A record with late wake-ups, read and explained.
 
 use super::WakeUp;
 use crate::{Record, fixes};
@@ -11,10 +11,10 @@ use dyntick_observe::cpuidle;
 use dyntick_observe::facts::{Policy, Thread};
 use std::collections::BTreeMap;
 
-/// SCHED_DEADLINE goes before every real-time priority.
+/// The priority of SCHED_DEADLINE, which preempts every real-time priority.
 const BEFORE_REAL_TIME: u32 = 100;
 
-/// What happened when.
+/// The events of a record with their interruptions.
 pub(super) struct Scene<'a> {
     record: &'a Record,
     events: Vec<Event>,
@@ -23,7 +23,7 @@ pub(super) struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    /// Of a record; none where it cannot be read.
+    /// Reads a record; `None` if that fails.
     pub fn of(record: &'a Record) -> Option<Self> {
         let decoded = record.trace.decode().ok()?;
         let interruptions = record.interruptions(&decoded);
@@ -31,7 +31,7 @@ impl<'a> Scene<'a> {
         Some(Self { record, events: decoded.events, interruptions, threads })
     }
 
-    /// Why a wake-up was late, and what fixes its first cause; none where the events of that time were overwritten.
+    /// Explains a late wake-up, with the fixes of its first cause; `None` if the events of that time were overwritten.
     pub fn explain(&self, wake_up: &WakeUp) -> Option<(Story, Vec<PrintedFix>)> {
         let cpu = wake_up.cpu?;
         let story = Story::of(&Question {
@@ -57,7 +57,7 @@ fn idle_states(cpu: u32) -> Vec<(String, u64)> {
     states.into_iter().map(|state| (state.name, state.latency_us)).collect()
 }
 
-/// What is known of threads; of those that have ended by events only.
+/// The known facts of threads; those that have ended are known by events only.
 fn threads(seen: &BTreeMap<i32, Thread>, events: &[Event]) -> BTreeMap<i32, Other> {
     let mut threads: BTreeMap<i32, Other> =
         seen.iter().map(|(number, thread)| (*number, other(thread))).collect();

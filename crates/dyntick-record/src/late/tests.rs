@@ -17,7 +17,7 @@ fn late(cycle: u64, latency_ns: u64, cause: Option<&'static str>) -> LateWakeUp 
 }
 
 #[test]
-fn late_wake_ups_of_the_same_cause_are_one_group() {
+fn wakeups_of_the_same_cause_form_one_group() {
     let worst = [
         late(1, 900, Some("late-idle")),
         late(2, 800, None),
@@ -32,7 +32,7 @@ fn late_wake_ups_of_the_same_cause_are_one_group() {
 }
 
 #[test]
-fn without_recording_the_worst_are_listed_with_the_reason() {
+fn worst_are_listed_with_the_reason_without_a_recording() {
     let cpus: CpuList = "8000".parse().unwrap();
     let mut recorder = LateRecorder::start(cpus, 2);
     assert!(recorder.trouble().is_some(), "there is no such CPU");
@@ -53,9 +53,9 @@ fn without_recording_the_worst_are_listed_with_the_reason() {
     assert!(report.trouble.is_some() && report.worst.iter().all(|one| one.story.is_none()));
 }
 
-/// Others are told between when a wake-up was late and when it is told itself, and each time the ring is read.
+/// Other wake-ups are reported between a late wake-up and its own report, and the ring is read for each.
 #[test]
-fn a_wake_up_that_is_told_late_has_all_flights_since() {
+fn wakeup_that_is_reported_late_has_all_flights_since() {
     let mut recorder = LateRecorder::start("8000".parse().unwrap(), 8);
     for number in 0..40 {
         recorder.flights.insert(number, Flight::ended(1000 * (number + 1)));

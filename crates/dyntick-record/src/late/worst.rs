@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The worst late wake-ups up to now, with where their events are. Pure.
+//! The worst late wake-ups so far, with the numbers of the flights that have their events. Pure.
 
 use super::WakeUp;
 use std::collections::BTreeMap;
@@ -8,21 +8,21 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kept {
     pub wake_up: WakeUp,
-    /// The numbers of the flights that have its events, the first and the last; none where nothing was recorded, or
-    /// they had to go.
+    /// The numbers of the first and the last flight that have its events; `None` if nothing was recorded, or if they
+    /// were dropped.
     pub flights: Option<(u64, u64)>,
-    /// Whether it is kept even where others are worse.
+    /// True if it is kept even if others are worse.
     pub asked: bool,
 }
 
 impl WakeUp {
-    /// What no other has.
+    /// The unique key of a late wake-up.
     pub(super) fn key(&self) -> (usize, u64) {
         (self.thread, self.cycle)
     }
 }
 
-/// At most a number of them, the worst first.
+/// The list of the worst, at most `most`, the worst first.
 #[derive(Debug)]
 pub(super) struct Worst {
     most: usize,
@@ -34,13 +34,13 @@ impl Worst {
         Self { most, kept: Vec::new() }
     }
 
-    /// Whether one would be among the worst.
+    /// Returns true if this latency would be among the worst.
     pub fn admits(&self, wake_up: &WakeUp) -> bool {
         let is_worse = |least: &Kept| wake_up.latency_ns() > least.wake_up.latency_ns();
         self.most > self.kept.len() || self.least().is_some_and(|at| is_worse(&self.kept[at]))
     }
 
-    /// Adds one; the mildest goes where there are too many.
+    /// Adds one; drops the mildest if there are too many.
     pub fn add(&mut self, new: Kept) {
         if let Some(known) = self.kept.iter_mut().find(|known| known.wake_up.key() == new.wake_up.key()) {
             known.asked |= new.asked;
@@ -54,18 +54,18 @@ impl Worst {
         }
     }
 
-    /// The mildest of those that may go.
+    /// The mildest that may be dropped.
     fn least(&self) -> Option<usize> {
         self.kept.iter().rposition(|kept| !kept.asked)
     }
 
-    /// Whether a flight has events of one of them.
+    /// Returns true if a flight has events of one of them.
     pub fn needs(&self, flight: u64) -> bool {
         let has = |(first, last): (u64, u64)| (first..=last).contains(&flight);
         self.kept.iter().any(|kept| kept.flights.is_some_and(has))
     }
 
-    /// Gives up the flights of the mildest, where more than one has any.
+    /// Drops the flights of the mildest, if more than one has any.
     pub fn release_mildest(&mut self) -> bool {
         let mut with = self.kept.iter_mut().rev().filter(|kept| kept.flights.is_some());
         let (mildest, others) = (with.next(), with.next().is_some());
@@ -78,12 +78,12 @@ impl Worst {
         }
     }
 
-    /// All, the worst first.
+    /// All late wake-ups, the worst first.
     pub fn wake_ups(&self) -> impl Iterator<Item = &WakeUp> {
         self.kept.iter().map(|kept| &kept.wake_up)
     }
 
-    /// Those that have flights, by their numbers.
+    /// The wake-ups that have flights, by their numbers.
     pub fn by_flights(&self) -> BTreeMap<(u64, u64), Vec<&WakeUp>> {
         let mut found: BTreeMap<(u64, u64), Vec<&WakeUp>> = BTreeMap::new();
         for (flights, kept) in self.kept.iter().filter_map(|kept| Some((kept.flights?, kept))) {
@@ -133,16 +133,16 @@ mod tests {
     }
 
     #[test]
-    fn the_one_that_was_asked_for_stays() {
+    fn requested_wakeup_stays() {
         let mut worst = Worst::new(1);
         worst.add(kept(3, 500));
         worst.add(Kept { asked: true, ..kept(1, 10) });
         assert_eq!(latencies(&worst), [10]);
-        assert!(!worst.admits(&kept(2, 900).wake_up), "there is no room beside it");
+        assert!(!worst.admits(&kept(2, 900).wake_up), "there is no space for another one");
     }
 
     #[test]
-    fn the_same_wake_up_is_kept_once() {
+    fn same_wakeup_is_kept_once() {
         let mut worst = Worst::new(3);
         worst.add(kept(4, 500));
         worst.add(Kept { asked: true, ..kept(4, 500) });
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn flights_are_needed_and_those_of_the_mildest_go_first() {
+    fn flights_of_the_mildest_are_dropped_first() {
         let mut worst = Worst::new(3);
         [kept(2, 500), kept(5, 900)].into_iter().for_each(|one| worst.add(one));
         let needed = |worst: &Worst| (0..7).filter(|flight| worst.needs(*flight)).collect::<Vec<_>>();

@@ -2,13 +2,13 @@
 //! Tests of the shares and of the order of causes.
 
 use super::*;
+use crate::counted_causes::tests::{counts, record};
 use crate::others::Parents;
-use crate::uncaused::tests::{counts, record};
 use dyntick_explain::{Interruption, Kind, Task};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// The causes of CPU 3 that has these interruptions, and beside the trace so many ticks of steal and SMIs.
+/// The causes of CPU 3 with these interruptions, and with ticks of steal and SMIs in addition to the trace.
 fn causes(some: &[(Kind, u8, u64)], steal: u64, smis: u64) -> Vec<CauseFindings> {
     let about = record(counts(7, Some(7)), counts(7 + steal, Some(7 + smis)), "");
     let (mut own, summary) = (CpuSums::default(), Summary { cpu: 3, ..Summary::default() });
@@ -48,7 +48,7 @@ fn kind() -> impl Strategy<Value = (Kind, u8, u64)> {
 }
 
 proptest! {
-    /// Steal and SMIs are counted beside the trace: they are part of the whole as well.
+    /// Steal and SMIs, which are counted in addition to the trace, are part of the sum.
     #[test]
     fn shares_add_up_to_all(some in vec(kind(), 0..60), steal in 0..9u64, smis in 0..3u64) {
         let causes = causes(&some, steal, smis);
@@ -60,7 +60,7 @@ proptest! {
     }
 
     #[test]
-    fn those_that_took_the_most_time_are_first(some in vec(kind(), 0..60), steal in 0..9u64) {
+    fn causes_with_the_most_time_are_first(some in vec(kind(), 0..60), steal in 0..9u64) {
         let causes = causes(&some, steal, 0);
         let timed: Vec<u64> = causes.iter().filter_map(|cause| cause.total_ns).collect();
         prop_assert!(timed.is_sorted_by(|a, b| a >= b), "{timed:?}");
@@ -70,7 +70,7 @@ proptest! {
 }
 
 #[test]
-fn what_has_no_time_stands_behind_what_has_and_the_commands_own_last() {
+fn causes_without_a_time_follow_and_the_commands_own_are_last() {
     let some = [
         (Kind::CommandTask, 0, 7_000_000_000),
         (Kind::Tick, 1, 5000),

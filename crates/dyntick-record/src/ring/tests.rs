@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a ring keeps, gives up, and writes.
+//! Tests of what a ring keeps, drops and writes.
 
 use super::*;
 use crate::Record;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const PAGE: usize = 4096;
 
-/// So much of a page that it fills a block, with an event at each of these times.
+/// Pages that fill a block, with an event at each of these times.
 fn pages(times: impl IntoIterator<Item = u64>) -> Vec<u8> {
     let mut noise = 1u64;
     let mut all = Vec::new();
@@ -32,7 +32,7 @@ fn ring<'a>(folder: &'a Path, keep: Keep, lost: &'a (dyn Fn() -> BTreeMap<u32, u
     Ring::new(folder, keep, packer, lost, 0).unwrap()
 }
 
-/// The times of the pages that a record has of a CPU.
+/// The times of a CPU's pages in a record.
 fn times(kept: &Kept, cpu: u32) -> Vec<u64> {
     let stats = [0, 1].map(|cpu| (cpu, CpuStats::default())).into();
     let metadata = Metadata { page_size: PAGE, stats, ..Metadata::default() };
@@ -43,12 +43,12 @@ fn times(kept: &Kept, cpu: u32) -> Vec<u64> {
 }
 
 #[test]
-fn what_is_older_is_given_up_and_the_rest_is_a_record() {
+fn older_segments_are_dropped_and_the_rest_is_a_record() {
     let folder = tempfile::tempdir().unwrap();
     let lost = AtomicU64::new(0);
     let counted = || BTreeMap::from([(1, lost.load(Ordering::Relaxed))]);
     let mut ring = ring(folder.path(), Keep { ns: 1000, more_ns: 0, bytes: 1 << 30 }, &counted);
-    // A block a hundred ns, of each CPU by turns.
+    // A block each hundred ns, of the CPUs alternately.
     for number in 0..100u64 {
         lost.store(number, Ordering::Relaxed);
         let begin = number * 100;
@@ -65,7 +65,7 @@ fn what_is_older_is_given_up_and_the_rest_is_a_record() {
     assert!(kept.lost_before[&1] <= first && kept.lost_before[&1] + 2 >= first, "{:?}", kept.lost_before);
     assert!(ring.segments.len() < 20, "{}", ring.segments.len());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "no file has a name");
-    // It stays as it was while the ring goes on.
+    // It does not change while the ring goes on.
     (0..100).for_each(|number| {
         ring.take(0, &pages((0..PAGES).map(|page| 20_000 + page)), 20_000 + number).unwrap()
     });
@@ -73,7 +73,7 @@ fn what_is_older_is_given_up_and_the_rest_is_a_record() {
 }
 
 #[test]
-fn it_has_no_more_bytes_than_it_may_and_says_from_when() {
+fn size_is_limited_and_the_begin_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let none = BTreeMap::new;
     let most = 10 * BLOCK as u64;
@@ -90,7 +90,7 @@ fn it_has_no_more_bytes_than_it_may_and_says_from_when() {
 }
 
 #[test]
-fn what_is_shorter_than_the_ring_is_all_there() {
+fn shorter_recording_is_complete() {
     let folder = tempfile::tempdir().unwrap();
     let none = BTreeMap::new;
     let mut ring = ring(folder.path(), Keep { ns: 1000, more_ns: 0, bytes: 1 << 30 }, &none);
@@ -102,7 +102,7 @@ fn what_is_shorter_than_the_ring_is_all_there() {
 }
 
 #[test]
-fn what_happened_a_while_ago_has_what_was_before_it() {
+fn snapshot_of_an_earlier_time_has_the_seconds_before_it() {
     let folder = tempfile::tempdir().unwrap();
     let none = BTreeMap::new;
     let mut ring = ring(folder.path(), Keep { ns: 1000, more_ns: 500, bytes: 1 << 30 }, &none);

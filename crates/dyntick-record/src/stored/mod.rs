@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A record in its file, format 2: a tar of members that are each packed with zstd.
+//! The file format 2 of a record: a tar of members that are each packed with zstd.
 //!
 //! ```text
 //! dyntick-record                    the format's number, "2", not packed
@@ -8,9 +8,9 @@
 //! trace.json.zst                    how to read the pages, and how many blocks each CPU has (`Index`)
 //! ```
 //!
-//! Blocks come in the order in which they were recorded, so the file is written while that goes on; what is known at
-//! the end stands at the end, and a file that lacks it is refused. It is read by looking up where members are and
-//! unpacking one block of each CPU at a time.
+//! Blocks are in the order in which they were recorded, so the file is written during the recording. The other members
+//! are at the end, and a file without them is refused. A reader finds the members, then unpacks one block of each CPU
+//! at a time.
 
 mod pack;
 mod read;
@@ -25,33 +25,33 @@ use dyntick_trace::Metadata;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Changes whenever an older dyntick could not read the file.
+/// The version of the format. It changes whenever an older dyntick could not read the file.
 pub(crate) const VERSION: &str = "2";
 pub(crate) const VERSION_PIECE: &str = "dyntick-record";
 const ABOUT: &str = "about.json.zst";
 const INDEX: &str = "trace.json.zst";
 
-/// A block has so many bytes of pages, but at least a page.
+/// The size of the pages in a block, bytes; a block has at least one page.
 pub(crate) const BLOCK: usize = 256 << 10;
 
-/// And not more than this: the largest page (`Metadata::problem`).
+/// The maximum size of a block, bytes: that of the largest page (`Metadata::problem`).
 pub(crate) const MOST_OF_BLOCK: usize = 1 << 20;
 
-/// The fastest of libzstd's ordinary levels; the next ones take twice the time for a tenth of the size.
+/// The compression level: the fastest of libzstd's regular ones. The next take twice the time to save a tenth.
 const LEVEL: i32 = 1;
 
 /// The unit of a tar.
 const TAR_UNIT: u64 = 512;
-/// Zeros at its end.
+/// The number of zeros at its end.
 const TAR_END: usize = 1024;
 
-/// How to read the pages.
+/// The index, which is needed to read the pages.
 #[derive(Serialize, Deserialize)]
 struct Index {
     metadata: Metadata,
-    /// How many blocks each CPU has.
+    /// The number of blocks of each CPU.
     blocks: BTreeMap<u32, u32>,
-    /// How many events they have.
+    /// The number of events in them.
     events: u64,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Packing pages into blocks.
+//! The packing of pages into blocks.
 
 use super::LEVEL;
 use dyntick_trace::{Scanned, Scanner};
@@ -7,30 +7,30 @@ use std::collections::BTreeSet;
 use std::io::Result;
 use zstd::bulk::Compressor;
 
-/// Packs pages, and notes what is in them.
+/// A packer of pages, which notes the functions in them.
 pub(crate) struct Packer {
     packer: Compressor<'static>,
     scanner: Scanner,
     page_size: usize,
 }
 
-/// A block: pages of a CPU, packed.
+/// A block of packed pages of a CPU.
 pub(crate) struct Packed {
     pub cpu: u32,
-    /// When its first event was, ns of CLOCK_MONOTONIC.
+    /// The time of its first event, ns of CLOCK_MONOTONIC.
     pub first_ns: u64,
-    /// When its last event was.
+    /// The time of its last event.
     pub last_ns: u64,
-    /// How many it has.
+    /// The number of its events.
     pub events: u64,
     pub bytes: Vec<u8>,
 }
 
 impl Packer {
-    /// Of pages of this size.
+    /// Creates a packer of pages of this size.
     ///
     /// # Errors
-    /// No memory.
+    /// A lack of memory.
     pub fn new(scanner: Scanner, page_size: usize) -> Result<Self> {
         let mut packer = Compressor::new(LEVEL)?;
         packer.include_checksum(true)?;
@@ -40,14 +40,14 @@ impl Packer {
     /// Packs complete pages of a CPU.
     ///
     /// # Errors
-    /// No memory.
+    /// A lack of memory.
     pub fn pack(&mut self, cpu: u32, pages: &[u8]) -> Result<Packed> {
         let Scanned { events, first_ns, last_ns } = self.scanner.scan(pages, self.page_size);
         let bytes = self.packer.compress(pages)?;
         Ok(Packed { cpu, first_ns, last_ns, events, bytes })
     }
 
-    /// The functions that occurred.
+    /// The functions that occur in the pages.
     pub fn addresses(&self) -> &BTreeSet<u64> {
         self.scanner.addresses()
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Reading a record: where its blocks are, and one of them at a time. It is a file that anybody may have made.
+//! The reader of a record: it finds the blocks, and reads one at a time. A record may be an untrusted file.
 
 use super::{ABOUT, INDEX, Index, MOST_OF_BLOCK, TAR_END, TAR_UNIT, VERSION, VERSION_PIECE};
 use crate::About;
@@ -14,7 +14,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use zstd::bulk::Decompressor;
 
-/// Where packed bytes stand in the file.
+/// The position of packed bytes in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     at: u64,
@@ -26,24 +26,27 @@ struct Place {
 pub(crate) struct Stored {
     file: Arc<File>,
     blocks: BTreeMap<u32, Vec<Place>>,
-    /// How many events it says that it has.
+    /// The number of events according to the index.
     pub events: u64,
 }
 
-/// Unpacks blocks.
+/// A decompressor of blocks.
 pub(crate) struct Unpacker {
     unpacker: Decompressor<'static>,
     packed: Vec<u8>,
 }
 
-/// Texts are unpacked with at most this much memory of their own: `Writer` uses level 1, whose window is smaller.
+/// The bytes that a gzipped file begins with.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// The maximum window for unpacking texts, as a power of two; `Writer` uses level 1, whose window is smaller.
 const WINDOW_LOG: u32 = 23;
 
 impl Stored {
-    /// Looks up what is where.
+    /// Opens a record, and finds its members.
     ///
     /// # Errors
-    /// Where it is no record, cannot be read, was cut short or changed.
+    /// A file that is not a record, cannot be read, or was truncated or changed.
     pub fn open(file: File) -> Result<(About, Metadata, Self), Trouble> {
         let mut members = Members::default();
         members.find(&file)?;
@@ -56,8 +59,8 @@ impl Stored {
         let about = json(&about).map_err(damaged(ABOUT))?;
         let index: Index = json(&text(&file, index).map_err(damaged(INDEX))?).map_err(damaged(INDEX))?;
         let found = members.blocks.iter().map(|(cpu, blocks)| (*cpu, blocks.len() as u64));
-        let told = index.blocks.iter().map(|(cpu, count)| (*cpu, u64::from(*count)));
-        if !found.eq(told.filter(|(_, count)| *count > 0)) {
+        let indexed = index.blocks.iter().map(|(cpu, count)| (*cpu, u64::from(*count)));
+        if !found.eq(indexed.filter(|(_, count)| *count > 0)) {
             let reason = "the blocks of the trace in it are not those that the file has".to_owned();
             return Err(damaged(INDEX)(reason));
         }
@@ -73,10 +76,10 @@ impl Stored {
         &self.file
     }
 
-    /// Replaces `pages` by a block of a CPU, the first being 0. False behind its last one.
+    /// Replaces `pages` by a block of a CPU, from number 0. Returns false after the last one.
     ///
     /// # Errors
-    /// Where it was changed, or cannot be read.
+    /// A block that was changed or cannot be read.
     pub fn block(
         &self,
         cpu: u32,
@@ -99,16 +102,16 @@ impl Stored {
 }
 
 impl Unpacker {
-    /// One that can unpack any block.
+    /// Creates a decompressor for any block.
     ///
     /// # Errors
-    /// No memory.
+    /// A lack of memory.
     pub fn new() -> std::io::Result<Self> {
         Ok(Self { unpacker: Decompressor::new()?, packed: Vec::new() })
     }
 }
 
-/// What was found of the members.
+/// The positions of the members.
 #[derive(Default)]
 struct Members {
     about: Option<Place>,
@@ -119,37 +122,37 @@ struct Members {
 impl Members {
     fn find(&mut self, mut file: &File) -> Result<(), Trouble> {
         let failed = |error: std::io::Error| Trouble::Damaged(error.to_string());
+        let mut begin = [0; 2];
+        if file.read_exact_at(&mut begin, 0).is_ok() && begin == GZIP {
+            return Err(Trouble::Gzip);
+        }
         let length = file.metadata().map_err(failed)?.len();
         file.rewind().map_err(failed)?;
         let mut archive = tar::Archive::new(file);
         let mut end = 0;
         let mut count = 0;
-        let broken = |count: usize| match count {
-            0 => Trouble::Foreign,
-            _ => Trouble::Damaged(format!("it is damaged after its entry {count}")),
-        };
-        // Raw: no extension of tar is taken for what it says.
+        // Raw: extensions of tar are not interpreted.
         for entry in archive.entries_with_seek().map_err(|_| Trouble::Foreign)?.raw(true) {
             let mut entry = entry.map_err(|_| broken(count))?;
             let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
             let place = Place { at: entry.raw_file_position(), bytes: entry.size() };
-            let told = shortened(&clean_line(&name), 120);
+            let shown = shortened(&clean_line(&name), 120);
             if count == 0 && name != VERSION_PIECE {
                 return Err(Trouble::Foreign);
             }
             let kind = entry.header().entry_type();
             if kind != tar::EntryType::Regular {
-                return Err(Trouble::Damaged(format!("{told}: only regular files are read")));
+                return Err(Trouble::Damaged(format!("{shown}: only regular files are read")));
             }
             end = place.at.saturating_add(place.bytes).div_ceil(TAR_UNIT).saturating_mul(TAR_UNIT);
             if end > length {
-                return Err(Trouble::Damaged(format!("{told}: the file ends before it does")));
+                return Err(Trouble::Damaged(format!("{shown}: the file ends before it does")));
             }
             match count {
                 0 => version(&mut entry)?,
-                _ => {
-                    self.take(&name, place).map_err(|reason| Trouble::Damaged(format!("{told}: {reason}")))?
-                }
+                _ => self
+                    .take(&name, place)
+                    .map_err(|reason| Trouble::Damaged(format!("{shown}: {reason}")))?,
             }
             count += 1;
         }
@@ -165,14 +168,9 @@ impl Members {
     }
 
     fn take(&mut self, name: &str, place: Place) -> Result<(), String> {
-        let once = |found: &mut Option<Place>, most: u64| match (found.replace(place), place.bytes <= most) {
-            (Some(_), _) => Err("it occurs twice".to_owned()),
-            (None, false) => Err(format!("it has {} bytes; the limit is {most}", place.bytes)),
-            (None, true) => Ok(()),
-        };
         match name {
-            ABOUT => once(&mut self.about, LONGEST_TEXT),
-            INDEX => once(&mut self.index, LONGEST_TEXT),
+            ABOUT => once(&mut self.about, place, LONGEST_TEXT),
+            INDEX => once(&mut self.index, place, LONGEST_TEXT),
             _ => {
                 let (cpu, number) =
                     block_of(name).ok_or_else(|| "it does not belong to such a record".to_owned())?;
@@ -191,7 +189,7 @@ impl Members {
     }
 }
 
-/// The CPU and the number of a block that has this name.
+/// The CPU and the number of the block with this name.
 fn block_of(name: &str) -> Option<(u32, u32)> {
     let mut parts = name.strip_prefix("trace.cpu")?.strip_suffix(".zst")?.splitn(3, '.');
     let mut number = || parts.next()?.parse::<u32>().ok();
@@ -200,6 +198,25 @@ fn block_of(name: &str) -> Option<(u32, u32)> {
     let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
     let same = name == format!("trace.cpu{cpu}.{number}.{first}-{last}.zst");
     (same && cpu < crate::accept::MOST_CPUS).then_some((cpu, number))
+}
+
+/// The error of an unreadable entry after `count` others.
+fn broken(count: usize) -> Trouble {
+    match count {
+        0 => Trouble::Foreign,
+        _ => Trouble::Damaged(format!("it is damaged after its entry {count}")),
+    }
+}
+
+/// Notes the place of a member that occurs once and has at most `most` bytes.
+fn once(found: &mut Option<Place>, place: Place, most: u64) -> Result<(), String> {
+    if found.replace(place).is_some() {
+        return Err("it occurs twice".to_owned());
+    }
+    if place.bytes > most {
+        return Err(format!("it has {} bytes; the limit is {most}", place.bytes));
+    }
+    Ok(())
 }
 
 fn version(entry: &mut impl Read) -> Result<(), Trouble> {
@@ -219,9 +236,10 @@ fn text(file: &File, place: Place) -> Result<Vec<u8>, String> {
     unpacked.window_log_max(WINDOW_LOG).map_err(failed)?;
     let mut text = Vec::new();
     unpacked.take(LONGEST_TEXT + 1).read_to_end(&mut text).map_err(failed)?;
-    match text.len() as u64 > LONGEST_TEXT {
-        true => Err(format!("it unpacks to more than {} MiB, the limit", LONGEST_TEXT >> 20)),
-        false => Ok(text),
+    if text.len() as u64 > LONGEST_TEXT {
+        Err(format!("it unpacks to more than {} MiB, the limit", LONGEST_TEXT >> 20))
+    } else {
+        Ok(text)
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is written is read again, and nothing else is.
+//! Tests that written records are read again, and that any change of them is refused.
 
 use super::*;
 use crate::trouble::Trouble;
@@ -8,6 +8,7 @@ use dyntick_trace::{CpuStats, Scanner};
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 const PAGE: usize = 4096;
 
@@ -25,7 +26,7 @@ fn metadata() -> Metadata {
     Metadata { page_size: PAGE, stats, ..Metadata::default() }
 }
 
-/// A page with one event at this time, behind which stands what does not pack.
+/// A page with one event at this time, followed by incompressible bytes.
 fn page(ns: u64) -> Vec<u8> {
     let mut page = ns.to_le_bytes().to_vec();
     page.extend(8u64.to_le_bytes());
@@ -47,7 +48,7 @@ fn packed(cpu: u32, pages: &[u8]) -> Packed {
     Packer::new(scanner, PAGE).unwrap().pack(cpu, pages).unwrap()
 }
 
-/// A record with blocks of these CPUs, of a page each.
+/// A record with blocks of one page of these CPUs.
 fn written(cpus: &[u32]) -> Vec<u8> {
     let mut writer = writer(tempfile::tempfile().unwrap(), u64::MAX);
     (100..).zip(cpus).for_each(|(ns, cpu)| writer.block(&packed(*cpu, &page(ns))).unwrap());
@@ -71,14 +72,12 @@ fn said(bytes: &[u8]) -> String {
     opened(bytes).map(|_| ()).unwrap_err().to_string()
 }
 
-/// A record of these members, of which each but the first is packed.
+/// A record of these members, which are packed except for the first.
 fn of(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = tar::Builder::new(Vec::new());
     for (name, bytes) in members {
-        let packed = match name.ends_with(".zst") {
-            true => zstd::bulk::compress(bytes, 1).unwrap(),
-            false => bytes.to_vec(),
-        };
+        let packed =
+            if name.ends_with(".zst") { zstd::bulk::compress(bytes, 1).unwrap() } else { bytes.to_vec() };
         let mut header = tar::Header::new_ustar();
         header.set_size(packed.len() as u64);
         archive.append_data(&mut header, name, &packed[..]).unwrap();
@@ -87,7 +86,7 @@ fn of(members: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn written_record_is_read() {
     let record = opened(&written(&[1, 0, 1])).unwrap();
     assert_eq!((&record.about, &record.trace.metadata), (&about(), &metadata()));
     assert_eq!(record.trace.pages_of(1).unwrap(), [page(100), page(102)].concat());
@@ -119,7 +118,7 @@ fn every_changed_or_missing_byte_is_seen() {
     }
     let longer = [&complete[..], &[0]].concat();
     assert!(matches!(opened(&longer), Err(Trouble::Damaged(_))));
-    // But for what fills up a unit of the tar, and its end.
+    // Except for the padding of the tar, and its end.
     for at in (0..complete.len()).step_by(101) {
         let mut changed = complete.clone();
         changed[at] ^= 0x55;
@@ -160,7 +159,34 @@ fn members_of_a_record_and_no_others() {
 }
 
 #[test]
-fn a_block_that_unpacks_to_too_much_is_refused() {
+fn other_formats_are_named() {
+    let version = |text: &str| said_of(&of(&[(VERSION_PIECE, text.as_bytes()), ("piece-of-tomorrow", b"")]));
+    assert!(version("3").contains("x.dt has format 3, but this dyntick reads format 2"), "{}", version("3"));
+    assert!(version("3\n|sh").contains("has format 3 |sh,"), "one line: {}", version("3\n|sh"));
+    let gzip = said_of(&[0x1f, 0x8b, 8, 0]);
+    assert!(gzip.contains("as records of format 1 were"), "{gzip}");
+}
+
+/// The error of reading these bytes as the file `x.dt`.
+fn said_of(bytes: &[u8]) -> String {
+    Record::read_from(bytes, Path::new("x.dt")).map(|_| ()).unwrap_err().to_string()
+}
+
+#[test]
+fn impossible_values_are_named() {
+    let record = |about: &About, metadata: Metadata| {
+        let index = Index { metadata, blocks: BTreeMap::new(), events: 0 };
+        let (about, index) = (serde_json::to_vec(about).unwrap(), serde_json::to_vec(&index).unwrap());
+        of(&[(VERSION_PIECE, VERSION.as_bytes()), (ABOUT, &about), (INDEX, &index)])
+    };
+    let early = said_of(&record(&About { window_ns: (2, 1), ..about() }, metadata()));
+    assert_eq!(early, "x.dt is damaged: about.json.zst: window_ns: the end (1) is before the begin (2)");
+    let small = said_of(&record(&about(), Metadata { page_size: 16, ..metadata() }));
+    assert!(small.starts_with("x.dt is damaged: trace.json.zst: page_size: 16 "), "{small}");
+}
+
+#[test]
+fn block_that_unpacks_to_too_much_is_refused() {
     let about = serde_json::to_vec(&about()).unwrap();
     let index =
         serde_json::to_vec(&Index { metadata: metadata(), blocks: [(1, 1)].into(), events: 1 }).unwrap();
@@ -173,7 +199,7 @@ fn a_block_that_unpacks_to_too_much_is_refused() {
 }
 
 #[test]
-fn ends_at_its_size() {
+fn record_ends_at_its_maximum_size() {
     let most = 3 * PAGE as u64;
     let mut writer = writer(tempfile::tempfile().unwrap(), most);
     let mut blocks = 0;
@@ -188,9 +214,9 @@ fn ends_at_its_size() {
     assert!(record.about.remarks().any(|remark| remark.contains("--max-size")));
 }
 
-/// A file system of so few pages that one record fills it.
+/// A file system that one record fills.
 #[test]
-fn a_full_disk_leaves_what_was_complete() {
+fn full_disk_leaves_complete_blocks() {
     let folder = tempfile::tempdir().unwrap();
     let mounted = rustix::mount::mount(
         "none",
@@ -211,7 +237,7 @@ fn a_full_disk_leaves_what_was_complete() {
         ns += 1;
     }
     let file = writer.finish(about(), &metadata());
-    // What is written behind its end is not there.
+    // Nothing is written after its end.
     let record = file.map(|file| {
         let length = file.metadata().unwrap().len();
         assert!(file.read_at(&mut [0], length).unwrap() == 0);

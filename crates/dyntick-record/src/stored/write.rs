@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Writing a record while it is recorded.
+//! The writer of a record during the recording.
 
 use super::{ABOUT, INDEX, Index, LEVEL, Packed, TAR_END, TAR_UNIT, VERSION, VERSION_PIECE};
 use crate::About;
@@ -12,13 +12,13 @@ use std::io::{Error, ErrorKind, Result};
 use std::os::unix::fs::FileExt;
 use zstd::bulk::Compressor;
 
-/// Why nothing more was written.
+/// The reason for an early end of the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
-    /// It has as many bytes as it may have.
+    /// The record has reached its maximum size.
     MaxSize,
-    /// The file system has no room.
+    /// The file system is full.
     DiskFull,
 }
 
@@ -34,16 +34,16 @@ impl fmt::Display for Ended {
 /// A record that is being written.
 pub(crate) struct Writer {
     file: File,
-    /// Where the next member begins.
+    /// The position of the next member.
     end: u64,
     most: u64,
     blocks: Vec<Block>,
-    /// How many blocks each CPU has.
+    /// The number of blocks of each CPU.
     numbers: BTreeMap<u32, u32>,
     ended: Option<Ended>,
 }
 
-/// A block that was written.
+/// A written block.
 struct Block {
     cpu: u32,
     at: u64,
@@ -52,10 +52,10 @@ struct Block {
 }
 
 impl Writer {
-    /// Begins a record of at most `most` bytes, and of what is known at the end.
+    /// Begins a record of at most `most` bytes, without the members at its end.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// A failed write to the file.
     pub fn new(file: File, most: u64) -> Result<Self> {
         let (blocks, numbers) = (Vec::new(), BTreeMap::new());
         let mut writer = Self { file, end: 0, most, blocks, numbers, ended: None };
@@ -63,16 +63,15 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Why nothing more is written, where that is so.
+    /// The reason for which nothing more is written, if so.
     pub fn ended(&self) -> Option<Ended> {
         self.ended
     }
 
-    /// Writes a block of a CPU, behind its earlier ones. Where there is no room for it, and from then on, nothing is
-    /// written.
+    /// Writes a block of a CPU after its earlier ones. If there is no space for it, nothing more is written.
     ///
     /// # Errors
-    /// Where the file cannot be written for another reason than that it is full.
+    /// A failed write for another reason than a lack of space.
     pub fn block(&mut self, block: &Packed) -> Result<()> {
         if self.ended.is_some() {
             return Ok(());
@@ -95,18 +94,18 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes what is known at the end. Where the disk has no room for that, the last blocks give way, and the record
-    /// ends before what was in them.
+    /// Writes the members at the end. If the disk is full, they replace the last blocks, and the record ends before the
+    /// events of those.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// A failed write to the file.
     pub fn finish(mut self, mut about: About, metadata: &Metadata) -> Result<File> {
         loop {
             let end = self.end;
             about.ended = self.ended;
             match self.put_end(&about, metadata) {
                 Ok(()) => {
-                    // What an attempt without room has left.
+                    // Removes the rest of a failed attempt.
                     self.file.set_len(self.end)?;
                     return Ok(self.file);
                 }
@@ -139,7 +138,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Appends a member; where that fails the end stays where it was.
+    /// Appends a member; if that fails, the end does not move.
     fn put(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
         let mut header = tar::Header::new_ustar();
         header.set_path(name)?;
@@ -155,7 +154,7 @@ impl Writer {
     }
 }
 
-/// Whether a file could not grow: for lack of room, by a quota, or by a limit on files.
+/// Returns true if a file could not grow because of a full disk, a quota, or a limit on the size of files.
 pub(crate) fn is_full(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }

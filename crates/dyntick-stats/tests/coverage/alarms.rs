@@ -2,7 +2,7 @@
 //! How often chance is taken for something.
 
 use crate::shapes::{SHAPES, Shape};
-use crate::{EXPERIMENTS, RUNS, seed, seldom, share};
+use crate::{RUNS, experiments, seed, seldom, share};
 use dyntick_model::Clock;
 use dyntick_stats::compare::{Comparison, Figure, Flag, Outcome, Question, Side, Verdict};
 use dyntick_stats::{Better, Metric, MetricName, Values, mann_whitney, outliers, shift, trend};
@@ -139,7 +139,7 @@ fn of_nothing_where_there_is_something() {
             number += 1.0;
             true
         });
-        assert_eq!(number, EXPERIMENTS as f64);
+        assert_eq!(number, experiments() as f64);
         let visible = visible / number;
         let found = share(seed(19, shape, runs), |random| {
             figures(&compared(random, shape, runs, 1, visible)).any(|figure| figure.verdict == Verdict::Worse)

@@ -6,8 +6,8 @@ use crate::few::few;
 use crate::occurrences;
 use crate::typed;
 use dyntick_record::{
-    CauseFindings, ChainCount, CpuFindings, Evidence, Explained, Findings, StackCount, ThreadFindings,
-    Unattributed,
+    CauseFindings, ChainCount, CpuFindings, Evidence, Explained, Findings, Section, StackCount,
+    ThreadFindings,
 };
 use dyntick_report::{
     Block, Cell, Column, Document, Finding, Flame, Lane, Mark, Table, Timeline, numbers, row,
@@ -71,59 +71,50 @@ fn doubts(findings: &Findings) -> Vec<String> {
 
 fn of_cpu(cpu: &CpuFindings, all: bool) -> Vec<Block> {
     let heading = format!(
-        "CPU {}: {} ({} /s), {}, {} in them ({}){}",
+        "CPU {}: {} ({} /s), {}",
         cpu.cpu,
         numbers::counted(cpu.ticks, "tick"),
         numbers::rate(cpu.ticks_per_second),
-        numbers::counted(cpu.interruptions, "interruption"),
-        numbers::duration(cpu.interrupted_ns as f64),
-        numbers::percent(cpu.interrupted_share),
-        occurrences::beside(
-            cpu.page_faults,
-            (cpu.other_tasks, cpu.other_tasks_ns),
-            (cpu.command_tasks, cpu.command_tasks_ns)
-        ),
+        counts(&cpu.section),
     );
-    let CpuFindings { causes, unattributed, interruptions, interrupted_ns, .. } = cpu;
-    section(heading, Section { causes, unattributed, all: (*interruptions, *interrupted_ns) }, all)
+    section(heading, &cpu.section, all)
 }
 
 fn of_threads(threads: &ThreadFindings, all: bool) -> Vec<Block> {
     let heading = format!(
-        "{}: {} on CPU {}, ran {}: {}, {}, {} in them ({}){}",
+        "{}: {} on CPU {}, ran {}: {}, {}",
         threads.of,
         numbers::counted(threads.threads, "thread"),
         threads.cpus,
         numbers::duration(threads.ran_ns as f64),
         numbers::counted(threads.ticks, "tick"),
-        numbers::counted(threads.interruptions, "interruption"),
-        numbers::duration(threads.interrupted_ns as f64),
-        numbers::percent(threads.interrupted_share),
-        occurrences::beside(
-            threads.page_faults,
-            (threads.other_tasks, threads.other_tasks_ns),
-            (threads.command_tasks, threads.command_tasks_ns)
-        ),
+        counts(&threads.section),
     );
-    let ThreadFindings { causes, unattributed, interruptions, interrupted_ns, .. } = threads;
-    section(heading, Section { causes, unattributed, all: (*interruptions, *interrupted_ns) }, all)
+    section(heading, &threads.section, all)
 }
 
-/// What interrupted a CPU or threads.
-struct Section<'a> {
-    causes: &'a [CauseFindings],
-    unattributed: &'a Unattributed,
-    /// How many interruptions there are, and their time, ns.
-    all: (u64, u64),
+/// The interruptions, and what took the CPU without being one.
+fn counts(section: &Section) -> String {
+    format!(
+        "{}, {} in them ({}){}",
+        numbers::counted(section.interruptions, "interruption"),
+        numbers::duration(section.interrupted_ns as f64),
+        numbers::percent(section.interrupted_share),
+        occurrences::beside(
+            section.page_faults,
+            (section.other_tasks, section.other_tasks_ns),
+            (section.command_tasks, section.command_tasks_ns)
+        ),
+    )
 }
 
-fn section(heading: String, section: Section<'_>, all: bool) -> Vec<Block> {
+fn section(heading: String, section: &Section, all: bool) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(heading)];
     if !section.causes.is_empty() {
-        blocks.push(Block::Table(causes(section.causes, all)));
+        blocks.push(Block::Table(causes(&section.causes, all)));
     }
-    blocks.extend(unattributed(&section, all));
-    blocks.extend(all.then(|| flame(section.causes)).flatten());
+    blocks.extend(unattributed(section, all));
+    blocks.extend(all.then(|| flame(&section.causes)).flatten());
     let shown = section.causes.len().min(if all { MOST_CAUSES } else { FOREMOST });
     let told: Vec<Finding> = section.causes.iter().take(shown).map(finding).collect();
     if !told.is_empty() {
@@ -179,15 +170,15 @@ fn causes(causes: &[CauseFindings], all: bool) -> Table {
     }
 }
 
-fn unattributed(section: &Section<'_>, all: bool) -> Vec<Block> {
-    let (unnamed, (interruptions, interrupted_ns)) = (section.unattributed, section.all);
+fn unattributed(section: &Section, all: bool) -> Vec<Block> {
+    let unnamed = &section.unattributed;
     let sentence = format!(
         "Unattributed: {} of {} interruptions ({}), {} of {} ({}).",
         numbers::count(unnamed.count),
-        numbers::count(interruptions),
+        numbers::count(section.interruptions),
         numbers::percent(unnamed.share),
         numbers::duration(unnamed.total_ns as f64),
-        numbers::duration(interrupted_ns as f64),
+        numbers::duration(section.interrupted_ns as f64),
         numbers::percent(unnamed.time_share),
     );
     let mut blocks = vec![Block::Paragraph(sentence)];
@@ -281,7 +272,8 @@ fn chain(cause: &CauseFindings) -> Vec<String> {
 
 fn timeline(explained: &Explained<'_>, findings: &Findings) -> Timeline {
     let (begin, end) = explained.about.window_ns;
-    let of_threads = findings.threads.iter().flat_map(|threads| &threads.causes).map(|cause| &cause.cause);
+    let of_threads =
+        findings.threads.iter().flat_map(|threads| &threads.section.causes).map(|cause| &cause.cause);
     let of_cpus = explained.per_cpu.iter().flat_map(|summary| &summary.by_cause).map(|count| &count.cause);
     let classes = match findings.threads {
         Some(_) => Classes::of(of_threads),

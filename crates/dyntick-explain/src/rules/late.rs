@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The reasons for late wake-ups.
+
+use super::{Rule, RuleFix};
+
+pub(super) static IDLE: Rule = Rule {
+    id: "late-idle",
+    title: "Idle-state exit latency",
+    explanation: "The CPU was idle: between the due time and the first interrupt nothing ran. Leaving an \
+        idle state takes its exit latency; in a virtual machine the hypervisor has to run the virtual CPU \
+        again first.",
+    fixes: &[
+        RuleFix::advice(
+            "hold /dev/cpu_dma_latency at 0 (the default of dyntick latency: omit --laptop, --default-system \
+                and --latency)",
+            "Only polling and states without exit latency are used; costs power.",
+        ),
+        RuleFix::command(
+            "echo 1 > /sys/devices/system/cpu/cpu{cpu}/cpuidle/stateDEEP/disable",
+            not_tried!("That state is no longer used on this CPU."),
+        ),
+        RuleFix::boot(
+            "idle=poll",
+            not_tried!("No CPU, physical or virtual, ever enters an idle state; costs much power."),
+        ),
+    ],
+    source: "drivers/cpuidle/cpuidle.c: cpuidle_enter_state",
+    ..Rule::DEFAULT
+};
+
+pub(super) static INTERRUPTS_OFF: Rule = Rule {
+    id: "late-interrupts-off",
+    title: "Timer interrupt delayed while a task ran (interrupts off, SMI, hypervisor)",
+    explanation: "No event shows the reason: the task had interrupts disabled in the kernel, or firmware \
+        (SMI) or a hypervisor took the CPU from the kernel.",
+    fixes: &[
+        RuleFix::advice(
+            "this is a virtual machine: see steal first, with dyntick stat -C {cpu}",
+            "Steal is the time in which the hypervisor did not run this virtual CPU; no event of its kernel \
+                shows it.",
+        ),
+        RuleFix::advice(
+            "trace it with trace-cmd record -p irqsoff sleep 10",
+            "Names the kernel function that disables interrupts for longest (CONFIG_IRQSOFF_TRACER).",
+        ),
+        RuleFix::advice("measure again with --smi", "Counts system management interrupts."),
+    ],
+    source: "kernel/time/hrtimer.c: hrtimer_interrupt",
+    names_origin: false,
+    ..Rule::DEFAULT
+};
+
+pub(super) static OWN: Rule = Rule {
+    id: "late-own",
+    title: "Overrun: the previous cycle had not finished",
+    explanation: "The previous wake-up took so long that the next one was already due before the thread \
+        slept again.",
+    fixes: &[RuleFix::advice("use a longer --interval", "Leaves more time between two wake-ups.")],
+    source: "kernel/time/hrtimer.c: do_nanosleep",
+    ..Rule::DEFAULT
+};
+
+pub(super) static PATH: Rule = Rule {
+    id: "late-path",
+    title: "Wake-up path: timer interrupt, wake-up, context switch",
+    explanation: "Every wake-up takes this time; tracing makes it longer.",
+    source: "kernel/time/hrtimer.c: hrtimer_wakeup; kernel/sched/core.c: try_to_wake_up, __schedule",
+    ..Rule::DEFAULT
+};
+
+pub(super) static PREEMPTION_OFF: Rule = Rule {
+    id: "late-preemption-off",
+    title: "Preemption disabled: a lower-priority task kept the CPU",
+    explanation: "The thread was woken, but the task that had the CPU was in a section with preemption \
+        disabled, or the kernel has only few preemption points.",
+    fixes: &[
+        RuleFix::boot(
+            "preempt=full",
+            not_tried!(
+                "The kernel can be preempted almost everywhere (kernels with CONFIG_PREEMPT_DYNAMIC)."
+            ),
+        ),
+        RuleFix::command(
+            "apt install linux-image-rt-amd64",
+            not_tried!("A PREEMPT_RT kernel, in which almost nothing disables preemption."),
+        ),
+        RuleFix::command("taskset -pc {housekeeping} {task}", not_tried!("Moves the task away.")),
+    ],
+    source: "kernel/sched/core.c: preempt_schedule",
+    ..Rule::DEFAULT
+};
+
+pub(super) static UNSEEN: Rule = Rule {
+    id: "late-unseen",
+    title: "Not attributed: no trace events from that time",
+    explanation: "The ring buffer has no event from before this time, so it is not known what ran.",
+    source: "kernel/trace/ring_buffer.c",
+    names_origin: false,
+    ..Rule::DEFAULT
+};

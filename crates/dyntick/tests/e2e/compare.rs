@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick compare` on files of other tools.
+
+use crate::harness::{dyntick, text};
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Output;
+
+fn compare(folder: &Path, arguments: &[&str]) -> Output {
+    dyntick().arg("compare").args(arguments).current_dir(folder).output().unwrap()
+}
+
+/// What hackbench prints of ten runs, each in a file.
+fn hackbench(folder: &Path, seconds: impl Fn(u32) -> f64) {
+    std::fs::create_dir(folder).unwrap();
+    for run in 0..10 {
+        std::fs::write(folder.join(format!("{run:02}")), format!("Time: {:.3}\n", seconds(run))).unwrap();
+    }
+}
+
+/// A histogram as cyclictest prints it, with so many samples of each value from `first` us on.
+fn cyclictest(file: &Path, first: u64, counts: &[u64]) {
+    let mut text = "# Histogram\n".to_owned();
+    for (us, count) in (first..).zip(counts) {
+        writeln!(text, "{us:06} {count:09}").unwrap();
+    }
+    let total: u64 = counts.iter().sum();
+    let last = first + counts.len() as u64 - 1;
+    write!(
+        text,
+        "# Total: {total:09}\n# Min Latencies: {first:05}\n# Avg Latencies: {first:05}\n# Max Latencies: {last:05}\n\
+         # Histogram Overflows: 00000\n# Histogram Overflow at cycle number:\n# Thread 0:\n\n"
+    )
+    .unwrap();
+    std::fs::write(file, text).unwrap();
+}
+
+#[test]
+fn runs_in_a_folder_have_a_verdict_and_a_status() {
+    let dir = tempfile::tempdir().unwrap();
+    // No order in which they rise: that would be a drift.
+    let order = [3, 8, 1, 9, 4, 0, 7, 2, 6, 5];
+    hackbench(&dir.path().join("old"), |run| 0.250 + 0.001 * f64::from(order[run as usize]));
+    hackbench(&dir.path().join("new"), |run| 0.230 + 0.001 * f64::from(order[9 - run as usize]));
+    let faster = compare(dir.path(), &["old", "new"]);
+    assert_eq!(faster.status.code(), Some(0), "{}", text(&faster.stderr));
+    insta::assert_snapshot!(text(&faster.stdout));
+    let slower = compare(dir.path(), &["base=new", "patched=old"]);
+    assert_eq!(slower.status.code(), Some(1));
+    assert!(text(&slower.stdout).contains("patched against base") && text(&slower.stdout).contains("worse"));
+    assert_eq!(compare(dir.path(), &["new", "old", "--fail-on", "never"]).status.code(), Some(0));
+    let margin = compare(dir.path(), &["new", "old", "--same-within", "20%"]);
+    assert!(text(&margin.stdout).contains("the same within 20 %"), "{}", text(&margin.stdout));
+    let json: serde_json::Value =
+        serde_json::from_slice(&compare(dir.path(), &["old", "new", "--json"]).stdout).unwrap();
+    assert_eq!((&json["format"], &json["version"]), (&"dyntick-compare".into(), &1.into()));
+    assert_eq!(json["rows"][0]["outcome"]["runs"]["verdict"], "better");
+}
+
+#[test]
+fn histograms_are_compared_point_by_point() {
+    let dir = tempfile::tempdir().unwrap();
+    let counts = [1_000_000, 150_000_000, 60_000_000, 5_000_000, 10_000, 3, 1];
+    cyclictest(&dir.path().join("old"), 2, &counts);
+    cyclictest(&dir.path().join("new"), 3, &counts);
+    let output = compare(dir.path(), &["old", "new", "--metric", "latency", "--above", "7000,8000"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    insta::assert_snapshot!(text(&output.stdout));
+}
+
+#[test]
+fn what_cannot_be_compared_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("a"), "Time: 0.25\n").unwrap();
+    std::fs::write(dir.path().join("letter"), "Dear friend\n").unwrap();
+    cyclictest(&dir.path().join("c"), 2, &[5, 7]);
+    std::fs::create_dir(dir.path().join("empty")).unwrap();
+    for (sides, words) in [
+        (["a", "letter"], "letter"),
+        (["a", "nothing"], "nothing"),
+        (["a", "empty"], "it has no output of a known tool"),
+        (["a", "c"], "no metric in common: a has hackbench/time; c has cyclictest/T0/"),
+    ] {
+        let output = compare(dir.path(), &sides);
+        assert_eq!(output.status.code(), Some(2), "{sides:?}");
+        assert!(text(&output.stderr).contains(words), "{}", text(&output.stderr));
+    }
+    assert_eq!(compare(dir.path(), &["a"]).status.code(), Some(2), "one side is none");
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Shared by all end-to-end tests: the binary under test, and what it printed.
+
+pub mod documents;
+mod guests;
+pub mod hog;
+pub mod schema;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The binary under test: the one that `DYNTICK` names, or the one that was built with these tests.
+pub fn binary() -> OsString {
+    std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into())
+}
+
+/// True if everything is asked for (`make test-full`): repetitions that only widen what is covered are few otherwise.
+pub fn is_full() -> bool {
+    std::env::var("DYNTICK_TESTS").is_ok_and(|size| size == "full")
+}
+
+/// A command of the binary under test.
+pub fn dyntick() -> Command {
+    let mut command = Command::new(binary());
+    guests::mark(&mut command);
+    command
+}
+
+/// Runs the binary under test in a folder.
+pub fn dyntick_in(folder: &Path, arguments: &[&str]) -> Output {
+    dyntick().args(arguments).current_dir(folder).output().unwrap()
+}
+
+/// A command's output as text.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

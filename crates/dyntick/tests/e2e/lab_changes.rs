@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Studies by name, from anywhere, and with what the command line changes in them: as one tries a kernel of one's own.
+
+use crate::harness::dyntick as program;
+use crate::harness::{dyntick_in as dyntick, text};
+
+/// On 6.1 a CPU with one task that spins has no tick; on 6.12 the fair server's, once a second.
+const QUIET: &str = "title = 'quiet'\nquestion = 'Does it tick?'\n[[case]]\nname = 'quiet'\nkernel = 'debian:6.12'\n\
+                     append = 'isolcpus=domain,1 nohz_full=1'\nsettle = '500ms'\nmeasure = '3s'\n\
+                     task = [{ cpu = 1, run = 'spin' }]\n\
+                     [[claim]]\ntext = 'It has no tick.'\ncheck = [{ case = 'quiet', figure = 'ticks', is = '< 1' }]\n";
+
+#[test]
+fn two_kernels_side_by_side_and_a_status_to_bisect_by() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("quiet.toml"), QUIET).unwrap();
+    let run = |kernels: &[&str]| {
+        let kernels = kernels.iter().flat_map(|kernel| ["--kernel", *kernel]);
+        let words: Vec<&str> =
+            ["lab", "run", "quiet.toml", "--fail-on", "not-reproduced"].into_iter().chain(kernels).collect();
+        dyntick(folder.path(), &words)
+    };
+    let both = run(&["debian:6.1", "debian:6.12"]);
+    let told = text(&both.stdout);
+    assert_eq!(both.status.code(), Some(1), "{told}{}", text(&both.stderr));
+    let row = told.lines().find(|line| line.contains("ticks_per_s")).unwrap_or_else(|| panic!("{told}"));
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells[..3], ["quiet", "ticks_per_s", "0"], "{row}");
+    assert!(cells[3].parse::<f64>().unwrap() > 0.5 && cells[4].starts_with('+'), "{row}");
+    let short = "lab report quiet.toml --format mail --brief --kernel debian:6.1 --kernel debian:6.12";
+    let mail = text(&dyntick(folder.path(), &short.split(' ').collect::<Vec<_>>()).stdout);
+    let row = mail.lines().find(|line| line.contains("ticks 1/s")).unwrap_or_else(|| panic!("{mail}"));
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells[..3], ["ticks", "1/s", "0"], "{mail}");
+    assert!(cells[4].starts_with('+') && mail.lines().count() <= 40 && mail.contains("difference"), "{mail}");
+    assert!(mail.contains("isolcpus=domain,1 nohz_full=1"), "{mail}");
+    let good = run(&["debian:6.1"]);
+    assert!(good.status.success(), "{}", text(&good.stderr));
+    assert!(text(&good.stderr).contains("quiet/debian:6.1 (cached)"), "{}", text(&good.stderr));
+}
+
+/// Whatever fails, an earlier report of runs that did not stays as it is.
+#[test]
+fn a_failing_run_replaces_no_earlier_report() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("quiet.toml"), QUIET).unwrap();
+    let run = |more: &[&str]| dyntick(folder.path(), &[&["lab", "run", "quiet.toml"], more].concat());
+    for (kernel, instead) in
+        [("debian:6.13", "did you mean debian:6.12?"), ("./vmlinuz-6.13", "vmlinuz-6.12")]
+    {
+        std::fs::write(folder.path().join("vmlinuz-6.12"), "").unwrap();
+        let output = run(&["--kernel", kernel]);
+        let told = text(&output.stderr);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), String::new()), "{told}");
+        assert!(told.contains(instead) && told.contains("no report was written"), "{told}");
+        assert!(!folder.path().join("out").exists(), "{told}");
+    }
+    let earlier = folder.path().join("out/quiet/report.html");
+    std::fs::create_dir_all(earlier.parent().unwrap()).unwrap();
+    std::fs::write(&earlier, "of a complete run").unwrap();
+    let output = run(&["--set", "timeout=1ms"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read_to_string(&earlier).unwrap(), "of a complete run");
+    let told = text(&output.stdout);
+    assert!(told.contains("out/quiet/report-incomplete.html (of an earlier, complete run: "), "{told}");
+    let output = run(&["--case", "quiet"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read_to_string(&earlier).unwrap(), "of a complete run", "some cases are not all");
+}
+
+/// Whatever was not found is found before anything boots, and told once.
+#[test]
+fn what_a_study_lacks_is_told_before_it_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let without = QUIET.split("[[claim]]").next().unwrap();
+    let two = format!(
+        "{without}tools = ['no-such-tool', './mine']\n[[case]]\nname = 'b'\nkernel = 'debian:6.12'\n\
+                       script = {{ cpu = 1, run = ['no-such-tool'] }}\n[[case]]\nname = 'c'\nkernel = 'debian:6.12'\n"
+    );
+    std::fs::write(folder.path().join("tools.toml"), two).unwrap();
+    let run = |words: &[&str]| dyntick(folder.path(), &[&["lab", "run"], words].concat());
+    let told = |words: &[&str], status: i32| {
+        let output = run(words);
+        let told = text(&output.stderr);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(status), String::new()), "{told}");
+        assert!(!folder.path().join("out").exists(), "{told}");
+        told
+    };
+    let tools = told(&["tools.toml"], 2);
+    assert_eq!(tools.lines().count(), 3, "{tools}");
+    assert!(tools.contains("the tool 'no-such-tool' of quiet, b is not on this machine: "), "{tools}");
+    assert!(tools.contains("(1 case needs no tool that is missing"), "{tools}");
+    assert_eq!(told(&["tools.toml", "--bisect"], 128).lines().count(), 1, "it has no claim");
+    let claims = told(&["tools.toml", "--fail-on", "cannot-tell"], 2);
+    assert!(claims.starts_with("dyntick: --fail-on: this study has no [[claim]]"), "{claims}");
+    let size = told(&["tools.toml", "--full-size"], 2);
+    assert!(size.contains("no case of tools.toml has a full size"), "{size}");
+    let twice = told(&["adaptive-ticks", "--kernel", "debian:6.12", "--kernel", "debian:6.12"], 2);
+    assert!(twice.starts_with("dyntick: --kernel debian:6.12: given twice"), "{twice}");
+    told(&["adaptive-ticks", "--bisect", "--no-such-option"], 128);
+}
+
+/// A kernel that does not know a setting is neither good nor bad.
+#[test]
+fn a_setting_that_the_guest_refuses_is_wrong_input_and_skipped_by_git() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("quiet.toml"), QUIET).unwrap();
+    for (more, status) in [(None, 2), (Some("--bisect"), 125)] {
+        let words = ["lab", "run", "quiet.toml", "--set", "sysctl.vm.stat_intervall=60"];
+        let output = dyntick(folder.path(), &words.into_iter().chain(more).collect::<Vec<_>>());
+        let told = text(&output.stderr);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(status), String::new()), "{told}");
+        assert_eq!(told.matches("did you mean 'stat_interval'?").count(), 1, "{told}");
+    }
+}
+
+#[test]
+fn a_study_that_comes_with_dyntick_needs_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let shown = dyntick(folder.path(), &["lab", "studies", "adaptive-ticks"]);
+    assert_eq!(text(&shown.stdout), include_str!("../../../../studies/adaptive-ticks.toml"));
+    let told = |words: &[&str]| text(&dyntick(folder.path(), words).stderr);
+    let none = told(&["lab", "report", "adaptive-ticks"]);
+    assert!(none.ends_with("to run them: dyntick lab run adaptive-ticks\n"), "{none}");
+    let no_case = told(&["lab", "run", "adaptive-ticks", "--case", "x"]);
+    assert!(no_case.contains("the study has no case 'x'; it has "), "{no_case}");
+    let wrong = dyntick(folder.path(), &["lab", "run", "adaptive-ticks", "--set", "cpus=0"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert_eq!(text(&wrong.stderr), "--set cpus=0: cpus: 0 is not from 1 to 8192\n");
+}
+
+#[test]
+fn who_only_looks_makes_no_cache() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
+    for words in [&["lab", "studies"][..], &["lab", "doctor"], &["lab", "report", "adaptive-ticks"]] {
+        let mut command = program();
+        command.args(words).env("DYNTICK_CACHE", &cache).current_dir(folder.path()).output().unwrap();
+        assert!(!cache.exists(), "{words:?}");
+    }
+}
