@@ -5,8 +5,7 @@ use super::idle::LATENCY_REQUEST;
 use anyhow::{Context, Result};
 use dyntick_guest::{Archive, Job, pieces};
 use dyntick_model::CpuList;
-use dyntick_observe::cpuidle;
-use dyntick_observe::latency_limit::LatencyLimits;
+use dyntick_observe::{cpuidle, latency_limit};
 use std::time::Duration;
 
 /// A request that allows every state, and yet another one than the kernel's default of 2,000 s.
@@ -38,7 +37,7 @@ pub fn limits(job: &Job, piece: &str, archive: &mut Archive, notes: &mut Vec<Str
     if !has_states(job) {
         return Ok(());
     }
-    match LatencyLimits::read(&cpus()?) {
+    match latency_limit::read(&cpus()?) {
         Ok(limits) => archive.insert(piece, serde_json::to_vec(&limits)?),
         Err(error) => notes.push(format!("{LATENCY_REQUEST}: {error}; the latency limit is not known")),
     }

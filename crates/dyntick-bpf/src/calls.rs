@@ -11,7 +11,7 @@ pub static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_D
 pub const FENTRY: &str = "call_entry";
 #[allow(missing_docs)]
 pub const FEXIT: &str = "call_exit";
-/// The same by probes.
+/// The same, by probes.
 pub const KPROBE: &str = "call_probed";
 #[allow(missing_docs)]
 pub const KRETPROBE: &str = "call_returned";
@@ -23,9 +23,9 @@ pub const CALLS: &str = "calls";
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Calls {
-    /// How many began here.
+    /// The number of calls that began here.
     pub began: u64,
-    /// How many ended here.
+    /// The number of calls that ended here.
     pub ended: u64,
     /// Total duration of those that ended, ns.
     pub ns: u64,
@@ -33,10 +33,10 @@ pub struct Calls {
     pub shortest: u64,
     /// The longest, ns.
     pub longest: u64,
-    /// How many began here while the table of open calls had no room.
+    /// The number of calls that began here while the table of open calls was full.
     pub no_room: u64,
-    /// How many ended here whose begin was not seen.
+    /// The number of calls that ended here and whose begin was not seen.
     pub unpaired: u64,
-    /// How many took from 2 to the power of the place, ns, to below twice that.
+    /// The number of calls by duration: slot N counts those of 2^N ns and longer, below twice that.
     pub octaves: [u64; OCTAVES],
 }

@@ -52,7 +52,7 @@ pub const CONSTANTS: &[(&str, u32)] = &[
 
 /// The highest number of CPUs that an x86 kernel supports (`NR_CPUS`).
 pub const MAX_CPUS: usize = 8192;
-/// Stands in `row_of_cpu` for a CPU that is not counted.
+/// The entry in `row_of_cpu` of a CPU that is not counted.
 pub const NOT_COUNTED: u16 = 0xffff;
 /// Bytes of a name, as `TASK_COMM_LEN`.
 pub const NAME: usize = 16;
@@ -60,12 +60,12 @@ pub const NAME: usize = 16;
 pub const BUCKETS: usize = 26;
 /// The first bucket holds durations below 2 to this power, ns; each further one twice as much.
 pub const FIRST_BUCKET_BITS: u32 = 7;
-/// How many work items a CPU may have whose kworkers sleep; a power of two.
+/// The most work items of a CPU whose kworkers sleep; a power of two.
 pub const PAUSED: usize = 32;
 /// Octaves of the durations of calls: the first is below 2 ns, each further one twice as much, the last has
 /// all from 2^47 ns, a day and a half.
 pub const OCTAVES: usize = 48;
-/// How many calls of one function may be open at once; a power of two.
+/// The most calls of one function that are open at once; a power of two.
 pub const OPEN_CALLS: u32 = 4096;
 /// Slots with a fixed meaning.
 pub const FIXED: usize = 64;
@@ -78,7 +78,7 @@ pub const MAX_THREADS: usize = 4 << 20;
 
 /// The fixed slots of softirqs begin here, in the kernel's order.
 pub const SOFTIRQ: usize = 16;
-/// How many softirqs there are (`NR_SOFTIRQS`, 6.1 to 7.2).
+/// The number of softirqs (`NR_SOFTIRQS`, 6.1 to 7.2).
 pub const SOFTIRQS: usize = 10;
 /// The fixed slots that take what no slot could be found for begin here, one for each family.
 pub const UNNAMED: usize = 40;
@@ -113,11 +113,11 @@ pub mod fixed {
     pub const FAULT_KERNEL: usize = 30;
     /// Decisions to stop the tick.
     pub const TICK_STOPPED: usize = 31;
-    /// The idle task's turns.
+    /// The idle task's time slices.
     pub const IDLE: usize = 32;
 }
 
-/// What the key of a found slot counts: the key's highest byte.
+/// The family of a found slot: the highest byte of its key.
 pub mod family {
     /// An hrtimer by its function.
     pub const HRTIMER: u32 = 1;

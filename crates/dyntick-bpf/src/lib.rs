@@ -30,7 +30,7 @@ pub const ROW_OF_CPU: &str = "row_of_cpu";
 /// The global with the address of the function of the tick's timer: u64, 0 where it is not known.
 pub const TICK_FUNCTION: &str = "tick_function";
 
-/// The global with the process whose tasks are told from others: u32.
+/// The global with the process whose tasks are counted apart: u32.
 pub const OBSERVER: &str = "observer";
 
 /// The global that says whether task switches are counted: u32.
@@ -47,7 +47,7 @@ pub const DETAILS_OVER: &str = "details_over";
 pub struct Detail {
     /// When it began, ns on CLOCK_MONOTONIC.
     pub start: u64,
-    /// How long it took, ns, without the interrupts within.
+    /// The duration, ns, without the interrupts within.
     pub ns: u64,
     /// The CPU.
     pub cpu: u32,
@@ -55,7 +55,7 @@ pub struct Detail {
     pub slot: u32,
     /// That slot's key then.
     pub key: u64,
-    /// The thread that was interrupted; of a turn, whose it was.
+    /// The interrupted thread; of a time slice, its thread.
     pub thread: u32,
     unused: u32,
     /// Its name, ended by a zero.
@@ -66,7 +66,7 @@ pub struct Detail {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// The family in the highest byte, below it what tells its members apart; 0 for a free or fixed one.
+    /// The family in the highest byte, the member's identity below it; 0 for a free or fixed slot.
     pub key: u64,
     /// How often; of a program's slot, also how often those that had it before. No count ever falls.
     pub count: u64,
@@ -88,7 +88,7 @@ pub struct Open {
     pub start: u64,
     /// Time in interrupts of this CPU until then, ns.
     pub stolen: u64,
-    /// Which timer, task or function.
+    /// The timer, task or function.
     pub what: u64,
     /// The slot that counts it.
     pub slot: u32,
@@ -114,16 +114,17 @@ pub struct Row {
     /// Total time in interrupts and softirqs, ns.
     pub stolen: u64,
     hrtimers: u64,
-    /// How many details found no room.
+    /// The number of details that found no room.
     pub details_lost: u64,
     claiming: u64,
-    /// Whether any threads are followed. Written by the reader alone.
+    /// True if any threads are followed. Written by the reader alone.
     pub follows: u64,
-    /// From when on each task switch is seen, ns on CLOCK_MONOTONIC, until the first is. Written by the reader alone.
+    /// The time from which each task switch is seen, ns on CLOCK_MONOTONIC, until the first. Written by the
+    /// reader alone.
     pub since: u64,
-    /// What `stolen` was then. Written by the reader alone.
+    /// The value of `stolen` at that time. Written by the reader alone.
     pub stolen_since: u64,
-    /// Whether a task ran then, and not the idle task. Written by the reader alone.
+    /// True if a task ran at that time, and not the idle task. Written by the reader alone.
     pub busy: u64,
     vector: Open,
     device: Open,

@@ -7,9 +7,9 @@ use dyntick_observe::live::{FunctionCalls, ProbeCost};
 pub struct TimedCalls {
     /// Each function, in the order in which they were named.
     pub functions: Vec<FunctionCalls>,
-    /// What the probes cost.
+    /// The cost of the probes.
     pub costs: Vec<ProbeCost>,
-    /// Whether the kinds of interruptions are counted at the same time, by programs that may run within a call.
+    /// True if the kinds of interruptions are counted at the same time, by programs that may run within a call.
     pub with_others: bool,
 }
 

@@ -4,7 +4,7 @@
 use dyntick_explain::CauseId;
 use dyntick_explain::rules::named::*;
 use dyntick_explain::rules::{self, Rule};
-use dyntick_model::{KernelVersion, Symbol, TickDependency, Vector};
+use dyntick_model::{Interrupt, KernelVersion, Symbol, TickDependency};
 use dyntick_observe::live::Key;
 
 /// The cause that a key stands for, as `explain` calls it; none for what has no cause of its own: a tick
@@ -13,11 +13,13 @@ pub fn cause(key: &Key) -> Option<CauseId> {
     let class = |rule| Some(CauseId::of(rule));
     let member = |class, member: &Symbol| Some(CauseId::member(class, member.clone()));
     match key {
-        Key::Vector { vector: Vector::Reschedule } => class(IPI),
-        Key::Vector { vector: Vector::CallFunction | Vector::CallFunctionSingle } => class(ANONYMOUS_CALL),
-        Key::Vector { vector: Vector::IrqWork } => class(ANONYMOUS_IRQ_WORK),
-        Key::Vector { vector: Vector::LocalTimer } | Key::Tick { .. } => None,
-        Key::Vector { .. } | Key::Unnamed { .. } => class(UNKNOWN),
+        Key::Interrupt { source: Interrupt::Reschedule } => class(IPI),
+        Key::Interrupt { source: Interrupt::FunctionCall | Interrupt::FunctionCallSingle } => {
+            class(ANONYMOUS_CALL)
+        }
+        Key::Interrupt { source: Interrupt::IrqWork } => class(ANONYMOUS_IRQ_WORK),
+        Key::Interrupt { source: Interrupt::Timer } | Key::Tick { .. } => None,
+        Key::Interrupt { .. } | Key::Unnamed { .. } => class(UNKNOWN),
         Key::Hrtimer { function } => member(HRTIMER, function),
         Key::EmptyTimer => class(EMPTY_TIMER),
         Key::Timer { function } => member(TIMER, function),
@@ -52,8 +54,8 @@ pub fn rule(cause: &CauseId) -> &'static Rule {
     rules::get(cause)
 }
 
-/// Whether what the scheduler kept a tick for may have been the fair server instead of a task: counts do not show
-/// it, and its fix is another.
+/// Returns true if the scheduler may have kept a tick for the fair server and not for a task: counts do not show it,
+/// and its fix is another.
 pub fn may_be_the_fair_server(cause: &CauseId, kernel: &KernelVersion) -> bool {
     *cause == CauseId::of(DEPENDENCY_SCHED) && FAIR_SERVER.versions.contains(kernel)
 }
@@ -90,9 +92,9 @@ mod tests {
     fn the_classes_are_known() {
         let function = || "any".into();
         for key in [
-            Key::Vector { vector: Vector::Reschedule },
-            Key::Vector { vector: Vector::CallFunction },
-            Key::Vector { vector: Vector::IrqWork },
+            Key::Interrupt { source: Interrupt::Reschedule },
+            Key::Interrupt { source: Interrupt::FunctionCall },
+            Key::Interrupt { source: Interrupt::IrqWork },
             Key::Hrtimer { function: function() },
             Key::EmptyTimer,
             Key::Timer { function: function() },

@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// What ends a measurement.
+/// The end of a measurement.
 pub enum End {
     /// The command ended.
     Command(Finished),
@@ -28,11 +28,11 @@ pub enum End {
     Asked,
 }
 
-/// By which another thread asks for what was counted so far.
+/// A handle by which another thread requests the counts so far.
 pub struct Asker(Sender<End>);
 
 impl Asker {
-    /// Asks. False where nobody measures any more.
+    /// Requests the counts. Returns false if the measurement has ended.
     pub fn ask(&self) -> bool {
         self.0.send(End::Asked).is_ok()
     }
@@ -41,9 +41,9 @@ impl Asker {
 /// A command that ended.
 #[derive(Clone, Copy)]
 pub struct Finished {
-    /// How.
+    /// The exit status.
     pub status: ExitStatus,
-    /// What it used, with all its children that it waited for.
+    /// The resources that it used, with all children that it waited for.
     pub usage: libc::rusage,
 }
 
@@ -62,7 +62,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// From now on SIGINT, SIGTERM and SIGHUP come here. Call it before any other thread is started.
+    /// Receives SIGINT, SIGTERM and SIGHUP from now on. Call it before any other thread is started.
     pub fn new() -> Result<Self, CountError> {
         let (sender, ends) = channel();
         let to = sender.clone();
@@ -73,7 +73,7 @@ impl Watch {
         Ok(Self { ends, sender })
     }
 
-    /// For another thread.
+    /// Returns a handle for another thread.
     pub fn asker(&self) -> Asker {
         Asker(self.sender.clone())
     }
@@ -103,7 +103,7 @@ impl Watch {
         started(thread)
     }
 
-    /// What ended the measurement; none when `until` came first.
+    /// Returns the end of the measurement; none if `until` came first.
     pub fn wait(&self, until: Option<Instant>) -> Option<End> {
         match until {
             None => self.ends.recv().ok(),
@@ -116,7 +116,7 @@ fn started(thread: io::Result<JoinHandle<()>>) -> Result<(), CountError> {
     thread.map(drop).map_err(CountError::Thread)
 }
 
-/// By which the end of a process is seen.
+/// A file descriptor that shows the end of a process.
 fn handle(pid: u32) -> Result<OwnedFd, CountError> {
     let no_process = |error: Errno| CountError::Process(pid, error.into());
     let raw = Pid::from_raw(pid as i32).ok_or(Errno::SRCH).map_err(no_process)?;

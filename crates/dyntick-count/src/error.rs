@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Why nothing could be measured.
+//! The reasons why nothing could be measured.
 
 use dyntick_observe::live::{CallsError, LiveError};
 use std::io;
 
-/// Why nothing could be measured, or no longer.
+/// The reason why measuring failed or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum CountError {
     /// dyntick would run on the CPUs that it measures.

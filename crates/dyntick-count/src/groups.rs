@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is counted together, and what that is: an interruption or not. This is the one definition of *interruption*
-//! for what is counted; `dyntick_explain::Kind::is_interruption` is the same for what is recorded.
+//! The groups that are counted together, and their class: interruption or not. This is the one definition of
+//! *interruption* for counts; `dyntick_explain::Kind::is_interruption` is the same for records.
 
-use dyntick_model::{Softirq, Symbol, Vector};
+use dyntick_model::{Interrupt, Softirq, Symbol};
 use dyntick_observe::live::Key;
 
-/// What has a row of its own, with its parts below it.
+/// A group that has its own row, with its parts below it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
     /// An interrupt vector, but for those of function calls.
-    Vector(Vector),
+    Interrupt(Interrupt),
     /// The vectors of function calls from other CPUs, and what they called.
     FunctionCalls,
     /// A device, by the number of its interrupt and the name that its driver gave.
@@ -26,17 +26,17 @@ pub enum Group {
     UserTasks,
     /// Page faults, of user code or of the kernel.
     PageFaults {
-        /// Of user code, else of the kernel.
+        /// True for faults of user code, false for those of the kernel.
         user: bool,
     },
 }
 
-/// What happened within a group.
+/// A part of a group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     /// The tick's own timer.
     Tick {
-        /// Whether the tick was stopped, and this a single interrupt for the timer wheel.
+        /// True if the tick was stopped, and this a single interrupt for the timer wheel.
         stopped: bool,
     },
     /// Another high-resolution timer, by its function.
@@ -57,11 +57,11 @@ pub enum Part {
     Task(Symbol),
     /// User tasks for whose names there was no room.
     OtherTasks,
-    /// What has no name, since the name table was full, by its family.
+    /// Causes without a name, since the name table was full, by their family.
     Unnamed(&'static str),
 }
 
-/// What a row is about.
+/// The subject of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum What {
     /// A group.
@@ -70,7 +70,7 @@ pub enum What {
     Part(Part),
 }
 
-/// What sort of thing a group is.
+/// The class of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// The kernel took the CPU from what ran there, unasked: an interrupt, a non-maskable interrupt, a softirq, or a
@@ -83,7 +83,7 @@ pub enum Class {
     PageFaults,
 }
 
-/// How a key is counted.
+/// The place where a key is counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CountedAs {
     /// It is a group.
@@ -92,17 +92,17 @@ pub enum CountedAs {
     Within(Group, Part),
     /// It is a part, and the group is the sum of these.
     AddsTo(Group, Part),
-    /// In no row: idle time and decisions on the tick.
+    /// No row: idle time and decisions on the tick.
     Nothing,
 }
 
 impl Group {
-    /// What sort of thing it is.
+    /// Returns the class of the group.
     pub fn class(&self) -> Class {
         match self {
             Group::UserTasks => Class::UserTasks,
             Group::PageFaults { .. } => Class::PageFaults,
-            Group::Vector(_)
+            Group::Interrupt(_)
             | Group::FunctionCalls
             | Group::Device(..)
             | Group::Softirq(_)
@@ -114,13 +114,13 @@ impl Group {
 }
 
 impl CountedAs {
-    /// Of a key.
+    /// Returns the place of a key.
     pub fn of(key: &Key) -> Self {
         match key {
-            Key::Vector { vector: Vector::CallFunction | Vector::CallFunctionSingle } => {
+            Key::Interrupt { source: Interrupt::FunctionCall | Interrupt::FunctionCallSingle } => {
                 CountedAs::Group(Group::FunctionCalls)
             }
-            Key::Vector { vector } => CountedAs::Group(Group::Vector(*vector)),
+            Key::Interrupt { source } => CountedAs::Group(Group::Interrupt(*source)),
             Key::Device { irq, name } => CountedAs::Group(Group::Device(*irq, name.clone())),
             Key::Softirq { softirq } => CountedAs::Group(Group::Softirq(*softirq)),
             Key::Nmi { function } => CountedAs::Group(Group::Nmi(function.clone())),
@@ -148,14 +148,14 @@ impl CountedAs {
 }
 
 fn in_local_timer(part: Part) -> CountedAs {
-    CountedAs::Within(Group::Vector(Vector::LocalTimer), part)
+    CountedAs::Within(Group::Interrupt(Interrupt::Timer), part)
 }
 
 fn in_timer_softirq(part: Part) -> CountedAs {
     CountedAs::Within(Group::Softirq(Softirq::Timer), part)
 }
 
-/// What found no room for its name is where its named relatives are.
+/// Causes without room for a name are counted with the named ones of their family.
 fn unnamed(family: &'static str) -> CountedAs {
     let part = Part::Unnamed(family);
     match family {
@@ -182,7 +182,7 @@ mod tests {
             CountedAs::Nothing => None,
         };
         let function = || "any".into();
-        assert_eq!(class(Key::Vector { vector: Vector::Reschedule }), Some(Class::Interruption));
+        assert_eq!(class(Key::Interrupt { source: Interrupt::Reschedule }), Some(Class::Interruption));
         assert_eq!(class(Key::KernelThread { comm: Some(function()) }), Some(Class::Interruption));
         assert_eq!(class(Key::Nmi { function: function() }), Some(Class::Interruption));
         let whose = Whose::Other;

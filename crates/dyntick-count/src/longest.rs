@@ -3,13 +3,13 @@
 
 use dyntick_observe::live::Occurrence;
 
-/// Those that took long in one measurement.
+/// The longest interruptions of one measurement.
 pub struct Longest {
-    /// From which duration on, ns.
+    /// The least duration, ns.
     pub over_ns: u64,
     /// When each began, ns since the measurement did, and what it was.
     pub each: Vec<(u64, Occurrence)>,
-    /// How many more there were that the ring buffer had no room for.
+    /// The number of further ones that the ring buffer had no room for.
     pub lost: u64,
 }
 

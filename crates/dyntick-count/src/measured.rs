@@ -1,55 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What one measurement found, or several together.
+//! The result of one measurement, or of several together.
 
 use crate::{Finished, Longest, TimedCalls};
 use dyntick_model::CpuList;
 use dyntick_observe::live::{Meters, Missing, Power, Snapshot, Source};
 
-/// What was measured.
+/// The result of a measurement.
 #[derive(Default)]
 pub struct Measured {
     /// The CPUs.
     pub cpus: CpuList,
-    /// Whether time slices are counted: of tasks, kernel threads and the idle task.
+    /// True if time slices are counted: of tasks, kernel threads and the idle task.
     pub with_slices: bool,
-    /// Whether ticks are told from other timers.
+    /// True if ticks are told from other timers.
     pub with_ticks: bool,
-    /// How long, ns; of several runs all together.
+    /// The duration, ns; of several runs their sum.
     pub ns: u64,
     /// When it ended, ns since the first was begun.
     pub at_ns: u64,
-    /// What was counted, where counting was possible.
+    /// The counts, if counting was possible.
     pub counts: Option<Snapshot>,
-    /// By what it was counted.
+    /// The source of the counts.
     pub source: Option<CountedBy>,
     /// The machine's own counters.
     pub meters: Meters,
-    /// Those that were offline at some time of it: their figures do not hold.
+    /// The CPUs that were offline at some time: their figures are not valid.
     pub offline: CpuList,
-    /// What is not counted here, and what it needs.
+    /// The things that are not counted here, and their needs.
     pub missing: Vec<Missing>,
-    /// How the command ended.
+    /// The end of the command.
     pub finished: Option<Finished>,
-    /// Whether the user ended it.
+    /// True if the user ended it.
     pub stopped: bool,
-    /// Of several runs: what each counted, for the spread.
+    /// The counts of each of several runs, for the spread.
     pub runs: Vec<Snapshot>,
-    /// Those that took long, where that was asked for and is known.
+    /// The longest interruptions, if requested and known.
     pub longest: Option<Longest>,
     /// The calls of functions that were named.
     pub calls: Option<TimedCalls>,
-    /// What the processor packages and their parts used, where that was asked for and is counted.
+    /// The energy of the processor packages and their parts, if requested and counted.
     pub power: Option<Vec<Power>>,
 }
 
-/// By what was counted.
+/// The source of counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CountedBy {
     /// eBPF programs.
     Bpf,
     /// Trace events.
     Tracefs {
-        /// Why not eBPF programs; none where trace events were asked for.
+        /// The reason against eBPF programs; none if trace events were requested.
         because: Option<String>,
     },
 }
@@ -64,7 +64,7 @@ impl CountedBy {
         }
     }
 
-    /// As users choose it.
+    /// The name by which users choose it.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Bpf => "bpf",
@@ -100,12 +100,12 @@ impl Measured {
         self
     }
 
-    /// How long one CPU was measured, s.
+    /// The time for which one CPU was measured, s.
     pub fn seconds(&self) -> f64 {
         self.ns as f64 / dyntick_model::NANOS_PER_SEC as f64
     }
 
-    /// How many runs there were.
+    /// The number of runs.
     pub fn repeats(&self) -> usize {
         self.runs.len().max(1)
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What this kernel or machine does not count, and what that needs.
+//! The things that this kernel or machine does not count, and their needs.
 
 use dyntick_observe::live::{LiveError, Missing, Source, TICKS, Unavailable, Wanted};
 
-/// What the energy of packages is called where it is missing.
+/// The name of the energy of packages, if it is missing.
 pub const POWER: &str = "power";
 
-/// What cannot be counted by this source that was wanted.
+/// Returns the requested things that this source cannot count.
 pub(crate) fn of_source(source: &Source, wanted: &Wanted) -> Vec<Missing> {
     let mut missing: Vec<Missing> =
         source.missing().iter().filter_map(|tracepoint| of_tracepoint(tracepoint)).collect();
@@ -34,7 +34,7 @@ pub(crate) fn of_all(error: &Unavailable) -> Missing {
     Missing { what: "causes and durations".to_owned(), needs: needs(error) }
 }
 
-/// What counting needs that is not there.
+/// Returns the unmet needs of counting.
 fn needs(error: &Unavailable) -> String {
     let bpf = error.bpf.as_ref().map(|error| match error {
         LiveError::NotPermitted => {

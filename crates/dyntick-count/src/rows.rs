@@ -9,28 +9,28 @@ use dyntick_observe::live::{Count, CpuMeters, Key, Snapshot};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// What was counted on one CPU, or on several together.
+/// The counts of one CPU, or of several together.
 pub struct CpuCounts {
-    /// Which.
+    /// The CPUs.
     pub cpus: CpuList,
-    /// Where their time went.
+    /// The use of their time.
     pub time: CpuTime,
-    /// What was counted, each group with its parts below it, what took longest first. User tasks are those of others
+    /// The counts, each group with its parts below it, the longest first. User tasks are those of others
     /// than the command and dyntick.
     pub groups: Vec<GroupRows>,
     /// Time in interruptions whose cause no rule names, ns.
     pub unattributed_ns: u64,
     /// Ticks.
     pub ticks: u64,
-    /// How often the tick was stopped.
+    /// The number of times that the tick was stopped.
     pub stopped: u64,
-    /// How often it was kept, and why; the most frequent first.
+    /// The number of times that it was kept, by reason; the most frequent first.
     pub kept: Vec<(TickDependency, u64)>,
     /// The machine's own counters.
     pub meters: CpuMeters,
 }
 
-/// A group with its parts. Where only parts of a group are counted each stands for itself.
+/// A group with its parts. If only parts of a group are counted, each is its own group.
 pub struct GroupRows {
     /// The group.
     pub row: Row,
@@ -38,10 +38,10 @@ pub struct GroupRows {
     pub parts: Vec<Row>,
 }
 
-/// What is shown in one line.
+/// The contents of one line.
 #[derive(Clone)]
 pub struct Row {
-    /// What it is about.
+    /// The subject.
     pub what: What,
     /// Its cause, where it has one.
     pub cause: Option<CauseId>,
@@ -49,7 +49,7 @@ pub struct Row {
     pub unattributed_ns: u64,
     /// All that is in it.
     pub count: Count,
-    /// Of several runs: the standard deviation of its count, as a share of the mean.
+    /// The standard deviation of its count over several runs, as a share of the mean.
     pub spread: Option<f64>,
     keys: Vec<Key>,
 }
@@ -70,17 +70,17 @@ impl CpuCounts {
         self.groups.iter().filter(move |rows| rows.class() == Some(class))
     }
 
-    /// How many interruptions there were.
+    /// Returns the number of interruptions.
     pub fn interruptions(&self) -> u64 {
         self.of_class(Class::Interruption).map(|rows| rows.row.count.count).sum()
     }
 
-    /// How many page faults there were.
+    /// Returns the number of page faults.
     pub fn page_faults(&self) -> u64 {
         self.of_class(Class::PageFaults).map(|rows| rows.row.count.count).sum()
     }
 
-    /// Whether tasks ran that are neither the command's nor dyntick's, threads of the kernel among them.
+    /// Returns true if tasks ran that are neither the command's nor dyntick's, threads of the kernel among them.
     pub fn had_other_tasks(&self) -> bool {
         let is_task = |key: &Key| matches!(key, Key::Task { .. } | Key::KernelThread { .. });
         self.groups.iter().flat_map(GroupRows::rows).flat_map(|row| &row.keys).any(is_task)
@@ -88,7 +88,7 @@ impl CpuCounts {
 }
 
 impl GroupRows {
-    /// What sort of thing the group is; none for a part that stands for itself.
+    /// Returns the class of the group; none for a part that is its own group.
     pub fn class(&self) -> Option<Class> {
         match &self.row.what {
             What::Group(group) => Some(group.class()),
@@ -103,12 +103,12 @@ impl GroupRows {
 }
 
 impl Row {
-    /// Whether it has no durations at all.
+    /// Returns true if it has no durations at all.
     pub fn is_counted_only(&self) -> bool {
         matches!(self.what, What::Group(Group::PageFaults { .. }))
     }
 
-    /// Whether none of it began in the window: what is in its time began before.
+    /// Returns true if none of it began in the window: what is in its time began before.
     pub fn began_before(&self) -> bool {
         self.count.count == 0 && self.count.ns > 0
     }
@@ -121,12 +121,12 @@ impl Row {
         }
     }
 
-    /// Whether it is about periodic ticks.
+    /// Returns true if it is about periodic ticks.
     pub fn is_tick(&self) -> bool {
         matches!(self.what, What::Part(Part::Tick { stopped: false }))
     }
 
-    /// Whether it is about user tasks.
+    /// Returns true if it is about user tasks.
     pub fn is_user_tasks(&self) -> bool {
         matches!(self.what, What::Group(Group::UserTasks) | What::Part(Part::Task(_) | Part::OtherTasks))
     }
@@ -167,7 +167,7 @@ fn of_cpus(measured: &Measured, cpus: CpuList) -> CpuCounts {
         let kernels = measured.meters.cpus.get(&cpu).map(|meters| meters.times).unwrap_or_default();
         let was_idle = kernels.idle_ns > kernels.user_ns + kernels.system_ns + kernels.steal_ns;
         if measured.with_slices && was_idle && !counts.keys().any(is_slice) {
-            own.is_idle_throughout();
+            own.count_rest_as_idle();
         }
         time.add(&own);
     }
@@ -189,12 +189,12 @@ fn of_cpus(measured: &Measured, cpus: CpuList) -> CpuCounts {
     }
 }
 
-/// Whether it counts time slices, which begin with a task switch.
+/// Returns true if it counts time slices, which begin with a task switch.
 fn is_slice(key: &Key) -> bool {
     matches!(key, Key::Idle | Key::Task { .. } | Key::KernelThread { .. })
 }
 
-/// Why the tick was kept, the most frequent reason first.
+/// Returns the reasons for keeping the tick, the most frequent first.
 fn kept(counts: &BTreeMap<Key, Count>) -> Vec<(TickDependency, u64)> {
     let reason = |(key, count): (&Key, &Count)| match key {
         Key::TickKept { dependency } => Some((*dependency, count.count)),
@@ -255,7 +255,7 @@ fn attribute_calls(calls: &mut GroupRows) {
     }
 }
 
-/// How far the runs differ in the count of a row.
+/// Returns the spread of the runs in the count of a row.
 fn spread(measured: &Measured, row: &Row, cpus: &CpuList) -> Option<f64> {
     let in_run = |run: &Snapshot| -> f64 {
         let counts = run.cpus.iter().filter(|(cpu, _)| cpus.contains(**cpu));
@@ -270,7 +270,7 @@ fn spread(measured: &Measured, row: &Row, cpus: &CpuList) -> Option<f64> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use dyntick_model::{Softirq, Vector};
+    use dyntick_model::{Interrupt, Softirq};
     use dyntick_observe::live::{CpuTimes, Whose};
 
     /// A measurement of so many ns on CPUs from 0 on that counted this.
@@ -299,7 +299,7 @@ pub(crate) mod tests {
     #[test]
     fn tasks_and_faults_are_no_interruptions() {
         let counts = [
-            (Key::Vector { vector: Vector::LocalTimer }, count(4, 400)),
+            (Key::Interrupt { source: Interrupt::Timer }, count(4, 400)),
             (Key::Tick { stopped: false }, count(3, 200)),
             (Key::KernelThread { comm: Some("kworker/1:0".into()) }, count(1, 100)),
             (Key::PageFault { user: true }, count(70_000, 0)),
@@ -322,7 +322,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_cpu_without_a_task_switch_is_idle_if_the_kernel_says_so() {
-        let timer = || [(Key::Vector { vector: Vector::LocalTimer }, count(1, 100))].into();
+        let timer = || [(Key::Interrupt { source: Interrupt::Timer }, count(1, 100))].into();
         let idle_ns = |mut measured: Measured, times: CpuTimes| {
             measured.meters.cpus.insert(0, CpuMeters { times, ..CpuMeters::default() });
             let time = per_cpu(&measured).remove(0).time;
@@ -363,11 +363,11 @@ pub(crate) mod tests {
 
     #[test]
     fn both_vectors_of_function_calls_are_one_group() {
-        let vector = |vector| Key::Vector { vector };
+        let vector = |vector| Key::Interrupt { source: vector };
         let called = Key::Called { function: "flush".into() };
         let counts = [
-            (vector(Vector::CallFunction), count(1, 10)),
-            (vector(Vector::CallFunctionSingle), count(3, 30)),
+            (vector(Interrupt::FunctionCall), count(1, 10)),
+            (vector(Interrupt::FunctionCallSingle), count(3, 30)),
             (called, count(3, 20)),
             (Key::Softirq { softirq: Softirq::Rcu }, count(1, 1)),
         ];

@@ -12,19 +12,19 @@ use dyntick_observe::live::{
 use dyntick_system::hotplug::Hotplug;
 use std::time::Instant;
 
-/// What stays from one measurement to the next.
+/// The state that is kept from one measurement to the next.
 pub struct Session {
     cpus: CpuList,
-    /// Whether time slices are counted.
+    /// True if time slices are counted.
     with_slices: bool,
-    /// Whether ticks are told from other timers.
+    /// True if ticks are counted apart from other timers.
     with_ticks: bool,
-    /// What takes longer is listed one by one, ns.
+    /// The duration above which interruptions are listed one by one, ns.
     over_ns: Option<u64>,
     source: Option<Source>,
     /// Functions whose calls are timed.
     calls: Option<Calls>,
-    /// Whether power is measured too.
+    /// True if power is measured too.
     with_power: bool,
     missing: Vec<Missing>,
     hotplug: Hotplug,
@@ -37,7 +37,7 @@ pub struct Running<'a> {
     session: &'a mut Session,
     calls: Option<Vec<FunctionCalls>>,
     energy: Option<Result<EnergyMeter, Missing>>,
-    /// When energy and counts are to be read next, whoever waits for what.
+    /// The next time at which energy and counts must be read.
     energy_due: Option<Instant>,
     counts_due: Option<Instant>,
     meters: Meters,
@@ -109,7 +109,8 @@ impl Session {
         self.with_power = wanted;
     }
 
-    /// By which another thread asks for what was counted so far: [`Running::wait`] then returns [`End::Asked`].
+    /// Returns a handle by which another thread requests the counts so far: [`Running::wait`] then returns
+    /// [`End::Asked`].
     pub fn asker(&self) -> Asker {
         self.watch.asker()
     }
@@ -132,7 +133,7 @@ impl Session {
         }
         let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
         if !words.is_empty() {
-            // Whoever this thread starts is followed from its first instruction on.
+            // A process that this thread starts is followed from its first instruction on.
             self.follow(&[own])?;
         }
         // The machine's counters, causes, calls; at the end the other way round: each has the next within, which
@@ -219,12 +220,12 @@ impl Running<'_> {
         self.energy_due.into_iter().chain(self.counts_due).min()
     }
 
-    /// What counting took of the CPUs since the session was opened, where the kernel measures that.
+    /// Returns the CPU time of counting since the session was opened, if the kernel measures it.
     pub fn run_time(&self) -> Option<RunTime> {
         self.session.source.as_ref().and_then(Source::run_time)
     }
 
-    /// What was measured since the begin, or since this was called before.
+    /// Returns the result since the begin, or since the last call.
     ///
     /// # Errors
     ///
@@ -266,7 +267,7 @@ impl Running<'_> {
         Ok(measured)
     }
 
-    /// What calls came since this was called before.
+    /// Returns the calls since the last call of this.
     fn timed(&self, now: Option<&[FunctionCalls]>) -> Option<TimedCalls> {
         let (now, then) = (now?, self.calls.as_ref()?);
         Some(TimedCalls {
@@ -276,7 +277,7 @@ impl Running<'_> {
         })
     }
 
-    /// Those that took long since this was called before, where that was asked for.
+    /// Returns the longest interruptions since the last call, if requested.
     fn longest(&mut self) -> Option<Longest> {
         let (over_ns, source) = (self.session.over_ns?, self.session.source.as_mut()?);
         let details = source.details();
@@ -285,7 +286,7 @@ impl Running<'_> {
         Some(Longest { over_ns, each, lost: details.lost })
     }
 
-    /// What was measured, after its end. A command that still runs then is ended.
+    /// Ends the measurement, and a command that still runs, and returns the result.
     ///
     /// # Errors
     ///

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Where the time of a CPU went. This is the one definition that `stat` and `top` share.
+//! The use of a CPU's time. This is the one definition that `stat` and `top` share.
 
 use crate::{Class, CountedAs};
 use dyntick_observe::live::{Count, Key, Whose};
 use std::collections::BTreeMap;
 
-/// Where the time of one CPU went, or of several together, ns. The parts add up to `ns`: interruptions, user tasks
+/// The use of the time of one CPU, or of several together, ns. The parts add up to `ns`: interruptions, user tasks
 /// (the command's, dyntick's own, others), idle, and what no counted event accounts for. Each nanosecond is in one
 /// part: the time of an interruption is not in that of what it interrupted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct CpuTime {
 }
 
 impl CpuTime {
-    /// Of these counts, from a window of so many ns.
+    /// Computes it from these counts of a window of `ns`.
     pub(crate) fn of(counts: &BTreeMap<Key, Count>, ns: u64) -> Self {
         let mut time = Self::default();
         for (key, count) in counts {
@@ -57,7 +57,7 @@ impl CpuTime {
 
     /// Takes what is not accounted for as idle. So it is on a CPU on which no task was switched to, if the kernel's own
     /// account has it as idle: one task had the CPU all the time, the idle task.
-    pub(crate) fn is_idle_throughout(&mut self) {
+    pub(crate) fn count_rest_as_idle(&mut self) {
         self.idle_ns += std::mem::take(&mut self.uncounted_ns);
     }
 

@@ -4,7 +4,7 @@
 use crate::facts::{Entry, Facts, Newcomer, Origin, Send, TimerRun, WorkRun};
 use crate::log::Log;
 use crate::{Arrived, CauseId, Class, Context, Kind, Step, Task, names};
-use dyntick_model::{TickDependency, Vector};
+use dyntick_model::{Interrupt, TickDependency};
 
 /// An interruption to which rules are applied.
 pub(crate) struct Case<'a> {
@@ -47,12 +47,12 @@ pub(crate) enum Arrival<'a> {
 pub(crate) fn kind_of(facts: &Facts, log: &Log) -> Kind {
     let timer = facts.tick.is_some() || !facts.hrtimers.is_empty();
     match &facts.entry {
-        Entry::Vector(Vector::LocalTimer) => timer_kind(facts),
-        Entry::Vector(Vector::Reschedule) => Kind::Reschedule,
-        Entry::Vector(Vector::CallFunction | Vector::CallFunctionSingle) => Kind::FunctionCall,
-        Entry::Vector(Vector::IrqWork) => Kind::IrqWork,
+        Entry::Vector(Interrupt::Timer) => timer_kind(facts),
+        Entry::Vector(Interrupt::Reschedule) => Kind::Reschedule,
+        Entry::Vector(Interrupt::FunctionCall | Interrupt::FunctionCallSingle) => Kind::FunctionCall,
+        Entry::Vector(Interrupt::IrqWork) => Kind::IrqWork,
         // The timer is an ordinary interrupt line, e.g. on arm64.
-        Entry::Vector(Vector::Other) | Entry::Device { .. } if timer => timer_kind(facts),
+        Entry::Vector(Interrupt::Other) | Entry::Device { .. } if timer => timer_kind(facts),
         Entry::Vector(vector) => Kind::OtherVector { vector: *vector },
         Entry::Nmi(handler) => Kind::Nmi { handler: handler.clone() },
         Entry::PageFault { user } => Kind::PageFault { user: *user },

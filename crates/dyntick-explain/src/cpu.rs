@@ -206,9 +206,9 @@ impl Cpu {
     fn handle(&mut self, event: &Event, log: &Log) {
         use EventKind::*;
         match &event.kind {
-            VectorEntry { vector } => self.enter(event, Entry::Vector(*vector), log),
+            InterruptEntry { source: vector } => self.enter(event, Entry::Vector(*vector), log),
             IrqEntry { irq, name } => self.enter(event, Entry::Device { irq: *irq, name: name.clone() }, log),
-            VectorExit { .. } | IrqExit { .. } => self.exit_handler(),
+            InterruptExit { .. } | IrqExit { .. } => self.exit_handler(),
             SoftirqRaise { softirq } => self.with_top(|facts| facts.raised.push(*softirq)),
             SoftirqEntry { softirq } => self.enter_softirq(event, *softirq, log),
             SoftirqExit { .. } => self.exit_softirq(event.ts, log),
@@ -267,7 +267,7 @@ mod tests {
     use super::*;
     use crate::Context;
     use crate::facts::{Newcomer, Origin, Send};
-    use dyntick_model::Vector;
+    use dyntick_model::Interrupt;
 
     fn log() -> Log {
         Log::new(&Context::unknown())
@@ -288,10 +288,10 @@ mod tests {
             cpu.will_run(Newcomer { task: task(pid, comm), woken_by: None });
         }
         assert_eq!(cpu.runnable.len(), MOST_RUNNABLE);
-        let vector = Vector::Reschedule;
+        let vector = Interrupt::Reschedule;
         let event = |ts, kind| Event { ts, cpu: 0, pid: 0, within: Default::default(), kind };
-        cpu.step(&event(1, EventKind::VectorEntry { vector }), &log);
-        cpu.step(&event(2, EventKind::VectorExit { vector }), &log);
+        cpu.step(&event(1, EventKind::InterruptEntry { source: vector }), &log);
+        cpu.step(&event(2, EventKind::InterruptExit { source: vector }), &log);
         cpu.finish(&log);
         let mut facts = Vec::new();
         cpu.take_done(&mut facts);

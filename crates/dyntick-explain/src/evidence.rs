@@ -3,7 +3,7 @@
 
 use crate::Kind;
 use crate::facts::Facts;
-use dyntick_model::{Event, EventKind, NANOS_PER_SEC, Symbol, Vector};
+use dyntick_model::{Event, EventKind, Interrupt, NANOS_PER_SEC, Symbol};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -66,8 +66,8 @@ fn describe(event: &Event) -> String {
 fn text(kind: &EventKind) -> String {
     use EventKind::*;
     match kind {
-        VectorEntry { vector } => format!("{}_entry", vector_name(*vector)),
-        VectorExit { vector } => format!("{}_exit", vector_name(*vector)),
+        InterruptEntry { source: vector } => format!("{}_entry", vector_name(*vector)),
+        InterruptExit { source: vector } => format!("{}_exit", vector_name(*vector)),
         IrqEntry { irq, name } => format!("irq_handler_entry {irq} {name}"),
         IrqExit { irq } => format!("irq_handler_exit {irq}"),
         SoftirqRaise { softirq } => format!("softirq_raise {}", softirq.kernel_name()),
@@ -129,10 +129,10 @@ fn callback_name(callback: &Option<Symbol>) -> &str {
 }
 
 /// The name of the vector in its tracepoints, e.g. `irq_work` in `irq_vectors:irq_work_entry`.
-fn vector_name(vector: Vector) -> &'static str {
+fn vector_name(vector: Interrupt) -> &'static str {
     match vector {
-        Vector::Other => "other_vector",
-        vector => vector.kernel_name(),
+        Interrupt::Other => "other_vector",
+        vector => vector.name(),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::stack::Slot;
 use crate::{Actor, Source, Task};
-use dyntick_model::{Event, Role, Softirq, Symbol, TickDependency, Vector};
+use dyntick_model::{Event, Interrupt, Role, Softirq, Symbol, TickDependency};
 use std::sync::Arc;
 
 /// Boxed facts, because there are millions: a growing list moves pointers, and each can be dropped separately.
@@ -57,7 +57,7 @@ pub(crate) struct Facts {
 /// The entry by which the CPU was taken from its task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
-    Vector(Vector),
+    Vector(Interrupt),
     Device {
         irq: u32,
         name: Symbol,
@@ -245,7 +245,7 @@ impl Facts {
 
     /// Returns true if another CPU sent it for another reason than a known function call.
     pub fn is_from_another_cpu(&self) -> bool {
-        let vectors = [Vector::Reschedule, Vector::CallFunctionSingle, Vector::CallFunction];
+        let vectors = [Interrupt::Reschedule, Interrupt::FunctionCallSingle, Interrupt::FunctionCall];
         let sent = matches!(self.entry, Entry::Vector(vector) if vectors.contains(&vector));
         sent && self.called.is_empty()
     }

@@ -7,11 +7,12 @@ mod named;
 mod settings;
 
 pub use named::{Named, NamedCounts, OtherTask, Starter};
-pub use settings::Settings;
+use settings::{concerns, has, has_no_place_for};
+pub use settings::{missing_options, settings_of, settings_with};
 
 use crate::names;
 use crate::rules::{Rule, RuleFix};
-use dyntick_model::{CommandLine, CpuList, Dialect, Fix, Hole, KernelVersion, Reader, boot};
+use dyntick_model::{CommandLine, CpuList, Dialect, Fix, Hole, KernelVersion, Reader, Settings, boot};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
@@ -191,8 +192,10 @@ impl<'a> Host<'a> {
                 let is_known = parameters.iter().all(|parameter| !self.settings.lacks(parameter));
                 is_known && !boot::is_in_force(self.line, &parameters, self.reader())
             }
-            Fix::Command(command) => !self.settings.has(command) && !self.settings.has_no_place_for(command),
-            Fix::Advice(words) => self.settings.concerns(words),
+            Fix::Command(command) => {
+                !has(self.settings, command) && !has_no_place_for(self.settings, command)
+            }
+            Fix::Advice(words) => concerns(self.settings, words),
             Fix::Unboot(_) => true,
         }
     }

@@ -2,7 +2,7 @@
 //! One entry into the kernel that the running task did not request.
 
 use crate::{CauseId, Chain, Stack, Task};
-use dyntick_model::{Softirq, Symbol, Vector};
+use dyntick_model::{Interrupt, Softirq, Symbol};
 use std::sync::Arc;
 
 /// One entry into the kernel, or one time slice of another task, caused from outside of the task that had the CPU.
@@ -56,7 +56,7 @@ pub enum Kind {
     Device { irq: u32, name: Symbol },
     /// Any other interrupt vector.
     #[allow(missing_docs)]
-    OtherVector { vector: Vector },
+    OtherVector { vector: Interrupt },
     /// A non-maskable interrupt.
     #[allow(missing_docs)]
     Nmi { handler: Symbol },
@@ -154,7 +154,7 @@ mod tests {
             Kind::FunctionCall,
             Kind::IrqWork,
             Kind::Device { irq, name },
-            Kind::OtherVector { vector: Vector::Other },
+            Kind::OtherVector { vector: Interrupt::Other },
             Kind::Nmi { handler },
             Kind::PageFault { user: true },
             Kind::Softirq { softirq: Softirq::Rcu },

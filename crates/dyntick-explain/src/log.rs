@@ -116,7 +116,7 @@ impl Log {
                 self.interrupts.insert(event.cpu, Source::Device(name.clone()));
                 self.push(event, name.clone());
             }
-            VectorEntry { vector } => {
+            InterruptEntry { source: vector } => {
                 self.interrupts.insert(event.cpu, Source::Vector(*vector));
             }
             SoftirqEntry { softirq } => _ = self.softirqs.insert(event.cpu, *softirq),

@@ -2,7 +2,7 @@
 //! The figures of one CPU.
 
 use crate::{CauseId, Chain};
-use dyntick_model::{Softirq, Symbol, TickDependency, Vector};
+use dyntick_model::{Interrupt, Softirq, Symbol, TickDependency};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ pub struct Summary {
     /// Softirqs that ran.
     pub softirqs: BTreeMap<Softirq, u64>,
     /// Interrupt vectors taken, without device interrupts.
-    pub vectors: BTreeMap<Vector, u64>,
+    pub vectors: BTreeMap<Interrupt, u64>,
     /// Functions that other CPUs called here (kernels from 6.5 on report them).
     pub called_functions: BTreeMap<Symbol, u64>,
     /// Device interrupts, by name.

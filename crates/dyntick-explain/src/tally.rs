@@ -2,7 +2,7 @@
 //! The counts of events and interruptions, which become summaries.
 
 use crate::{CauseCount, CauseId, Chain, Context, Interruption, Kind, Summary, TickStopCount, names, rules};
-use dyntick_model::{Event, EventKind, Map, Symbol, TickDependency, Vector};
+use dyntick_model::{Event, EventKind, Interrupt, Map, Symbol, TickDependency};
 use std::collections::BTreeMap;
 
 /// Returns a summary of each CPU of the context, in order.
@@ -82,7 +82,7 @@ impl Tally {
             EventKind::CsdEntry { function } => count(&mut summary.called_functions, function),
             EventKind::IrqEntry { name, .. } => *summary.devices.entry(name.clone()).or_default() += 1,
             EventKind::SoftirqEntry { softirq } => *summary.softirqs.entry(*softirq).or_default() += 1,
-            EventKind::VectorEntry { vector } => *summary.vectors.entry(*vector).or_default() += 1,
+            EventKind::InterruptEntry { source: vector } => *summary.vectors.entry(*vector).or_default() += 1,
             EventKind::SchedSwitch { .. } => summary.context_switches += 1,
             EventKind::TickStop { success, dependency } => {
                 *self.tick_stops.entry((*success, *dependency)).or_default() += 1;
@@ -135,8 +135,7 @@ impl Tally {
         summary.cpu = cpu;
         summary.seconds = context.seconds();
         // Interrupts are counted at their entry, even if the window begins within one.
-        summary.local_timer =
-            summary.vectors.get(&Vector::LocalTimer).copied().unwrap_or(summary.local_timer);
+        summary.local_timer = summary.vectors.get(&Interrupt::Timer).copied().unwrap_or(summary.local_timer);
         summary.ticks_per_second = ratio(summary.ticks as f64, summary.seconds);
         summary.share_of_hz = ratio(summary.ticks_per_second, f64::from(context.hz));
         summary.local_timer_per_second = ratio(summary.local_timer as f64, summary.seconds);

@@ -4,7 +4,7 @@
 mod both;
 
 use dyntick_explain::{Context, Explanation, Kind, Known, explain};
-use dyntick_model::{Event, EventKind, EventKind::*, Softirq, TickDependency, Vector};
+use dyntick_model::{Event, EventKind, EventKind::*, Interrupt, Softirq, TickDependency};
 use proptest::prelude::*;
 
 const TICK: u64 = 4_000_000;
@@ -37,7 +37,7 @@ fn start(expires: u64) -> EventKind {
 
 fn entry() -> Vec<EventKind> {
     vec![
-        VectorEntry { vector: Vector::LocalTimer },
+        InterruptEntry { source: Interrupt::Timer },
         HrtimerEntry { timer: TIMER, function: "tick_sched_timer".into() },
         HrtimerExit { timer: TIMER },
     ]
@@ -45,12 +45,12 @@ fn entry() -> Vec<EventKind> {
 
 /// A periodic tick: its handler starts the timer again.
 fn tick(ts: u64) -> Vec<EventKind> {
-    [entry(), vec![start(ts + TICK), VectorExit { vector: Vector::LocalTimer }]].concat()
+    [entry(), vec![start(ts + TICK), InterruptExit { source: Interrupt::Timer }]].concat()
 }
 
 /// The timer of a stopped tick, with what its softirq runs.
 fn wheel(softirq: Vec<EventKind>) -> Vec<EventKind> {
-    let exit = vec![VectorExit { vector: Vector::LocalTimer }, SoftirqEntry { softirq: Softirq::Timer }];
+    let exit = vec![InterruptExit { source: Interrupt::Timer }, SoftirqEntry { softirq: Softirq::Timer }];
     [entry(), exit, softirq, vec![SoftirqExit { softirq: Softirq::Timer }]].concat()
 }
 
@@ -86,8 +86,8 @@ fn kept_tick_names_its_dependency() {
 fn kick_has_the_cause_of_the_tick_that_it_restarts() {
     let mut events = at(TICK, 1, 7, [tick(TICK), vec![stop(TickDependency::None)]].concat());
     let kick = vec![
-        VectorEntry { vector: Vector::IrqWork },
-        VectorExit { vector: Vector::IrqWork },
+        InterruptEntry { source: Interrupt::IrqWork },
+        InterruptExit { source: Interrupt::IrqWork },
         stop(TickDependency::PosixTimer),
     ];
     events.extend(at(5 * TICK, 1, 7, kick));
@@ -143,7 +143,7 @@ fn timers_run_in_a_thread_later_on_preempt_rt() {
     let interrupt = [
         vec![entry()[0].clone(), entry()[1].clone(), raise],
         vec![entry()[2].clone()],
-        vec![VectorExit { vector: Vector::LocalTimer }, switch(7, 20, "ktimers/1")],
+        vec![InterruptExit { source: Interrupt::Timer }, switch(7, 20, "ktimers/1")],
     ];
     let thread = vec![
         SoftirqEntry { softirq: Softirq::Timer },
@@ -183,8 +183,8 @@ fn interrupt_within_a_softirq_is_counted_separately() {
         SoftirqRaise { softirq: Softirq::NetRx },
         IrqExit { irq: 24 },
         SoftirqEntry { softirq: Softirq::NetRx },
-        VectorEntry { vector: Vector::Other },
-        VectorExit { vector: Vector::Other },
+        InterruptEntry { source: Interrupt::Other },
+        InterruptExit { source: Interrupt::Other },
         SoftirqExit { softirq: Softirq::NetRx },
     ];
     let explanation = explain(&at(TICK, 1, 7, kinds), &context());
@@ -196,9 +196,11 @@ fn interrupt_within_a_softirq_is_counted_separately() {
 fn any_kind() -> impl Strategy<Value = EventKind> {
     let task = |pid: i32| ["idle", "app", "kworker/1:0", "migration/1"][pid as usize % 4].into();
     prop_oneof![
-        prop::sample::select(vec![Vector::LocalTimer, Vector::Reschedule, Vector::IrqWork]).prop_flat_map(
-            |vector| prop::sample::select(vec![VectorEntry { vector }, VectorExit { vector }])
-        ),
+        prop::sample::select(vec![Interrupt::Timer, Interrupt::Reschedule, Interrupt::IrqWork])
+            .prop_flat_map(|vector| prop::sample::select(vec![
+                InterruptEntry { source: vector },
+                InterruptExit { source: vector }
+            ])),
         Just(HrtimerEntry { timer: TIMER, function: "tick_sched_timer".into() }),
         Just(HrtimerExit { timer: TIMER }),
         Just(start(TICK)),
@@ -256,14 +258,14 @@ fn send(callsite: &str) -> EventKind {
     IpiSend { target: 1, callsite: callsite.into(), callback: None }
 }
 
-fn vector(vector: Vector) -> Vec<EventKind> {
-    vec![VectorEntry { vector }, VectorExit { vector }]
+fn vector(vector: Interrupt) -> Vec<EventKind> {
+    vec![InterruptEntry { source: vector }, InterruptExit { source: vector }]
 }
 
 #[test]
 fn signal_is_recognised_by_the_interrupting_function() {
     let sent = at(TICK, 0, 8, vec![send("kick_process+0x40/0x50")]);
-    let events = [sent, at(TICK + 5000, 1, 7, vector(Vector::Reschedule))].concat();
+    let events = [sent, at(TICK + 5000, 1, 7, vector(Interrupt::Reschedule))].concat();
     let explanation = explain(&events, &context());
     assert_eq!(only(&explanation).0, "signal");
     assert!(only(&explanation).2.contains("signalled app [7]"));
@@ -276,7 +278,8 @@ fn probe_names_function_and_sender_if_the_kernel_does_not() {
         callsite: "on_each_cpu_cond_mask".into(),
         function: "flush_tlb_func".into(),
     };
-    let events = [at(TICK, 0, 8, vec![call]), at(TICK + 5000, 1, 7, vector(Vector::CallFunction))].concat();
+    let events =
+        [at(TICK, 0, 8, vec![call]), at(TICK + 5000, 1, 7, vector(Interrupt::FunctionCall))].concat();
     let explanation = explain(&events, &context());
     let (cause, kind, chain) = only(&explanation);
     assert_eq!((cause.as_str(), kind), ("function-call:flush_tlb_func", &Kind::FunctionCall));
@@ -286,14 +289,14 @@ fn probe_names_function_and_sender_if_the_kernel_does_not() {
 #[test]
 fn old_request_for_a_call_explains_nothing() {
     let call = CsdQueued { target: 1, callsite: "x".into(), function: "flush_tlb_func".into() };
-    let events = [at(TICK, 0, 8, vec![call]), at(5 * TICK, 1, 7, vector(Vector::CallFunction))].concat();
+    let events = [at(TICK, 0, 8, vec![call]), at(5 * TICK, 1, 7, vector(Interrupt::FunctionCall))].concat();
     assert_eq!(only(&explain(&events, &context())).0, "anonymous-call");
 }
 
 #[test]
 fn nmi_and_its_irq_work_have_one_cause() {
     let nmi = Nmi { handler: "nmi_cpu_backtrace_handler".into(), duration_ns: 500 };
-    let events = at(TICK, 1, 7, [vec![nmi], vector(Vector::IrqWork)].concat());
+    let events = at(TICK, 1, 7, [vec![nmi], vector(Interrupt::IrqWork)].concat());
     let explanation = explain(&events, &context());
     let causes: Vec<String> = explanation.interruptions.iter().map(|one| one.cause.to_string()).collect();
     assert_eq!(causes, ["nmi:nmi_cpu_backtrace_handler"; 2]);
@@ -343,7 +346,7 @@ fn raise(function: &str) -> EventKind {
 
 #[test]
 fn self_ipi_is_explained_by_the_queued_work() {
-    let interrupt = [vec![raise("wake_up_klogd_work_func+0x0/0x50")], vector(Vector::IrqWork)].concat();
+    let interrupt = [vec![raise("wake_up_klogd_work_func+0x0/0x50")], vector(Interrupt::IrqWork)].concat();
     let explanation = explain(&at(TICK, 1, 7, interrupt), &context());
     let (cause, _, chain) = only(&explanation);
     assert_eq!(cause, "irq-work:wake_up_klogd_work_func");
@@ -355,10 +358,13 @@ fn kick_is_explained_by_an_earlier_need_of_the_tick_too() {
     let known = Known { quotas: [(7, "5000 µs in 10000 µs".into())].into(), ..Known::default() };
     let kept = [tick(TICK), vec![stop(TickDependency::Sched)]].concat();
     let probe = IrqWork { function: "nohz_full_kick_func".into() };
-    let probed =
-        [vec![VectorEntry { vector: Vector::IrqWork }, probe, VectorExit { vector: Vector::IrqWork }]]
-            .concat();
-    let raised = [vec![raise("nohz_full_kick_func")], vector(Vector::IrqWork)].concat();
+    let probed = [vec![
+        InterruptEntry { source: Interrupt::IrqWork },
+        probe,
+        InterruptExit { source: Interrupt::IrqWork },
+    ]]
+    .concat();
+    let raised = [vec![raise("nohz_full_kick_func")], vector(Interrupt::IrqWork)].concat();
     for kick in [probed, raised] {
         let kick = [kick, vec![stop(TickDependency::Sched)]].concat();
         let events = [at(TICK, 1, 7, kept.clone()), at(2 * TICK, 1, 7, kick)].concat();
@@ -380,6 +386,6 @@ fn interrupt_from_an_offline_cpu_is_explained_by_its_task() {
     let interrupt = |vector| [self::vector(vector), vec![switch.clone()]].concat();
     let first =
         |vector| explain(&at(TICK, 1, 7, interrupt(vector)), &context()).interruptions[0].cause.clone();
-    assert_eq!(first(Vector::Reschedule), "kernel-thread:migration");
-    assert_eq!(first(Vector::CallFunction), "anonymous-call", "it may be any function");
+    assert_eq!(first(Interrupt::Reschedule), "kernel-thread:migration");
+    assert_eq!(first(Interrupt::FunctionCall), "anonymous-call", "it may be any function");
 }

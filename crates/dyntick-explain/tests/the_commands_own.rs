@@ -5,7 +5,7 @@ mod both;
 
 use both::explained;
 use dyntick_explain::{Context, Explanation, Known, KnownCommand};
-use dyntick_model::{Event, EventKind, EventKind::*, TickDependency, Vector};
+use dyntick_model::{Event, EventKind, EventKind::*, Interrupt, TickDependency};
 
 const TICK: u64 = 4_000_000;
 const TIMER: u64 = 0x10;
@@ -123,11 +123,11 @@ fn task_has_the_name_of_its_program() {
 fn at_tick(us: u64, current: i32) -> Vec<Event> {
     let tick = [
         TickStop { success: false, dependency: TickDependency::Sched },
-        VectorEntry { vector: Vector::LocalTimer },
+        InterruptEntry { source: Interrupt::Timer },
         HrtimerEntry { timer: TIMER, function: "tick_nohz_handler".into() },
         HrtimerExit { timer: TIMER },
         HrtimerStart { timer: TIMER, function: "tick_nohz_handler".into(), expires: 2 * TICK as i64 },
-        VectorExit { vector: Vector::LocalTimer },
+        InterruptExit { source: Interrupt::Timer },
         TickStop { success: false, dependency: TickDependency::Sched },
     ];
     tick.into_iter().zip(us..).map(|(kind, us)| event(us, 1, current, kind)).collect()
@@ -156,8 +156,8 @@ fn wakeup_of_the_commands_task_is_its_own_cause() {
         let events = [
             event(10, 0, 9, SchedWakeup { pid: 21, comm: "worker".into(), target: 1 }),
             event(11, 0, 9, IpiSend { target: 1, callsite: "ttwu_queue".into(), callback: None }),
-            event(13, 1, 0, VectorEntry { vector: Vector::Reschedule }),
-            event(14, 1, 0, VectorExit { vector: Vector::Reschedule }),
+            event(13, 1, 0, InterruptEntry { source: Interrupt::Reschedule }),
+            event(14, 1, 0, InterruptExit { source: Interrupt::Reschedule }),
             switch(15, 0, false, 21),
         ];
         causes(&explained(&[forks(), events.to_vec()].concat(), &context(process)))[0].0.clone()

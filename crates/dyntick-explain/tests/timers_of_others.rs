@@ -2,7 +2,7 @@
 //! From 6.9 until 6.19, an isolated CPU that ticks runs the timers of idle CPUs.
 
 use dyntick_explain::{Context, Interruption, Known, explain};
-use dyntick_model::{Event, EventKind, EventKind::*, Softirq, Vector};
+use dyntick_model::{Event, EventKind, EventKind::*, Interrupt, Softirq};
 
 const TICK: u64 = 4_000_000;
 const TIMER: u64 = 0x10;
@@ -26,12 +26,12 @@ fn context(kernel: &str) -> Context {
 fn tick_with_timer_of(base: u32, kernel: &str) -> Interruption {
     let set = TimerStart { timer: 0x20, function: "delayed_work_timer_fn".into(), expires: 1, flags: base };
     let run: Vec<EventKind> = vec![
-        VectorEntry { vector: Vector::LocalTimer },
+        InterruptEntry { source: Interrupt::Timer },
         HrtimerEntry { timer: TIMER, function: "tick_nohz_handler".into() },
         HrtimerStart { timer: TIMER, function: "tick_nohz_handler".into(), expires: 2 * TICK as i64 },
         HrtimerExit { timer: TIMER },
         SoftirqRaise { softirq: Softirq::Timer },
-        VectorExit { vector: Vector::LocalTimer },
+        InterruptExit { source: Interrupt::Timer },
         SoftirqEntry { softirq: Softirq::Timer },
         TimerEntry { timer: 0x20, function: "delayed_work_timer_fn".into() },
         TimerExit { timer: 0x20 },

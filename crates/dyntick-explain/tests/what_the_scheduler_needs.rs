@@ -2,7 +2,7 @@
 //! Ticks that the scheduler keeps although no second task is seen: explained by the class of the task.
 
 use dyntick_explain::{Class, Context, Interruption, Known, explain};
-use dyntick_model::{Event, EventKind::*, TickDependency, Vector};
+use dyntick_model::{Event, EventKind::*, Interrupt, TickDependency};
 
 const TICK: u64 = 4_000_000;
 const TIMER: u64 = 0x10;
@@ -25,11 +25,11 @@ fn context(kernel: &str, class: Option<Class>) -> Context {
 /// The tick of CPU 1 that the scheduler keeps for task 7 alone.
 fn kept(kernel: &str, class: Option<Class>) -> Interruption {
     let kinds = [
-        VectorEntry { vector: Vector::LocalTimer },
+        InterruptEntry { source: Interrupt::Timer },
         HrtimerEntry { timer: TIMER, function: "tick_nohz_handler".into() },
         HrtimerExit { timer: TIMER },
         HrtimerStart { timer: TIMER, function: "tick_nohz_handler".into(), expires: 2 * TICK as i64 },
-        VectorExit { vector: Vector::LocalTimer },
+        InterruptExit { source: Interrupt::Timer },
         TickStop { success: false, dependency: TickDependency::Sched },
     ];
     let event =

@@ -2,7 +2,7 @@
 //! The origin of a chain: an interrupt rather than the interrupted task, and the right process.
 
 use dyntick_explain::{Context, Interruption, Known, explain};
-use dyntick_model::{Event, EventKind, EventKind::*, Softirq, TickDependency, Vector, Within};
+use dyntick_model::{Event, EventKind, EventKind::*, Interrupt, Softirq, TickDependency, Within};
 
 const TICK: u64 = 4_000_000;
 
@@ -36,17 +36,17 @@ fn timer_set(within: Within) -> Vec<String> {
     let function = || "mix_interrupt_randomness".into();
     let (timer, tick) = (0x20, 0x10);
 
-    let vector = Vector::LocalTimer;
+    let vector = Interrupt::Timer;
     let events = events(vec![
         (Within::Interrupt, IrqEntry { irq: 4, name: "ttyS0".into() }),
         (Within::Interrupt, IrqExit { irq: 4 }),
         (within, TimerStart { timer, function: function(), expires: 1, flags: 1 }),
         (Within::Interrupt, TickStop { success: true, dependency: TickDependency::None }),
-        (Within::Interrupt, VectorEntry { vector }),
+        (Within::Interrupt, InterruptEntry { source: vector }),
         (Within::Interrupt, HrtimerEntry { timer: tick, function: "tick_nohz_handler".into() }),
         (Within::Interrupt, HrtimerExit { timer: tick }),
         (Within::Interrupt, SoftirqRaise { softirq: Softirq::Timer }),
-        (Within::Interrupt, VectorExit { vector }),
+        (Within::Interrupt, InterruptExit { source: vector }),
         (Within::Softirq, SoftirqEntry { softirq: Softirq::Timer }),
         (Within::Softirq, TimerEntry { timer, function: function() }),
         (Within::Softirq, TimerExit { timer }),
@@ -69,12 +69,12 @@ fn flush(processes: &[(i32, i32)]) -> Vec<String> {
     let sent =
         CsdQueued { target: 1, callsite: "on_each_cpu_cond_mask".into(), function: "flush_tlb_func".into() };
     let first = Event { ts: 1000, cpu: 0, pid: 9, within: Within::Task, kind: sent };
-    let vector = Vector::CallFunction;
+    let vector = Interrupt::FunctionCall;
     let ran = events(vec![
-        (Within::Interrupt, VectorEntry { vector }),
+        (Within::Interrupt, InterruptEntry { source: vector }),
         (Within::Interrupt, CsdEntry { function: "flush_tlb_func".into() }),
         (Within::Interrupt, CsdExit { function: "flush_tlb_func".into() }),
-        (Within::Interrupt, VectorExit { vector }),
+        (Within::Interrupt, InterruptExit { source: vector }),
     ]);
     let known = Known { processes: processes.iter().copied().collect(), ..Known::default() };
     let events: Vec<Event> = [first].into_iter().chain(ran).collect();
@@ -95,14 +95,14 @@ fn flush_by_another_process_is_reported() {
 #[test]
 fn kernel_without_adaptive_ticks_is_the_reason_for_ticks() {
     let timer = 0x10;
-    let vector = Vector::LocalTimer;
+    let vector = Interrupt::Timer;
     let tick = || {
         events(vec![
-            (Within::Interrupt, VectorEntry { vector }),
+            (Within::Interrupt, InterruptEntry { source: vector }),
             (Within::Interrupt, HrtimerEntry { timer, function: "tick_nohz_handler".into() }),
             (Within::Interrupt, HrtimerStart { timer, function: "tick_nohz_handler".into(), expires: 9 }),
             (Within::Interrupt, HrtimerExit { timer }),
-            (Within::Interrupt, VectorExit { vector }),
+            (Within::Interrupt, InterruptExit { source: vector }),
         ])
     };
     let reason = |no_adaptive_ticks| {

@@ -4,7 +4,7 @@
 
 use dyntick_count::Group;
 use dyntick_model::text::clean_line;
-use dyntick_model::{Softirq, Symbol, Vector};
+use dyntick_model::{Interrupt, Softirq, Symbol};
 use std::fmt;
 
 /// How many devices of one CPU have a label of their own; those that come later are counted together. With managed
@@ -15,7 +15,7 @@ pub const MOST_DEVICES: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     /// An interrupt vector, but for those of function calls.
-    Vector(Vector),
+    Interrupt(Interrupt),
     /// Function calls from other CPUs.
     FunctionCalls,
     /// A softirq.
@@ -36,7 +36,7 @@ impl Cause {
     /// Of a group; none of one that is no interruption.
     pub fn of(group: &Group) -> Option<Self> {
         Some(match group {
-            Group::Vector(vector) => Cause::Vector(*vector),
+            Group::Interrupt(vector) => Cause::Interrupt(*vector),
             Group::FunctionCalls => Cause::FunctionCalls,
             Group::Softirq(softirq) => Cause::Softirq(*softirq),
             Group::Nmi(_) => Cause::Nmi,
@@ -50,14 +50,13 @@ impl Cause {
 
     /// Those that every CPU has from the begin on, so that the first interruption is an increase and not a new series.
     pub(crate) fn known() -> impl Iterator<Item = Self> {
-        let is_call = |vector: &Vector| matches!(vector, Vector::CallFunction | Vector::CallFunctionSingle);
-        let vectors = Vector::NAMES.into_iter().map(|(vector, _)| vector);
+        let sources = Interrupt::ALL.into_iter().filter(|source| !source.is_function_call());
         let softirqs = (0..Softirq::COUNT as u32).filter_map(Softirq::from_number);
-        vectors
-            .filter(move |vector| !is_call(vector))
-            .map(Cause::Vector)
-            .chain(softirqs.map(Cause::Softirq))
-            .chain([Cause::FunctionCalls, Cause::Nmi, Cause::KernelThreads])
+        sources.map(Cause::Interrupt).chain(softirqs.map(Cause::Softirq)).chain([
+            Cause::FunctionCalls,
+            Cause::Nmi,
+            Cause::KernelThreads,
+        ])
     }
 }
 
@@ -65,7 +64,7 @@ impl Cause {
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Cause::Vector(vector) => f.write_str(vector.kernel_name()),
+            Cause::Interrupt(vector) => f.write_str(vector.name()),
             Cause::FunctionCalls => f.write_str("call_function"),
             Cause::Softirq(softirq) => write!(f, "softirq:{}", softirq.kernel_name()),
             Cause::Nmi => f.write_str("nmi"),

@@ -3,8 +3,7 @@
 
 use super::*;
 use dyntick_count::{CountedBy, Measured, per_cpu};
-use dyntick_model::{CpuList, Softirq, TickDependency, Vector};
-use dyntick_observe::cpuidle::StateReading;
+use dyntick_model::{CpuList, Interrupt, Softirq, StateReading, TickDependency};
 use dyntick_observe::live::{Count, CpuMeters, IdleState, Key, Lost, RunTime, Snapshot, Whose};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,9 +29,9 @@ fn count(count: u64, ns: u64) -> Count {
 /// A CPU as an isolated one is, with names of its devices and idle states that nobody would give.
 fn example() -> Totals {
     let counts = [
-        (Key::Vector { vector: Vector::LocalTimer }, count(4, 21_500)),
+        (Key::Interrupt { source: Interrupt::Timer }, count(4, 21_500)),
         (Key::Tick { stopped: false }, count(3, 11_400)),
-        (Key::Vector { vector: Vector::CallFunctionSingle }, count(2, 1_000)),
+        (Key::Interrupt { source: Interrupt::FunctionCallSingle }, count(2, 1_000)),
         (Key::Called { function: "flush_tlb_func".into() }, count(1, 400)),
         (Key::Device { irq: 24, name: "evil\"\\\n} 1".into() }, count(1, 900)),
         (Key::Device { irq: 5, name: "".into() }, count(1, 100)),
@@ -97,7 +96,7 @@ fn where_nothing_can_be_counted_no_count_is_claimed() {
 #[test]
 fn where_ticks_are_not_known_none_are_claimed() {
     let mut measured =
-        measured([(0, [(Key::Vector { vector: Vector::LocalTimer }, count(4, 9))].into())].into());
+        measured([(0, [(Key::Interrupt { source: Interrupt::Timer }, count(4, 9))].into())].into());
     measured.with_ticks = false;
     let mut totals = Totals::new("0.1.0");
     totals.add(&measured);
@@ -113,7 +112,7 @@ fn key() -> impl Strategy<Value = Key> {
     let name = || (0..60u32).prop_map(|number| format!("name{number}").into());
     let whose = prop::sample::select(vec![Whose::Observer, Whose::Other]);
     prop_oneof![
-        prop::sample::select(Vector::NAMES.to_vec()).prop_map(|(vector, _)| Key::Vector { vector }),
+        prop::sample::select(Interrupt::ALL.to_vec()).prop_map(|source| Key::Interrupt { source }),
         Just(Key::Tick { stopped: false }),
         name().prop_map(|function| Key::Called { function }),
         (0..30u32, name()).prop_map(|(irq, name)| Key::Device { irq, name }),

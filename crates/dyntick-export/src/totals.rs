@@ -4,9 +4,8 @@
 
 use crate::{Cause, MOST_DEVICES};
 use dyntick_count::{Class, CpuCounts, GroupRows, Measured, What, per_cpu};
-use dyntick_model::TickDependency;
 use dyntick_model::text::clean_line;
-use dyntick_observe::cpuidle::StateReading;
+use dyntick_model::{StateReading, TickDependency};
 use dyntick_observe::live::{IdleState, RunTime};
 use std::collections::BTreeMap;
 

@@ -3,8 +3,8 @@
 
 use dyntick_fuzz::Pieces;
 use dyntick_lab::store;
-use dyntick_observe::snapshot::bundle;
 use dyntick_record::Record;
+use dyntick_snapshot::bundle;
 use dyntick_study::{Study, machine};
 use std::path::{Path, PathBuf};
 

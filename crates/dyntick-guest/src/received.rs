@@ -4,11 +4,9 @@
 
 use crate::Outcome;
 use crate::pieces::Guest;
-use dyntick_model::CpuList;
 use dyntick_model::text::shortened;
-use dyntick_observe::cpuidle::StateReading;
-use dyntick_observe::latency_limit::LatencyLimits;
-use dyntick_observe::trace::Metadata;
+use dyntick_model::{CpuList, LatencyLimits, StateReading};
+use dyntick_trace::Metadata;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest line of a guest's console or notes that is shown, characters.
@@ -145,7 +143,7 @@ pub fn trace(said: Metadata, guest: Guest<'_>) -> Result<Metadata, String> {
 mod tests {
     use super::*;
     use crate::Settled;
-    use dyntick_observe::cpuidle::Reading;
+    use dyntick_model::Reading;
 
     const GUEST: Guest<'static> = Guest { cpus: 2, tasks: 0, read: &[] };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the kernel's own counters count, counted from the trace.
+//! The kernel's own counters of idle states, counted from the trace.
 
 use crate::observe::Observed;
 use crate::sleep::Sleep;
@@ -7,21 +7,21 @@ use crate::state::{Miss, States};
 use dyntick_stats::Histogram;
 use serde::Serialize;
 
-/// What is counted of one state, as in `/sys/devices/system/cpu/cpuN/cpuidle/stateM`.
+/// The counters of one state, as in `/sys/devices/system/cpu/cpuN/cpuidle/stateM`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Account {
     /// Sleeps in it that ended.
     pub usage: u64,
-    /// How long they lasted together, ns, also where they began before the window.
+    /// Their total duration, ns, including the part before the window.
     pub time_ns: u64,
     /// How long the CPU was in it within the window, ns, a sleep that had not ended included. The
     /// kernel does not count this.
     pub resident_ns: u64,
-    /// Those that were too short for it.
+    /// Sleeps that were too short for it.
     pub above: u64,
-    /// Those that would have paid for a deeper one.
+    /// Sleeps that were long enough for a deeper one.
     pub below: u64,
-    /// How long each lasted, ns.
+    /// The duration of each, ns.
     pub residency: Histogram,
 }
 

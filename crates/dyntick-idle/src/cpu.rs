@@ -2,7 +2,7 @@
 //! One CPU: asleep or awake, its tick, and what it does first after a sleep.
 
 use crate::sleep::{Prediction, Sleep, Tick, Unfinished, Wake};
-use dyntick_model::{Symbol, Vector};
+use dyntick_model::{Interrupt, Symbol};
 
 /// The idle task.
 const IDLE: i32 = 0;
@@ -12,7 +12,7 @@ pub(crate) struct Cpu {
     tick_ns: u64,
     asleep: Option<Asleep>,
     pub sleeps: Vec<Sleep>,
-    /// The last sleep ended and nothing has been seen since that tells why.
+    /// The last sleep ended, and no event has shown the reason yet.
     cause_wanted: bool,
     tick: Tick,
     /// The idle task armed the tick's timer within a tick: it goes on ticking if it is left now.
@@ -88,15 +88,15 @@ impl Cpu {
         }
     }
 
-    pub fn interrupt(&mut self, vector: Vector) {
-        self.cause(|| match vector {
-            Vector::LocalTimer => Wake::Timer(None),
-            vector => Wake::Vector(vector),
+    pub fn interrupt(&mut self, source: Interrupt) {
+        self.cause(|| match source {
+            Interrupt::Timer => Wake::Timer(None),
+            source => Wake::Interrupt(source),
         });
     }
 
     pub fn device(&mut self, name: &Symbol) {
-        // Devices have a vector of their own that no event of `irq_vectors` tells.
+        // Interrupts of devices have no `InterruptEntry`.
         self.cause(|| Wake::Device(name.clone()));
     }
 

@@ -6,18 +6,18 @@ use crate::state::States;
 use dyntick_model::{CpuList, Machine, NANOS_PER_SEC, Power};
 use serde::Serialize;
 
-/// An energy, J, with the range that the ranges of the powers give.
+/// A modelled energy, J, or power, W, with the range that follows from the ranges of the powers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Joules {
-    /// With the machine's powers as they are.
+pub struct Modelled {
+    /// The value with the machine's powers.
     pub value: f64,
-    /// With all of them at their low end.
+    /// The value with all powers at their low end.
     pub low: f64,
-    /// With all of them at their high end.
+    /// The value with all powers at their high end.
     pub high: f64,
 }
 
-impl Joules {
+impl Modelled {
     fn add(&mut self, power: &Power, ns: u64) {
         let seconds = ns as f64 / NANOS_PER_SEC as f64;
         self.value += power.watts * seconds;
@@ -26,47 +26,47 @@ impl Joules {
     }
 
     /// The sum of both.
-    pub fn plus(self, other: Joules) -> Joules {
-        Joules { value: self.value + other.value, low: self.low + other.low, high: self.high + other.high }
+    pub fn plus(self, other: Modelled) -> Modelled {
+        Modelled { value: self.value + other.value, low: self.low + other.low, high: self.high + other.high }
     }
 
     /// The mean power over this time, W.
-    pub fn watts_over(self, ns: u64) -> Joules {
+    pub fn mean_power(self, ns: u64) -> Modelled {
         let seconds = ns.max(1) as f64 / NANOS_PER_SEC as f64;
-        Joules { value: self.value / seconds, low: self.low / seconds, high: self.high / seconds }
+        Modelled { value: self.value / seconds, low: self.low / seconds, high: self.high / seconds }
     }
 }
 
-/// Modelled energy of some CPUs, each a core of its own, over a window.
+/// The modelled energy of some CPUs, each its own core, over a window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Energy {
     /// The window, ns.
     pub window_ns: u64,
     /// While instructions were executed.
-    pub active: Joules,
+    pub active: Modelled,
     /// While states were entered and left, at the power of an active core.
-    pub transitions: Joules,
+    pub transitions: Modelled,
     /// While the CPUs were in a state.
-    pub idle: Joules,
-    /// Of what the cores of a package share.
-    pub package: Joules,
-    /// How long each package state lasted, ns, in the order of the machine's.
+    pub idle: Modelled,
+    /// The energy of the shared parts of a package.
+    pub package: Modelled,
+    /// The duration of each package state, ns, in the machine's order.
     pub package_ns: Vec<u64>,
 }
 
 impl Energy {
-    /// Of the cores.
-    pub fn cores(&self) -> Joules {
+    /// The energy of the cores.
+    pub fn cores(&self) -> Modelled {
         self.active.plus(self.transitions).plus(self.idle)
     }
 
-    /// Of cores and package.
-    pub fn total(&self) -> Joules {
+    /// The energy of cores and package.
+    pub fn total(&self) -> Modelled {
         self.cores().plus(self.package)
     }
 }
 
-/// The energy of `cpus` on this machine, which share one package with nobody else, over the window.
+/// Returns the energy of `cpus` on this machine over the window. No other CPU shares their package.
 ///
 /// A sleep takes the power of its state but for the time of entering and of leaving it, which take an
 /// active core's. A package state lasts from the moment at which the last CPU has entered a state that is deep
@@ -96,7 +96,7 @@ struct Stay {
     state: usize,
     begin: u64,
     end: u64,
-    /// From when to when the CPU is in the state and neither enters nor leaves it.
+    /// The interval in which the CPU is in the state and neither enters nor leaves it.
     since: u64,
     until: u64,
 }
@@ -147,7 +147,7 @@ fn leave_packages(machine: &Machine, stays: &mut [Stay], cpus: usize) {
     }
 }
 
-/// How many stays there are at each moment: of any number of sleeps each is looked up, and not looked through.
+/// The number of stays at each moment, so that a look-up does not scan all sleeps.
 struct Counts(Vec<(u64, i64)>);
 
 impl Counts {

@@ -13,7 +13,7 @@ mod state;
 mod timers;
 
 pub use account::{Account, account, tally};
-pub use energy::{Energy, Joules, energy};
+pub use energy::{Energy, Modelled, energy};
 pub use observe::{Observed, observe};
 pub use sleep::{Prediction, Sleep, Start, Tick, Unfinished, Wake, Wakeup};
 pub use state::{Miss, State, States};

@@ -8,16 +8,16 @@ use crate::timers::Timers;
 use dyntick_model::{Event, EventKind, TICK_FUNCTIONS, function_of};
 use std::collections::{BTreeMap, HashMap};
 
-/// What the events tell of idleness, each list in order of time for each CPU.
+/// The idleness that the events show, each list in order of time for each CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
     /// The sleeps that ended.
     pub sleeps: Vec<Sleep>,
-    /// Those that did not.
+    /// The sleeps that did not end.
     pub unfinished: Vec<Unfinished>,
     /// The tasks that were woken.
     pub wakeups: Vec<Wakeup>,
-    /// What the kernel itself told of missed choices: when, CPU, state (`power:cpu_idle_miss`).
+    /// The missed choices that the kernel reported (`power:cpu_idle_miss`): time, CPU, state.
     pub told: Vec<(u64, u32, usize, Miss)>,
 }
 
@@ -59,7 +59,7 @@ impl Observer {
                 let miss = if *below { Miss::Below } else { Miss::Above };
                 self.told.push((now, number, *state as usize, miss));
             }
-            EventKind::VectorEntry { vector } => cpu.interrupt(*vector),
+            EventKind::InterruptEntry { source } => cpu.interrupt(*source),
             EventKind::IrqEntry { name, .. } => cpu.device(name),
             EventKind::TickStop { success, .. } => cpu.tick_stop(*success),
             EventKind::HrtimerStart { timer, function, expires } => {
@@ -110,7 +110,7 @@ impl Observer {
     }
 }
 
-/// Whether a symbol is a function of the tick's hrtimer.
+/// Returns true if a symbol is a function of the tick's hrtimer.
 fn is_tick(symbol: &str) -> bool {
     TICK_FUNCTIONS.contains(&function_of(symbol))
 }

@@ -2,14 +2,14 @@
 //! The words for an idle period and for what follows it.
 
 use crate::State;
-use dyntick_model::{Symbol, Vector};
+use dyntick_model::{Interrupt, Symbol};
 use serde::Serialize;
 
 /// KTIME_MAX stands for a timer that was not looked up, and it less the uptime for none
 /// (`tick_nohz_get_sleep_length`). No timer is set half as far.
 pub(crate) const NO_TIMER_NS: u64 = i64::MAX as u64 / 2;
 
-/// Whether a CPU's tick ran when it went to sleep.
+/// The tick of a CPU when it went to sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tick {
@@ -17,18 +17,19 @@ pub enum Tick {
     Running,
     /// It was stopped.
     Stopped,
-    /// Nothing was seen that tells.
+    /// No event showed it.
     Unknown,
 }
 
-/// What ended a sleep: the first that the CPU did afterwards.
+/// The end of a sleep: the first activity of the CPU afterwards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wake {
     /// Its own timer; with the function of the hrtimer that expired first, if one did.
     Timer(Option<Symbol>),
     /// Another interrupt of the CPU's own or of another CPU.
-    Vector(Vector),
+    #[serde(rename = "vector")]
+    Interrupt(Interrupt),
     /// A device.
     Device(Symbol),
     /// No interrupt: another CPU only set the flag that the CPU must reschedule.
@@ -37,7 +38,7 @@ pub enum Wake {
     Unknown,
 }
 
-/// What the menu governor went by when it chose a state (`power:menu_predict` of a patched kernel).
+/// The inputs of the menu governor's choice (`power:menu_predict` of a patched kernel).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Prediction {
     /// The idle time that it predicted, ns.
@@ -46,7 +47,7 @@ pub struct Prediction {
     pub used_ns: u64,
     /// The time to the next timer, ns; none where there was none or it did not look it up.
     pub next_timer_ns: Option<u64>,
-    /// Whether the tick was stopped already when it chose.
+    /// True if the tick was stopped already when it chose.
     pub tick_stopped: bool,
 }
 
@@ -75,9 +76,9 @@ pub struct Sleep {
     pub tick: Tick,
     /// When the CPU's next hrtimer would expire, at entry, ns; none where none was seen to be armed.
     pub next_timer_ns: Option<u64>,
-    /// What the governor predicted, where its kernel tells.
+    /// The governor's prediction, if its kernel reports it.
     pub prediction: Option<Prediction>,
-    /// What ended it.
+    /// The end of the sleep.
     pub wake: Wake,
 }
 
@@ -88,7 +89,7 @@ impl Sleep {
         self.exit_ns - self.entry_ns
     }
 
-    /// From entry to the wake-up, ns: without the latency of leaving the state.
+    /// The time from entry to the wake-up, ns: without the exit latency.
     pub fn idle_ns(&self, state: &State) -> u64 {
         self.duration_ns().saturating_sub(state.leaving_ns)
     }
@@ -105,7 +106,7 @@ pub struct Unfinished {
     pub entry_ns: u64,
 }
 
-/// From which moment a wake-up is timed.
+/// The moment from which a wake-up is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
@@ -127,9 +128,9 @@ pub struct Wakeup {
     pub pid: i32,
     /// When the wake-up began, ns.
     pub start_ns: u64,
-    /// From there until the task was switched to (`sched:sched_switch`), ns.
+    /// The time from there until the task was switched to (`sched:sched_switch`), ns.
     pub latency_ns: u64,
-    /// What `start_ns` is.
+    /// The meaning of `start_ns`.
     pub start: Start,
     /// The idle state that the CPU had to leave for it; none where it was awake.
     pub state: Option<usize>,

@@ -19,11 +19,11 @@ pub struct State {
     pub leaving_ns: u64,
     /// The CPU spins in it.
     pub polling: bool,
-    /// It cannot be chosen, by anybody's wish.
+    /// It cannot be chosen, because it is disabled.
     pub disabled: bool,
 }
 
-/// How a choice missed, by the kernel's names for it.
+/// The way in which a choice missed, by the kernel's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Miss {

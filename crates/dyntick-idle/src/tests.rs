@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
 use dyntick_model::{
-    Basis, CpuList, Event, EventKind, IdleState, IdleTable, Machine, PackageState, Power, TickDependency,
-    Vector,
+    Basis, CpuList, Event, EventKind, IdleState, IdleTable, Interrupt, Machine, PackageState, Power,
+    TickDependency,
 };
 use proptest::prelude::*;
 
@@ -111,7 +111,7 @@ proptest! {
                 0 => EventKind::CpuIdle { state: Some(number) },
                 1 => EventKind::CpuIdle { state: None },
                 2 => EventKind::CpuIdleMiss { state: number, below: true },
-                3 => EventKind::VectorEntry { vector: Vector::LocalTimer },
+                3 => EventKind::InterruptEntry { source: Interrupt::Timer },
                 4 => EventKind::HrtimerStart { timer: number.into(), function: "f".into(), expires: now as i64 - 20 },
                 5 => EventKind::HrtimerEntry { timer: number.into(), function: "f".into() },
                 6 => EventKind::SchedWaking { pid: number as i32, target: cpu },
@@ -188,7 +188,7 @@ fn a_timer_wakes_a_task() {
         switch(60, 1, 7, 0),
         idle(100, 1, Some(3)),
         idle(1300, 1, None),
-        at(1310, timer(EventKind::VectorEntry { vector: Vector::LocalTimer })),
+        at(1310, timer(EventKind::InterruptEntry { source: Interrupt::Timer })),
         at(1320, timer(EventKind::HrtimerEntry { timer: 1, function: "hrtimer_wakeup".into() })),
         at(1330, timer(EventKind::SchedWaking { pid: 7, target: 1 })),
         at(1340, timer(EventKind::HrtimerExit { timer: 1 })),
@@ -211,14 +211,14 @@ fn another_cpu_wakes_a_task() {
         idle(100, 1, Some(2)),
         event(500, 0, 9, EventKind::SchedWaking { pid: 7, target: 1 }),
         idle(800, 1, None),
-        event(810, 1, 0, EventKind::VectorEntry { vector: Vector::Reschedule }),
+        event(810, 1, 0, EventKind::InterruptEntry { source: Interrupt::Reschedule }),
         switch(900, 1, 0, 7),
         // Awake: no idle state had to be left.
         event(950, 0, 9, EventKind::SchedWaking { pid: 8, target: 1 }),
         switch(990, 1, 7, 8),
     ];
     let observed = observe(&events, 1000);
-    assert_eq!(observed.sleeps[0].wake, Wake::Vector(Vector::Reschedule));
+    assert_eq!(observed.sleeps[0].wake, Wake::Interrupt(Interrupt::Reschedule));
     // Its interrupt comes before it is counted.
     assert_eq!(observed.sleeps[0].counted_ns, 900);
     let told: Vec<_> = observed.wakeups.iter().map(|w| (w.pid, w.latency_ns, w.start, w.state)).collect();
@@ -347,7 +347,7 @@ fn energy_by_hand() {
     assert_eq!(model.package.value, 17.0 * 20.0 + 83.0 * 100.0);
     let total = model.total();
     assert_eq!((total.low, total.high), (total.value / 2.0, total.value * 2.0));
-    assert_eq!(total.watts_over(model.window_ns).value, total.value / 100.0);
+    assert_eq!(total.mean_power(model.window_ns).value, total.value / 100.0);
 }
 
 #[test]

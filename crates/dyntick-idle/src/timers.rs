@@ -17,7 +17,7 @@ struct Armed {
 }
 
 impl Timers {
-    /// A timer is armed by this CPU. It may be queued on another one, which no event tells.
+    /// Notes a timer that this CPU arms. It may be queued on another one, which no event shows.
     pub fn arm(&mut self, timer: u64, cpu: u32, expires_ns: i64, now_ns: u64) {
         match expires_ns.checked_sub(now_ns as i64) {
             Some(ahead) if ahead < OTHER_CLOCK_NS => self.0.insert(timer, Armed { cpu, expires_ns }),

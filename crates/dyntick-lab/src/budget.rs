@@ -4,7 +4,7 @@
 
 use crate::names::RAW;
 use dyntick_guest::MAILBOX_BYTES;
-use dyntick_observe::trace::room_for_events;
+use dyntick_trace::room_for_events;
 use std::cell::Cell;
 use std::path::Path;
 
@@ -87,12 +87,16 @@ pub enum Spent {
 impl Budget {
     /// For a run that is held alone.
     pub fn of_one() -> Self {
-        Self::new(room_for_events(), READINGS * MAILBOX_BYTES, dyntick_system::memory() / SHARE_OF_HELD)
+        Self::new(
+            room_for_events(dyntick_system::memory()),
+            READINGS * MAILBOX_BYTES,
+            dyntick_system::memory() / SHARE_OF_HELD,
+        )
     }
 
     /// For all runs of a report.
     pub fn of_many() -> Self {
-        Self::of_many_in(dyntick_system::memory(), room_for_events())
+        Self::of_many_in(dyntick_system::memory(), room_for_events(dyntick_system::memory()))
     }
 
     /// On a machine of so much memory, which has room for so many events of one run.

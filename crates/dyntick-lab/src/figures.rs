@@ -8,7 +8,7 @@ use crate::qemu::Stolen;
 use dyntick_explain::{Explanation, Summary};
 use dyntick_formats::{Observation, qperf};
 use dyntick_guest::{Outcome, name_of_file};
-use dyntick_idle::{Account, Joules};
+use dyntick_idle::{Account, Modelled};
 use dyntick_model::{CpuList, NANOS_PER_SEC};
 use dyntick_study::Case;
 use dyntick_study::figure::QUANTILES;
@@ -96,7 +96,7 @@ fn of_cpu(rows: &mut Rows, summary: &Summary) {
         rows.count(&table::SOFTIRQ, softirq.kernel_name(), *count);
     }
     for (vector, count) in &summary.vectors {
-        rows.count(&table::VECTOR, vector.kernel_name(), *count);
+        rows.count(&table::VECTOR, vector.name(), *count);
     }
     for stop in &summary.tick_stops {
         match stop.success {
@@ -221,8 +221,8 @@ fn of_wakeups(rows: &mut Rows, idle: &RunIdle) {
 
 /// `energy` in J and `power`, the mean over the window, in W; with the ends of their ranges.
 fn of_energy(rows: &mut Rows, idle: &RunIdle, case: &Case) {
-    let mut push = |key: &str, joules: Joules, window_ns: u64| {
-        let watts = joules.watts_over(window_ns);
+    let mut push = |key: &str, joules: Modelled, window_ns: u64| {
+        let watts = joules.mean_power(window_ns);
         let ends = [
             ("", joules.value, watts.value),
             ("_low", joules.low, watts.low),

@@ -6,8 +6,7 @@ use dyntick_guest::received::Accounts;
 use dyntick_idle::{
     Account, Energy, Observed, Sleep, State, States, Wakeup, account, energy, observe, tally,
 };
-use dyntick_model::{CpuList, Event};
-use dyntick_observe::cpuidle::{Reading, StateReading};
+use dyntick_model::{CpuList, Event, Reading, StateReading};
 use dyntick_stats::Histogram;
 use dyntick_study::Case;
 use std::collections::BTreeMap;

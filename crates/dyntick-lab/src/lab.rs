@@ -21,7 +21,7 @@ use crate::room::{Part, Room};
 use crate::running::{RunningFolder, remove_abandoned};
 use crate::seal::Sealer;
 use crate::store::{self, Asked, CONSOLE, Run, StoreError};
-use dyntick_explain::fixes::Settings;
+use dyntick_explain::fixes::missing_options;
 use dyntick_guest::{Job, SHELL_STATUS, Shell, Stage, console};
 use dyntick_kernels::build::{self, Accept, BuildError, Recipe};
 use dyntick_kernels::cache::unused::InUse;
@@ -298,7 +298,7 @@ impl<'a> Lab<'a> {
             kernel_fallback: kernel.fallback.clone(),
             kernel_sha256: kernel.sha256.clone(),
             hz: kernel.config.hz().unwrap_or(0),
-            missing_options: Settings::missing_options(&kernel.config),
+            missing_options: missing_options(&kernel.config),
             program_sha256: Some(image.init_sha256),
             image_sha256: image.sha256,
             command_line: CommandLine::default(),

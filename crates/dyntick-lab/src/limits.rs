@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The latency limits that a run's CPUs selected idle states within.
 
-use dyntick_observe::latency_limit::LatencyLimits;
+use dyntick_model::LatencyLimits;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -7,8 +7,8 @@ use dyntick_guest::names::{INIT, OWN_NAME};
 use dyntick_guest::{Job, Script, Task, Work};
 use dyntick_kernels::find::Kernel;
 use dyntick_kernels::image::{self, ImageError};
-use dyntick_observe::trace::events::{EVENTS, Guests, TraceEvent, of_vectors};
 use dyntick_study::Case;
+use dyntick_trace::events::{EVENTS, Guests, TraceEvent, of_interrupts};
 
 /// What the emulator of idle states is told, where the case has a machine.
 pub fn idle_states(case: &Case) -> Option<String> {
@@ -22,7 +22,7 @@ fn events(case: &Case) -> Vec<String> {
         Guests::WithStates => case.machine.is_some(),
         Guests::OnRequest => false,
     };
-    let mut events: Vec<String> = of_vectors().collect();
+    let mut events: Vec<String> = of_interrupts().collect();
     events.extend(EVENTS.iter().filter(is_wanted).map(|event| event.name.to_owned()));
     let own: Vec<String> = case.events.iter().filter(|event| !events.contains(event)).cloned().collect();
     events.extend(own);

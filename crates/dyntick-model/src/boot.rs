@@ -6,7 +6,7 @@
 use crate::{CommandLine, CpuList, Flag, Isolation, Masks, Reader};
 use std::fmt;
 
-/// What shall be kept away from which CPUs: what is asked for already, and what is missing.
+/// The requested isolation of CPUs: present requests, and missing ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// The tick while a task runs, and what else `nohz_full=` keeps away.
@@ -57,7 +57,7 @@ impl Wanted {
         }
         let is_one = dialect.masks() == Masks::One && !self.tick.is_empty();
         let all = self.all();
-        // The boot CPU keeps its tick, so it cannot be part of a list that stands for both.
+        // The boot CPU keeps its tick, so it cannot be part of a list for both.
         let kept = match dialect.reads_lists_early() || (is_one && !self.isolated().is_empty()) {
             true => CpuList::first(1),
             false => CpuList::default(),
@@ -80,14 +80,14 @@ impl Wanted {
 /// Parameters, each of which takes the place of all of its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Composed {
-    /// To boot with.
+    /// The parameters to boot with.
     pub with: Vec<String>,
-    /// Those of the line to boot without, as written: nothing is left of them to ask for.
+    /// The parameters of the line to remove, as written: nothing of them is needed any more.
     pub without: Vec<String>,
 }
 
 impl Composed {
-    /// The command line with these parameters in place of its own.
+    /// Returns the command line with these parameters in place of its own.
     pub fn applied(&self, line: &CommandLine) -> CommandLine {
         let replaced = |word: &&str| self.with.iter().any(|parameter| name_of(parameter) == name_of(word));
         let dropped = |word: &&str| self.without.iter().any(|parameter| parameter == word);
@@ -102,7 +102,7 @@ impl fmt::Display for Composed {
     }
 }
 
-/// Whether [`compose`] speaks for the parameter of this name.
+/// Returns true if [`compose`] speaks for the parameter of this name.
 pub fn is_composed(name: &str) -> bool {
     ["nohz_full", "isolcpus", "irqaffinity", "rcu_nocbs"].contains(&name.replace('-', "_").as_str())
 }
@@ -155,7 +155,8 @@ pub fn beside(line: &CommandLine, parameters: &[String], reader: Reader<'_>) -> 
     }
 }
 
-/// Whether a machine that was booted with this line has all of these parameters already, however the line writes them.
+/// Returns true if a machine that was booted with this line has all of these parameters already, however the line
+/// writes them.
 pub fn is_in_force(line: &CommandLine, parameters: &[String], reader: Reader<'_>) -> bool {
     parameters.iter().all(|parameter| says(line, parameter, reader))
 }
@@ -220,7 +221,7 @@ fn has_nohz_flag(line: &CommandLine) -> bool {
     line.get("isolcpus").is_some_and(|value| value.split(',').any(|word| word == "nohz"))
 }
 
-/// What the line says, without the isolated CPUs; where it says nothing of use, all others.
+/// The list of the line, without the isolated CPUs; if that is of no use, all others.
 fn interrupts(line: &CommandLine, wanted: &Wanted, reader: Reader<'_>) -> Option<CpuList> {
     if wanted.interrupts.is_empty() && line.get("irqaffinity").is_none() {
         return None;
@@ -232,7 +233,7 @@ fn interrupts(line: &CommandLine, wanted: &Wanted, reader: Reader<'_>) -> Option
     (!list.is_empty()).then_some(list)
 }
 
-/// Those that `nohz_full=` does not take care of; none where the line's list is to be left as it is.
+/// The CPUs that `nohz_full=` does not cover; none if the line's list needs no change.
 fn callbacks(line: &CommandLine, wanted: &Wanted, reader: Reader<'_>) -> Option<CpuList> {
     let said = match line.get("rcu_nocbs") {
         None | Some("") => CpuList::default(),

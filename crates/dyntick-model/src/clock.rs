@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which clock a figure was measured on.
+//! The clock on which a figure was measured.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

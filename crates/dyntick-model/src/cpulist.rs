@@ -21,7 +21,7 @@ pub struct CpuList {
     words: Vec<u64>,
 }
 
-/// Why a cpulist was refused.
+/// The reason why a cpulist was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CpuListError {
     /// Not of the form `N`, `N-M` or `N-M:USED/GROUP`.
@@ -44,7 +44,7 @@ impl CpuList {
         (0..count).collect()
     }
 
-    /// Whether `cpu` is in the set.
+    /// Returns true if `cpu` is in the set.
     pub fn contains(&self, cpu: u32) -> bool {
         self.words.get(cpu as usize / 64).is_some_and(|word| (word >> (cpu % 64)) & 1 == 1)
     }
@@ -57,12 +57,12 @@ impl CpuList {
         })
     }
 
-    /// How many CPUs there are.
+    /// The number of CPUs.
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether there is none.
+    /// Returns true if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
@@ -88,7 +88,7 @@ impl CpuList {
         Ok(cpus)
     }
 
-    /// As a mask that the kernel reads; see [`CpuList::from_mask`].
+    /// Returns the mask that the kernel reads; see [`CpuList::from_mask`].
     pub fn to_mask(&self) -> String {
         let mut words = vec![0u32; self.last().map_or(1, |last| last as usize / 32 + 1)];
         for cpu in self.iter() {
@@ -104,7 +104,7 @@ impl CpuList {
         Self { words: both.collect() }.trimmed()
     }
 
-    /// Whether every CPU of `self` is in `other`.
+    /// Returns true if every CPU of `self` is in `other`.
     pub fn is_subset(&self, other: &CpuList) -> bool {
         self.difference(other).is_empty()
     }
@@ -151,7 +151,7 @@ impl FromIterator<u32> for CpuList {
     }
 }
 
-/// By the lowest CPU in which they differ, as sets of numbers are.
+/// Compares by the lowest CPU in which they differ, like sets of numbers.
 impl Ord for CpuList {
     fn cmp(&self, other: &Self) -> Ordering {
         self.iter().cmp(other.iter())

@@ -117,7 +117,7 @@ impl Dialect {
         Self { version: (major, minor), enterprise: None, architecture: None, has_full: None, is_rt: false }
     }
 
-    /// The dialect of a release, with what its name tells of distribution and architecture.
+    /// The dialect of a release; its name shows the distribution and the architecture.
     pub fn of(kernel: &KernelVersion) -> Self {
         let is_enterprise = [".el7", ".el8", ".el9"].iter().any(|word| kernel.release.contains(word));
         // Oracle's UEK is built from a longterm kernel.

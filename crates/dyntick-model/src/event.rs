@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a kernel reported to have happened on a CPU.
+//! The events that a kernel reported of a CPU.
 
-use crate::{CpuList, TickDependency};
+use crate::{CpuList, Interrupt, TickDependency};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -20,11 +20,11 @@ pub struct Event {
     pub pid: i32,
     /// The actor: that thread, or what had interrupted it.
     pub within: Within,
-    /// What happened.
+    /// The event itself.
     pub kind: EventKind,
 }
 
-/// In which context the kernel was (`common_flags` of an event). The later one interrupts the earlier ones.
+/// The context of the kernel at an event (`common_flags`). Each one interrupts those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Within {
     /// That of the running thread, or an unknown one.
@@ -37,7 +37,7 @@ pub enum Within {
 }
 
 impl Within {
-    /// By the flags of an event: TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ and TRACE_FLAG_NMI of
+    /// Reads the flags of an event: TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ and TRACE_FLAG_NMI of
     /// `include/linux/trace_events.h` (the same in 6.1, 6.12 and 7.3).
     pub fn of_flags(flags: u64) -> Self {
         match flags {
@@ -45,65 +45,6 @@ impl Within {
             flags if flags & 0x10 != 0 => Within::Softirq,
             _ => Within::Task,
         }
-    }
-}
-
-/// The interrupt vectors of `irq_vectors:*` (x86).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Vector {
-    /// The local APIC timer: a tick or any other hrtimer.
-    LocalTimer,
-    /// Another CPU asks this one to reschedule.
-    Reschedule,
-    /// Another CPU asks several to run a function.
-    CallFunction,
-    /// Another CPU asks this one to run a function.
-    CallFunctionSingle,
-    /// Work that this CPU queued for itself to run in interrupt context.
-    IrqWork,
-    /// The thermal sensor of the CPU: it was throttled, or is no longer.
-    Thermal,
-    /// Corrected machine-check errors reached their threshold.
-    Threshold,
-    /// A deferred error of an AMD machine.
-    DeferredError,
-    /// The local APIC reports an error.
-    ApicError,
-    /// An interrupt that was gone when the CPU took it.
-    Spurious,
-    /// An interrupt of the platform's own, as of some hypervisors.
-    Platform,
-    /// Any other vector.
-    Other,
-}
-
-impl Vector {
-    /// All vectors with the names of their events, as `local_timer` of `irq_vectors:local_timer_entry`
-    /// (arch/x86/include/asm/trace/irq_vectors.h).
-    pub const NAMES: [(Vector, &str); 12] = [
-        (Vector::LocalTimer, "local_timer"),
-        (Vector::Reschedule, "reschedule"),
-        (Vector::CallFunction, "call_function"),
-        (Vector::CallFunctionSingle, "call_function_single"),
-        (Vector::IrqWork, "irq_work"),
-        (Vector::Thermal, "thermal_apic"),
-        (Vector::Threshold, "threshold_apic"),
-        (Vector::DeferredError, "deferred_error_apic"),
-        (Vector::ApicError, "error_apic"),
-        (Vector::Spurious, "spurious_apic"),
-        (Vector::Platform, "x86_platform_ipi"),
-        (Vector::Other, "other"),
-    ];
-
-    /// From the name of its events.
-    pub fn from_event(name: &str) -> Self {
-        Self::NAMES.iter().find(|(_, own)| *own == name).map_or(Vector::Other, |(vector, _)| *vector)
-    }
-
-    /// The name of its events; `other` of those that have none.
-    pub fn kernel_name(self) -> &'static str {
-        Self::NAMES.iter().find(|(vector, _)| *vector == self).map_or("other", |(_, name)| name)
     }
 }
 
@@ -125,7 +66,7 @@ pub enum Softirq {
 }
 
 impl Softirq {
-    /// How many there are (`NR_SOFTIRQS`).
+    /// The number of softirqs (`NR_SOFTIRQS`).
     pub const COUNT: usize = 10;
 
     const ALL: [Softirq; Self::COUNT] = [
@@ -141,7 +82,7 @@ impl Softirq {
         Softirq::Rcu,
     ];
 
-    /// From the `vec` field of `irq:softirq_*`.
+    /// Returns the softirq of a `vec` field of `irq:softirq_*`.
     pub fn from_number(number: u32) -> Option<Self> {
         Self::ALL.get(number as usize).copied()
     }
@@ -154,14 +95,14 @@ impl Softirq {
     }
 }
 
-/// What happened. Each variant is one event of the kernel, named in its comment.
+/// An event of the kernel, named in the comment of each variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // the fields are the kernel's own
 pub enum EventKind {
-    /// `irq_vectors:*_entry`
-    VectorEntry { vector: Vector },
-    /// `irq_vectors:*_exit`
-    VectorExit { vector: Vector },
+    /// An interrupt that no device sent begins; its event depends on the architecture (`irq_vectors:*_entry` on x86)
+    InterruptEntry { source: Interrupt },
+    /// The end of that (`irq_vectors:*_exit` on x86)
+    InterruptExit { source: Interrupt },
     /// `irq:irq_handler_entry`
     IrqEntry { irq: u32, name: Symbol },
     /// `irq:irq_handler_exit`
@@ -202,7 +143,7 @@ pub enum EventKind {
     TaskRename { pid: i32, comm: Symbol },
     /// `sched:sched_wakeup` and `sched_wakeup_new`
     SchedWakeup { pid: i32, comm: Symbol, target: u32 },
-    /// `sched:sched_waking`: somebody begins to wake a task
+    /// `sched:sched_waking`: a wake-up of a task begins
     SchedWaking { pid: i32, target: u32 },
     /// `power:cpu_idle`: a state is entered, or left where it is none
     CpuIdle { state: Option<u32> },
@@ -220,15 +161,15 @@ pub enum EventKind {
     IpiSendMask { targets: CpuList, callsite: Symbol, callback: Option<Symbol> },
     /// `csd:csd_queue_cpu` (6.5 and newer): this CPU asks another to run a function
     CsdQueued { target: u32, callsite: Symbol, function: Symbol },
-    /// The same for several CPUs, as a probe tells it before 6.5; of the first 64 CPUs only
+    /// The same for several CPUs, from a probe before 6.5; of the first 64 CPUs only
     CsdQueuedMask { targets: CpuList, callsite: Symbol, function: Symbol },
     /// `csd:csd_function_entry` (6.5 and newer): a function that another CPU asked for
     CsdEntry { function: Symbol },
     /// `csd:csd_function_exit`
     CsdExit { function: Symbol },
-    /// A function that was queued for interrupt context begins, as a probe tells it before 6.5
+    /// A function that was queued for interrupt context begins, from a probe before 6.5
     IrqWork { function: Symbol },
-    /// `nmi:nmi_handler`, told at the handler's end; `duration_ns` is how long it took
+    /// `nmi:nmi_handler`, recorded at the handler's end; `duration_ns` is its duration
     Nmi { handler: Symbol, duration_ns: u64 },
     /// `exceptions:page_fault_user` and `page_fault_kernel` (x86); `address` is what was touched, `ip`
     /// by which instruction

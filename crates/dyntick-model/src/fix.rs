@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a user can do against a cause, and the places that each machine fills in.
+//! The remedies for a cause, and the holes that each machine fills in.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub enum Fix<T = String> {
 pub type Template = Fix<&'static str>;
 
 impl<T> Fix<T> {
-    /// The same change with another text.
+    /// Returns the same change with another text.
     fn with<U>(&self, text: impl FnOnce(&T) -> U) -> Fix<U> {
         match self {
             Fix::Boot(parameters) => Fix::Boot(text(parameters)),
@@ -68,7 +68,7 @@ impl<T: Display> Display for Fix<T> {
     }
 }
 
-/// What a fix needs to know of a machine.
+/// A value that a fix needs from a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hole {
     /// The CPU that is interrupted.
@@ -77,7 +77,7 @@ pub enum Hole {
     Quiet,
     /// The other CPUs, as a list.
     Housekeeping,
-    /// The same as a mask.
+    /// The same CPUs as a mask.
     Mask,
     /// The interrupt line.
     Irq,
@@ -92,7 +92,7 @@ impl Hole {
     pub const ALL: [Self; 7] =
         [Self::Cpu, Self::Quiet, Self::Housekeeping, Self::Mask, Self::Irq, Self::Task, Self::Group];
 
-    /// How a template marks it.
+    /// The mark of the hole in a template.
     pub const fn mark(self) -> &'static str {
         match self {
             Self::Cpu => "{cpu}",
@@ -105,7 +105,7 @@ impl Hole {
         }
     }
 
-    /// What a user reads where it is not known.
+    /// The text for a user if the value is not known.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Cpu | Self::Quiet => "N",

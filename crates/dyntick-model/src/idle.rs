@@ -4,11 +4,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a figure came about.
+/// The origin of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// Somebody measured it on such a machine.
+    /// It was measured on such a machine.
     Measured,
     /// It was derived from other figures; [`Power::remark`] says how.
     Estimated,
@@ -32,29 +32,29 @@ pub struct Power {
     pub low: f64,
     /// The most that is believed possible; not below `watts`.
     pub high: f64,
-    /// How it came about.
+    /// The origin.
     pub basis: Basis,
-    /// Where it is from: a key of [`Machine::sources`].
+    /// The source: a key of [`Machine::sources`].
     pub source: String,
-    /// How an estimate was made, or what must be said with a measurement.
+    /// The way of an estimate, or a remark on a measurement.
     pub remark: String,
 }
 
-/// What others measured of a state's exit latency, set beside what the kernel reckons with, ns.
+/// Published measurements of a state's exit latency, ns, in addition to the kernel's value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MeasuredExit {
     /// The median, or what was published instead of one.
     pub exit_latency_ns: u64,
-    /// How the exits were distributed, from the shortest to the longest; empty where that is not known.
+    /// The distribution of the exits, from the shortest to the longest; empty if it is not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quantiles: Vec<Quantile>,
-    /// Where it is from: a key of [`Machine::sources`].
+    /// The source: a key of [`Machine::sources`].
     pub source: String,
-    /// How it was measured.
+    /// The method of measurement.
     pub remark: String,
 }
 
-/// One point of a distribution: so many of all values are not above this one. Between two points it is linear.
+/// One point of a distribution: the share of all values that are not above this one. Between two points it is linear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Quantile {
     /// The share of all values, in millionths.
@@ -68,14 +68,14 @@ impl Quantile {
     pub const ALL: u32 = 1_000_000;
 }
 
-/// How long an emulated exit takes. The kernel is told the table's latency in any case.
+/// The duration of an emulated exit. The kernel uses the table's latency in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Exit {
-    /// As the kernel's table says, which is the worst case.
+    /// The latency of the kernel's table, which is the worst case.
     #[default]
     Table,
-    /// As it was measured: [`MeasuredExit::exit_latency_ns`], and the table's where there is none.
+    /// The measured [`MeasuredExit::exit_latency_ns`], or the table's if there is none.
     Measured,
     /// Another one each time, as they were distributed: [`MeasuredExit::quantiles`], and the table's where
     /// there are none.
@@ -87,9 +87,9 @@ pub enum Exit {
 pub struct IdleState {
     /// The kernel's name, at most 15 bytes: `C1E`.
     pub name: String,
-    /// What it is, at most 31 bytes: `MWAIT 0x01`.
+    /// The description, at most 31 bytes, e.g. `MWAIT 0x01`.
     pub description: String,
-    /// From the wake-up event to the first instruction, ns, as the kernel is told.
+    /// The time from the wake-up event to the first instruction, ns, as the kernel knows it.
     pub exit_latency_ns: u64,
     /// The shortest idle time for which it is worth being entered, entering included, ns.
     pub target_residency_ns: u64,
@@ -106,13 +106,13 @@ pub struct IdleState {
     pub irq_enable: bool,
     /// The driver does not let it be chosen (`CPUIDLE_FLAG_UNUSABLE`).
     pub unusable: bool,
-    /// It is disabled until somebody enables it in sysfs (`CPUIDLE_FLAG_OFF`).
+    /// It is disabled until it is enabled in sysfs (`CPUIDLE_FLAG_OFF`).
     pub off: bool,
-    /// Of one core in it, W, without what the cores of a package share.
+    /// The power of one core in it, W, without the shared parts of a package.
     pub power: Power,
-    /// What others measured.
+    /// Published measurements.
     pub measured: Option<MeasuredExit>,
-    /// Where the latencies are from: a key of [`Machine::sources`].
+    /// The source of the latencies: a key of [`Machine::sources`].
     pub source: String,
 }
 
@@ -123,33 +123,33 @@ pub struct PackageState {
     pub name: String,
     /// The shallowest state, by its place in [`IdleTable::states`], that every CPU must be in.
     pub needs: usize,
-    /// From the wake-up event to the first instruction of a CPU that wakes the package out of it, ns.
+    /// The time from the wake-up event to the first instruction of a CPU that wakes the package out of it, ns.
     pub exit_latency_ns: u64,
-    /// The same for a CPU that leaves the state `needs` while the package is not in this state, ns.
+    /// The same time for a CPU that leaves the state `needs` while the package is not in this state, ns.
     pub core_exit_latency_ns: u64,
-    /// Of what the cores share, W, while it lasts.
+    /// The power of the shared parts, W, while it lasts.
     pub power: Power,
-    /// Where the latencies are from: a key of [`Machine::sources`].
+    /// The source of the latencies: a key of [`Machine::sources`].
     pub source: String,
 }
 
 /// The idle states of a machine, from the shallowest to the deepest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IdleTable {
-    /// Of a CPU, at most [`IdleTable::MOST_STATES`], as in sysfs: `state0` first.
+    /// The states of a CPU, at most [`IdleTable::MOST_STATES`], as in sysfs: `state0` first.
     pub states: Vec<IdleState>,
-    /// Of a package, from the shallowest to the deepest.
+    /// The states of a package, from the shallowest to the deepest.
     pub package_states: Vec<PackageState>,
-    /// How long exits take where this table is emulated.
+    /// The duration of exits if this table is emulated.
     #[serde(default)]
     pub exit: Exit,
-    /// Whether a CPU is woken ahead of its own timer, by the length of its exit, where this table is emulated.
+    /// True if a CPU is woken ahead of its own timer, by the length of its exit, where this table is emulated.
     #[serde(default)]
     pub pre_wake: bool,
 }
 
 impl IdleState {
-    /// So many points of a distribution has the emulator room for.
+    /// The most points of a distribution that the emulator has room for.
     pub const MOST_QUANTILES: usize = 16;
 }
 
@@ -162,7 +162,7 @@ impl IdleTable {
         self.states.iter().position(|state| state.name == name)
     }
 
-    /// What was measured of this state, where that is what an exit takes.
+    /// Returns the measurement of this state, if exits take that time.
     pub fn measured(&self, place: usize) -> Option<&MeasuredExit> {
         let measured = self.states.get(place)?.measured.as_ref()?;
         let in_force = match self.exit {
@@ -196,9 +196,9 @@ impl IdleTable {
 pub struct Machine {
     /// A short name: its file's, without the ending.
     pub name: String,
-    /// What it is called.
+    /// The name.
     pub title: String,
-    /// What must be known of it.
+    /// A remark.
     pub description: String,
     /// Cores of a package: what [`Machine::uncore`] is shared by.
     pub cores: u32,
@@ -206,9 +206,9 @@ pub struct Machine {
     pub sources: std::collections::BTreeMap<String, String>,
     /// Its idle states.
     pub idle: IdleTable,
-    /// Of one core that executes instructions, W, without what the cores share.
+    /// The power of one core that executes instructions, W, without the shared parts.
     pub active: Power,
-    /// Of what the cores of a package share, W, while no package state is entered.
+    /// The power of the shared parts of a package, W, while no package state is entered.
     pub uncore: Power,
 }
 

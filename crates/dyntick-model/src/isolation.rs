@@ -18,19 +18,19 @@ enum Type {
 /// The fate of a parameter that does not simply do as it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The whole parameter is ignored: not a list.
+    /// The parameter is ignored: not a list.
     NoList(CpuListError),
-    /// The whole parameter is ignored: these CPUs are beyond the last that can exist.
+    /// The parameter is ignored: these CPUs are beyond the last that can exist.
     Beyond(CpuList),
-    /// The whole parameter is ignored: an earlier one names other CPUs.
+    /// The parameter is ignored: an earlier one names other CPUs.
     Mismatch,
-    /// The whole parameter is ignored: a word among its flags holds what no flag may.
+    /// The parameter is ignored: a word among its flags holds what no flag may.
     IllegalFlag(String),
-    /// The whole parameter is ignored: this kernel does not know the flag, and skips none (before 5.7).
+    /// The parameter is ignored: this kernel does not know the flag, and skips none (before 5.7).
     UnknownFlag(String),
     /// A flag that this kernel does not know is skipped, and the rest counts.
     SkippedFlag(String),
-    /// The whole parameter is ignored: it asks for adaptive ticks, and the kernel has none (`CONFIG_NO_HZ_FULL`).
+    /// The parameter is ignored: it asks for adaptive ticks, and the kernel has none (`CONFIG_NO_HZ_FULL`).
     NoFull,
     /// It names every CPU that is there; the boot CPU is taken out again.
     AllCpus,
@@ -78,7 +78,7 @@ impl Reader<'_> {
     /// A CPU list as this kernel reads it (`lib/bitmap.c: bitmap_parselist`).
     ///
     /// # Errors
-    /// The outcome for a parameter with such a list: one that reaches beyond the last CPU is refused as a whole.
+    /// The outcome for a parameter with such a list: one that reaches beyond the last CPU is refused entirely.
     pub fn list(self, list: &str) -> Result<CpuList, Outcome> {
         let dialect = self.dialect;
         let is_newer = (list.contains('N') && !dialect.has_last())

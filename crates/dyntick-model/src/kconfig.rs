@@ -15,12 +15,12 @@ pub const GOVERNORS: [(&str, &str); 4] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelConfig {
     set: BTreeMap<String, String>,
-    /// Those of which the file says that they are not set.
+    /// The options that the file lists as not set.
     off: BTreeSet<String>,
 }
 
 impl KernelConfig {
-    /// From the text of a config file.
+    /// Parses the text of a config file.
     pub fn parse(text: &str) -> Self {
         let option = |line: &str| {
             let (name, value) = line.strip_prefix("CONFIG_")?.split_once('=')?;
@@ -35,18 +35,18 @@ impl KernelConfig {
         self.set.get(name).map(String::as_str)
     }
 
-    /// Whether the kernel has the option and it is not set. An option that is neither set nor off is one that the
-    /// kernel does not have, or whose dependencies are not met there.
+    /// Returns true if the kernel has the option and it is not set. An option that is neither set nor off is one that
+    /// the kernel does not have, or whose dependencies are not met there.
     pub fn is_off(&self, name: &str) -> bool {
         self.off.contains(name)
     }
 
-    /// Whether the file says what is not set, as kconfig writes it; a list of what is set does not.
+    /// Returns true if the file says what is not set, as kconfig writes it; a list of what is set does not.
     pub fn names_what_is_off(&self) -> bool {
         !self.off.is_empty()
     }
 
-    /// Whether an option is built in or a module.
+    /// Returns true if an option is built in or a module.
     pub fn is_enabled(&self, name: &str) -> bool {
         matches!(self.get(name), Some("y" | "m"))
     }
@@ -61,7 +61,7 @@ impl KernelConfig {
         self.set.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Whether no option is set.
+    /// Returns true if no option is set.
     pub fn is_empty(&self) -> bool {
         self.set.is_empty()
     }

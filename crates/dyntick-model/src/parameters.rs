@@ -32,7 +32,7 @@ impl Parameter {
 /// The values that a parameter takes.
 #[derive(Debug)]
 pub enum Values {
-    /// Any text; a wrong one has a rule of its own, or cannot be told.
+    /// Any text; a wrong one has its own rule, or cannot be recognised.
     Any,
     /// Yes or no (`lib/kstrtox.c: kstrtobool`).
     Boolean,

@@ -3,7 +3,7 @@
 
 use crate::TICK_FUNCTIONS;
 
-/// What a function is known for.
+/// The role of a kernel function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The tick's own hrtimer.
@@ -20,7 +20,7 @@ pub enum Role {
     WorkBarrier,
 }
 
-/// What `tick_nohz_full_kick_cpu` queues (kernel/time/tick-sched.c).
+/// The function that `tick_nohz_full_kick_cpu` queues (kernel/time/tick-sched.c).
 pub const TICK_KICK: &str = "nohz_full_kick_func";
 
 /// All but those of the tick. The names are the same in 6.1 to 7.2.
@@ -33,7 +33,7 @@ const FUNCTIONS: [(&str, Role); 5] = [
 ];
 
 impl Role {
-    /// Of a function, by its name without offset and suffix.
+    /// Returns the role of a function, by its name without offset and suffix.
     pub fn of(function: &str) -> Option<Self> {
         if TICK_FUNCTIONS.contains(&function) {
             return Some(Role::Tick);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Texts that somebody else chose, made fit for a terminal: names of tasks, paths, a guest's words.
+//! Untrusted texts, made fit for a terminal: names of tasks, paths, a guest's words.
 
 /// A text that a terminal only prints. Lines stay lines, a tab becomes a space, and every other
 /// control character, which could move the cursor, change colours or name the window, becomes
@@ -25,7 +25,7 @@ pub fn shortened(text: &str, longest: usize) -> String {
     }
 }
 
-/// The beginning of a text that has at most so many bytes.
+/// The beginning of a text, at most this many bytes.
 pub fn beginning(text: &str, bytes: usize) -> &str {
     let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or(0)]
@@ -47,7 +47,7 @@ fn printable(c: char) -> char {
     }
 }
 
-/// A path on one line, for messages: whoever named a file may have put anything into its name.
+/// A path on one line, for messages: the name of a file may contain anything.
 pub fn shown(path: &std::path::Path) -> String {
     clean_line(&path.display().to_string())
 }
@@ -55,7 +55,7 @@ pub fn shown(path: &std::path::Path) -> String {
 /// The known word that is most like this one, if any is like it at all.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     const LIKE_ENOUGH: f64 = 0.75;
-    // To compare two takes as long as their lengths multiplied, and a word that somebody typed has some letters.
+    // Comparing two takes as long as the product of their lengths, and a typed word has some letters.
     const LONGEST: usize = 256;
     if word.len() > LONGEST {
         return None;

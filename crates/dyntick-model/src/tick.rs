@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the `timer:tick_stop` event names as its dependency.
+/// The dependency that the `timer:tick_stop` event names.
 /// Values as in `include/linux/tick.h`, `enum tick_dep_bits` (6.1 to 7.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -31,7 +31,7 @@ pub enum TickDependency {
 pub struct UnknownDependency(pub u32);
 
 impl TickDependency {
-    /// From the mask in the event, of which the kernel sets exactly one bit.
+    /// Parses the mask in the event, of which the kernel sets exactly one bit.
     pub fn from_mask(mask: u32) -> Result<Self, UnknownDependency> {
         Ok(match mask {
             0x00 => Self::None,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// A kernel version: compares by its numbers, keeps the whole release text.
+/// A kernel version: compares by its numbers, keeps the complete release text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", try_from = "String")]
 pub struct KernelVersion {
@@ -16,7 +16,7 @@ pub struct KernelVersion {
     pub minor: u32,
     /// Point release, as the 95; 0 where the release names none.
     pub point: u32,
-    /// The whole of `uname -r`.
+    /// The complete text of `uname -r`.
     pub release: String,
 }
 

@@ -23,7 +23,7 @@ const MOST_NUMBERS: usize = 1 << 20;
 pub struct Counters(BTreeMap<(String, Option<u32>), i64>);
 
 impl Counters {
-    /// From the file's text.
+    /// Parses the file's text.
     pub fn parse(text: &str) -> Self {
         // A line at a time: a guest may send as many as fit into its mailbox.
         let mut lines = text.lines().map(words).filter(|words| !words.is_empty());
@@ -74,7 +74,7 @@ impl Counters {
         }
     }
 
-    /// How much each number grew since `before`, also where that is nothing: name, CPU, difference.
+    /// Returns the increase of each number since `before`, also if it is 0: name, CPU, difference.
     /// A number that was not there before counts from 0.
     pub fn since(&self, before: &Self) -> Vec<(String, Option<u32>, i64)> {
         let grown = |(key, now): (&(String, Option<u32>), &i64)| {

@@ -3,8 +3,7 @@
 //! the time at which it was read: a CPU goes on sleeping and waking meanwhile.
 
 use crate::thread::now_ns;
-use dyntick_model::CpuList;
-use serde::{Deserialize, Serialize};
+use dyntick_model::{CpuList, Reading, StateReading};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,32 +11,6 @@ use std::path::{Path, PathBuf};
 
 /// The numbers that the kernel counts, by the names of their files. `time` is in us, rounded down.
 pub const COUNTERS: [&str; 5] = ["usage", "time", "above", "below", "rejected"];
-
-/// A number and when it was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reading {
-    /// The number.
-    pub value: u64,
-    /// Before it was read, ns on CLOCK_MONOTONIC.
-    pub from_ns: u64,
-    /// After it was read, ns.
-    pub to_ns: u64,
-}
-
-/// One state of one CPU.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StateReading {
-    /// Its name.
-    pub name: String,
-    /// Exit latency, us, rounded down.
-    pub latency_us: u64,
-    /// Target residency, us, rounded down.
-    pub residency_us: u64,
-    /// Somebody disabled it, or it is off by default.
-    pub disabled: bool,
-    /// The counters, by name; without those that this kernel does not have.
-    pub counters: BTreeMap<String, Reading>,
-}
 
 /// Reads the states of these CPUs, the shallowest first; those without states are left out. Needs no privilege.
 pub fn read(cpus: &CpuList) -> BTreeMap<u32, Vec<StateReading>> {

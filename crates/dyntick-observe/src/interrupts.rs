@@ -16,7 +16,7 @@ const MOST_COUNTS: usize = 4 << 20;
 pub struct Interrupts(BTreeMap<(String, u32), u64>);
 
 impl Interrupts {
-    /// From the file's text. Rows without counts per CPU (`ERR`, `MIS`) are left out.
+    /// Parses the file's text. Rows without counts per CPU (`ERR`, `MIS`) are left out.
     pub fn parse(text: &str) -> Self {
         let mut lines = text.lines();
         let cpus: Vec<u32> = lines
@@ -45,7 +45,7 @@ impl Interrupts {
         Self(counts)
     }
 
-    /// How many came since `before`, also where that is none: row, CPU, count.
+    /// Returns the number of interrupts since `before`, also if it is 0: row, CPU, count.
     pub fn since(&self, before: &Self) -> Vec<(String, u32, u64)> {
         let delta = |((row, cpu), now): (&(String, u32), &u64)| {
             let then = before.0.get(&(row.clone(), *cpu)).copied().unwrap_or(0);

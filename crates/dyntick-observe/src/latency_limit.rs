@@ -2,51 +2,31 @@
 //! The limits for the exit latency of idle states that are in force (PM QoS): no governor selects a state that takes
 //! longer to leave (`drivers/cpuidle/governor.c: cpuidle_governor_latency_req`, 5.10 to 7.2).
 
-use dyntick_model::CpuList;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use dyntick_model::{CpuList, LatencyLimits};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Where the limit of all CPUs is asked for, and read.
+/// The device by which the limit of all CPUs is requested and read.
 pub const PATH: &str = "/dev/cpu_dma_latency";
 
-/// From this value on nobody has asked for a limit, µs (`PM_QOS_CPU_LATENCY_DEFAULT_VALUE`, include/linux/pm_qos.h).
+/// The value without any request, µs (`PM_QOS_CPU_LATENCY_DEFAULT_VALUE`, include/linux/pm_qos.h).
 const NONE_US: i32 = 2_000_000_000;
 
-/// The limits at one moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LatencyLimits {
-    /// Of all CPUs, µs; none where nobody asks for one.
-    pub of_all_us: Option<u32>,
-    /// The commands of the processes that hold it, or a looser one, by opening `/dev/cpu_dma_latency`.
-    pub held_by: BTreeSet<String>,
-    /// Of single CPUs (`pm_qos_resume_latency_us`), µs; those that have one.
-    pub of_cpus_us: BTreeMap<u32, u32>,
-}
-
-impl LatencyLimits {
-    /// The one in force on a CPU, µs: the tighter of both.
-    pub fn of_cpu(&self, cpu: u32) -> Option<u32> {
-        self.of_all_us.into_iter().chain(self.of_cpus_us.get(&cpu).copied()).min()
-    }
-
-    /// What is in force now. Reading changes nothing and wakes no CPU: who opens the file asks for the default,
-    /// and only a change of what all ask for is passed on (`kernel/power/qos.c: cpu_latency_qos_apply`).
-    ///
-    /// # Errors
-    /// Where the device cannot be read. A kernel without the limit of single CPUs has none.
-    pub fn read(cpus: &CpuList) -> io::Result<Self> {
-        let of_all_us = limit_of_all(File::open(PATH)?)?;
-        let of_cpu = |cpu: u32| Some((cpu, limit_of_cpu(&std::fs::read_to_string(file_of(cpu)).ok()?)?));
-        Ok(Self {
-            of_all_us,
-            held_by: if of_all_us.is_some() { holders(Path::new("/proc"))? } else { BTreeSet::new() },
-            of_cpus_us: cpus.iter().filter_map(of_cpu).collect(),
-        })
-    }
+/// Reads the limits that are in force now. Reading changes nothing and wakes no CPU: opening the file requests the
+/// default, and only a change of the tightest request is passed on (`kernel/power/qos.c: cpu_latency_qos_apply`).
+///
+/// # Errors
+/// The device cannot be read. A kernel without the limit of single CPUs has none.
+pub fn read(cpus: &CpuList) -> io::Result<LatencyLimits> {
+    let of_all_us = limit_of_all(File::open(PATH)?)?;
+    let of_cpu = |cpu: u32| Some((cpu, limit_of_cpu(&std::fs::read_to_string(file_of(cpu)).ok()?)?));
+    Ok(LatencyLimits {
+        of_all_us,
+        held_by: if of_all_us.is_some() { holders(Path::new("/proc"))? } else { BTreeSet::new() },
+        of_cpus_us: cpus.iter().filter_map(of_cpu).collect(),
+    })
 }
 
 fn file_of(cpu: u32) -> String {
@@ -106,18 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tighter_limit_is_in_force() {
-        let limits = LatencyLimits {
-            of_all_us: Some(50),
-            of_cpus_us: [(1, 20), (2, 300)].into(),
-            ..LatencyLimits::default()
-        };
-        assert_eq!([0, 1, 2].map(|cpu| limits.of_cpu(cpu)), [Some(50), Some(20), Some(50)]);
-        assert_eq!(LatencyLimits { of_all_us: None, ..limits }.of_cpu(0), None);
-    }
-
-    #[test]
-    fn who_has_the_device_open_holds_it() {
+    fn processes_that_have_the_device_open_hold_it() {
         let proc = tempfile::tempdir().unwrap();
         for (pid, comm, target) in
             [("7", "cyclictest\n", PATH), ("8", "sleep\n", "/dev/null"), ("self", "x\n", PATH)]

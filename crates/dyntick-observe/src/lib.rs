@@ -3,13 +3,12 @@
 //!
 //! Recording and decoding are apart: a recording is bytes, and may be decoded on another machine.
 
-pub mod archive;
+pub mod arch;
 pub mod counters;
 pub mod cpuidle;
 pub mod facts;
 pub mod interrupts;
 pub mod latency_limit;
 pub mod live;
-pub mod snapshot;
 pub mod thread;
 pub mod trace;

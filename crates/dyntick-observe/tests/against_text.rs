@@ -29,7 +29,7 @@ fn name(kind: &EventKind) -> &'static str {
         EventKind::SchedSwitch { .. } => "sched_switch",
         EventKind::TickStop { .. } => "tick_stop",
         EventKind::HrtimerEntry { .. } => "hrtimer_expire_entry",
-        EventKind::VectorEntry { .. } => "local_timer_entry",
+        EventKind::InterruptEntry { .. } => "local_timer_entry",
         EventKind::SoftirqEntry { .. } => "softirq_entry",
         other => panic!("not asked for: {other:?}"),
     }
@@ -76,7 +76,7 @@ fn same_events_as_the_kernel_prints() {
     assert!(!folder.exists(), "the instance is removed");
 
     assert_eq!(recording.metadata.missing_events, ["no_such:event"]);
-    let decoded = recording.decode().unwrap();
+    let decoded = recording.decode(u64::MAX).unwrap();
     assert_eq!(decoded.undecoded, 0);
     assert!(decoded.lost.values().all(|lost| *lost == 0), "{:?}", decoded.lost);
 

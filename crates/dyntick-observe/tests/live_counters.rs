@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is counted on the machine at hand, by eBPF and by trace events, against the kernel's own counts.
 
-use dyntick_model::{CpuList, Vector};
+use dyntick_model::{CpuList, Interrupt};
 use dyntick_observe::interrupts::Interrupts;
 use dyntick_observe::live::{Choice, Key, Kind, LiveError, Snapshot, Source, Wanted, Whose};
 use std::time::Duration;
@@ -40,8 +40,8 @@ fn count(snapshot: &Snapshot, cpu: u32, wanted: impl Fn(&Key) -> bool) -> u64 {
     snapshot.cpus[&cpu].iter().filter(|(key, _)| wanted(key)).map(|(_, count)| count.count).sum()
 }
 
-fn is_vector(key: &Key, wanted: Vector) -> bool {
-    matches!(key, Key::Vector { vector } if *vector == wanted)
+fn is_vector(key: &Key, wanted: Interrupt) -> bool {
+    matches!(key, Key::Interrupt { source: vector } if *vector == wanted)
 }
 
 /// How many short windows are looked at, and how many of them must agree. Some virtual machines run no eBPF
@@ -81,10 +81,10 @@ fn differences(source: &mut Source) -> Vec<String> {
     let mut differences = Vec::new();
     for cpu in online().iter() {
         for (row, vectors) in [
-            ("LOC", vec![Vector::LocalTimer]),
-            ("RES", vec![Vector::Reschedule]),
-            ("CAL", vec![Vector::CallFunction, Vector::CallFunctionSingle]),
-            ("IWI", vec![Vector::IrqWork]),
+            ("LOC", vec![Interrupt::Timer]),
+            ("RES", vec![Interrupt::Reschedule]),
+            ("CAL", vec![Interrupt::FunctionCall, Interrupt::FunctionCallSingle]),
+            ("IWI", vec![Interrupt::IrqWork]),
         ] {
             let count = count(&counted, cpu, |key| vectors.iter().any(|vector| is_vector(key, *vector)));
             let (least, most) = (bound(&inner, row, cpu), bound(&outer, row, cpu));

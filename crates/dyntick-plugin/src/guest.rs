@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a program in the guest says to the plugin. Each is one instruction, and without the plugin
-//! a no-operation.
+//! The requests of a program in the guest to the plugin. Each is one instruction, and a no-operation
+//! without the plugin.
 
 use crate::protocol::{
     HERE, MAGIC, MARK, OFF, ON, WATCH_EXCEPTION, WATCH_EXCEPTION_WITH_CODE, WATCH_INTERRUPT, WATCH_SWITCH,
@@ -58,7 +58,7 @@ pub enum Watch {
     ExceptionWithCode,
 }
 
-/// Tells the plugin of such an address.
+/// Reports such an address to the plugin.
 pub fn watch(what: Watch, address: u64) {
     match what {
         Watch::Switch => say!(WATCH_SWITCH, address),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What QEMU loads, as bytes of shared libraries: the plugin that records every executed block of a
-//! guest, and what keeps virtual time steady; and the instructions with which a program in the guest
-//! speaks to the plugin.
+//! The shared libraries that QEMU loads, as bytes: the plugin that records every executed block of a
+//! guest, and the one that keeps virtual time steady; and the instructions with which a program in the guest
+//! sends requests to the plugin.
 //!
 //! The libraries themselves are in `plugin/` and `steady/` and compiled by `build.rs`.
 
@@ -16,7 +16,7 @@ pub mod guest;
 /// The plugin.
 pub const PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dyntick_plugin.so"));
 
-/// What is loaded before QEMU (`LD_PRELOAD`) so that virtual time does not depend on how the host
+/// The library that is loaded before QEMU (`LD_PRELOAD`) so that virtual time does not depend on how the host
 /// schedules QEMU's threads.
 pub const STEADY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dyntick_steady.so"));
 

@@ -7,9 +7,9 @@ use crate::count::Counts;
 #[derive(Clone, Debug)]
 struct Call {
     function: u32,
-    /// Who called it: where control comes back to.
+    /// The caller: the function to which control returns.
     caller: Option<u32>,
-    /// What it and all that it calls execute; interrupts that come meanwhile are entries of their own.
+    /// The execution of it and all that it calls; interrupts that come meanwhile are separate entries.
     counts: Counts,
 }
 

@@ -15,7 +15,7 @@ pub struct Row {
     pub a: f64,
     /// Mean instructions a span in the second.
     pub b: f64,
-    /// What the second has more.
+    /// The excess of the second over the first.
     pub more: f64,
 }
 
@@ -33,7 +33,7 @@ pub struct Difference {
 /// Functions that are not listed one by one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rest {
-    /// How many they are.
+    /// Their number.
     pub functions: usize,
     /// Their mean instructions a span in the first, together.
     pub a: f64,

@@ -8,13 +8,13 @@ use std::collections::HashMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     functions: Vec<(Option<u32>, u64)>,
-    /// Where the functions are, once they are many.
+    /// The positions of the functions, once they are many.
     places: HashMap<Option<u32>, usize>,
     total: u64,
     latest: usize,
 }
 
-/// So many functions are looked through one by one, which is quicker for the few of most spans.
+/// The most functions that are searched one by one, which is faster for the few of most spans.
 const FEW: usize = 32;
 
 impl Counts {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What one CPU executes, cut into kernel entries and wake-ups.
+//! The execution of one CPU, cut into kernel entries and wake-ups.
 //!
 //! A task's kernel entries lie on a stack: a system call, on it perhaps a page fault, on it perhaps
 //! an interrupt. The stack goes with the task when it leaves the CPU. Instructions belong to the
@@ -15,11 +15,11 @@ pub struct Entry {
     pub cpu: u64,
     /// The function through which the kernel was entered.
     pub symbol: Option<u32>,
-    /// Whether it was entered from user mode.
+    /// True if it was entered from user mode.
     pub from_user: bool,
     /// The system call's own function, once it was reached.
     pub handler: Option<u32>,
-    /// What it executed itself.
+    /// The instructions that it executed itself.
     pub counts: Counts,
     /// The function in which it executed last, where calls are shown; what only leads to another does not count.
     pub latest: Option<u32>,
@@ -34,19 +34,19 @@ pub struct WakeUp {
     pub symbol: Option<u32>,
     /// All that the CPU executed since.
     pub counts: Counts,
-    /// Whether another task has come since.
+    /// True if another task has come since.
     pub switched: bool,
 }
 
-/// Where the latest block was counted.
+/// The place at which the latest block was counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Where {
     /// Nothing was executed yet.
     #[default]
     Nowhere,
-    /// In user mode.
+    /// User mode.
     User,
-    /// In the kernel, in a function.
+    /// A function of the kernel.
     Kernel(Option<u32>),
 }
 
@@ -55,13 +55,13 @@ pub enum Where {
 pub struct Cpu {
     /// The task that runs; none until the first switch.
     pub task: Option<u64>,
-    /// Where it is.
+    /// The current place.
     pub at: Where,
-    /// Whether the latest block was a return from an interrupt or exception.
+    /// True if the latest block was a return from an interrupt or exception.
     pub returns: bool,
     /// The return address of the exception whose handler begins with the next block.
     pub exception: Option<u64>,
-    /// What the kernel executes on its own behalf: idle loop and kernel threads.
+    /// The kernel's own execution: idle loop and kernel threads.
     pub own: Counts,
     /// The wake-up that is under way.
     pub wake_up: Option<WakeUp>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From a stream of executed blocks to spans and instruction counts per kernel function. Pure: no
+//! Profiles: from a stream of executed blocks to spans and instruction counts per kernel function. Pure: no
 //! files, no clock.
 
 mod call;

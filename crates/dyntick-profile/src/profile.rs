@@ -24,12 +24,12 @@ pub struct Profile {
     pub calls: BTreeMap<Key, Kind>,
 }
 
-/// What a span is: where it happened and of which kind.
+/// The identity of a span: its place and its kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub struct Key {
     /// The CPU that it began on.
     pub cpu: u64,
-    /// What happened, as `__x64_sys_getppid` or `asm_exc_page_fault from user mode`.
+    /// The event, e.g. `__x64_sys_getppid` or `asm_exc_page_fault from user mode`.
     pub kind: String,
 }
 
@@ -46,7 +46,7 @@ pub struct Kind {
 /// Instructions of the spans of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct Summary {
-    /// How many spans.
+    /// The number of spans.
     pub count: u64,
     /// The shortest.
     pub min: u64,
@@ -126,7 +126,7 @@ impl Kind {
         self.spans.iter().sum()
     }
 
-    /// Mean instructions a span, of a function or of the whole.
+    /// The mean number of instructions per span, of one function or of all.
     pub fn per_span(&self, instructions: u64) -> f64 {
         if self.spans.is_empty() { 0.0 } else { instructions as f64 / self.spans.len() as f64 }
     }

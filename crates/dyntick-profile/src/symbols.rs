@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which function an address belongs to.
+//! The functions that addresses belong to.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -8,20 +8,20 @@ use std::sync::Arc;
 /// The kernel's functions, from the text of `/proc/kallsyms` or `System.map`.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
-    /// By address, each address once.
+    /// The functions by address, each address once.
     functions: Vec<(u64, Arc<str>)>,
 }
 
 /// The name of what belongs to no function.
 const UNKNOWN: &str = "(unknown)";
 
-/// What the names of all system calls begin with.
+/// The prefix of the names of all system calls.
 pub const SYSTEM_CALL: &str = "__x64_sys_";
 
 /// The instruction that returns from interrupts and exceptions (`arch/x86/entry/entry_64.S`).
 pub const INTERRUPT_RETURN: &str = "native_irq_return_iret";
 
-/// What comes before it where the interrupted code was the kernel's.
+/// The symbol before it if the interrupted code was the kernel's.
 const BEFORE_INTERRUPT_RETURN: &str = "restore_regs_and_return_to_kernel";
 
 /// The kernel has no longer names (`include/linux/kallsyms.h`: KSYM_NAME_LEN, with the NUL, since 6.1).
@@ -36,7 +36,7 @@ const MOST_NAMES: usize = 64 << 20;
 /// The upper half of the address space is the kernel's.
 const KERNEL: u64 = 1 << 63;
 
-/// Whether an address is one of the kernel.
+/// Returns true if an address is one of the kernel.
 pub fn is_kernel(address: u64) -> bool {
     address >= KERNEL
 }
@@ -78,13 +78,13 @@ impl Symbols {
         number.and_then(|number| self.functions.get(number as usize)).map_or(UNKNOWN, |(_, name)| name)
     }
 
-    /// The same, to be kept: many spans share one text.
+    /// Returns the same text for keeping: many spans share one.
     pub(crate) fn shared_name(&self, number: Option<u32>) -> Arc<str> {
         let function = number.and_then(|number| self.functions.get(number as usize));
         function.map_or_else(|| Arc::from(UNKNOWN), |(_, name)| Arc::clone(name))
     }
 
-    /// Whether a block that begins in this function ends by returning from an interrupt: it is that
+    /// Returns true if a block that begins in this function ends by returning from an interrupt: it is that
     /// instruction, or the way to it, where nothing stands between (kernels without X86_ESPFIX64).
     pub fn returns_from_interrupt(&self, function: Option<u32>) -> bool {
         let next = self.name(function.map(|number| number + 1));
@@ -97,7 +97,7 @@ impl Symbols {
         self.functions.iter().position(|(_, other)| **other == *name).map(|number| number as u32)
     }
 
-    /// Whether a function only leads to another, by an indirect jump (`arch/x86/lib/retpoline.S`).
+    /// Returns true if a function only leads to another, by an indirect jump (`arch/x86/lib/retpoline.S`).
     pub fn is_thunk(&self, function: Option<u32>) -> bool {
         self.name(function).starts_with("__x86_indirect_thunk")
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From the stream to spans.
+//! The walk over a stream that makes spans.
 
 use crate::count::Counts;
 use crate::cpu::{Cpu, Entry, WakeUp, Where};
@@ -9,12 +9,12 @@ use crate::symbols::{INTERRUPT_RETURN, SYSTEM_CALL, Symbols, is_kernel};
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 
-/// What was recorded between one "on" and its "off".
+/// The recording between one "on" and its "off".
 #[derive(Clone, Debug, Default)]
 pub struct Phase {
     /// All spans.
     pub profile: Profile,
-    /// Whether the stream reached its limit, so that the end is missing.
+    /// True if the stream reached its limit, so that the end is missing.
     pub cut: bool,
 }
 
@@ -292,7 +292,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether an interrupt's or exception's way into the kernel begins here.
+    /// Returns true if an interrupt's or exception's way into the kernel begins here.
     fn is_stub(&self, address: u64, function: Option<u32>) -> bool {
         let name = self.symbols.name(function);
         let begins = function.and_then(|number| self.symbols.address(number)) == Some(address);

@@ -4,7 +4,7 @@
 
 use crate::{About, Trigger};
 use dyntick_model::CpuList;
-use dyntick_observe::trace::Metadata;
+use dyntick_trace::Metadata;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
@@ -131,7 +131,7 @@ fn within(about: &[u8], most: usize) -> Result<(), String> {
 mod tests {
     use super::*;
     use dyntick_observe::facts::{Clocksource, Counts, Cpus, Machine, Owners};
-    use dyntick_observe::trace::CpuStats;
+    use dyntick_trace::CpuStats;
 
     fn about() -> About {
         let machine = Machine {

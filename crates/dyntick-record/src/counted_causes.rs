@@ -7,7 +7,8 @@ use dyntick_explain::fixes::Named;
 use dyntick_explain::rules::named::{CLOCK_DISTRUSTED, HYPERVISOR_STEAL, SMI};
 use dyntick_explain::rules::{self, Rule};
 use dyntick_explain::{CauseId, Step, Summary};
-use dyntick_model::{CommandLine, Vector};
+use dyntick_model::CommandLine;
+use dyntick_observe::arch::x86::ROWS;
 use dyntick_observe::interrupts::Interrupts;
 use std::collections::BTreeMap;
 
@@ -60,23 +61,6 @@ fn cause(about: &About, summary: &Summary, rule: &'static Rule) -> CauseFindings
     }
 }
 
-/// The rows of `/proc/interrupts` that are compared, with their vectors. `CAL` includes the requests for TLB flushes,
-/// which the row `TLB` counts again (arch/x86/kernel/irq.c).
-const ROWS: &[(&str, &[Vector])] = &[
-    ("LOC", &[Vector::LocalTimer]),
-    ("RES", &[Vector::Reschedule]),
-    ("CAL", &[Vector::CallFunction, Vector::CallFunctionSingle]),
-    ("IWI", &[Vector::IrqWork]),
-    ("TRM", &[Vector::Thermal]),
-    ("THR", &[Vector::Threshold]),
-    ("DFR", &[Vector::DeferredError]),
-    ("SPU", &[Vector::Spurious]),
-    ("MCE", &[]),
-    ("HYP", &[]),
-    ("PIN", &[]),
-    ("NPI", &[]),
-];
-
 /// The excess that is ignored, because the counters are read just before and just after the recording.
 const TOLERATED: u64 = 3;
 
@@ -89,8 +73,8 @@ pub(crate) fn grown(about: &About) -> Grown {
     let mut grown = Grown::new();
     let [before, after] = [before, after].map(|counts| Interrupts::parse(&compared(&counts.interrupts)));
     for (row, cpu, count) in after.since(&before) {
-        if let Some((name, _)) = ROWS.iter().find(|(name, _)| *name == row && count > 0) {
-            grown.entry(cpu).or_default().push((*name, count));
+        if let Some(known) = ROWS.iter().find(|known| known.name == row && count > 0) {
+            grown.entry(cpu).or_default().push((known.name, count));
         }
     }
     grown
@@ -104,16 +88,16 @@ fn compared(interrupts: &str) -> String {
 }
 
 fn is_compared(line: &str) -> bool {
-    line.split(':').next().is_some_and(|row| ROWS.iter().any(|(name, _)| *name == row.trim()))
+    line.split(':').next().is_some_and(|row| ROWS.iter().any(|known| known.name == row.trim()))
 }
 
 /// The rows that grew by more than the trace shows.
 pub(crate) fn untraced(grown: &Grown, summary: &Summary) -> Vec<(String, u64)> {
     let own = grown.get(&summary.cpu).into_iter().flatten();
     let beyond = own.filter_map(|&(row, count)| {
-        let (_, vectors) = ROWS.iter().find(|(name, _)| *name == row)?;
-        let seen: u64 = vectors.iter().filter_map(|vector| summary.vectors.get(vector)).sum();
-        let tolerated = if vectors.is_empty() { 0 } else { TOLERATED + seen / 50 };
+        let sources = ROWS.iter().find(|known| known.name == row)?.sources;
+        let seen: u64 = sources.iter().filter_map(|source| summary.vectors.get(source)).sum();
+        let tolerated = if sources.is_empty() { 0 } else { TOLERATED + seen / 50 };
         (count > seen + tolerated).then(|| (row.to_owned(), count))
     });
     beyond.collect()

@@ -4,7 +4,7 @@
 use crate::trigger::Trigger;
 use dyntick_explain::{Context, Interruption, Stream, Survey, Wakeups};
 use dyntick_model::{CpuList, Event, Role};
-use dyntick_observe::trace::{Decoder, FormatError, SymbolTable, addresses_of};
+use dyntick_trace::{Decoder, FormatError, SymbolTable, addresses_of};
 use std::collections::BTreeMap;
 use std::fs::File;
 

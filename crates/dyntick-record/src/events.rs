@@ -3,8 +3,9 @@
 
 use Place::*;
 use dyntick_model::CpuList;
-use dyntick_observe::trace::events::{EVENTS, Place, of_vectors};
-use dyntick_observe::trace::{IRQ_WORKS, SENDERS, SessionError, TraceSession};
+use dyntick_observe::trace::{SessionError, TraceSession};
+use dyntick_trace::events::{EVENTS, Place, of_interrupts};
+use dyntick_trace::{IRQ_WORKS, SENDERS};
 
 /// Opens a session that is ready to start, with `more` events of the recorded CPUs.
 pub(crate) fn session(
@@ -14,7 +15,7 @@ pub(crate) fn session(
     more: &[&str],
 ) -> Result<TraceSession, SessionError> {
     let known = EVENTS.iter().filter_map(|event| Some((event.name.to_owned(), event.place?)));
-    let mut events: Vec<(String, Place)> = of_vectors()
+    let mut events: Vec<(String, Place)> = of_interrupts()
         .map(|event| (event, Here))
         .chain(known)
         .chain(more.iter().map(|event| ((*event).to_owned(), Here)))
@@ -27,7 +28,7 @@ pub(crate) fn session(
     if cpus == online {
         return Ok(session);
     }
-    events.extend(IRQ_WORKS.map(|(function, _)| (format!("probe:{function}"), Here)));
+    events.extend(IRQ_WORKS.map(|probe| (format!("probe:{}", probe.name), Here)));
     for (event, place) in &events {
         if let Some(filter) = filter(cpus, *place, none_of(&session, event, *place)?) {
             session.filter(event, &filter)?;
@@ -66,7 +67,7 @@ pub(crate) fn stacks(
         let filter = place.and_then(|place| filter(cpus, place, none));
         session.kernel_stacks(event.name, filter.as_deref())?;
     }
-    SENDERS.iter().try_for_each(|probe| session.kernel_stacks(&format!("probe:{}", probe.0), None))
+    SENDERS.iter().try_for_each(|probe| session.kernel_stacks(&format!("probe:{}", probe.name), None))
 }
 
 /// The number with which a filter says that an event has no target CPU. The field is signed in Linux 6.1 and unsigned

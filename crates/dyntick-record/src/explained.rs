@@ -10,7 +10,7 @@ use dyntick_explain::{
     Context, Evidence, Explanation, Foreknown, Interruption, Stream, Summary, Survey, explain,
 };
 use dyntick_model::CpuList;
-use dyntick_observe::trace::{DecodeError, Decoded};
+use dyntick_trace::{DecodeError, Decoded};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 

@@ -6,7 +6,8 @@ use crate::trace::fits_into_memory;
 use crate::{About, Options, Record, RecordError, Trace, events};
 use dyntick_observe::facts::{Counts, Machine};
 use dyntick_observe::thread::now_ns;
-use dyntick_observe::trace::{Metadata, Recording, Scanner, SessionError, TraceSession, names_of};
+use dyntick_observe::trace::{SessionError, TraceSession, names_of};
+use dyntick_trace::{Metadata, Recording, Scanner};
 use std::collections::BTreeMap;
 
 /// The events that explain a wake-up in addition to those of interruptions.

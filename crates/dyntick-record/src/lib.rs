@@ -27,6 +27,7 @@ mod functions;
 mod last;
 pub mod late;
 mod lines;
+mod machine;
 mod options;
 mod others;
 mod placement;
@@ -54,6 +55,7 @@ pub use findings::{
     ThreadFindings, Unattributed,
 };
 pub use last::snapshot_name;
+pub use machine::this_machine;
 pub use options::{LastSeconds, Options, RecordError};
 pub use recorder::record;
 pub use stored::Ended;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The options of a recording, and its errors.
 
+use crate::this_machine;
 use crate::trace::fits_into_memory;
 use crate::{Conditions, FileError, Record};
 use dyntick_model::CpuList;
 use dyntick_observe::facts::{FactsError, Machine};
-use dyntick_observe::trace::{FormatError, SessionError};
+use dyntick_observe::trace::SessionError;
+use dyntick_trace::FormatError;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -47,7 +49,7 @@ impl Options {
 
     /// The machine's state, if all these CPUs are online.
     pub(crate) fn machine(&self) -> Result<Machine, RecordError> {
-        let machine = Machine::read()?;
+        let machine = this_machine()?;
         let online = &machine.cpus.online;
         let missing = self.cpus.difference(online);
         if missing.is_empty() {

@@ -2,7 +2,7 @@
 //! The mapped code of processes whose stacks are recorded, read while the processes exist.
 
 use dyntick_observe::facts::{Mapping, mappings};
-use dyntick_observe::trace::UserStacks;
+use dyntick_trace::UserStacks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;

@@ -9,7 +9,7 @@ use dyntick_explain::{CauseId, Summary, rules};
 use dyntick_model::{CommandLine, CpuList, NANOS_PER_SEC};
 use dyntick_observe::interrupts::Interrupts;
 use dyntick_observe::thread::now_ns;
-use dyntick_observe::trace::DecodeError;
+use dyntick_trace::DecodeError;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -9,7 +9,7 @@ use crate::{Explained, counted_causes, fixes, frames};
 use dyntick_explain::rules::named::COMMAND_TASK;
 use dyntick_explain::{CauseId, Chain, Summary, rules};
 use dyntick_model::{Map, Symbol};
-use dyntick_observe::trace::events::consequences;
+use dyntick_trace::events::consequences;
 use std::cmp::Reverse;
 
 /// The number of chains of causation that are shown of one cause.

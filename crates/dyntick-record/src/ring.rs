@@ -4,7 +4,7 @@
 
 use crate::About;
 use crate::stored::{BLOCK, MOST_OF_BLOCK, Packed, Packer, Writer, is_full};
-use dyntick_observe::trace::Metadata;
+use dyntick_trace::Metadata;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
 use std::io::{Error, Result};

@@ -3,9 +3,7 @@
 
 use crate::stored::{BLOCK, Stored, Unpacker};
 use dyntick_model::Event;
-use dyntick_observe::trace::{
-    Blocks, DecodeError, Decoded, Merged, Metadata, Recording, merge, room_for_events,
-};
+use dyntick_trace::{Blocks, DecodeError, Decoded, Merged, Metadata, Recording, merge, room_for_events};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -76,7 +74,7 @@ impl Trace {
     /// # Errors
     /// A damaged trace, or more events than [`room_for_events`].
     pub fn decode(&self) -> Result<Decoded, DecodeError> {
-        let (mut events, mut count, most) = (Vec::new(), 0, room_for_events());
+        let (mut events, mut count, most) = (Vec::new(), 0, room_for_events(dyntick_system::memory()));
         let missing = self.events(|event| {
             count += 1;
             if count > most {

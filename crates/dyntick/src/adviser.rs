@@ -4,11 +4,12 @@
 use anyhow::Result;
 use dyntick_count::Row;
 use dyntick_explain::CauseId;
-use dyntick_explain::fixes::{Host, Named, Settings, Target, fixes};
+use dyntick_explain::fixes::{Host, Named, Target, fixes};
 use dyntick_explain::rules::Rule;
 use dyntick_explain::rules::named::NOT_ADAPTIVE;
-use dyntick_model::{CommandLine, CpuList, Fix, KernelVersion};
+use dyntick_model::{CommandLine, CpuList, Fix, KernelVersion, Settings};
 use dyntick_observe::facts::{Cpus, Machine};
+use dyntick_record::this_machine;
 
 /// Knows the machine.
 pub struct Adviser {
@@ -24,7 +25,7 @@ pub struct Adviser {
 impl Adviser {
     /// For the machine on which this program runs. What cannot be read of it, as its CPUs, fixes do not name.
     pub fn of_this_machine() -> Result<Self> {
-        if let Ok(machine) = Machine::read() {
+        if let Ok(machine) = this_machine() {
             return Ok(Self::of(machine));
         }
         let release = std::fs::read_to_string("/proc/sys/kernel/osrelease")?;

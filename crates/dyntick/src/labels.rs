@@ -2,7 +2,7 @@
 //! What counts are called where they are printed.
 
 use dyntick_count::{CountedAs, CountedBy, Group, Part, What};
-use dyntick_model::{TickDependency, Vector};
+use dyntick_model::{Interrupt, TickDependency};
 use dyntick_observe::live::Key;
 
 /// The row in which a key is counted.
@@ -28,7 +28,7 @@ pub fn of(what: &What) -> String {
 
 fn of_group(group: &Group) -> String {
     match group {
-        Group::Vector(vector) => of_vector(*vector).to_owned(),
+        Group::Interrupt(vector) => of_vector(*vector).to_owned(),
         Group::FunctionCalls => "function call interrupts (CAL)".to_owned(),
         Group::Device(irq, name) if name.is_empty() => format!("device IRQ {irq}"),
         Group::Device(irq, name) => format!("device {name} (IRQ {irq})"),
@@ -76,19 +76,19 @@ pub fn kept_because(dependency: TickDependency) -> &'static str {
 }
 
 /// A vector with its row in `/proc/interrupts`.
-fn of_vector(vector: Vector) -> &'static str {
+fn of_vector(vector: Interrupt) -> &'static str {
     match vector {
-        Vector::LocalTimer => "local timer interrupts (LOC)",
-        Vector::Reschedule => "rescheduling interrupts (RES)",
-        Vector::CallFunction | Vector::CallFunctionSingle => "function call interrupts (CAL)",
-        Vector::IrqWork => "IRQ work interrupts (IWI)",
-        Vector::Platform => "platform interrupts (PLT)",
-        Vector::Thermal => "thermal event interrupts (TRM)",
-        Vector::Threshold => "threshold APIC interrupts (THR)",
-        Vector::DeferredError => "deferred error APIC interrupts (DFR)",
-        Vector::ApicError => "APIC errors (ERR)",
-        Vector::Spurious => "spurious interrupts (SPU)",
-        Vector::Other => "other interrupts",
+        Interrupt::Timer => "local timer interrupts (LOC)",
+        Interrupt::Reschedule => "rescheduling interrupts (RES)",
+        Interrupt::FunctionCall | Interrupt::FunctionCallSingle => "function call interrupts (CAL)",
+        Interrupt::IrqWork => "IRQ work interrupts (IWI)",
+        Interrupt::Platform => "platform interrupts (PLT)",
+        Interrupt::Thermal => "thermal event interrupts (TRM)",
+        Interrupt::Threshold => "threshold APIC interrupts (THR)",
+        Interrupt::DeferredError => "deferred error APIC interrupts (DFR)",
+        Interrupt::Controller => "APIC errors (ERR)",
+        Interrupt::Spurious => "spurious interrupts (SPU)",
+        Interrupt::Other => "other interrupts",
     }
 }
 

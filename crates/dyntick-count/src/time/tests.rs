@@ -4,7 +4,7 @@
 use super::*;
 use crate::rows::tests::measured;
 use crate::{per_cpu, together};
-use dyntick_model::{Softirq, TickDependency, Vector};
+use dyntick_model::{Interrupt, Softirq, TickDependency};
 use proptest::prelude::*;
 
 /// Every sort of key; of those that have names some.
@@ -14,14 +14,14 @@ fn key() -> impl Strategy<Value = Key> {
     let families = ["hrtimer", "timer", "called", "work", "device", "nmi", "tick-kept"];
     prop_oneof![
         prop::sample::select(vec![
-            Vector::LocalTimer,
-            Vector::Reschedule,
-            Vector::CallFunction,
-            Vector::CallFunctionSingle,
-            Vector::IrqWork,
-            Vector::Thermal,
+            Interrupt::Timer,
+            Interrupt::Reschedule,
+            Interrupt::FunctionCall,
+            Interrupt::FunctionCallSingle,
+            Interrupt::IrqWork,
+            Interrupt::Thermal,
         ])
-        .prop_map(|vector| Key::Vector { vector }),
+        .prop_map(|vector| Key::Interrupt { source: vector }),
         any::<bool>().prop_map(|stopped| Key::Tick { stopped }),
         name().prop_map(|function| Key::Hrtimer { function }),
         Just(Key::EmptyTimer),

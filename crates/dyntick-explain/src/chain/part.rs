@@ -2,7 +2,7 @@
 //! The parts of a step that are more than a name or a number.
 
 use crate::Task;
-use dyntick_model::{Softirq, Symbol, Vector};
+use dyntick_model::{Interrupt, Softirq, Symbol};
 
 /// The actor of a step: the innermost timer, work item or handler that ran on a CPU, else the interrupt or softirq,
 /// else the task there.
@@ -21,7 +21,7 @@ pub enum Source {
     /// A device, by its driver's name for the interrupt.
     Device(Symbol),
     /// A vector of the CPU.
-    Vector(Vector),
+    Vector(Interrupt),
 }
 
 /// The competitor of the task that has the CPU.

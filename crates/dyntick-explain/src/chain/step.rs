@@ -3,7 +3,7 @@
 
 use super::part::{Actor, Arrived, CpuTimer};
 use crate::{Class, PerfOpener, Task};
-use dyntick_model::{CpuList, Softirq, Symbol, Vector};
+use dyntick_model::{CpuList, Interrupt, Softirq, Symbol};
 use std::sync::Arc;
 
 /// One step: an action of the kernel, a task or a device, or a condition that leads to the next step. `cpu` is the CPU
@@ -232,7 +232,7 @@ pub enum Step {
         cpu: u32,
     },
     Vector {
-        vector: Vector,
+        vector: Interrupt,
         cpu: u32,
     },
     Nmi {

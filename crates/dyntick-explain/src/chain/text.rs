@@ -3,7 +3,7 @@
 
 use super::{Actor, Arrived, CpuTimer, Source, Step, Unseen};
 use crate::{Class, PerfOpener};
-use dyntick_model::Vector;
+use dyntick_model::Interrupt;
 use std::fmt::{Display, Formatter, Result};
 
 impl Display for Step {
@@ -133,7 +133,7 @@ impl Display for Step {
 
             Device { irq, name, cpu } => write!(f, "interrupt {irq} of {name} was delivered to CPU {cpu}"),
             Vector { vector, cpu } => {
-                let name = vector_name(*vector).unwrap_or(vector.kernel_name());
+                let name = vector_name(*vector).unwrap_or(vector.name());
                 write!(f, "the interrupt '{name}' was delivered to CPU {cpu}")
             }
             Nmi { handler, cpu } => write!(f, "an NMI on CPU {cpu} was handled by {handler}"),
@@ -185,7 +185,7 @@ impl Display for Source {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Source::Device(name) => f.write_str(name),
-            Source::Vector(vector) => f.write_str(vector.kernel_name()),
+            Source::Vector(vector) => f.write_str(vector.name()),
         }
     }
 }
@@ -251,14 +251,14 @@ fn class_name(class: Class) -> &'static str {
 }
 
 /// The name of a vector in the cause `vector`; `None` if the vector is not such a cause.
-pub(crate) fn vector_name(vector: Vector) -> Option<&'static str> {
+pub(crate) fn vector_name(vector: Interrupt) -> Option<&'static str> {
     Some(match vector {
-        Vector::Thermal => "thermal",
-        Vector::Threshold => "threshold",
-        Vector::DeferredError => "deferred-error",
-        Vector::ApicError => "apic-error",
-        Vector::Spurious => "spurious",
-        Vector::Platform => "platform",
+        Interrupt::Thermal => "thermal",
+        Interrupt::Threshold => "threshold",
+        Interrupt::DeferredError => "deferred-error",
+        Interrupt::Controller => "apic-error",
+        Interrupt::Spurious => "spurious",
+        Interrupt::Platform => "platform",
         _ => return None,
     })
 }

@@ -4,7 +4,7 @@
 use super::Cpu;
 use super::interrupts::IPI_TRAVEL_NS;
 use crate::facts::*;
-use dyntick_model::{Role, Symbol, Vector};
+use dyntick_model::{Interrupt, Role, Symbol};
 
 impl Cpu {
     /// Notes the begin of a function that another CPU requested, in an interrupt. In a task's time slice it is no
@@ -26,7 +26,8 @@ impl Cpu {
     /// Adds the functions that were requested before the end of this interrupt and whose run no event shows, as with an
     /// irq_work that was queued for another CPU (`irq_work_queue_on`).
     pub(super) fn untold_calls(&mut self, facts: &mut Facts, end_ns: u64) {
-        let call = matches!(facts.entry, Entry::Vector(Vector::CallFunction | Vector::CallFunctionSingle));
+        let call =
+            matches!(facts.entry, Entry::Vector(Interrupt::FunctionCall | Interrupt::FunctionCallSingle));
         if !call {
             return;
         }

@@ -5,7 +5,7 @@ use super::{Cpu, Open, Phase};
 use crate::facts::*;
 use crate::log::Log;
 use crate::{Task, names};
-use dyntick_model::{Event, EventKind, Softirq, Vector};
+use dyntick_model::{Event, EventKind, Interrupt, Softirq};
 
 /// The time, ns, within which a softirq after an interrupt counts as run by its exit, even if its raise was not
 /// recorded.
@@ -41,7 +41,7 @@ impl Cpu {
 
     /// Returns true if an event is an interrupt between another one and its softirqs.
     pub(super) fn cuts_into_exit(&self, event: &Event) -> bool {
-        let interrupt = matches!(event.kind, EventKind::VectorEntry { .. } | EventKind::IrqEntry { .. });
+        let interrupt = matches!(event.kind, EventKind::InterruptEntry { .. } | EventKind::IrqEntry { .. });
         self.open.last().is_some_and(|top| {
             let softirqs_due = !top.facts.raised.is_empty() && !top.softirqs_ran;
             interrupt
@@ -65,12 +65,12 @@ impl Cpu {
         let mut facts = self.facts(event.ts, entry, log.task(event.pid));
         facts.senders = self.take_sends(event.ts, &facts.entry);
         self.fair_server |= facts.sent_by_fair_server();
-        if facts.entry == Entry::Vector(Vector::IrqWork) {
+        if facts.entry == Entry::Vector(Interrupt::IrqWork) {
             let recent = self.nmi.take().filter(|(ts, _)| event.ts.saturating_sub(*ts) <= SOFTIRQ_FOLLOWS_NS);
             facts.irq_works.append(&mut self.raised);
             facts.after_nmi = recent.map(|(_, handler)| handler);
         }
-        if facts.entry == Entry::Vector(Vector::LocalTimer) {
+        if facts.entry == Entry::Vector(Interrupt::Timer) {
             self.no_timers_owed();
         }
         self.open.push(Open {
@@ -86,8 +86,8 @@ impl Cpu {
     /// interrupt.
     pub(super) fn take_sends(&mut self, now: u64, entry: &Entry) -> Vec<Send> {
         let reschedule = match entry {
-            Entry::Vector(Vector::Reschedule) => true,
-            Entry::Vector(Vector::CallFunction | Vector::CallFunctionSingle) => false,
+            Entry::Vector(Interrupt::Reschedule) => true,
+            Entry::Vector(Interrupt::FunctionCall | Interrupt::FunctionCallSingle) => false,
             _ => return Vec::new(),
         };
         self.sends.retain(|send| now.saturating_sub(send.ts) <= IPI_TRAVEL_NS);

@@ -5,7 +5,7 @@ use super::{Cpu, MOST_NAMED, MOST_RUNNABLE, Open, Phase, Runnable};
 use crate::facts::*;
 use crate::log::Log;
 use crate::{Task, names};
-use dyntick_model::{Event, Vector};
+use dyntick_model::{Event, Interrupt};
 
 /// The time, ns, within which a switch after an interrupt from another CPU counts as requested by it.
 const SWITCH_FOLLOWS_NS: u64 = 100_000;
@@ -94,7 +94,7 @@ impl Cpu {
             let sender = facts.senders.last().map(|send| send.origin.clone());
             let woken_by = sender.or_else(|| facts.deadline_timer());
             // The only purpose of that interrupt is a switch.
-            if woken_by.is_some() || facts.entry == Entry::Vector(Vector::Reschedule) {
+            if woken_by.is_some() || facts.entry == Entry::Vector(Interrupt::Reschedule) {
                 facts.newcomers.push(Newcomer { task: next.clone(), woken_by });
             }
         }

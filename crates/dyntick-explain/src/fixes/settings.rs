@@ -3,9 +3,8 @@
 
 use crate::rules::{self, RuleFix};
 use dyntick_model::parameters::option_of;
-use dyntick_model::{Fix, GOVERNORS, KernelConfig};
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use dyntick_model::{Fix, GOVERNORS, KernelConfig, Settings};
+use std::collections::BTreeSet;
 
 /// The file that lists the cpuidle governors that a kernel is built with.
 const AVAILABLE_GOVERNORS: &str = "/sys/devices/system/cpu/cpuidle/available_governors";
@@ -26,79 +25,57 @@ const IDLE_DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
 /// The first words of advice that limits idle states.
 const OF_IDLE_STATES: &str = "hold /dev/cpu_dma_latency";
 
-/// The settings that fixes are compared with. If they are empty, nothing is known and each fix is advised.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settings {
-    /// The contents of files that fixes write to, by path.
-    files: BTreeMap<String, String>,
-    /// The options that fixes need and the kernel lacks.
-    without: BTreeSet<String>,
-    /// True on a virtual machine (x86: CPUID leaf 1, ECX bit 31).
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    virtual_machine: bool,
-    /// True if no driver offers idle states: the kernel then halts idle CPUs, and there is no depth to choose or limit.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    no_idle_states: bool,
+/// Reads the settings of a machine with `read`, which returns the contents of a file. The configuration of its kernel
+/// is passed if it is known.
+pub fn settings_of(read: impl Fn(&str) -> Option<String>, config: Option<&KernelConfig>) -> Settings {
+    let without = match config {
+        Some(config) => missing_options(config),
+        None => {
+            let governors = read(AVAILABLE_GOVERNORS);
+            // A kernel with the option has the file, whatever it was booted with (drivers/base/cpu.c).
+            let lacks_nohz_full = read(ONLINE).is_some() && read(NOHZ_FULL).is_none();
+            let lacks = |option: &&str| {
+                lacks_governor(governors.as_deref(), option) || *option == "NO_HZ_FULL" && lacks_nohz_full
+            };
+            options().filter(lacks).map(str::to_owned).collect()
+        }
+    };
+    settings_with(read, without)
 }
 
-impl Settings {
-    /// Reads the settings of a machine by `read`, which reads its files; `config` is its kernel's configuration, if
-    /// known.
-    pub fn of(read: impl Fn(&str) -> Option<String>, config: Option<&KernelConfig>) -> Self {
-        let without = match config {
-            Some(config) => Self::missing_options(config),
-            None => {
-                let governors = read(AVAILABLE_GOVERNORS);
-                // A kernel with the option has the file, whatever its command line (drivers/base/cpu.c).
-                let lacks_nohz_full = read(ONLINE).is_some() && read(NOHZ_FULL).is_none();
-                let lacks = |option: &&str| {
-                    lacks_governor(governors.as_deref(), option) || *option == "NO_HZ_FULL" && lacks_nohz_full
-                };
-                options().filter(lacks).map(str::to_owned).collect()
-            }
-        };
-        Self::with(read, without)
-    }
+/// Returns the options that fixes need and that a kernel of this configuration does not have.
+pub fn missing_options(config: &KernelConfig) -> BTreeSet<String> {
+    options().filter(|option| !config.is_enabled(option)).map(str::to_owned).collect()
+}
 
-    /// The options that fixes need and a kernel of this configuration lacks.
-    pub fn missing_options(config: &KernelConfig) -> BTreeSet<String> {
-        options().filter(|option| !config.is_enabled(option)).map(str::to_owned).collect()
-    }
+/// Reads the settings of a machine whose kernel is built without these options.
+pub fn settings_with(read: impl Fn(&str) -> Option<String>, without: BTreeSet<String>) -> Settings {
+    let paths = fixes().filter_map(|fix| setting(text(&fix.action))).map(|(path, _)| path);
+    let known = |path: String| read(&path).map(|value| (path, value.trim().to_owned()));
+    let virtual_machine = read(CPUINFO).is_some_and(|text| has_hypervisor_flag(&text));
+    let no_idle_states = read(IDLE_DRIVER).is_some_and(|driver| driver.trim() == "none");
+    Settings { files: paths.filter_map(known).collect(), without, virtual_machine, no_idle_states }
+}
 
-    /// Reads the settings of a machine by `read`, which reads its files; its kernel is known to lack these options.
-    pub fn with(read: impl Fn(&str) -> Option<String>, without: BTreeSet<String>) -> Self {
-        let paths = fixes().filter_map(|fix| setting(text(&fix.action))).map(|(path, _)| path);
-        let known = |path: String| read(&path).map(|value| (path, value.trim().to_owned()));
-        let virtual_machine = read(CPUINFO).is_some_and(|text| has_hypervisor_flag(&text));
-        let no_idle_states = read(IDLE_DRIVER).is_some_and(|driver| driver.trim() == "none");
-        Self { files: paths.filter_map(known).collect(), without, virtual_machine, no_idle_states }
-    }
+/// Returns true if advice is for machines of this kind.
+pub(super) fn concerns(settings: &Settings, advice: &str) -> bool {
+    let of_a_guest = settings.virtual_machine || !advice.starts_with(IN_A_GUEST);
+    of_a_guest && !(settings.no_idle_states && advice.starts_with(OF_IDLE_STATES))
+}
 
-    /// Returns true if the kernel is built without an option that a parameter needs.
-    pub fn lacks(&self, parameter: &str) -> bool {
-        option_of(parameter).is_some_and(|option| self.without.contains(option))
-    }
+/// Returns true if a command writes to an idle state that this machine does not have.
+pub(super) fn has_no_place_for(settings: &Settings, command: &str) -> bool {
+    settings.no_idle_states && command.contains("/cpuidle/state")
+}
 
-    /// Returns true if advice is for machines of this kind.
-    pub(super) fn concerns(&self, advice: &str) -> bool {
-        let of_a_guest = self.virtual_machine || !advice.starts_with(IN_A_GUEST);
-        of_a_guest && !(self.no_idle_states && advice.starts_with(OF_IDLE_STATES))
-    }
-
-    /// Returns true if a command writes to an idle state that this machine lacks.
-    pub(super) fn has_no_place_for(&self, command: &str) -> bool {
-        self.no_idle_states && command.contains("/cpuidle/state")
-    }
-
-    /// Returns true if the machine already has the value that a command would set.
-    pub(super) fn has(&self, command: &str) -> bool {
-        let Some((path, value)) = setting(command) else { return false };
-        let Some(now) = self.files.get(&path) else { return false };
-        // Of several values the present one is in brackets, e.g. `always madvise [never]`; in a list of features,
-        // those that are off have the prefix NO_.
-        *now == value
-            || now.split_whitespace().any(|word| word == format!("[{value}]") || is_feature(word, value))
-    }
+/// Returns true if the machine already has the setting that a command would make.
+pub(super) fn has(settings: &Settings, command: &str) -> bool {
+    let Some((path, value)) = setting(command) else { return false };
+    let Some(now) = settings.files.get(&path) else { return false };
+    // The value in force is in brackets, as in `always madvise [never]`. In a list of features those that are off
+    // begin with NO_.
+    *now == value
+        || now.split_whitespace().any(|word| word == format!("[{value}]") || is_feature(word, value))
 }
 
 fn has_hypervisor_flag(cpuinfo: &str) -> bool {
@@ -180,57 +157,58 @@ mod tests {
             "/proc/sys/kernel/nmi_watchdog" => Some("1\n".to_owned()),
             _ => None,
         };
-        let settings = Settings::of(read, None);
+        let settings = settings_of(read, None);
         assert!(
-            settings.has("sysctl -w vm.stat_interval=60") && !settings.has("sysctl -w vm.stat_interval=6")
+            has(&settings, "sysctl -w vm.stat_interval=60")
+                && !has(&settings, "sysctl -w vm.stat_interval=6")
         );
-        assert!(settings.has("echo never > /sys/kernel/mm/transparent_hugepage/enabled"));
-        assert!(settings.has("echo NO_HRTICK > /sys/kernel/debug/sched/features"));
+        assert!(has(&settings, "echo never > /sys/kernel/mm/transparent_hugepage/enabled"));
+        assert!(has(&settings, "echo NO_HRTICK > /sys/kernel/debug/sched/features"));
         assert!(
-            !settings.has("sysctl -w kernel.nmi_watchdog=0")
-                && !settings.has("echo 0 > /sys/kernel/mm/ksm/run")
+            !has(&settings, "sysctl -w kernel.nmi_watchdog=0")
+                && !has(&settings, "echo 0 > /sys/kernel/mm/ksm/run")
         );
     }
 
     #[test]
     fn advice_for_virtual_machines_is_given_only_there() {
         let of = |flags: &'static str| {
-            Settings::of(
+            settings_of(
                 |path| (path == CPUINFO).then(|| format!("processor: 0\nflags\t\t: fpu {flags}\n")),
                 None,
             )
         };
-        assert!(of("hypervisor lahf_lm").concerns("this is a virtual machine: see steal"));
-        assert!(!of("lahf_lm").concerns("this is a virtual machine: see steal"));
-        assert!(of("lahf_lm").concerns("use a longer --interval"));
+        assert!(concerns(&of("hypervisor lahf_lm"), "this is a virtual machine: see steal"));
+        assert!(!concerns(&of("lahf_lm"), "this is a virtual machine: see steal"));
+        assert!(concerns(&of("lahf_lm"), "use a longer --interval"));
     }
 
     #[test]
     fn idle_states_are_not_limited_without_a_driver() {
         let of = |driver: &'static str| {
-            Settings::of(|path| (path == IDLE_DRIVER).then(|| format!("{driver}\n")), None)
+            settings_of(|path| (path == IDLE_DRIVER).then(|| format!("{driver}\n")), None)
         };
         let advice = rules::all().iter().flat_map(|rule| rule.fixes).filter_map(|fix| match fix.action {
             Fix::Advice(words) if words.contains("cpu_dma_latency") => Some(words),
             _ => None,
         });
         let advice: Vec<&str> = advice.collect();
-        assert!(!advice.is_empty() && advice.iter().all(|words| of("intel_idle").concerns(words)));
-        assert!(!advice.iter().any(|words| of("none").concerns(words)));
+        assert!(!advice.is_empty() && advice.iter().all(|words| concerns(&of("intel_idle"), words)));
+        assert!(!advice.iter().any(|words| concerns(&of("none"), words)));
         let command = "echo 1 > /sys/devices/system/cpu/cpu3/cpuidle/stateDEEP/disable";
-        assert!(of("none").has_no_place_for(command) && !of("intel_idle").has_no_place_for(command));
-        assert!(!Settings::of(|_| None, None).has_no_place_for(command), "nothing is known");
+        assert!(has_no_place_for(&of("none"), command) && !has_no_place_for(&of("intel_idle"), command));
+        assert!(!has_no_place_for(&settings_of(|_| None, None), command), "nothing is known");
     }
 
     #[test]
     fn missing_governor_is_known_from_either_source() {
         let governors =
             |list: &'static str| move |path: &str| (path == AVAILABLE_GOVERNORS).then(|| list.to_owned());
-        assert!(Settings::of(governors("ladder menu\n"), None).lacks("cpuidle.governor=teo"));
-        assert!(!Settings::of(governors("menu teo\n"), None).lacks("cpuidle.governor=teo"));
-        assert!(!Settings::of(|_| None, None).lacks("cpuidle.governor=teo"), "nothing is known");
+        assert!(settings_of(governors("ladder menu\n"), None).lacks("cpuidle.governor=teo"));
+        assert!(!settings_of(governors("menu teo\n"), None).lacks("cpuidle.governor=teo"));
+        assert!(!settings_of(|_| None, None).lacks("cpuidle.governor=teo"), "nothing is known");
         let config = KernelConfig::parse("CONFIG_NO_HZ_FULL=y\n");
-        let built = Settings::of(|_| None, Some(&config));
+        let built = settings_of(|_| None, Some(&config));
         assert!(
             built.lacks("cpuidle.governor=teo") && built.lacks("rcu_nocbs=3") && !built.lacks("nohz_full=3")
         );

@@ -95,12 +95,12 @@ fn present_settings_and_missing_options_are_no_fixes() {
     let none = Settings::default();
     assert!(advised("idle-not-stopped", &none).contains(&"boot with cpuidle.governor=teo".to_owned()));
     let menu = |path: &str| path.ends_with("available_governors").then(|| "menu\n".to_owned());
-    let without = Settings::of(menu, None);
+    let without = settings_of(menu, None);
     let fixes = advised("idle-not-stopped", &without);
     assert!(fixes.iter().all(|fix| !fix.contains("governor")), "{fixes:?}");
     let interval = "sysctl -w vm.stat_interval=60";
     assert!(advised("workqueue:vmstat_update", &none).contains(&interval.to_owned()));
-    let set = Settings::of(|path| path.ends_with("stat_interval").then(|| "60\n".to_owned()), None);
+    let set = settings_of(|path| path.ends_with("stat_interval").then(|| "60\n".to_owned()), None);
     let fixes = advised("workqueue:vmstat_update", &set);
     assert!(!fixes.contains(&interval.to_owned()), "{fixes:?}");
 }
@@ -140,7 +140,7 @@ fn places() -> Vec<Place> {
         OtherTask::Own,
     ];
     let config = dyntick_model::KernelConfig::parse("CONFIG_HZ=250\n");
-    let bare = Settings::of(|_| None, Some(&config));
+    let bare = settings_of(|_| None, Some(&config));
     let mut places = Vec::new();
     for ((online, quiet), kernel) in cpus.into_iter().flat_map(|cpus| kernels.map(|kernel| (cpus, kernel))) {
         for (task, bpf_scheduler) in
@@ -240,7 +240,7 @@ fn bpf_scheduler_still_loads_after_the_advice() {
 #[test]
 fn kernel_without_adaptive_ticks_is_reported() {
     let online = |path: &str| path.ends_with("/cpu/online").then(|| "0-7\n".to_owned());
-    let fixes = advised("not-adaptive", &Settings::of(online, None));
+    let fixes = advised("not-adaptive", &settings_of(online, None));
     assert_eq!(
         fixes,
         ["a kernel with CONFIG_NO_HZ_FULL, booted with nohz_full=: this kernel has no CONFIG_NO_HZ_FULL"]

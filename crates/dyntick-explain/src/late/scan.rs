@@ -4,7 +4,7 @@
 use super::Question;
 use crate::CauseId;
 use crate::rules::named::*;
-use dyntick_model::{Event, EventKind, Map, Softirq, Symbol, Vector};
+use dyntick_model::{Event, EventKind, Interrupt, Map, Softirq, Symbol};
 
 /// The progress of a wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) struct Frame {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FrameKind {
-    Vector(Vector),
+    Vector(Interrupt),
     Irq(u32, Symbol),
     Softirq(Softirq),
     Hrtimer(Symbol),
@@ -54,17 +54,19 @@ impl Frame {
     pub fn text(&self) -> String {
         match &self.kind {
             FrameKind::Vector(vector) => match vector {
-                Vector::LocalTimer => "timer interrupt".to_owned(),
-                Vector::Reschedule => "reschedule interrupt".to_owned(),
-                Vector::CallFunction | Vector::CallFunctionSingle => "function-call interrupt".to_owned(),
-                Vector::IrqWork => "irq_work interrupt".to_owned(),
-                Vector::Thermal => "thermal interrupt".to_owned(),
-                Vector::Threshold => "threshold APIC interrupt".to_owned(),
-                Vector::DeferredError => "deferred error APIC interrupt".to_owned(),
-                Vector::ApicError => "local APIC error interrupt".to_owned(),
-                Vector::Spurious => "spurious interrupt".to_owned(),
-                Vector::Platform => "platform interrupt".to_owned(),
-                Vector::Other => "interrupt".to_owned(),
+                Interrupt::Timer => "timer interrupt".to_owned(),
+                Interrupt::Reschedule => "reschedule interrupt".to_owned(),
+                Interrupt::FunctionCall | Interrupt::FunctionCallSingle => {
+                    "function-call interrupt".to_owned()
+                }
+                Interrupt::IrqWork => "irq_work interrupt".to_owned(),
+                Interrupt::Thermal => "thermal interrupt".to_owned(),
+                Interrupt::Threshold => "threshold APIC interrupt".to_owned(),
+                Interrupt::DeferredError => "deferred error APIC interrupt".to_owned(),
+                Interrupt::Controller => "local APIC error interrupt".to_owned(),
+                Interrupt::Spurious => "spurious interrupt".to_owned(),
+                Interrupt::Platform => "platform interrupt".to_owned(),
+                Interrupt::Other => "interrupt".to_owned(),
             },
             FrameKind::Irq(irq, name) => format!("interrupt {irq} ({name})"),
             FrameKind::Softirq(softirq) => format!("softirq {}", softirq.kernel_name()),
@@ -166,13 +168,13 @@ impl Scan {
         }
         self.task = Some(event.pid);
         match &event.kind {
-            VectorEntry { vector } => self.enter(event.ts, FrameKind::Vector(*vector)),
+            InterruptEntry { source: vector } => self.enter(event.ts, FrameKind::Vector(*vector)),
             IrqEntry { irq, name } => self.enter(event.ts, FrameKind::Irq(*irq, name.clone())),
             SoftirqEntry { softirq } => self.enter(event.ts, FrameKind::Softirq(*softirq)),
             HrtimerEntry { function, .. } => self.enter(event.ts, FrameKind::Hrtimer(function.clone())),
             TimerEntry { function, .. } => self.enter(event.ts, FrameKind::Timer(function.clone())),
             CsdEntry { function } => self.enter(event.ts, FrameKind::Call(function.clone())),
-            VectorExit { .. } => self.leave(|kind| matches!(kind, FrameKind::Vector(_))),
+            InterruptExit { .. } => self.leave(|kind| matches!(kind, FrameKind::Vector(_))),
             IrqExit { .. } => self.leave(|kind| matches!(kind, FrameKind::Irq(..))),
             SoftirqExit { .. } => self.leave(|kind| matches!(kind, FrameKind::Softirq(_))),
             HrtimerExit { .. } => self.leave(|kind| matches!(kind, FrameKind::Hrtimer(_))),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
 use super::*;
-use dyntick_model::{EventKind, Softirq, Vector};
+use dyntick_model::{EventKind, Interrupt, Softirq};
 use proptest::prelude::*;
 
 const CPU: u32 = 3;
@@ -25,11 +25,11 @@ fn woken(ts: u64, pid: i32) -> Event {
 fn timer(ts: u64, pid: i32) -> [Event; 5] {
     let function: Symbol = "hrtimer_wakeup".into();
     [
-        event(ts, pid, EventKind::VectorEntry { vector: Vector::LocalTimer }),
+        event(ts, pid, EventKind::InterruptEntry { source: Interrupt::Timer }),
         event(ts + 100, pid, EventKind::HrtimerEntry { timer: 1, function }),
         woken(ts + 300, pid),
         event(ts + 400, pid, EventKind::HrtimerExit { timer: 1 }),
-        event(ts + 500, pid, EventKind::VectorExit { vector: Vector::LocalTimer }),
+        event(ts + 500, pid, EventKind::InterruptExit { source: Interrupt::Timer }),
     ]
 }
 
@@ -153,8 +153,8 @@ proptest! {
             ts += gap;
             let pid = pids[*who as usize];
             match kind {
-                0 => event(ts, pid, EventKind::VectorEntry { vector: Vector::LocalTimer }),
-                1 => event(ts, pid, EventKind::VectorExit { vector: Vector::LocalTimer }),
+                0 => event(ts, pid, EventKind::InterruptEntry { source: Interrupt::Timer }),
+                1 => event(ts, pid, EventKind::InterruptExit { source: Interrupt::Timer }),
                 2 => event(ts, pid, EventKind::SoftirqEntry { softirq: Softirq::Rcu }),
                 3 => event(ts, pid, EventKind::SoftirqExit { softirq: Softirq::Rcu }),
                 4 => woken(ts, pid),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Reads the text of tracefs's `trace` file, for the fixtures of the tests.
 
-use dyntick_model::{Event, EventKind, Softirq, Symbol, TickDependency, Vector, Within};
+use dyntick_model::{Event, EventKind, Interrupt, Softirq, Symbol, TickDependency, Within};
 use std::collections::BTreeMap;
 use std::io::Read;
 
@@ -107,22 +107,22 @@ fn kind(name: &str, f: &str) -> Option<EventKind> {
         "csd_function_entry" => CsdEntry { function: symbol(f, "func")? },
         "csd_function_exit" => CsdExit { function: symbol(f, "func")? },
         _ => match (name.strip_suffix("_entry"), name.strip_suffix("_exit")) {
-            (Some(name), _) => VectorEntry { vector: vector(name)? },
-            (_, Some(name)) => VectorExit { vector: vector(name)? },
+            (Some(name), _) => InterruptEntry { source: vector(name)? },
+            (_, Some(name)) => InterruptExit { source: vector(name)? },
             _ => return None,
         },
     })
 }
 
-fn vector(name: &str) -> Option<Vector> {
+fn vector(name: &str) -> Option<Interrupt> {
     Some(match name {
-        "local_timer" => Vector::LocalTimer,
-        "reschedule" => Vector::Reschedule,
-        "call_function" => Vector::CallFunction,
-        "call_function_single" => Vector::CallFunctionSingle,
-        "irq_work" => Vector::IrqWork,
+        "local_timer" => Interrupt::Timer,
+        "reschedule" => Interrupt::Reschedule,
+        "call_function" => Interrupt::FunctionCall,
+        "call_function_single" => Interrupt::FunctionCallSingle,
+        "irq_work" => Interrupt::IrqWork,
         "x86_platform_ipi" | "spurious_apic" | "error_apic" | "thermal_apic" | "threshold_apic" => {
-            Vector::Other
+            Interrupt::Other
         }
         _ => return None,
     })

@@ -3,8 +3,8 @@
 //! the pieces of one, which is made of them.
 
 use crate::Pieces;
-use dyntick_observe::snapshot::bundle;
 use dyntick_record::Record;
+use dyntick_snapshot::bundle;
 use std::path::Path;
 
 /// Reads, explains and prints a record.

@@ -6,8 +6,8 @@ use dyntick_formats::{cyclictest, qperf};
 use dyntick_model::{CommandLine, CpuList, Dialect, Isolation, KernelConfig, Reader};
 use dyntick_observe::counters::Counters;
 use dyntick_observe::interrupts::Interrupts;
-use dyntick_observe::trace::{addresses_of, resolve};
 use dyntick_profile::symbols::Symbols;
+use dyntick_trace::{addresses_of, resolve};
 use std::collections::BTreeSet;
 
 /// As whoever reads such a file does.

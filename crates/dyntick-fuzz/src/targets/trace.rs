@@ -4,9 +4,9 @@
 use crate::Pieces;
 use dyntick_explain::{Context, Known, explain};
 use dyntick_model::CpuList;
-use dyntick_observe::trace::{CpuStats, Decoder, Metadata, Recording, SymbolTable};
 use dyntick_profile::symbols::Symbols;
 use dyntick_profile::{compare, phases};
+use dyntick_trace::{CpuStats, Decoder, Metadata, Recording, SymbolTable};
 use std::collections::BTreeMap;
 
 /// The layouts of the events that a record has, from Linux 6.18, without their print formats.
@@ -28,7 +28,7 @@ pub fn ring_pages(bytes: &[u8]) {
     let metadata = Metadata { page_size: PAGE, formats: formats(FORMATS), stats, ..Metadata::default() };
     let recording = Recording { metadata, raw };
     let _ = recording.unknown_addresses();
-    let Ok(decoded) = recording.decode() else { return };
+    let Ok(decoded) = recording.decode(u64::MAX) else { return };
     let (first, last) = (decoded.events.first(), decoded.events.last());
     let window = (first.map_or(0, |event| event.ts), last.map_or(0, |event| event.ts));
     let cpus = CpuList::first(2);

@@ -4,9 +4,9 @@
 use crate::order;
 use crate::perturb::{self, Perturbation};
 use crate::qemu::{Accelerator, Host};
-use dyntick_explain::fixes::Settings;
+use dyntick_explain::fixes::settings_with;
 use dyntick_kernels::build::Recipe;
-use dyntick_model::{CommandLine, KernelVersion};
+use dyntick_model::{CommandLine, KernelVersion, Settings};
 use dyntick_study::Case;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -82,7 +82,7 @@ impl Asked {
             self.case.sysctl.iter().find(|(name, _)| is_of(name)).map(|(_, value)| value.clone())
         };
         let read = |path: &str| self.case.write.get(path).cloned().or_else(|| sysctl(path));
-        Settings::with(read, self.missing_options.clone())
+        settings_with(read, self.missing_options.clone())
     }
 
     /// The command line, and what the agent set in place of a parameter.

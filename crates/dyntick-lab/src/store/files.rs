@@ -15,10 +15,10 @@ use dyntick_guest::{MAILBOX_BYTES, Moment, Outcome, piece_of_file, pieces, recei
 use dyntick_model::text::shortened;
 use dyntick_model::{Clock, Event};
 use dyntick_observe::counters::Counters;
-use dyntick_observe::trace::{DecodeError, Decoded, Recording, room_for_events};
 use dyntick_profile::{MOST_HELD, stream};
 use dyntick_study::{Case, is_id};
 use dyntick_system::read_beneath;
+use dyntick_trace::{DecodeError, Decoded, Recording, room_for_events};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -57,9 +57,9 @@ impl Files<'_> {
 
     /// The events, as far as there is memory for them.
     pub(super) fn decoded(&self, recording: &Recording) -> Result<Decoded, StoreError> {
-        let (room, left) = (room_for_events(), self.budget.events());
+        let (room, left) = (room_for_events(dyntick_system::memory()), self.budget.events());
         let path = || self.folder.to_owned();
-        let decoded = recording.decode_at_most(room.min(left)).map_err(|error| match error {
+        let decoded = recording.decode(room.min(left)).map_err(|error| match error {
             DecodeError::TooMany { events, .. } if left < room => self.spent(Spent::Events { events, left }),
             DecodeError::TooMany { events, most } => StoreError::TooManyEvents { path: path(), events, most },
             source => StoreError::Decode { path: path(), source },

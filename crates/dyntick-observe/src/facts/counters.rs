@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the kernel and the CPUs count on their own, to be compared before and after.
+//! The counters of the kernel and the CPUs, to be compared before and after.
 
 use dyntick_model::CpuList;
 use serde::{Deserialize, Serialize};

@@ -10,14 +10,14 @@ const FOLDER: &str = "/sys/devices/system/cpu";
 /// The machine's CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cpus {
-    /// Those that run.
+    /// The CPUs that are online.
     pub online: CpuList,
     /// Those that stop their tick while they run one task, as the kernel took them from `nohz_full=`
     /// and `isolcpus=nohz,`.
     pub nohz_full: CpuList,
-    /// Those outside of load balancing: by `isolcpus=domain,` or an isolated cpuset partition.
+    /// The CPUs outside of load balancing: by `isolcpus=domain,` or an isolated cpuset partition.
     pub isolated: CpuList,
-    /// Those whose RCU callbacks are left to threads, those of `nohz_full` included.
+    /// The CPUs whose RCU callbacks are offloaded to threads, those of `nohz_full` included.
     pub rcu_nocbs: CpuList,
 }
 
@@ -40,7 +40,7 @@ impl Cpus {
     }
 }
 
-/// The CPUs of isolated cpuset partitions: the kernel lists them from 6.9 on; before, each group tells.
+/// The CPUs of isolated cpuset partitions: the kernel lists them from 6.9 on; before that, each group has its own file.
 fn partitions() -> CpuList {
     const ROOT: &str = "/sys/fs/cgroup";
     let parse = |text: String| text.parse::<CpuList>().unwrap_or_default();

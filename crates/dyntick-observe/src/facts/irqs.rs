@@ -11,9 +11,9 @@ use std::path::Path;
 pub struct Irq {
     /// The drivers that handle it.
     pub names: Vec<String>,
-    /// Where it may be delivered.
+    /// The CPUs to which it may be delivered.
     pub affinity: CpuList,
-    /// Where it is delivered.
+    /// The CPUs to which it is delivered.
     pub effective: CpuList,
 }
 

@@ -2,9 +2,8 @@
 //! The kernel and the machine under it.
 
 use super::read::{FactsError, contents, text};
-use super::{Cpus, Irq, irqs, settings};
-use dyntick_explain::fixes::Settings;
-use dyntick_model::{KernelVersion, NANOS_PER_SEC};
+use super::{Cpus, Irq, irqs};
+use dyntick_model::{KernelVersion, NANOS_PER_SEC, Settings};
 use rustix::thread::ClockId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -44,21 +43,22 @@ pub struct Clocksource {
 /// `/sys/kernel/sched_ext`, from 6.12 on (`kernel/sched/ext.c: task_should_scx`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchedExt {
-    /// Whether a BPF scheduler is loaded and schedules.
+    /// True if a BPF scheduler is loaded and schedules.
     pub enabled: bool,
-    /// Whether it has every task that is no real-time or deadline one, and not those of SCHED_EXT alone.
+    /// True if it has every task that is no real-time or deadline one, and not those of SCHED_EXT alone.
     pub all: bool,
 }
 
 impl Machine {
-    /// Reads the machine at hand. What a kernel does not have is empty.
+    /// Reads this machine, without the settings, which follow from the rules of fixes. Fields that a kernel does not
+    /// have are empty.
     pub fn read() -> Result<Self, FactsError> {
         let release = text("/proc/sys/kernel/osrelease")?;
         let kernel = release.parse().map_err(|error| contents("/proc/sys/kernel/osrelease", error))?;
         let command_line = text("/proc/cmdline")?;
         let cpus = Cpus::read(&command_line)?;
         let (clocksource, sched_ext) = (clocksource(), sched_ext());
-        let settings = settings::read(&release);
+        let settings = Settings::default();
         Ok(Self { kernel, cpus, command_line, hz: hz(), clocksource, sched_ext, irqs: irqs(), settings })
     }
 }

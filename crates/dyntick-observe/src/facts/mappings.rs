@@ -12,7 +12,7 @@ pub struct Mapping {
     pub begin: u64,
     /// The address behind its last one.
     pub end: u64,
-    /// Where in the file it begins, bytes.
+    /// The offset of its begin in the file, bytes.
     pub offset: u64,
     /// The file, or the kernel's name for memory that is from none, as `[vdso]`.
     pub file: String,
@@ -23,7 +23,7 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// Where in the file an address is, bytes.
+    /// Returns the offset of an address in the file, bytes.
     pub fn offset_of(&self, address: u64) -> u64 {
         address.saturating_sub(self.begin).saturating_add(self.offset)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What must be known of a machine, beside its trace, to explain what interrupts its CPUs.
+//! The facts about a machine that explain its interruptions, in addition to its trace.
 
 mod counters;
 mod cpus;
@@ -8,7 +8,6 @@ mod machine;
 mod mappings;
 mod owners;
 mod read;
-mod settings;
 mod tasks;
 
 pub use counters::Counts;

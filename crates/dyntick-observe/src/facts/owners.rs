@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What tasks own that keeps ticks alive: CPU-time timers and limits, perf events, CPU quotas.
+//! The possessions of tasks that keep ticks alive: CPU-time timers and limits, perf events, CPU quotas.
 
 use dyntick_system::read_lossy;
 use serde::{Deserialize, Serialize};
@@ -8,12 +8,12 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What the tasks of a machine own, by process.
+/// The possessions of the tasks of a machine, by process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owners {
     /// Timers and limits on CPU time, in words.
     pub cpu_timers: BTreeMap<i32, String>,
-    /// How many perf events a process has open.
+    /// The number of perf events that a process has open.
     pub perf_events: BTreeMap<i32, u64>,
     /// The CPU quota of a process's control group, in words.
     pub quotas: BTreeMap<i32, String>,
@@ -23,7 +23,7 @@ pub struct Owners {
     pub groups: BTreeMap<i32, String>,
 }
 
-/// How the words of a quota name its group.
+/// The name of a quota's group in text.
 const OF_GROUP: &str = "cpu.max of /";
 
 impl Owners {

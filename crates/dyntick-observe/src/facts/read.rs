@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Files of /proc and /sys as text, and why they could not be read.
 
-/// Why the facts could not be read.
+/// The reason why the facts could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FactsError {
     /// A file could not be read.
@@ -9,7 +9,7 @@ pub enum FactsError {
     Read {
         /// The file.
         path: String,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// A file's contents are not what every kernel since 6.1 writes.
@@ -17,7 +17,7 @@ pub enum FactsError {
     Contents {
         /// The file.
         path: String,
-        /// What is wrong.
+        /// The defect.
         reason: String,
     },
 }

@@ -23,19 +23,19 @@ pub struct Thread {
     /// The process that started this one, or took it over when that ended; 0 in records that older versions made.
     #[serde(default)]
     pub parent: i32,
-    /// Whether it is the kernel's own.
+    /// True if it is the kernel's own.
     pub kernel: bool,
-    /// Whether its affinity cannot be set; false in records that older versions made.
+    /// True if its affinity cannot be set; false in records that older versions made.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bound: bool,
-    /// Whether it had ended when tasks were looked at last; false in records that older versions made.
+    /// True if it had ended when tasks were looked at last; false in records that older versions made.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ended: bool,
-    /// Where it may run.
+    /// The CPUs on which it may run.
     pub cpus: CpuList,
-    /// Where it ran last.
+    /// The CPU on which it ran last.
     pub cpu: u32,
-    /// How it is scheduled.
+    /// The scheduling policy.
     pub policy: Policy,
     /// Its priority under a real-time policy, 1 to 99; 0 otherwise.
     pub priority: u32,
@@ -94,7 +94,7 @@ pub struct Runnable {
     pub process: u32,
     /// Its name.
     pub comm: String,
-    /// Whether it is the kernel's own.
+    /// True if it is the kernel's own.
     pub kernel: bool,
     /// The CPU that it runs on or is to run on.
     pub cpu: u32,
@@ -114,7 +114,7 @@ pub fn runnable() -> Vec<Runnable> {
     numbered("/proc".as_ref()).flat_map(of_process).collect()
 }
 
-/// From its `/proc/PID/task/TID/stat`, if it can run.
+/// Parses its `/proc/PID/task/TID/stat`, if it can run.
 fn in_stat(process: u32, thread: u32, text: &str) -> Option<Runnable> {
     let (comm, stat) = split_stat(text)?;
     let field = |number: usize| stat.get(number - 3).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);

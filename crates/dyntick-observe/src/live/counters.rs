@@ -11,7 +11,7 @@ use super::rows::Rows;
 use super::running::Running;
 use super::{Count, Details, Kind, Lost, Occurrence, Snapshot, Whose};
 use crate::thread::now_ns;
-use crate::trace::{FormatError, RingError, SessionError};
+use crate::trace::SessionError;
 use aya::maps::{Map, MapData, RingBuf};
 use aya::programs::{Program, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfError, EbpfLoader};
@@ -22,6 +22,7 @@ use dyntick_bpf::{
 };
 use dyntick_model::CpuList;
 use dyntick_system::hotplug;
+use dyntick_trace::{FormatError, RingError};
 use memmap2::{MmapOptions, MmapRaw};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, AsRawFd};
@@ -33,10 +34,10 @@ const RING: u32 = 1 << 20;
 /// The smallest that there is.
 const NO_RING: u32 = 4096;
 
-/// So many details are held until somebody asks for them, some 60 MiB; what comes then is counted as lost.
+/// The most details that are held until they are read, some 60 MiB; further ones are counted as lost.
 const MOST_DETAILS: usize = 1 << 20;
 
-/// What is to be counted, and where.
+/// The kinds to be counted, and the CPUs.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// The CPUs. On all others the programs do no more than find out that they are not meant.
@@ -52,44 +53,44 @@ pub struct Wanted {
 pub struct Counters {
     ebpf: Ebpf,
     btf: Btf,
-    /// In the order of their rows.
+    /// The CPUs in the order of their rows.
     cpus: Vec<u32>,
     rows: Rows,
     /// A bit for each thread by its number.
     followed: MmapRaw,
-    /// Whether the program runs that follows threads.
+    /// True if the program runs that follows threads.
     follows: bool,
-    /// Whether task switches are counted.
+    /// True if task switches are counted.
     with_tasks: bool,
-    /// What ran before the first switch.
+    /// The tasks that ran before the first switch.
     running: Running,
     names: Names,
     missing: Vec<String>,
-    /// Where details are wanted. It is opened once: a second reader (of aya 0.13) would begin wrong.
+    /// The ring buffer of details, if wanted. It is opened once: a second reader (of aya 0.13) would begin wrong.
     ring: Option<RingBuf<MapData>>,
     /// Out of the ring and not yet shown.
     raw_details: Vec<Detail>,
-    /// How many came while as many were held as may be.
+    /// The number of details that came while the limit was reached.
     details_dropped: u64,
-    /// How many that found no room have been reported.
+    /// The number of lost details that has been reported.
     details_told: u64,
     /// When it was read before, ns on CLOCK_MONOTONIC, and what had been lost then.
     before: (u64, Lost),
-    /// What was read and is not told yet.
+    /// The details that were read and not handed out yet.
     kept: Snapshot,
     pace: Pace,
 }
 
-/// What eBPF programs took, on all CPUs.
+/// The CPU time of eBPF programs, on all CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunTime {
-    /// How often they ran.
+    /// The number of their runs.
     pub runs: u64,
-    /// How long all together, ns, with what measuring it takes.
+    /// The total duration, ns, including the cost of measuring it.
     pub ns: u64,
 }
 
-/// Why nothing can be counted this way.
+/// The reason why nothing can be counted this way.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// The process may not.
@@ -114,7 +115,7 @@ pub enum LiveError {
     Page {
         /// Whose buffer.
         cpu: u32,
-        /// What is wrong.
+        /// The defect.
         source: RingError,
     },
     /// No thread to empty the buffers.
@@ -152,8 +153,8 @@ impl Counters {
         let followed = map_array(&ebpf, FOLLOWED, MAX_THREADS / 8)?;
         let mut missing = Vec::new();
         for tracepoint in wanted.kinds.iter().flat_map(|kind| kind.tracepoints()) {
-            if !attach(&mut ebpf, tracepoint, &btf)? {
-                missing.push((*tracepoint).to_owned());
+            if !attach(&mut ebpf, &tracepoint, &btf)? {
+                missing.push(tracepoint);
             }
         }
         if tick.is_none() && wanted.kinds.contains(&Kind::Timers) {
@@ -203,7 +204,7 @@ impl Counters {
         (0..cpus.len()).for_each(|row| rows.busy(row, running.is_busy(cpus[row])));
     }
 
-    /// The turn of the task that has run on a CPU for so long, without a switch that was seen.
+    /// The time slice of the task that has run on a CPU for `lasting_ns`, without a switch that was seen.
     fn unseen_turn(&mut self, row: usize, ns: u64) -> Option<(Key, Count)> {
         let runs = (ns > 0).then(|| self.running.on(self.cpus[row]))??.clone();
         let is_followed = |thread| {
@@ -350,7 +351,7 @@ impl Counters {
         }
     }
 
-    /// What the slots of these details counted.
+    /// Returns the keys of the slots of these details.
     fn named(&mut self, raw: &[Detail]) -> Vec<Occurrence> {
         self.names.learn(raw.iter().map(|detail| detail.key));
         raw.iter().filter_map(|detail| self.occurrence(detail)).collect()
@@ -370,12 +371,12 @@ impl Counters {
     }
 }
 
-/// How often the kernel did not run these programs, since they ran already on the same CPU.
+/// Returns the number of times that the kernel skipped these programs, since they ran already on the same CPU.
 pub(super) fn recursion_misses(ebpf: &Ebpf) -> u64 {
     each_fdinfo(ebpf).map(|text| in_fdinfo(&text, "recursion_misses:")).sum()
 }
 
-/// What the kernel says of each program.
+/// Returns the kernel's statistics of each program.
 fn each_fdinfo(ebpf: &Ebpf) -> impl Iterator<Item = String> {
     ebpf.programs().filter_map(|(_, program)| {
         let fd = program.fd().ok()?.as_fd().as_raw_fd();
@@ -388,13 +389,13 @@ fn in_fdinfo(text: &str, name: &str) -> u64 {
     text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0)
 }
 
-/// How many programs ran on the CPU where most did.
+/// Returns the number of programs on the CPU with the most.
 fn most_programs(grown: &[(usize, usize, Slot)]) -> usize {
     let of_row = |row: &[(usize, usize, Slot)]| row.iter().filter(|one| is_program_slot(one.1)).count();
     grown.chunk_by(|a, b| a.0 == b.0).map(of_row).max().unwrap_or(0)
 }
 
-/// Which row each CPU has: its place among these.
+/// Returns the row of each CPU: its place among these.
 pub(super) fn rows_of_cpus(cpus: &[u32]) -> Vec<u16> {
     let mut rows = vec![NOT_COUNTED; MAX_CPUS];
     for (row, cpu) in cpus.iter().enumerate() {
@@ -434,7 +435,7 @@ fn attach(ebpf: &mut Ebpf, tracepoint: &str, btf: &Btf) -> Result<bool, LiveErro
     }
 }
 
-/// Whether the kernel has no such tracepoint.
+/// Returns true if the kernel has no such tracepoint.
 fn is_unknown(error: &ProgramError) -> bool {
     match error {
         ProgramError::Btf(BtfError::UnknownBtfTypeName { .. }) => true,

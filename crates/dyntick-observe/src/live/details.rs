@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Those that took long, one by one.
+//! The longest interruptions, one by one.
 
 use super::Key;
 use dyntick_model::Symbol;
 use serde::Serialize;
 
-/// What took longer than was asked for, until it was read.
+/// The interruptions above the requested duration, until they were read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Details {
     /// Each, in the order of their begin.
     pub occurrences: Vec<Occurrence>,
-    /// How many more there were that found no room in the ring buffer.
+    /// The number of further ones that found no room in the ring buffer.
     pub lost: u64,
 }
 
@@ -19,13 +19,13 @@ pub struct Details {
 pub struct Occurrence {
     /// When it began, ns on CLOCK_MONOTONIC.
     pub start_ns: u64,
-    /// How long it took, ns, without the interrupts within.
+    /// The duration, ns, without the interrupts within.
     pub ns: u64,
     /// The CPU.
     pub cpu: u32,
-    /// What it was.
+    /// The key under which it is counted.
     pub key: Key,
-    /// The thread that was interrupted; of a thread's turn, that thread. 0 is the idle task.
+    /// The interrupted thread; of a time slice, its thread. 0 is the idle task.
     pub thread: u32,
     /// Its name.
     pub comm: Symbol,

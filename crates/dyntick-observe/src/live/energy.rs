@@ -10,7 +10,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where the kernel shows them (`Documentation/power/powercap/powercap.rst`).
+/// The folder of the zones (`Documentation/power/powercap/powercap.rst`).
 const FOLDER: &str = "/sys/class/powercap";
 
 /// More zones are not read: a package has five at most, and a machine eight packages.
@@ -36,18 +36,18 @@ struct Reading {
 /// A counter: a package, a part of one, or the platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Zone {
-    /// As its folder is called: `intel-rapl:0:1`.
+    /// The name of its folder, e.g. `intel-rapl:0:1`.
     id: String,
     name: String,
     microjoules: u64,
-    /// Where the counter begins anew.
+    /// The value at which the counter wraps.
     range: u64,
 }
 
 /// The energy of one zone over some time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Power {
-    /// As the kernel names it: `package-0`, `core`, `uncore`, `dram`, `psys`.
+    /// The kernel's name: `package-0`, `core`, `uncore`, `dram`, `psys`.
     pub name: String,
     /// The zone that it is a part of, where it is.
     pub part_of: Option<String>,
@@ -83,7 +83,7 @@ impl EnergyMeter {
         self.last = now;
     }
 
-    /// What each zone used since the begin, or since this was called before; packages before their parts.
+    /// Returns the energy of each zone since the begin, or since the last call; packages before their parts.
     pub fn taken(&mut self) -> Vec<Power> {
         self.read();
         let ns = self.last.ns.saturating_sub(self.since_ns);
@@ -153,7 +153,7 @@ impl Reading {
     }
 }
 
-/// Whether a folder is a zone: `intel-rapl:0` is a package (AMD's too) and `intel-rapl:0:0` a part of it.
+/// Returns true if a folder is a zone: `intel-rapl:0` is a package (AMD's too) and `intel-rapl:0:0` a part of it.
 /// `intel-rapl-mmio:0` is the same counter once more.
 fn is_zone(id: &str) -> bool {
     let numbers = id.strip_prefix("intel-rapl:").map(|rest| rest.split(':'));
@@ -163,7 +163,7 @@ fn is_zone(id: &str) -> bool {
 }
 
 impl Zone {
-    /// What was used since, uJ, where the counter began anew at most once.
+    /// Returns the energy since then, uJ, if the counter wrapped at most once.
     fn since(&self, then: &Zone) -> u64 {
         match self.microjoules >= then.microjoules {
             true => self.microjoules - then.microjoules,

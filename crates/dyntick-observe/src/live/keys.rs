@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a slot counts.
+//! The keys: the meanings of slots.
 
 use super::names::{MEMBER, Names};
 use dyntick_bpf::Slot;
 use dyntick_bpf::layout::{FIXED, FOUND, SOFTIRQ, SOFTIRQS, UNNAMED, family, fixed, vector};
-use dyntick_model::{Softirq, Symbol, TickDependency, Vector};
+use dyntick_model::{Interrupt, Softirq, Symbol, TickDependency};
 use serde::Serialize;
 
-/// What is counted in one place. Keys overlap as the kernel's own work does: an hrtimer expires
-/// within a local timer interrupt, a work item runs in the turn of a kernel thread.
-/// [`Key::is_whole`] tells those whose durations may be added up.
+/// The meaning of a count. Keys overlap as the kernel's own work does: an hrtimer expires
+/// within a local timer interrupt, a work item runs in the time slice of a kernel thread.
+/// [`Key::is_whole`] is true for those whose durations may be added up.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum Key {
-    /// An interrupt vector; LOC, RES, CAL and IWI of `/proc/interrupts` among them.
-    Vector {
-        /// Which.
-        vector: Vector,
+    /// Interrupts that no device sends.
+    #[serde(rename = "vector")]
+    Interrupt {
+        /// Its source.
+        #[serde(rename = "vector")]
+        source: Interrupt,
     },
     /// The tick's own timer.
     Tick {
-        /// Whether the tick was stopped, and this a single interrupt for the timer wheel.
+        /// True if the tick was stopped, and this a single interrupt for the timer wheel.
         stopped: bool,
     },
     /// Another high-resolution timer, by its function.
@@ -35,7 +37,7 @@ pub enum Key {
         /// The kernel function.
         function: Symbol,
     },
-    /// A function that another CPU called here (kernels from 6.5 on tell).
+    /// A function that another CPU called here (kernels from 6.5 on report it).
     Called {
         /// The kernel function.
         function: Symbol,
@@ -49,7 +51,7 @@ pub enum Key {
     },
     /// A softirq.
     Softirq {
-        /// Which.
+        /// The softirq.
         softirq: Softirq,
     },
     /// A work item, by its function. Its duration is what its kworker ran of it on this CPU, while task switches are
@@ -58,24 +60,24 @@ pub enum Key {
         /// The kernel function.
         function: Symbol,
     },
-    /// The turns of kernel threads of one name.
+    /// Time slices of kernel threads of one name.
     KernelThread {
         /// The name; none for all whose names found no room.
         comm: Option<Symbol>,
     },
-    /// The turns of user tasks of one name. A turn is counted under the name that the task had when it began; a
-    /// task that takes another name, as by executing a program, begins another turn.
+    /// Time slices of user tasks of one name. One is counted under the name that the task had when it began; a
+    /// task that takes another name, e.g. by executing a program, begins another one.
     Task {
         /// The name; none for all whose names found no room.
         comm: Option<Symbol>,
         /// Whose tasks.
         whose: Whose,
     },
-    /// The turns of the idle task.
+    /// Time slices of the idle task.
     Idle,
     /// Page faults; counted only.
     PageFault {
-        /// Of user code, else of the kernel.
+        /// True for faults of user code, false for those of the kernel.
         user: bool,
     },
     /// Non-maskable interrupts, by the handler that took them.
@@ -87,10 +89,10 @@ pub enum Key {
     TickStopped,
     /// Decisions to keep it; counted only.
     TickKept {
-        /// Why.
+        /// The reason.
         dependency: TickDependency,
     },
-    /// What found the table full, so that only its family is known.
+    /// Causes that found the table full, so that only their family is known.
     Unnamed {
         /// The family, as its members' keys are called.
         family: &'static str,
@@ -101,15 +103,15 @@ pub enum Key {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Whose {
-    /// Of the threads that are followed ([`super::Source::follow`]), and of those that they started.
+    /// A followed thread ([`super::Source::follow`]), or one that it started.
     Command,
-    /// Of the process that counts.
+    /// The process that counts.
     Observer,
-    /// Of others.
+    /// Any other task.
     Other,
 }
 
-/// A thread, for what its turns are counted as.
+/// A thread, by the key of its time slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thread {
     /// The kernel's.
@@ -119,7 +121,7 @@ pub enum Thread {
 }
 
 impl Thread {
-    /// What the turns of this thread count, with its name or for all that have none.
+    /// Returns the key of this thread's time slices, with its name or for all without one.
     pub(super) fn turns(self, comm: Option<Symbol>) -> Key {
         match self {
             Thread::Kernel => Key::KernelThread { comm },
@@ -127,7 +129,7 @@ impl Thread {
         }
     }
 
-    /// By the family of its slot.
+    /// Returns the thread of a slot's family.
     fn of_family(number: u32) -> Option<Self> {
         Some(match number {
             family::KERNEL_THREAD => Thread::Kernel,
@@ -139,18 +141,23 @@ impl Thread {
     }
 }
 
-/// The families in the order of their numbers, from 1; those of tasks that are told from others are not here.
+/// The families in the order of their numbers, from 1; those of tasks that are counted apart are not here.
 const FAMILIES: [&str; 9] =
     ["hrtimer", "timer", "called", "work", "device", "kernel-thread", "task", "nmi", "tick-kept"];
 
 impl Key {
-    /// Whether this is an interruption of its own, and not a part of another: the durations of such keys
-    /// may be added up. The turns of tasks count as whole, also those of the task that is measured.
+    /// Returns true if this is an interruption of its own, and not a part of another: the durations of such keys
+    /// may be added up. Time slices of tasks count as such, also those of the measured task.
     pub fn is_whole(&self) -> bool {
         use Key::*;
         matches!(
             self,
-            Vector { .. } | Device { .. } | Softirq { .. } | KernelThread { .. } | Task { .. } | Nmi { .. }
+            Interrupt { .. }
+                | Device { .. }
+                | Softirq { .. }
+                | KernelThread { .. }
+                | Task { .. }
+                | Nmi { .. }
         )
     }
 
@@ -166,7 +173,7 @@ impl Key {
         }
     }
 
-    /// The same with another name of that function.
+    /// Returns the same key with another name of that function.
     pub(super) fn with_function(mut self, name: impl FnOnce(&Symbol) -> Symbol) -> Self {
         use Key::*;
         match &mut self {
@@ -197,22 +204,23 @@ impl Key {
         FAMILIES.get(number as usize - 1).copied()
     }
 
-    /// Whether it counts the turns of the command's tasks or of the process that counts, which interrupt nothing.
+    /// Returns true if it counts the turns of the command's tasks or of the process that counts, which interrupt
+    /// nothing.
     pub fn is_own_task(&self) -> bool {
         matches!(self, Key::Task { whose: Whose::Command | Whose::Observer, .. })
     }
 
-    /// Whether this stands for several causes, since a table had no room for their names.
+    /// Returns true if this counts several causes, since a table had no room for their names.
     pub(super) fn is_unnamed(&self) -> bool {
         matches!(self, Key::Unnamed { .. } | Key::Task { comm: None, .. } | Key::KernelThread { comm: None })
     }
 
-    /// Whether it counts the turns of a program's tasks, of which there is no end.
+    /// Returns true if it counts the time slices of a program's tasks, whose number has no limit.
     pub(super) fn is_program(&self) -> bool {
         matches!(self, Key::Task { .. } | Key::KernelThread { .. })
     }
 
-    /// What it counts as where there is no room for its name.
+    /// Returns the key that is counted if there is no room for its name.
     pub(super) fn without_name(&self) -> Self {
         match self {
             Key::KernelThread { .. } => Key::KernelThread { comm: None },
@@ -221,7 +229,7 @@ impl Key {
         }
     }
 
-    /// What the slot at this place counts; none for a place that means nothing to this version.
+    /// Returns the key of the slot at this place; none if this version knows no meaning of the place.
     pub(super) fn of(place: usize, slot: &Slot, names: &Names) -> Option<Self> {
         match place {
             FIXED.. => found(slot, names),
@@ -234,7 +242,7 @@ impl Key {
     }
 }
 
-/// What the place for those of a family counts that found no room.
+/// Returns the key of the place for causes of a family that found no room.
 fn unnamed(number: u32) -> Option<Key> {
     if let Some(thread) = Thread::of_family(number) {
         return Some(thread.turns(None));
@@ -243,19 +251,19 @@ fn unnamed(number: u32) -> Option<Key> {
 }
 
 fn fixed_place(place: usize) -> Option<Key> {
-    let vector = |vector| Some(Key::Vector { vector });
+    let of = |source| Some(Key::Interrupt { source });
     match place {
-        vector::LOCAL_TIMER => vector(Vector::LocalTimer),
-        vector::RESCHEDULE => vector(Vector::Reschedule),
-        vector::CALL_FUNCTION => vector(Vector::CallFunction),
-        vector::CALL_FUNCTION_SINGLE => vector(Vector::CallFunctionSingle),
-        vector::IRQ_WORK => vector(Vector::IrqWork),
-        vector::PLATFORM_IPI => vector(Vector::Platform),
-        vector::THERMAL => vector(Vector::Thermal),
-        vector::THRESHOLD => vector(Vector::Threshold),
-        vector::DEFERRED_ERROR => vector(Vector::DeferredError),
-        vector::ERROR => vector(Vector::ApicError),
-        vector::SPURIOUS => vector(Vector::Spurious),
+        vector::LOCAL_TIMER => of(Interrupt::Timer),
+        vector::RESCHEDULE => of(Interrupt::Reschedule),
+        vector::CALL_FUNCTION => of(Interrupt::FunctionCall),
+        vector::CALL_FUNCTION_SINGLE => of(Interrupt::FunctionCallSingle),
+        vector::IRQ_WORK => of(Interrupt::IrqWork),
+        vector::PLATFORM_IPI => of(Interrupt::Platform),
+        vector::THERMAL => of(Interrupt::Thermal),
+        vector::THRESHOLD => of(Interrupt::Threshold),
+        vector::DEFERRED_ERROR => of(Interrupt::DeferredError),
+        vector::ERROR => of(Interrupt::Controller),
+        vector::SPURIOUS => of(Interrupt::Spurious),
         fixed::PERIODIC_TICK => Some(Key::Tick { stopped: false }),
         fixed::STOPPED_TICK => Some(Key::Tick { stopped: true }),
         fixed::EMPTY_TIMER => Some(Key::EmptyTimer),
@@ -287,7 +295,7 @@ fn found(slot: &Slot, names: &Names) -> Option<Key> {
     })
 }
 
-/// Whether the slot at this place is a program's, which it may have to give up.
+/// Returns true if the slot at this place is a program's, which it may have to give up.
 pub(super) fn is_program_slot(place: usize) -> bool {
     place >= FIXED + FOUND
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What may be counted, and which tracepoints that takes.
+//! The kinds of causes that may be counted, and their tracepoints.
 
+use dyntick_model::Interrupt;
+use dyntick_trace::events::of_interrupt;
 use serde::{Deserialize, Serialize};
 
-/// A group of causes that is counted as a whole or not at all.
+/// A group of causes that is counted together or not at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -19,7 +21,7 @@ pub enum Kind {
     Softirqs,
     /// Work items of workqueues.
     Works,
-    /// The turns of kernel threads and user tasks.
+    /// Time slices of kernel threads and user tasks.
     Tasks,
     /// Page faults; counted only, without durations.
     Faults,
@@ -58,45 +60,45 @@ impl Kind {
 
     /// The kernel's tracepoints that count this kind, each with a program of the same name, as
     /// `system:name`.
-    pub fn tracepoints(self) -> &'static [&'static str] {
+    pub fn tracepoints(self) -> Vec<String> {
+        let of_interrupts = self.interrupts().iter().flat_map(|source| of_interrupt(*source));
+        of_interrupts.chain(self.events().iter().map(|name| (*name).to_owned())).collect()
+    }
+
+    /// The interrupts of this kind that no device sends.
+    fn interrupts(self) -> &'static [Interrupt] {
+        match self {
+            Kind::Timers => &[Interrupt::Timer],
+            Kind::Ipis => &[
+                Interrupt::Reschedule,
+                Interrupt::FunctionCall,
+                Interrupt::FunctionCallSingle,
+                Interrupt::IrqWork,
+            ],
+            Kind::Devices => &[
+                Interrupt::Platform,
+                Interrupt::Thermal,
+                Interrupt::Threshold,
+                Interrupt::DeferredError,
+                Interrupt::Controller,
+                Interrupt::Spurious,
+            ],
+            _ => &[],
+        }
+    }
+
+    /// The other tracepoints of this kind.
+    fn events(self) -> &'static [&'static str] {
         match self {
             Kind::Timers => &[
-                "irq_vectors:local_timer_entry",
-                "irq_vectors:local_timer_exit",
                 "timer:hrtimer_expire_entry",
                 "timer:hrtimer_expire_exit",
                 "timer:timer_expire_entry",
                 "timer:timer_expire_exit",
             ],
             Kind::Ticks => &["timer:tick_stop"],
-            Kind::Ipis => &[
-                "irq_vectors:reschedule_entry",
-                "irq_vectors:reschedule_exit",
-                "irq_vectors:call_function_entry",
-                "irq_vectors:call_function_exit",
-                "irq_vectors:call_function_single_entry",
-                "irq_vectors:call_function_single_exit",
-                "irq_vectors:irq_work_entry",
-                "irq_vectors:irq_work_exit",
-                "csd:csd_function_entry",
-                "csd:csd_function_exit",
-            ],
-            Kind::Devices => &[
-                "irq:irq_handler_entry",
-                "irq:irq_handler_exit",
-                "irq_vectors:x86_platform_ipi_entry",
-                "irq_vectors:x86_platform_ipi_exit",
-                "irq_vectors:thermal_apic_entry",
-                "irq_vectors:thermal_apic_exit",
-                "irq_vectors:threshold_apic_entry",
-                "irq_vectors:threshold_apic_exit",
-                "irq_vectors:deferred_error_apic_entry",
-                "irq_vectors:deferred_error_apic_exit",
-                "irq_vectors:error_apic_entry",
-                "irq_vectors:error_apic_exit",
-                "irq_vectors:spurious_apic_entry",
-                "irq_vectors:spurious_apic_exit",
-            ],
+            Kind::Ipis => &["csd:csd_function_entry", "csd:csd_function_exit"],
+            Kind::Devices => &["irq:irq_handler_entry", "irq:irq_handler_exit"],
             Kind::Softirqs => &["irq:softirq_entry", "irq:softirq_exit"],
             Kind::Works => &["workqueue:workqueue_execute_start", "workqueue:workqueue_execute_end"],
             Kind::Tasks => &["sched:sched_switch", "task:task_rename"],
@@ -115,5 +117,19 @@ impl std::str::FromStr for Kind {
             .into_iter()
             .find(|kind| kind.name() == text)
             .ok_or_else(|| format!("'{text}' is not a kind of interruption; known are {}", known()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyntick_trace::events::{EVENTS, of_interrupts};
+
+    #[test]
+    fn each_counted_event_is_known() {
+        for name in Kind::ALL.iter().flat_map(|kind| kind.tracepoints()) {
+            let is_known = EVENTS.iter().any(|event| event.name == name);
+            assert!(is_known || of_interrupts().any(|event| event == name), "{name}");
+        }
     }
 }

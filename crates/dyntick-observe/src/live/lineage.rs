@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which threads are the kernel's, and who started whom, from the events of forks. Pure.
+//! The threads of the kernel and the parents of threads, from the events of forks. Pure.
 
 use super::keys::{Thread, Whose};
 use dyntick_bpf::layout::MAX_THREADS;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 /// The thread that starts all threads of the kernel, and nothing else (`kthreadd`, `kernel/kthread.c`).
 const KTHREADD: u32 = 2;
 
-/// The threads that are told from others.
+/// The threads that are counted apart.
 #[derive(Default)]
 pub struct Lineage {
     kernel: Threads,
@@ -36,7 +36,7 @@ impl Threads {
 }
 
 impl Lineage {
-    /// With the threads of the kernel that are there already.
+    /// Begins with the existing threads of the kernel.
     pub fn new(kernel: impl Iterator<Item = u32>) -> Self {
         let mut lineage = Self::default();
         kernel.for_each(|pid| lineage.kernel.set(pid, true));
@@ -50,7 +50,7 @@ impl Lineage {
         self.followed.set(child, self.followed.contains(parent));
     }
 
-    /// Follows a thread: it, those that it starts from now on, and they in turn.
+    /// Follows a thread and its descendants from now on.
     pub fn follow(&mut self, pid: u32) {
         self.followed.set(pid, true);
     }

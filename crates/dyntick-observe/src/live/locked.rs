@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Memory of eBPF programs and maps on kernels before 5.11, which count it against RLIMIT_MEMLOCK
-//! (`bpf_charge_memlock` in `kernel/bpf/syscall.c`); 64 KiB where nobody set it.
+//! (`bpf_charge_memlock` in `kernel/bpf/syscall.c`); 64 KiB by default.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -9,7 +9,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 pub struct AnyLocked(Rlimit);
 
 impl AnyLocked {
-    /// From now on.
+    /// Raises the limit from now on.
     pub fn begin() -> Self {
         let before = getrlimit(Resource::Memlock);
         // Newer kernels need none of it, and where it is refused loading says so.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the machine counts by itself, in files: idle states, CPU times, interrupts, SMIs.
+//! The machine's own counters, in files: idle states, CPU times, interrupts, SMIs.
 
 use crate::interrupts::Interrupts;
 use crate::thread::now_ns;
@@ -16,9 +16,9 @@ use std::path::Path;
 pub struct Meters {
     /// When they were read, ns on CLOCK_MONOTONIC; of a difference, how long it lasted.
     pub ns: u64,
-    /// By CPU.
+    /// The counters by CPU.
     pub cpus: BTreeMap<u32, CpuMeters>,
-    /// What could not be read, and what that needs.
+    /// The counters that could not be read, and their needs.
     pub missing: Vec<Missing>,
     all_interrupts: Interrupts,
 }
@@ -28,7 +28,7 @@ pub struct Meters {
 pub struct CpuMeters {
     /// Its idle states, the shallowest first (`/sys/devices/system/cpu/cpuN/cpuidle`).
     pub idle: Vec<IdleState>,
-    /// Where its time went (`/proc/stat`).
+    /// The use of its time (`/proc/stat`).
     pub times: CpuTimes,
     /// System management interrupts: the firmware took the CPU, unseen by the kernel (MSR 0x34 of Intel's
     /// processors, SDM volume 4, MSR_SMI_COUNT).
@@ -42,26 +42,26 @@ pub struct CpuMeters {
 pub struct IdleState {
     /// Its name.
     pub name: String,
-    /// How often it was entered.
+    /// The number of times that it was entered.
     pub usage: u64,
-    /// How long it was held, us.
+    /// The time in it, us.
     pub time_us: u64,
-    /// How often a shallower state would have been right.
+    /// The number of times that a shallower state would have been right.
     pub above: u64,
-    /// How often a deeper state would have been right.
+    /// The number of times that a deeper state would have been right.
     pub below: u64,
 }
 
 /// Times of one CPU, ns, in the resolution of `/proc/stat` (10 ms on most machines).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CpuTimes {
-    /// In user code, guests included.
+    /// User code, guests included.
     pub user_ns: u64,
-    /// In the kernel, without interrupts.
+    /// The kernel, without interrupts.
     pub system_ns: u64,
     /// Idle, waiting for disks included.
     pub idle_ns: u64,
-    /// In interrupts and softirqs; 0 on kernels that do not account for them.
+    /// Interrupts and softirqs; 0 on kernels that do not account for them.
     pub interrupts_ns: u64,
     /// Taken by the hypervisor while the CPU had work.
     pub steal_ns: u64,
@@ -70,9 +70,9 @@ pub struct CpuTimes {
 /// Something that cannot be known here.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Missing {
-    /// What.
+    /// The name of the counter.
     pub what: String,
-    /// What it needs: a capability, a module, a kind of machine.
+    /// Its needs: a capability, a module, a kind of machine.
     pub needs: String,
 }
 
@@ -106,7 +106,7 @@ impl Meters {
         }
     }
 
-    /// What was counted since `earlier`.
+    /// Returns the counts since `earlier`.
     pub fn since(&self, earlier: &Meters) -> Meters {
         let mut cpus: BTreeMap<u32, CpuMeters> = self
             .cpus
@@ -207,7 +207,7 @@ fn idle_states(folder: &Path) -> Vec<IdleState> {
     (0..).map_while(state).collect()
 }
 
-/// From the lines `cpuN user nice system idle iowait irq softirq steal guest guest_nice` of `/proc/stat`.
+/// Parses the lines `cpuN user nice system idle iowait irq softirq steal guest guest_nice` of `/proc/stat`.
 pub(super) fn cpu_times(text: &str) -> BTreeMap<u32, CpuTimes> {
     let tick_ns = NANOS_PER_SEC / rustix::param::clock_ticks_per_second().max(1);
     let line = |line: &str| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What interrupts the CPUs of this machine, counted in the kernel while it happens.
+//! The interruptions of this machine's CPUs, counted in the kernel while they happen.
 //!
 //! [`Counters`] loads eBPF programs (crate `dyntick-bpf`) that count by cause, with durations, and
 //! whose counts are read without a system call. [`Traced`] makes the same counts of trace events, where eBPF

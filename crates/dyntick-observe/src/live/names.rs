@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Names of the kernel functions that were met.
+//! The names of kernel functions that were counted.
 
-use crate::trace::{addresses_of, resolve};
 use dyntick_bpf::layout::family;
 use dyntick_model::{Symbol, TICK_FUNCTIONS};
+use dyntick_trace::{addresses_of, resolve};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 
 const KALLSYMS: &str = "/proc/kallsyms";
 
-/// The part of a key that tells the members of a family apart.
+/// The part of a key that identifies the member of a family.
 pub(super) const MEMBER: u64 = (1 << 56) - 1;
 
 /// The kernel's functions lie in the highest part of its memory.
@@ -70,7 +70,7 @@ fn number(function: &Symbol) -> Option<u64> {
 /// Among what is missing: where the function of the tick's timer is, without which a tick is an hrtimer like others.
 pub const TICKS: &str = "ticks";
 
-/// Where the function of the tick's timer is, if the kernel tells.
+/// Returns the address of the function of the tick's timer, if the kernel shows it.
 pub fn tick_function() -> Option<u64> {
     let found = File::open(KALLSYMS).and_then(|file| addresses_of(&TICK_FUNCTIONS, file)).ok()?;
     TICK_FUNCTIONS.iter().find_map(|name| found.get(*name).copied())

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// While few programs run: reading then takes 9 % of one CPU where 512 are measured (`docs/src/stat.md`).
 const LONGEST: Duration = Duration::from_millis(500);
-/// At the begin.
+/// The interval at the begin.
 const FIRST: Duration = Duration::from_millis(250);
 /// While many programs run.
 const SHORTEST: Duration = Duration::from_millis(50);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Where dyntick itself runs: not on the CPUs that it measures.
+//! The CPUs on which dyntick itself runs: not those that it measures.
 
 use crate::facts::Cpus;
 use dyntick_model::CpuList;

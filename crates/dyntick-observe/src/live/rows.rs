@@ -8,16 +8,16 @@ use memmap2::MmapRaw;
 use std::collections::HashMap;
 use std::sync::atomic::{Ordering, fence};
 
-/// How many slots a row has.
+/// The number of slots of a row.
 const SLOTS: usize = FIXED + FOUND + PROGRAMS;
 
-/// How often a slot is read for two copies that are alike.
+/// The number of attempts to read two equal copies of a slot.
 const TRIES: usize = 8;
 
 /// The rows of some CPUs.
 pub(super) struct Rows {
     map: MmapRaw,
-    /// Of each row: its slots as they were read before, by their places.
+    /// The slots of each row as they were read before, by their places.
     before: Vec<HashMap<usize, Slot>>,
     /// Of each row: whether its CPU is offline. Nothing lasts there, and no event says so: tracepoints are silent from
     /// the moment when a CPU is taken out of the map of those that are online.
@@ -27,7 +27,7 @@ pub(super) struct Rows {
 /// A slot that was read.
 struct Read {
     slot: Slot,
-    /// Whether the programs are done with all that it counts, so that it may be given to another program.
+    /// True if the programs are done with all that it counts, so that it may be given to another program.
     settled: bool,
 }
 
@@ -45,7 +45,7 @@ impl Rows {
         (0..self.before.len()).map(|row| self.unseen(row, now)).collect()
     }
 
-    /// Tells which rows are of CPUs that are offline, before [`Rows::grown`].
+    /// Notes the rows of CPUs that are offline, before [`Rows::grown`].
     pub(super) fn offline(&mut self, is_offline: impl Fn(usize) -> bool) {
         (0..self.offline.len()).for_each(|row| self.offline[row] = is_offline(row));
     }
@@ -68,7 +68,7 @@ impl Rows {
         all
     }
 
-    /// From now on no longest is known.
+    /// Forgets the longest of each slot.
     pub(super) fn forget_longest(&mut self) {
         for row in 0..self.before.len() {
             for place in 0..SLOTS {
@@ -88,13 +88,13 @@ impl Rows {
         }
     }
 
-    /// What is in a slot.
+    /// The contents of a slot.
     pub(super) fn copy(&self, row: usize, place: usize) -> Slot {
         // SAFETY: within the mapping; only copied.
         unsafe { self.slot(row, place).read_volatile() }
     }
 
-    /// How many details found no room in the ring buffer, of all rows.
+    /// Returns the number of details that found no room in the ring buffer, of all rows.
     pub(super) fn details_lost(&self) -> u64 {
         // SAFETY: within the mapping; only copied.
         let of = |row| unsafe { (&raw const (*self.row(row)).details_lost).read_volatile() };
@@ -148,7 +148,7 @@ impl Rows {
         unsafe { (&raw mut (*self.row(row)).busy).write_volatile(busy.into()) };
     }
 
-    /// Whether no task switch was seen yet on a CPU.
+    /// Returns true if no task switch was seen yet on a CPU.
     pub(super) fn is_unseen(&self, row: usize) -> bool {
         // SAFETY: within the mapping; only copied.
         unsafe { (&raw const (*self.row(row)).task.start).read_volatile() == 0 }
@@ -219,7 +219,7 @@ impl Rows {
     fn row(&self, row: usize) -> *mut Row {
         assert!(row < self.before.len());
         let rows: *mut Row = self.map.as_mut_ptr().cast();
-        // SAFETY: the mapping holds a whole row for each CPU and lives as long as `self`.
+        // SAFETY: the mapping holds a complete row for each CPU and lives as long as `self`.
         unsafe { rows.add(row) }
     }
 
@@ -234,7 +234,7 @@ impl Rows {
 /// What has its time in each window, as long as it lasts.
 #[derive(Clone, Copy)]
 enum Lasting {
-    /// The turn of a task.
+    /// The time slice of a task.
     Turn,
     /// A work item.
     Work,

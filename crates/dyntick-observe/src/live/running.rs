@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which task runs on a CPU that no task switch was seen on, from /proc.
+//! The task that runs on a CPU without a task switch so far, from /proc.
 //!
 //! A switch from a task that runs is always traced. So where a CPU had something to run when counting began, and no
 //! switch was seen since, one task has had it all the time: one that can run and was there last.
@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 /// units of `/proc/stat`, of which one may begin or end too early.
 const IDLE_NS: u64 = 20_000_000;
 
-/// What could run on some CPUs at one moment.
+/// The tasks that could run on some CPUs at one moment.
 #[derive(Default)]
 pub(super) struct Running {
-    /// Those that could run then, by CPU.
+    /// The tasks that could run then, by CPU.
     then: BTreeMap<u32, Vec<Runnable>>,
     idle_then: BTreeMap<u32, u64>,
-    /// Those that are known to run since.
+    /// The tasks that are known to run since.
     known: BTreeMap<u32, Runnable>,
 }
 
@@ -28,7 +28,7 @@ impl Running {
         Self { then: by_cpu(cpus), idle_then: idle(), known: BTreeMap::new() }
     }
 
-    /// Whether something could run on that CPU, so that it was not idle.
+    /// Returns true if something could run on that CPU, so that it was not idle.
     pub(super) fn is_busy(&self, cpu: u32) -> bool {
         self.then.contains_key(&cpu)
     }

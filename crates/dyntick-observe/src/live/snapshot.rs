@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What was counted between two readings.
+//! The counts between two readings.
 
 use super::Key;
 use dyntick_bpf::layout::{BUCKETS, FIRST_BUCKET_BITS};
@@ -7,24 +7,24 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What was counted from one reading to the next.
+/// The counts from one reading to the next.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
     /// When it was read, ns on CLOCK_MONOTONIC.
     pub until_ns: u64,
-    /// How long it lasted, ns; of several together their sum.
+    /// Its duration, ns; of several together their sum.
     pub ns: u64,
     /// By CPU and what was counted. What did not happen is not there; a CPU that nothing happened on has an
     /// empty entry.
     pub cpus: BTreeMap<u32, BTreeMap<Key, Count>>,
-    /// What could not be counted.
+    /// The events that could not be counted.
     pub lost: Lost,
 }
 
-/// How often something happened on one CPU, and how long it took.
+/// The number and the duration of one kind of event on one CPU.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Count {
-    /// How often it began.
+    /// The number of begins.
     pub count: u64,
     /// Total duration, ns, without the interrupts that came in between; 0 for what is counted only ([`Key`] tells).
     /// From event to event: entry code before the first is not in it. Turns of tasks have in each reading what they
@@ -32,7 +32,7 @@ pub struct Count {
     pub ns: u64,
     /// The longest, ns. It is known only if it is longer than all before this reading.
     pub longest_ns: Option<u64>,
-    /// How many ended in each bucket of durations, the shortest first; see [`bucket_end_ns`].
+    /// The number of ends in each bucket of durations, the shortest first; see [`bucket_end_ns`].
     pub histogram: [u64; BUCKETS],
 }
 
@@ -95,7 +95,7 @@ pub fn bucket_end_ns(bucket: usize) -> Option<u64> {
     (bucket + 1 < BUCKETS).then(|| 1 << (FIRST_BUCKET_BITS as usize + bucket))
 }
 
-/// How many programs a CPU may have in one snapshot. Each takes some 300 bytes.
+/// The most programs of a CPU in one snapshot. Each takes some 300 bytes.
 pub(super) const MOST_PROGRAMS: usize = 4096;
 
 impl Snapshot {
@@ -168,7 +168,7 @@ impl Count {
         }
     }
 
-    /// How many ended, which all have a duration.
+    /// The number of ends, which all have a duration.
     pub fn ended(&self) -> u64 {
         self.histogram.iter().sum()
     }
@@ -203,7 +203,7 @@ mod tests {
         count
     }
 
-    /// All turns of one sort of task, whatever the names are.
+    /// All time slices of one sort of task, for all names.
     fn turns(counts: &BTreeMap<Key, Count>) -> BTreeMap<Key, Count> {
         let mut sums: BTreeMap<Key, Count> = BTreeMap::new();
         for (key, count) in counts {

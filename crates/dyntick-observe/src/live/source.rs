@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! By what is counted: eBPF programs, or trace events where there are none.
+//! The sources of counts: eBPF programs, or trace events if these cannot be used.
 
 use super::{Counters, Details, LiveError, RunTime, Snapshot, Traced, Wanted};
 use std::time::Duration;
 
-/// By what shall be counted.
+/// The choice of a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
     /// By eBPF; by trace events where this kernel cannot do that. Where only permission is lacking it is
     /// for the user to choose.
     #[default]
     Auto,
-    /// By eBPF or not at all.
+    /// eBPF programs or nothing.
     Bpf,
-    /// By trace events.
+    /// Trace events.
     Tracefs,
 }
 
-/// What counts.
+/// A source of counts.
 pub enum Source {
     /// eBPF programs.
     Bpf(Box<Counters>),
@@ -25,7 +25,7 @@ pub enum Source {
     Tracefs(Traced, Option<LiveError>),
 }
 
-/// Why nothing can be counted: what was tried, and what it lacks.
+/// The reason why nothing can be counted: each source that was tried, and its unmet needs.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct Unavailable {
@@ -62,7 +62,7 @@ impl Source {
         }
     }
 
-    /// Begins anew: what was counted before is not told, and no longest is known.
+    /// Begins anew: earlier counts are dropped, and no longest is known.
     pub fn forget(&mut self) -> Result<(), LiveError> {
         match self {
             Source::Bpf(counters) => {
@@ -73,7 +73,7 @@ impl Source {
         }
     }
 
-    /// What was counted since this was called before, or since it began.
+    /// Returns the counts since the last call, or since the begin.
     pub fn read(&mut self) -> Result<Snapshot, LiveError> {
         match self {
             Source::Bpf(counters) => Ok(counters.read()),
@@ -98,7 +98,7 @@ impl Source {
         }
     }
 
-    /// Those that took longer than was asked for, since this was last called; none by trace events.
+    /// Returns the interruptions above the requested duration since the last call; none by trace events.
     pub fn details(&mut self) -> Details {
         match self {
             Source::Bpf(counters) => counters.details(),
@@ -141,7 +141,7 @@ impl Source {
         }
     }
 
-    /// How many threads may be missing among those that are followed: by eBPF none.
+    /// Returns the number of threads that may be missing among the followed ones: by eBPF none.
     pub fn unfollowed(&mut self) -> Result<u64, LiveError> {
         match self {
             Source::Bpf(_) => Ok(0),

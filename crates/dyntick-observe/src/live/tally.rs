@@ -5,7 +5,7 @@
 use super::keys::Thread;
 use super::snapshot::{MOST_PROGRAMS, fold};
 use super::{Count, Key};
-use dyntick_model::{CpuList, Event, EventKind, Softirq, Symbol, Vector};
+use dyntick_model::{CpuList, Event, EventKind, Interrupt, Softirq, Symbol};
 use std::collections::{BTreeMap, HashMap};
 
 /// Counts of some CPUs. Events of one CPU must come in their order; those of different CPUs may come in any.
@@ -62,7 +62,7 @@ impl Tally {
         self.cpus.values_mut().for_each(|cpu| cpu.lasts(now));
     }
 
-    /// Tells that a task ran on a CPU when counting began, and not the idle task.
+    /// Notes that a task ran on a CPU when counting began, and not the idle task.
     pub fn busy(&mut self, cpu: u32) {
         if let Some(cpu) = self.cpus.get_mut(&cpu) {
             cpu.busy = true;
@@ -74,7 +74,7 @@ impl Tally {
         self.cpus.iter().filter(|(_, state)| state.task.is_none()).map(|(cpu, _)| *cpu).collect()
     }
 
-    /// Tells which thread has run on a busy CPU as long as no switch was seen, before [`Tally::lasts`].
+    /// Notes the thread that has run on a busy CPU as long as no switch was seen, before [`Tally::lasts`].
     pub fn runs(&mut self, cpu: u32, thread: u32, comm: Symbol) {
         // What was lost may have been a switch.
         if let Some(cpu) = self.cpus.get_mut(&cpu).filter(|cpu| cpu.busy) {
@@ -88,7 +88,7 @@ impl Tally {
     }
 }
 
-/// What is counted in one place.
+/// The subject of a count.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum What {
     /// This.
@@ -105,7 +105,7 @@ struct Place {
     name: Option<Symbol>,
 }
 
-/// What one CPU counted, but for the turns of threads.
+/// The counts of one CPU, without the time slices of threads.
 #[derive(Default)]
 struct Table {
     places: Vec<Place>,
@@ -119,7 +119,7 @@ const MOST: usize = 1 << 14;
 const NAME: usize = dyntick_bpf::layout::NAME - 1;
 
 impl Table {
-    /// Where this is counted.
+    /// Returns the place of a count.
     fn place(&mut self, what: What) -> usize {
         if let Some(place) = self.by_what.get(&what) {
             return *place;
@@ -155,7 +155,7 @@ impl What {
         }
     }
 
-    /// What it is counted as where the table is full.
+    /// Returns the subject that is counted instead if the table is full.
     fn unnamed(self) -> Self {
         What::Key(self.key(None).without_name())
     }
@@ -169,12 +169,12 @@ fn shortened(name: &Symbol) -> Symbol {
 #[derive(Clone, Copy)]
 struct Open {
     place: usize,
-    /// Which timer or work item.
+    /// The timer or work item.
     what: u64,
     since: Since,
 }
 
-/// The turn of a thread that has begun and not ended; of the idle task, 0.
+/// A time slice that has begun and not ended; of the idle task, 0.
 #[derive(Clone)]
 struct Turn {
     thread: u32,
@@ -200,19 +200,19 @@ struct Since {
 struct Tick {
     timer: u64,
     since: Since,
-    /// How long it took, when it has ended.
+    /// Its duration, when it has ended.
     ns: Option<u64>,
 }
 
-/// What goes on on one CPU, and what was counted there.
+/// The state of one CPU and its counts.
 #[derive(Default)]
 struct Cpu {
     table: Table,
     /// Total time in interrupts and softirqs, ns.
     stolen: u64,
-    /// How many hrtimers expired in this interrupt.
+    /// The number of hrtimers that expired in this interrupt.
     hrtimers: u64,
-    vector: Option<Open>,
+    interrupt: Option<Open>,
     device: Option<Open>,
     call: Option<Open>,
     /// Those of an interrupt may expire while one of a softirq does.
@@ -220,15 +220,15 @@ struct Cpu {
     tick: Option<Tick>,
     timer: Option<Open>,
     task: Option<Turn>,
-    /// From when on each task switch is seen, if there was none yet.
+    /// The time from which each task switch is seen, if there was none yet.
     unseen: Option<Since>,
-    /// Whether a task ran when counting began, and not the idle task.
+    /// True if a task ran when counting began, and not the idle task.
     busy: bool,
-    /// Which, if that is known.
+    /// The thread, if it is known.
     runs: Option<(u32, Symbol)>,
-    /// The turns of threads that are not settled, by number and name.
+    /// The time slices of threads that are not settled, by number and name.
     turns: HashMap<(u32, Symbol), Count>,
-    /// Those that are.
+    /// The settled ones.
     programs: BTreeMap<Key, Count>,
     work: Option<Work>,
     /// Work items whose kworkers were switched out, by the kworker.
@@ -236,9 +236,9 @@ struct Cpu {
     softirq: [Option<Open>; Softirq::COUNT],
 }
 
-/// None for a vector that is not counted.
-fn counted(vector: Vector) -> Option<Vector> {
-    Some(vector).filter(|vector| *vector != Vector::Other)
+/// None for a source that is not counted.
+fn counted(source: Interrupt) -> Option<Interrupt> {
+    Some(source).filter(|source| *source != Interrupt::Other)
 }
 
 impl Cpu {
@@ -246,12 +246,12 @@ impl Cpu {
         use EventKind::*;
         self.settle_tick(kind);
         match kind {
-            VectorEntry { vector } => {
-                let Some(vector) = counted(*vector) else { return };
+            InterruptEntry { source } => {
+                let Some(source) = counted(*source) else { return };
                 self.hrtimers = 0;
-                self.vector = self.begin(ts, What::Key(Key::Vector { vector }), 0);
+                self.interrupt = self.begin(ts, What::Key(Key::Interrupt { source }), 0);
             }
-            VectorExit { vector } => self.vector_ends(ts, counted(*vector)),
+            InterruptExit { source } => self.interrupt_ends(ts, counted(*source)),
             IrqEntry { irq, name } => {
                 self.device = self.begin(ts, What::Device(*irq), 0);
                 if let Some(open) = self.device {
@@ -281,7 +281,7 @@ impl Cpu {
                 self.end(ts, open);
             }
             // A task that has every CPU run it runs it here itself: no interruption.
-            CsdEntry { .. } if self.vector.is_none() => {}
+            CsdEntry { .. } if self.interrupt.is_none() => {}
             CsdEntry { function } => {
                 let key = Key::Called { function: function.clone() };
                 self.call = self.begin(ts, What::Key(key), 0);
@@ -347,7 +347,7 @@ impl Cpu {
         }
     }
 
-    /// Where a thread's turns are counted.
+    /// Returns the place where a thread's time slices are counted.
     fn turns_of(&mut self, thread: u32, comm: &Symbol) -> &mut Count {
         match thread {
             0 => {
@@ -388,11 +388,11 @@ impl Cpu {
         self.task = Some(Turn { read_ns: lasts, ..turn });
     }
 
-    fn vector_ends(&mut self, ts: u64, vector: Option<Vector>) {
-        let open = self.vector.take();
+    fn interrupt_ends(&mut self, ts: u64, source: Option<Interrupt>) {
+        let open = self.interrupt.take();
         let ns = self.end(ts, open);
         self.stolen += ns;
-        if vector == Some(Vector::LocalTimer) && ns > 0 && self.hrtimers == 0 {
+        if source == Some(Interrupt::Timer) && ns > 0 && self.hrtimers == 0 {
             self.count(Key::EmptyTimer, Some(ns));
         }
     }

@@ -9,20 +9,21 @@ use super::tally::Tally;
 use super::{Count, Key, Kind, LiveError, Lost, Snapshot, Wanted};
 use crate::facts;
 use crate::thread::{now_ns, own_files};
-use crate::trace::{Buffers, Decoder, SymbolTable, TraceSession, is_behind_a_gap};
+use crate::trace::{Buffers, TraceSession};
 use dyntick_model::{CpuList, Event, EventKind, Symbol};
 use dyntick_system::hotplug;
+use dyntick_trace::{Decoder, SymbolTable, is_behind_a_gap};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often the buffers are emptied.
+/// The interval at which the buffers are emptied.
 const DRAIN: Duration = Duration::from_millis(20);
 
 /// The buffer of a CPU, KiB, if there is room for all: some 50 000 events, two and a half million a second.
 const BUFFER_KIB: u32 = 2048;
-/// What all buffers may take, KiB, unless the CPUs are very many.
+/// The limit for all buffers, KiB, unless the CPUs are very many.
 const ALL_BUFFERS_KIB: u32 = 256 * 1024;
 /// The least that a buffer is given, KiB.
 const LEAST_KIB: u32 = 128;
@@ -41,14 +42,14 @@ const NMI: &str = "nmi:nmi_handler";
 
 /// Trace events that are counted. Gone from the kernel when this is dropped, or when dyntick is started next.
 pub struct Traced {
-    /// Where the thread is asked; gone to end it.
+    /// The channel of requests to the thread; closing it ends the thread.
     asks: Option<Sender<Ask>>,
     thread: Option<JoinHandle<()>>,
     names: Names,
     missing: Vec<String>,
 }
 
-/// What the thread is to do with its state.
+/// A request to the thread.
 type Ask = Box<dyn FnOnce(&mut State) + Send>;
 
 impl Traced {
@@ -106,12 +107,12 @@ impl Traced {
         self.ask(move |state| state.with_forks(|lineage| lineage.unfollow(pid)))
     }
 
-    /// How many threads may be missing among those that are followed.
+    /// Returns the number of threads that may be missing among the followed ones.
     pub fn unfollowed(&mut self) -> Result<u64, LiveError> {
         self.ask(|state| state.forks.as_ref().map_or(Ok(0), |forks| forks.recorded.lost()))
     }
 
-    /// What was counted since this was called before.
+    /// Returns the counts since the last call.
     pub fn read(&mut self) -> Result<Snapshot, LiveError> {
         let Snapshot { until_ns, ns, cpus: counts, lost } = self.ask(State::read)?;
         self.names.learn_symbols(counts.values().flat_map(BTreeMap::keys).filter_map(Key::function));
@@ -164,18 +165,18 @@ fn serve(mut state: State, asked: &Receiver<Ask>) {
     }
 }
 
-/// What is recorded, and what was made of it.
+/// The recording and the counts made of it.
 struct State {
     events: Recorded,
     tally: Tally,
-    /// What ran before the first switch, where switches are counted.
+    /// The tasks that ran before the first switch, if switches are counted.
     running: Option<Running>,
-    /// What came behind the end of a window while the buffers were read.
+    /// The events after the end of a window that came while the buffers were read.
     later: Vec<Part>,
-    /// Whether ticks are wanted and not told from other timers.
+    /// True if ticks are wanted and cannot be counted apart from other timers.
     lacks_ticks: bool,
     forks: Option<Forks>,
-    /// Why the buffers are no longer emptied.
+    /// The reason why the buffers are no longer emptied.
     failed: Option<LiveError>,
     /// When it was read before, ns on CLOCK_MONOTONIC, and what had been lost then.
     before: (u64, Lost),
@@ -190,8 +191,7 @@ impl State {
         let forks = wanted.kinds.contains(&Kind::Tasks).then(Forks::start).transpose()?;
         let tick = wanted.kinds.contains(&Kind::Timers).then(tick_function).flatten();
         let lacks_ticks = tick.is_none() && wanted.kinds.contains(&Kind::Timers);
-        let mut names: Vec<String> =
-            wanted.kinds.iter().flat_map(|kind| kind.tracepoints()).map(|name| (*name).to_owned()).collect();
+        let mut names: Vec<String> = wanted.kinds.iter().flat_map(|kind| kind.tracepoints()).collect();
         names.extend(tick.map(|_| STARTED.to_owned()));
         let session = TraceSession::new(&names, UNUSED_KIB)?;
         session.only_cpus(&wanted.cpus)?;
@@ -319,7 +319,7 @@ impl Part {
 struct Recorded {
     // Before the session: while a buffer is open its instance cannot be removed.
     buffers: Buffers,
-    /// What was taken out of them last.
+    /// The pages that were taken out of them last.
     pages: Vec<u8>,
     session: TraceSession,
     decoder: Decoder,
@@ -368,7 +368,7 @@ impl Recorded {
         Ok(())
     }
 
-    /// How many events the buffers did not keep.
+    /// Returns the number of events that the buffers did not keep.
     fn lost(&self) -> Result<u64, LiveError> {
         self.buffers.cpus().into_iter().map(|cpu| Ok(self.session.stats(cpu)?.lost)).sum()
     }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-/// What passes through the pipe at once, bytes of pages: more than the default, and less than any user may have.
+/// The size of the pipe, bytes of pages: more than the default, and less than any user may have.
 const AT_ONCE: usize = 256 << 10;
 
 /// The buffer of one CPU, which is emptied by reading.
@@ -33,7 +33,7 @@ impl RawPages {
         }
     }
 
-    /// The next page; none where nothing is recorded that was not read.
+    /// Reads the next page; none if all recorded events were read.
     fn next_page(&mut self) -> Result<Option<&[u8]>, SessionError> {
         loop {
             self.page.fill(0);
@@ -67,7 +67,7 @@ impl RawPages {
 /// The buffers of all CPUs.
 pub struct Buffers {
     cpus: BTreeMap<u32, RawPages>,
-    /// What full pages pass through: to be read, and to be written.
+    /// The pipe through which full pages pass.
     pipe: (OwnedFd, OwnedFd),
 }
 
@@ -78,7 +78,7 @@ impl Buffers {
             SessionError::File { what: "make", path: "a pipe".into(), source }
         };
         let pipe = pipe_with(PipeFlags::CLOEXEC).map_err(failed)?;
-        // Where that is refused it is smaller, and pages come in more turns.
+        // If that is refused it is smaller, and fewer pages come at once.
         let _ = fcntl_setpipe_size(&pipe.1, AT_ONCE);
         Ok(Self { cpus, pipe })
     }

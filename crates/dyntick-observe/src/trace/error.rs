@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Why nothing can be recorded.
+//! The errors of recording.
 
 use rustix::io::Errno;
 use std::path::PathBuf;
 
 pub(super) const TRACEFS: &str = "/sys/kernel/tracing";
 
-/// Why nothing can be recorded.
+/// The reason why nothing can be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// tracefs is not there and cannot be mounted.
@@ -15,7 +15,7 @@ pub enum SessionError {
          kernel with CONFIG_TRACING"
     )]
     NoTracefs(Errno),
-    /// tracefs may not be entered, so that nobody can tell from here whether it is mounted.
+    /// tracefs may not be entered, so that it is not known if it is mounted.
     #[error(
         "no permission for {TRACEFS} ({0}): recording needs root, or CAP_SYS_ADMIN and access to that directory"
     )]
@@ -23,11 +23,11 @@ pub enum SessionError {
     /// A file of tracefs refused.
     #[error("cannot {what} {path}: {source}")]
     File {
-        /// What was tried.
+        /// The attempt, as a verb.
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why it failed.
+        /// The reason.
         source: std::io::Error,
     },
 }

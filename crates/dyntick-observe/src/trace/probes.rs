@@ -1,35 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Probes in place of events that a kernel lacks: before 6.5 no event tells who interrupts another CPU, or
-//! its own, and for which function. A probe at the function that does it tells as much.
+//! The kprobes of this process, set and removed.
 
+use dyntick_trace::Probe;
 use std::fs::OpenOptions;
 use std::io::Write;
 
 const DEFINITIONS: &str = "/sys/kernel/tracing/kprobe_events";
 const PREFIX: &str = "dyntick_";
-
-/// A probe: its name, and its place with what is fetched there
-/// (`Documentation/trace/kprobetrace.rst`; `$stack0` at a function's first instruction is the address
-/// that it returns to). The functions are those of 6.1's kernel/smp.c and arch/x86/kernel/smp.c, where
-/// the function of a `call_single_data` stands behind its node of 16 bytes.
-pub type Probe = (&'static str, &'static str);
-
-/// What takes the place of `ipi:*` and `csd:csd_queue_cpu`.
-pub const SENDERS: [Probe; 4] = [
-    ("call_many", "smp_call_function_many_cond targets=+0($arg1):x64 callsite=$stack0:x64 func=$arg2:x64"),
-    ("call_single", "generic_exec_single cpu=$arg1:u32 callsite=$stack0:x64 func=+16($arg2):x64"),
-    ("kick", "tick_nohz_full_kick_cpu cpu=$arg1:u32 callsite=$stack0:x64"),
-    ("reschedule", "native_smp_send_reschedule cpu=$arg1:u32 callsite=$stack0:x64"),
-];
-
-/// Functions that a CPU queues for its own interrupt context: what brings a tick back, what wakes who
-/// reads the kernel's messages, what a perf event has to tell. Each probe has the name of its function;
-/// the one that queues them (kernel/irq_work.c) may not be probed.
-pub const IRQ_WORKS: [Probe; 3] = [
-    ("nohz_full_kick_func", "nohz_full_kick_func"),
-    ("wake_up_klogd_work_func", "wake_up_klogd_work_func"),
-    ("perf_pending_irq", "perf_pending_irq"),
-];
 
 /// Probes of this process, gone when this is dropped.
 #[derive(Debug, Default)]
@@ -37,7 +14,7 @@ pub struct Probes(Vec<String>);
 
 impl Probes {
     /// Sets a probe and returns the name of its event, `group:name`.
-    pub fn set(&mut self, (name, definition): Probe) -> std::io::Result<String> {
+    pub fn set(&mut self, Probe { name, definition }: Probe) -> std::io::Result<String> {
         let group = format!("{PREFIX}{}", std::process::id());
         define(&format!("p:{group}/{name} {definition}"))?;
         self.0.push(format!("{group}/{name}"));

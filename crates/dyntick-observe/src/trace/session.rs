@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Recording with a trace instance of one's own.
+//! Recording with a private trace instance.
 
+use super::Buffers;
 use super::buffers::RawPages;
 use super::error::{SessionError, TRACEFS};
-use super::events::{KERNEL_STACK, USER_STACK};
-use super::format::Format;
-use super::probes::{self, Probe, Probes};
-use super::{Buffers, CpuStats, Metadata, Recording, resolve};
+use super::probes::{self, Probes};
 use dyntick_model::CpuList;
 use dyntick_system::locked;
+use dyntick_trace::events::{KERNEL_STACK, USER_STACK};
+use dyntick_trace::{CpuStats, Format, Metadata, Probe, Recording, resolve};
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,12 +55,12 @@ impl TraceSession {
         Ok(session)
     }
 
-    /// With what the folders of this process's instances begin.
+    /// The path prefix of this process's instances.
     pub fn own_folders() -> PathBuf {
         PathBuf::from(format!("{TRACEFS}/instances/{PREFIX}{}-", std::process::id()))
     }
 
-    /// Where its files are.
+    /// The folder of its files.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -70,7 +70,7 @@ impl TraceSession {
         self.write("tracing_cpumask", &cpus.to_mask())
     }
 
-    /// From now on new events overwrite the oldest where a buffer is full.
+    /// Lets new events overwrite the oldest if a buffer is full.
     pub fn overwrite(&self) -> Result<(), SessionError> {
         self.write("options/overwrite", "1")
     }
@@ -90,12 +90,12 @@ impl TraceSession {
         self.write("tracing_on", "0")
     }
 
-    /// Whether this kernel lacks an event that was asked for.
+    /// Returns true if this kernel lacks a requested event.
     pub fn lacks(&self, event: &str) -> bool {
         self.missing.iter().any(|missing| missing == event)
     }
 
-    /// The events that were asked for and that this kernel lacks.
+    /// The requested events that this kernel lacks.
     pub fn missing(&self) -> &[String] {
         &self.missing
     }
@@ -107,7 +107,7 @@ impl TraceSession {
             .set(probe)
             .ok()
             .filter(|event| self.write(&format!("{}/enable", event_folder(event)), "1").is_ok());
-        let name = format!("probe:{}", probe.0);
+        let name = format!("probe:{}", probe.name);
         let set = enabled.is_some();
         self.events.extend(enabled.map(|event| (name, event)));
         set
@@ -178,7 +178,7 @@ impl TraceSession {
         self.buffers_of(&self.cpus()?)
     }
 
-    /// Those of some CPUs.
+    /// The buffers of some CPUs.
     pub fn buffers_of(&self, cpus: &CpuList) -> Result<Buffers, SessionError> {
         let open = |cpu| RawPages::open(self.folder.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw")));
         let pages = cpus.iter().map(|cpu| Ok((cpu, open(cpu)?)));
@@ -191,7 +191,7 @@ impl TraceSession {
         self.events.iter().map(|(name, event)| Ok((name.clone(), text(event)?))).collect()
     }
 
-    /// Whether a field of an event is a number without a sign; not for an event that this kernel lacks.
+    /// Returns true if a field of an event is a number without a sign; not for an event that this kernel lacks.
     pub fn is_unsigned(&self, event: &str, field: &str) -> Result<bool, SessionError> {
         let Some((_, own)) = self.events.iter().find(|(name, _)| name == event) else { return Ok(false) };
         let text = self.read_text(&format!("{}/format", event_folder(own)))?;
@@ -234,7 +234,7 @@ impl TraceSession {
         Ok(entries.flatten().filter_map(|entry| number(entry.file_name())).collect())
     }
 
-    /// What was counted for one CPU.
+    /// Reads the counters of one CPU.
     pub fn stats(&self, cpu: u32) -> Result<CpuStats, SessionError> {
         let text = self.read_text(&format!("per_cpu/cpu{cpu}/stats"))?;
         let value = |name: &str| -> u64 {
@@ -322,9 +322,9 @@ pub fn remove_abandoned() -> usize {
 
 fn remove_abandoned_in(instances: &Path) -> usize {
     let abandoned = |path: &PathBuf| {
-        // The lock is held until the folder is gone, so that nobody begins in it meanwhile.
+        // The lock is held until the folder is gone, so that no process begins in it meanwhile.
         let Ok(_lock) = locked(path) else { return false };
-        // Who still reads its buffers keeps it, but not its recording.
+        // A reader of its buffers keeps the instance, but recording stops.
         let stop = OpenOptions::new().write(true).open(path.join("tracing_on"));
         let _ = stop.and_then(|mut file| file.write_all(b"0"));
         std::fs::remove_dir(path).is_ok()
@@ -338,7 +338,7 @@ fn instances_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
     entries.filter(|entry| is_ours(&entry.file_name().to_string_lossy())).map(|entry| entry.path())
 }
 
-/// Whether a name is `dyntick-PID-NUMBER`.
+/// Returns true if a name is `dyntick-PID-NUMBER`.
 fn is_ours(name: &str) -> bool {
     let numbers = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));
     numbers.is_some_and(|(pid, number)| pid.parse::<u32>().is_ok() && number.parse::<u32>().is_ok())

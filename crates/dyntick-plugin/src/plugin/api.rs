@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is used of QEMU's plugin interface, as `docs/devel/tcg-plugins` of QEMU describes it, and
+//! The used part of QEMU's plugin interface (`docs/devel/tcg-plugins` of QEMU), and
 //! of GLib, whose arrays that interface hands out. QEMU brings both; nothing is linked.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};

@@ -25,7 +25,7 @@ pub struct AllCells {
     progress: *mut Cells,
 }
 
-// SAFETY: whoever holds the recorder's lock is the thread that executes the guest.
+// SAFETY: the holder of the recorder's lock is the thread that executes the guest.
 unsafe impl Send for AllCells {}
 
 impl AllCells {
@@ -37,7 +37,7 @@ impl AllCells {
         Self { score, recording: cells(), progress: cells() }
     }
 
-    /// Whether blocks are recorded.
+    /// Returns true if blocks are recorded.
     pub fn recording(&self) -> api::Field {
         self.field(self.recording)
     }
@@ -60,7 +60,7 @@ impl AllCells {
         unsafe { (*self.recording).fill(recording.into()) }
     }
 
-    /// How far the latest block came; `cpu` as QEMU told it when that block began.
+    /// The progress of the latest block; `cpu` is QEMU's number when that block began.
     pub fn reached(&self, cpu: c_uint) -> u64 {
         let at = (cpu as usize).min(CPUS);
         // SAFETY: within the cells; only the thread that executes the guest stores there.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which instructions can never leave their block in the middle.
+//! The instructions that can never leave their block in the middle.
 //!
 //! An instruction that touches memory can fault or reach a device, and some others trap. Where one
 //! of those begins, the block must note how far it is. All that is not known to be harmless counts
 //! as one of those, so that what is missing here costs time and never exactness.
 
-/// Whether an instruction of 64-bit code works on registers alone and cannot fault.
+/// Returns true if an instruction of 64-bit code works on registers alone and cannot fault.
 pub fn is_harmless(instruction: &[u8]) -> bool {
     if instruction == [0xf3, 0x0f, 0x1e, 0xfa] {
         return true; // endbr64
@@ -59,7 +59,7 @@ fn two_bytes(opcode: u8, rest: &[u8]) -> bool {
     }
 }
 
-/// Whether the operand of a ModRM byte is a register.
+/// Returns true if the operand of a ModRM byte is a register.
 fn on_registers(rest: &[u8]) -> bool {
     rest.first().is_some_and(|modrm| modrm >> 6 == 3)
 }

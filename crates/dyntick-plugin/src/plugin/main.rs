@@ -34,7 +34,7 @@ pub static qemu_plugin_version: c_int = api::VERSION;
 
 static RECORDER: OnceLock<Mutex<Recorder>> = OnceLock::new();
 
-/// In virtual time one thread executes all CPUs, so nobody ever waits here.
+/// In virtual time one thread executes all CPUs, so no thread ever waits here.
 fn recorder() -> Option<MutexGuard<'static, Recorder>> {
     RECORDER.get().map(|recorder| recorder.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What was executed, put in order and written down.
+//! The executed blocks, put in order and written down.
 
 use crate::cells::AllCells;
 use crate::guest::{Guest, Name};
@@ -9,7 +9,7 @@ use std::ffi::c_uint;
 use std::fs::File;
 use std::io::Write as _;
 
-/// So many bytes are gathered before they are written.
+/// The number of bytes that are gathered before they are written.
 const CHUNK: usize = 1 << 20;
 
 /// The most CPUs that an x86 kernel supports (`arch/x86/Kconfig`: NR_CPUS_RANGE_END).
@@ -43,12 +43,12 @@ impl Code {
     }
 }
 
-/// Who executes.
+/// The CPU that executes.
 #[derive(Clone, Copy)]
 pub struct Executor {
-    /// The number of the CPU as QEMU tells it, by which the block's cells are found.
+    /// QEMU's number of the CPU, by which the block's cells are found.
     pub cell: c_uint,
-    /// The address of the CPU's state, which tells which CPU it really is.
+    /// The address of the CPU's state, which identifies the CPU.
     pub state: usize,
 }
 
@@ -61,12 +61,12 @@ struct Open {
     first: u64,
 }
 
-/// How far a CPU's latest block came.
+/// The progress of a CPU's latest block.
 #[derive(Clone, Copy)]
 struct Left {
     /// The address of its last instruction.
     at: u64,
-    /// Whether instructions of the block are left.
+    /// True if instructions of the block are left.
     early: bool,
 }
 
@@ -78,7 +78,7 @@ struct Cpu {
     left: Option<Left>,
 }
 
-/// What is special about an address of the kernel.
+/// The meaning of a special address of the kernel.
 #[derive(Clone, Copy)]
 enum Watch {
     Switch,
@@ -90,14 +90,14 @@ enum Watch {
 pub struct Recorder {
     /// The guest.
     pub guest: Guest,
-    /// What translated code touches.
+    /// The state that translated code touches.
     pub cells: AllCells,
     file: File,
     room: u64,
     writer: Writer,
     recording: bool,
     open: Option<Open>,
-    /// By the kernel's number of the CPU.
+    /// The state by the kernel's number of the CPU.
     cpus: Vec<Cpu>,
     watches: Vec<(u64, Watch)>,
 }
@@ -207,7 +207,7 @@ impl Recorder {
         self.cpus[open.cpu].left = Some(Left { at: open.code.at(last), early: !open.code.is_last(last) });
     }
 
-    /// Tells an exception, a task switch, or an instruction that is executed again.
+    /// Distinguishes an exception, a task switch, and an instruction that is executed again.
     fn tell_what_is_special(&mut self, number: usize, address: u64) {
         let (cpu, left) = (number as u64, self.cpus[number].left);
         let watch = self.watches.binary_search_by_key(&address, |(at, _)| *at);
@@ -230,7 +230,7 @@ impl Recorder {
         }
     }
 
-    /// Where the handler that begins here returns to, so far above the stack pointer.
+    /// Returns the return address of the handler that begins here: `at` bytes above the stack pointer.
     fn return_address(&self, at: u64) -> u64 {
         let frame = self.guest.register(Name::Rsp).unwrap_or_default();
         self.guest.memory(frame.wrapping_add(at)).unwrap_or_default()
@@ -260,7 +260,7 @@ impl Recorder {
     }
 }
 
-/// Half a stream must not be taken for a whole one.
+/// Half a stream must not be taken for a complete one.
 fn give_up(reason: &str) -> ! {
     eprintln!("dyntick-plugin: {reason}");
     std::process::abort()

@@ -53,23 +53,23 @@ type Wake = unsafe extern "C" fn(Condition) -> c_int;
 type Ask = unsafe extern "C" fn() -> c_int;
 type Locked = unsafe extern "C" fn() -> bool;
 
-/// What is behind the functions of the same names here, and what QEMU says of itself.
+/// The functions that those of the same names here wrap, and QEMU's own state.
 struct Real {
     ppoll: PollFunction,
     wait: Wait,
     broadcast: Wake,
     signal: Wake,
-    /// Whether this thread has QEMU's big lock (`bql_locked`).
+    /// True if this thread has QEMU's big lock (`bql_locked`).
     locked: Locked,
-    /// What made QEMU want to end or to reset, 0 for nothing.
+    /// The reason for QEMU to end or to reset, 0 for none.
     ends: [Ask; 2],
     /// Written when the CPUs' thread begins to wait.
     idle: c_int,
 }
 
-/// Whether the CPUs' thread waits, or is not there yet.
+/// True if the CPUs' thread waits, or is not there yet.
 static IDLE: AtomicBool = AtomicBool::new(true);
-/// What it waits for.
+/// The condition that it waits for.
 static AWAITED: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 
 /// The symbol `name` of QEMU itself or of the C library, never the one here.
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn pthread_cond_signal(condition: Condition) -> c_int {
     unsafe { (real().signal)(condition) }
 }
 
-/// What QEMU's main loop waits in.
+/// The function in which QEMU's main loop waits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ppoll(
     polls: *mut Poll,
@@ -185,7 +185,7 @@ fn has_turn() -> bool {
 
 /// Returns when the CPUs' thread waits, when something outside QEMU is ready, or when QEMU ends.
 fn wait_for_turn(polls: &[Poll]) {
-    /// How often it is looked whether QEMU is to end, which nothing else tells.
+    /// The interval at which it is checked if QEMU is to end, which nothing else shows.
     const LOOK: Time = Time { seconds: 0, nanoseconds: 5_000_000 };
     let real = real();
     let mut outside: Vec<Poll> = Vec::new();
@@ -209,7 +209,7 @@ fn wait_for_turn(polls: &[Poll]) {
     }
 }
 
-/// Whether it is an event of QEMU's own, by which its threads tell each other something.
+/// Returns true if it is QEMU's own event, by which its threads notify each other.
 fn is_notification(fd: c_int) -> bool {
     std::fs::read_link(format!("/proc/self/fd/{fd}")).is_ok_and(|to| to.as_os_str() == "anon_inode:[eventfd]")
 }

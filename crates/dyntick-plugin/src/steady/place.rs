@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Both threads on one CPU of the host, for as long as they take turns.
+//! Both threads on one CPU of the host, as long as they alternate.
 //!
 //! Where virtual time goes from idle moment to idle moment, one thread wakes the other thousands of
 //! times a second and then sleeps. The host's scheduler wakes each on an idle CPU, which costs more than the
@@ -17,21 +17,21 @@ unsafe extern "C" {
     fn gettid() -> c_int;
 }
 
-/// How long both stay where they are.
+/// The time for which both stay on their CPU.
 const STAY: Duration = Duration::from_millis(100);
 
 /// A set of CPUs, as large as glibc's `cpu_set_t`.
 type Set = [u64; 16];
 
 struct Place {
-    /// Where they may run.
+    /// The CPUs on which they may run.
     all: Set,
     /// The CPUs' thread.
     thread: c_int,
     since: Instant,
 }
 
-/// None where the host chooses.
+/// None if the host chooses.
 static PLACE: Mutex<Option<Place>> = Mutex::new(None);
 
 /// Called before the CPUs' thread waits. Whether [`gather`] is to be called after that.
@@ -70,7 +70,7 @@ pub fn scatter() {
     }
 }
 
-/// For the main thread and this one. Where the host refuses, they run where they ran.
+/// Pins the main thread and this one. If the host refuses, they run where they ran.
 fn set(thread: c_int, cpus: &Set) {
     for thread in [std::process::id() as c_int, thread] {
         // SAFETY: a set of that size.

@@ -14,7 +14,7 @@ pub const VERSION: u32 = 1;
 /// A block seen for the first time: address as zigzag difference to the block defined before,
 /// number of instructions. It takes the next number, from 0, and is executed.
 pub const DEFINE: u64 = 0;
-/// What follows happens on another CPU: its number.
+/// The number of the CPU that executes what follows.
 pub const CPU: u64 = 1;
 /// The block before is executed again, so often.
 pub const REPEAT: u64 = 2;

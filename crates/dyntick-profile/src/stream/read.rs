@@ -11,12 +11,12 @@ pub enum Record {
     Block {
         /// Address of the first instruction.
         address: u64,
-        /// How many there are.
+        /// Their number.
         instructions: u64,
-        /// How often the block was executed, one time after the other.
+        /// The number of executions of the block in a row.
         times: u64,
     },
-    /// What follows happens on this CPU.
+    /// The following blocks were executed on this CPU.
     Cpu(u64),
     /// Recording begins.
     On,
@@ -40,7 +40,7 @@ pub enum Record {
     Limit,
 }
 
-/// What is wrong with a stream.
+/// The defect of a stream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// It is something else.

@@ -33,7 +33,7 @@ impl Default for Writer {
 }
 
 impl Writer {
-    /// So many instructions from this address on were executed on a CPU.
+    /// Records that `count` instructions from this address on were executed on a CPU.
     pub fn block(&mut self, cpu: u64, address: u64, instructions: u64) {
         self.instructions += instructions;
         self.on_cpu(cpu);
@@ -104,7 +104,7 @@ impl Writer {
         std::mem::take(&mut self.bytes)
     }
 
-    /// How many bytes wait to be taken.
+    /// The number of bytes that wait to be taken.
     pub fn waiting(&self) -> usize {
         self.bytes.len()
     }

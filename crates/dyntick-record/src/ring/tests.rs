@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::Record;
-use dyntick_observe::trace::{CpuStats, Scanner};
+use dyntick_trace::{CpuStats, Scanner};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const PAGE: usize = 4096;

@@ -21,7 +21,7 @@ pub(crate) use read::{Stored, Unpacker};
 pub use write::Ended;
 pub(crate) use write::{Writer, is_full};
 
-use dyntick_observe::trace::Metadata;
+use dyntick_trace::Metadata;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

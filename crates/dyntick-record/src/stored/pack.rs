@@ -2,7 +2,7 @@
 //! The packing of pages into blocks.
 
 use super::LEVEL;
-use dyntick_observe::trace::{Scanned, Scanner};
+use dyntick_trace::{Scanned, Scanner};
 use std::collections::BTreeSet;
 use std::io::Result;
 use zstd::bulk::Compressor;

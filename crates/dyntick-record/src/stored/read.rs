@@ -6,7 +6,7 @@ use crate::About;
 use crate::accept::{Accept, accept_size};
 use crate::trouble::{LONGEST_TEXT, LONGEST_VERSION, Trouble, json};
 use dyntick_model::text::{clean_line, shortened};
-use dyntick_observe::trace::Metadata;
+use dyntick_trace::Metadata;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek};

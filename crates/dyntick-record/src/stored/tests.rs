@@ -4,7 +4,7 @@
 use super::*;
 use crate::trouble::Trouble;
 use crate::{About, Record};
-use dyntick_observe::trace::{CpuStats, Scanner};
+use dyntick_trace::{CpuStats, Scanner};
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::FileExt;

@@ -3,7 +3,7 @@
 
 use super::{ABOUT, INDEX, Index, LEVEL, Packed, TAR_END, TAR_UNIT, VERSION, VERSION_PIECE};
 use crate::About;
-use dyntick_observe::trace::Metadata;
+use dyntick_trace::Metadata;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;

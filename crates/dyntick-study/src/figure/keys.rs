@@ -4,7 +4,7 @@
 use super::super::limits::is_event;
 use super::unknown;
 use dyntick_explain::{Kind, rules};
-use dyntick_model::{Softirq, TickDependency, Vector};
+use dyntick_model::{Interrupt, Softirq, TickDependency};
 
 /// Shares at which distributions are shown and compared, with their names as figures.
 pub const QUANTILES: [(&str, f64); 11] = [
@@ -45,7 +45,7 @@ pub fn kind(name: &str, key: &str) -> Result<(), String> {
 }
 
 pub fn vector(name: &str, key: &str) -> Result<(), String> {
-    one_of(name, key, &Vector::NAMES.map(|(_, name)| name))
+    one_of(name, key, &Interrupt::ALL.map(Interrupt::name))
 }
 
 pub fn event(_: &str, key: &str) -> Result<(), String> {

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use dyntick_check::{Machine, Report, Severity, Snapshot};
 use dyntick_model::CpuList;
-use dyntick_observe::snapshot::{self, bundle};
+use dyntick_snapshot::{self as snapshot, bundle};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use text::Detail;

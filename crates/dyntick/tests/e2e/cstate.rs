@@ -8,7 +8,7 @@ use crate::harness::{dyntick, text};
 use dyntick_lab::emulator::records::{self, Record};
 use dyntick_lab::{profiles, store};
 use dyntick_model::{Event, EventKind};
-use dyntick_observe::trace::Recording;
+use dyntick_trace::Recording;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -126,7 +126,7 @@ impl Guest {
     fn events(&self) -> Vec<Event> {
         let metadata = serde_json::from_slice(&self.raw("trace.json")).unwrap();
         let raw = BTreeMap::from([(1, self.raw("trace.cpu1"))]);
-        Recording { metadata, raw }.decode().unwrap().events
+        Recording { metadata, raw }.decode(u64::MAX).unwrap().events
     }
 
     /// Instructions of the kernel on CPU 1 in the window.

@@ -80,14 +80,15 @@ const APART_NS: u64 = 200;
 
 /// Whether this may be interrupted, so that it lasts longer by what its interrupts are shorter.
 fn may_be_interrupted(key: &Key) -> bool {
-    let vector = matches!(key, Key::Vector { .. } | Key::Called { .. } | Key::Tick { .. } | Key::EmptyTimer);
+    let vector =
+        matches!(key, Key::Interrupt { .. } | Key::Called { .. } | Key::Tick { .. } | Key::EmptyTimer);
     !(vector || matches!(key, Key::Device { .. } | Key::Hrtimer { .. } | Key::Nmi { .. }))
 }
 
 fn assert_same_durations(seen: &Seen, keys: &BTreeSet<Key>) {
     let (inner, traced, outer) = (counts(&seen.inner), counts(&seen.traced), counts(&seen.outer));
     let interrupts = |(key, count): (&Key, &Count)| match key {
-        Key::Vector { .. } | Key::Device { .. } | Key::Softirq { .. } => count.count,
+        Key::Interrupt { .. } | Key::Device { .. } | Key::Softirq { .. } => count.count,
         _ => 0,
     };
     let interrupts: u64 = outer.iter().map(interrupts).sum();

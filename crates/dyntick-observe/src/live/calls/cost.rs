@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the programs at a function cost the CPU, measured where it is cheap: at a system call.
+//! The cost of the programs at a function, measured at a system call, which is cheap.
 
 use super::{Pair, probed::Probed};
 use crate::thread::now_ns;
@@ -7,10 +7,10 @@ use dyntick_model::CpuList;
 use dyntick_system::{affinity, run_on};
 use rustix::thread::sched_getcpu;
 
-/// What a pair of programs costs each call, measured on calls of a function that does next to nothing.
+/// The cost of a pair of programs per call, measured on calls of a function that does next to nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProbeCost {
-    /// Which.
+    /// The pair of programs.
     pub pair: Pair,
     /// The cost, or why it was not measured.
     pub measured: Result<Cost, String>,
@@ -23,7 +23,7 @@ pub struct Cost {
     pub added_ns: f64,
     /// The shortest call that the programs timed, ns: at most so much of any call's figure is theirs.
     pub inside_ns: u64,
-    /// How many calls were timed.
+    /// The number of calls that were timed.
     pub calls: u64,
     /// On which CPU.
     pub cpu: u32,
@@ -63,7 +63,7 @@ fn with_and_without(pair: Pair, cpu: u32) -> Result<Cost, String> {
     Ok(Cost { added_ns: added, inside_ns, calls: timed.ended(), cpu })
 }
 
-/// How long the fastest round took, ns.
+/// Returns the duration of the fastest round, ns.
 fn fastest() -> u64 {
     let round = |_| {
         let begin = now_ns();

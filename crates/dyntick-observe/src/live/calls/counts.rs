@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How often functions were called, and how long the calls took.
+//! The number and the durations of calls of functions.
 
 use super::Pair;
 use dyntick_bpf::calls::Calls as Row;
@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 pub struct FunctionCalls {
     /// Its name.
     pub name: String,
-    /// By what they were timed.
+    /// The programs that timed them.
     pub pair: Pair,
-    /// By CPU, each that is measured.
+    /// The counts by CPU, of each measured one.
     pub cpus: BTreeMap<u32, CallCount>,
     /// Begins and ends that the kernel left out, since their own program ran already on the same CPU
     /// (`recursion_misses` of `struct bpf_prog_info`).
@@ -26,15 +26,15 @@ pub struct CallCount {
     /// How many ended here, and took so long (ns, from the function's begin to its end, with interrupts and sleep
     /// within), by octaves: those from 2 to the power of the place to below twice that.
     pub octaves: [u64; OCTAVES],
-    /// How long all of them took, ns.
+    /// The total duration, ns.
     pub ns: u64,
     /// The shortest, ns. Of a difference it is known only if it is shorter than all before.
     pub shortest_ns: Option<u64>,
     /// The longest, ns, likewise.
     pub longest_ns: Option<u64>,
-    /// How many began here, and have their place in the table of open calls.
+    /// The number of calls that began here and have a place in the table of open calls.
     pub began: u64,
-    /// How many began here and found no place there; they are not timed.
+    /// The number of calls that began here without a place there; they are not timed.
     pub no_room: u64,
     /// How many ended here whose begin was not seen: it came before the programs, on a CPU that is not measured,
     /// was missed, or found no room.
@@ -42,7 +42,7 @@ pub struct CallCount {
 }
 
 impl FunctionCalls {
-    /// What came after `earlier`.
+    /// Returns the counts after `earlier`.
     pub fn since(&self, earlier: &FunctionCalls) -> FunctionCalls {
         let none = CallCount::default();
         let cpu = |(cpu, now): (&u32, &CallCount)| (*cpu, now.since(earlier.cpus.get(cpu).unwrap_or(&none)));
@@ -93,7 +93,7 @@ impl Default for CallCount {
 }
 
 impl CallCount {
-    /// How many ended.
+    /// Returns the number of calls that ended.
     pub fn ended(&self) -> u64 {
         self.octaves.iter().sum()
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Why calls cannot be timed.
+//! The errors of timing calls.
 
 use crate::live::LiveError;
 use dyntick_model::KernelVersion;
 
-/// Why the calls of a function cannot be timed.
+/// The reason why the calls of a function cannot be timed.
 #[derive(Debug, thiserror::Error)]
 pub enum CallsError {
     /// There is none of this name.
@@ -20,7 +20,7 @@ pub enum CallsError {
     Ambiguous {
         /// The name.
         name: String,
-        /// How many.
+        /// Their number.
         count: usize,
     },
     /// It is not in `available_filter_functions`.
@@ -39,9 +39,9 @@ pub enum CallsError {
     Refused {
         /// The function.
         name: String,
-        /// By what it was tried last.
+        /// The programs that were tried last.
         pair: &'static str,
-        /// What the kernel said.
+        /// The error of the kernel.
         error: LiveError,
     },
     /// The process may not, or the kernel takes no such programs.

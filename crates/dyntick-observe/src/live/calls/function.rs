@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which function is timed, and by what.
+//! The function that is timed, and the kind of programs for that.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,23 +10,23 @@ use std::str::FromStr;
 pub struct Function {
     /// Its name, as in `/proc/kallsyms`.
     pub name: String,
-    /// By what it shall be timed; none for the cheapest that it allows.
+    /// The requested programs; none for the cheapest that it allows.
     pub pair: Option<Pair>,
 }
 
 /// The two programs that time a call. The cheaper one comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub enum Pair {
-    /// By a trampoline of the function's own; needs type information.
+    /// A trampoline at the function; needs type information.
     #[serde(rename = "fentry/fexit")]
     Trampoline,
-    /// By probes, as published scripts do.
+    /// Probes, as in published scripts.
     #[serde(rename = "kprobe/kretprobe")]
     Probes,
 }
 
 impl Pair {
-    /// As bpftrace and the kernel call it.
+    /// The name in bpftrace and in the kernel.
     pub fn name(self) -> &'static str {
         match self {
             Pair::Trampoline => "fentry/fexit",

@@ -50,7 +50,7 @@ impl Calls {
         Ok(Self { probed, costs })
     }
 
-    /// What each pair of programs that is attached costs.
+    /// Measures the cost of each attached pair of programs.
     pub fn costs(&self) -> &[ProbeCost] {
         &self.costs
     }

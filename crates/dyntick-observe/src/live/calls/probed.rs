@@ -29,7 +29,7 @@ pub struct Probed {
     name: String,
     pair: Pair,
     ebpf: Ebpf,
-    /// In the order of their rows.
+    /// The CPUs in the order of their rows.
     cpus: Vec<u32>,
     rows: MmapRaw,
 }
@@ -86,7 +86,7 @@ impl Probed {
         Ok(Self { name: name.to_owned(), pair, ebpf, cpus: cpus.to_vec(), rows })
     }
 
-    /// By what calls are timed.
+    /// Returns the programs that time calls.
     pub fn pair(&self) -> Pair {
         self.pair
     }
@@ -100,7 +100,7 @@ impl Probed {
         }
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     pub fn read(&self) -> FunctionCalls {
         // SAFETY: within the mapping; only copied.
         let of = |row| unsafe { CallCount::from(&self.row(row).read_volatile()) };
@@ -116,7 +116,7 @@ impl Probed {
     fn row(&self, row: usize) -> *mut Row {
         assert!(row < self.cpus.len());
         let rows: *mut Row = self.rows.as_mut_ptr().cast();
-        // SAFETY: the mapping holds a whole row for each CPU and lives as long as `self`.
+        // SAFETY: the mapping holds a complete row for each CPU and lives as long as `self`.
         unsafe { rows.add(row) }
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which functions the kernel has, which of them it lets be traced, and which are named alike.
+//! The functions that the kernel has, those that it lets be traced, and those with similar names.
 
 use super::{CallsError, Function};
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ const KALLSYMS: &str = "/proc/kallsyms";
 /// The functions that have a place for a tracer (`Documentation/trace/ftrace.rst`).
 const TRACEABLE: &str = "/sys/kernel/tracing/available_filter_functions";
 
-/// How many names are suggested.
+/// The number of names that are suggested.
 const SUGGESTED: usize = 4;
 
 /// An error where one of these functions is not there, or is several. Where the kernel does not list its
@@ -29,7 +29,7 @@ pub fn ensure_known(functions: &[Function]) -> Result<(), CallsError> {
     Ok(())
 }
 
-/// Why the kernel did not let a function be traced that it has; none where its list does not tell.
+/// Returns the reason why the kernel refused to trace a function; none if its list does not show one.
 pub fn not_traceable(name: &str) -> Option<CallsError> {
     let listed = names_of_traceable(File::open(TRACEABLE).ok()?).ok()?;
     let is_listed = listed.contains(name);
@@ -37,7 +37,7 @@ pub fn not_traceable(name: &str) -> Option<CallsError> {
     (!listed.is_empty() && !is_listed).then(|| CallsError::NotTraceable { name: name.to_owned(), near })
 }
 
-/// How many functions have each of these names in a text like `/proc/kallsyms`.
+/// Counts the functions of each of these names in a text like `/proc/kallsyms`.
 fn counts(names: &[&str], kallsyms: impl Read) -> std::io::Result<Vec<usize>> {
     let mut counts = vec![0; names.len()];
     each_line(kallsyms, |line| {
@@ -47,7 +47,7 @@ fn counts(names: &[&str], kallsyms: impl Read) -> std::io::Result<Vec<usize>> {
     Ok(counts)
 }
 
-/// Names like this one of functions that can be traced, or, where these are not told, of all functions.
+/// Returns similar names of functions that can be traced, or, if these are not listed, of all functions.
 fn suggestions(name: &str) -> Vec<String> {
     let traceable = File::open(TRACEABLE).and_then(names_of_traceable).unwrap_or_default();
     let all = || {

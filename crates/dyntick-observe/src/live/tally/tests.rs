@@ -3,7 +3,7 @@
 use super::*;
 use crate::live::Whose;
 use EventKind::*;
-use dyntick_model::{TickDependency, Vector};
+use dyntick_model::{Interrupt, TickDependency};
 use proptest::prelude::*;
 
 const CPU: u32 = 3;
@@ -52,16 +52,16 @@ fn of(counts: &BTreeMap<Key, Count>, key: &Key) -> (u64, u64, u64) {
     (count.count, count.ns, count.longest_ns.unwrap_or(0))
 }
 
-fn entry(vector: Vector) -> EventKind {
-    VectorEntry { vector }
+fn entry(vector: Interrupt) -> EventKind {
+    InterruptEntry { source: vector }
 }
 
-fn exit(vector: Vector) -> EventKind {
-    VectorExit { vector }
+fn exit(vector: Interrupt) -> EventKind {
+    InterruptExit { source: vector }
 }
 
 fn local_timer() -> Key {
-    Key::Vector { vector: Vector::LocalTimer }
+    Key::Interrupt { source: Interrupt::Timer }
 }
 
 fn switch(prev: i32, next: i32) -> EventKind {
@@ -114,24 +114,24 @@ fn an_interrupt_is_not_in_what_it_interrupts() {
 fn a_tick_that_is_started_again_was_not_stopped() {
     let ends = HrtimerExit { timer: TICK_TIMER };
     let counts = counts(&[
-        (0, entry(Vector::LocalTimer)),
+        (0, entry(Interrupt::Timer)),
         (10, tick_begins()),
         (30, ends.clone()),
         (31, Nmi { handler: "perf".into(), duration_ns: 1 }),
         (32, restarted(TICK_TIMER)),
-        (40, exit(Vector::LocalTimer)),
+        (40, exit(Interrupt::Timer)),
         // Stopped: it is started only on the way out of the interrupt.
-        (100, entry(Vector::LocalTimer)),
+        (100, entry(Interrupt::Timer)),
         (110, tick_begins()),
         (120, ends.clone()),
-        (140, exit(Vector::LocalTimer)),
+        (140, exit(Interrupt::Timer)),
         (150, restarted(TICK_TIMER)),
         // What another timer's start says of it.
-        (200, entry(Vector::LocalTimer)),
+        (200, entry(Interrupt::Timer)),
         (210, tick_begins()),
         (215, ends),
         (220, restarted(TICK_TIMER + 1)),
-        (240, exit(Vector::LocalTimer)),
+        (240, exit(Interrupt::Timer)),
     ]);
     assert_eq!(of(&counts, &Key::Tick { stopped: false }), (1, 20, 20));
     assert_eq!(of(&counts, &Key::Tick { stopped: true }), (2, 15, 10));
@@ -149,14 +149,14 @@ fn without_its_function_a_tick_is_an_hrtimer() {
 #[test]
 fn a_timer_interrupt_in_which_nothing_was_due() {
     let counts = counts(&[
-        (0, entry(Vector::LocalTimer)),
-        (300, exit(Vector::LocalTimer)),
-        (400, entry(Vector::Reschedule)),
-        (450, exit(Vector::Reschedule)),
-        (500, entry(Vector::LocalTimer)),
+        (0, entry(Interrupt::Timer)),
+        (300, exit(Interrupt::Timer)),
+        (400, entry(Interrupt::Reschedule)),
+        (450, exit(Interrupt::Reschedule)),
+        (500, entry(Interrupt::Timer)),
         (510, HrtimerEntry { timer: 1, function: "wake".into() }),
         (520, HrtimerExit { timer: 1 }),
-        (530, exit(Vector::LocalTimer)),
+        (530, exit(Interrupt::Timer)),
     ]);
     assert_eq!(of(&counts, &Key::EmptyTimer), (1, 300, 300));
     assert_eq!(of(&counts, &local_timer()), (2, 330, 300));
@@ -166,10 +166,10 @@ fn a_timer_interrupt_in_which_nothing_was_due() {
 fn a_soft_timer_that_a_hard_one_interrupts() {
     let counts = counts(&[
         (0, HrtimerEntry { timer: 1, function: "soft".into() }),
-        (100, entry(Vector::LocalTimer)),
+        (100, entry(Interrupt::Timer)),
         (110, HrtimerEntry { timer: 2, function: "hard".into() }),
         (130, HrtimerExit { timer: 2 }),
-        (150, exit(Vector::LocalTimer)),
+        (150, exit(Interrupt::Timer)),
         (200, HrtimerExit { timer: 1 }),
     ]);
     assert_eq!(of(&counts, &Key::Hrtimer { function: "hard".into() }), (1, 20, 20));
@@ -180,10 +180,10 @@ fn a_soft_timer_that_a_hard_one_interrupts() {
 fn calls_work_faults_and_decisions() {
     let kept = TickStop { success: false, dependency: TickDependency::Sched };
     let counts = counts(&[
-        (0, entry(Vector::CallFunctionSingle)),
+        (0, entry(Interrupt::FunctionCallSingle)),
         (5, CsdEntry { function: "ipi_sync".into() }),
         (25, CsdExit { function: "ipi_sync".into() }),
-        (30, exit(Vector::CallFunctionSingle)),
+        (30, exit(Interrupt::FunctionCallSingle)),
         (35, CsdEntry { function: "by_the_task_itself".into() }),
         (40, CsdExit { function: "by_the_task_itself".into() }),
         (50, WorkStart { work: 8, function: "vmstat".into() }),
@@ -194,7 +194,7 @@ fn calls_work_faults_and_decisions() {
         (110, kept.clone()),
         (120, kept),
         (130, TickStop { success: true, dependency: TickDependency::None }),
-        (140, entry(Vector::Other)),
+        (140, entry(Interrupt::Other)),
     ]);
     assert_eq!(of(&counts, &Key::Called { function: "ipi_sync".into() }), (1, 20, 20));
     assert!(!counts.contains_key(&Key::Called { function: "by_the_task_itself".into() }));
@@ -244,8 +244,8 @@ fn a_work_item_does_not_take_what_its_kworker_sleeps() {
             (10, start(8, "sleeps")),
             (30, switch_named(first, second)),
             (40, start(9, "other")),
-            (45, entry(Vector::Reschedule)),
-            (50, exit(Vector::Reschedule)),
+            (45, entry(Interrupt::Reschedule)),
+            (50, exit(Interrupt::Reschedule)),
             (60, switch_named(second, (0, "swapper"))),
             (500, switch_named((0, "swapper"), second)),
             (510, WorkEnd { work: 9 }),
@@ -350,10 +350,7 @@ fn turns_are_settled_before_a_number_is_given_again() {
 #[test]
 fn an_idle_turn_counts_before_it_ends() {
     let mut tally = tally();
-    take(
-        &mut tally,
-        &[(0, switch(500, 0)), (100, entry(Vector::LocalTimer)), (110, exit(Vector::LocalTimer))],
-    );
+    take(&mut tally, &[(0, switch(500, 0)), (100, entry(Interrupt::Timer)), (110, exit(Interrupt::Timer))]);
     let mut idle = |now| of(&read_at(&mut tally, now), &Key::Idle);
     assert_eq!((idle(0), idle(1000)), ((1, 0, 0), (0, 990, 0)));
     assert_eq!(idle(1200), (0, 200, 0), "only what came since");
@@ -366,10 +363,7 @@ fn an_idle_turn_counts_before_it_ends() {
 #[test]
 fn a_turn_counts_before_it_ends() {
     let mut tally = tally();
-    take(
-        &mut tally,
-        &[(0, switch(0, 500)), (100, entry(Vector::LocalTimer)), (110, exit(Vector::LocalTimer))],
-    );
+    take(&mut tally, &[(0, switch(0, 500)), (100, entry(Interrupt::Timer)), (110, exit(Interrupt::Timer))]);
     let mut ran = |now| of(&read_at(&mut tally, now), &task("task-500"));
     assert_eq!((ran(1000), ran(1200)), ((1, 990, 0), (0, 200, 0)));
     take(&mut tally, &[(1250, switch(500, 7))]);
@@ -382,7 +376,7 @@ fn a_task_that_ran_before_the_first_switch() {
     let mut tally = tally();
     tally.busy(CPU);
     read_at(&mut tally, 1000);
-    take(&mut tally, &[(1100, entry(Vector::Reschedule)), (1110, exit(Vector::Reschedule))]);
+    take(&mut tally, &[(1100, entry(Interrupt::Reschedule)), (1110, exit(Interrupt::Reschedule))]);
     assert_eq!(tally.unseen(), [2, CPU]);
     tally.runs(CPU, 500, "task-500".into());
     assert_eq!(of(&read_at(&mut tally, 1500), &task("task-500")), (0, 490, 0));
@@ -411,11 +405,11 @@ fn after_a_gap_nothing_is_known_to_have_run_before() {
 fn idle_before_the_first_switch() {
     let first = |prev| {
         let mut tally = tally();
-        take(&mut tally, &[(100, entry(Vector::Reschedule)), (150, exit(Vector::Reschedule))]);
+        take(&mut tally, &[(100, entry(Interrupt::Reschedule)), (150, exit(Interrupt::Reschedule))]);
         let mut before = read_at(&mut tally, 1000);
-        before.remove(&Key::Vector { vector: Vector::Reschedule });
+        before.remove(&Key::Interrupt { source: Interrupt::Reschedule });
         assert_eq!(before, BTreeMap::new());
-        take(&mut tally, &[(1100, entry(Vector::Reschedule)), (1110, exit(Vector::Reschedule))]);
+        take(&mut tally, &[(1100, entry(Interrupt::Reschedule)), (1110, exit(Interrupt::Reschedule))]);
         take(&mut tally, &[(1500, switch(prev, 7))]);
         read_at(&mut tally, 1600)
     };
@@ -428,9 +422,9 @@ fn idle_before_the_first_switch() {
 #[test]
 fn a_gap_ends_nothing_and_loses_no_tick() {
     let mut tally = tally();
-    take(&mut tally, &[(0, switch(0, 500)), (10, entry(Vector::LocalTimer)), (20, tick_begins())]);
+    take(&mut tally, &[(0, switch(0, 500)), (10, entry(Interrupt::Timer)), (20, tick_begins())]);
     tally.gap(CPU);
-    take(&mut tally, &[(1000, exit(Vector::LocalTimer)), (2000, switch(500, 0)), (2010, switch(0, 500))]);
+    take(&mut tally, &[(1000, exit(Interrupt::Timer)), (2000, switch(500, 0)), (2010, switch(0, 500))]);
     let counts = read(&mut tally);
     assert_eq!(of(&counts, &local_timer()), (1, 0, 0));
     assert_eq!(of(&counts, &Key::Tick { stopped: false }), (1, 0, 0));
@@ -441,15 +435,15 @@ fn a_gap_ends_nothing_and_loses_no_tick() {
 #[test]
 fn what_has_begun_goes_on_when_all_is_read() {
     let mut tally = tally();
-    take(&mut tally, &[(0, switch(0, 500)), (100, entry(Vector::Reschedule))]);
+    take(&mut tally, &[(0, switch(0, 500)), (100, entry(Interrupt::Reschedule))]);
     let begun = read(&mut tally);
     assert_eq!((of(&begun, &task("task-500")).0, begun.len()), (1, 2));
     assert_eq!(read(&mut tally), BTreeMap::new());
-    take(&mut tally, &[(150, exit(Vector::Reschedule)), (200, switch(500, 501)), (300, switch(501, 500))]);
+    take(&mut tally, &[(150, exit(Interrupt::Reschedule)), (200, switch(500, 501)), (300, switch(501, 500))]);
     let counts = read(&mut tally);
     assert_eq!(of(&counts, &task("task-500")), (1, 150, 150));
     assert_eq!(of(&counts, &task("task-501")), (1, 100, 100));
-    assert_eq!(of(&counts, &Key::Vector { vector: Vector::Reschedule }), (0, 50, 50));
+    assert_eq!(of(&counts, &Key::Interrupt { source: Interrupt::Reschedule }), (0, 50, 50));
     assert_eq!(counts.len(), 3, "{counts:?}");
 }
 
@@ -485,7 +479,7 @@ fn programs_without_end_are_counted_together() {
 }
 
 fn any_kind() -> impl Strategy<Value = EventKind> {
-    let vector = prop::sample::select(vec![Vector::LocalTimer, Vector::Reschedule, Vector::Other]);
+    let vector = prop::sample::select(vec![Interrupt::Timer, Interrupt::Reschedule, Interrupt::Other]);
     let softirq = (0..Softirq::COUNT as u32).prop_map(|number| Softirq::from_number(number).unwrap());
     let function = |number: u64| Symbol::from(format!("function-{number}"));
     prop_oneof![

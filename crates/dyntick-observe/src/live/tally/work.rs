@@ -63,8 +63,8 @@ impl Cpu {
     }
 }
 
-/// Whether a kworker has one CPU only, by its name (`create_worker` in `kernel/workqueue.c`: `kworker/CPU:ID`, or
-/// `kworker/uPOOL:ID`).
+/// Returns true if a kworker has one CPU only, by its name (`create_worker` in `kernel/workqueue.c`:
+/// `kworker/CPU:ID`, or `kworker/uPOOL:ID`).
 fn is_bound(comm: &str) -> bool {
     comm.strip_prefix("kworker/").is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }

@@ -130,7 +130,7 @@ fn limits(of_runs: Vec<(String, String)>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyntick_observe::latency_limit::LatencyLimits;
+    use dyntick_model::LatencyLimits;
 
     fn held(of_all_us: Option<u32>) -> LatencyLimits {
         let held_by = of_all_us.map(|_| "cyclictest".to_owned()).into_iter().collect();

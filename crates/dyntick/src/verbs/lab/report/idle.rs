@@ -5,7 +5,7 @@
 use super::choices;
 use super::idling::{Idling, quantile, with_states};
 use super::titles::Titled;
-use dyntick_idle::{Account, Joules};
+use dyntick_idle::{Account, Modelled};
 use dyntick_report::{Axis, Block, Cell, Column, Plot, Series, Shape, Table, numbers, row};
 use dyntick_stats::Histogram;
 use dyntick_study::machine::exits;
@@ -245,7 +245,7 @@ pub fn energy(runs: &[Idling<'_>]) -> Table {
     let row = |run: &Idling<'_>| {
         let idle = run.idle();
         let cores = idle.energy.as_ref().map(|energy| range(energy.cores(), energy.window_ns));
-        let all = |of: fn(&dyntick_idle::Energy) -> Joules| {
+        let all = |of: fn(&dyntick_idle::Energy) -> Modelled| {
             idle.energy_of_all.as_ref().map(|energy| range(of(energy), energy.window_ns))
         };
         let packages = idle.energy_of_all.iter().zip(run.machine()).flat_map(|(energy, machine)| {
@@ -286,8 +286,8 @@ pub fn energy(runs: &[Idling<'_>]) -> Table {
 }
 
 /// `3.2 (2.5-4.1)`
-fn range(joules: Joules, window_ns: u64) -> String {
-    let watts = joules.watts_over(window_ns);
+fn range(joules: Modelled, window_ns: u64) -> String {
+    let watts = joules.mean_power(window_ns);
     let digits = if watts.value < 10.0 { 2 } else { 1 };
     format!("{:.digits$} ({:.digits$}-{:.digits$})", watts.value, watts.low, watts.high)
 }

@@ -154,7 +154,7 @@ const MOST_OTHERS: usize = 3;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyntick_explain::fixes::Settings;
+    use dyntick_explain::fixes::missing_options;
     use dyntick_lab::qemu::Accelerator;
     use dyntick_model::{CommandLine, KernelConfig};
 
@@ -175,7 +175,7 @@ mod tests {
             kernel_fallback: None,
             kernel_sha256: String::new(),
             hz: 250,
-            missing_options: Settings::missing_options(&config),
+            missing_options: missing_options(&config),
             program_sha256: None,
             image_sha256: String::new(),
             command_line: CommandLine::parse(append),

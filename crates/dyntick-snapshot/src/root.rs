@@ -33,7 +33,7 @@ pub struct Root {
 pub struct Found {
     /// In the order of their names.
     pub paths: Vec<PathBuf>,
-    /// Whether some may be missing for lack of permission.
+    /// True if some may be missing for lack of permission.
     pub denied: bool,
 }
 
@@ -54,7 +54,7 @@ impl Root {
         Ok(Self { folder, is_this_machine, entries: Cell::new(entries), bytes: Cell::new(bytes) })
     }
 
-    /// Whether it has more than any machine.
+    /// Returns true if it has more than any machine.
     pub fn is_too_large(&self) -> bool {
         self.entries.get() == 0 || self.bytes.get() == 0
     }

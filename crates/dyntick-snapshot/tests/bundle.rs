@@ -2,7 +2,7 @@
 //! A machine's files, read behind a root, and through a bundle.
 
 use dyntick_check::Content;
-use dyntick_observe::snapshot::{self, bundle};
+use dyntick_snapshot::{self as snapshot, bundle};
 use std::fs::File;
 use std::path::Path;
 

@@ -14,7 +14,7 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Of a record that has these fields.
+    /// Creates a reader of a record that has these fields.
     pub fn new(
         record: &'a [u8],
         fields: &'a [Field],
@@ -39,7 +39,7 @@ impl<'a> Fields<'a> {
         Some((address != 0).then(|| self.symbols.name(address)))
     }
 
-    /// So many functions behind each other.
+    /// Reads `count` functions in a row.
     pub fn functions(&mut self, count: usize) -> Option<Arc<[Symbol]>> {
         let words = self.fields.next()?.words_from(self.record)?;
         Some(words.take(count).map(|address| self.symbols.name(address)).collect())
@@ -76,15 +76,15 @@ impl<'a> Fields<'a> {
 /// Bytes of a mask of 8192 CPUs.
 const LONGEST_MASK: usize = 1024;
 
-/// Texts that recur, as names of tasks, are kept once.
+/// Texts that recur, e.g. names of tasks, are kept once.
 #[derive(Default)]
 pub(super) struct Texts(Map<Vec<u8>, Symbol>);
 
-/// How many texts are kept: tasks may have any names.
+/// The number of texts that are kept: tasks may have any names.
 const MOST_TEXTS: usize = 1 << 16;
 
 /// Names of tasks have 15 bytes and those of interrupts' handlers some tens; what comes from a file may have
-/// thousands, and would be told with each event.
+/// thousands, and would be shown with each event.
 const LONGEST_TEXT: usize = 256;
 
 impl Texts {

@@ -67,7 +67,7 @@ impl<'a> Case<'a> {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, content).unwrap();
         }
-        let files = dyntick_observe::snapshot::read(folder.path()).unwrap();
+        let files = dyntick_snapshot::read(folder.path()).unwrap();
         let report = Report::of(&Machine::new(&files, self.named.as_ref()).unwrap(), &files);
         let text = text(&report);
         let script = script(&report);

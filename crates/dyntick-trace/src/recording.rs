@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What tracefs counted for one CPU (`per_cpu/cpuN/stats`).
+/// The counters of tracefs for one CPU (`per_cpu/cpuN/stats`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuStats {
     /// Events recorded and not yet read when recording ended.
@@ -13,7 +13,7 @@ pub struct CpuStats {
     pub lost: u64,
 }
 
-/// All about a recording but its raw bytes.
+/// The description of a recording: all but its raw bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metadata {
     /// Size of a raw page, bytes.
@@ -22,9 +22,9 @@ pub struct Metadata {
     pub formats: BTreeMap<String, String>,
     /// Names of the function addresses that occur.
     pub symbols: BTreeMap<u64, String>,
-    /// What was counted, by CPU.
+    /// The counters, by CPU.
     pub stats: BTreeMap<u32, CpuStats>,
-    /// Events that were asked for and that this kernel does not have.
+    /// The requested events that this kernel does not have.
     pub missing_events: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ const MOST_COUNTS: usize = 1 << 20;
 const LONGEST_EVENT: usize = 128;
 
 impl Metadata {
-    /// What makes it impossible to read a recording by this, where it came from a file and was changed.
+    /// Returns the defect that makes a recording unreadable, if this came from a damaged or forged file.
     pub fn problem(&self) -> Option<String> {
         if !self.page_size.is_power_of_two() || !PAGE_SIZES.contains(&self.page_size) {
             return Some(format!("page_size: {} is not a valid trace page size", self.page_size));
@@ -59,7 +59,7 @@ impl Metadata {
 /// A recording of some CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
-    /// How to read it.
+    /// The description.
     pub metadata: Metadata,
     /// Raw ring-buffer pages, by CPU.
     pub raw: BTreeMap<u32, Vec<u8>>,
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_kernel_writes_is_named() {
+    fn impossible_metadata_is_named() {
         let problem = |page_size, events: u32, cpus| {
             let formats = (0..events).map(|event| (event.to_string(), String::new())).collect();
             let stats = (0..cpus).map(|cpu| (cpu, CpuStats::default())).collect();

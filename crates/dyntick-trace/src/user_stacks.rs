@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whose stacks are in pages, known while they are recorded: what code a process has mapped is gone with it.
+//! The processes whose stacks are in pages, found while they are recorded: the mappings of a process end with it.
 
 use super::events::USER_STACK;
 use super::{Field, Format, FormatError, ring};
@@ -13,7 +13,7 @@ pub struct UserStacks {
 }
 
 impl UserStacks {
-    /// For events with these formats, by `system:name`; none where stacks are not recorded.
+    /// Creates a finder for events with these formats, by `system:name`; none if stacks are not recorded.
     ///
     /// # Errors
     /// A format that is not understood.
@@ -27,7 +27,7 @@ impl UserStacks {
         Ok(Some(Self { id: format.id, process: field("tgid")?, caller: field("caller")? }))
     }
 
-    /// Hands over each address of each stack with its process. What is behind damage is not seen.
+    /// Passes on each address of each stack with its process, up to the first damage.
     pub fn each(&self, pages: &[u8], page_size: usize, mut each: impl FnMut(i32, u64)) {
         let _ = ring::for_each(pages, page_size, |_, record| {
             if record.first_chunk().is_none_or(|id| u16::from_le_bytes(*id) != self.id) {

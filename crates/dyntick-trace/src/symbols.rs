@@ -5,7 +5,7 @@ use dyntick_model::{Map, Symbol};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read};
 
-/// So many addresses without a name are told apart.
+/// The most addresses without a name that are kept apart.
 const MOST_UNKNOWN: usize = 1 << 17;
 
 /// Names for the addresses of one recording.
@@ -15,14 +15,14 @@ pub struct SymbolTable {
 }
 
 impl SymbolTable {
-    /// From resolved addresses.
+    /// Creates a table of resolved addresses.
     pub fn new(names: &BTreeMap<u64, String>) -> Self {
         let names = names.iter().map(|(address, name)| (*address, Symbol::from(name.as_str()))).collect();
         Self { names, unknown: BTreeSet::new() }
     }
 
-    /// The name at an address; its hexadecimal text where none is known, which is then remembered. Records have names
-    /// for nearly all; of one that somebody made up, all beyond a number of addresses without a name have the same.
+    /// The name at an address. Without one it is the hexadecimal text, and the address is remembered. Real records have
+    /// names for nearly all; in a forged one, all addresses beyond a limit share one text.
     pub fn name(&mut self, address: u64) -> Symbol {
         if let Some(name) = self.names.get(&address) {
             return name.clone();
@@ -65,7 +65,7 @@ fn is_named((_, name): &(u64, String)) -> bool {
     !name.is_empty()
 }
 
-/// Whether the symbols came in the order of their addresses so far. Those of the kernel itself do, for the kernel
+/// True if the symbols came in the order of their addresses so far. Those of the kernel itself do, for the kernel
 /// searches them so (`get_symbol_pos` of kernel/kallsyms.c); those of modules come behind them and do not. A module
 /// lies outside of the kernel's image, so none of its symbols is nearer to an address between two of the kernel's.
 #[derive(Default)]
@@ -75,7 +75,7 @@ struct Order {
 }
 
 impl Order {
-    /// Whether no symbol from this one on can be the nearest one at or below `wanted`.
+    /// Returns true if no symbol from this one on can be the nearest one at or below `wanted`.
     fn is_past(&mut self, wanted: u64, address: u64) -> bool {
         self.broken |= address < self.last;
         self.last = address;
@@ -96,7 +96,7 @@ pub fn addresses_of(names: &[&str], kallsyms: impl Read) -> std::io::Result<BTre
     Ok(found)
 }
 
-/// Hands on each symbol's address and name, until `go_on` says no.
+/// Passes each symbol's address and name to `go_on`, until that returns false.
 fn each_symbol(kallsyms: impl Read, mut go_on: impl FnMut(u64, &[u8]) -> bool) -> std::io::Result<()> {
     let mut reader = BufReader::with_capacity(1 << 16, kallsyms);
     let mut line = Vec::new();
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(names.get(&0x10_0000_0000), None, "nothing is near");
     }
 
-    /// How many lines of `text` are read to find a name for `address`, and the name.
+    /// Returns the number of lines of `text` that are read to find a name for `address`, and the name.
     fn looked_up(address: u64, text: &str) -> (usize, Option<String>) {
         struct Lines<'t>(std::str::Lines<'t>, usize);
         impl Read for Lines<'_> {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_ones_are_remembered() {
+    fn unknown_addresses_are_remembered() {
         let mut table = SymbolTable::new(&BTreeMap::from([(1, "known".to_owned())]));
         assert_eq!(&*table.name(1), "known");
         assert_eq!(&*table.name(0xff), "0xff");

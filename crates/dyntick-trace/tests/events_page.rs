@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The book's page on trace events says what the table says.
 //!
-//! `INSTA_UPDATE=always cargo test -p dyntick-observe --test events_page` writes it anew.
+//! `INSTA_UPDATE=always cargo test -p dyntick-trace --test events_page` writes it anew.
 
-use dyntick_observe::trace::events::{EVENTS, Guests, Place, TraceEvent, of_vectors};
+use dyntick_trace::events::{EVENTS, Guests, Place, TraceEvent, of_interrupts};
 
 fn page() -> String {
     let rows: String = EVENTS.iter().map(row).collect();
-    let vectors: Vec<String> = of_vectors().map(|name| format!("`{name}`")).collect();
+    let vectors: Vec<String> = of_interrupts().map(|name| format!("`{name}`")).collect();
     format!(
-        "# Trace events\n\nThe trace events that dyntick reads, with the fields that it reads of them. *Live*: where `record` and `explain` \
-         record it. *Guests*: which guests of the laboratory record it; a case may name any other event, which is then counted. *Since*: \
-         the first kernel that has it, where that is newer than 6.1.\n\nThis page is generated from \
-         `crates/dyntick-observe/src/trace/events.rs`, and a test keeps it up to date.\n\n\
+        "# Trace events\n\nThe trace events that dyntick reads, and their fields that it uses. *Live*: the CPUs on which `record` and `explain` \
+         record it. *Guests*: the guests of the laboratory that record it; a case may name any other event, which is then counted. *Since*: \
+         the first kernel that has it, if that is newer than 6.1.\n\nThis page is generated from \
+         `crates/dyntick-trace/src/events.rs`, and a test keeps it up to date.\n\n\
          | event | fields | live | guests | since | without it |\n| --- | --- | --- | --- | --- | --- |\n{rows}\n\
-         Of the interrupt vectors (x86), on the recorded CPUs and in all guests: {}.\n",
+         Events of the interrupt vectors (x86), on the recorded CPUs and in all guests: {}.\n",
         vectors.join(", ")
     )
 }
@@ -51,5 +51,5 @@ fn the_page_is_up_to_date() {
         std::fs::write(path, &page).unwrap();
     }
     let kept = std::fs::read_to_string(path).unwrap_or_default();
-    assert_eq!(kept, page, "INSTA_UPDATE=always cargo test -p dyntick-observe --test events_page");
+    assert_eq!(kept, page, "INSTA_UPDATE=always cargo test -p dyntick-trace --test events_page");
 }

@@ -24,7 +24,7 @@ const LIMITS: Limits = Limits { free: 64 << 20, ratio: 200, total: 1 << 30, piec
 const LONGEST_FILE: u64 = 16 << 20;
 const LONGEST_MANIFEST: u64 = 16 << 20;
 
-/// Why a bundle could not be written or read.
+/// The reason why a bundle could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     /// The file system refused.
@@ -33,7 +33,7 @@ pub enum BundleError {
     /// Some other file.
     #[error("{0} is not a support bundle: {1}; create one with 'dyntick check --bundle FILE'")]
     Foreign(PathBuf, String),
-    /// A bundle that is not whole.
+    /// A damaged bundle.
     #[error("the bundle {0} is damaged: {1}; create it again")]
     Damaged(PathBuf, String),
     /// A bundle of a later dyntick.
@@ -46,9 +46,9 @@ struct Manifest {
     format: u32,
     /// The program that wrote it, for people.
     written_by: String,
-    /// How many files follow.
+    /// The number of files that follow.
     files: usize,
-    /// What could not be read; `null` for lack of permission.
+    /// The files that could not be read, with the reason; `null` for lack of permission.
     unread: BTreeMap<String, Option<String>>,
 }
 
@@ -125,7 +125,7 @@ struct Reading {
     count: usize,
 }
 
-/// What is wrong with a bundle, before it is known of which.
+/// The defect of a bundle whose path is not known yet.
 enum Trouble {
     Archive(ArchiveError),
     Damaged(String),

@@ -6,13 +6,13 @@
 pub struct Field {
     /// Its name.
     pub name: String,
-    /// Where it begins, bytes from the begin of the record.
+    /// The offset from the begin of the record, bytes.
     pub offset: usize,
-    /// How long it is, bytes.
+    /// The length, bytes.
     pub size: usize,
-    /// Whether it is a number with a sign.
+    /// True if it is a number with a sign.
     pub signed: bool,
-    /// Whether it is the place of a text of variable length elsewhere in the record (`__data_loc`).
+    /// True if it is the place of a text of variable length elsewhere in the record (`__data_loc`).
     pub is_location: bool,
 }
 
@@ -42,7 +42,7 @@ pub enum FormatError {
 }
 
 impl Format {
-    /// From the text of `events/SYSTEM/NAME/format`; `event` is for messages only.
+    /// Parses the text of `events/SYSTEM/NAME/format`; `event` is for messages only.
     pub fn parse(event: &str, text: &str) -> Result<Self, FormatError> {
         let id = text.lines().find_map(|line| line.strip_prefix("ID:")?.trim().parse().ok());
         let fields = text.lines().filter_map(parse_field).collect();
@@ -87,7 +87,7 @@ impl Field {
         })
     }
 
-    /// The field as it is; where its length varies, what stands elsewhere in the record.
+    /// The bytes of the field; if its length varies, those elsewhere in the record that it refers to.
     pub fn bytes<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
         if !self.is_location {
             return self.own_bytes(record);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_no_record_can_hold_is_not_there() {
+    fn field_beyond_any_record_is_missing() {
         let text = format!("ID: 1\n\tfield:char x[16];\toffset:{0};\tsize:{0};\tsigned:0;\n", usize::MAX);
         let format = Format::parse("s:x", &text).unwrap();
         assert_eq!(format.field("x").unwrap().number(&[0; 16]), None);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_an_id_is_refused() {
+    fn text_without_id_is_refused() {
         assert_eq!(Format::parse("s:x", "format:\n"), Err(FormatError::NoId("s:x".into())));
     }
 }

@@ -9,14 +9,14 @@ use std::ops::ControlFlow;
 
 /// Raw pages of some CPUs, a block of them at a time.
 pub trait Blocks {
-    /// Replaces `pages` by the next block of a CPU. False where there is none.
+    /// Replaces `pages` by the next block of a CPU. Returns false if there is none.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// The damage, in words.
     fn next(&mut self, cpu: u32, pages: &mut Vec<u8>) -> Result<bool, String>;
 }
 
-/// What is missing from a trace.
+/// The events that are missing from a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Merged {
     /// Events that were lost, by CPU: refused by a full buffer, or missing between pages.
@@ -26,7 +26,7 @@ pub struct Merged {
 }
 
 /// Hands over each event, in order of time; of the same time the lowest CPU first, and of one CPU in the order in which
-/// they were recorded. Ends early where `each` says so; what is missing is then counted up to there.
+/// they were recorded. Ends early if `each` says so; missing events are then counted up to there.
 ///
 /// # Errors
 /// Damage.
@@ -59,11 +59,11 @@ pub fn merge(
     Ok(reader.finish(metadata, &cursors))
 }
 
-/// Where the reading of one CPU is.
+/// The position in the trace of one CPU.
 struct Cursor {
     cpu: u32,
     pages: Vec<u8>,
-    /// Where in them the next page begins.
+    /// The offset of the next page in them.
     at: usize,
     /// Bytes of the blocks before.
     before: usize,
@@ -139,7 +139,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{CpuStats, Recording};
+    use crate::{CpuStats, Recording};
     use proptest::prelude::*;
 
     const PAGE: usize = 1024;
@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    /// A page of events of one word, so long after each other.
+    /// A page of events of one word, with these times between them.
     fn page(begin: u64, deltas: &[u32]) -> Vec<u8> {
         let mut page = begin.to_le_bytes().to_vec();
         page.extend((deltas.len() as u64 * 8).to_le_bytes());
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_not_complete_or_damaged_is_named() {
+    fn incomplete_and_damaged_pages_are_named() {
         let said = |cpus: &[Vec<Vec<u8>>]| merged(cpus).unwrap_err().to_string();
         assert!(said(&[vec![vec![0; 100]]]).contains("100 bytes"));
         let mut damaged = page(0, &[1]);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_where_no_more_is_wanted() {
+    fn merge_ends_when_the_receiver_breaks() {
         let mut pages = Pages([(0, [page(5, &[0, 1, 2])].into())].into());
         let mut seen = 0;
         merge(&metadata(1), &mut pages, |_| {
@@ -209,7 +209,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_all_decoded_and_sorted(
+        fn merge_equals_decoding_all_and_sorting(
             cpus in prop::collection::vec(
                 prop::collection::vec(prop::collection::vec(0u32..5, 0..20), 0..4), 1..4
             )
@@ -228,7 +228,7 @@ mod tests {
                 .collect();
             let raw = (0..).zip(&pages).map(|(cpu, pages)| (cpu, pages.concat())).collect();
             let recording = Recording { metadata: metadata(cpus.len() as u32), raw };
-            let decoded = recording.decode().unwrap();
+            let decoded = recording.decode(u64::MAX).unwrap();
             let (events, merged) = merged(&pages).unwrap();
             prop_assert_eq!(events, decoded.events);
             prop_assert_eq!((merged.lost, merged.undecoded), (decoded.lost, decoded.undecoded));

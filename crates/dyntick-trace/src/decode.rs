@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From raw pages to events.
+//! Decoding: from raw pages to events.
 
 use super::events::{OfFields, by_name_alone, read_as};
 use super::fields::{Fields, Texts};
-use super::{Field, Format, FormatError, Lost, Recording, RingError, SymbolTable, ring, room_for_events};
+use super::{Field, Format, FormatError, Lost, Recording, RingError, SymbolTable, ring};
 use dyntick_model::{Event, EventKind, Map, Within};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,14 +14,14 @@ pub struct Decoded {
     pub events: Vec<Event>,
     /// Events that were lost, by CPU: refused by a full buffer, or missing between pages.
     pub lost: BTreeMap<u32, u64>,
-    /// How many records of each event there are, by CPU and `system:name`: also of events that are
+    /// The number of records of each event, by CPU and `system:name`: also of events that are
     /// only counted, and also where there are none.
     pub counts: BTreeMap<(u32, String), u64>,
     /// Records of no recorded event or with impossible contents.
     pub undecoded: u64,
 }
 
-/// Why a recording cannot be decoded.
+/// The reason why a recording cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// An event's layout.
@@ -30,9 +30,9 @@ pub enum DecodeError {
     /// A damaged page.
     #[error("CPU {cpu}: {source}")]
     Ring {
-        /// Whose buffer.
+        /// The CPU of the buffer.
         cpu: u32,
-        /// What is wrong.
+        /// The damage.
         source: RingError,
     },
     /// A block of pages that cannot be unpacked.
@@ -44,28 +44,19 @@ pub enum DecodeError {
          fewer CPUs, or read it on a machine with more memory"
     )]
     TooMany {
-        /// How many there are.
+        /// The number of events.
         events: u64,
-        /// How many are decoded here ([`room_for_events`]).
+        /// The limit.
         most: u64,
     },
 }
 
 impl Recording {
-    /// Decodes all of it.
+    /// Decodes all events, or none: the very last one may explain an interruption.
     ///
     /// # Errors
-    /// Damage, and more events than [`room_for_events`].
-    pub fn decode(&self) -> Result<Decoded, DecodeError> {
-        self.decode_at_most(room_for_events())
-    }
-
-    /// [`Recording::decode`] with another limit; nothing is left out, for what explains an interruption may be the
-    /// very last event.
-    ///
-    /// # Errors
-    /// Damage, and more events than `most`.
-    pub fn decode_at_most(&self, most: u64) -> Result<Decoded, DecodeError> {
+    /// Damage, and more events than `most` (see [`room_for_events`](crate::room_for_events)).
+    pub fn decode(&self, most: u64) -> Result<Decoded, DecodeError> {
         let (mut events, mut count) = (Vec::new(), 0);
         let mut decoded = self.walk(&mut self.decoder()?, &mut |event| {
             count += 1;
@@ -82,7 +73,7 @@ impl Recording {
         Ok(decoded)
     }
 
-    /// The function addresses that occur and have no name yet. Damage is left for [`Recording::decode`] to tell.
+    /// The function addresses that occur and have no name yet. Damage is ignored; [`Recording::decode`] reports it.
     pub fn unknown_addresses(&self) -> BTreeSet<u64> {
         let Ok(mut decoder) = self.decoder() else { return BTreeSet::new() };
         let _ = self.walk(&mut decoder, &mut |_| ());
@@ -115,17 +106,17 @@ pub struct Decoder {
     texts: Texts,
 }
 
-/// What some pages of one CPU held beside events.
+/// The defects of some pages of one CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pages {
-    /// What is missing from them.
+    /// The events that are missing from them.
     pub lost: Lost,
     /// Records of no known event or with impossible contents.
     pub undecoded: u64,
 }
 
 impl Decoder {
-    /// For events with these formats, by `system:name`; functions are called as in `symbols`.
+    /// Creates a decoder for events with these formats, by `system:name`; `symbols` has the names of functions.
     pub fn new(formats: &BTreeMap<String, String>, symbols: SymbolTable) -> Result<Self, FormatError> {
         Ok(Self { readers: readers(formats)?, symbols, texts: Texts::default() })
     }
@@ -154,7 +145,7 @@ impl Decoder {
         Ok(Pages { lost, undecoded })
     }
 
-    /// How many records of each event there were since this was asked before, by `system:name`.
+    /// Takes the number of records of each event since the last call, by `system:name`.
     fn take_counts(&mut self) -> impl Iterator<Item = (String, u64)> + '_ {
         self.readers.values_mut().map(|reader| (reader.event.clone(), std::mem::take(&mut reader.count)))
     }
@@ -163,7 +154,7 @@ impl Decoder {
 /// Reads the records of one event.
 struct Reader {
     event: String,
-    /// How many records were read.
+    /// The number of records that were read.
     count: u64,
     /// None for an event that is only counted.
     layout: Option<Layout>,
@@ -176,15 +167,15 @@ struct Layout {
     make: Make,
 }
 
-/// What becomes of a record.
+/// The way to make an event of a record.
 enum Make {
-    /// The same event each time.
+    /// Makes the same event each time.
     Always(EventKind),
-    /// One that is made of the fields that the table names, in that order.
+    /// Makes an event of the fields that the table names, in that order.
     Of(OfFields),
 }
 
-/// The readers by the number that stands in their records.
+/// The readers by the event number in their records.
 type Readers = Map<u16, Reader>;
 
 fn readers(formats: &BTreeMap<String, String>) -> Result<Readers, FormatError> {
@@ -241,9 +232,9 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{CpuStats, Metadata};
+    use crate::{CpuStats, Metadata};
 
-    /// Two CPUs with so many events each, of one word.
+    /// Two CPUs with `count` events each, of one word.
     fn recording(count: u32) -> Recording {
         let mut page = vec![0u8; 1024];
         page[8..12].copy_from_slice(&(count * 8).to_le_bytes());
@@ -258,11 +249,11 @@ mod tests {
     }
 
     #[test]
-    fn more_events_than_there_is_memory_for_are_counted_and_refused() {
+    fn too_many_events_are_counted_and_refused() {
         let recording = recording(100);
-        assert_eq!(recording.decode().unwrap().events.len(), 200);
-        assert_eq!(recording.decode_at_most(200).unwrap().events.len(), 200);
-        let refused = recording.decode_at_most(199).unwrap_err();
+        assert_eq!(recording.decode(u64::MAX).unwrap().events.len(), 200);
+        assert_eq!(recording.decode(200).unwrap().events.len(), 200);
+        let refused = recording.decode(199).unwrap_err();
         assert_eq!(refused, DecodeError::TooMany { events: 200, most: 199 });
         assert!(refused.to_string().contains("fewer CPUs"), "{refused}");
     }

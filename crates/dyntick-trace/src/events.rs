@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The trace events that dyntick reads: their fields and what is made of them, who records them, since which
-//! kernel they are there, and what is not known without them. The events of the interrupt vectors follow from
-//! [`Vector::NAMES`].
+//! kernel they are there, and what is not known without them. Those of interrupts that no device sends
+//! are in `arch/`.
 
 use super::IRQ_WORKS;
+use super::arch::x86;
 use super::fields::Fields;
 use Guests::*;
 use Place::*;
 use dyntick_model::EventKind::*;
-use dyntick_model::{EventKind, TICK_KICK, TickDependency, Vector};
+use dyntick_model::{EventKind, Interrupt, TICK_KICK, TickDependency};
 
 /// Makes an event of the fields of its record, in the order in which they are named.
 pub(super) type OfFields = fn(&mut Fields) -> Option<EventKind>;
@@ -20,50 +21,50 @@ pub struct TraceEvent {
     /// The fields that are read. Their names are the same in 6.1, 6.12 and 7.2.
     pub fields: &'static [&'static str],
     pub(super) make: OfFields,
-    /// Where a recording of a live machine has it; none where it is recorded on request.
+    /// The CPUs on which a recording of a live machine has it; none if it is recorded on request.
     pub place: Option<Place>,
-    /// Which guests record it.
+    /// The guests that record it.
     pub guests: Guests,
-    /// The first kernel that has it, where that is not older than 6.1.
+    /// The first kernel that has it, if that is newer than 6.1.
     pub since: Option<(u32, u32)>,
-    /// What is not known without it, in words; empty where nothing is to be said.
+    /// The consequence if it is missing, in words; may be empty.
     pub without: &'static str,
 }
 
-/// Where an event matters.
+/// The CPUs on which an event matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Only on the recorded CPUs.
+    /// Only the recorded CPUs.
     Here,
-    /// On every CPU: it tells what another CPU was doing when it did something to a recorded one.
+    /// Every CPU: the event shows the activity of another CPU when it acted on a recorded one.
     All,
-    /// On the recorded CPUs, and elsewhere where this field names one of them.
+    /// The recorded CPUs, and others if this field names a recorded one.
     Target(&'static str),
-    /// The same, and where it names none: unbound work runs on any.
+    /// Like `Target`, and if the field names no CPU: unbound work runs on any.
     TargetOrNone(&'static str),
-    /// As `Target` with two fields.
+    /// Like `Target`, with two fields.
     Either(&'static str, &'static str),
 }
 
-/// Which guests of the laboratory record an event.
+/// The guests of the laboratory that record an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guests {
-    /// All.
+    /// All guests.
     Always,
-    /// Those with a machine's idle states.
+    /// Guests with a machine's idle states.
     WithStates,
-    /// Those whose case names it.
+    /// Guests whose case names the event.
     OnRequest,
 }
 
-/// What `power:cpu_idle` says where a state is left (`include/trace/events/power.h`).
+/// The state that `power:cpu_idle` reports when a CPU leaves its state (`include/trace/events/power.h`).
 const PWR_EVENT_EXIT: u32 = u32::MAX;
 
 const fn event(name: &'static str, fields: &'static [&'static str], make: OfFields) -> TraceEvent {
     TraceEvent { name, fields, make, place: None, guests: OnRequest, since: None, without: "" }
 }
 
-/// All but those of the interrupt vectors.
+/// All but those of interrupts that no device sends.
 pub static EVENTS: &[TraceEvent] = &[
     TraceEvent {
         place: Some(All),
@@ -310,7 +311,7 @@ pub static EVENTS: &[TraceEvent] = &[
     }),
 ];
 
-/// What kprobes in place of missing events yield ([`super::SENDERS`]).
+/// The events of the kprobes that replace missing events ([`super::SENDERS`]).
 static PROBES: &[TraceEvent] = &[
     event("probe:call_many", &["targets", "callsite", "func"], |f| {
         let mask = f.number()?;
@@ -330,8 +331,8 @@ static PROBES: &[TraceEvent] = &[
     }),
 ];
 
-/// Where somebody was at the event before ([`super::TraceSession::kernel_stacks`]). `size` is how many frames there
-/// are, but those of a program are as many as fit, and zeros behind them.
+/// The call stack at the event before (`TraceSession::kernel_stacks` of dyntick-observe). `size` is the number
+/// of frames; a stack of a program has as many as fit, then zeros.
 static STACKS: &[TraceEvent] = &[
     event(KERNEL_STACK, &["size", "caller"], |f| {
         let count = f.number()? as usize;
@@ -342,51 +343,48 @@ static STACKS: &[TraceEvent] = &[
     }),
 ];
 
-/// What a stack of the kernel is recorded as, and one of a program.
-pub(super) const KERNEL_STACK: &str = "ftrace:kernel_stack";
-pub(super) const USER_STACK: &str = "ftrace:user_stack";
+/// The event of a call stack of the kernel.
+pub const KERNEL_STACK: &str = "ftrace:kernel_stack";
+/// The event of a call stack of a program.
+pub const USER_STACK: &str = "ftrace:user_stack";
 
-/// What is not known where a kernel has no events of the interrupt vectors, which are x86's.
+/// The consequence if a kernel has no events of the interrupt vectors, which are x86's.
 const WITHOUT_VECTORS: (&str, &str) = (
     "irq_vectors:local_timer_entry",
     "this kernel has no irq_vectors:*: interrupts are known by their handlers only",
 );
 
-/// The events of the interrupt vectors, entry and exit of each.
-pub fn of_vectors() -> impl Iterator<Item = String> {
-    let own = Vector::NAMES.into_iter().filter(|(vector, _)| *vector != Vector::Other);
-    own.flat_map(|(_, name)| ["entry", "exit"].map(|end| format!("irq_vectors:{name}_{end}")))
+/// The events of the interrupts that no device sends: begin and end of each.
+pub fn of_interrupts() -> impl Iterator<Item = String> {
+    x86::events()
 }
 
-/// In words, what is not known for want of these events.
+/// The events of one source.
+pub fn of_interrupt(source: Interrupt) -> impl Iterator<Item = String> {
+    x86::events_of(source)
+}
+
+/// Describes the consequences of these missing events.
 pub fn consequences(missing: &[String]) -> Vec<String> {
     let all = EVENTS.iter().map(|event| (event.name, event.without)).chain([WITHOUT_VECTORS]);
     let of = all.filter(|(event, words)| !words.is_empty() && missing.iter().any(|name| name == event));
     of.map(|(_, words)| words.to_owned()).collect()
 }
 
-/// How an event is read; none where it is only counted.
+/// Returns the way to read an event; none if it is only counted.
 pub(super) fn read_as(name: &str) -> Option<&'static TraceEvent> {
     EVENTS.iter().chain(PROBES).chain(STACKS).find(|event| event.name == name)
 }
 
-/// An event that carries nothing which its name does not tell.
+/// Returns the meaning of an event whose name shows all.
 pub(super) fn by_name_alone(name: &str) -> Option<EventKind> {
-    of_vector(name).or_else(|| of_irq_work(name))
-}
-
-/// The events of the interrupt vectors, which carry nothing that their names do not tell.
-fn of_vector(event: &str) -> Option<EventKind> {
-    let name = event.strip_prefix("irq_vectors:")?;
-    let entry = |name| EventKind::VectorEntry { vector: Vector::from_event(name) };
-    let exit = |name| EventKind::VectorExit { vector: Vector::from_event(name) };
-    name.strip_suffix("_entry").map(entry).or_else(|| name.strip_suffix("_exit").map(exit))
+    x86::kind_of(name).or_else(|| of_irq_work(name))
 }
 
 /// The probe of a function that was queued for interrupt context has its name.
 fn of_irq_work(event: &str) -> Option<EventKind> {
     let name = event.strip_prefix("probe:")?;
-    let known = IRQ_WORKS.iter().any(|(function, _)| *function == name);
+    let known = IRQ_WORKS.iter().any(|probe| probe.name == name);
     known.then(|| EventKind::IrqWork { function: name.into() })
 }
 
@@ -395,7 +393,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_there_once_and_what_begins_ends() {
+    fn each_event_is_listed_once_and_each_begin_has_an_end() {
         let names: Vec<&str> = EVENTS.iter().map(|event| event.name).collect();
         for name in &names {
             assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{name}");
@@ -403,19 +401,12 @@ mod tests {
             let of = |name: &str| read_as(name).map(|event| (event.place, event.guests));
             assert_eq!(of(name), of(&end), "{name} and {end}");
         }
-        assert!(of_vectors().all(|name| by_name_alone(&name).is_some()));
-        assert_eq!(of_vectors().count(), 22);
+        assert!(of_interrupts().all(|name| by_name_alone(&name).is_some()));
+        assert_eq!(of_interrupts().count(), 22);
     }
 
     #[test]
-    fn what_is_counted_live_is_known() {
-        for name in crate::live::Kind::ALL.iter().flat_map(|kind| kind.tracepoints()) {
-            assert!(read_as(name).is_some() || of_vectors().any(|vector| vector == *name), "{name}");
-        }
-    }
-
-    #[test]
-    fn what_is_missing_is_said_once() {
+    fn missing_events_are_reported_once() {
         let missing = ["ipi:ipi_send_cpu", "ipi:ipi_send_cpumask", "no_such:event"].map(str::to_owned);
         assert_eq!(consequences(&missing).len(), 1);
     }

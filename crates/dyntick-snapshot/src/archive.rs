@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Archives that anybody may send: gzip-compressed tars of plain files, records and support bundles
+//! Archives from untrusted sources: gzip-compressed tars of plain files, records and support bundles
 //! among them. What is in one decides nothing about how much memory is taken: each piece has a limit, the
 //! whole has one, and only what was asked for is kept.
 
@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-/// Names of pieces are paths; longer ones are not shown whole.
+/// The longest name of a piece, which is a path, that is shown in full.
 const LONGEST_NAME_SHOWN: usize = 120;
 
-/// What all pieces of an archive together may take.
+/// The limits for all pieces of an archive together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Unpacked bytes that any archive may have …
@@ -27,10 +27,10 @@ pub struct Limits {
     pub pieces: usize,
 }
 
-/// What becomes of a piece.
+/// The handling of a piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// It is read, and may have at most so many bytes.
+    /// It is read, and may have at most this many bytes.
     Read(u64),
     /// It is passed over.
     Skip,
@@ -38,12 +38,12 @@ pub enum Wanted {
     Refuse(String),
 }
 
-/// Who takes the pieces of an archive, in their order.
+/// A receiver of the pieces of an archive, in their order.
 pub trait Receiver {
-    /// Why a piece was not taken.
+    /// The reason why a piece was not taken.
     type Error: From<ArchiveError>;
 
-    /// What becomes of the piece of this name; the pieces before it have been taken.
+    /// Decides on the piece of this name; the pieces before it have been taken.
     fn wants(&mut self, name: &str) -> Wanted;
 
     /// Takes a piece.
@@ -53,18 +53,18 @@ pub trait Receiver {
     fn take(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), Self::Error>;
 }
 
-/// What is wrong with an archive.
+/// The defect of an archive.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArchiveError {
     /// It is something else: no archive, an empty one, or one that begins with another piece.
     #[error("{0}")]
     Foreign(String),
-    /// It was cut short or changed, or somebody made it so.
+    /// It was cut short, changed or forged.
     #[error("{0}")]
     Damaged(String),
 }
 
-/// Reads an archive whose first piece is called `first`, to its end: the checksum stands there.
+/// Reads an archive whose first piece is called `first`, to its end: the checksum is there.
 ///
 /// # Errors
 /// Where it is foreign or damaged, holds what is no plain file, the same name twice or more than the
@@ -159,7 +159,7 @@ struct Bounded<R: Read> {
     packed: Rc<Cell<u64>>,
     taken: u64,
     limits: Limits,
-    /// Why it was read no further.
+    /// The reason why it was read no further.
     why: Rc<Cell<Option<String>>>,
 }
 
@@ -358,7 +358,7 @@ mod tests {
         assert!(said(&several).contains("bytes of it unpack to more than"), "{}", said(&several));
         let skipped = pieces(&[("first", b"1"), ("skipped", &zeros)]);
         assert!(said(&skipped).contains("bytes of it unpack to more than"), "{}", said(&skipped));
-        // Behind the last piece, where nobody looks.
+        // Behind the last piece, where no reader looks.
         let behind = packed(|archive| {
             add(archive, "first", EntryType::Regular, b"1");
             archive.finish().unwrap();

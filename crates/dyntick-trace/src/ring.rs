@@ -17,19 +17,19 @@ const TIME_STAMP: u32 = 31;
 /// An absolute time stamp carries 59 bits; the rest comes from the page's.
 const STAMP_MASK: u64 = (1 << 59) - 1;
 
-/// Events that the kernel says were lost.
+/// The events that were lost, as the kernel reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// How many, where the kernel counted.
+    /// The number of events, if the kernel counted them.
     pub counted: u64,
-    /// At how many places it says that some were lost, but not how many.
+    /// The number of places with losses that the kernel did not count.
     pub uncounted_places: u64,
 }
 
 /// A page that is not understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RingError {
-    /// The bytes are not a whole number of pages.
+    /// The bytes are not a multiple of the page size.
     #[error("{bytes} bytes of raw trace are not a multiple of the page size of {page} bytes")]
     NotWholePages {
         /// Length of the raw trace.
@@ -40,7 +40,7 @@ pub enum RingError {
     /// A page claims to hold more than fits.
     #[error("raw trace page at byte {page_at}: the length {length} does not fit")]
     Length {
-        /// Where the page begins.
+        /// The offset of the page.
         page_at: usize,
         /// The length that it claims.
         length: usize,
@@ -48,15 +48,15 @@ pub enum RingError {
     /// A record reaches beyond its page.
     #[error("raw trace page at byte {page_at}: the record at {record_at} extends beyond the end of the page")]
     Record {
-        /// Where the page begins.
+        /// The offset of the page.
         page_at: usize,
-        /// Where in it the record begins.
+        /// The offset of the record in it.
         record_at: usize,
     },
 }
 
 impl RingError {
-    /// The same in pages that so many bytes stand before.
+    /// The same error with `bytes` more before the page.
     pub(super) fn behind(self, bytes: usize) -> Self {
         match self {
             RingError::NotWholePages { .. } => self,
@@ -82,7 +82,7 @@ pub fn for_each(raw: &[u8], page_size: usize, mut each: impl FnMut(u64, &[u8])) 
     Ok(lost)
 }
 
-/// Whether events before those of this page were lost.
+/// Returns true if events before those of this page were lost.
 pub fn is_behind_a_gap(page: &[u8]) -> bool {
     word64(page, 8).is_some_and(|commit| commit & MISSED != 0)
 }
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_named_by_its_place() {
+    fn damage_is_reported_with_its_place() {
         let none = |_: u64, _: &[u8]| ();
         assert_eq!(for_each(&[0; 5], PAGE, none), Err(RingError::NotWholePages { bytes: 5, page: PAGE }));
         let raw = [page(0, &[]), page(400, &[])].concat();

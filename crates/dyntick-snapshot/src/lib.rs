@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A machine's files for `dyntick check`: from a running Linux, a folder, or a support bundle.
 
+pub mod archive;
 pub mod bundle;
 mod root;
 
@@ -14,13 +15,13 @@ use std::path::{Path, PathBuf};
 /// `include/uapi/linux/utsname.h`: a release has at most 64 bytes.
 const LONGEST_RELEASE: usize = 64;
 
-/// Why there is no snapshot.
+/// The reason why there is no snapshot.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
     /// The file system refused the root itself.
     #[error("cannot read {0}: {1}")]
     Io(PathBuf, io::Error),
-    /// No machine has so many files or such long ones.
+    /// It has more or longer files than any machine.
     #[error("{0} contains more than the files of any machine: it is not a copy of a root file system")]
     TooLarge(PathBuf),
 }
@@ -62,7 +63,7 @@ pub fn read(folder: &Path) -> Result<Snapshot, SnapshotError> {
     Ok(files)
 }
 
-/// What a denied read means to this reader.
+/// The meaning of a denied read to this reader.
 struct Refusal {
     is_root: bool,
     /// The mode of lockdown, where it is on.

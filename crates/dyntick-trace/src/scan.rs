@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What must be known of pages while they are recorded: how many events they have, from when to when, and which
-//! functions occur in them. Names are looked up at the end, and nothing has to be decoded for that.
+//! The scan of pages while they are recorded: the number of their events, the first and the last time, and the
+//! functions in them. Their names are looked up at the end, without decoding.
 
 use super::events::{KERNEL_STACK, read_as};
 use super::{Field, Format, FormatError, ring};
@@ -12,29 +12,29 @@ const FUNCTIONS: [&str; 5] = ["function", "func", "callsite", "callback", "handl
 /// The functions that occurred last: nearly all that occur again.
 const RECENT: usize = 256;
 
-/// What is in some pages of a CPU.
+/// The contents of some pages of a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scanned {
-    /// How many records.
+    /// The number of records.
     pub events: u64,
-    /// When the first was made, ns on the trace's clock; 0 without records.
+    /// The time of the first, ns on the trace clock; 0 without records.
     pub first_ns: u64,
-    /// When the last was.
+    /// The time of the last.
     pub last_ns: u64,
 }
 
 /// Looks through pages.
 pub struct Scanner {
-    /// Where the functions stand, by the number of the event.
+    /// The fields with functions, by the number of the event.
     fields: Vec<Vec<Field>>,
-    /// The number of the event that is a stack of functions, where that begins and where its length is.
+    /// The number of the event with a call stack, and its fields with the functions and their number.
     stack: Option<(usize, Field, Field)>,
     recent: [u64; RECENT],
     seen: BTreeSet<u64>,
 }
 
 impl Scanner {
-    /// For events with these formats, by `system:name`.
+    /// Creates a scanner of events with these formats, by `system:name`.
     ///
     /// # Errors
     /// A format without a number.
@@ -56,7 +56,7 @@ impl Scanner {
         Ok(Self { fields, stack, recent: [0; RECENT], seen: BTreeSet::new() })
     }
 
-    /// Looks through pages of one CPU. What is behind damage is not seen; whoever explains the trace will find it.
+    /// Scans pages of one CPU, up to the first damage: explaining the trace reports that.
     pub fn scan(&mut self, pages: &[u8], page_size: usize) -> Scanned {
         let mut scanned = Scanned::default();
         let _ = ring::for_each(pages, page_size, |ts, record| {
@@ -83,7 +83,7 @@ impl Scanner {
         scanned
     }
 
-    /// The addresses that occurred.
+    /// The function addresses that occurred.
     pub fn addresses(&self) -> &BTreeSet<u64> {
         &self.seen
     }
@@ -92,8 +92,8 @@ impl Scanner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::events::EVENTS;
-    use crate::trace::{Metadata, Recording};
+    use crate::events::EVENTS;
+    use crate::{Metadata, Recording};
 
     /// One page with a record of each event, whose fields are all different numbers.
     fn recording() -> Recording {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_functions_that_decoding_asks_for() {
+    fn scan_finds_the_functions_that_decoding_needs() {
         let recording = recording();
         let mut scanner = Scanner::new(&recording.metadata.formats).unwrap();
         let scanned = scanner.scan(&recording.raw[&0], 4096);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_and_unknown_events_are_passed_over() {
+    fn damage_and_unknown_events_are_skipped() {
         let mut scanner = Scanner::new(&BTreeMap::new()).unwrap();
         assert_eq!(scanner.scan(&[0xff; 4096], 4096), Scanned::default());
         assert_eq!(scanner.scan(&recording().raw[&0], 4096).events, EVENTS.len() as u64);

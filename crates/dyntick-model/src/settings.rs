@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The settings of a machine and the options of its kernel, as far as fixes depend on them.
+
+use crate::parameters::option_of;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The settings that fixes are compared with. If it is empty nothing is known, and each fix is advised.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// The contents of the files that fixes write to, by path.
+    pub files: BTreeMap<String, String>,
+    /// The options that fixes need and that the kernel is built without.
+    pub without: BTreeSet<String>,
+    /// True for a virtual machine (x86: CPUID leaf 1, ECX bit 31).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub virtual_machine: bool,
+    /// True if no driver offers idle states: the kernel halts idle CPUs, and nothing chooses or limits how deep.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_idle_states: bool,
+}
+
+impl Settings {
+    /// Returns true if the kernel is built without the option that a parameter needs.
+    pub fn lacks(&self, parameter: &str) -> bool {
+        option_of(parameter).is_some_and(|option| self.without.contains(option))
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Kernel traces as bytes: from the pages of a trace ring buffer and the formats of its events to [`Event`]s in the
+//! order of time. Pure: the pages were taken out of tracefs by another crate, on this machine or on another one.
+//!
+//! [`Event`]: dyntick_model::Event
+
+mod arch;
+mod decode;
+pub mod events;
+mod fields;
+mod format;
+mod merge;
+mod probes;
+mod recording;
+mod ring;
+mod room;
+mod scan;
+mod symbols;
+mod user_stacks;
+
+pub use decode::{DecodeError, Decoded, Decoder, Pages};
+pub use format::{Field, Format, FormatError};
+pub use merge::{Blocks, Merged, merge};
+pub use probes::{IRQ_WORKS, Probe, SENDERS};
+pub use recording::{CpuStats, Metadata, Recording};
+pub use ring::{Lost, RingError, is_behind_a_gap};
+pub use room::room_for_events;
+pub use scan::{Scanned, Scanner};
+pub use symbols::{SymbolTable, addresses_of, resolve};
+pub use user_stacks::UserStacks;

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The kprobes that take the place of events that a kernel lacks: before 6.5 no event shows which CPU sends an IPI, and
+//! for which function.
+
+/// A kprobe.
+#[derive(Clone, Copy, Debug)]
+pub struct Probe {
+    /// The name of its event, which is decoded as `probe:NAME`.
+    pub name: &'static str,
+    /// The probed function and what is fetched there (`Documentation/trace/kprobetrace.rst`). At a function's first
+    /// instruction `$stack0` is the return address.
+    pub definition: &'static str,
+}
+
+const fn probe(name: &'static str, definition: &'static str) -> Probe {
+    Probe { name, definition }
+}
+
+/// The probes in place of `ipi:*` and `csd:csd_queue_cpu`. Their functions are those of 6.1's kernel/smp.c and
+/// arch/x86/kernel/smp.c. The function of a `call_single_data` is behind its node of 16 bytes.
+pub const SENDERS: [Probe; 4] = [
+    probe(
+        "call_many",
+        "smp_call_function_many_cond targets=+0($arg1):x64 callsite=$stack0:x64 func=$arg2:x64",
+    ),
+    probe("call_single", "generic_exec_single cpu=$arg1:u32 callsite=$stack0:x64 func=+16($arg2):x64"),
+    probe("kick", "tick_nohz_full_kick_cpu cpu=$arg1:u32 callsite=$stack0:x64"),
+    probe("reschedule", "native_smp_send_reschedule cpu=$arg1:u32 callsite=$stack0:x64"),
+];
+
+/// The functions of irq_work that a CPU queues for itself: they bring the tick back, wake the readers of the kernel
+/// log, or deliver a perf event. Each probe has the name of its function; the function
+/// that queues them (kernel/irq_work.c) may not be probed.
+pub const IRQ_WORKS: [Probe; 3] = [
+    probe("nohz_full_kick_func", "nohz_full_kick_func"),
+    probe("wake_up_klogd_work_func", "wake_up_klogd_work_func"),
+    probe("perf_pending_irq", "perf_pending_irq"),
+];
