@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Programs of this machine: where they are, and that they do not outlive this one (invariant 10).
 
-mod devices;
 pub mod environment;
-
-pub use devices::without_devices;
 
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 use std::os::unix::process::CommandExt;

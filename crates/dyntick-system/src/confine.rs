@@ -106,19 +106,47 @@ const BESIDE_USR: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib64", "/lib32", "/li
 /// are. None of them tells anything of the machine's users.
 const OF_ETC: [&str; 2] = ["/etc/alternatives", "/etc/ld.so.cache"];
 
+/// Files of `/etc` by which names and certificates of the network are found (resolv.conf(5), nsswitch.conf(5)).
+const OF_NETWORK: [&str; 14] = [
+    "/etc/resolv.conf",
+    "/etc/hosts",
+    "/etc/host.conf",
+    "/etc/nsswitch.conf",
+    "/etc/gai.conf",
+    "/etc/services",
+    "/etc/ssl/certs",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/openssl.cnf",
+    "/etc/pki/tls/certs",
+    "/etc/pki/tls/cert.pem",
+    "/etc/pki/ca-trust",
+    "/etc/ca-certificates",
+    "/etc/crypto-policies",
+];
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Access {
     Read,
     Write,
-    /// Its text, for a file that its owner alone may read.
-    Copy,
 }
 
-/// What a confined program sees beside the programs of this machine. A later entry lies over an
+/// The user that a confined program runs as if dyntick runs as root.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum User {
+    /// One that owns no file ([`nobody`]).
+    #[default]
+    Unused,
+    /// Root, with no privilege but that to read all files that are bound.
+    Reader,
+}
+
+/// The files that a confined program sees in addition to the programs of this machine. A later entry lies over an
 /// earlier one.
 #[derive(Clone, Debug, Default)]
 pub struct Walls {
     seen: Vec<(Access, PathBuf)>,
+    user: User,
+    is_online: bool,
 }
 
 impl Walls {
@@ -134,8 +162,7 @@ impl Walls {
     /// Lets a file or folder be read, under its own path, which must be its real one ([`real_path`]).
     #[must_use]
     pub fn read(mut self, path: &Path) -> Self {
-        let access = if is_readable(path) { Access::Read } else { Access::Copy };
-        self.seen.push((access, path.to_owned()));
+        self.seen.push((Access::Read, path.to_owned()));
         self
     }
 
@@ -143,6 +170,21 @@ impl Walls {
     #[must_use]
     pub fn write(mut self, path: &Path) -> Self {
         self.seen.push((Access::Write, path.to_owned()));
+        self
+    }
+
+    /// Lets the program read files that only their owner may read, e.g. a repository that was made with umask 077. As
+    /// root it stays root then, for the files may be those of any user, and loses every other privilege.
+    #[must_use]
+    pub fn as_reader(mut self) -> Self {
+        self.user = User::Reader;
+        self
+    }
+
+    /// Lets the program use the host's network, and the files of `/etc` by which names and certificates are found.
+    #[must_use]
+    pub fn online(mut self) -> Self {
+        self.is_online = true;
         self
     }
 
@@ -158,7 +200,10 @@ impl Walls {
         close_all(&mut outer);
         first_to_go(&mut outer);
         filtered(&mut outer);
-        outer.args(namespaces()).args(system());
+        outer.args(self.namespaces()).args(system());
+        if self.is_online {
+            outer.args(OF_NETWORK.iter().flat_map(|file| ["--ro-bind-try", file, file]));
+        }
         for (access, path) in &self.seen {
             let path = match place(path)? {
                 Place::Bind(path) => path,
@@ -167,9 +212,9 @@ impl Walls {
             };
             folders(&mut outer, path.parent().unwrap_or(&path));
             match access {
+                Access::Read if !self.is_readable(&path) => copied(&mut outer, &path),
                 Access::Read => outer.arg("--ro-bind").arg(&path).arg(&path),
                 Access::Write => outer.arg("--bind").arg(&path).arg(&path),
-                Access::Copy => copied(&mut outer, &path),
             };
         }
         if let Some(Ok(Place::Bind(folder))) = inner.get_current_dir().map(place) {
@@ -178,7 +223,7 @@ impl Walls {
         }
         outer.args(["--remount-ro", "/dev", "--remount-ro", "/"]);
         // Last of all what runs inside: bwrap itself must not load libraries that are meant for it.
-        outer.arg("--").args(unprivileged());
+        outer.arg("--").args(self.unprivileged());
         outer.args([PRLIMIT, &format!("--nproc={}", processes()), NO_CORE, "--", ENV, "-i"]);
         for (name, value) in inner.get_envs() {
             if let Some(value) = value {
@@ -187,6 +232,62 @@ impl Walls {
         }
         outer.arg(inner.get_program()).args(inner.get_args());
         Ok(outer)
+    }
+
+    /// True if the program inside is another user than this process.
+    fn is_another_user(&self) -> bool {
+        is_root() && self.user == User::Unused
+    }
+
+    /// True if the program inside may read a file by the file's mode.
+    fn is_readable(&self, path: &Path) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        !self.is_another_user()
+            || std::fs::metadata(path).is_ok_and(|file| file.is_dir() || file.mode() & 0o004 != 0)
+    }
+
+    fn namespaces(&self) -> Vec<&'static str> {
+        let mut all = vec![
+            "--unshare-ipc",
+            "--unshare-pid",
+            "--unshare-uts",
+            "--unshare-cgroup-try",
+            "--die-with-parent",
+            "--new-session",
+            "--cap-drop",
+            "ALL",
+        ];
+        if !self.is_online {
+            all.push("--unshare-net");
+        }
+        if !is_root() {
+            all.extend(["--unshare-user", "--uid", "65534", "--gid", "65534"]);
+        } else if self.is_another_user() {
+            // setpriv(1) needs these, and drops them.
+            all.extend(["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"].iter().flat_map(|c| ["--cap-add", c]));
+        } else {
+            all.extend(["--cap-add", "CAP_DAC_READ_SEARCH"]);
+        }
+        all
+    }
+
+    /// The command that turns root into another user, if the program is to be one.
+    fn unprivileged(&self) -> Vec<String> {
+        if !self.is_another_user() {
+            return Vec::new();
+        }
+        [
+            SETPRIV,
+            &format!("--reuid={}", nobody()),
+            &format!("--regid={}", nobody()),
+            "--clear-groups",
+            "--no-new-privs",
+            "--bounding-set=-all",
+            "--inh-caps=-all",
+            "--",
+        ]
+        .map(str::to_owned)
+        .to_vec()
     }
 }
 
@@ -210,6 +311,7 @@ enum Place {
     Visible,
 }
 
+const ROOT: &str = "/";
 const USR: &str = "/usr";
 
 /// Folders of the system behind the walls. Nothing is put into them, for what is there is run before
@@ -222,6 +324,9 @@ const SHARED_MEMORY: &str = "/dev/shm";
 /// The folder of the system that a real path is in.
 fn system_folder(real: &Path) -> Option<&'static str> {
     let mut all = OF_SYSTEM.into_iter().chain(BESIDE_USR);
+    if real == Path::new(ROOT) {
+        return Some(ROOT);
+    }
     all.find(|folder| real.starts_with(folder)).filter(|_| !real.starts_with(SHARED_MEMORY))
 }
 
@@ -355,32 +460,6 @@ fn copied<'a>(outer: &'a mut Command, path: &Path) -> &'a mut Command {
     unsafe { outer.pre_exec(move || inherit(file.as_raw_fd())) }
 }
 
-/// Whether confined programs may read a file; where they run as this user they may.
-fn is_readable(path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    !is_root() || std::fs::metadata(path).is_ok_and(|file| file.is_dir() || file.mode() & 0o004 != 0)
-}
-
-fn namespaces() -> Vec<&'static str> {
-    let mut all = vec![
-        "--unshare-ipc",
-        "--unshare-pid",
-        "--unshare-net",
-        "--unshare-uts",
-        "--unshare-cgroup-try",
-        "--die-with-parent",
-        "--new-session",
-        "--cap-drop",
-        "ALL",
-    ];
-    match is_root() {
-        // What it takes to become nobody, who has none of them.
-        true => all.extend(["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"].iter().flat_map(|c| ["--cap-add", c])),
-        false => all.extend(["--unshare-user", "--uid", "65534", "--gid", "65534"]),
-    }
-    all
-}
-
 /// The programs of this machine, and empty folders where programs want some.
 fn system() -> Vec<OsString> {
     let mut all: Vec<OsString> = ["--ro-bind", "/usr", "/usr"].map(OsString::from).to_vec();
@@ -397,25 +476,6 @@ fn system() -> Vec<OsString> {
     all.extend(["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"].map(OsString::from));
     all.extend(["--size", &size, "--perms", "1777", "--tmpfs", "/tmp"].map(OsString::from));
     all
-}
-
-/// As root: what makes the rest of the command line run as nobody.
-fn unprivileged() -> Vec<String> {
-    match is_root() {
-        false => Vec::new(),
-        true => [
-            SETPRIV,
-            &format!("--reuid={}", nobody()),
-            &format!("--regid={}", nobody()),
-            "--clear-groups",
-            "--no-new-privs",
-            "--bounding-set=-all",
-            "--inh-caps=-all",
-            "--",
-        ]
-        .map(str::to_owned)
-        .to_vec(),
-    }
 }
 
 /// More of bwrap's words is not read.

@@ -7,7 +7,6 @@ mod caller;
 pub mod confine;
 pub mod hotplug;
 mod input;
-pub mod landlock;
 mod locked;
 mod memory;
 mod output;

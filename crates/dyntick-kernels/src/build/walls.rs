@@ -117,7 +117,7 @@ impl Place {
 }
 
 /// The folders of PATH that are in /usr, by their own name or by another.
-fn path_in_usr() -> OsString {
+pub fn path_in_usr() -> OsString {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let inside = |folder: &PathBuf| folder.canonicalize().is_ok_and(|folder| folder.starts_with("/usr"));
     std::env::join_paths(std::env::split_paths(&path).filter(inside)).unwrap_or_default()

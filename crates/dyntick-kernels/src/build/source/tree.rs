@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A source tree on this machine, with whatever is being changed in it. It is read and never written.
 
-use super::git::command::{ask, files_of, git};
+use super::git::command::{ask, git, walls_of};
 use super::unpack::{BYTES, of_itself};
 use super::{BuildError, SourceError};
 use crate::cache::CacheError;
@@ -134,7 +134,7 @@ fn hash(root: &Path, files: &[PathBuf]) -> Result<String, SourceError> {
 
 /// What git knows and what it would take in, without what it ignores: the products of builds.
 fn tracked(root: &Path) -> Result<Vec<PathBuf>, BuildError> {
-    let mut git = git(root, &files_of(root)?);
+    let mut git = git(root, &walls_of(root)?)?;
     git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
     let output = ask(&format!("list the files of {}", root.display()), &mut git)?;
     let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
