@@ -5,10 +5,9 @@ mod owner;
 mod tag;
 pub mod unused;
 
-pub use owner::keeps_what_is_made;
-
 use crate::hash::Contents;
 use crate::remove::remove_tree;
+use dyntick_system::NotMine;
 use dyntick_system::confine::NotSeen;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
@@ -77,14 +76,12 @@ pub enum CacheError {
         owner: u32,
     },
     /// Somebody else could have put something there.
-    #[error("{path} {why}, and files of a cache are executed: {fix}")]
+    #[error("{reason}, and files of a cache are executed: {fix}")]
     NotOurs {
-        /// The folder.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-        /// What to do.
-        fix: String,
+        /// The file or folder, and its owner or mode.
+        reason: NotMine,
+        /// The remedy.
+        fix: &'static str,
     },
     /// What was just written is not what is read.
     #[error("{0} changed while it was used, or its disk is failing: remove it and try again")]

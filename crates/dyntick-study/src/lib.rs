@@ -25,6 +25,7 @@ pub mod shipped;
 mod tests;
 
 pub use effects::Effects;
+pub use files::private_note;
 pub use given::{Given, SetError};
 pub use limits::is_id;
 pub use picks::{Pick, Place};

@@ -683,6 +683,26 @@ mod tests {
     }
 
     #[test]
+    fn a_reader_reads_private_files_and_has_no_other_privilege() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        let Some(walls) = walls() else { return };
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("private");
+        std::fs::write(&file, "yes").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let capability = if is_root() { "4" } else { "0" };
+        if is_root() {
+            chown(&file, Some(12345), Some(12345)).unwrap();
+        }
+        let script = format!(
+            "cat {0}; (echo no > {0}) 2>/dev/null; grep -E 'CapPrm|CapEff' /proc/self/status",
+            file.display()
+        );
+        let text = said(&shell(&walls.read(dir.path()).as_reader(), &script));
+        assert_eq!(text, format!("yesCapPrm:\t{capability:0>16}\nCapEff:\t{capability:0>16}"));
+    }
+
+    #[test]
     fn there_is_no_privilege_and_no_process_of_the_host() {
         let Some(walls) = walls() else { return };
         let output = shell(&walls, "id -u; grep -E 'CapPrm|CapBnd|NoNewPrivs' /proc/self/status; ls /proc");

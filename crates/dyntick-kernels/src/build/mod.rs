@@ -11,7 +11,6 @@ mod fragment;
 mod kconfig;
 mod key;
 mod module;
-mod named_by;
 mod patches;
 mod products;
 mod program;
@@ -28,7 +27,6 @@ mod built;
 pub use built::{Built, all};
 pub use fragment::FragmentError;
 pub use module::{give_all, make_module, module, take_module};
-pub use named_by::NamedBy;
 pub use patches::PatchError;
 pub use recipe::{Part, Parts, Recipe};
 pub use source::{SourceError, check as check_source};
@@ -41,7 +39,7 @@ use crate::cache::{Cache, CacheError, unused};
 use dyntick_model::KernelConfig;
 use dyntick_model::text::{clean_line, shown};
 use dyntick_system::confine::{NoWalls, NotSeen};
-use dyntick_system::{InputError, chmod};
+use dyntick_system::InputError;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use workspace::Workspace;
@@ -66,9 +64,6 @@ pub enum BuildError {
     /// A file that the recipe names is none that is read.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// A file that the recipe names is not every user's.
-    #[error("{} is closed to other users, and runs and reports may show what is built from it{}", shown(.0), opening(.0))]
-    Closed(PathBuf),
     /// The source.
     #[error(transparent)]
     Source(#[from] SourceError),
@@ -139,15 +134,6 @@ pub enum BuildError {
     Unfit(Vec<String>),
 }
 
-/// How a closed file or folder is opened to other users, where this user can do that.
-fn opening(path: &Path) -> String {
-    let (rights, instead) = match path.is_dir() {
-        true => ("o+x", ", else move the study into that folder"),
-        false => ("o+r", ""),
-    };
-    chmod(rights, path).map_or(String::new(), |open| format!("; where they may see it: {open}{instead}"))
-}
-
 /// What is wrong with the name of a fragment, if it is none; files are looked for only when building.
 pub fn lacking_fragment(name: &str) -> Option<String> {
     (!is_path(name) && shipped::FRAGMENTS.find(name).is_none()).then(|| shipped::FRAGMENTS.lack(name))
@@ -193,7 +179,7 @@ fn build_from_newest(
     accept: Accept<'_>,
 ) -> Result<Built, BuildError> {
     let parts = recipe.load()?;
-    let source = source::identify(&parts.source, &recipe.named_by, cache, progress)?;
+    let source = source::identify(&parts.source, cache, progress)?;
     let toolchain = toolchain::find(&parts)?;
     let company = walls::company(&source, &parts);
     let key = key::of(&parts, &source.id, &toolchain, company.as_deref());

@@ -22,7 +22,7 @@ pub fn module(
     progress: &dyn Fn(&str),
 ) -> Result<(), BuildError> {
     let parts = recipe.load()?;
-    let source = source::identify(&parts.source, &recipe.named_by, cache, progress)?;
+    let source = source::identify(&parts.source, cache, progress)?;
     let toolchain = toolchain::find(&parts)?;
     let place = Place::of(&source, &parts, &toolchain, cache)?;
     let (pristine, _in_use) = source.fetch(cache, progress)?;

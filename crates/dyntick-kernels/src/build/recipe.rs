@@ -2,9 +2,9 @@
 //! What a kernel is made of, as a study says it, and the same with its files read.
 
 use super::shipped::{self, is_path};
-use super::{BuildError, NamedBy, source};
+use super::{BuildError, source};
 use dyntick_model::text::shown;
-use dyntick_system::InputError;
+use dyntick_system::{InputError, closed_to_others};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -21,9 +21,6 @@ pub struct Recipe {
     /// Patches by name or path, in the order in which they are applied.
     #[serde(default)]
     pub patches: Vec<String>,
-    /// Who named these files. It is not stored: a run's folder may have come from anywhere.
-    #[serde(skip)]
-    pub named_by: NamedBy,
 }
 
 /// A recipe whose files have been read.
@@ -91,51 +88,22 @@ impl Recipe {
         self
     }
 
-    /// The same without who named its files, which does not make it another kernel's.
-    pub fn of_anybody(&self) -> Self {
-        Self { named_by: NamedBy::default(), ..self.clone() }
-    }
-
-    /// What it names that is closed to other users, and will not be read: the key, and what is said of it.
-    /// What is not there is not looked for before it is read.
-    pub fn closed(&self) -> Vec<(&'static str, String)> {
-        let told = |(key, place): (&'static str, PathBuf)| {
-            let read = match key {
-                SOURCE => self.named_by.place_of_source(&place),
-                _ => self.named_by.place(&place),
-            };
-            match read {
-                Err(error @ BuildError::Closed(_)) => Some((key, format!("{key}: {error}"))),
-                _ => None,
-            }
-        };
-        self.reads().into_iter().filter_map(told).collect()
-    }
-
-    /// That its source reads what other users may not, in words: it is this user's, and so is the file that names it.
-    pub fn private_source(&self) -> Option<String> {
-        let is_private = |place: &PathBuf| matches!(self.named_by.place(place), Err(BuildError::Closed(_)));
-        let place = source::reads(&self.source).into_iter().find(is_private)?;
+    /// A note if other users may not read a file that the kernel is built from: it may be in the report.
+    pub fn private_note(&self) -> Option<String> {
+        let paths = self.config.iter().chain(&self.patches).filter(|name| is_path(name)).map(PathBuf::from);
+        let closed = source::reads(&self.source).into_iter().chain(paths);
+        let place = closed.filter_map(|path| closed_to_others(&path)).next()?;
         Some(format!(
             "built from {}, which other users of this machine may not read: look at the report before you send it",
             shown(&place)
         ))
     }
 
-    /// What it reads on this machine, each with the key that names it.
-    fn reads(&self) -> Vec<(&'static str, PathBuf)> {
-        let paths = |key, names: &[String]| -> Vec<(&'static str, PathBuf)> {
-            names.iter().filter(|name| is_path(name)).map(|name| (key, PathBuf::from(name))).collect()
-        };
-        let source = source::reads(&self.source).into_iter().map(|place| (SOURCE, place));
-        source.chain(paths("config", &self.config)).chain(paths("patches", &self.patches)).collect()
-    }
-
     /// Reads the fragments and patches.
     pub fn load(&self) -> Result<Parts, BuildError> {
         let all = |names: &[String], shipped: &shipped::Parts, most: u64| -> Result<Vec<Part>, BuildError> {
             let mut left = most;
-            names.iter().map(|name| part(name, &self.named_by, shipped, most, &mut left)).collect()
+            names.iter().map(|name| part(name, shipped, most, &mut left)).collect()
         };
         Ok(Parts {
             source: self.source.clone(),
@@ -144,9 +112,6 @@ impl Recipe {
         })
     }
 }
-
-/// The key of a kernel's source.
-const SOURCE: &str = "source";
 
 /// All fragments of a kernel together, bytes: a distribution's whole configuration has 300 KiB, and each
 /// option takes memory.
@@ -159,13 +124,12 @@ const LEAST: u64 = 64 << 10;
 /// Reads a part, of what is `left` of so many bytes.
 fn part(
     name: &str,
-    named_by: &NamedBy,
     shipped: &shipped::Parts,
     most: u64,
     left: &mut u64,
 ) -> Result<Part, BuildError> {
     if is_path(name) {
-        let file = dyntick_system::open_regular(&named_by.place(Path::new(name))?)?;
+        let file = dyntick_system::open_regular(Path::new(name))?;
         let bytes =
             dyntick_system::read_open(&file, Path::new(name), *left).map_err(|error| match error {
                 InputError::TooLarge { .. } => BuildError::Failed {
@@ -202,7 +166,6 @@ mod tests {
             source: "../linux".into(),
             config: vec!["lab".into(), "mine.config".into(), "/etc/x".into()],
             patches: vec!["a/b.cocci".into()],
-            named_by: NamedBy::Unknown,
         };
         let placed = recipe.relative_to(Path::new("studies"));
         assert_eq!(placed.source, "studies/../linux");
@@ -238,8 +201,7 @@ mod tests {
         let way = dir.path().join("way");
         std::os::unix::fs::symlink(&theirs, &way).unwrap();
         let name = way.join("f.config").to_string_lossy().into_owned();
-        let named_by = NamedBy::User;
-        let parts = Recipe { config: vec![name], named_by, ..Recipe::default() }.load().unwrap();
+        let parts = Recipe { config: vec![name], ..Recipe::default() }.load().unwrap();
         std::fs::remove_file(&way).unwrap();
         std::os::unix::fs::symlink(&mine, &way).unwrap();
         assert_eq!(parts.config[0].folder.as_deref(), Some(&*theirs));
@@ -253,7 +215,7 @@ mod tests {
         let name = path.to_string_lossy().into_owned();
         let load = |count: usize| {
             let patches = vec![name.clone(); count];
-            Recipe { patches, named_by: NamedBy::User, ..Recipe::default() }.load().map(|_| ())
+            Recipe { patches, ..Recipe::default() }.load().map(|_| ())
         };
         load(2).unwrap();
         let told = load(3).unwrap_err().to_string();
@@ -263,33 +225,36 @@ mod tests {
         assert!(load(2000).is_err());
     }
 
-    /// `out/` is made between the moment when a study is read and the one when its kernel is built.
     #[test]
-    fn what_is_closed_is_asked_when_it_is_read() {
+    fn private_files_of_a_kernel_are_noted() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
-        let (study, home) = (dir.path().join("study"), dir.path().join("home"));
-        for folder in [&study, &home] {
-            std::fs::create_dir(folder).unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let rights = |path: &Path, mode| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let home = root.join("home");
+        for folder in ["worktree", "borrower/.git/objects/info", "home/linux/.git/objects/info"] {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
         }
-        std::fs::write(home.join("p.patch"), "secret").unwrap();
-        let name = study.join("out/../../home/p.patch").to_string_lossy().into_owned();
-        let named_by = NamedBy::file_in(&study);
-        let recipe = Recipe { source: name.clone(), patches: vec![name], named_by, ..Recipe::default() };
-        let read = || recipe.load().map(|_| ());
-        std::fs::set_permissions(&home, std::fs::Permissions::from_mode(0o700)).unwrap();
-        assert!(
-            recipe.closed().is_empty() && matches!(read(), Err(BuildError::Input(_))),
-            "nothing there yet"
-        );
-        std::fs::create_dir(study.join("out")).unwrap();
-        assert!(matches!(read(), Err(BuildError::Closed(_))));
-        let cache = crate::cache::Cache::at(dir.path());
-        let source = source::identify(&recipe.source, &recipe.named_by, &cache, &|_| ());
-        assert!(matches!(source, Err(BuildError::Closed(_))));
-        assert_eq!(recipe.closed().len(), 2);
-        std::fs::set_permissions(&home, std::fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(read().is_ok() && recipe.closed().is_empty());
+        for file in ["home/linux/.git/HEAD", "home/l.tar.gz", "home/p.patch", "borrower/.git/HEAD"] {
+            std::fs::write(root.join(file), "").unwrap();
+        }
+        std::fs::write(root.join("worktree/.git"), "gitdir: ../home/linux/.git").unwrap();
+        let alternates = root.join("borrower/.git/objects/info/alternates");
+        std::fs::write(alternates, "../../../home/linux/.git/objects").unwrap();
+        rights(&root, 0o755);
+        let names = ["git:home/linux#v6.12", "git:worktree", "git:borrower", "home/linux", "home/l.tar.gz"];
+        let of_source = names.map(|source| Recipe { source: source.into(), ..Recipe::default() });
+        let patches = vec!["home/p.patch".into()];
+        let of_patch = Recipe { source: "debian:6.12".into(), patches, ..Recipe::default() };
+        for recipe in of_source.into_iter().chain([of_patch]).map(|recipe| recipe.relative_to(&root)) {
+            rights(&home, 0o755);
+            assert_eq!(recipe.private_note(), None, "{recipe:?}");
+            rights(&home, 0o700);
+            let note = recipe.private_note().unwrap();
+            assert!(note.starts_with(&format!("built from {}, which", home.display())), "{note}");
+        }
     }
 
     #[test]

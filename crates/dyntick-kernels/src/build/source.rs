@@ -8,7 +8,7 @@ mod unpack;
 
 pub use git::remove_unused;
 
-use super::{BuildError, NamedBy};
+use super::BuildError;
 use crate::apt::Package;
 use crate::cache::unused::{self, InUse};
 use crate::cache::{Cache, CacheError, ensure_space};
@@ -16,7 +16,7 @@ use crate::hash::Contents;
 use dyntick_model::text::{clean_line, shown};
 use dyntick_system::InputError;
 use sha2::{Digest, Sha256};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Why there is no such source.
 #[derive(Debug, thiserror::Error)]
@@ -111,7 +111,6 @@ pub fn reads(text: &str) -> Vec<PathBuf> {
 /// Finds out what a text names, without unpacking it.
 pub fn identify(
     text: &str,
-    named_by: &NamedBy,
     cache: &Cache,
     progress: &dyn Fn(&str),
 ) -> Result<Source, BuildError> {
@@ -128,13 +127,13 @@ pub fn identify(
         });
     }
     if let Some(text) = text.strip_prefix("git:") {
-        let commit = git::find(text, named_by, cache, progress)?;
+        let commit = git::find(text, cache, progress)?;
         // Not the key of a dyntick that believed a repository's names of objects.
         let key = key(&format!("objects of git commit {}", commit.hash));
         let id = format!("git commit {}", commit.hash);
         return Ok(Source { id, key, fallback: None, kind: Kind::Git(commit) });
     }
-    let path = named_by.place_of_source(Path::new(text))?;
+    let path = PathBuf::from(text);
     if path.is_dir() {
         progress(&format!("reading the source tree {}", clean_line(text)));
         let tree = tree::look(&path)?;

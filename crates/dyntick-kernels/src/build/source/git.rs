@@ -4,7 +4,7 @@
 pub mod command;
 mod folders;
 
-use super::{BuildError, NamedBy, unpack};
+use super::{BuildError, unpack};
 use crate::build::run::{run, run_unquoted};
 use crate::cache::{Cache, CacheError, unused};
 use crate::programs::{end_after, end_with_this_one};
@@ -69,7 +69,6 @@ fn is_elsewhere(repository: &str) -> bool {
 /// asked for that one commit only.
 pub fn find(
     text: &str,
-    named_by: &NamedBy,
     cache: &Cache,
     progress: &dyn Fn(&str),
 ) -> Result<Commit, BuildError> {
@@ -82,7 +81,7 @@ pub fn find(
     let is_elsewhere = is_elsewhere(repository);
     // A folder may have such a name.
     if !is_elsewhere && Path::new(repository).exists() {
-        return here(&named_by.place_of_source(Path::new(repository))?, named_by, revision);
+        return here(Path::new(repository), revision);
     }
     if !is_elsewhere {
         let message = "it is no folder here, and its address begins with neither https:// nor git://; clone one that asks \
@@ -116,7 +115,7 @@ pub fn find(
     fetch.args(["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"]);
     run(&what, fetch.args(["--", repository, revision]))?;
     unused::touch(&copy);
-    here(&copy, &NamedBy::User, "FETCH_HEAD")
+    here(&copy, "FETCH_HEAD")
 }
 
 /// Whether an address has a user before its host, as `https://user:password@host/path`.
@@ -142,15 +141,7 @@ fn prepare(place: &Path) -> Result<(), BuildError> {
     run("prepare a git repository", &mut init).map(|_| ())
 }
 
-fn here(repository: &Path, named_by: &NamedBy, revision: &str) -> Result<Commit, BuildError> {
-    let parts = folders::of(repository)?;
-    for part in &parts {
-        named_by.place_of_source(part)?;
-    }
-    // A branch of it may be closed by the modes of its own objects.
-    for entry in parts.iter().flat_map(walkdir::WalkDir::new).flatten() {
-        named_by.ask(entry.path())?;
-    }
+fn here(repository: &Path, revision: &str) -> Result<Commit, BuildError> {
     let walls = walls_of(repository)?;
     let mut git = git(repository, &walls)?;
     end_after(&mut git, LOOK_UP);

@@ -103,7 +103,7 @@ pub fn documents(material: &Material<'_>) -> (Document, Document) {
         blocks.push(Block::Heading("How it was measured".into()));
         let perturbed = method::perturbed(all.iter().filter(|run| !own(run)).copied());
         let private =
-            study.kernels.iter().filter_map(|(name, recipe)| Some((name, recipe.private_source()?)));
+            study.kernels.iter().filter_map(|(name, recipe)| Some((name, recipe.private_note()?)));
         let private = private.map(|(name, told)| (format!("kernel {name}"), told));
         let pairs = method::provenance(&runs).into_iter().chain(perturbed).chain(private);
         blocks.push(Block::Pairs(pairs.collect()));

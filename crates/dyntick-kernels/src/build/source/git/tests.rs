@@ -46,7 +46,7 @@ fn git_quotes_no_file_of_the_machine() {
     std::fs::write(&secret, "root:HASH:19000\n").unwrap();
     for name in ["shallow", "packed-refs"] {
         std::os::unix::fs::symlink(&secret, folder.path().join(".git").join(name)).unwrap();
-        let found = find(&folder.path().to_string_lossy(), &NamedBy::User, &Cache::at(cache.path()), &|_| ());
+        let found = find(&folder.path().to_string_lossy(), &Cache::at(cache.path()), &|_| ());
         let told = found.map_or_else(|error| error.to_string(), |commit| commit.hash);
         assert!(!told.contains("HASH"), "{told}");
         std::fs::remove_file(folder.path().join(".git").join(name)).unwrap();
@@ -63,7 +63,7 @@ fn nothing_that_a_repository_says_is_run() {
     let _ = std::fs::remove_file(marks.path().join("ran-fsmonitor"));
     let cache = tempfile::tempdir().unwrap();
     let commit =
-        find(&folder.path().to_string_lossy(), &NamedBy::User, &Cache::at(cache.path()), &|_| ()).unwrap();
+        find(&folder.path().to_string_lossy(), &Cache::at(cache.path()), &|_| ()).unwrap();
     let unpacked = tempfile::tempdir().unwrap();
     unpack(&commit, unpacked.path()).unwrap();
     assert_eq!(std::fs::read_to_string(unpacked.path().join("Makefile")).unwrap(), "m");
@@ -82,7 +82,7 @@ fn git_opens_no_device() {
     hostile(folder.path(), folder.path());
     let repository = folder.path().to_string_lossy().into_owned();
     let find =
-        || find(&repository, &NamedBy::User, &Cache::at(cache.path()), &|_| ()).map(|commit| commit.hash);
+        || find(&repository, &Cache::at(cache.path()), &|_| ()).map(|commit| commit.hash);
     plain(folder.path(), &["config", "include.path", "/dev/null"]);
     assert!(find().is_ok());
     plain(folder.path(), &["config", "include.path", "/dev/full"]);
@@ -101,7 +101,7 @@ fn no_commit_stands_for_another() {
     let own = git.args(["rev-parse", "HEAD"]).output().unwrap();
     std::fs::write(head.join(elsewhere), own.stdout).unwrap();
     let text = format!("{}#{elsewhere}", folder.path().display());
-    assert!(find(&text, &NamedBy::User, &Cache::at(folder.path()), &|_| ()).is_err());
+    assert!(find(&text, &Cache::at(folder.path()), &|_| ()).is_err());
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn an_object_is_what_its_name_says_or_nothing() {
     hostile(folder.path(), folder.path());
     let cache = tempfile::tempdir().unwrap();
     let ask =
-        || find(&folder.path().to_string_lossy(), &NamedBy::User, &Cache::at(cache.path()), &|_| ()).unwrap();
+        || find(&folder.path().to_string_lossy(), &Cache::at(cache.path()), &|_| ()).unwrap();
     let object = |name: &str| {
         let output = confined(folder.path()).unwrap().args(["rev-parse", name]).output().unwrap();
         let hash = String::from_utf8(output.stdout).unwrap().trim().to_owned();
@@ -136,7 +136,7 @@ fn a_repository_is_reached_by_transports_that_run_nothing() {
     let repository = tempfile::tempdir().unwrap();
     hostile(repository.path(), marks.path());
     let refused = |text: &str| {
-        let error = find(text, &NamedBy::User, &Cache::at(cache.path()), &|_| ())
+        let error = find(text, &Cache::at(cache.path()), &|_| ())
             .map(|commit| commit.hash)
             .unwrap_err();
         error.to_string()
@@ -175,7 +175,7 @@ fn a_repository_with_what_is_waited_for_is_refused_at_once() {
         let was_there = std::fs::rename(&place, &aside).is_ok();
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
         rustix::fs::mknodat(rustix::fs::CWD, &place, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-        let found = find(&folder.path().to_string_lossy(), &NamedBy::User, &Cache::at(cache.path()), &|_| ());
+        let found = find(&folder.path().to_string_lossy(), &Cache::at(cache.path()), &|_| ());
         let told = found.map(|commit| commit.hash).unwrap_err().to_string();
         assert!(told.contains(name) && told.contains("it is a FIFO"), "{name}: {told}");
         let told = crate::build::source::tree::look(folder.path()).err().unwrap().to_string();
@@ -187,7 +187,7 @@ fn a_repository_with_what_is_waited_for_is_refused_at_once() {
     }
     // A link to one, too.
     std::os::unix::fs::symlink("/dev/zero", folder.path().join(".git/packed-refs")).unwrap();
-    let found = find(&folder.path().to_string_lossy(), &NamedBy::User, &Cache::at(cache.path()), &|_| ());
+    let found = find(&folder.path().to_string_lossy(), &Cache::at(cache.path()), &|_| ());
     assert!(found.err().unwrap().to_string().contains("a device"));
 }
 
@@ -234,7 +234,6 @@ fn no_program_verifies_a_strangers_signature() {
 /// a repository names.
 #[test]
 fn a_repository_is_read_with_what_it_is_made_of() {
-    use std::os::unix::fs::PermissionsExt;
     if walls().is_err() {
         return eprintln!("skipped: no sandbox here");
     }
@@ -247,7 +246,7 @@ fn a_repository_is_read_with_what_it_is_made_of() {
     plain(folder.path(), &["clone", "--quiet", "--shared", "--no-checkout", &text(&origin), &text(&clone)]);
     let cache = tempfile::tempdir().unwrap();
     for (number, place) in [&worktree, &clone, &origin.join(".git")].into_iter().enumerate() {
-        let commit = find(&text(place), &NamedBy::User, &Cache::at(cache.path()), &|_| ()).unwrap();
+        let commit = find(&text(place), &Cache::at(cache.path()), &|_| ()).unwrap();
         let to = cache.path().join(number.to_string());
         unpack(&commit, &to).unwrap();
         assert_eq!(std::fs::read_to_string(to.join("Makefile")).unwrap(), "m");
@@ -262,21 +261,8 @@ fn a_repository_is_read_with_what_it_is_made_of() {
     }
     plain(folder.path(), &["clone", "--quiet", "--bare", &text(&origin), &text(&linked.join("beside/.git"))]);
     let is_read =
-        |place: &Path| find(&text(place), &NamedBy::User, &Cache::at(cache.path()), &|_| ()).is_ok();
-    assert!(is_read(&linked), "by the user's own word");
-    let named_by = NamedBy::file_in(folder.path());
-    let is_read_of = |place: &Path| find(&text(place), &named_by, &Cache::at(cache.path()), &|_| ()).is_ok();
-    let beside = linked.join("beside");
-    let close = |mode| std::fs::set_permissions(&beside, std::fs::Permissions::from_mode(mode)).unwrap();
-    assert!(is_read_of(&linked), "everybody may read what it links to");
-    let loose = linked.join("beside/.git/objects").join("aa");
-    std::fs::create_dir_all(&loose).unwrap();
-    std::fs::set_permissions(&loose, std::fs::Permissions::from_mode(0o700)).unwrap();
-    assert!(!is_read_of(&linked), "objects of a branch are closed");
-    std::fs::set_permissions(&loose, std::fs::Permissions::from_mode(0o755)).unwrap();
-    close(0o700);
-    assert!(!is_read_of(&linked));
-    close(0o755);
+        |place: &Path| find(&text(place), &Cache::at(cache.path()), &|_| ()).is_ok();
+    assert!(is_read(&linked));
     // Links where git makes none, and paths in quotes, which git undoes.
     let of_clone = clone.join(".git/objects");
     std::os::unix::fs::symlink(&of_clone, of_clone.join("ab")).unwrap();
