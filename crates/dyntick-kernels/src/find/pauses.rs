@@ -25,8 +25,7 @@ pub fn replace(kernel: &mut [u8]) -> usize {
 
 /// Where the file has the section.
 fn init_text(kernel: &[u8]) -> Option<Range<usize>> {
-    let tables = ElfTables::of(kernel).ok().filter(ElfTables::is_64)?;
-    tables.section(".init.text").ok()?
+    ElfTables::of(kernel).ok()?.section(".init.text").ok()?
 }
 
 /// Offsets of PAUSE among these instructions. The two bytes may also stand inside of another one, so all are decoded.

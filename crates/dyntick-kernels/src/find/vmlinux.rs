@@ -2,6 +2,7 @@
 //! The uncompressed kernel inside a bzImage (`Documentation/arch/x86/boot.rst`).
 
 use crate::elf_tables::ElfTables;
+use object::LittleEndian as Little;
 use std::borrow::Cow;
 use std::io::Read;
 
@@ -66,7 +67,7 @@ pub fn has_pvh_entry(vmlinux: &[u8]) -> bool {
     /// A kernel has some ten; thousands of headers may name the same million.
     const MOST: usize = 10_000;
     let Ok(tables) = ElfTables::of(vmlinux) else { return false };
-    tables.notes().take(MOST).any(|note| note.name == "Xen" && note.n_type == PHYS32_ENTRY)
+    tables.notes().take(MOST).any(|note| note.name() == b"Xen" && note.n_type(Little) == PHYS32_ENTRY)
 }
 
 /// The configuration that a kernel with CONFIG_IKCONFIG carries, if it does.
@@ -112,7 +113,9 @@ fn decompress(payload: &[u8]) -> Result<Vec<u8>, ImageError> {
     let mut reader: Box<dyn Read + '_> = match payload {
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Box::new(liblzma::read::XzDecoder::new(payload)),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            Box::new(ruzstd::decoding::StreamingDecoder::new(payload).map_err(|error| failed(&error))?)
+            let decoder = zstd::Decoder::with_buffer(payload).map_err(|error| failed(&error))?;
+            // The size of the kernel follows its data.
+            Box::new(decoder.single_frame())
         }
         [0x5d, 0, 0, ..] => Box::new(liblzma::read::XzDecoder::new_stream(
             payload,

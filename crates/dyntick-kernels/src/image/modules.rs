@@ -4,7 +4,7 @@
 //! A kernel package carries no `modules.dep` (depmod writes it at installation), so the
 //! dependencies are read where depmod reads them: in each module's `.modinfo` section.
 
-use crate::elf_tables::ElfTables;
+use crate::elf_tables::{ElfTables, Malformed};
 use crate::find::Kernel;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -152,9 +152,7 @@ fn decompress(folder: &Path, path: &Path) -> std::io::Result<Vec<u8>> {
             liblzma::read::XzDecoder::new(bytes.as_slice()).take(LARGEST).read_to_end(&mut contents)?;
         }
         Some("zst") => {
-            let decoder =
-                ruzstd::decoding::StreamingDecoder::new(bytes.as_slice()).map_err(std::io::Error::other)?;
-            decoder.take(LARGEST).read_to_end(&mut contents)?;
+            zstd::Decoder::with_buffer(bytes.as_slice())?.take(LARGEST).read_to_end(&mut contents)?;
         }
         Some("gz") => {
             flate2::read::GzDecoder::new(bytes.as_slice()).take(LARGEST).read_to_end(&mut contents)?;
@@ -165,10 +163,10 @@ fn decompress(folder: &Path, path: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 /// The `depends=` entry of `.modinfo`, a list of NUL-terminated texts.
-fn dependencies(module: &[u8]) -> Result<Vec<String>, goblin::error::Error> {
+fn dependencies(module: &[u8]) -> Result<Vec<String>, Malformed> {
     let tables = ElfTables::of(module)?;
     if !tables.is_module() {
-        return Err(goblin::error::Error::Malformed("it is not a kernel module for x86-64".to_owned()));
+        return Err(Malformed("it is not a kernel module for x86-64".to_owned()));
     }
     let info = tables.section(".modinfo")?.map_or(&module[..0], |range| &module[range]);
     let entry = info.split(|byte| *byte == 0).find_map(|text| text.strip_prefix(b"depends="));

@@ -59,7 +59,7 @@ fn decompressed(source: impl Read, path: &Path, folder: &Path) -> std::result::R
             }
         }
         [0x1f, 0x8b, ..] => stream(flate2::read::GzDecoder::new(file), folder, &what),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => match ruzstd::decoding::StreamingDecoder::new(file) {
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => match zstd::Decoder::with_buffer(file) {
             Ok(decoder) => stream(decoder, folder, &what),
             Err(error) => Err(SourceError::Unpack { what, reason: error.to_string() }),
         },
@@ -265,8 +265,7 @@ mod tests {
         gz.write_all(&archive()).unwrap();
         let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 0);
         xz.write_all(&archive()).unwrap();
-        let zst =
-            ruzstd::encoding::compress_to_vec(&archive()[..], ruzstd::encoding::CompressionLevel::Fastest);
+        let zst = zstd::bulk::compress(&archive(), 1).unwrap();
         let all = [("gz", gz.finish().unwrap()), ("xz", xz.finish().unwrap()), ("zst", zst), ("", archive())];
         for (name, bytes) in all {
             let path = dir.path().join(format!("a.tar.{name}"));
