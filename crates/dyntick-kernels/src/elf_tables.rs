@@ -94,7 +94,8 @@ impl<'a> ElfTables<'a> {
         // Not by the text that ends there: a hostile table may have one long text at which a million names end.
         let is_named = |section: &&SectionHeader64<Little>| {
             let rest = names.get(section.sh_name(Little) as usize..);
-            rest.and_then(|rest| rest.strip_prefix(name.as_bytes())).is_some_and(|rest| rest.first() == Some(&0))
+            rest.and_then(|rest| rest.strip_prefix(name.as_bytes()))
+                .is_some_and(|rest| rest.first() == Some(&0))
         };
         let found = sections.iter().find(is_named).and_then(|section| section.file_range(Little));
         Ok(found.and_then(|(offset, size)| range(self.bytes, offset, size)))
@@ -103,7 +104,8 @@ impl<'a> ElfTables<'a> {
     fn sections(&self) -> Result<&'a [SectionHeader64<Little>], Malformed> {
         let first = self.header.section_0(Little, self.bytes)?;
         // The number of sections is the size of the first if it does not fit into the header.
-        let many = first.filter(|_| self.header.e_shnum(Little) == 0).map_or(0, |first| first.sh_size(Little));
+        let many =
+            first.filter(|_| self.header.e_shnum(Little) == 0).map_or(0, |first| first.sh_size(Little));
         if many > MOST_SECTIONS {
             return Err(Malformed(format!("{many} sections")));
         }
@@ -138,7 +140,8 @@ impl<'a> ElfTables<'a> {
                 _ => continue,
             };
             names.push(
-                text(strings, entry.d_val(Little)).ok_or_else(|| Malformed("a name is missing".to_owned()))?,
+                text(strings, entry.d_val(Little))
+                    .ok_or_else(|| Malformed("a name is missing".to_owned()))?,
             );
         }
         Ok(needs)

@@ -3,7 +3,9 @@
 
 use super::keys::study::KERNEL;
 use super::reader::{Section, Value};
-use dyntick_kernels::build::{self, Recipe};
+use dyntick_model::Recipe;
+use dyntick_model::recipe::check_source;
+use dyntick_model::shipped::{lacking_fragment, lacking_patch};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -40,13 +42,13 @@ fn recipe(table: Section<'_, '_, '_>, folder: &Path) -> Recipe {
     let note = |key: &str, message: String| {
         table.source.problem(table.get(key).map_or(table.at, |value| value.span().start), message);
     };
-    if let (Some(_), Err(error)) = (table.get("source"), build::check_source(&recipe.source)) {
+    if let (Some(_), Err(error)) = (table.get("source"), check_source(&recipe.source)) {
         note("source", format!("source: {error}"));
     }
-    recipe.config.iter().filter_map(|name| build::lacking_fragment(name)).for_each(|lack| {
+    recipe.config.iter().filter_map(|name| lacking_fragment(name)).for_each(|lack| {
         note("config", format!("config: {lack}"));
     });
-    recipe.patches.iter().filter_map(|name| build::lacking_patch(name)).for_each(|lack| {
+    recipe.patches.iter().filter_map(|name| lacking_patch(name)).for_each(|lack| {
         note("patches", format!("patches: {lack}"));
     });
     recipe.relative_to(folder)

@@ -28,5 +28,6 @@ pub use output::{
     write_named, write_private, write_unasked,
 };
 pub use owner::{
-    NotMine, chmod, closed_to_others, is_for_temporary_files, is_sticky, is_trusted, keeps, mine, others_may_write,
+    NotMine, chmod, closed_to_others, is_for_temporary_files, is_sticky, is_trusted, keeps, mine,
+    others_may_write,
 };

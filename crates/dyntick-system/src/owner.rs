@@ -144,7 +144,10 @@ mod tests {
             is_for_temporary_files(dir.path())
         };
         assert!(
-            keeps(0o755) && keeps(0o1777) && !keeps(0o777) && !is_for_temporary_files(&dir.path().join("none"))
+            keeps(0o755)
+                && keeps(0o1777)
+                && !keeps(0o777)
+                && !is_for_temporary_files(&dir.path().join("none"))
         );
     }
 

@@ -3,9 +3,9 @@
 
 use super::compile::Compiled;
 use super::configure::CONFIG;
+use super::parts::Part;
 use super::products;
 use super::program::Builder;
-use super::recipe::Part;
 use super::{BuildError, LARGEST_CONFIG};
 use crate::cache::{Cache, CacheError, write_whole};
 use dyntick_model::text::shortened;

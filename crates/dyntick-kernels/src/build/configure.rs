@@ -4,9 +4,9 @@
 use super::BuildError;
 use super::fragment::{self, Need, Options, Wanted, merged, split};
 use super::kconfig::{self, Definition};
+use super::parts::Parts;
 use super::products;
 use super::program::Builder;
-use super::recipe::Parts;
 use crate::cache::write_whole;
 use dyntick_model::KernelConfig;
 use dyntick_model::text::nearest;

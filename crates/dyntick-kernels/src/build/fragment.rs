@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Configuration fragments: read, laid over one another, and written as one.
 
-use super::recipe::{Part, Parts};
+use super::parts::{Part, Parts};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -134,6 +134,7 @@ pub fn merged(fragments: &[Part]) -> Result<Options, FragmentError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dyntick_model::shipped::FRAGMENTS;
     use proptest::prelude::*;
 
     #[test]
@@ -188,5 +189,17 @@ mod tests {
 
         #[test]
         fn never_panics(text in "(?s).{0,200}") { let _ = parse("f", &text); }
+    }
+
+    #[test]
+    fn every_fragment_says_what_it_is_for_and_can_be_read() {
+        assert!(FRAGMENTS.names().len() > 10);
+        for name in FRAGMENTS.names() {
+            let (file, text) = FRAGMENTS.find(name).unwrap();
+            let mut lines = text.lines();
+            assert_eq!(lines.next(), Some("# SPDX-License-Identifier: GPL-2.0-only"), "{file}");
+            assert!(lines.next().is_some_and(|line| line.starts_with("# ")), "{file} says what it is for");
+            assert!(!parse(&file, &text).unwrap().is_empty(), "{file}");
+        }
     }
 }

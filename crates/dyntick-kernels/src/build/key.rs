@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a built kernel is known by: all that decides its bytes, and nothing else (invariant 13).
 
-use super::recipe::{Part, Parts};
+use super::parts::{Part, Parts};
 use super::toolchain::Toolchain;
 use sha2::{Digest, Sha256};
 use std::path::Path;

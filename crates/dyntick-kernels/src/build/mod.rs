@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Kernels made to order: a source, configuration fragments and patches, built once and kept.
 //!
-//! [`Recipe`] is what a study asks for, [`Parts`] are the same with every text read, and their
+//! A [`Recipe`] names the parts, [`Parts`] are the same with every text read, and their
 //! [`key`] names the kernel in the cache: equal parts and an equal compiler give an equal kernel,
 //! to the bit.
 
@@ -11,12 +11,11 @@ mod fragment;
 mod kconfig;
 mod key;
 mod module;
+mod parts;
 mod patches;
 mod products;
 mod program;
-mod recipe;
 mod run;
-mod shipped;
 mod source;
 mod toolchain;
 mod walls;
@@ -27,19 +26,17 @@ mod built;
 pub use built::{Built, all};
 pub use fragment::FragmentError;
 pub use module::{give_all, make_module, module, take_module};
+pub use parts::{Part, Parts, private_note};
 pub use patches::PatchError;
-pub use recipe::{Part, Parts, Recipe};
-pub use source::{SourceError, check as check_source};
+pub use source::SourceError;
 pub use toolchain::lacks;
-
-use shipped::is_path;
 
 use crate::apt::AptError;
 use crate::cache::{Cache, CacheError, unused};
-use dyntick_model::KernelConfig;
 use dyntick_model::text::{clean_line, shown};
-use dyntick_system::confine::{NoWalls, NotSeen};
+use dyntick_model::{KernelConfig, Recipe};
 use dyntick_system::InputError;
+use dyntick_system::confine::{NoWalls, NotSeen};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use workspace::Workspace;
@@ -134,16 +131,6 @@ pub enum BuildError {
     Unfit(Vec<String>),
 }
 
-/// What is wrong with the name of a fragment, if it is none; files are looked for only when building.
-pub fn lacking_fragment(name: &str) -> Option<String> {
-    (!is_path(name) && shipped::FRAGMENTS.find(name).is_none()).then(|| shipped::FRAGMENTS.lack(name))
-}
-
-/// What is wrong with the name of a patch likewise.
-pub fn lacking_patch(name: &str) -> Option<String> {
-    (!is_path(name) && shipped::PATCHES.find(name).is_none()).then(|| shipped::PATCHES.lack(name))
-}
-
 /// Looks at a configuration before the kernel is compiled; what it returns is wrong with it.
 pub type Accept<'a> = &'a dyn Fn(&KernelConfig) -> Vec<String>;
 
@@ -178,7 +165,7 @@ fn build_from_newest(
     progress: &dyn Fn(&str),
     accept: Accept<'_>,
 ) -> Result<Built, BuildError> {
-    let parts = recipe.load()?;
+    let parts = Parts::load(recipe)?;
     let source = source::identify(&parts.source, cache, progress)?;
     let toolchain = toolchain::find(&parts)?;
     let company = walls::company(&source, &parts);

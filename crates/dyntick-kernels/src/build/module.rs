@@ -5,8 +5,9 @@ use super::program::Builder;
 use super::run::run;
 use super::walls::Place;
 use super::workspace::{Workspace, replace};
-use super::{BuildError, Built, Recipe, configure, patches, products, source, toolchain};
+use super::{BuildError, Built, Parts, configure, patches, products, source, toolchain};
 use crate::cache::{Cache, CacheError};
+use dyntick_model::Recipe;
 use dyntick_system::confine;
 use std::fs::File;
 use std::path::Path;
@@ -21,7 +22,7 @@ pub fn module(
     cache: &Cache,
     progress: &dyn Fn(&str),
 ) -> Result<(), BuildError> {
-    let parts = recipe.load()?;
+    let parts = Parts::load(recipe)?;
     let source = source::identify(&parts.source, cache, progress)?;
     let toolchain = toolchain::find(&parts)?;
     let place = Place::of(&source, &parts, &toolchain, cache)?;

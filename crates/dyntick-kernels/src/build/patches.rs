@@ -2,7 +2,7 @@
 //! Changes to a source tree: `*.patch` by patch(1), `*.cocci` by spatch(1).
 
 use super::BuildError;
-use super::recipe::{Part, SEMANTIC};
+use super::parts::{Part, SEMANTIC};
 use super::run::{essence, output};
 use super::walls::Place;
 use super::workspace::{Workspace, replace};
@@ -367,10 +367,10 @@ mod tests {
     /// What a semantic patch says that it adds it can add: it stands so in its own lines.
     #[test]
     fn every_patch_can_add_what_it_needs() {
-        let patches = crate::build::shipped::PATCHES.names();
+        let patches = dyntick_model::shipped::PATCHES.names();
         assert!(patches.len() > 5);
         for name in patches {
-            let (file, text) = crate::build::shipped::PATCHES.find(name).unwrap();
+            let (file, text) = dyntick_model::shipped::PATCHES.find(name).unwrap();
             assert_eq!(lacking(&text, &text), None, "{file}");
         }
     }

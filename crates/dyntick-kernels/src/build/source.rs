@@ -13,6 +13,7 @@ use crate::apt::Package;
 use crate::cache::unused::{self, InUse};
 use crate::cache::{Cache, CacheError, ensure_space};
 use crate::hash::Contents;
+use dyntick_model::recipe::{NotASource, check_source};
 use dyntick_model::text::{clean_line, shown};
 use dyntick_system::InputError;
 use sha2::{Digest, Sha256};
@@ -22,10 +23,8 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// The text names none.
-    #[error(
-        "'{0}' is not a kernel source: write debian:6.1, debian:6.12, the path of a .tar.xz, .tar.gz or .tar.zst, git:REPOSITORY#REVISION, or the folder of a source tree"
-    )]
-    Spec(String),
+    #[error(transparent)]
+    Spec(#[from] NotASource),
     /// No such package.
     #[error("Debian offers no package linux-source-{0}, and none is cached")]
     NotOffered(String),
@@ -90,15 +89,6 @@ const MOST_BYTES: u64 = 16 << 30;
 /// Linux 6.12 unpacked takes 1.5 GiB.
 const BYTES: u64 = 2 << 30;
 
-/// Whether a text can name a source; what it names is looked for only when building.
-pub fn check(text: &str) -> Result<(), SourceError> {
-    let fits = match text.strip_prefix("debian:") {
-        Some(series) => debian::is_series(series),
-        None => !text.is_empty() && (text.starts_with("git:") || super::shipped::is_path(text)),
-    };
-    if fits { Ok(()) } else { Err(SourceError::Spec(text.to_owned())) }
-}
-
 /// What a text names on this machine: a folder, an archive, or what is read of a repository.
 pub fn reads(text: &str) -> Vec<PathBuf> {
     match text.strip_prefix("git:") {
@@ -109,12 +99,8 @@ pub fn reads(text: &str) -> Vec<PathBuf> {
 }
 
 /// Finds out what a text names, without unpacking it.
-pub fn identify(
-    text: &str,
-    cache: &Cache,
-    progress: &dyn Fn(&str),
-) -> Result<Source, BuildError> {
-    check(text)?;
+pub fn identify(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Source, BuildError> {
+    check_source(text).map_err(SourceError::from)?;
     if let Some(series) = text.strip_prefix("debian:") {
         let (package, fallback) = debian::newest(series, cache, progress)?;
         let (name, version) = &package;

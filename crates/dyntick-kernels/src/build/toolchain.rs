@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The compiler, and what of the environment changes what it makes.
 
-use super::recipe::{Part, Parts};
+use super::parts::{Part, Parts};
 use super::{BuildError, FragmentError, fragment};
 use crate::programs;
 use dyntick_model::KernelConfig;

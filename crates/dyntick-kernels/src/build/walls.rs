@@ -6,14 +6,14 @@
 //! else is built behind walls or not at all.
 
 use super::BuildError;
-use super::recipe::Parts;
-use super::shipped::is_path;
+use super::parts::Parts;
 use super::source::Source;
 use super::toolchain::{self, Toolchain};
 use super::workspace::Workspace;
 use crate::cache::unused::{self, InUse};
 use crate::cache::{Cache, CacheError};
 use crate::programs;
+use dyntick_model::shipped::is_path;
 use dyntick_system::confine::{self, NotSeen, Walls};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! All kernels that could be booted here.
 
-use super::Spec;
 use super::debian::{self, Wanted};
-use super::spec::{OLDER, SHOWN_KEY};
 use crate::apt::Apt;
 use crate::build::LARGEST_CONFIG;
 use crate::build::{self, Built};
 use crate::cache::Cache;
-use dyntick_model::KernelConfig;
+use dyntick_model::kernel_name::{OLDER, SHOWN_KEY};
+use dyntick_model::{KernelConfig, Spec};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Debian's kernels: offered by apt, unpacked in the cache.
 
-use super::spec::{UNSTABLE, older_suite};
 use super::{Files, KernelError};
 use crate::apt::{Apt, AptError, Package, of_cache};
 use crate::cache::{Cache, CacheError, is_intact, write_whole};
 use crate::hash::Contents;
+use dyntick_model::kernel_name::{UNSTABLE, older_suite};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

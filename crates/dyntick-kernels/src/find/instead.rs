@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which kernels could be named in place of one that does not exist.
 
-use super::{KernelError, Spec, at_hand};
+use super::{KernelError, at_hand};
 use crate::cache::Cache;
+use dyntick_model::Spec;
 use dyntick_model::text::nearest;
 use rustix::fs::Access;
 use std::path::{Path, PathBuf};

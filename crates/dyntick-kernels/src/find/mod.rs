@@ -6,21 +6,19 @@ mod debian;
 mod files;
 mod instead;
 pub(crate) mod pauses;
-pub(crate) mod spec;
 pub(crate) mod vmlinux;
 
 pub use catalog::{Entry, State, at_hand, catalog};
 pub use debian::other_suite;
 pub use instead::instead;
-pub use spec::{Spec, SpecError};
 pub use vmlinux::ImageError;
 
 use crate::apt::{AptError, Package};
-use crate::build::{self, Accept, BuildError, Built, LARGEST_CONFIG, Recipe};
+use crate::build::{self, Accept, BuildError, Built, LARGEST_CONFIG};
 use crate::cache::{Cache, CacheError, ensure_space, is_intact, unused, write_whole};
 use debian::Wanted;
 use dyntick_model::text::shown;
-use dyntick_model::{KernelConfig, KernelVersion, KernelVersionError};
+use dyntick_model::{KernelConfig, KernelVersion, KernelVersionError, Recipe, Spec, SpecError};
 use dyntick_system::InputError;
 use files::Files;
 use serde::{Deserialize, Serialize};

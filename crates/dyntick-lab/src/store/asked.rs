@@ -5,7 +5,6 @@ use crate::order;
 use crate::perturb::{self, Perturbation};
 use crate::qemu::{Accelerator, Host};
 use dyntick_explain::fixes::Settings;
-use dyntick_kernels::build::Recipe;
 use dyntick_model::{CommandLine, KernelVersion};
 use dyntick_study::Case;
 use schemars::JsonSchema;

@@ -67,11 +67,7 @@ fn is_elsewhere(repository: &str) -> bool {
 
 /// Finds `REPOSITORY#REVISION`; without a revision, what is checked out. A repository elsewhere is
 /// asked for that one commit only.
-pub fn find(
-    text: &str,
-    cache: &Cache,
-    progress: &dyn Fn(&str),
-) -> Result<Commit, BuildError> {
+pub fn find(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Commit, BuildError> {
     let (repository, revision) = split(text);
     // Those search by a regular expression, which may take any time and memory.
     if revision.contains(":/") || revision.contains("{/") {

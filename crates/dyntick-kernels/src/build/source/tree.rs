@@ -269,7 +269,11 @@ mod tests {
         let copied = tempfile::tempdir().unwrap();
         copy(&tree, copied.path()).unwrap();
         let mode = |file: &str| copied.path().join(file).metadata().unwrap().permissions().mode() & 0o777;
-        assert_eq!((tree.files.len(), mode("kernel/fork.c")), (3, 0o644), "the confined build reads the copy");
+        assert_eq!(
+            (tree.files.len(), mode("kernel/fork.c")),
+            (3, 0o644),
+            "the confined build reads the copy"
+        );
     }
 
     #[test]

@@ -4,8 +4,9 @@
 use crate::output;
 use anyhow::{Result, bail};
 use clap::Args;
-use dyntick_kernels::build::{Built, Recipe, build};
+use dyntick_kernels::build::{Built, build};
 use dyntick_kernels::cache::Cache;
+use dyntick_model::Recipe;
 use dyntick_study::{Size, Study, shipped};
 use schemars::JsonSchema;
 use serde::Serialize;

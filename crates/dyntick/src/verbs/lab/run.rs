@@ -11,6 +11,7 @@ use crate::output;
 use crate::progress::Display;
 use anyhow::{Result, bail};
 use clap::Args;
+use dyntick_kernels::build::private_note;
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::lab::{CaseResult, Fault, Lab, tools};
 use dyntick_model::Clock;
@@ -78,7 +79,7 @@ fn run_study(arguments: &Arguments) -> Result<ExitCode> {
     ensure_few(&study.cases)?;
     note_spelling(&study.cases);
     for (name, recipe) in &study.kernels {
-        if let Some(note) = recipe.private_note() {
+        if let Some(note) = private_note(recipe) {
             output::note(format_args!("the kernel {name} is {note}"));
         }
     }

@@ -72,7 +72,8 @@ const CERTIFICATES: [&str; 5] =
 /// If this machine cannot confine a program. A kernel of such a source could not be built here either.
 pub fn walls() -> Result<Walls, BuildError> {
     let walls = Walls::new();
-    let walls = walls.map_err(|reason| BuildError::NoWalls { what: "a git repository".to_owned(), reason })?;
+    let walls =
+        walls.map_err(|reason| BuildError::NoWalls { what: "a git repository".to_owned(), reason })?;
     Ok(walls.as_reader())
 }
 

@@ -62,8 +62,7 @@ fn nothing_that_a_repository_says_is_run() {
     hostile(folder.path(), marks.path());
     let _ = std::fs::remove_file(marks.path().join("ran-fsmonitor"));
     let cache = tempfile::tempdir().unwrap();
-    let commit =
-        find(&folder.path().to_string_lossy(), &Cache::at(cache.path()), &|_| ()).unwrap();
+    let commit = find(&folder.path().to_string_lossy(), &Cache::at(cache.path()), &|_| ()).unwrap();
     let unpacked = tempfile::tempdir().unwrap();
     unpack(&commit, unpacked.path()).unwrap();
     assert_eq!(std::fs::read_to_string(unpacked.path().join("Makefile")).unwrap(), "m");
@@ -81,8 +80,7 @@ fn git_opens_no_device() {
     let (folder, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     hostile(folder.path(), folder.path());
     let repository = folder.path().to_string_lossy().into_owned();
-    let find =
-        || find(&repository, &Cache::at(cache.path()), &|_| ()).map(|commit| commit.hash);
+    let find = || find(&repository, &Cache::at(cache.path()), &|_| ()).map(|commit| commit.hash);
     plain(folder.path(), &["config", "include.path", "/dev/null"]);
     assert!(find().is_ok());
     plain(folder.path(), &["config", "include.path", "/dev/full"]);
@@ -112,8 +110,7 @@ fn an_object_is_what_its_name_says_or_nothing() {
     let folder = tempfile::tempdir().unwrap();
     hostile(folder.path(), folder.path());
     let cache = tempfile::tempdir().unwrap();
-    let ask =
-        || find(&folder.path().to_string_lossy(), &Cache::at(cache.path()), &|_| ()).unwrap();
+    let ask = || find(&folder.path().to_string_lossy(), &Cache::at(cache.path()), &|_| ()).unwrap();
     let object = |name: &str| {
         let output = confined(folder.path()).unwrap().args(["rev-parse", name]).output().unwrap();
         let hash = String::from_utf8(output.stdout).unwrap().trim().to_owned();
@@ -136,9 +133,7 @@ fn a_repository_is_reached_by_transports_that_run_nothing() {
     let repository = tempfile::tempdir().unwrap();
     hostile(repository.path(), marks.path());
     let refused = |text: &str| {
-        let error = find(text, &Cache::at(cache.path()), &|_| ())
-            .map(|commit| commit.hash)
-            .unwrap_err();
+        let error = find(text, &Cache::at(cache.path()), &|_| ()).map(|commit| commit.hash).unwrap_err();
         error.to_string()
     };
     let mark = marks.path().join("ran-ext");
@@ -260,8 +255,7 @@ fn a_repository_is_read_with_what_it_is_made_of() {
         std::os::unix::fs::symlink(beside, linked.join(".git").join(part)).unwrap();
     }
     plain(folder.path(), &["clone", "--quiet", "--bare", &text(&origin), &text(&linked.join("beside/.git"))]);
-    let is_read =
-        |place: &Path| find(&text(place), &Cache::at(cache.path()), &|_| ()).is_ok();
+    let is_read = |place: &Path| find(&text(place), &Cache::at(cache.path()), &|_| ()).is_ok();
     assert!(is_read(&linked));
     // Links where git makes none, and paths in quotes, which git undoes.
     let of_clone = clone.join(".git/objects");

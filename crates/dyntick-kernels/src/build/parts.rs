@@ -1,27 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a kernel is made of, as a study says it, and the same with its files read.
+//! The parts of a kernel that a recipe names, with their files read.
 
-use super::shipped::{self, is_path};
 use super::{BuildError, source};
+use dyntick_model::Recipe;
+use dyntick_model::shipped::{self, is_path};
 use dyntick_model::text::shown;
 use dyntick_system::{InputError, closed_to_others};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-
-/// What a study asks for. Paths stand as they are found from the working folder.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-pub struct Recipe {
-    /// `debian:6.12`, a tarball, `git:REPOSITORY#REVISION`, or the folder of a source tree.
-    pub source: String,
-    /// Fragments by name or path, or one whole configuration by path; later ones win.
-    pub config: Vec<String>,
-    /// Patches by name or path, in the order in which they are applied.
-    #[serde(default)]
-    pub patches: Vec<String>,
-}
 
 /// A recipe whose files have been read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,48 +54,28 @@ impl Part {
     }
 }
 
-impl Recipe {
-    /// The same with paths as they are found from the working folder, where they were meant from
-    /// `folder`.
-    pub fn relative_to(mut self, folder: &Path) -> Self {
-        let place = |name: &mut String| {
-            if is_path(name) {
-                *name = folder.join(&*name).to_string_lossy().into_owned();
-            }
-        };
-        self.config.iter_mut().chain(&mut self.patches).for_each(place);
-        if let Some(rest) = self.source.strip_prefix("git:") {
-            // Else it would be looked for where whoever runs the study stands.
-            if !rest.contains("://") {
-                self.source = format!("git:{}", folder.join(rest).to_string_lossy());
-            }
-        } else if !self.source.starts_with("debian:") {
-            place(&mut self.source);
-        }
-        self
-    }
+/// A note if other users may not read a file that the kernel is built from: it may be in the report.
+pub fn private_note(recipe: &Recipe) -> Option<String> {
+    let paths = recipe.config.iter().chain(&recipe.patches).filter(|name| is_path(name)).map(PathBuf::from);
+    let place =
+        source::reads(&recipe.source).into_iter().chain(paths).find_map(|path| closed_to_others(&path))?;
+    Some(format!(
+        "built from {}, which other users of this machine may not read: look at the report before you send it",
+        shown(&place)
+    ))
+}
 
-    /// A note if other users may not read a file that the kernel is built from: it may be in the report.
-    pub fn private_note(&self) -> Option<String> {
-        let paths = self.config.iter().chain(&self.patches).filter(|name| is_path(name)).map(PathBuf::from);
-        let closed = source::reads(&self.source).into_iter().chain(paths);
-        let place = closed.filter_map(|path| closed_to_others(&path)).next()?;
-        Some(format!(
-            "built from {}, which other users of this machine may not read: look at the report before you send it",
-            shown(&place)
-        ))
-    }
-
-    /// Reads the fragments and patches.
-    pub fn load(&self) -> Result<Parts, BuildError> {
+impl Parts {
+    /// Reads the fragments and patches of a recipe.
+    pub fn load(recipe: &Recipe) -> Result<Self, BuildError> {
         let all = |names: &[String], shipped: &shipped::Parts, most: u64| -> Result<Vec<Part>, BuildError> {
             let mut left = most;
             names.iter().map(|name| part(name, shipped, most, &mut left)).collect()
         };
         Ok(Parts {
-            source: self.source.clone(),
-            config: all(&self.config, &shipped::FRAGMENTS, MOST_CONFIG)?,
-            patches: all(&self.patches, &shipped::PATCHES, MOST_PATCHES)?,
+            source: recipe.source.clone(),
+            config: all(&recipe.config, &shipped::FRAGMENTS, MOST_CONFIG)?,
+            patches: all(&recipe.patches, &shipped::PATCHES, MOST_PATCHES)?,
         })
     }
 }
@@ -122,12 +89,7 @@ const MOST_PATCHES: u64 = 64 << 20;
 const LEAST: u64 = 64 << 10;
 
 /// Reads a part, of what is `left` of so many bytes.
-fn part(
-    name: &str,
-    shipped: &shipped::Parts,
-    most: u64,
-    left: &mut u64,
-) -> Result<Part, BuildError> {
+fn part(name: &str, shipped: &shipped::Parts, most: u64, left: &mut u64) -> Result<Part, BuildError> {
     if is_path(name) {
         let file = dyntick_system::open_regular(Path::new(name))?;
         let bytes =
@@ -161,33 +123,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_paths() {
-        let recipe = Recipe {
-            source: "../linux".into(),
-            config: vec!["lab".into(), "mine.config".into(), "/etc/x".into()],
-            patches: vec!["a/b.cocci".into()],
-        };
-        let placed = recipe.relative_to(Path::new("studies"));
-        assert_eq!(placed.source, "studies/../linux");
-        assert_eq!(placed.config, ["lab", "studies/mine.config", "/etc/x"]);
-        assert_eq!(placed.patches, ["studies/a/b.cocci"]);
-        let placed = |source: &str| {
-            Recipe { source: source.into(), ..Recipe::default() }.relative_to(Path::new("studies")).source
-        };
-        assert_eq!(placed("git:linux#v6.12"), "git:studies/linux#v6.12");
-        assert_eq!(placed("git:/src/linux"), "git:/src/linux");
-        assert_eq!(placed("git:https://git.kernel.org/x#v6.12"), "git:https://git.kernel.org/x#v6.12");
-        let debian = Recipe { source: "debian:6.12".into(), ..Recipe::default() };
-        assert_eq!(debian.clone().relative_to(Path::new("studies")), debian);
-    }
-
-    #[test]
     fn what_is_not_shipped_is_told_with_its_neighbour() {
         let recipe = |name: &str| Recipe { config: vec![name.into()], ..Recipe::default() };
-        assert!(recipe("lab").load().unwrap().config[0].text.contains("CONFIG_PVH=y"));
-        let error = recipe("preempt_rt").load().unwrap_err().to_string();
+        assert!(Parts::load(&recipe("lab")).unwrap().config[0].text.contains("CONFIG_PVH=y"));
+        let error = Parts::load(&recipe("preempt_rt")).unwrap_err().to_string();
         assert!(error.contains("did you mean 'preempt-rt'?"), "{error}");
-        assert!(matches!(recipe("./no.config").load(), Err(BuildError::Input(_))));
+        assert!(matches!(Parts::load(&recipe("./no.config")), Err(BuildError::Input(_))));
     }
 
     #[test]
@@ -201,7 +142,7 @@ mod tests {
         let way = dir.path().join("way");
         std::os::unix::fs::symlink(&theirs, &way).unwrap();
         let name = way.join("f.config").to_string_lossy().into_owned();
-        let parts = Recipe { config: vec![name], ..Recipe::default() }.load().unwrap();
+        let parts = Parts::load(&Recipe { config: vec![name], ..Recipe::default() }).unwrap();
         std::fs::remove_file(&way).unwrap();
         std::os::unix::fs::symlink(&mine, &way).unwrap();
         assert_eq!(parts.config[0].folder.as_deref(), Some(&*theirs));
@@ -215,7 +156,7 @@ mod tests {
         let name = path.to_string_lossy().into_owned();
         let load = |count: usize| {
             let patches = vec![name.clone(); count];
-            Recipe { patches, ..Recipe::default() }.load().map(|_| ())
+            Parts::load(&Recipe { patches, ..Recipe::default() }).map(|_| ())
         };
         load(2).unwrap();
         let told = load(3).unwrap_err().to_string();
@@ -250,9 +191,9 @@ mod tests {
         let of_patch = Recipe { source: "debian:6.12".into(), patches, ..Recipe::default() };
         for recipe in of_source.into_iter().chain([of_patch]).map(|recipe| recipe.relative_to(&root)) {
             rights(&home, 0o755);
-            assert_eq!(recipe.private_note(), None, "{recipe:?}");
+            assert_eq!(private_note(&recipe), None, "{recipe:?}");
             rights(&home, 0o700);
-            let note = recipe.private_note().unwrap();
+            let note = private_note(&recipe).unwrap();
             assert!(note.starts_with(&format!("built from {}, which", home.display())), "{note}");
         }
     }
@@ -260,7 +201,7 @@ mod tests {
     #[test]
     fn a_part_is_a_regular_file() {
         let recipe = Recipe { config: vec!["/dev/zero".into()], ..Recipe::default() };
-        let told = recipe.load().err().unwrap().to_string();
+        let told = Parts::load(&recipe).err().unwrap().to_string();
         assert_eq!(told, "cannot read /dev/zero: it is a device, but a regular file is required");
     }
 }
