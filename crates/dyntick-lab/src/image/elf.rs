@@ -2,7 +2,7 @@
 //! The files that a program needs in order to start: its interpreter and its shared libraries.
 
 use super::LARGEST;
-use crate::elf_tables::{ElfTables, Needs};
+use dyntick_kernels::elf_tables::{ElfTables, Needs};
 use dyntick_system::{InputError, open_regular, read_open};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -143,7 +143,7 @@ fn search_paths(needs: &Needs, path: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::elf_tables::made;
+    use dyntick_kernels::elf_tables::made;
 
     fn closure(program: &Path) -> Result<Vec<PathBuf>, ElfError> {
         let mut programs = Programs::default();

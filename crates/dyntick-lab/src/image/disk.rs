@@ -2,7 +2,7 @@
 //! The modules that a kernel needs for a disk with ext4.
 
 use super::modules;
-use crate::find::Kernel;
+use dyntick_kernels::find::Kernel;
 
 /// A part of the kernel, and its module.
 struct Part {

@@ -14,10 +14,10 @@ pub use elf::{ElfError, Programs};
 pub use modules::{Module, ModuleError};
 pub use share::{Share, ShareError};
 
-use crate::find::Kernel;
-use crate::programs;
 use cpio::Cpio;
 use dyntick_guest::names::{INIT, MODULE_FOLDER, STUDY_FOLDER};
+use dyntick_kernels::find::Kernel;
+use dyntick_kernels::programs;
 use dyntick_system::{InputError, open_regular, read_open, read_solid};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

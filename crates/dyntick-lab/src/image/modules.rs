@@ -4,8 +4,8 @@
 //! A kernel package carries no `modules.dep` (depmod writes it at installation), so the
 //! dependencies are read where depmod reads them: in each module's `.modinfo` section.
 
-use crate::elf_tables::{ElfTables, Malformed};
-use crate::find::Kernel;
+use dyntick_kernels::elf_tables::{ElfTables, Malformed};
+use dyntick_kernels::find::Kernel;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -177,7 +177,7 @@ fn dependencies(module: &[u8]) -> Result<Vec<String>, Malformed> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::elf_tables::made;
+    use dyntick_kernels::elf_tables::made;
 
     #[test]
     fn links_to_folders_are_not_followed() {
