@@ -3,10 +3,11 @@
 
 use anyhow::{Context, Result};
 use dyntick_guest::Shell;
+use dyntick_system::exit_code;
 use rustix::mount::MountFlags;
 use rustix::termios::{OptionalActions, OutputModes, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 use std::fs::File;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 /// Starts a command on the console as its foreground job, so that job control and Ctrl-C work, and
@@ -38,7 +39,7 @@ pub fn run(asked: &Shell) -> Result<i32> {
     unsafe { shell.pre_exec(become_foreground) };
     let status = shell.status().with_context(|| format!("start {program}"))?;
     rustix::termios::tcdrain(&console).context("flush the console")?;
-    Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default()))
+    Ok(exit_code(status).into())
 }
 
 /// A serial console has no size and turns newlines into two characters, unless it is told otherwise.

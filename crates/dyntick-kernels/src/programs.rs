@@ -3,20 +3,11 @@
 
 pub mod environment;
 
+pub use dyntick_system::find_program as find;
+
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::Command;
-
-/// Debian keeps some programs here, and these folders are not on every user's PATH.
-const SBIN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
-
-/// The path of a program by its name.
-pub fn find(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain(SBIN.map(PathBuf::from));
-    folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(name)).find(|file| file.is_file())
-}
 
 /// Has the kernel send `signal` to the program when the thread that starts it ends, also by being
 /// killed (`PR_SET_PDEATHSIG`).
@@ -56,12 +47,6 @@ pub fn end_after(command: &mut Command, seconds: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn programs_by_name() {
-        assert!(find("sh").is_some_and(|path| path.is_absolute()));
-        assert_eq!(find("no-such-program"), None);
-    }
 
     #[test]
     fn a_file_has_its_limit() {

@@ -10,6 +10,7 @@
 mod filter;
 
 use crate::owner::is_mapped;
+use crate::programs::find_program;
 use dyntick_model::text::shown;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::ffi::{OsStr, OsString};
@@ -484,7 +485,7 @@ const LONGEST_WORDS: u64 = 4096;
 /// Puts up walls around a program that does nothing.
 fn attempt() -> Result<(), NoWalls> {
     let lack = |program, package| Err(NoWalls::NotInstalled { program, package });
-    if !is_on_path(BWRAP) {
+    if find_program(BWRAP).is_none() {
         return lack(BWRAP, "bubblewrap");
     }
     if is_root() && !Path::new(SETPRIV).exists() {
@@ -524,11 +525,6 @@ fn judged(said: &str) -> NoWalls {
     }
     let fix = setting().unwrap_or(": in a container, start it with the permission to create namespaces");
     NoWalls::Refused { said, fix }
-}
-
-fn is_on_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 /// The setting that stands in the way, if it is one of those that are known.

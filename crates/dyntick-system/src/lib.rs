@@ -12,6 +12,7 @@ mod memory;
 mod output;
 mod owner;
 pub mod place;
+mod programs;
 pub mod signals;
 
 pub use affinity::{affinity, cpu_set, run_on};
@@ -31,3 +32,4 @@ pub use owner::{
     NotMine, chmod, closed_to_others, is_for_temporary_files, is_sticky, is_trusted, keeps, mine,
     others_may_write,
 };
+pub use programs::{exit_code, find_as_shell, find_program, schedule, wait_with_usage};
