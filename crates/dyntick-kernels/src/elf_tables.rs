@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_needs() {
+    fn programs_name_their_libraries() {
         let entries = [(NEEDED, 1), (RUNPATH, 3), (RPATH, 6), (NEEDED, 6)];
         let file = made::of_entries(&entries, b"\0a\0bc\0d\0");
         let needs = ElfTables::of(&file).unwrap().needs().unwrap();
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_program_has_is_refused() {
+    fn oversized_tables_are_refused() {
         let told =
             |file: &[u8]| ElfTables::of(file).and_then(|tables| tables.needs()).unwrap_err().to_string();
         let many = vec![(NEEDED, 1); 1 << 16];

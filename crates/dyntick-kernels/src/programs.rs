@@ -32,8 +32,8 @@ pub fn limit(command: &mut Command, resource: Resource, bytes: u64) {
     }
 }
 
-/// Has the kernel end the program by SIGALRM after so many seconds (alarm(2) outlives execve). For programs that read
-/// what a stranger made: in place of a file there may be something that is waited for without end.
+/// Has the kernel end the program by SIGALRM after this many seconds (alarm(2) outlives execve). For programs that read
+/// untrusted files: a FIFO in place of a file would be waited for without end.
 pub fn end_after(command: &mut Command, seconds: u32) {
     // SAFETY: a single async-signal-safe system call between fork and exec.
     unsafe {
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_without_end_is_ended() {
+    fn endless_programs_are_ended() {
         use std::os::unix::process::ExitStatusExt;
         let mut sleep = Command::new("sleep");
         end_after(sleep.arg("60"), 1);

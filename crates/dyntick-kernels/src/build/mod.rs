@@ -44,7 +44,7 @@ use workspace::Workspace;
 /// A configuration has some 300 KB; what unpacks to more is none, and each of its bytes takes seven of memory.
 pub(crate) const LARGEST_CONFIG: u64 = 1 << 20;
 
-/// Why a kernel could not be built.
+/// The reason why a kernel could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// A fragment or patch of this name does not come with dyntick.
@@ -55,7 +55,7 @@ pub enum BuildError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// A file that the recipe names is none that is read.
@@ -87,22 +87,22 @@ pub enum BuildError {
     /// A program failed.
     #[error("cannot {}:\n{message}", clean_line(what))]
     Failed {
-        /// What was tried.
+        /// The step that failed.
         what: String,
-        /// What the program said.
+        /// The message of the program.
         message: String,
     },
     /// Options that did not become what the fragments say.
     #[error("Kconfig did not accept the configuration:\n{}", .0.join("\n"))]
     NotTaken(Vec<String>),
-    /// A stranger's source, and no walls to build it behind.
+    /// An untrusted source, and no sandbox to build it in.
     #[error(
         "{what} is not Debian's and does not come with dyntick, so a kernel with it is built only confined, which is not possible: {reason}"
     )]
     NoWalls {
-        /// What somebody else wrote.
+        /// The part from another author.
         what: String,
-        /// Why there are none.
+        /// The reason.
         reason: NoWalls,
     },
     /// A file that a confined build cannot see.
@@ -115,7 +115,7 @@ pub enum BuildError {
     OutsideUsr {
         /// The program.
         program: String,
-        /// Where it is.
+        /// Its path.
         place: PathBuf,
     },
     /// A product that is none.
@@ -123,18 +123,18 @@ pub enum BuildError {
     Product {
         /// The file.
         file: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// What the kernel is wanted for is impossible with its configuration.
+    /// The cases of the kernel are impossible with its configuration.
     #[error("{}", .0.join("\n"))]
     Unfit(Vec<String>),
 }
 
-/// Looks at a configuration before the kernel is compiled; what it returns is wrong with it.
+/// Checks a configuration before the kernel is compiled, and returns its errors.
 pub type Accept<'a> = &'a dyn Fn(&KernelConfig) -> Vec<String>;
 
-/// Removes what was being made when dyntick was ended: nobody else does, and it may be all that the disk had.
+/// Removes what was being made when dyntick was ended, which may fill the disk.
 /// For the beginning of a verb, before it takes room itself.
 pub fn remove_left(cache: &Cache) {
     unused::remove_unfinished_of_all(cache.root());
@@ -143,7 +143,7 @@ pub fn remove_left(cache: &Cache) {
     source::remove_unused(cache);
 }
 
-/// The kernel of a recipe: out of the cache, or built now. `progress` is told each step.
+/// The kernel of a recipe: out of the cache, or built now. `progress` is called for each step.
 pub fn build(
     recipe: &Recipe,
     cache: &Cache,

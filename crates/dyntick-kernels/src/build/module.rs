@@ -40,7 +40,7 @@ pub fn module(
         &[],
     )?;
     let mut make = builder.make(&[]);
-    // Without the symbols of the whole kernel, which only a kernel that checks their versions asks for.
+    // Without the symbols of the kernel, which only a kernel that checks their versions asks for.
     make.arg("KBUILD_MODPOST_WARN=1").arg(format!("M={}", folder.display())).args(MODULE);
     if let Place::Behind { .. } = place {
         give_all(folder)?;
@@ -54,7 +54,7 @@ pub fn give_all(folder: &Path) -> Result<(), CacheError> {
     all.try_for_each(|entry| confine::give(entry.path())).map_err(|error| CacheError::from_io(folder, error))
 }
 
-/// Takes the module that was compiled in `folder`; what a stranger's Makefile left there may be something
+/// Takes the module that was compiled in `folder`; an untrusted Makefile may have left something
 /// else than a module.
 pub fn take_module(folder: &Path, file: &str, to: &Path) -> Result<(), BuildError> {
     products::copy(folder, Path::new(file), to, products::MODULE).map(|_| ())
@@ -64,7 +64,7 @@ const WHAT: &str = "compile the module";
 /// Without debug information, which would name the folder.
 const MODULE: [&str; 2] = ["KCFLAGS=-g0", "modules"];
 
-/// Has make, told where, compile a module without debug information, which would name the folder.
+/// Has make compile a module without debug information, which would name the folder.
 pub fn make_module(mut make: Command) -> Result<(), BuildError> {
     run(WHAT, make.args(MODULE)).map(|_| ())
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// A recipe whose files have been read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// As in the recipe.
+    /// The same as in the recipe.
     pub source: String,
     /// The fragments.
     pub config: Vec<Part>,
@@ -26,9 +26,9 @@ pub struct Parts {
 pub struct Part {
     /// Its name or path, as it was asked for.
     pub name: String,
-    /// Its file name, which tells the kind of a patch.
+    /// Its file name, whose extension is the kind of a patch.
     pub file: String,
-    /// What stands in it.
+    /// Its text.
     pub text: String,
     /// The folder that it was read in, by its real path; none of what comes with dyntick.
     pub folder: Option<PathBuf>,
@@ -43,12 +43,12 @@ impl Part {
         Path::new(&self.file).extension()?.to_str()
     }
 
-    /// Whether spatch(1) applies it.
+    /// True if spatch(1) applies it.
     pub(super) fn is_semantic(&self) -> bool {
         self.kind() == Some(SEMANTIC)
     }
 
-    /// Whether it comes with dyntick.
+    /// True if it comes with dyntick.
     pub fn is_shipped(&self) -> bool {
         self.folder.is_none()
     }
@@ -80,15 +80,15 @@ impl Parts {
     }
 }
 
-/// All fragments of a kernel together, bytes: a distribution's whole configuration has 300 KiB, and each
+/// All fragments of a kernel together, bytes: a distribution's configuration has 300 KiB, and each
 /// option takes memory.
 const MOST_CONFIG: u64 = 8 << 20;
 /// All patches of a kernel together, bytes: the largest patch set against one has some MiB.
 const MOST_PATCHES: u64 = 64 << 20;
-/// What each part takes at least, so that an empty one named without end is refused too.
+/// The least that each part counts, so that empty ones have a limit, too.
 const LEAST: u64 = 64 << 10;
 
-/// Reads a part, of what is `left` of so many bytes.
+/// Reads a part of at most `left` bytes; `most` is the limit of all.
 fn part(name: &str, shipped: &shipped::Parts, most: u64, left: &mut u64) -> Result<Part, BuildError> {
     if is_path(name) {
         let file = dyntick_system::open_regular(Path::new(name))?;
@@ -112,7 +112,7 @@ fn part(name: &str, shipped: &shipped::Parts, most: u64, left: &mut u64) -> Resu
     }
 }
 
-/// Where an open file is: what its path leads to may be another folder by now.
+/// The folder of an open file: its path may lead to another one by now.
 fn folder_of(file: &File) -> std::io::Result<PathBuf> {
     let place = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
     Ok(place.parent().unwrap_or(Path::new("/")).to_owned())
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_shipped_is_told_with_its_neighbour() {
+    fn unknown_parts_are_reported_with_the_nearest() {
         let recipe = |name: &str| Recipe { config: vec![name.into()], ..Recipe::default() };
         assert!(Parts::load(&recipe("lab")).unwrap().config[0].text.contains("CONFIG_PVH=y"));
         let error = Parts::load(&recipe("preempt_rt")).unwrap_err().to_string();

@@ -19,7 +19,7 @@ use dyntick_system::InputError;
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 
-/// Why there is no such source.
+/// The reason why there is no such source.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// The text names none.
@@ -28,7 +28,7 @@ pub enum SourceError {
     /// No such package.
     #[error("Debian offers no package linux-source-{0}, and none is cached")]
     NotOffered(String),
-    /// What was found is not the newest any more.
+    /// The package that was found is not the newest any more.
     #[error("Debian has another {0} by now: start again")]
     Superseded(String),
     /// A file that is named is none that is read.
@@ -39,7 +39,7 @@ pub enum SourceError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// A tree whose files did not stay as they were.
@@ -54,9 +54,9 @@ pub enum SourceError {
     /// An archive that is damaged or of an unknown kind.
     #[error("cannot unpack {}: {reason}", clean_line(what))]
     Unpack {
-        /// Which.
+        /// Its name.
         what: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -67,7 +67,7 @@ pub struct Source {
     pub id: String,
     /// Its name in the cache.
     pub key: String,
-    /// How it may be another one than the name means today, where Debian could not be asked.
+    /// A note if Debian could not be asked, and the name may mean another one today.
     pub fallback: Option<String>,
     kind: Kind,
 }
@@ -75,21 +75,21 @@ pub struct Source {
 enum Kind {
     /// A package, which need not be asked of the mirror once it is unpacked.
     Debian(Package),
-    /// Where it is, and its SHA-256.
+    /// Its path, and its SHA-256.
     Tarball(PathBuf, String),
     Git(git::Commit),
     Tree(tree::Tree),
 }
 
-/// Where sources are in the cache.
+/// The folder of the cache with sources.
 const FOLDER: &str = "sources";
-/// All of them together have at most so many bytes; a kernel's has 1.5 GiB.
+/// The limit of all together, bytes; a kernel has 1.5 GiB.
 const MOST_BYTES: u64 = 16 << 30;
 
 /// Linux 6.12 unpacked takes 1.5 GiB.
 const BYTES: u64 = 2 << 30;
 
-/// What a text names on this machine: a folder, an archive, or what is read of a repository.
+/// The files that a text names on this machine: a folder, an archive, or the parts of a repository.
 pub fn reads(text: &str) -> Vec<PathBuf> {
     match text.strip_prefix("git:") {
         Some(repository) => git::reads(repository),
@@ -134,18 +134,18 @@ fn keyed(id: String, kind: Kind) -> Source {
     Source { key: key(&id), id, fallback: None, kind }
 }
 
-/// Of 128 bits: who makes two sources could give them one key of 64, and the second would be built from the first.
+/// A key of 128 bits: with 64, the author of two sources could give both one key.
 fn key(text: &str) -> String {
     hex::encode(&Sha256::digest(text)[..16])
 }
 
 impl Source {
-    /// Whether it is Debian's own.
+    /// True if it is Debian's own.
     pub fn is_debians(&self) -> bool {
         matches!(self.kind, Kind::Debian(_))
     }
 
-    /// What it is, for people; the same wherever it was found.
+    /// Its description, which does not depend on where it was found.
     pub fn description(&self) -> String {
         self.id.clone()
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whose cache it is. Its QEMU and its kernels are executed, so nobody may be able to write it but this
-//! user and root: with `sudo -E` or a kept HOME root would run what another user has put there.
+//! The owner of the cache. Its QEMU and its kernels are executed, so only this user and root may be able to write it:
+//! with `sudo -E` or a kept HOME, root would run programs of another user.
 
 use super::CacheError;
 use super::tag::is_own;
@@ -14,10 +14,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 /// The real path of the cache's folder, which is made where it is not there yet. By that path it is used: a
-/// symbolic link in the one that was named may be somebody else's to change.
+/// symbolic link in the named one may belong to another user.
 ///
 /// # Errors
-/// Where it, a folder above it, or what stands directly in it (as `qemu` and `kernels`) is of another user
+/// If it, a folder above it, or an entry of it (e.g. `qemu`, `kernels`) belongs to another user
 /// than this one or root, or may be written by others.
 pub fn settled(named: &Path) -> Result<PathBuf, CacheError> {
     let failed = |error| CacheError::from_io(named, error);
@@ -42,8 +42,8 @@ pub fn settled(named: &Path) -> Result<PathBuf, CacheError> {
     Ok(root)
 }
 
-/// QEMU's libraries are named to ld.so(8) in lists, which have no way to quote what parts them: what stands
-/// behind it would be a path of the folder that one stands in.
+/// ld.so(8) takes QEMU's libraries in lists, which have no way to quote a separator: the text behind one would be a
+/// path from the current folder.
 fn fit_for_loader(root: &Path) -> Result<(), CacheError> {
     let parts = |byte: &u8| b":;$ \t\n".contains(byte);
     match root.as_os_str().as_bytes().iter().any(parts) {
@@ -52,7 +52,7 @@ fn fit_for_loader(root: &Path) -> Result<(), CacheError> {
     }
 }
 
-/// Lets nobody else into this user's folders in a cache, whoever made them: images of guests and sources are
+/// Closes this user's folders in a cache to other users: images of guests and sources are
 /// no other user's business, and who can open an entry can hold its lock. apt's are left, where apt lets a
 /// user of its own download.
 fn shut(root: &Path) {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_gets_into_the_folders_of_a_cache() {
+    fn folders_of_a_cache_are_closed_to_other_users() {
         let dir = tempfile::tempdir().unwrap();
         let root = settled(&dir.path().join("cache")).unwrap();
         for name in ["scratch", "vmlinux", "apt"] {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_another_user_is_refused() {
+    fn files_of_other_users_are_refused() {
         if !geteuid().is_root() {
             eprintln!("only root can give a folder away: not tried");
             return;

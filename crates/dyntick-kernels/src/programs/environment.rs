@@ -102,7 +102,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn what_is_kept_names_nothing_of_the_folder_that_one_stands_in() {
+    fn variables_never_name_the_current_folder() {
         let left = |name: &str, value: &str| {
             kept(name.as_ref(), value.as_ref()).map(|kept| kept.into_string().unwrap())
         };
@@ -130,7 +130,7 @@ mod tests {
 
     /// In a process of its own, whose environment no other test reads.
     #[test]
-    fn no_program_is_of_the_folder_that_one_stands_in() {
+    fn programs_never_come_from_the_current_folder() {
         const PATH: &str = "DYNTICK_TEST_PATH";
         if let Some(wanted) = std::env::var_os(PATH) {
             assert_eq!(find("planted"), None);
@@ -151,7 +151,7 @@ mod tests {
             let mut again = Command::new(&here);
             again.args([
                 "--exact",
-                "programs::environment::tests::no_program_is_of_the_folder_that_one_stands_in",
+                "programs::environment::tests::programs_never_come_from_the_current_folder",
             ]);
             again.current_dir(dir.path()).env("PATH", path).env(PATH, wanted);
             again.envs([("LD_LIBRARY_PATH", "lib;/usr/lib:"), ("LD_PRELOAD", "./planted.so planted.so")]);

@@ -73,7 +73,7 @@ pub fn fetch(
     Ok(unpack::file(&archive, folder)?)
 }
 
-/// `linux-source-6.12.tar.xz`; there are patches beside it.
+/// `linux-source-6.12.tar.xz`; patches are in the same folder.
 fn archive(folder: &Path) -> Option<PathBuf> {
     let mut files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     files.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().contains(".tar.")))

@@ -28,11 +28,11 @@ pub struct Commit {
     pub hash: String,
 }
 
-/// Where copies of repositories elsewhere are in the cache.
+/// The folder of the cache with copies of remote repositories.
 const COPIES: &str = "git";
-/// All of them together have at most so many bytes; a commit of a kernel has 250 MiB.
+/// The limit of all together, bytes; a commit of a kernel has 250 MiB.
 const MOST_BYTES: u64 = 8 << 30;
-/// One of them has at most so many before another commit is fetched into it.
+/// The limit of one before another commit is fetched into it, bytes.
 const MOST_BYTES_OF_ONE: u64 = 4 << 30;
 
 /// Removes copies with more than any may have, and of what is left those that were used longest ago.
@@ -42,10 +42,10 @@ pub fn remove_unused(cache: &Cache) {
     unused::keep_at_most(&copies, MOST_BYTES);
 }
 
-/// What git looks up in a repository on this machine is there at once; on a slow disk it takes seconds.
+/// The time to look a revision up, s: it takes seconds on a slow disk.
 const LOOK_UP: u32 = 60;
 
-/// What [`find`] reads of a repository on this machine, as far as can be said without reading all of it.
+/// The files that [`find`] reads of a repository on this machine, as far as they are known before it is read.
 pub fn reads(text: &str) -> Vec<PathBuf> {
     let (repository, _) = split(text);
     if is_elsewhere(repository) {
@@ -114,7 +114,7 @@ pub fn find(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Commit
     here(&copy, "FETCH_HEAD")
 }
 
-/// Whether an address has a user before its host, as `https://user:password@host/path`.
+/// True if an address has a user before its host, as `https://user:password@host/path`.
 fn names_a_user(address: &str) -> bool {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     rest.split(['/', '?', '#']).next().is_some_and(|host| host.contains('@'))
@@ -164,12 +164,12 @@ pub fn unpack(commit: &Commit, folder: &Path) -> Result<(), BuildError> {
     let unpacked =
         child.stdout.take().map(|stdout| unpack::stream(stdout, folder, &format!("commit {}", commit.hash)));
     let ended = child.wait().map_err(|error| failed(error.to_string()))?;
-    // Where the archive is refused, git ends too, for nobody reads on.
+    // If the archive is refused, git ends too, by SIGPIPE.
     unpacked.transpose()?;
     if ended.success() { Ok(()) } else { Err(failed(format!("git ended with {ended}"))) }
 }
 
-/// An empty folder that nobody else may enter. Its name is fixed, so that what a killed process left is removed.
+/// An empty folder that no other user may enter. Its name is fixed, so that the next process removes it after a kill.
 fn folder_beside(folder: &Path) -> std::io::Result<TempDir> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let (name, place) = (format!("{name}{}", unused::OBJECTS), folder.parent().unwrap_or(folder));

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// A tree, looked through.
 pub struct Tree {
-    /// Where.
+    /// Its path.
     pub root: PathBuf,
     /// Its source files, from the root.
     files: Vec<PathBuf>,
@@ -49,7 +49,7 @@ pub fn look(root: &Path) -> Result<Tree, BuildError> {
     Ok(Tree { root: root.to_owned(), files, hash })
 }
 
-/// A study that was unpacked in somebody's home may name all of it as a kernel's.
+/// Refuses a home folder: a study that was unpacked in one may name all of it as a kernel's source.
 fn refuse_home(root: &Path) -> Result<(), BuildError> {
     const OF_HOMES: [&str; 5] = [".profile", ".bashrc", ".ssh", ".cache", ".local"];
     match OF_HOMES.iter().find(|name| root.join(name).symlink_metadata().is_ok()) {
@@ -61,7 +61,7 @@ fn refuse_home(root: &Path) -> Result<(), BuildError> {
     }
 }
 
-/// What stands in the top folder of a kernel's source, Linux 5.10 to 7.2.
+/// The names in the top folder of a kernel's source, Linux 5.10 to 7.2.
 const OF_A_KERNEL: [&str; 33] = [
     "COPYING",
     "CREDITS",
@@ -126,7 +126,7 @@ fn hash(root: &Path, files: &[PathBuf]) -> Result<String, SourceError> {
     Ok(hex::encode(hash.finalize()))
 }
 
-/// What git knows and what it would take in, without what it ignores: the products of builds.
+/// The files that git tracks or would add, without ignored ones, which are products of builds.
 fn tracked(root: &Path) -> Result<Vec<PathBuf>, BuildError> {
     let mut git = git(root, &walls_of(root)?)?;
     git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
@@ -168,7 +168,7 @@ fn digest(root: &Path, file: &Path) -> Result<Vec<u8>, SourceError> {
         let target = std::fs::read_link(&path).map_err(read)?;
         return Ok(Sha256::digest([b"link ", target.as_os_str().as_bytes()].concat()).to_vec());
     }
-    // A tree may be a stranger's: a pipe in it has no end, and a folder that is a link leads elsewhere.
+    // A tree may be an untrusted: a pipe in it has no end, and a folder that is a link leads elsewhere.
     let mut opened = open_beneath(root, file).map_err(read)?;
     let kind: &[u8] = if opened.metadata().map_err(read)?.permissions().mode() & 0o100 == 0 {
         b"file "
@@ -255,7 +255,7 @@ mod tests {
         }
     }
 
-    /// As umask 077 makes it.
+    /// The rights are those that umask 077 leaves.
     #[test]
     fn a_tree_that_only_its_owner_may_read_is_a_source() {
         let dir = tempfile::tempdir().unwrap();
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_kernel_is_not_read() {
+    fn other_folders_are_not_read() {
         let dir = tempfile::tempdir().unwrap();
         put(dir.path(), "Kconfig", "k");
         // To read it would be an error of its own.
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_outside_a_tree_is_read_by_its_links_and_pipes() {
+    fn links_and_pipes_of_a_tree_lead_nowhere() {
         let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         put(outside.path(), "secret", "secret");
         kernel(dir.path());

@@ -17,12 +17,12 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// How repositories elsewhere are reached: by what says nothing of who asks. Not `ssh`, which does as the user's own
+/// The transports of remote repositories: they reveal nothing of the user. Not `ssh`, which does as the user's own
 /// configuration says and offers the user's keys to whom a study names; not `ext`, which runs a command; and
 /// not `file`: what is on this machine is named by its path.
 pub const TRANSPORTS: [&str; 2] = ["https", "git"];
 
-/// What a repository's own configuration could otherwise have git run, and what only takes time.
+/// Settings that keep a repository's own configuration from running programs, and others that save time.
 const SETTINGS: [&str; 17] = [
     // `$Format:%G?$` in a file with export-subst has git verify the commit's signature by these.
     "gpg.program=/bin/false",
@@ -51,7 +51,7 @@ const SETTINGS: [&str; 17] = [
 /// The memory of git itself, bytes.
 pub const MEMORY: u64 = 2 << 30;
 
-/// The files of a kernel are looked through or copied in a minute, a whole history's packs behind them in some.
+/// The time limit, s: the files of a kernel are copied in a minute, out of the packs of a full history in some.
 const LOOK_THROUGH: u32 = 30 * 60;
 
 /// The limit of one fetch, bytes: a commit of a kernel has 250 MiB.
@@ -92,7 +92,7 @@ pub fn walls_of(repository: &Path) -> Result<Walls, BuildError> {
     Ok(parts.iter().fold(walls, |walls, part| walls.read(part)))
 }
 
-/// git in a repository, inside these walls, for the time that it takes to look through a whole one.
+/// git in a repository, inside these walls, for at most [`LOOK_THROUGH`].
 ///
 /// # Errors
 /// If git is not installed, or a file that the walls name cannot be bound.
@@ -103,7 +103,7 @@ pub fn git(repository: &Path, walls: &Walls) -> Result<Command, BuildError> {
 /// git that fetches into a repository of ours, and writes nothing else.
 ///
 /// # Errors
-/// As [`git`].
+/// The same as [`git`].
 pub fn fetching(repository: &Path) -> Result<Command, BuildError> {
     let mut git = inner(repository);
     // What is fetched is one file, with that limit, and not any number of them.
@@ -179,7 +179,7 @@ pub fn ask(what: &str, command: &mut Command) -> Result<Output, BuildError> {
 }
 
 /// Refuses FIFOs and devices among what git reads of a repository, for which it would wait without end, and
-/// links in its folders, of which git makes none: they lead to what nobody has asked for. What a repository
+/// links in its folders, of which git makes none: they lead to files outside. The files that a repository
 /// elsewhere has, which it may name, is met by git's time.
 pub fn refuse_special_files(parts: &BTreeSet<PathBuf>) -> Result<(), BuildError> {
     for entry in parts.iter().flat_map(walkdir::WalkDir::new).flatten() {

@@ -54,7 +54,7 @@ fn git_quotes_no_file_of_the_machine() {
 }
 
 #[test]
-fn nothing_that_a_repository_says_is_run() {
+fn commands_of_a_repository_are_not_run() {
     if walls().is_err() {
         return eprintln!("skipped: no sandbox here");
     }
@@ -87,9 +87,9 @@ fn git_opens_no_device() {
     assert!(find().is_err(), "it is not read without end either");
 }
 
-/// The tree of a commit that somebody else's kernel was built from is in the cache, and reports name its hash.
+/// The tree of a commit that another user's kernel was built from is in the cache, and reports name its hash.
 #[test]
-fn no_commit_stands_for_another() {
+fn replacement_commits_are_ignored() {
     let folder = tempfile::tempdir().unwrap();
     hostile(folder.path(), folder.path());
     let elsewhere = "c2b16e991840befea428cee1c3ea91b885747821";
@@ -198,7 +198,7 @@ fn git_has_its_limits() {
     assert_eq!(limits, [MEMORY >> 10, unpack::BYTES >> 9], "KiB, and blocks of 512 bytes");
 }
 
-/// libcurl would give them to whoever asks; a server that does is not needed to see that git finds none.
+/// libcurl would give them to any server that asks; the test needs none to show that git finds no password.
 #[test]
 fn git_sees_nothing_of_the_users_home() {
     let folder = tempfile::tempdir().unwrap();
@@ -210,7 +210,7 @@ fn git_sees_nothing_of_the_users_home() {
 }
 
 #[test]
-fn no_program_verifies_a_strangers_signature() {
+fn signatures_are_not_verified() {
     let folder = tempfile::tempdir().unwrap();
     plain(folder.path(), &["init", "--quiet"]);
     if confined(folder.path()).is_none() {
@@ -246,7 +246,7 @@ fn a_repository_is_read_with_what_it_is_made_of() {
         unpack(&commit, &to).unwrap();
         assert_eq!(std::fs::read_to_string(to.join("Makefile")).unwrap(), "m");
     }
-    // As an archive could have it that is unpacked beside somebody's repository.
+    // An archive could contain this, unpacked next to a repository.
     let linked = folder.path().join("linked");
     std::fs::create_dir_all(linked.join(".git")).unwrap();
     std::fs::copy(origin.join(".git/HEAD"), linked.join(".git/HEAD")).unwrap();
