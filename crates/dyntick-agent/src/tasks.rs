@@ -53,7 +53,7 @@ impl Running {
     /// Waits for the tasks that end by themselves.
     ///
     /// # Errors
-    /// Where one of them failed: what it printed would be no figure.
+    /// If one of them failed: what it printed would be no figure.
     pub fn wait(&mut self) -> Result<()> {
         for (number, task) in self.tasks.iter_mut().enumerate().filter(|(_, task)| task.to_its_end) {
             let status = task.child.wait()?;
@@ -172,7 +172,7 @@ pub fn time_script(script: &Script, profile: bool, archive: &mut Archive) -> Res
     })
 }
 
-/// How a script ended that did not succeed. Where the kernel ended it for lack of memory, or the child of a shell, its
+/// The end of a script that did not succeed. If the kernel ended it for lack of memory, or the child of a shell, its
 /// log says so.
 fn how_it_ended(status: ExitStatus, log: &[u8]) -> String {
     // Shells tell a signal of a child by such a status.

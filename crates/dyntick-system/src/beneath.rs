@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Files in a folder that somebody else filled: a path leads to what is in the folder or to nothing,
+//! Files in an untrusted folder: a path leads to a file in the folder or nowhere,
 //! whatever symbolic links stand there.
 
 use crate::place::{self, Found};
@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Whether a path names something in a folder by plain names: it is neither absolute nor empty, and
+/// True if a path leads into a folder by plain names: it is neither absolute nor empty, and
 /// has no `..` in it.
 pub fn is_inner(path: &Path) -> bool {
     path.components().next().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)))
@@ -20,7 +20,7 @@ pub fn is_inner(path: &Path) -> bool {
 /// Opens a regular file in `folder` for reading, through no symbolic link.
 ///
 /// # Errors
-/// Where the path would lead through a link or out of the folder, or is no regular file.
+/// If the path would lead through a link or out of the folder, or is no regular file.
 pub fn open_beneath(folder: &Path, inner: &Path) -> Result<File> {
     if !is_inner(inner) {
         return Err(Error::new(ErrorKind::InvalidInput, "its path leads out of the folder"));
@@ -37,12 +37,12 @@ pub fn open_beneath(folder: &Path, inner: &Path) -> Result<File> {
     }
 }
 
-/// Opens what is in a folder by openat2(2), again where something was renamed meanwhile: a few times, for
-/// where another user has leased the file (`F_SETLEASE` of fcntl(2)) the answer is the same for as long as
+/// Opens a file in a folder by openat2(2), and again if a folder was renamed meanwhile: a few times only, for
+/// if another user has leased the file (`F_SETLEASE` of fcntl(2)) the answer is the same for as long as
 /// they like.
 ///
 /// # Errors
-/// Those of openat2, as EAGAIN where the file is leased and `flags` has `O_NONBLOCK`.
+/// The errors of openat2, as EAGAIN where the file is leased and `flags` has `O_NONBLOCK`.
 pub fn open_in(
     folder: impl AsFd,
     inner: &Path,
@@ -55,11 +55,11 @@ pub fn open_in(
     (1..TRIES).map(|_| open()).find(|opened| !failed(opened)).unwrap_or_else(open)
 }
 
-/// Makes the folders above `inner` in `folder`, which every user may enter whatever the umask, and returns where it
-/// stands.
+/// Makes the folders above `inner` in `folder`, which every user may enter whatever the umask, and returns its
+/// path.
 ///
 /// # Errors
-/// Where the path leads out of the folder, or something above it is a symbolic link or a file.
+/// If the path leads out of the folder, or something above it is a symbolic link or a file.
 pub fn place_beneath(folder: &Path, inner: &Path) -> Result<PathBuf> {
     if !is_inner(inner) {
         return Err(Error::new(ErrorKind::InvalidInput, "its path leads out of the folder"));

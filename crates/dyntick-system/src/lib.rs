@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The host under dyntick: files that users and strangers name, and walls around what strangers wrote.
+//! The host under dyntick: files by untrusted names, the sandbox, signals, programs.
 
 mod affinity;
 mod beneath;

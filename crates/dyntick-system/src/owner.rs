@@ -48,7 +48,7 @@ pub fn is_for_temporary_files(folder: &Path) -> bool {
     folder.canonicalize().is_ok_and(|real| real.is_dir() && keeps(&real).is_ok())
 }
 
-/// Judges one file or folder; an absent one belongs to no other user.
+/// Judges one file or folder; an absent one is owned here.
 fn judge(path: &Path, may_be_sticky: bool) -> Result<(), NotMine> {
     let Ok(found) = path.symlink_metadata() else { return Ok(()) };
     if !is_trusted(found.uid()) {
@@ -92,7 +92,7 @@ pub fn others_may_write(path: &Path, found: &Metadata) -> bool {
     may(WORLD) || may(GROUP) && !is_group_of_one(path, found)
 }
 
-/// The command by which this user changes the rights of a file or folder; none where that is another user's, or where
+/// The command by which this user changes the rights of a file or folder; `None` if it is another user's, or if
 /// a shell would read something else into its path.
 pub fn chmod(rights: &str, path: &Path) -> Option<String> {
     const PLAIN: &str = "_/.,:@%+-";
@@ -103,27 +103,27 @@ pub fn chmod(rights: &str, path: &Path) -> Option<String> {
     (is_plain && may).then(|| format!("chmod {rights} {text}"))
 }
 
-/// True if the group of a file is its owner alone: the group that Debian gives to each user, by its number. An entry for
+/// True if the group of a file is its owner alone: the group that Debian gives to each user. An entry for
 /// another user in an access control list shows as rights of the group (acl(5)). Root has no such umask.
 fn is_group_of_one(path: &Path, found: &Metadata) -> bool {
     let own = getegid().as_raw();
     found.uid() == found.gid() && found.gid() == own && own != 0 && !has_list(path)
 }
 
-/// Whether there is an access control list, or may be one.
+/// True if there is an access control list, or may be one.
 fn has_list(path: &Path) -> bool {
     let found = lgetxattr(path, "system.posix_acl_access", &mut [0_u8; 0]);
     !matches!(found, Err(Errno::NODATA | Errno::NOTSUP))
 }
 
-/// Whether that is how users are shown who are not in this user namespace (`user_namespaces(7)`), and nobody in it.
+/// True if this number represents users outside of this user namespace (`user_namespaces(7)`), and no user in it.
 fn is_unknown(uid: u32) -> bool {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
     read("/proc/sys/kernel/overflowuid").trim() == uid.to_string()
         && !is_mapped(uid, &read("/proc/self/uid_map"))
 }
 
-/// Whether a user of this number is in a namespace of this map: first number within, first outside, how many.
+/// True if a user of this number is in a namespace of this map: first number inside, first outside, count.
 pub(crate) fn is_mapped(uid: u32, map: &str) -> bool {
     map.lines().any(|line| {
         let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_in_a_namespace() {
+    fn users_of_a_namespace_are_known_by_its_map() {
         assert!(is_mapped(65534, "         0          0 4294967295\n"));
         assert!(is_mapped(65534, "0 1000 1\n1 100000 65536\n"), "that of a user with containers");
         assert!(!is_mapped(65534, "0 1000 1\n1 100000 65533\n"));

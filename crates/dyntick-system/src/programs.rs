@@ -70,7 +70,7 @@ pub fn wait_with_usage(pid: u32) -> Result<(ExitStatus, libc::rusage)> {
 /// Async-signal-safe.
 ///
 /// # Errors
-/// Those of sched_setscheduler(2).
+/// The errors of sched_setscheduler(2).
 pub fn schedule(thread: i32, policy: libc::c_int, priority: u32) -> Result<()> {
     let parameter = libc::sched_param { sched_priority: priority as i32 };
     // SAFETY: the structure lives across the call.
