@@ -47,7 +47,7 @@ impl Group {
     fn become_partition(&self, kind: Partition) -> Result<()> {
         const FILE: &str = "cpuset.cpus.partition";
         write(&self.folder, FILE, kind.kernel_name())?;
-        // The kernel accepts the word and tells only here when it cannot be.
+        // The kernel accepts the word, and reports only here that it could not comply.
         let became = std::fs::read_to_string(self.folder.join(FILE))?;
         if became.trim() != kind.kernel_name() {
             bail!("the kernel refuses the {} partition: {}", kind.kernel_name(), became.trim());

@@ -16,10 +16,10 @@ struct SchedAttr {
 
 const SCHED_DEADLINE: u32 = 6;
 
-/// Gives the calling thread so long (ns) in every period (ns), which is its deadline too.
+/// Gives the calling thread this runtime (ns) in every period (ns), which is its deadline too.
 ///
 /// # Errors
-/// What the kernel says: EPERM where the thread may not run on every CPU of its root domain, EBUSY where
+/// The kernel's own: EPERM if the thread may not run on every CPU of its root domain, EBUSY if
 /// there is no bandwidth left.
 pub fn set(runtime: u64, period: u64) -> std::io::Result<()> {
     let attr = SchedAttr {
@@ -32,7 +32,7 @@ pub fn set(runtime: u64, period: u64) -> std::io::Result<()> {
         deadline: period,
         period,
     };
-    // SAFETY: the structure lives across the call, and the kernel is told its size.
+    // SAFETY: the structure lives across the call, and the kernel gets its size.
     match unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) } {
         0 => Ok(()),
         _ => Err(std::io::Error::last_os_error()),

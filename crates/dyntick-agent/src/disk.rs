@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The guest's disk, mounted where programs find it.
+//! The guest's disk, and its mount.
 
 use super::mounts::last_words;
 use anyhow::{Context, Result, bail};
@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 /// The only virtio disk of a guest.
 const DEVICE: &str = "/dev/vda";
 
-/// The driver looks at its device before it is loaded; how long it may take at most, where a kernel does that aside.
+/// The driver looks at its device before it is loaded; the longest wait if a kernel does that in the background.
 const LIMIT: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Mounts the disk, where the case has one.
+/// Mounts the disk, if the case has one.
 pub fn mount(job: &Job) -> Result<()> {
     if !job.disk {
         return Ok(());

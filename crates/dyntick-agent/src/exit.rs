@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How the agent ends its machine.
+//! The end of the agent's machine.
 
 use dyntick_guest::names::{EXIT_PORT, EXIT_VALUE};
 use std::sync::mpsc::{Sender, channel};

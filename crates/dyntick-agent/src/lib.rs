@@ -32,7 +32,7 @@ use dyntick_guest::{Archive, Job, Mailbox, Outcome, SHELL_STATUS, Stage, pieces}
 use refused::{Refused, only_error};
 use std::fs::OpenOptions;
 
-/// Whether this process is the agent: PID 1, started by the kernel as `/init`. Who is PID 1 of a container
+/// True if this process is the agent: PID 1, started by the kernel as `/init`. Who is PID 1 of a container
 /// or a namespace has the name that it was called by.
 pub fn is_agent() -> bool {
     std::process::id() == 1 && std::env::args_os().next().is_some_and(|name| name == INIT)

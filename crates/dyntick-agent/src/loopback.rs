@@ -11,7 +11,7 @@ pub fn up() -> Result<()> {
     if socket < 0 {
         return Ok(());
     }
-    // SAFETY: the descriptor was made above and belongs to nobody else.
+    // SAFETY: the descriptor was made above and is owned here.
     let socket = unsafe { OwnedFd::from_raw_fd(socket) };
     // SAFETY: an all-zero request is valid; the name ends with a zero.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };

@@ -13,13 +13,13 @@ use std::time::Duration;
 /// The workload runs so long before the window opens, so that its own start is not measured.
 const WARM_UP: Duration = Duration::from_secs(1);
 
-/// What is known of a window besides its trace.
+/// The facts of a window besides its trace.
 pub struct Window {
     /// Begin and end, ns of CLOCK_MONOTONIC.
     pub bounds: (u64, u64),
     /// CPU time of each task within, ns of user and of system time.
     pub task_cpu_ns: Vec<(u64, u64)>,
-    /// The script, where the window was as long as it.
+    /// The script, if the window was as long as it.
     pub script: Option<ScriptResult>,
 }
 

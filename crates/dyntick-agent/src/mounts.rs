@@ -61,7 +61,7 @@ fn of_module<'l>(line: &'l CommandLine, module: &str) -> impl Iterator<Item = &'
     })
 }
 
-/// Of a file `NN-NAME.ko`.
+/// The name of a module's file `NN-NAME.ko`.
 fn module_name(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     stem.split_once('-').map_or_else(String::new, |(_, name)| name.to_owned())
@@ -75,7 +75,7 @@ pub fn last_words() -> String {
     line.split_once("] ").map_or(line, |(_, words)| words).to_owned()
 }
 
-/// Mounts debugfs, which guests have only where the case writes or reads a file of it.
+/// Mounts debugfs, which guests have only if the case writes or reads a file of it.
 pub fn mount_debugfs(job: &Job) {
     if job.write.keys().chain(&job.read).any(|path| path.starts_with(DEBUGFS)) {
         // What of it is not there is shown when it is written or read.
@@ -97,7 +97,7 @@ pub fn apply_settings(sysctl: &BTreeMap<String, String>, write: &BTreeMap<String
     Ok(())
 }
 
-/// Where there is no such file, the one of its folder that is most like it.
+/// The most similar file of the folder, if there is no such file.
 fn nearest_file(path: &str) -> String {
     let missing = Path::new(path);
     let (Some(folder), Some(name)) = (missing.parent(), missing.file_name().and_then(|name| name.to_str()))
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_misspelt_file_is_told_with_the_nearest() {
+    fn misspelt_files_are_reported_with_the_nearest() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("stat_interval"), "").unwrap();
         let write = |name: &str| {

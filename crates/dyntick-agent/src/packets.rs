@@ -17,7 +17,7 @@ use std::net::UdpSocket;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How far apart packets are sent, ns.
+/// The time between packets, ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gaps {
     /// Always the same.
@@ -28,19 +28,19 @@ pub enum Gaps {
     Uniform(u64, u64),
 }
 
-/// What is sent.
+/// A stream of packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packets {
     /// The distances of the sending times.
     pub gaps: Gaps,
-    /// How many.
+    /// Their number.
     pub count: u32,
     /// Silence after the last one, ns.
     pub silence_ns: u64,
     /// The receiver waits in ppoll(2) for at most so long at a time, ns, and so has a timer so far away; none
     /// where it only waits for packets.
     pub timeout_ns: Option<u64>,
-    /// Of the random numbers.
+    /// The seed of the random numbers.
     pub seed: u64,
     /// The sender's CPU.
     pub from: u32,
@@ -48,7 +48,7 @@ pub struct Packets {
     pub to: u32,
 }
 
-/// The longest gap that is sent, s: nobody waits longer for a packet.
+/// The longest gap, s: no receiver waits longer for a packet.
 const LONGEST_S: u64 = 10;
 
 impl FromStr for Gaps {
@@ -169,7 +169,7 @@ fn to_the_nanosecond() -> Result<()> {
     Ok(())
 }
 
-/// Returns at once where the time is over.
+/// Returns at once if the time is over.
 fn sleep_until(ns: u64) {
     let time = libc::timespec { tv_sec: (ns / NANOS_PER_SEC) as i64, tv_nsec: (ns % NANOS_PER_SEC) as i64 };
     // SAFETY: the kernel reads the time; an absolute sleep leaves nothing to continue.

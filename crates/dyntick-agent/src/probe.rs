@@ -24,10 +24,10 @@ pub enum Probe {
     All,
 }
 
-/// So many pages are touched before they are given back.
+/// The number of pages that are touched before they are given back.
 const PAGES: u64 = 64;
 const PAGE: usize = 4096;
-/// How far ahead the timer is set, ns: longer than setting it takes.
+/// The time until the timer expires, ns: longer than setting it takes.
 const AHEAD: i64 = 100_000;
 /// Blocks of user code that last longer than that, in virtual time.
 const SPINS: u64 = 200_000;

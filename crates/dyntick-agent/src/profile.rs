@@ -21,7 +21,7 @@ const WITH_CODE: [&str; 9] = [
     "vmm_communication",
 ];
 
-/// Where the kernel does what cannot be seen in the addresses alone: which task comes, where an
+/// The event of a kernel function that addresses alone do not show: the next task, the place that an
 /// interrupt came from, and whether the instruction before an exception completed
 /// (`arch/x86/entry/entry_64.S`, `arch/x86/include/asm/idtentry.h`).
 fn watch(name: &str) -> Option<Watch> {
@@ -36,7 +36,7 @@ fn watch(name: &str) -> Option<Watch> {
     Some(if with_code { Watch::ExceptionWithCode } else { Watch::Exception })
 }
 
-/// Reads the kernel's symbols and tells the plugin what it must know of them.
+/// Reads the kernel's symbols and passes the plugin the addresses that it needs.
 pub fn prepare(job: &Job, archive: &mut Archive) -> Result<()> {
     if !job.profile {
         return Ok(());

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the guest's kernel refuses: the case asks for what this kernel does not have, and no guest has failed.
+//! Requests that the guest's kernel refuses: the case asks for a feature that it lacks, and the guest has not failed.
 
 use dyntick_guest::{Archive, pieces};
 use std::fmt;
 
-/// An error that tells of a setting, a module or a partition, as the kernel refuses it.
+/// The error of a setting, a module or a partition that the kernel refuses.
 #[derive(Debug)]
 pub struct Refused(String);
 
 impl Refused {
-    /// In place of an error, which it says in full.
+    /// A replacement for an error, which it contains in full.
     pub fn from_error(error: &anyhow::Error) -> anyhow::Error {
         anyhow::Error::new(Self(format!("{error:#}")))
     }
@@ -23,7 +23,7 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// What is sent in place of results.
+/// The piece that is sent in place of results.
 pub fn only_error(error: &anyhow::Error) -> Archive {
     let name = if error.is::<Refused>() { pieces::REFUSED } else { pieces::ERROR };
     let mut archive = Archive::default();
@@ -37,7 +37,7 @@ mod tests {
     use anyhow::{Context, anyhow};
 
     #[test]
-    fn a_refusal_is_told_from_a_failure_whatever_stands_before_it() {
+    fn refusals_are_distinguished_from_failures() {
         let cause = anyhow!("no such file").context("the kernel refuses 1 in /proc/sys/x");
         let refused = Err::<(), _>(Refused::from_error(&cause)).context("prepare the task").unwrap_err();
         let sent = only_error(&refused);

@@ -9,11 +9,11 @@ use dyntick_system::run_on;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How often the CPUs are looked at.
+/// The period at which the CPUs are checked.
 const STEP: Duration = Duration::from_millis(100);
 
-/// A CPU that was busy for at most so many clock ticks (10 ms, `USER_HZ`) counts as idle:
-/// the kernel samples, so a single short interrupt can be charged as a whole one.
+/// A CPU that was busy for at most this number of clock ticks (10 ms, `USER_HZ`) counts as idle:
+/// the kernel samples, so a single short interrupt can be charged as a full one.
 const TOLERATED_TICKS: u64 = 1;
 
 /// Lets this thread run on these CPUs only.

@@ -3,15 +3,16 @@
 
 use anyhow::{Context, Result};
 use dyntick_guest::Shell;
+use dyntick_system::exit_code;
 use rustix::mount::MountFlags;
 use rustix::termios::{OptionalActions, OutputModes, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 use std::fs::File;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 /// Starts a command on the console as its foreground job, so that job control and Ctrl-C work, and
-/// waits for its end. Returns its exit status as a shell tells it: 128 and the signal's number where
-/// one killed it.
+/// waits for its end. Returns its exit status as a shell has it: 128 and the number of the signal
+/// that killed it.
 ///
 /// The agent leads the session: at the end of a leader the kernel hangs the terminal up, and what was
 /// still to be sent would be lost.
@@ -38,10 +39,10 @@ pub fn run(asked: &Shell) -> Result<i32> {
     unsafe { shell.pre_exec(become_foreground) };
     let status = shell.status().with_context(|| format!("start {program}"))?;
     rustix::termios::tcdrain(&console).context("flush the console")?;
-    Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default()))
+    Ok(exit_code(status).into())
 }
 
-/// A serial console has no size and turns newlines into two characters, unless it is told otherwise.
+/// Sets the size of a serial console, which has none, and stops it from turning a newline into two characters.
 fn set_up(console: &File, asked: &Shell) -> rustix::io::Result<()> {
     if let Some((ws_row, ws_col)) = asked.size {
         tcsetwinsize(console, Winsize { ws_row, ws_col, ws_xpixel: 0, ws_ypixel: 0 })?;

@@ -11,6 +11,7 @@ use dyntick_guest::names::{INIT, STUDY_FOLDER};
 use dyntick_guest::{Archive, Outcome, Policy, Script, ScriptResult, Task, Work, pieces};
 use dyntick_model::{CpuList, NANOS_PER_SEC};
 use dyntick_observe::thread::now_ns;
+use dyntick_system::{schedule, wait_with_usage};
 use rustix::process::{Resource, Rlimit};
 use std::fs::File;
 use std::io::Write;
@@ -52,7 +53,7 @@ impl Running {
     /// Waits for the tasks that end by themselves.
     ///
     /// # Errors
-    /// Where one of them failed: what it printed would be no figure.
+    /// If one of them failed: what it printed would be no figure.
     pub fn wait(&mut self) -> Result<()> {
         for (number, task) in self.tasks.iter_mut().enumerate().filter(|(_, task)| task.to_its_end) {
             let status = task.child.wait()?;
@@ -130,19 +131,10 @@ fn place(command: &mut Command, cpus: &CpuList, policy: Policy) {
             pin(&cpus).map_err(std::io::Error::other)?;
             match policy {
                 Policy::Other => Ok(()),
-                Policy::Fifo(priority) => fifo(priority),
+                Policy::Fifo(priority) => schedule(0, libc::SCHED_FIFO, priority),
                 Policy::Deadline { runtime_ns, period_ns } => deadline::set(runtime_ns, period_ns),
             }
         });
-    }
-}
-
-fn fifo(priority: u32) -> std::io::Result<()> {
-    let parameter = libc::sched_param { sched_priority: priority as i32 };
-    // SAFETY: the structure lives across the call.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter) } {
-        0 => Ok(()),
-        _ => Err(std::io::Error::last_os_error()),
     }
 }
 
@@ -157,7 +149,7 @@ pub fn time_script(script: &Script, profile: bool, archive: &mut Archive) -> Res
     let begin = now_ns();
     profile::on(profile);
     let child = command.spawn().with_context(|| format!("start the script {}", script.run[0]))?;
-    let (status, usage) = wait_with_usage(&child)?;
+    let (status, usage) = wait_with_usage(child.id()).context("wait for the script")?;
     profile::off(profile);
     let elapsed_ns = now_ns() - begin;
     archive.insert(pieces::SCRIPT_OUT, std::fs::read("/tmp/script.out")?);
@@ -180,7 +172,7 @@ pub fn time_script(script: &Script, profile: bool, archive: &mut Archive) -> Res
     })
 }
 
-/// How a script ended that did not succeed. Where the kernel ended it for lack of memory, or the child of a shell, its
+/// The end of a script that did not succeed. If the kernel ended it for lack of memory, or the child of a shell, its
 /// log says so.
 fn how_it_ended(status: ExitStatus, log: &[u8]) -> String {
     // Shells tell a signal of a child by such a status.
@@ -192,16 +184,6 @@ fn how_it_ended(status: ExitStatus, log: &[u8]) -> String {
         (Some(code), _) => format!("ended with status {code}"),
         (None, signal) => format!("was killed by signal {}", signal.unwrap_or_default()),
     }
-}
-
-fn wait_with_usage(child: &Child) -> Result<(ExitStatus, libc::rusage)> {
-    let mut status = 0;
-    // SAFETY: an all-zero rusage is valid, and both pointers live across the call.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    if unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) } < 0 {
-        bail!("cannot wait for the script: {}", std::io::Error::last_os_error());
-    }
-    Ok((ExitStatus::from_raw(status), usage))
 }
 
 /// A built-in task, in its own process. Never returns unless the task cannot go on.

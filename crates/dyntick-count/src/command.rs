@@ -4,13 +4,13 @@
 use crate::CountError;
 use dyntick_model::CpuList;
 use dyntick_observe::live::Place;
-use dyntick_system::{run_on, signals};
+use dyntick_system::{exit_code, run_on, signals, wait_with_usage};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -50,8 +50,7 @@ pub struct Finished {
 impl Finished {
     /// Its exit status as a shell has it: 128 and the signal's number where one killed it.
     pub fn code(&self) -> u8 {
-        let code = self.status.code().unwrap_or_else(|| 128 + self.status.signal().unwrap_or_default());
-        code as u8
+        exit_code(self.status)
     }
 }
 
@@ -82,8 +81,8 @@ impl Watch {
     pub fn command(&self, child: Child) -> Result<(), CountError> {
         let to = self.sender.clone();
         let thread = std::thread::Builder::new().name("command".to_owned()).spawn(move || {
-            if let Ok(finished) = wait(child.id()) {
-                let _ = to.send(End::Command(finished));
+            if let Ok((status, usage)) = wait_with_usage(child.id()) {
+                let _ = to.send(End::Command(Finished { status, usage }));
             }
         });
         started(thread)
@@ -140,19 +139,4 @@ pub fn start(words: &[String], place: &Place, pinned: Option<&CpuList>) -> Resul
         });
     }
     command.spawn().map_err(|error| CountError::Command(program.clone(), error))
-}
-
-fn wait(pid: u32) -> io::Result<Finished> {
-    let mut status = 0;
-    // SAFETY: an all-zero rusage is valid, and both live across the call.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    loop {
-        if unsafe { libc::wait4(pid as i32, &mut status, 0, &mut usage) } >= 0 {
-            return Ok(Finished { status: ExitStatus::from_raw(status), usage });
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Every reader of files that somebody else may have written, given any bytes. A reader must end, within
+//! Every reader of untrusted files, given any bytes. A reader must end, within
 //! little memory, with a value or an error; what is shown of it must be fit for a terminal.
 //!
 //! [`TARGETS`] has one function for each reader; `corpus/TARGET/` has small valid inputs and whatever once
@@ -54,7 +54,7 @@ pub const TARGETS: &[Target] = &[
 /// Gives these bytes to the reader of this name.
 ///
 /// # Panics
-/// Where there is no such reader, and where the reader does what none may.
+/// If there is no such reader, or the reader does what none may.
 pub fn run(target: &str, bytes: &[u8]) {
     let Some((_, reader)) = TARGETS.iter().find(|(name, _)| *name == target) else {
         let names: Vec<&str> = TARGETS.iter().map(|(name, _)| *name).collect();

@@ -12,7 +12,7 @@ const MARK: &[u8] = b"== ";
 pub struct Pieces<'a>(pub Vec<(String, &'a [u8])>);
 
 impl<'a> Pieces<'a> {
-    /// Splits an input; what stands before the first name is left out. The end of line before a
+    /// Splits an input; text before the first name is left out. The end of line before a
     /// name belongs to neither file.
     pub fn split(bytes: &'a [u8]) -> Self {
         let begins = |at: usize| (at == 0 || bytes[at - 1] == b'\n') && bytes[at..].starts_with(MARK);

@@ -47,9 +47,9 @@ enum Change {
     Overwrite(usize, Vec<u8>),
     /// Bytes are put in.
     Insert(usize, Vec<u8>),
-    /// So many bytes are taken out.
+    /// Removes this many bytes.
     Remove(usize, usize),
-    /// So many bytes are there a second time.
+    /// Repeats this many bytes.
     Repeat(usize, usize),
     /// All behind a place is cut off.
     Cut(usize),
@@ -150,7 +150,7 @@ fn replace_number(bytes: &mut Vec<u8>, which: usize, number: &str) {
     bytes.splice(begin..end, number.bytes());
 }
 
-/// How often each target is given something changed, and how many changes at most.
+/// The number of changed inputs for each target, and the most changes of one.
 const CASES: u32 = 200;
 const CHANGES: usize = 6;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the corpus begins with is accepted by its reader: else a search from there finds little.
+//! The first inputs of the corpus are accepted by their readers: else a search from there finds little.
 
 use dyntick_fuzz::Pieces;
 use dyntick_lab::store;
@@ -40,7 +40,7 @@ fn studies_and_machines_have_no_problem() {
 }
 
 #[test]
-fn the_run_is_whole() {
+fn the_run_is_complete() {
     let folder = tempfile::tempdir().unwrap();
     let (_, bytes) = seed("stored-run/idle");
     for (name, content) in Pieces::split(&bytes).0 {

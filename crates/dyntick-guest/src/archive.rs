@@ -44,7 +44,7 @@ const DIGEST: usize = size_of::<u64>();
 /// Beyond what a job can ask for: a trace of each CPU, two pieces of each file that is read.
 const MOST_PIECES: usize = 4096;
 
-/// What a file system and a person can take as a file's name.
+/// The names of files that file systems and people accept.
 const LONGEST_NAME: usize = 200;
 
 impl Archive {
@@ -75,7 +75,7 @@ impl Archive {
     /// Reads what [`Archive::to_bytes`] wrote.
     ///
     /// # Errors
-    /// Where it is damaged, or is none that an agent writes.
+    /// If it is damaged, or is none that an agent writes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ArchiveError> {
         let (digest, mut rest) = bytes.split_at_checked(DIGEST).ok_or(ArchiveError::Truncated)?;
         if checksum(rest) != digest {
@@ -143,7 +143,7 @@ mod tests {
         }
     }
 
-    /// As whoever is root in the guest would write it, with a right checksum.
+    /// The archive as root of the guest would forge it, with a right checksum.
     fn forged(pieces: &[(&str, &[u8])]) -> Vec<u8> {
         let mut bytes = vec![0; DIGEST];
         for (name, piece) in pieces {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_twice_and_no_end_of_pieces() {
+    fn repeated_names_and_endless_pieces_are_refused() {
         let twice = Archive::from_bytes(&forged(&[("a", b"x"), ("a", b"y")]));
         assert_eq!(twice, Err(ArchiveError::Twice("a".into())));
         let names: Vec<String> = (0..=MOST_PIECES).map(|number| number.to_string()).collect();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_beyond_the_end_is_told() {
+    fn lengths_beyond_the_end_are_reported() {
         let mut bytes = forged(&[("a", b"x")]);
         let at = DIGEST + 4 + 1;
         bytes[at..at + 8].copy_from_slice(&u64::MAX.to_le_bytes());

@@ -9,15 +9,15 @@ use std::path::Path;
 /// A guest that has written more is ended: a flood of words must not fill the host's disk.
 pub const LIMIT: u64 = 32 << 20;
 
-/// Where the last words are looked for, bytes from the end.
+/// The part of a console that is searched for the last message, bytes from the end.
 const LAST: u64 = 256 << 10;
 
-/// Whether a console has passed its limit.
+/// True if a console has passed its limit.
 pub fn is_flooded(console: &Path) -> bool {
     console.metadata().is_ok_and(|file| file.len() > LIMIT)
 }
 
-/// The end of a console; empty where there is none.
+/// The end of a console; empty if there is none.
 pub fn end(console: &Path) -> String {
     let read = || {
         let mut file = File::open(console)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How the files that a case reads are called, in the agent's archive and in figures.
+//! The names of the files that a case reads, in the agent's archive and in figures.
 
 /// When they are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum Moment {
     After,
 }
 
-/// What figures call the file at this path: its last component. Of the files of one case each has
+/// The name of a file in figures: the last component of its path. Of the files of one case each has
 /// another.
 pub fn name_of_file(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the guest is asked to do, and what it says of it.
+//! The job of a guest, and its answer.
 
 use dyntick_model::CpuList;
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ pub struct Job {
     pub measured_cpus: CpuList,
     /// Settings under `/proc/sys`, by sysctl name.
     pub sysctl: BTreeMap<String, String>,
-    /// What modules are told when they are loaded, by their names.
+    /// The parameters of modules, by their names.
     #[serde(default)]
     pub module_parameters: BTreeMap<String, String>,
     /// The driver of idle states that must be in force.
@@ -24,7 +24,7 @@ pub struct Job {
     pub governor: Option<String>,
     /// Other files of the kernel to write, by path.
     pub write: BTreeMap<String, String>,
-    /// Whether there is a disk, which is mounted on [`crate::names::DISK_FOLDER`].
+    /// True if there is a disk, which is mounted on [`crate::names::DISK_FOLDER`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disk: bool,
     /// Files of the kernel that are read before and after the window.
@@ -34,7 +34,7 @@ pub struct Job {
     pub settle_ns: u64,
     /// … for which the agent waits at most so long (ns).
     pub settle_limit_ns: u64,
-    /// How much later than usual the window begins after the tasks were started (ns).
+    /// The delay of the window after the start of the tasks, in addition to the usual one (ns).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub shift_ns: u64,
     /// The length of the observation window (ns).
@@ -46,10 +46,10 @@ pub struct Job {
     /// The CPUs whose events are recorded; all where it is none.
     #[serde(default)]
     pub trace_cpus: Option<CpuList>,
-    /// Whether every executed block is recorded, in the window and while the script runs.
+    /// True if every executed block is recorded, in the window and while the script runs.
     #[serde(default)]
     pub profile: bool,
-    /// What runs during the window.
+    /// The tasks of the window.
     pub tasks: Vec<Task>,
     /// A fixed piece of work, timed after the window without tracing, or in it.
     pub script: Option<Script>,
@@ -62,11 +62,11 @@ pub struct Job {
 pub struct Shell {
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// What its environment has beside the usual.
+    /// Further variables of its environment.
     pub environment: BTreeMap<String, String>,
     /// Rows and columns of the user's terminal, where there is one.
     pub size: Option<(u16, u16)>,
-    /// Whether the console sends each byte as it is, a newline without a carriage return: it goes to no terminal.
+    /// True if the console sends each byte as it is, a newline without a carriage return: it goes to no terminal.
     pub plain: bool,
 }
 
@@ -77,9 +77,9 @@ fn is_zero(ns: &u64) -> bool {
 /// Something that runs during the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
-    /// Where it may run.
+    /// Its CPUs.
     pub cpus: CpuList,
-    /// How it is scheduled.
+    /// Its scheduling policy.
     #[serde(default, skip_serializing_if = "Policy::is_other")]
     pub policy: Policy,
     /// Give it its CPUs as a cpuset partition of this kind, and not by its affinity alone.
@@ -87,7 +87,7 @@ pub struct Task {
     /// It ends by itself, after the window, and must end well; else it is ended with the window.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub to_its_end: bool,
-    /// What it does.
+    /// Its work.
     pub work: Work,
 }
 
@@ -135,7 +135,7 @@ impl Partition {
     }
 }
 
-/// What a task does.
+/// The work of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
@@ -169,7 +169,7 @@ pub struct Script {
     pub cpus: CpuList,
     /// Program and arguments.
     pub run: Vec<String>,
-    /// It runs beside the tasks while all is recorded, and the window is as long as it.
+    /// It runs together with the tasks while all is recorded, and the window is as long as it.
     #[serde(default)]
     pub in_window: bool,
 }
@@ -177,10 +177,10 @@ pub struct Script {
 /// The piece of the agent's archive that holds the exit status of [`Job::shell`].
 pub const SHELL_STATUS: &str = "shell.status";
 
-/// What the agent says of a job that it finished.
+/// The agent's result of a finished job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
-    /// Whether the other CPUs came to rest before the measurement.
+    /// True if the other CPUs came to rest before the measurement.
     pub settled: Settled,
     /// The window, ns of CLOCK_MONOTONIC.
     pub window_ns: (u64, u64),
@@ -189,7 +189,7 @@ pub struct Outcome {
     pub task_cpu_ns: Vec<(u64, u64)>,
     /// The timed script, if there was one.
     pub script: Option<ScriptResult>,
-    /// What did not go as asked, in words: an event that this kernel lacks, a sysctl that it refused.
+    /// Notes on parts that failed: an event that this kernel lacks, a sysctl that it refused.
     pub notes: Vec<String>,
 }
 
@@ -199,7 +199,7 @@ impl Outcome {
         format!("{}({status})", early_end(task))
     }
 
-    /// Whether there is such a note of a task.
+    /// True if there is such a note of a task.
     pub fn has_ended_early(&self, task: usize) -> bool {
         self.notes.iter().any(|note| note.starts_with(&early_end(task)))
     }
@@ -209,10 +209,10 @@ fn early_end(task: usize) -> String {
     format!("task {task} ended before the window closed ")
 }
 
-/// How the settling went.
+/// The result of the settling.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settled {
-    /// How long the agent waited, ns.
+    /// The time that the agent waited, ns.
     pub waited_ns: u64,
     /// The CPUs that were still busy when the limit was reached; empty where all came to rest.
     pub restless: CpuList,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The piece of memory that host and guest share.
 //!
-//! The guest's RAM is a file that the host maps too, and the kernel is told to leave a part of it
+//! The guest's RAM is a file that the host maps too, and the kernel is set to leave a part of it
 //! alone (`memmap=`). So a job goes in and observations come out with no device, no
 //! driver and no interrupt in the guest, on any kernel, and also when the guest dies.
 
@@ -25,7 +25,7 @@ const RESULT_LENGTH_AT: usize = 24;
 const JOB_AT: usize = 4096;
 const RESULT_AT: usize = 1 << 20;
 
-/// How far the guest is. The host reads it while the guest runs.
+/// The progress of the guest. The host reads it while the guest runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u32)]
@@ -63,19 +63,19 @@ impl std::fmt::Display for Stage {
     }
 }
 
-/// Why the mailbox cannot be used.
+/// The reason why the mailbox cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum MailboxError {
     /// The memory could not be mapped.
     #[error("cannot map the memory shared with the guest: {0}")]
     Map(#[from] std::io::Error),
-    /// Nothing that the host wrote is there.
+    /// The host has written nothing there.
     #[error("internal error: no job in shared memory")]
     NoJob,
     /// More than fits.
     #[error("{bytes} bytes do not fit into the shared memory; record fewer events or a shorter window")]
     TooLarge {
-        /// How many there were.
+        /// The number of bytes.
         bytes: usize,
     },
 }
@@ -132,7 +132,7 @@ impl Mailbox {
             .flatten()
     }
 
-    /// How far the guest is.
+    /// The progress of the guest.
     pub fn stage(&self) -> Stage {
         let number = self.stage_word().load(Ordering::Acquire) as usize;
         Stage::ALL.get(number).copied().unwrap_or(Stage::Boot)

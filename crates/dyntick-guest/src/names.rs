@@ -7,16 +7,16 @@ pub const OWN_NAME: &str = "dyntick";
 /// This binary, which the kernel starts first.
 pub const INIT: &str = "/init";
 
-/// Where the guest finds its modules, named `NN-NAME.ko` in the order in which they load.
+/// The folder with the guest's modules, named `NN-NAME.ko` in the order in which they load.
 pub const MODULE_FOLDER: &str = "/modules";
 
-/// Where the programs of a case start, and find the files of its study.
+/// The working folder of a case's programs, with the files of its study.
 pub const STUDY_FOLDER: &str = "/study";
 
-/// Where a guest has its disk, if it has one.
+/// The mount point of a guest's disk.
 pub const DISK_FOLDER: &str = "/mnt/disk";
 
-/// Where the folder is that `dyntick lab shell --share` copies into the guest.
+/// The folder that `dyntick lab shell --share` copies into the guest.
 pub const SHARE_FOLDER: &str = "/share";
 
 /// The verb of dyntick that sends packets in a guest.

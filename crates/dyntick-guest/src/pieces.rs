@@ -5,7 +5,7 @@ use crate::{Archive, Moment, piece_of_file};
 use dyntick_model::CpuList;
 use std::collections::BTreeSet;
 
-/// What the agent says of the job as a whole ([`crate::Outcome`]).
+/// The result of the job ([`crate::Outcome`]).
 pub const OUTCOME: &str = "outcome.json";
 /// All about the trace but its raw bytes.
 pub const TRACE: &str = "trace.json";
@@ -15,15 +15,15 @@ pub const COMMS: &str = "comms.json";
 pub const INTERRUPTS_BEFORE: &str = "interrupts.before";
 /// … and after it.
 pub const INTERRUPTS_AFTER: &str = "interrupts.after";
-/// What the script printed …
+/// The output of the script …
 pub const SCRIPT_OUT: &str = "script.out";
 /// … and what it complained of.
 pub const SCRIPT_ERR: &str = "script.err";
-/// What went wrong, where something did; nothing else is believed then.
+/// The error, if there was one; no other piece is believed then.
 pub const ERROR: &str = "error";
-/// The same, where the guest's kernel has refused what the case asks of it: a setting, a module, a partition.
+/// The same if the guest's kernel has refused what the case asks of it: a setting, a module, a partition.
 pub const REFUSED: &str = "refused";
-/// The kernel's log, beside an error.
+/// The kernel's log, with an error.
 pub const KERNEL_LOG: &str = "kernel.log";
 
 /// The kernel's accounts of idle states before the window …
@@ -42,17 +42,17 @@ pub fn trace_of_cpu(cpu: u32) -> String {
     format!("trace.cpu{cpu}")
 }
 
-/// What a task printed.
+/// The output of a task.
 pub fn output_of_task(number: usize) -> String {
     format!("task-{number}.out")
 }
 
-/// What bounds that which a guest can say of its case.
+/// The limits of a guest's answers.
 #[derive(Clone, Copy, Debug)]
 pub struct Guest<'a> {
-    /// How many CPUs it has.
+    /// The number of its CPUs.
     pub cpus: u32,
-    /// How many tasks run in it.
+    /// The number of its tasks.
     pub tasks: usize,
     /// The files of the kernel that its agent reads.
     pub read: &'a [String],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a guest says, within what a guest may say. Its root can write anything into the pieces of its
+//! The answers of a guest, checked against its limits. Its root can write anything into the pieces of its
 //! archive; here they are cut and refused before anything is counted or shown by them.
 
 use crate::Outcome;
@@ -43,10 +43,10 @@ pub fn message(bytes: &[u8]) -> String {
     text
 }
 
-/// What the agent said of its job.
+/// The agent's result.
 ///
 /// # Errors
-/// Where it cannot be true: what then would be wrong in the figures is reported.
+/// If it cannot be true: what then would be wrong in the figures is reported.
 pub fn outcome(said: Outcome, guest: Guest<'_>) -> Result<Outcome, String> {
     let (begin, end) = said.window_ns;
     if end < begin {
@@ -66,7 +66,7 @@ pub fn outcome(said: Outcome, guest: Guest<'_>) -> Result<Outcome, String> {
 /// The names of tasks by their numbers.
 ///
 /// # Errors
-/// Where there are more than a guest can have.
+/// If there are more than a guest can have.
 pub fn comms(said: BTreeMap<i32, String>) -> Result<BTreeMap<i32, String>, String> {
     if said.len() > MOST_TASKS {
         return Err(format!("{} tasks, more than a guest has", said.len()));
@@ -77,7 +77,7 @@ pub fn comms(said: BTreeMap<i32, String>) -> Result<BTreeMap<i32, String>, Strin
 /// The kernel's accounts of idle states.
 ///
 /// # Errors
-/// Where they are of CPUs that the guest does not have, of more states or longer names than a kernel has, or of other
+/// If they are of CPUs that the guest does not have, of more states or longer names than a kernel has, or of other
 /// states on one CPU than on another.
 pub fn idle(mut said: Accounts, guest: Guest<'_>) -> Result<Accounts, String> {
     /// `CPUIDLE_STATE_MAX` and `CPUIDLE_NAME_LEN` (include/linux/cpuidle.h).
@@ -112,7 +112,7 @@ pub fn idle(mut said: Accounts, guest: Guest<'_>) -> Result<Accounts, String> {
 /// The limits for the exit latency of idle states.
 ///
 /// # Errors
-/// Where they are of CPUs that the guest does not have, or of more holders than are worth telling.
+/// If they are of CPUs that the guest does not have, or of more holders than are worth telling.
 pub fn latency_limits(said: LatencyLimits, guest: Guest<'_>) -> Result<LatencyLimits, String> {
     const MOST_HOLDERS: usize = 64;
     if let Some(cpu) = said.of_cpus_us.keys().find(|cpu| **cpu >= guest.cpus) {
@@ -125,10 +125,10 @@ pub fn latency_limits(said: LatencyLimits, guest: Guest<'_>) -> Result<LatencyLi
     Ok(LatencyLimits { held_by, ..said })
 }
 
-/// What is said of a trace of this guest.
+/// The metadata of a trace of this guest.
 ///
 /// # Errors
-/// Where it is of CPUs that the guest does not have, or cannot be a trace ([`Metadata::problem`]).
+/// If it is of CPUs that the guest does not have, or cannot be a trace ([`Metadata::problem`]).
 pub fn trace(said: Metadata, guest: Guest<'_>) -> Result<Metadata, String> {
     if let Some(cpu) = said.stats.keys().find(|cpu| **cpu >= guest.cpus) {
         return Err(format!("a trace of CPU {cpu}, and the guest has {}", guest.cpus));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_answers_are_refused() {
         assert_eq!(outcome(honest(), GUEST).unwrap().notes, ["a\u{fffd}[2J"]);
         assert!(outcome(Outcome { window_ns: (20, 10), ..honest() }, GUEST).is_err());
         assert!(outcome(Outcome { task_cpu_ns: vec![(0, 0)], ..honest() }, GUEST).is_err());

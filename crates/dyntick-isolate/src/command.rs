@@ -3,15 +3,14 @@
 
 use crate::signals;
 use dyntick_model::CpuList;
-use dyntick_system::cpu_set;
+use dyntick_system::{cpu_set, schedule};
 use rustix::process::{Pid, WaitId, WaitIdOptions};
 use rustix::thread::CpuSet;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 
 /// Where and how a command runs.
@@ -70,31 +69,5 @@ fn place(mut entrance: Option<&File>, set: &CpuSet, fifo: Option<u32>) -> io::Re
         rustix::thread::sched_setaffinity(None, set)?;
     }
     let Some(priority) = fifo else { return Ok(()) };
-    let parameter = libc::sched_param { sched_priority: priority as i32 };
-    // SAFETY: a system call on this thread.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
-/// Finds a program as the shell would, so that a misspelt one is reported before anything is changed.
-pub fn find(program: &OsString) -> io::Result<PathBuf> {
-    let path = Path::new(program);
-    let candidates: Vec<PathBuf> = match path.components().count() {
-        1 if !program.to_string_lossy().contains('/') => {
-            let folders = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
-            std::env::split_paths(&folders).map(|folder| folder.join(path)).collect()
-        }
-        _ => vec![path.to_owned()],
-    };
-    let mut error = io::Error::from_raw_os_error(libc::ENOENT);
-    for candidate in candidates {
-        match std::fs::metadata(&candidate) {
-            Ok(found) if found.is_file() && found.permissions().mode() & 0o111 != 0 => return Ok(candidate),
-            Ok(_) => error = io::Error::from_raw_os_error(libc::EACCES),
-            Err(_) => {}
-        }
-    }
-    Err(error)
+    schedule(0, libc::SCHED_FIFO, priority)
 }

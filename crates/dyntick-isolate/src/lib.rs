@@ -25,7 +25,7 @@ mod subject;
 mod system;
 
 pub use change::{Change, Format, PartitionKind};
-pub use command::{Placement, Running, find};
+pub use command::{Placement, Running};
 pub use facts::{Facts, FactsError};
 pub use guardian::{GUARD_COMMAND, guard};
 pub use isolation::{IsolateError, Isolation};

@@ -2,7 +2,7 @@
 //! The few things that are done to a machine, so that a test can stand in for one that dies.
 
 use dyntick_model::CpuList;
-use dyntick_system::{affinity, read_lossy, run_on};
+use dyntick_system::{affinity, read_lossy, run_on, schedule};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, openat2, unlinkat};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -143,12 +143,7 @@ impl System for Live {
 /// Makes this thread one of the fair class on this CPU.
 fn be_ordinary_on(cpu: u32) -> io::Result<()> {
     run_on(None, &CpuList::from_iter([cpu]))?;
-    let parameter = libc::sched_param { sched_priority: 0 };
-    // SAFETY: a system call on this thread.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &parameter) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    schedule(0, libc::SCHED_OTHER, 0)
 }
 
 fn task(tid: i32) -> Option<Task> {

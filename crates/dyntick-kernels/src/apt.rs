@@ -38,7 +38,7 @@ const NO_HOOKS: &str = "no-hooks.conf";
 const CLEAR_HOOKS: &str = "#clear APT::Update::Pre-Invoke;\n#clear APT::Update::Post-Invoke;\n\
     #clear APT::Update::Post-Invoke-Success;\n";
 
-/// A machine may have been told to take what nobody signed; what is taken here runs as this user.
+/// A machine may be set to accept unsigned packages; what is taken here runs as this user.
 const SIGNED_ONLY: [&str; 4] = [
     "APT::Get::AllowUnauthenticated=false",
     "Acquire::AllowInsecureRepositories=false",
@@ -46,7 +46,7 @@ const SIGNED_ONLY: [&str; 4] = [
     "Acquire::AllowDowngradeToInsecureRepositories=false",
 ];
 
-/// How the newest package of the cache may not be Debian's.
+/// The note that the newest package of the cache may not be Debian's newest.
 pub fn of_cache(why: &str) -> String {
     format!("the newest in the cache, and Debian may have a newer one ({why})")
 }
@@ -58,13 +58,13 @@ pub type Package = (String, String);
 pub struct Apt {
     folder: PathBuf,
     suites: Suites,
-    /// Whether a package could not be fetched.
+    /// True if a package could not be fetched.
     missed: Cell<bool>,
     /// The release of the machine, as `bookworm`.
     pub release: String,
 }
 
-/// What is asked of the mirror.
+/// A request to the mirror.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Suites {
     /// This machine's, and those that have the kernels of the studies.
@@ -86,13 +86,13 @@ impl Suites {
 /// One version of a package, and the suite that has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
-    /// The whole version.
+    /// The full version.
     pub version: String,
-    /// As `bookworm-backports`.
+    /// Its name, e.g. `bookworm-backports`.
     pub suite: String,
 }
 
-/// Why packages cannot be had.
+/// The reason why packages cannot be fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum AptError {
     /// No keyring.
@@ -111,7 +111,7 @@ pub enum AptError {
     /// apt failed.
     #[error("apt could not {what}: {message}")]
     Failed {
-        /// What was tried.
+        /// The step that failed.
         what: String,
         /// Its message.
         message: String,
@@ -137,7 +137,7 @@ impl Apt {
     /// The private apt as it was last asked, without asking anybody now; none where it never was.
     ///
     /// # Errors
-    /// Where this machine cannot have one.
+    /// If this machine cannot have one.
     pub fn known(cache: &Cache) -> Result<Option<Self>, AptError> {
         let release = release()?;
         if !Path::new(KEYRING).exists() {
@@ -152,7 +152,7 @@ impl Apt {
         Ok(apt.has_index().then_some(apt))
     }
 
-    /// As [`Apt::open`] for one other suite of Debian, of which nothing but kernels is to be taken: its other packages
+    /// The same as [`Apt::open`] for another suite of Debian, only for kernels: its other packages
     /// need each other.
     pub fn only(suite: &'static str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Self, AptError> {
         Self::of(Suites::Only(suite), cache, progress)
@@ -180,7 +180,7 @@ impl Apt {
         }
     }
 
-    /// How its newest package may not be Debian's, where the mirror did not give its index of today.
+    /// A note if the mirror did not give today's index, and its newest package may not be Debian's.
     pub fn of_earlier_index(&self) -> Option<String> {
         let reason = || {
             format!("the newest of an earlier index, and Debian may have a newer one ({})", self.why_not())
@@ -214,7 +214,7 @@ impl Apt {
         self.refresh(progress)
     }
 
-    /// Why the mirror gave nothing when it was asked last.
+    /// The reason why the last request to the mirror failed.
     fn why_not(&self) -> String {
         match std::fs::read_to_string(self.folder.join(ASKED)).unwrap_or_default() {
             none if none.is_empty() => "the mirror did not answer".to_owned(),
@@ -222,7 +222,7 @@ impl Apt {
         }
     }
 
-    /// How long ago a mark was set.
+    /// The age of a mark.
     fn age(&self, mark: &str) -> Duration {
         let time = std::fs::metadata(self.folder.join(mark)).and_then(|file| file.modified());
         time.map_or(Duration::MAX, |time| match SystemTime::now().duration_since(time) {
@@ -233,7 +233,7 @@ impl Apt {
         })
     }
 
-    /// Whether all is there that the mirror gave: anything in a cache can be removed at any time.
+    /// True if the index is complete: any file of a cache can be removed at any time.
     fn has_index(&self) -> bool {
         let there = self.lists();
         let given = std::fs::read_to_string(self.folder.join(FRESH)).unwrap_or_default();
@@ -364,7 +364,7 @@ impl Apt {
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         let option = |key: &str, place: &str| format!("{key}={}", self.folder.join(place).display());
-        // It names a configuration that stands above all others.
+        // It names a configuration that overrides all others.
         command.env("LC_ALL", "C").env_remove("APT_CONFIG");
         for setting in [
             option("Dir::Etc::sourcelist", "sources.list"),
@@ -426,7 +426,7 @@ fn offer(line: &str) -> Option<Offer> {
     Some(Offer { version, suite })
 }
 
-/// As apt wants to be told of packages: `NAME=VERSION`.
+/// A package as apt takes it: `NAME=VERSION`.
 fn named(packages: &[Package]) -> impl Iterator<Item = String> {
     packages.iter().map(|(name, version)| format!("{name}={version}"))
 }
@@ -452,7 +452,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_apt_says() {
+    fn messages_and_sizes_of_apt_are_read() {
         assert_eq!(errors("W: a warning\nE: no\nE: not at all\n"), "no (and 1 more)");
         assert_eq!(errors("E: no\n"), "no");
         assert_eq!(errors("dpkg-deb: error: x\n"), "dpkg-deb: error: x");
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_signed_is_refused_whatever_the_machine_allows() {
+    fn unsigned_packages_are_refused_whatever_the_machine_allows() {
         let apt = Apt {
             folder: "/none".into(),
             suites: Suites::OfMachine,

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The user's cache: kernels, QEMU, images. Entries are whole or absent.
+//! The user's cache: kernels, QEMU, images. An entry is complete or absent.
 
 mod owner;
 mod tag;
 pub mod unused;
 
-pub use owner::keeps_what_is_made;
-
 use crate::hash::Contents;
 use crate::remove::remove_tree;
+use dyntick_system::NotMine;
 use dyntick_system::confine::NotSeen;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
@@ -23,21 +22,21 @@ pub struct Cache {
     root: PathBuf,
 }
 
-/// Why the cache cannot be used.
+/// The reason why the cache cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
     /// No folder can be derived.
     #[error("no folder is set for the cache: set DYNTICK_CACHE, XDG_CACHE_HOME or HOME")]
     NoFolder,
-    /// It would be of the folder that one stands in, which may be a stranger's.
+    /// It would be in the current folder, which may come with a study.
     #[error("DYNTICK_CACHE is {0}, and files of a cache are executed: give an absolute path")]
     Relative(PathBuf),
     /// The disk is full.
     #[error("the disk of {path} is full ({free_mib} MiB free): free some space, or {}", elsewhere(path))]
     DiskFull {
-        /// What was being written.
+        /// The file that was being written.
         path: PathBuf,
-        /// What is left.
+        /// The free space.
         free_mib: u64,
     },
     /// The disk has less room than what comes will take.
@@ -45,11 +44,11 @@ pub enum CacheError {
         "{path} needs {needed_mib} MiB, and its disk has {free_mib} MiB free: free some space, or set DYNTICK_CACHE to a folder on another disk"
     )]
     TooLittleSpace {
-        /// What is to be written.
+        /// The file that is to be written.
         path: PathBuf,
-        /// What it takes.
+        /// The space that it takes.
         needed_mib: u64,
-        /// What there is.
+        /// The free space.
         free_mib: u64,
     },
     /// A path that lists of paths cannot have.
@@ -65,7 +64,7 @@ pub enum CacheError {
         "{0} has other files, and a cache's are removed when they are old: set DYNTICK_CACHE to a folder of its own, as {0}/dyntick"
     )]
     Foreign(PathBuf),
-    /// Of another user, and not to be written.
+    /// It belongs to another user, and cannot be written.
     #[error(
         "{path} belongs to user {owner}, and user {} may not write it: no two users share a cache, so set DYNTICK_CACHE to a folder of your own, or unset it",
         rustix::process::geteuid().as_raw()
@@ -73,28 +72,26 @@ pub enum CacheError {
     ReadOnly {
         /// The folder.
         path: PathBuf,
-        /// Whose it is.
+        /// The number of its owner.
         owner: u32,
     },
-    /// Somebody else could have put something there.
-    #[error("{path} {why}, and files of a cache are executed: {fix}")]
+    /// Another user could have put a file there.
+    #[error("{reason}, and files of a cache are executed: {fix}")]
     NotOurs {
-        /// The folder.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-        /// What to do.
-        fix: String,
+        /// The file or folder, and its owner or mode.
+        reason: NotMine,
+        /// The remedy.
+        fix: &'static str,
     },
-    /// What was just written is not what is read.
+    /// A file that was just written has other contents.
     #[error("{0} changed while it was used, or its disk is failing: remove it and try again")]
     Unsteady(PathBuf),
     /// A file operation failed.
     #[error("cannot write {path}: {source}")]
     Io {
-        /// What was being written.
+        /// The file that was being written.
         path: PathBuf,
-        /// Why it failed.
+        /// The reason.
         source: std::io::Error,
     },
 }
@@ -121,7 +118,7 @@ fn named_by_user() -> Option<PathBuf> {
         .or_else(|| absolute("HOME").map(|dir| dir.join(".cache/dyntick")))
 }
 
-/// How one gets what stands at `path` to another disk: what is not in the cache is a result.
+/// The way to move a file to another disk: a file that is not in the cache is a result.
 fn elsewhere(path: &Path) -> &'static str {
     match named_by_user().and_then(|root| root.canonicalize().ok()) {
         Some(root) if path.starts_with(&root) => "set DYNTICK_CACHE to a folder on another disk",
@@ -130,14 +127,14 @@ fn elsewhere(path: &Path) -> &'static str {
     }
 }
 
-/// Whether it is in a temporary folder of this process's making, and not a result that is to be below `/tmp`.
+/// True for a temporary folder of this process; a result may be below `/tmp`, too.
 fn is_temporary(path: &Path) -> bool {
     let inner = path.strip_prefix(std::env::temp_dir()).unwrap_or(Path::new(""));
     // As the crate tempfile calls them.
     inner.components().next().is_some_and(|first| first.as_os_str().as_bytes().starts_with(b".tmp"))
 }
 
-/// Whether programs in a folder, or in its nearest existing parent, cannot be started (mount(8): noexec).
+/// True if programs in a folder, or in its nearest existing parent, cannot be started (mount(8): noexec).
 pub fn is_noexec(folder: &Path) -> bool {
     let existing = folder.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(Path::new("/"));
     let flags = rustix::fs::statvfs(existing).map(|space| space.f_flag);
@@ -168,7 +165,7 @@ impl Cache {
     /// `$DYNTICK_CACHE`, else `$XDG_CACHE_HOME/dyntick`, else `~/.cache/dyntick`.
     ///
     /// # Errors
-    /// Where there is no folder, or one that somebody else may write: what is in it is executed.
+    /// If there is no folder, or one that another user may write: its files are executed.
     pub fn of_user() -> Result<Self, CacheError> {
         let root = named_by_user().ok_or(CacheError::NoFolder)?;
         if root.is_relative() {
@@ -177,7 +174,7 @@ impl Cache {
         Ok(Self::at(owner::settled(&root)?))
     }
 
-    /// The same for whoever only looks: where it is not there yet, it is not made, and is found empty.
+    /// The same for reading: a cache that is absent is not made, and is found empty.
     pub fn of_user_as_it_is() -> Result<Self, CacheError> {
         let root = named_by_user().ok_or(CacheError::NoFolder)?;
         match root.exists() || root.is_relative() {
@@ -191,7 +188,7 @@ impl Cache {
         Self { root: root.into() }
     }
 
-    /// Where an entry stands or would stand.
+    /// The path of an entry, present or absent.
     pub fn path(&self, entry: &str) -> PathBuf {
         self.root.join(entry)
     }
@@ -202,7 +199,7 @@ impl Cache {
     }
 
     /// The folder of this entry, made by `make` if it is not there yet. `make` fills an empty
-    /// folder beside it, which then takes the entry's name; a second process waits for the first.
+    /// folder in the same place, which then takes the entry's name; a second process waits for the first.
     pub fn folder<E: From<CacheError>>(
         &self,
         entry: &str,
@@ -225,8 +222,8 @@ impl Cache {
         Ok(place)
     }
 
-    /// An empty folder beside `place`. Its name is fixed, so that what a killed process left there
-    /// is removed by the next; the entry's lock keeps two from using it at once.
+    /// An empty folder in the same place. Its name is fixed, so that the next process removes what a killed one has
+    /// left; the entry's lock keeps two processes from using it at once.
     fn fresh_folder(&self, place: &Path) -> Result<PathBuf, CacheError> {
         let name = place.file_name().unwrap_or_default().to_string_lossy();
         let fresh = place.with_file_name(format!("{}{name}", tag::UNFINISHED));
@@ -235,7 +232,7 @@ impl Cache {
         Ok(fresh)
     }
 
-    /// A folder of the cache that nobody else gets into.
+    /// A folder of the cache that no other user may enter.
     pub fn private(&self, name: &str) -> Result<PathBuf, CacheError> {
         let path = self.path(name);
         let made = make_folders(&path).and_then(|()| make_private(&path));
@@ -243,7 +240,7 @@ impl Cache {
         Ok(path)
     }
 
-    /// Removes an entry that turned out to be damaged; the next who wants it makes it anew.
+    /// Removes a damaged entry; the next process that needs it makes it anew.
     pub fn discard(&self, entry: &str) -> Result<(), CacheError> {
         let _lock = self.lock(entry)?;
         let place = self.path(entry);
@@ -255,7 +252,7 @@ impl Cache {
         self.lock_after(entry, &|| ())
     }
 
-    /// The same; `waiting` is told where another has it.
+    /// The same; `waiting` is called if another process has it.
     pub fn lock_after(&self, entry: &str, waiting: &dyn Fn()) -> Result<File, CacheError> {
         let path = self.root.join(format!("{entry}.lock"));
         let held = || {
@@ -265,7 +262,7 @@ impl Cache {
                 // Entries have rights that all may read them, and a source may be no other user's business.
                 make_private(parent)?;
             }
-            // Not emptied and not through a link: the name may be somebody else's by now.
+            // Not emptied and not through a link: another user may have the name by now.
             let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let file = File::from(rustix::fs::open(&path, flags, Mode::from_raw_mode(0o600))?);
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -281,29 +278,29 @@ impl Cache {
     }
 }
 
-/// Lets nobody else into a folder.
+/// Closes a folder to other users.
 fn make_private(folder: &Path) -> std::io::Result<()> {
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))
 }
 
-/// Folders that nobody else may write, whatever the umask: what stands in a cache is executed.
+/// Makes folders that no other user may write, whatever the umask: files of a cache are executed.
 fn make_folders(path: &Path) -> std::io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o755).create(path)
 }
 
-/// Whether a file still is what its name or its neighbour says, by its SHA-256 in hexadecimal.
+/// True if a file still is what its name or its neighbour says, by its SHA-256 in hexadecimal.
 pub fn is_intact(path: &Path, sha256: &str) -> bool {
     Contents::of(path, u64::MAX).is_ok_and(|found| found.sha256 == sha256)
 }
 
 /// Gives a folder its final name, once all that is in it has reached the disk: after a power cut
-/// a name without its contents would be taken for a whole entry.
+/// a name without its contents would be taken for a complete entry.
 fn into_place(fresh: &Path, place: &Path) -> std::io::Result<()> {
     rustix::fs::syncfs(File::open(fresh)?)?;
     std::fs::rename(fresh, place)
 }
 
-/// Writes a file so that it is whole under its name or not there at all.
+/// Writes a file so that it is complete under its name, or absent.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), CacheError> {
     let write = || {
         let folder = path.parent().unwrap_or(Path::new("."));
@@ -346,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_is_cleared_away() {
+    fn leftovers_of_killed_processes_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::at(dir.path());
         let left = cache.path("kernels/.new-a");
@@ -376,7 +373,7 @@ mod tests {
 
     /// A source that a study names may be no other user's business.
     #[test]
-    fn nobody_else_reads_what_is_in_it() {
+    fn entries_are_closed_to_other_users() {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::at(dir.path());
         cache.folder::<CacheError>("sources/a", |_| Ok(())).unwrap();
@@ -385,12 +382,12 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_lock_is_told() {
+    fn waiting_for_a_lock_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::at(dir.path());
         let held = std::sync::Mutex::new(Some(cache.lock("a").unwrap()));
         let waited = AtomicU32::new(0);
-        // The other lets go once it is said that somebody waits.
+        // The other one releases it once a waiting process is reported.
         let waiting = || {
             waited.fetch_add(1, Ordering::Relaxed);
             drop(held.lock().unwrap().take());
@@ -429,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_space_is_told_before_it_runs_out() {
+    fn too_little_space_is_reported_in_advance() {
         assert!(ensure_space(Path::new("/"), 0).is_ok());
         let error = ensure_space(Path::new("/"), u64::MAX).unwrap_err().to_string();
         assert!(error.contains("17592186044416 MiB") && error.contains("free"), "{error}");

@@ -1,177 +1,182 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The tables of an ELF file that are asked for, and none else: a stranger's file may have a string table of nothing
-//! but ends of strings, and a list of them would take a hundred times what the file does.
+//! The tables of an ELF file, read where they are. No list of their entries is made: a hostile file may have a string
+//! table that is nothing but ends of strings, and a list of them would take a hundred times the memory of the file.
 
-use goblin::container::Ctx;
-use goblin::elf::dynamic::{DT_NEEDED, DT_RPATH, DT_RUNPATH, Dyn, Dynamic};
-use goblin::elf::header::{EM_X86_64, ET_DYN, ET_EXEC, ET_REL};
-use goblin::elf::note::{Note, NoteDataIterator};
-use goblin::elf::program_header::{PT_DYNAMIC, PT_INTERP, PT_NOTE};
-use goblin::elf::section_header::{SHN_XINDEX, SHT_NOBITS};
-use goblin::elf::{Elf, Header, ProgramHeader, SectionHeader};
-use goblin::error::Error;
+use object::LittleEndian as Little;
+use object::elf::{
+    DT_NEEDED, DT_RPATH, DT_RUNPATH, DT_STRSZ, DT_STRTAB, Dyn64, EM_X86_64, ET_DYN, ET_EXEC, ET_REL,
+    FileHeader64, PT_DYNAMIC, ProgramHeader64, SectionHeader64,
+};
+use object::read::elf::{Dyn, FileHeader, Note, ProgramHeader, SectionHeader};
 use std::ops::Range;
 
-/// Programs and kernels have some ten, and each entry of the dynamic section is looked up in all of them.
+/// Programs and kernels have some ten, and the dynamic strings are looked for in all of them.
 const MOST_PROGRAM_HEADERS: usize = 1000;
 /// A kernel module has some hundred, with a section for each function some ten thousand.
-const MOST_SECTIONS: usize = 1 << 20;
-/// The dynamic section of a program that needs hundreds of libraries has some 10 KiB, the notes of a kernel less.
-const LARGEST_SEGMENT: u64 = 1 << 20;
+const MOST_SECTIONS: u64 = 1 << 20;
+/// The dynamic section of a program that needs hundreds of libraries has some 10 KiB.
+const LARGEST_DYNAMIC: u64 = 1 << 20;
 /// A name, or a list of folders; no path that the kernel takes has more than 4096 bytes (PATH_MAX).
 const LONGEST_NAME: usize = 1 << 16;
 
-/// An ELF file's headers.
-pub struct ElfTables<'a> {
-    bytes: &'a [u8],
-    header: Header,
-    ctx: Ctx,
-    programs: Vec<ProgramHeader>,
+/// The reason why a file is not read. Nothing of the file is quoted: it may be a secret.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Malformed(pub String);
+
+impl From<object::read::Error> for Malformed {
+    fn from(error: object::read::Error) -> Self {
+        Self(error.to_string())
+    }
 }
 
-/// What a program needs in order to start.
+/// The headers of a 64-bit ELF file.
+pub struct ElfTables<'a> {
+    bytes: &'a [u8],
+    header: &'a FileHeader64<Little>,
+    programs: &'a [ProgramHeader64<Little>],
+}
+
+/// The files that a program needs in order to start.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Needs<'a> {
     /// Its interpreter, if it has one.
     pub interpreter: Option<&'a str>,
     /// The libraries that it names.
     pub libraries: Vec<&'a str>,
-    /// The folders where its libraries are, of which the loader takes the last (`DT_RUNPATH`).
+    /// The folders of its libraries, of which the loader takes the last (`DT_RUNPATH`).
     pub runpaths: Vec<&'a str>,
     /// The same by the older entry (`DT_RPATH`).
     pub rpaths: Vec<&'a str>,
 }
 
 impl<'a> ElfTables<'a> {
-    /// Reads the headers. Of another file nothing is shown: the library would say what it begins with, which may be
-    /// a secret.
+    /// Reads the headers.
     ///
     /// # Errors
-    /// Where it is no ELF file, or its headers are damaged or too many.
-    pub fn of(bytes: &'a [u8]) -> Result<Self, Error> {
+    /// If it is no 64-bit ELF file, or its headers are damaged or too many.
+    pub fn of(bytes: &'a [u8]) -> Result<Self, Malformed> {
         if !bytes.starts_with(b"\x7fELF") {
-            return Err(malformed("it is no ELF file"));
+            return Err(Malformed("it is no ELF file".to_owned()));
         }
-        let header = Elf::parse_header(bytes)?;
-        let ctx = Ctx::new(header.container()?, header.endianness()?);
-        let count = usize::from(header.e_phnum);
-        if count > MOST_PROGRAM_HEADERS {
-            return Err(malformed(&format!("{count} program headers")));
+        let header = FileHeader64::<Little>::parse(bytes)?;
+        let programs = header.program_headers(Little, bytes)?;
+        if programs.len() > MOST_PROGRAM_HEADERS {
+            return Err(Malformed(format!("{} program headers", programs.len())));
         }
-        let programs = ProgramHeader::parse(bytes, place(header.e_phoff), count, ctx)?;
-        Ok(Self { bytes, header, ctx, programs })
+        Ok(Self { bytes, header, programs })
     }
 
-    /// Whether it is a program or a library for this architecture; a core dump has the memory of whoever crashed.
+    /// True for a program or a library of this architecture; a core dump has the memory of a process that crashed.
     pub fn is_program(&self) -> bool {
-        [ET_EXEC, ET_DYN].contains(&self.header.e_type) && self.header.e_machine == EM_X86_64
+        [ET_EXEC, ET_DYN].contains(&self.header.e_type(Little)) && self.is_ours()
     }
 
-    /// Whether it is an object to be linked, as a kernel's module is, for this architecture.
+    /// True for an object to be linked, e.g. a kernel module, of this architecture.
     pub fn is_module(&self) -> bool {
-        self.header.e_type == ET_REL && self.header.e_machine == EM_X86_64
+        self.header.e_type(Little) == ET_REL && self.is_ours()
     }
 
-    /// Whether it is a 64-bit file.
-    pub fn is_64(&self) -> bool {
-        self.ctx.is_big()
+    fn is_ours(&self) -> bool {
+        self.header.e_machine(Little) == EM_X86_64
     }
 
-    /// Where the file has the section of this name; nowhere if the section has no contents in the file.
+    /// The place in the file of the section of this name, if the section has contents in the file.
     ///
     /// # Errors
-    /// Where the section headers are damaged or too many.
-    pub fn section(&self, name: &str) -> Result<Option<Range<usize>>, Error> {
+    /// If the section headers are damaged or too many.
+    pub fn section(&self, name: &str) -> Result<Option<Range<usize>>, Malformed> {
         let sections = self.sections()?;
-        let names = match u32::from(self.header.e_shstrndx) {
-            // The number does not fit, and is in the section header that is none.
-            SHN_XINDEX => sections.first().map(|first| first.sh_link as usize),
-            number => Some(number as usize),
+        let names = match sections.get(self.header.shstrndx(Little, self.bytes)? as usize) {
+            Some(table) => table.data(Little, self.bytes)?,
+            None => return Ok(None),
         };
-        let names = names.and_then(|number| sections.get(number)).and_then(|table| self.contents(table));
-        let Some(names) = names else { return Ok(None) };
-        let names = &self.bytes[names];
-        // Not by the text that ends there: a stranger's table may have one long text at which a million names end.
-        let is_named = |at: usize| names.get(at..)?.strip_prefix(name.as_bytes())?.first().copied();
-        let found = sections.iter().find(|section| is_named(section.sh_name) == Some(0));
-        Ok(found.and_then(|section| self.contents(section)))
+        // Not by the text that ends there: a hostile table may have one long text at which a million names end.
+        let is_named = |section: &&SectionHeader64<Little>| {
+            let rest = names.get(section.sh_name(Little) as usize..);
+            rest.and_then(|rest| rest.strip_prefix(name.as_bytes()))
+                .is_some_and(|rest| rest.first() == Some(&0))
+        };
+        let found = sections.iter().find(is_named).and_then(|section| section.file_range(Little));
+        Ok(found.and_then(|(offset, size)| range(self.bytes, offset, size)))
     }
 
-    /// The notes in its segments; those behind a damaged one are missing.
-    pub fn notes(&self) -> impl Iterator<Item = Note<'a>> {
-        let of_segment = |program: &ProgramHeader| {
-            let data = self.segment(program)?;
-            let ctx = (place(program.p_align), self.ctx);
-            Some(NoteDataIterator { data, size: data.len(), offset: 0, ctx }.flatten())
-        };
-        self.programs.iter().filter(|program| program.p_type == PT_NOTE).filter_map(of_segment).flatten()
+    fn sections(&self) -> Result<&'a [SectionHeader64<Little>], Malformed> {
+        let first = self.header.section_0(Little, self.bytes)?;
+        // The number of sections is the size of the first if it does not fit into the header.
+        let many =
+            first.filter(|_| self.header.e_shnum(Little) == 0).map_or(0, |first| first.sh_size(Little));
+        if many > MOST_SECTIONS {
+            return Err(Malformed(format!("{many} sections")));
+        }
+        Ok(self.header.section_headers(Little, self.bytes)?)
     }
 
-    /// What it needs in order to start.
+    /// The notes in its segments, up to a damaged one in each.
+    pub fn notes(&self) -> impl Iterator<Item = Note<'a, FileHeader64<Little>>> {
+        let of_segment = |program: &ProgramHeader64<Little>| program.notes(Little, self.bytes).ok().flatten();
+        let notes = self.programs.iter().filter_map(of_segment);
+        notes.flat_map(|mut notes| std::iter::from_fn(move || notes.next().ok().flatten()))
+    }
+
+    /// The files that it needs in order to start.
     ///
     /// # Errors
-    /// Where its dynamic section is damaged or too large, or names of it are missing.
-    pub fn needs(&self) -> Result<Needs<'a>, Error> {
-        let interpreter = self.programs.iter().rfind(|program| program.p_type == PT_INTERP);
-        let interpreter = interpreter.and_then(|program| text(self.segment(program)?, 0));
-        let Some(dynamic) = self.dynamic()? else { return Ok(Needs { interpreter, ..Needs::default() }) };
-        let strings = range(self.bytes, dynamic.info.strtab as u64, dynamic.info.strsz as u64)
-            .ok_or_else(|| malformed("its table of dynamic strings is not in it"))?;
-        let strings = &self.bytes[strings];
-        let named = |tag: u64| {
-            let entries = dynamic.dyns.iter().filter(move |entry: &&Dyn| entry.d_tag == tag);
-            entries
-                .map(|entry| text(strings, place(entry.d_val)).ok_or_else(|| malformed("a name is missing")))
-        };
-        Ok(Needs {
-            interpreter,
-            libraries: named(DT_NEEDED).collect::<Result<_, _>>()?,
-            runpaths: named(DT_RUNPATH).collect::<Result<_, _>>()?,
-            rpaths: named(DT_RPATH).collect::<Result<_, _>>()?,
-        })
-    }
-
-    fn dynamic(&self) -> Result<Option<Dynamic>, Error> {
-        let mut segments = self.programs.iter().filter(|program| program.p_type == PT_DYNAMIC);
-        if let Some(large) = segments.find(|program| program.p_filesz > LARGEST_SEGMENT) {
-            return Err(malformed(&format!("a dynamic section of {} bytes", large.p_filesz)));
-        }
-        Dynamic::parse(self.bytes, &self.programs, self.ctx)
-    }
-
-    fn sections(&self) -> Result<Vec<SectionHeader>, Error> {
-        let at = place(self.header.e_shoff);
-        if self.header.e_shnum == 0 && at != 0 {
-            // The number of sections is the size of the first, which is none.
-            let first = SectionHeader::parse(self.bytes, at, 1, self.ctx)?;
-            if let Some(many) = first.first().filter(|first| first.sh_size > MOST_SECTIONS as u64) {
-                return Err(malformed(&format!("{} sections", many.sh_size)));
+    /// If its dynamic section is damaged or too large, or a name is missing.
+    pub fn needs(&self) -> Result<Needs<'a>, Malformed> {
+        let mut needs = Needs::default();
+        for program in self.programs {
+            if let Some(interpreter) = program.interpreter(Little, self.bytes)? {
+                needs.interpreter = std::str::from_utf8(interpreter).ok();
             }
         }
-        SectionHeader::parse(self.bytes, at, self.header.e_shnum.into(), self.ctx)
+        let Some(dynamic) = self.dynamic()? else { return Ok(needs) };
+        let strings = self.strings(dynamic)?;
+        for entry in dynamic {
+            let names = match entry.tag32(Little) {
+                Some(DT_NEEDED) => &mut needs.libraries,
+                Some(DT_RUNPATH) => &mut needs.runpaths,
+                Some(DT_RPATH) => &mut needs.rpaths,
+                _ => continue,
+            };
+            names.push(
+                text(strings, entry.d_val(Little))
+                    .ok_or_else(|| Malformed("a name is missing".to_owned()))?,
+            );
+        }
+        Ok(needs)
     }
 
-    fn contents(&self, section: &SectionHeader) -> Option<Range<usize>> {
-        let is_there = section.sh_type != SHT_NOBITS;
-        is_there.then(|| range(self.bytes, section.sh_offset, section.sh_size)).flatten()
+    /// The entries of the dynamic section before the one that ends it.
+    fn dynamic(&self) -> Result<Option<&'a [Dyn64<Little>]>, Malformed> {
+        let Some(program) = self.programs.iter().find(|program| program.p_type(Little) == PT_DYNAMIC) else {
+            return Ok(None);
+        };
+        if program.p_filesz(Little) > LARGEST_DYNAMIC {
+            return Err(Malformed(format!("a dynamic section of {} bytes", program.p_filesz(Little))));
+        }
+        let all = program.dynamic(Little, self.bytes)?.unwrap_or_default();
+        let end = all.iter().position(|entry| entry.d_tag(Little) == 0).unwrap_or(all.len());
+        Ok(Some(&all[..end]))
     }
 
-    fn segment(&self, program: &ProgramHeader) -> Option<&'a [u8]> {
-        let range = range(self.bytes, program.p_offset, program.p_filesz.min(LARGEST_SEGMENT))?;
-        Some(&self.bytes[range])
+    /// The table of dynamic strings, which the dynamic section names by its address in memory.
+    fn strings(&self, dynamic: &[Dyn64<Little>]) -> Result<&'a [u8], Malformed> {
+        let value = |tag: u32| {
+            let entry = dynamic.iter().find(|entry| entry.tag32(Little) == Some(tag));
+            entry.map_or(0, |entry| entry.d_val(Little))
+        };
+        let (address, size) = (value(DT_STRTAB), value(DT_STRSZ));
+        for program in self.programs {
+            if let Ok(Some(strings)) = program.data_range(Little, self.bytes, address, size) {
+                return Ok(strings);
+            }
+        }
+        Err(Malformed("its table of dynamic strings is not in it".to_owned()))
     }
 }
 
-fn malformed(what: &str) -> Error {
-    Error::Malformed(what.to_owned())
-}
-
-/// A number of the file as a place in it; one that is beyond any place stays beyond.
-fn place(number: u64) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
-}
-
-/// This part of the file, where the file has all of it.
+/// This part of the file, if the file has all of it.
 fn range(bytes: &[u8], offset: u64, size: u64) -> Option<Range<usize>> {
     let (from, size) = (usize::try_from(offset).ok()?, usize::try_from(size).ok()?);
     let range = from..from.checked_add(size)?;
@@ -179,14 +184,14 @@ fn range(bytes: &[u8], offset: u64, size: u64) -> Option<Range<usize>> {
 }
 
 /// The text that begins at this place of a string table.
-fn text(strings: &[u8], at: usize) -> Option<&str> {
-    let from = strings.get(at..)?;
+fn text(strings: &[u8], at: u64) -> Option<&str> {
+    let from = strings.get(usize::try_from(at).ok()?..)?;
     let end = memchr::memchr(0, &from[..from.len().min(LONGEST_NAME)])?;
     std::str::from_utf8(&from[..end]).ok()
 }
 
-/// Files that tests make.
-#[cfg(test)]
+/// ELF files for tests, also of other crates.
+#[doc(hidden)]
 pub mod made {
     /// A part of the file with its section header: name, type and contents.
     pub type Section<'a> = (&'a str, u32, &'a [u8]);
@@ -251,6 +256,10 @@ mod tests {
     use super::*;
     use crate::programs::limit;
 
+    const NEEDED: u64 = DT_NEEDED as u64;
+    const RUNPATH: u64 = DT_RUNPATH as u64;
+    const RPATH: u64 = DT_RPATH as u64;
+
     #[test]
     fn sections_by_name() {
         let file = made::of_sections(&[(".a", 1, b"one"), (".ab", 8, b"two"), (".abc", 1, b"three")], 0);
@@ -263,22 +272,22 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_needs() {
-        let entries = [(DT_NEEDED, 1), (DT_RUNPATH, 3), (DT_RPATH, 6), (DT_NEEDED, 6)];
+    fn programs_name_their_libraries() {
+        let entries = [(NEEDED, 1), (RUNPATH, 3), (RPATH, 6), (NEEDED, 6)];
         let file = made::of_entries(&entries, b"\0a\0bc\0d\0");
         let needs = ElfTables::of(&file).unwrap().needs().unwrap();
         let expected =
             Needs { interpreter: None, libraries: vec!["a", "d"], runpaths: vec!["bc"], rpaths: vec!["d"] };
         assert_eq!(needs, expected);
-        let beyond = made::of_entries(&[(DT_NEEDED, 99)], b"\0a\0");
+        let beyond = made::of_entries(&[(NEEDED, 99)], b"\0a\0");
         assert!(ElfTables::of(&beyond).unwrap().needs().is_err());
     }
 
     #[test]
-    fn what_no_program_has_is_refused() {
+    fn oversized_tables_are_refused() {
         let told =
             |file: &[u8]| ElfTables::of(file).and_then(|tables| tables.needs()).unwrap_err().to_string();
-        let many = vec![(DT_NEEDED, 1); 1 << 16];
+        let many = vec![(NEEDED, 1); 1 << 16];
         assert!(told(&made::of_entries(&many, b"\0a\0")).contains("a dynamic section of"));
         let mut headers = made::of_entries(&[], b"");
         headers[56..58].copy_from_slice(&1001u16.to_le_bytes());
@@ -288,7 +297,7 @@ mod tests {
         // The number of sections in the size of the first.
         let at = u64::from_le_bytes(sections[40..48].try_into().unwrap()) as usize;
         sections[60..62].fill(0);
-        sections[at + 32..at + 40].copy_from_slice(&(MOST_SECTIONS as u64 + 1).to_le_bytes());
+        sections[at + 32..at + 40].copy_from_slice(&(MOST_SECTIONS + 1).to_le_bytes());
         let told = ElfTables::of(&sections).unwrap().section(".a").unwrap_err().to_string();
         assert!(told.contains("sections"), "{told}");
     }
@@ -311,7 +320,7 @@ mod tests {
         assert_eq!(crate::find::pauses::replace(&mut kernel), 1);
         assert!(!crate::find::vmlinux::has_pvh_entry(&kernel));
         drop(kernel);
-        let program = made::of_entries(&[(DT_NEEDED, 1)], &[&b"\0a"[..], &vec![0; NULS]].concat());
+        let program = made::of_entries(&[(NEEDED, 1)], &[&b"\0a"[..], &vec![0; NULS]].concat());
         assert_eq!(ElfTables::of(&program).unwrap().needs().unwrap().libraries, ["a"]);
     }
 }

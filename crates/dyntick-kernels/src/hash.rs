@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a file holds, without holding it.
+//! The hash and length of a file, without its contents in memory.
 
 use dyntick_system::{InputError, open_regular};
 use sha2::{Digest, Sha256};
@@ -17,11 +17,11 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Of a regular file of at most `limit` bytes, read piece by piece: a hole of any size takes no place on a
+    /// Hashes a regular file of at most `limit` bytes, read piece by piece: a hole of any size takes no place on a
     /// disk, and hours to read.
     ///
     /// # Errors
-    /// Where it cannot be read, is no regular file or larger.
+    /// If it cannot be read, is no regular file or larger.
     pub fn of(path: &Path, limit: u64) -> Result<Self, InputError> {
         Self::of_open(&open_regular(path)?, path, limit)
     }
@@ -29,7 +29,7 @@ impl Contents {
     /// The same of a file that is open.
     ///
     /// # Errors
-    /// Where it cannot be read or is larger.
+    /// If it cannot be read or is larger.
     pub fn of_open(file: &File, path: &Path, limit: u64) -> Result<Self, InputError> {
         let mut hash = Sha256::new();
         let copied = std::io::copy(&mut file.take(limit.saturating_add(1)), &mut hash);

@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Programs of this machine: where they are, and that they do not outlive this one (invariant 10).
 
-mod devices;
 pub mod environment;
 
-pub use devices::without_devices;
+pub use dyntick_system::find_program as find;
 
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::Command;
-
-/// Debian keeps some programs here, and these folders are not on every user's PATH.
-const SBIN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
-
-/// The path of a program by its name.
-pub fn find(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain(SBIN.map(PathBuf::from));
-    folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(name)).find(|file| file.is_file())
-}
 
 /// Has the kernel send `signal` to the program when the thread that starts it ends, also by being
 /// killed (`PR_SET_PDEATHSIG`).
@@ -44,8 +32,8 @@ pub fn limit(command: &mut Command, resource: Resource, bytes: u64) {
     }
 }
 
-/// Has the kernel end the program by SIGALRM after so many seconds (alarm(2) outlives execve). For programs that read
-/// what a stranger made: in place of a file there may be something that is waited for without end.
+/// Has the kernel end the program by SIGALRM after this many seconds (alarm(2) outlives execve). For programs that read
+/// untrusted files: a FIFO in place of a file would be waited for without end.
 pub fn end_after(command: &mut Command, seconds: u32) {
     // SAFETY: a single async-signal-safe system call between fork and exec.
     unsafe {
@@ -59,12 +47,6 @@ pub fn end_after(command: &mut Command, seconds: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn programs_by_name() {
-        assert!(find("sh").is_some_and(|path| path.is_absolute()));
-        assert_eq!(find("no-such-program"), None);
-    }
 
     #[test]
     fn a_file_has_its_limit() {
@@ -90,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_without_end_is_ended() {
+    fn endless_programs_are_ended() {
         use std::os::unix::process::ExitStatusExt;
         let mut sleep = Command::new("sleep");
         end_after(sleep.arg("60"), 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Removing folders that a stranger's build has filled.
+//! Removal of folders that an untrusted build has filled.
 
 use dyntick_model::text::shortened;
 use std::io::{Error, Result};
@@ -19,7 +19,7 @@ pub fn remove_tree(folder: &Path) -> Result<()> {
     })
 }
 
-/// What either says of a folder that another user filled has no end.
+/// The longest message about a folder that another user filled.
 const LONGEST: usize = 500;
 
 fn run(program: &str, arguments: &[&str], folder: &Path) -> Result<()> {
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
     use rustix::fs::{Mode, OFlags, mkdirat, open, openat};
 
-    /// To root no folder is shut, so this says something of other users only.
+    /// Root may enter every folder, so this tests other users only.
     #[test]
     fn a_folder_that_a_build_has_shut_goes() {
         use std::os::unix::fs::PermissionsExt;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What this machine can and cannot run, and the command that fixes each lack.
 
+use crate::image::{find_tool, packages};
 use crate::qemu::{Qemu, QemuError, provide};
 use dyntick_kernels::apt::{Apt, AptError};
 use dyntick_kernels::build;
 use dyntick_kernels::cache::{Cache, free_bytes, is_noexec};
 use dyntick_kernels::find::{Entry, State as Where, at_hand, catalog};
-use dyntick_kernels::image::{find_tool, packages};
 use dyntick_system::confine::{NoWalls, Walls};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -10,6 +10,7 @@ pub mod emulator;
 pub mod expected;
 pub mod figures;
 pub mod idle;
+pub mod image;
 pub mod lab;
 pub mod latency;
 pub mod limits;

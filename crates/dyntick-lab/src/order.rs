@@ -2,11 +2,11 @@
 //! From a case to the job that its agent is given.
 
 use crate::emulator;
+use crate::image::{self, ImageError};
 use crate::perturb::Perturbation;
 use dyntick_guest::names::{INIT, OWN_NAME};
 use dyntick_guest::{Job, Script, Task, Work};
 use dyntick_kernels::find::Kernel;
-use dyntick_kernels::image::{self, ImageError};
 use dyntick_study::Case;
 use dyntick_trace::events::{EVENTS, Guests, TraceEvent, of_interrupts};
 

@@ -22,18 +22,9 @@ impl Policy {
 
 /// Sets this thread's policy and priority, and raises the limit on the priority if that is allowed.
 pub(crate) fn schedule(policy: Policy, priority: u32) -> Result<(), LatencyError> {
-    let set = || set(policy, priority);
+    let set = || dyntick_system::schedule(0, policy.number(), priority);
     let raised = |error: io::Error| if raise_limit(priority) { set() } else { Err(error) };
     set().or_else(raised).map_err(|source| LatencyError::Policy { policy: policy.name(), priority, source })
-}
-
-fn set(policy: Policy, priority: u32) -> io::Result<()> {
-    let parameter = libc::sched_param { sched_priority: priority as i32 };
-    // SAFETY: the structure lives across this system call on this thread.
-    match unsafe { libc::sched_setscheduler(0, policy.number(), &parameter) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
 }
 
 /// Raises the soft limit on the priority, which a user may do up to the hard one.

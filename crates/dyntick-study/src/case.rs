@@ -11,11 +11,9 @@ use super::{Case, Pick, files, picks};
 use crate::machine::{self, is_path};
 use dyntick_guest::names::OWN_NAME;
 use dyntick_guest::{Partition, Policy, Script, Task, Work};
-use dyntick_kernels::build::Recipe;
-use dyntick_kernels::find::Spec;
 use dyntick_model::text::nearest;
 use dyntick_model::units::{Bytes, Nanos};
-use dyntick_model::{Clock, CommandLine, CpuList, Exit, Machine};
+use dyntick_model::{Clock, CommandLine, CpuList, Exit, Machine, Recipe, Spec};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 

@@ -2,10 +2,9 @@
 //! Whether a kernel can do what a case asks of it, reported before anything boots (invariant 12).
 
 use super::{Case, disk};
-use dyntick_kernels::find::Spec;
 use dyntick_model::isolation::flags_and_list;
 use dyntick_model::parameters::{Meant, meant, with_option};
-use dyntick_model::{CpuList, Flag, KernelConfig, cpus_of};
+use dyntick_model::{CpuList, Flag, KernelConfig, Spec, cpus_of};
 use std::fmt;
 
 /// What a case may ask for, the option that must be there for it, and a kernel that has it.

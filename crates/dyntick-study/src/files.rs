@@ -3,9 +3,11 @@
 
 use super::Case;
 use super::reader::{Source, Value};
-use dyntick_system::{chmod, first_closed, is_inner, open_beneath, open_public, read_open};
+use dyntick_model::text::shown;
+use dyntick_system::{is_inner, open_beneath, read_open};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Job files and scripts have some KB; `run.toml` keeps them, so that a run can be verified without its study.
@@ -30,6 +32,19 @@ pub fn read(source: &Source<'_>, value: &Value<'_>) -> BTreeMap<String, String> 
     names.into_iter().filter_map(read).collect()
 }
 
+/// A note if other users may not read a file that the guests get: it may be in the report.
+pub fn private_note(folder: &Path, cases: &[Case]) -> Option<String> {
+    const READ: u32 = 0o004;
+    let is_private = |name: &&String| {
+        folder.join(name).symlink_metadata().is_ok_and(|found| found.permissions().mode() & READ == 0)
+    };
+    let name = cases.iter().flat_map(|case| case.files.keys()).find(is_private)?;
+    Some(format!(
+        "guests get {}, which other users of this machine may not read: look at the report before you send it",
+        shown(&folder.join(name))
+    ))
+}
+
 fn text(folder: &Path, name: &str) -> Result<String, String> {
     if !is_inner(Path::new(name)) {
         return Err("name a file in the study's folder by its path relative to it, without '..'".to_owned());
@@ -40,16 +55,7 @@ fn text(folder: &Path, name: &str) -> Result<String, String> {
             .to_owned());
     }
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    if let Some(closed) = first_closed(folder, Path::new(name)) {
-        // What is not there is said so.
-        open_beneath(folder, Path::new(name)).map_err(|error| error.to_string())?;
-        let rights = if closed.is_dir() { "o+x" } else { "o+r" };
-        let open = chmod(rights, &closed).map_or(String::new(), |open| format!("; where they may: {open}"));
-        return Err(format!(
-            "each reader of the report sees it, and other users of this machine may not read it{open}"
-        ));
-    }
-    let file = open_public(folder, Path::new(name)).map_err(|error| error.to_string())?;
+    let file = open_beneath(folder, Path::new(name)).map_err(|error| error.to_string())?;
     let bytes = read_open(&file, Path::new(name), LARGEST).map_err(|error| error.to_string())?;
     String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
 }
@@ -82,22 +88,17 @@ mod tests {
     }
 
     #[test]
-    fn a_private_file_is_not_shown_to_who_reads_a_report() {
-        use std::os::unix::fs::PermissionsExt;
+    fn a_private_file_is_noted() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path().join("key"), "x").unwrap();
-        let asked = |mode: u32| {
+        let note = |mode: u32| {
             let mode = std::fs::Permissions::from_mode(mode);
             std::fs::set_permissions(folder.path().join("key"), mode).unwrap();
-            study(folder.path(), "['key']").map(|_| ())
+            private_note(folder.path(), &study(folder.path(), "['key']").unwrap())
         };
-        let told = asked(0o600).unwrap_err();
-        let open = format!("where they may: chmod o+r {}", folder.path().join("key").display());
-        assert!(
-            told.contains("other users of this machine may not read it") && told.contains(&open),
-            "{told}"
-        );
-        assert!(asked(0o644).is_ok());
+        let private = note(0o600).unwrap();
+        assert!(private.contains("/key, which other users of this machine may not read"), "{private}");
+        assert_eq!(note(0o644), None);
     }
 
     #[test]

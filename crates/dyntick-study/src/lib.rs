@@ -25,6 +25,7 @@ pub mod shipped;
 mod tests;
 
 pub use effects::Effects;
+pub use files::private_note;
 pub use given::{Given, SetError};
 pub use limits::is_id;
 pub use picks::{Pick, Place};
@@ -33,8 +34,7 @@ pub use reader::{Problem, Problems};
 use claims::Claim;
 use dyntick_guest::pieces::Guest;
 use dyntick_guest::{Script, Task};
-use dyntick_kernels::build::Recipe;
-use dyntick_model::{Clock, CommandLine, CpuList, Machine};
+use dyntick_model::{Clock, CommandLine, CpuList, Machine, Recipe};
 use dyntick_stats::Factor;
 use dyntick_system::InputError;
 use schemars::JsonSchema;
@@ -142,7 +142,7 @@ pub struct Case {
     pub title: String,
     /// The matrix labels, joined by `/`; empty without a matrix.
     pub variant: String,
-    /// As [`dyntick_kernels::find::Spec`] reads it, or the name of one of the study's own.
+    /// As [`dyntick_model::Spec`] reads it, or the name of one of the study's own.
     pub kernel: String,
     /// How the kernel is built, where it is one of the study's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,7 +9,7 @@ use super::reader::{self, Problems, Section};
 use super::{
     Case, Comparison, Published, PublishedFigure, Size, Study, claims, effects, kept, kernels, limits,
 };
-use dyntick_kernels::build::Recipe;
+use dyntick_model::Recipe;
 use dyntick_stats::Factor;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;

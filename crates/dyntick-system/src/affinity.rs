@@ -8,7 +8,7 @@ use std::io::Result;
 /// The CPUs of a thread: of the one of this number, or of this one.
 ///
 /// # Errors
-/// Where there is no such thread.
+/// If there is no such thread.
 pub fn affinity(thread: Option<i32>) -> Result<CpuList> {
     let set = sched_getaffinity(thread.and_then(Pid::from_raw))?;
     Ok((0..CpuSet::MAX_CPU as u32).filter(|cpu| set.is_set(*cpu as usize)).collect())
@@ -18,7 +18,7 @@ pub fn affinity(thread: Option<i32>) -> Result<CpuList> {
 /// child may call it between fork and exec.
 ///
 /// # Errors
-/// Where the thread may not be moved, or its cpuset has none of these CPUs.
+/// If the thread may not be moved, or its cpuset has none of these CPUs.
 pub fn run_on(thread: Option<i32>, cpus: &CpuList) -> Result<()> {
     Ok(sched_setaffinity(thread.and_then(Pid::from_raw), &cpu_set(cpus))?)
 }

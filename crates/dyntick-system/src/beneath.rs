@@ -1,107 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Files in a folder that somebody else filled: a path leads to what is in the folder or to nothing,
+//! Files in an untrusted folder: a path leads to a file in the folder or nowhere,
 //! whatever symbolic links stand there.
 
 use crate::place::{self, Found};
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
-use std::fs::{File, Metadata, Permissions};
+use std::fs::{File, Permissions};
 use std::io::{Error, ErrorKind, Result};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Whether a path names something in a folder by plain names: it is neither absolute nor empty, and
+/// True if a path leads into a folder by plain names: it is neither absolute nor empty, and
 /// has no `..` in it.
 pub fn is_inner(path: &Path) -> bool {
     path.components().next().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Opens a regular file in `folder`, through no symbolic link, that every user may read by its mode: what
-/// stood there when [`is_public`] looked may be another file by now.
-///
-/// # Errors
-/// As [`open_beneath`], and where it is not every user's to read.
-pub fn open_public(folder: &Path, inner: &Path) -> Result<File> {
-    let opened = open_beneath(folder, inner)?;
-    match opened.metadata()?.mode() & READ {
-        0 => Err(Error::new(ErrorKind::PermissionDenied, "not every user may read it")),
-        _ => Ok(opened),
-    }
-}
-
-/// For others (stat(2): S_IROTH).
-const READ: u32 = 0o004;
-const ENTER: u32 = 0o001;
-
-/// Whether every user may read a file in `folder`, as far as the modes beneath that folder say so; of a link
-/// it is the link. What a study may show of a folder must not be its owner's alone: others' and private files
-/// may lie there, too.
-pub fn is_public(folder: &Path, inner: &Path) -> bool {
-    first_closed(folder, inner).is_none()
-}
-
-/// What keeps other users from a file in `folder`: the file, or the first folder above it.
-pub fn first_closed(folder: &Path, inner: &Path) -> Option<PathBuf> {
-    let may = |path: &Path, what: u32| {
-        folder.join(path).symlink_metadata().is_ok_and(|found| found.is_symlink() || found.mode() & what != 0)
-    };
-    let above = inner.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
-    let closed = above.filter(|above| !may(above, ENTER)).last();
-    closed.or_else(|| (!may(inner, READ)).then_some(inner)).map(|closed| folder.join(closed))
-}
-
-/// Whether the mode of what stands there lets every user read a file, or enter a folder.
-pub fn is_readable_by_all(path: &Path) -> bool {
-    let wanted = |found: &Metadata| if found.is_dir() { ENTER } else { READ };
-    path.symlink_metadata().is_ok_and(|found| found.mode() & wanted(&found) != 0)
-}
-
-/// Why a path is not every user's to read.
-#[derive(Debug, thiserror::Error)]
-pub enum NotShared {
-    /// There is nothing.
-    #[error("there is nothing")]
-    Missing,
-    /// This file, or a folder that leads to it, other users may not read or enter; or no path leads to it
-    /// that could be asked.
-    #[error("{0} is closed to other users")]
-    Closed(PathBuf),
-}
-
-/// The real path of what is there, where every user may read it by the modes on the way; what also leads to
-/// `from`, a real path, is left out. A path through one of the kernel's own links, as `/proc/PID/root`, leads
-/// to another machine's or container's files, and is closed.
-///
-/// # Errors
-/// Where there is nothing, or something is closed: the first folder on the way, or the file.
-pub fn shared(from: Option<&Path>, path: &Path) -> std::result::Result<PathBuf, NotShared> {
-    let closed = || NotShared::Closed(path.to_owned());
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let opened = open_in(rustix::fs::CWD, path, flags, ResolveFlags::NO_MAGICLINKS);
-    let found = File::from(opened.map_err(|error| match error {
-        Errno::NOENT | Errno::NOTDIR => NotShared::Missing,
-        _ => closed(),
-    })?);
-    // Of what was opened, and not of what the path leads to by now; it may also be longer than any path that
-    // can be asked.
-    let real = std::fs::read_link(format!("/proc/self/fd/{}", found.as_raw_fd())).map_err(|_| closed())?;
-    let is_it = |one: &Metadata, other: &Metadata| (one.dev(), one.ino()) == (other.dev(), other.ino());
-    match (found.metadata(), real.symlink_metadata()) {
-        (Ok(one), Ok(other)) if is_it(&one, &other) => {}
-        _ => return Err(closed()),
-    }
-    let leads_there = |place: &&Path| from.is_none_or(|from| !from.starts_with(place));
-    match real.ancestors().take_while(leads_there).filter(|place| !is_readable_by_all(place)).last() {
-        Some(place) => Err(NotShared::Closed(place.to_owned())),
-        None => Ok(real),
-    }
-}
-
 /// Opens a regular file in `folder` for reading, through no symbolic link.
 ///
 /// # Errors
-/// Where the path would lead through a link or out of the folder, or is no regular file.
+/// If the path would lead through a link or out of the folder, or is no regular file.
 pub fn open_beneath(folder: &Path, inner: &Path) -> Result<File> {
     if !is_inner(inner) {
         return Err(Error::new(ErrorKind::InvalidInput, "its path leads out of the folder"));
@@ -118,12 +37,12 @@ pub fn open_beneath(folder: &Path, inner: &Path) -> Result<File> {
     }
 }
 
-/// Opens what is in a folder by openat2(2), again where something was renamed meanwhile: a few times, for
-/// where another user has leased the file (`F_SETLEASE` of fcntl(2)) the answer is the same for as long as
+/// Opens a file in a folder by openat2(2), and again if a folder was renamed meanwhile: a few times only, for
+/// if another user has leased the file (`F_SETLEASE` of fcntl(2)) the answer is the same for as long as
 /// they like.
 ///
 /// # Errors
-/// Those of openat2, as EAGAIN where the file is leased and `flags` has `O_NONBLOCK`.
+/// The errors of openat2, as EAGAIN where the file is leased and `flags` has `O_NONBLOCK`.
 pub fn open_in(
     folder: impl AsFd,
     inner: &Path,
@@ -136,11 +55,11 @@ pub fn open_in(
     (1..TRIES).map(|_| open()).find(|opened| !failed(opened)).unwrap_or_else(open)
 }
 
-/// Makes the folders above `inner` in `folder`, which every user may enter whatever the umask, and returns where it
-/// stands.
+/// Makes the folders above `inner` in `folder`, which every user may enter whatever the umask, and returns its
+/// path.
 ///
 /// # Errors
-/// Where the path leads out of the folder, or something above it is a symbolic link or a file.
+/// If the path leads out of the folder, or something above it is a symbolic link or a file.
 pub fn place_beneath(folder: &Path, inner: &Path) -> Result<PathBuf> {
     if !is_inner(inner) {
         return Err(Error::new(ErrorKind::InvalidInput, "its path leads out of the folder"));
@@ -167,35 +86,6 @@ pub fn place_beneath(folder: &Path, inner: &Path) -> Result<PathBuf> {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
-
-    #[test]
-    fn what_cannot_be_asked_is_closed() {
-        let dir = tempfile::tempdir().unwrap();
-        let real = dir.path().canonicalize().unwrap();
-        let from = Some(&*real);
-        assert_eq!(shared(from, dir.path()).unwrap(), real);
-        assert!(matches!(shared(from, &dir.path().join("nothing/below")), Err(NotShared::Missing)));
-        let path = Path::new("/proc/self/root").join(dir.path().strip_prefix("/").unwrap());
-        assert!(
-            path.exists() && matches!(shared(from, &path), Err(NotShared::Closed(_))),
-            "a link of the kernel's"
-        );
-        // A folder whose path is longer than the kernel takes or says.
-        let part = "d".repeat(200);
-        let (mut folder, mut depth) =
-            (rustix::fs::open(dir.path(), OFlags::DIRECTORY, Mode::empty()).unwrap(), 0);
-        while depth < 25 {
-            rustix::fs::mkdirat(&folder, &part, Mode::from(0o755)).unwrap();
-            folder = rustix::fs::openat(&folder, &part, OFlags::DIRECTORY, Mode::empty()).unwrap();
-            depth += 1;
-            if depth == 15 {
-                symlink(vec![part.as_str(); 15].join("/"), dir.path().join("half")).unwrap();
-            }
-        }
-        let far = dir.path().join("half").join([part.as_str(); 10].join("/"));
-        assert!(far.metadata().is_ok_and(|found| found.is_dir()));
-        assert!(matches!(shared(from, &far), Err(NotShared::Closed(_))));
-    }
 
     #[test]
     fn links_lead_nowhere() {

@@ -14,19 +14,19 @@ struct Caller {
     group: u32,
 }
 
-/// Who called sudo for this process (sudo(8): `SUDO_UID`, `SUDO_GID`).
+/// The user who called sudo for this process (sudo(8): `SUDO_UID`, `SUDO_GID`).
 fn caller() -> Option<Caller> {
     let number = |name: &str| std::env::var(name).ok()?.parse().ok();
     let caller = Caller { user: number("SUDO_UID")?, group: number("SUDO_GID")? };
     (rustix::process::geteuid().is_root() && caller.user != 0).then_some(caller)
 }
 
-/// Whether this is the user who called sudo.
+/// True if this is the user who called sudo.
 pub fn is_callers(uid: u32) -> bool {
     caller().is_some_and(|caller| caller.user == uid)
 }
 
-/// The folder that a file of this path stands in.
+/// The folder of a file.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -45,11 +45,11 @@ fn give(file: &File, caller: &Caller) -> Result<()> {
     Ok(rustix::fs::fchown(file, Some(Uid::from_raw(caller.user)), Some(Gid::from_raw(caller.group)))?)
 }
 
-/// Makes a folder with those above it. Each that is new belongs to the one who called sudo, where it stands in a folder
+/// Makes a folder with those above it. Each new one belongs to the user who called sudo, if it is in a folder
 /// of theirs.
 ///
 /// # Errors
-/// Whatever the file system says.
+/// Any of the file system.
 pub fn make_folders(folder: &Path) -> Result<()> {
     if folder.as_os_str().is_empty() || folder.is_dir() {
         return Ok(());
@@ -62,11 +62,11 @@ pub fn make_folders(folder: &Path) -> Result<()> {
     }
 }
 
-/// Gives a folder that this process has filled to the one who called sudo, with what is in it, where it stands in a
+/// Gives a folder that this process has filled to the one who called sudo, and all that is in it, if it is in a
 /// folder of theirs.
 ///
 /// # Errors
-/// Whatever the file system says.
+/// Any of the file system.
 pub fn give_tree_to_caller(folder: &Path) -> Result<()> {
     let Some(caller) = caller() else { return Ok(()) };
     match folder_of(folder).metadata()?.uid() == caller.user {
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_of_a_folder_is_given_but_what_has_another_name() {
+    fn folders_are_given_without_hard_links() {
         if !rustix::process::geteuid().is_root() {
             eprintln!("only root can give a folder away: not tried");
             return;

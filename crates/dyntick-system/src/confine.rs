@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Walls around a program that does a stranger's work: it sees the programs of this machine and the
+//! The sandbox of programs that process untrusted input. Such a program sees the programs of this machine and the
 //! files that are named for it, and nothing else. No network, no privilege, no process of the host;
 //! what it leaves running ends with it.
 //!
 //! bubblewrap (`bwrap`) puts up the walls. An ordinary user needs unprivileged user namespaces for
-//! that. Root needs none: there the program runs as a user that nobody is, so that not even a file which it makes
+//! that. Root needs none: there the program runs with an unused user ID, so that not even a file that it makes
 //! belongs to root, and the kernel's own exceptions for user 0 do not hold.
 
 mod filter;
 
 use crate::owner::is_mapped;
+use crate::programs::find_program;
 use dyntick_model::text::shown;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::ffi::{OsStr, OsString};
@@ -21,13 +22,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
-/// Why no walls can be put up here.
+/// The reason why no sandbox can be set up here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoWalls {
     /// A program is not installed.
     #[error("'{program}' is not installed: apt-get install {package}")]
     NotInstalled {
-        /// Which.
+        /// Its name.
         program: &'static str,
         /// Its package in Debian.
         package: &'static str,
@@ -35,27 +36,27 @@ pub enum NoWalls {
     /// The machine does not permit them.
     #[error("this machine does not allow programs to be confined ({said}){fix}")]
     Refused {
-        /// What bwrap said.
+        /// The message of bwrap.
         said: String,
-        /// What to do, where that is known: text that begins with a separator.
+        /// The remedy, if it is known: text that begins with a separator.
         fix: &'static str,
     },
-    /// It permits them, and something else was in the way.
+    /// It permits them, and another error occurred.
     #[error("programs cannot be confined at present: {said}")]
     Failed {
-        /// What.
+        /// The message.
         said: String,
     },
 }
 
 impl NoWalls {
-    /// Whether it is known that this machine has none at all. What fails for another reason may be somebody's doing.
+    /// True if this machine permits none at all. Another failure may be caused by another user.
     pub fn is_final(&self) -> bool {
         !matches!(self, NoWalls::Failed { .. })
     }
 }
 
-/// Why a confined program cannot see a file.
+/// The reason why a confined program cannot see a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotSeen {
     /// It was there when its place was chosen.
@@ -69,13 +70,13 @@ pub enum NotSeen {
         /// The folder of the system.
         folder: &'static str,
     },
-    /// Its real path is another one by now.
+    /// Its real path has changed.
     #[error("{} is behind a symbolic link now", shown(.0))]
     Moved(PathBuf),
 }
 
-/// The user that confined programs run as where dyntick runs as root: one that no distribution gives to
-/// anybody (above systemd's container range, which ends at 1879048191), for what else runs as `nobody` could
+/// The user that confined programs run as if dyntick runs as root: one that no distribution assigns
+/// (above systemd's container range, which ends at 1879048191), because other processes of `nobody` could
 /// open their files by `/proc`. A container that has fewer users has `nobody` only.
 fn nobody() -> u32 {
     const OURS: u32 = 1_900_000_000;
@@ -92,40 +93,68 @@ const ENV: &str = "/usr/bin/env";
 /// A core's pipe (`core(5)`) is the host's program.
 const NO_CORE: &str = "--core=0:0";
 
-/// How many processes and threads there may be behind all walls together: a build has some ten for each of its
+/// The limit of processes and threads in all sandboxes together: a build has some ten for each of its
 /// jobs, QEMU one for each CPU.
 const PROCESSES: u64 = 4096;
 
-/// What a kernel's build may take of the memory for its temporary files, bytes.
+/// The memory that a kernel's build may use for temporary files, bytes.
 const TEMPORARY: u64 = 2 << 30;
 
 /// Folders outside `/usr` that programs are found by; on Debian they are links into it.
 const BESIDE_USR: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32"];
 
-/// Files of `/etc` that programs do not start without: which of several is meant, and where libraries
-/// are. None of them tells anything of the machine's users.
+/// Files of `/etc` that programs do not start without: links to alternatives, and the list of
+/// libraries. They say nothing of the machine's users.
 const OF_ETC: [&str; 2] = ["/etc/alternatives", "/etc/ld.so.cache"];
+
+/// Files of `/etc` by which names and certificates of the network are found (resolv.conf(5), nsswitch.conf(5)).
+const OF_NETWORK: [&str; 14] = [
+    "/etc/resolv.conf",
+    "/etc/hosts",
+    "/etc/host.conf",
+    "/etc/nsswitch.conf",
+    "/etc/gai.conf",
+    "/etc/services",
+    "/etc/ssl/certs",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/openssl.cnf",
+    "/etc/pki/tls/certs",
+    "/etc/pki/tls/cert.pem",
+    "/etc/pki/ca-trust",
+    "/etc/ca-certificates",
+    "/etc/crypto-policies",
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Access {
     Read,
     Write,
-    /// Its text, for a file that its owner alone may read.
-    Copy,
 }
 
-/// What a confined program sees beside the programs of this machine. A later entry lies over an
+/// The user that a confined program runs as if dyntick runs as root.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum User {
+    /// One that owns no file ([`nobody`]).
+    #[default]
+    Unused,
+    /// Root, with no privilege but that to read all files that are bound.
+    Reader,
+}
+
+/// The files that a confined program sees in addition to the programs of this machine. A later entry lies over an
 /// earlier one.
 #[derive(Clone, Debug, Default)]
 pub struct Walls {
     seen: Vec<(Access, PathBuf)>,
+    user: User,
+    is_online: bool,
 }
 
 impl Walls {
     /// Walls that nothing but programs is inside of.
     ///
     /// # Errors
-    /// Where none can be put up; that is tried once.
+    /// If it cannot be set up; that is tried once.
     pub fn new() -> Result<Self, NoWalls> {
         static TRIED: OnceLock<Result<(), NoWalls>> = OnceLock::new();
         TRIED.get_or_init(attempt).clone().map(|()| Self::default())
@@ -134,8 +163,7 @@ impl Walls {
     /// Lets a file or folder be read, under its own path, which must be its real one ([`real_path`]).
     #[must_use]
     pub fn read(mut self, path: &Path) -> Self {
-        let access = if is_readable(path) { Access::Read } else { Access::Copy };
-        self.seen.push((access, path.to_owned()));
+        self.seen.push((Access::Read, path.to_owned()));
         self
     }
 
@@ -146,19 +174,37 @@ impl Walls {
         self
     }
 
+    /// Lets the program read files that only their owner may read, e.g. a repository that was made with umask 077. As
+    /// root it stays root then, for the files may be those of any user, and loses every other privilege.
+    #[must_use]
+    pub fn as_reader(mut self) -> Self {
+        self.user = User::Reader;
+        self
+    }
+
+    /// Lets the program use the host's network, and the files of `/etc` by which names and certificates are found.
+    #[must_use]
+    pub fn online(mut self) -> Self {
+        self.is_online = true;
+        self
+    }
+
     /// The command that runs `inner` inside. Of its environment it has what `inner` sets, and nothing
     /// of this process's own; of open files the three standard ones, and those that it is then
     /// given by [`hand_on`].
     ///
     /// # Errors
-    /// Where a file that is named for it cannot be seen inside.
+    /// If a file that is named for it cannot be seen inside.
     pub fn around(&self, inner: &Command) -> Result<Command, NotSeen> {
         let mut outer = Command::new(BWRAP);
         // The first of what is done before bwrap starts: what is handed on comes after it.
         close_all(&mut outer);
         first_to_go(&mut outer);
         filtered(&mut outer);
-        outer.args(namespaces()).args(system());
+        outer.args(self.namespaces()).args(system());
+        if self.is_online {
+            outer.args(OF_NETWORK.iter().flat_map(|file| ["--ro-bind-try", file, file]));
+        }
         for (access, path) in &self.seen {
             let path = match place(path)? {
                 Place::Bind(path) => path,
@@ -167,9 +213,9 @@ impl Walls {
             };
             folders(&mut outer, path.parent().unwrap_or(&path));
             match access {
+                Access::Read if !self.is_readable(&path) => copied(&mut outer, &path),
                 Access::Read => outer.arg("--ro-bind").arg(&path).arg(&path),
                 Access::Write => outer.arg("--bind").arg(&path).arg(&path),
-                Access::Copy => copied(&mut outer, &path),
             };
         }
         if let Some(Ok(Place::Bind(folder))) = inner.get_current_dir().map(place) {
@@ -178,7 +224,7 @@ impl Walls {
         }
         outer.args(["--remount-ro", "/dev", "--remount-ro", "/"]);
         // Last of all what runs inside: bwrap itself must not load libraries that are meant for it.
-        outer.arg("--").args(unprivileged());
+        outer.arg("--").args(self.unprivileged());
         outer.args([PRLIMIT, &format!("--nproc={}", processes()), NO_CORE, "--", ENV, "-i"]);
         for (name, value) in inner.get_envs() {
             if let Some(value) = value {
@@ -188,28 +234,85 @@ impl Walls {
         outer.arg(inner.get_program()).args(inner.get_args());
         Ok(outer)
     }
+
+    /// True if the program inside is another user than this process.
+    fn is_another_user(&self) -> bool {
+        is_root() && self.user == User::Unused
+    }
+
+    /// True if the program inside may read a file by the file's mode.
+    fn is_readable(&self, path: &Path) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        !self.is_another_user()
+            || std::fs::metadata(path).is_ok_and(|file| file.is_dir() || file.mode() & 0o004 != 0)
+    }
+
+    fn namespaces(&self) -> Vec<&'static str> {
+        let mut all = vec![
+            "--unshare-ipc",
+            "--unshare-pid",
+            "--unshare-uts",
+            "--unshare-cgroup-try",
+            "--die-with-parent",
+            "--new-session",
+            "--cap-drop",
+            "ALL",
+        ];
+        if !self.is_online {
+            all.push("--unshare-net");
+        }
+        if !is_root() {
+            all.extend(["--unshare-user", "--uid", "65534", "--gid", "65534"]);
+        } else if self.is_another_user() {
+            // setpriv(1) needs these, and drops them.
+            all.extend(["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"].iter().flat_map(|c| ["--cap-add", c]));
+        } else {
+            all.extend(["--cap-add", "CAP_DAC_READ_SEARCH"]);
+        }
+        all
+    }
+
+    /// The command that turns root into another user, if the program is to be one.
+    fn unprivileged(&self) -> Vec<String> {
+        if !self.is_another_user() {
+            return Vec::new();
+        }
+        [
+            SETPRIV,
+            &format!("--reuid={}", nobody()),
+            &format!("--regid={}", nobody()),
+            "--clear-groups",
+            "--no-new-privs",
+            "--bounding-set=-all",
+            "--inh-caps=-all",
+            "--",
+        ]
+        .map(str::to_owned)
+        .to_vec()
+    }
 }
 
-/// [`PROCESSES`], or what this user may have at most: nobody raises a hard limit without privilege.
+/// [`PROCESSES`], or the hard limit of this user, which takes a privilege to raise.
 fn processes() -> u64 {
     let hard = rustix::process::getrlimit(rustix::process::Resource::Nproc).maximum;
     hard.map_or(PROCESSES, |hard| hard.min(PROCESSES))
 }
 
-/// The real path of what is there, without links and `..`; as it is where nothing is there.
+/// The real path of a file, without links and `..`; the path itself if there is no file.
 pub fn real_path(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// How a file comes to be seen behind the walls.
+/// The way in which a file is seen in the sandbox.
 #[derive(Debug, PartialEq, Eq)]
 enum Place {
-    /// By being put there, under its own path.
+    /// It is bound, under its own path.
     Bind(PathBuf),
     /// It is there with the programs of the machine.
     Visible,
 }
 
+const ROOT: &str = "/";
 const USR: &str = "/usr";
 
 /// Folders of the system behind the walls. Nothing is put into them, for what is there is run before
@@ -222,6 +325,9 @@ const SHARED_MEMORY: &str = "/dev/shm";
 /// The folder of the system that a real path is in.
 fn system_folder(real: &Path) -> Option<&'static str> {
     let mut all = OF_SYSTEM.into_iter().chain(BESIDE_USR);
+    if real == Path::new(ROOT) {
+        return Some(ROOT);
+    }
     all.find(|folder| real.starts_with(folder)).filter(|_| !real.starts_with(SHARED_MEMORY))
 }
 
@@ -245,7 +351,7 @@ fn place(path: &Path) -> Result<Place, NotSeen> {
 /// Looks whether confined programs could write in a folder, which need not be there yet.
 ///
 /// # Errors
-/// Where it is, or would be, in a folder of the system.
+/// If it is, or would be, in a folder of the system.
 pub fn ensure_outside_system(folder: &Path) -> Result<(), NotSeen> {
     let path = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let there = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
@@ -257,7 +363,7 @@ pub fn ensure_outside_system(folder: &Path) -> Result<(), NotSeen> {
     }
 }
 
-/// Has bwrap make a folder with all above it. Those that it makes by itself nobody may not enter.
+/// Has bwrap make a folder with all above it. The unused user may not enter those that bwrap makes by itself.
 fn folders(outer: &mut Command, folder: &Path) {
     let all: Vec<&Path> = folder.ancestors().collect();
     for one in all.iter().rev().skip(1) {
@@ -265,7 +371,7 @@ fn folders(outer: &mut Command, folder: &Path) {
     }
 }
 
-/// Whether confined programs run as another user than this process.
+/// True if confined programs run as another user than this process.
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
@@ -273,7 +379,7 @@ fn is_root() -> bool {
 /// Lets confined programs write a file or folder of this process. As root, that makes it theirs.
 ///
 /// # Errors
-/// Where its owner cannot be changed.
+/// If its owner cannot be changed.
 pub fn give(path: &Path) -> std::io::Result<()> {
     if is_root() { std::os::unix::fs::lchown(path, Some(nobody()), Some(nobody())) } else { Ok(()) }
 }
@@ -281,7 +387,7 @@ pub fn give(path: &Path) -> std::io::Result<()> {
 /// Takes back what [`give`] gave.
 ///
 /// # Errors
-/// Where its owner cannot be changed.
+/// If its owner cannot be changed.
 pub fn take_back(path: &Path) -> std::io::Result<()> {
     if is_root() { std::os::unix::fs::lchown(path, Some(0), Some(0)) } else { Ok(()) }
 }
@@ -296,7 +402,7 @@ pub fn hand_on(command: &mut Command, descriptors: &[RawFd]) {
 }
 
 fn inherit(descriptor: RawFd) -> std::io::Result<()> {
-    // SAFETY: the flags of a number; where no file is open under it, the kernel says so.
+    // SAFETY: the flags of a number; if no file is open under it, the kernel returns an error.
     match unsafe { libc::fcntl(descriptor, libc::F_SETFD, 0) } {
         -1 => Err(std::io::Error::last_os_error()),
         _ => Ok(()),
@@ -304,7 +410,7 @@ fn inherit(descriptor: RawFd) -> std::io::Result<()> {
 }
 
 /// Closes all files but the three standard ones, and leaves the keyring of the session, which a
-/// stranger's program has no need of.
+/// confined program does not need.
 fn close_all(command: &mut Command) {
     const KEYCTL_JOIN_SESSION_KEYRING: libc::c_long = 1;
     // SAFETY: async-signal-safe system calls between fork and exec, on numbers alone.
@@ -318,7 +424,7 @@ fn close_all(command: &mut Command) {
     }
 }
 
-/// Where the machine runs out of memory, what a stranger runs is what the kernel ends (`proc_pid_oom_score_adj(5)`).
+/// Lets the kernel end this program first if the machine runs out of memory (`proc_pid_oom_score_adj(5)`).
 fn first_to_go(command: &mut Command) {
     // SAFETY: opening, writing and closing a file between fork and exec are async-signal-safe.
     unsafe {
@@ -355,33 +461,7 @@ fn copied<'a>(outer: &'a mut Command, path: &Path) -> &'a mut Command {
     unsafe { outer.pre_exec(move || inherit(file.as_raw_fd())) }
 }
 
-/// Whether confined programs may read a file; where they run as this user they may.
-fn is_readable(path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    !is_root() || std::fs::metadata(path).is_ok_and(|file| file.is_dir() || file.mode() & 0o004 != 0)
-}
-
-fn namespaces() -> Vec<&'static str> {
-    let mut all = vec![
-        "--unshare-ipc",
-        "--unshare-pid",
-        "--unshare-net",
-        "--unshare-uts",
-        "--unshare-cgroup-try",
-        "--die-with-parent",
-        "--new-session",
-        "--cap-drop",
-        "ALL",
-    ];
-    match is_root() {
-        // What it takes to become nobody, who has none of them.
-        true => all.extend(["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"].iter().flat_map(|c| ["--cap-add", c])),
-        false => all.extend(["--unshare-user", "--uid", "65534", "--gid", "65534"]),
-    }
-    all
-}
-
-/// The programs of this machine, and empty folders where programs want some.
+/// The programs of this machine, and the empty folders that programs expect.
 fn system() -> Vec<OsString> {
     let mut all: Vec<OsString> = ["--ro-bind", "/usr", "/usr"].map(OsString::from).to_vec();
     for place in BESIDE_USR {
@@ -399,32 +479,13 @@ fn system() -> Vec<OsString> {
     all
 }
 
-/// As root: what makes the rest of the command line run as nobody.
-fn unprivileged() -> Vec<String> {
-    match is_root() {
-        false => Vec::new(),
-        true => [
-            SETPRIV,
-            &format!("--reuid={}", nobody()),
-            &format!("--regid={}", nobody()),
-            "--clear-groups",
-            "--no-new-privs",
-            "--bounding-set=-all",
-            "--inh-caps=-all",
-            "--",
-        ]
-        .map(str::to_owned)
-        .to_vec(),
-    }
-}
-
 /// More of bwrap's words is not read.
 const LONGEST_WORDS: u64 = 4096;
 
 /// Puts up walls around a program that does nothing.
 fn attempt() -> Result<(), NoWalls> {
     let lack = |program, package| Err(NoWalls::NotInstalled { program, package });
-    if !is_on_path(BWRAP) {
+    if find_program(BWRAP).is_none() {
         return lack(BWRAP, "bubblewrap");
     }
     if is_root() && !Path::new(SETPRIV).exists() {
@@ -446,9 +507,9 @@ fn attempt() -> Result<(), NoWalls> {
     }
 }
 
-/// What bwrap's words mean: that the machine does not permit walls, or that something else was in the way.
+/// The meaning of bwrap's message: the machine permits no sandbox, or another error occurred.
 fn judged(said: &str) -> NoWalls {
-    // Not its other words on namespaces: memory or process numbers that are used up are somebody's doing.
+    // Not its other messages on namespaces: another user may have used up memory or process numbers.
     const REFUSALS: [&str; 7] = [
         "does not support user namespaces",
         "max_*_namespaces exceeded",
@@ -466,12 +527,7 @@ fn judged(said: &str) -> NoWalls {
     NoWalls::Refused { said, fix }
 }
 
-fn is_on_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
-}
-
-/// The setting that stands in the way, if it is one of those that are known.
+/// The setting that forbids a sandbox, if it is a known one.
 fn setting() -> Option<&'static str> {
     let value = |name: &str| {
         std::fs::read_to_string(Path::new("/proc/sys").join(name)).unwrap_or_default().trim().to_owned()
@@ -498,7 +554,7 @@ fn setting() -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    /// Nothing where this machine cannot confine, with the reason printed.
+    /// Prints the reason if this machine cannot confine a program.
     fn walls() -> Option<Walls> {
         Walls::new().inspect_err(|error| eprintln!("skipped: {error}")).ok()
     }
@@ -524,7 +580,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_the_host_is_seen_but_what_is_named() {
+    fn named_files_alone_are_seen() {
         let Some(walls) = walls() else { return };
         let dir = tempfile::tempdir().unwrap();
         let [named, other, written] = ["named", "other", "written"].map(|name| dir.path().join(name));
@@ -548,7 +604,7 @@ mod tests {
     }
 
     #[test]
-    fn no_path_leads_out_or_over_a_program() {
+    fn paths_lead_neither_out_nor_over_programs() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         let deep = root.join("a/b/c");
@@ -623,6 +679,26 @@ mod tests {
     }
 
     #[test]
+    fn a_reader_reads_private_files_and_has_no_other_privilege() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        let Some(walls) = walls() else { return };
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("private");
+        std::fs::write(&file, "yes").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let capability = if is_root() { "4" } else { "0" };
+        if is_root() {
+            chown(&file, Some(12345), Some(12345)).unwrap();
+        }
+        let script = format!(
+            "cat {0}; (echo no > {0}) 2>/dev/null; grep -E 'CapPrm|CapEff' /proc/self/status",
+            file.display()
+        );
+        let text = said(&shell(&walls.read(dir.path()).as_reader(), &script));
+        assert_eq!(text, format!("yesCapPrm:\t{capability:0>16}\nCapEff:\t{capability:0>16}"));
+    }
+
+    #[test]
     fn there_is_no_privilege_and_no_process_of_the_host() {
         let Some(walls) = walls() else { return };
         let output = shell(&walls, "id -u; grep -E 'CapPrm|CapBnd|NoNewPrivs' /proc/self/status; ls /proc");
@@ -646,7 +722,7 @@ mod tests {
     }
 
     #[test]
-    fn no_other_kind_of_socket_leads_out_and_no_namespace_gives_rights_back() {
+    fn other_sockets_and_namespaces_are_refused() {
         let Some(walls) = walls() else { return };
         // AF_VSOCK is 40, AF_ALG 38, AF_PACKET 17; io_uring_setup(2) is 425, unshare(2) 272 with CLONE_NEWUSER.
         let script = "use Socket; for $f (40, 38, 17) { print \"open $f \" if socket(S, $f, SOCK_STREAM, 0) } \
@@ -658,7 +734,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_leaves_running_ends_with_it() {
+    fn daemons_end_with_the_sandbox() {
         let Some(walls) = walls() else { return };
         let dir = tempfile::tempdir().unwrap();
         give(dir.path()).unwrap();
@@ -674,7 +750,7 @@ mod tests {
     }
 
     #[test]
-    fn only_files_that_are_handed_on_are_open() {
+    fn files_are_closed_unless_they_are_handed_on() {
         let Some(walls) = walls() else { return };
         let [kept, other] = [(); 2].map(|()| tempfile::tempfile().unwrap());
         // As a shell leaves one open for all that it starts.

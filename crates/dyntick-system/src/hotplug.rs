@@ -5,11 +5,11 @@ use dyntick_model::CpuList;
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Hears of CPUs that are taken offline and brought back, from now on. The kernel tells each user of it
+/// Receives events of CPUs that are taken offline and brought back, from now on. The kernel sends them to each user
 /// (`device_offline` of drivers/base/core.c), by what udev hears of devices.
 #[derive(Debug)]
 pub struct Hotplug {
-    /// None where this machine or container has no such socket.
+    /// `None` if this machine or container has no such socket.
     events: Option<OwnedFd>,
 }
 
@@ -31,12 +31,12 @@ impl Hotplug {
     }
 }
 
-/// The CPUs that are online; none where that is not known.
+/// The CPUs that are online; `None` if unknown.
 pub fn online() -> Option<CpuList> {
     std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?.trim().parse().ok()
 }
 
-/// That the figures of these CPUs do not hold, in words.
+/// The note that the figures of these CPUs are not valid.
 pub fn note(offline: &CpuList) -> Option<String> {
     let (cpus, were, their) = match offline.len() {
         0 => return None,
@@ -46,7 +46,7 @@ pub fn note(offline: &CpuList) -> Option<String> {
     Some(format!("{cpus} {offline} {were} offline meanwhile: {their} figures do not hold"))
 }
 
-/// As `offline@/devices/system/cpu/cpu1`, with more behind a NUL.
+/// Parses `offline@/devices/system/cpu/cpu1`, which more text follows behind a NUL.
 fn cpu_of(event: &[u8]) -> Option<u32> {
     let head = std::str::from_utf8(event.split(|byte| *byte == 0).next()?).ok()?;
     let (action, place) = head.split_once('@')?;
@@ -76,7 +76,7 @@ fn socket() -> Result<OwnedFd> {
     if bound == 0 { Ok(events) } else { Err(Error::last_os_error()) }
 }
 
-/// The length of the next event; none where there is no more.
+/// The length of the next event; `None` after the last.
 fn received(events: &OwnedFd, text: &mut [u8]) -> Option<usize> {
     loop {
         // SAFETY: within the buffer.

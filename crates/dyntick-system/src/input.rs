@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Reading files that somebody named. A user on a command line may name a pipe; a file that came by
-//! mail may name regular files only, for a FIFO would hang its reader and a device has no end (invariant 4).
+//! Reading files by names from users and from other files. A user on a command line may name a pipe; a file from
+//! elsewhere may name regular files only, for a FIFO would hang its reader and a device has no end (invariant 4).
 
 use crate::place::{self, Found};
 use dyntick_model::text::shown;
@@ -11,7 +11,7 @@ use std::io::{Error, ErrorKind, Read, Seek};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-/// Why a named file was not read.
+/// The reason why a named file was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// The file system refused.
@@ -19,7 +19,7 @@ pub enum InputError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// A device, a FIFO, a socket, a folder, or one of the kernel's own files.
@@ -27,7 +27,7 @@ pub enum InputError {
     NotRegular {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// Its kind.
         kind: &'static str,
     },
     /// More than such a file ever holds.
@@ -53,7 +53,7 @@ pub enum InputError {
 }
 
 impl InputError {
-    /// Why, without the path: the caller may know the file by another.
+    /// The reason, without the path: the caller may know the file by another.
     pub fn reason(&self) -> String {
         match self {
             InputError::Io { source, .. } => source.to_string(),
@@ -72,7 +72,7 @@ impl InputError {
 /// Opens a regular file that another file names; anything else is not even opened.
 ///
 /// # Errors
-/// Where it cannot be opened or is no regular file.
+/// If it cannot be opened or is no regular file.
 pub fn open_regular(path: &Path) -> Result<File, InputError> {
     let path = || path.to_owned();
     match place::at(&path()) {
@@ -85,7 +85,7 @@ pub fn open_regular(path: &Path) -> Result<File, InputError> {
 /// Reads a regular file that another file names, of at most `limit` bytes.
 ///
 /// # Errors
-/// Where it cannot be read, is no regular file, or is larger.
+/// If it cannot be read, is no regular file, or is larger.
 pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
     read(open_regular(path)?, path, limit)
 }
@@ -93,7 +93,7 @@ pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
 /// Reads a program or a kernel that another file names, of at most `limit` bytes. A hole would be copied byte by byte.
 ///
 /// # Errors
-/// As [`read_regular`], and where most of it is a hole.
+/// The same as [`read_regular`], or if most of it is a hole.
 pub fn read_solid(path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
     read_open(&open_regular(path)?, path, limit)
 }
@@ -102,7 +102,7 @@ pub fn read_solid(path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
 /// the next time.
 ///
 /// # Errors
-/// As [`read_solid`].
+/// The same as [`read_solid`].
 pub fn read_open(mut file: &File, path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
     ensure_solid(file, path)?;
     file.rewind().map_err(|source| InputError::Io { path: path.to_owned(), source })?;
@@ -113,7 +113,7 @@ pub fn read_open(mut file: &File, path: &Path, limit: u64) -> Result<Vec<u8>, In
 /// zeros is no hole, nor is what the file system compresses.
 ///
 /// # Errors
-/// Where less than half of it is data.
+/// If less than half of it is data.
 pub fn ensure_solid(file: &File, path: &Path) -> Result<(), InputError> {
     const SHARE: u64 = 2;
     const SMALL: u64 = 1 << 20;
@@ -126,7 +126,7 @@ pub fn ensure_solid(file: &File, path: &Path) -> Result<(), InputError> {
     }
 }
 
-/// Whether a file has so many bytes of data, by lseek(2); where it is read from then is the beginning.
+/// True if a file has this many bytes of data, by lseek(2). The position is then the beginning.
 fn has_data(file: &File, wanted: u64) -> Result<bool, Errno> {
     let (mut found, mut at) = (0, 0);
     while found < wanted {
@@ -142,21 +142,21 @@ fn has_data(file: &File, wanted: u64) -> Result<bool, Errno> {
     Ok(found >= wanted)
 }
 
-/// Reads a regular file in a folder that somebody else filled, of at most `limit` bytes, through no symbolic link.
+/// Reads a regular file in an untrusted folder, of at most `limit` bytes, through no symbolic link.
 ///
 /// # Errors
-/// Where the path leads through a link or out of the folder, it is no regular file, or it is larger.
+/// If the path leads through a link or out of the folder, it is no regular file, or it is larger.
 pub fn read_beneath(folder: &Path, inner: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
     let path = folder.join(inner);
     let opened = crate::open_beneath(folder, inner);
     read(opened.map_err(|source| InputError::Io { path: path.clone(), source })?, &path, limit)
 }
 
-/// Opens a file that a user named on the command line, who may mean a pipe; a stranger may have put something
+/// Opens a file that a user named on the command line, which may be a pipe; another user may have put something
 /// else there.
 ///
 /// # Errors
-/// Those of open(2), and where it is neither a regular file nor a pipe.
+/// The errors of open(2), or if it is neither a regular file nor a pipe.
 pub fn open_named(path: &Path) -> std::io::Result<File> {
     let place = rustix::fs::open(path, place::PLACE, rustix::fs::Mode::empty())?;
     if place::kind(&place)? == FileType::Fifo {
@@ -173,7 +173,7 @@ pub fn open_named(path: &Path) -> std::io::Result<File> {
 /// Reads a text that a user named on the command line, of at most `limit` bytes; it may be a pipe.
 ///
 /// # Errors
-/// Where it cannot be read, is larger, or is not UTF-8.
+/// If it cannot be read, is larger, or is not UTF-8.
 pub fn read_named(path: &Path, limit: u64) -> Result<String, InputError> {
     let file = open_named(path).map_err(|source| InputError::Io { path: path.to_owned(), source })?;
     String::from_utf8(read(file, path, limit)?).map_err(|_| InputError::NotText { path: path.to_owned() })
@@ -183,7 +183,7 @@ pub fn read_named(path: &Path, limit: u64) -> Result<String, InputError> {
 /// is replaced (U+FFFD).
 ///
 /// # Errors
-/// Whatever the kernel says.
+/// Any of the kernel.
 pub fn read_lossy(path: &Path) -> std::io::Result<String> {
     std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_large_in_name_only_is_refused() {
+    fn sparse_files_are_refused() {
         use std::io::{Seek, Write};
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sparse");
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_told_in_the_unit_that_it_has() {
+    fn limits_have_suitable_units() {
         assert_eq!((size(64 << 10), size(16 << 20)), ("64 KiB".to_owned(), "16 MiB".to_owned()));
     }
 

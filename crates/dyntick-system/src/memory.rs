@@ -9,7 +9,7 @@ pub fn memory() -> u64 {
     of_machine().min(of_group())
 }
 
-/// What this process may have itself: half of the machine's, or what its control group has where that is less. An
+/// The memory that this process may use: half of the machine's, or its control group's if that is less. An
 /// eighth of that is for the kernel's part and the program's, which count there too: the group's end is a signal.
 pub fn own_memory() -> u64 {
     let of_group = of_group();
@@ -37,7 +37,7 @@ fn of_group() -> u64 {
     limit(&groups, Path::new("/sys/fs/cgroup"))
 }
 
-/// By the text of /proc/self/cgroup, and where the hierarchies are mounted. In a container that does not see its own
+/// The limit by /proc/self/cgroup and the mount points of the hierarchies. In a container that does not see its own
 /// group by its path, that group is the top one.
 fn limit(groups: &str, mounted: &Path) -> u64 {
     let limits = groups.lines().flat_map(|line| {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Writing files that a user named. What is there decides how: a regular file of one's own appears
-//! under its name when it is complete; a device, a pipe, or somebody else's file is written into, as
+//! under its name when it is complete; a device, a pipe, or another user's file is written into, as
 //! any other program would, and keeps being what it was (invariant 7).
 
 mod replace;
@@ -19,11 +19,11 @@ use std::time::{Duration, Instant};
 ///
 /// `-` is standard output. Symbolic links are followed where the kernel lets this process follow them
 /// (`fs.protected_symlinks`). A new file, and one that is this user's alone, is written without a
-/// name and put into its place, so that whoever reads it finds the old or the new one complete; its rights are
+/// name and put into its place, so that a reader finds the old or the new one complete; its rights are
 /// those that the umask leaves, or those it had.
 ///
 /// # Errors
-/// Whatever the file system or `write` says; an older regular file of this user is then as it was.
+/// Any of the file system or of `write`; an older regular file of this user is then unchanged.
 pub fn write_named(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
     write_with(path, 0o666, 0o777, write)
 }
@@ -31,7 +31,7 @@ pub fn write_named(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>
 /// The same where a new file is at most this user's: what root may read of a machine is in it.
 ///
 /// # Errors
-/// As [`write_named`].
+/// The same as [`write_named`].
 pub fn write_private(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
     write_with(path, PRIVATE, PRIVATE, write)
 }
@@ -66,7 +66,7 @@ fn write_with(
 /// says so, and what is written goes behind it. Symbolic links and rights are as with [`write_named`].
 ///
 /// # Errors
-/// Whatever the file system says; a FIFO that nobody reads; what another user put into a folder where everybody may.
+/// Any of the file system; for a FIFO without a reader; for another user's file in a folder that every user may write.
 pub fn open_growing(path: &Path, keep: bool) -> Result<File> {
     let file = match opened(path)? {
         Some(file) => file,
@@ -85,21 +85,21 @@ pub fn open_growing(path: &Path, keep: bool) -> Result<File> {
     Ok(file)
 }
 
-/// Writes a file under a name that nobody typed: it takes the place of whatever is there, which is never
-/// opened. It is at most this user's. Returns its length in bytes.
+/// Writes a file under a name that the user did not type: it replaces the file that is there, which is never
+/// opened. Only this user may read it. Returns its length in bytes.
 ///
 /// # Errors
-/// Whatever the file system or `write` says, as where what is there is another user's in a folder with the
-/// sticky bit; what was there is then as it was.
+/// Any of the file system or of `write`, e.g. for another user's file in a folder with the
+/// sticky bit; the file is then unchanged.
 pub fn write_unasked(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
     replace(path, PRIVATE & !umask(), write)
 }
 
 /// A file without a name, in the folder where [`keep_private`] or its like will give it one, or elsewhere:
-/// whoever is killed before that leaves nothing.
+/// a process that is killed before that leaves nothing.
 ///
 /// # Errors
-/// Whatever the file system says.
+/// Any of the file system.
 pub fn unnamed_in(folder: &Path) -> Result<File> {
     tempfile::tempfile_in(folder)
 }
@@ -108,7 +108,7 @@ pub fn unnamed_in(folder: &Path) -> Result<File> {
 /// will not do, as into a pipe or on another file system, it is copied.
 ///
 /// # Errors
-/// As [`write_named`].
+/// The same as [`write_named`].
 pub fn keep_private(path: &Path, file: &File) -> Result<()> {
     keep_with(path, PRIVATE, PRIVATE, file)
 }
@@ -116,7 +116,7 @@ pub fn keep_private(path: &Path, file: &File) -> Result<()> {
 /// The same where others may read the file, as [`write_named`] would write it.
 ///
 /// # Errors
-/// As [`write_named`].
+/// The same as [`write_named`].
 pub fn keep_named(path: &Path, file: &File) -> Result<()> {
     keep_with(path, 0o666, 0o777, file)
 }
@@ -138,24 +138,24 @@ fn keep_with(path: &Path, new: u32, kept: u32, file: &File) -> Result<()> {
     }
 }
 
-/// The same under a name that nobody typed, as [`write_unasked`].
+/// The same under a name that the user did not type, as [`write_unasked`].
 ///
 /// # Errors
-/// As [`write_unasked`].
+/// The same as [`write_unasked`].
 pub fn keep_unasked(path: &Path, file: &File) -> Result<()> {
     keep(path, PRIVATE & !umask(), file)
 }
 
-/// A folder of this user's own in `place`, into which nobody else may look whatever the umask is; gone
+/// A folder of this user's own in `place`, which no other user may enter, whatever the umask; removed
 /// with the result.
 ///
 /// # Errors
-/// Whatever the file system says.
+/// Any of the file system.
 pub fn private_folder(place: &Path) -> Result<tempfile::TempDir> {
     tempfile::Builder::new().permissions(std::fs::Permissions::from_mode(0o700)).tempdir_in(place)
 }
 
-/// Whether a user who named this file means standard output: `-`, `/dev/stdout` or the file that it is.
+/// True if this name is standard output: `-`, `/dev/stdout` or the file that it is.
 pub fn is_standard_output(path: &Path) -> bool {
     let same = |a: &Metadata, b: &Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
     let output = std::io::stdout().as_fd().try_clone_to_owned().and_then(|fd| File::from(fd).metadata());
@@ -163,9 +163,9 @@ pub fn is_standard_output(path: &Path) -> bool {
         || matches!((std::fs::metadata(path), output), (Ok(named), Ok(output)) if same(&named, &output))
 }
 
-/// What stands where a file is to be written.
+/// The file at the path that is to be written.
 enum Target {
-    /// Nothing.
+    /// No file.
     Absent,
     /// A regular file of this user that has no other name: its place and its rights.
     Own(PathBuf, u32),
@@ -173,7 +173,7 @@ enum Target {
     Foreign(File),
 }
 
-/// So long a FIFO may be without a reader, who may be starting.
+/// The time that a FIFO may be without a reader, which may be starting.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 fn target(path: &Path) -> Result<Target> {
@@ -187,8 +187,8 @@ fn target(path: &Path) -> Result<Target> {
     }
 }
 
-/// What stands at this path, open to be written; none where nothing does. Opened first and looked at then:
-/// what is judged is what will be written. A FIFO that nobody reads is an error and not a wait without end.
+/// The file at this path, open for writing, if there is one. It is opened first and judged then, so that
+/// the file that is judged is the one that is written. A FIFO without a reader is an error, not an endless wait.
 fn opened(path: &Path) -> Result<Option<File>> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let found = match rustix::fs::open(path, flags, Mode::empty()) {
@@ -233,7 +233,7 @@ fn opened(path: &Path) -> Result<Option<File>> {
 
 const STICKY: u32 = 0o1000;
 
-/// Refuses a link that another user put into a folder where everybody may, as the kernel does with
+/// Refuses a link of another user in a folder that every user may write, as the kernel does with
 /// fs.protected_symlinks.
 fn refuse_planted_link(path: &Path, link: &Metadata) -> Result<()> {
     let folder = folder_of(path).metadata()?;
@@ -249,7 +249,7 @@ fn planted() -> Error {
     Error::new(ErrorKind::PermissionDenied, why)
 }
 
-/// Refuses what another user put into a folder where everybody may, as the kernel does it for files that are
+/// Refuses a file of another user in a folder that every user may write, as the kernel does for files that are
 /// opened to be made (fs.protected_regular, fs.protected_fifos): root's words would be that user's to read.
 fn refuse_planted(file: &File, found: &Metadata) -> Result<()> {
     let kind = found.file_type();
@@ -257,7 +257,7 @@ fn refuse_planted(file: &File, found: &Metadata) -> Result<()> {
     if !(kind.is_file() || kind.is_fifo()) || found.uid() == me {
         return Ok(());
     }
-    // Where it is, and not where its name leads by now.
+    // By the open file: its name may lead elsewhere by now.
     let real = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
     let folder = real.parent().unwrap_or(Path::new("/")).metadata()?;
     let everybodys = folder.mode() & STICKY != 0 && folder.mode() & 0o022 != 0;
@@ -291,7 +291,7 @@ impl Write for Counted<'_> {
     }
 }
 
-/// This process's umask, which only reading `/proc` tells without changing it for all threads.
+/// This process's umask, which only `/proc` shows without changing it for all threads.
 fn umask() -> u32 {
     const USUAL: u32 = 0o022;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fifo_is_written_where_somebody_reads_it() {
+    fn a_fifo_with_a_reader_is_written() {
         let dir = tempfile::tempdir().unwrap();
         let fifo = dir.path().join("fifo");
         rustix::fs::mknodat(
@@ -339,7 +339,7 @@ mod tests {
 
     /// While a FIFO is waited for, its owner may put a link to another file under its name.
     #[test]
-    fn what_was_found_is_what_is_written() {
+    fn the_file_that_was_judged_is_written() {
         let dir = tempfile::tempdir().unwrap();
         let (fifo, victim) = (dir.path().join("fifo"), dir.path().join("victim"));
         std::fs::write(&victim, "old").unwrap();
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_user_planted_is_refused() {
+    fn planted_files_of_other_users_are_refused() {
         if !rustix::process::geteuid().is_root() {
             return;
         }
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fifo_that_nobody_reads_is_no_growing_file() {
+    fn a_fifo_without_a_reader_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let fifo = dir.path().join("fifo");
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_nobody_typed_is_replaced_whatever_it_was() {
+    fn default_names_replace_any_file() {
         let dir = tempfile::tempdir().unwrap();
         let (file, name) = (dir.path().join("file"), dir.path().join("name"));
         std::fs::write(&file, "kept").unwrap();
@@ -538,7 +538,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_leaves_the_old_file_and_nothing_else() {
+    fn a_failed_write_leaves_the_old_file_only() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         std::fs::write(&path, "old").unwrap();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What stands at a path, looked at before it is opened: to open a device is to do something to it. A
+//! The file at a path, judged before it is opened: to open a device has an effect. A
 //! watchdog starts and resets the machine, a tape is rewound, whatever the flags are. So it is with the
 //! kernel's own files, which look regular: to close tracefs's `free_buffer` throws the trace away, to read
 //! `/proc/kmsg` takes from the log.
@@ -10,10 +10,10 @@ use std::io::Result;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
-/// To find what stands at a path without opening it (`O_PATH` of open(2)).
+/// The flags that find a file without opening it (`O_PATH` of open(2)).
 pub const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
-/// What is found at a path that somebody else named or filled.
+/// The file at an untrusted path.
 pub enum Found {
     /// A regular file, open for reading.
     Regular(File),
@@ -21,19 +21,19 @@ pub enum Found {
     Other(&'static str),
 }
 
-/// What stands at a path; a symbolic link is followed, but none of /proc that leads into another process:
+/// Finds the file at a path; a symbolic link is followed, but none of /proc that leads into another process:
 /// there the path of one's own file may be that of another.
 ///
 /// # Errors
-/// Those of openat2(2), as ELOOP at such a link, or EAGAIN where another user has leased the file.
+/// The errors of openat2(2), as ELOOP at such a link, or EAGAIN where another user has leased the file.
 pub fn at(path: &Path) -> Result<Found> {
     of(openat2(CWD, path, PLACE, Mode::empty(), ResolveFlags::NO_MAGICLINKS)?)
 }
 
-/// What a descriptor stands for that was opened with [`PLACE`].
+/// Finds the file of a descriptor that was opened with [`PLACE`].
 ///
 /// # Errors
-/// As [`at`].
+/// The same as [`at`].
 pub fn of(place: impl AsFd) -> Result<Found> {
     Ok(match kind(&place)? {
         FileType::RegularFile if is_kernels(&fstatfs(&place)?) => {
@@ -48,7 +48,7 @@ pub fn of(place: impl AsFd) -> Result<Found> {
     })
 }
 
-/// Whether a file system's files are made by the kernel as they are read: such a one has no room at all
+/// True if a file system's files are made by the kernel as they are read: such a one has no room at all
 /// (`simple_statfs` of fs/libfs.c). So have those that are in memory without a limit, and what FUSE and 9p do
 /// not say.
 fn is_kernels(found: &StatFs) -> bool {
@@ -62,18 +62,18 @@ fn is_kernels(found: &StatFs) -> bool {
     magic == EFIVARFS || (found.f_blocks == 0 && ![TMPFS, RAMFS, FUSE, V9FS].contains(&magic))
 }
 
-/// What kind of file a descriptor stands for.
+/// The kind of a descriptor's file.
 ///
 /// # Errors
-/// Those of fstat(2).
+/// The errors of fstat(2).
 pub fn kind(place: impl AsFd) -> Result<FileType> {
     Ok(FileType::from_raw_mode(fstat(place)?.st_mode))
 }
 
-/// Opens for reading, with these further flags, what a descriptor stands for.
+/// Opens the file of a descriptor for reading, with these further flags.
 ///
 /// # Errors
-/// As [`at`].
+/// The same as [`at`].
 pub fn reopened(place: impl AsFd, flags: OFlags) -> Result<File> {
     let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let path = format!("/proc/self/fd/{}", place.as_fd().as_raw_fd());
@@ -85,13 +85,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_reached_through_another_process() {
+    fn links_into_other_processes_are_refused() {
         let path = format!("/proc/self/root{}", std::env::current_exe().unwrap().display());
         assert_eq!(at(Path::new(&path)).err().unwrap().raw_os_error(), Some(libc::ELOOP));
     }
 
     #[test]
-    fn what_the_kernel_makes_is_not_opened() {
+    fn pseudo_files_are_not_opened() {
         for path in ["/proc/self/status", "/proc/sys/kernel/osrelease", "/sys/kernel/notes"] {
             if !Path::new(path).exists() {
                 continue;

@@ -8,7 +8,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Whether this program was started with a signal ignored, as SIGHUP is by nohup: it stays so.
+/// True if this program was started with a signal ignored, as SIGHUP is by nohup: it stays so.
 pub fn is_ignored(signal: i32) -> bool {
     // SAFETY: an all-zero structure is valid, and lives across the call.
     unsafe {
@@ -18,7 +18,7 @@ pub fn is_ignored(signal: i32) -> bool {
     }
 }
 
-/// Of these signals those that are to be heard: SIGHUP is not where nohup had it ignored. A shell without job
+/// The signals that are handled, of these: all but a SIGHUP that nohup has set to be ignored. A shell without job
 /// control starts what is in the background with SIGINT ignored, and a user may still end that with it.
 fn heard(signals: &[i32]) -> impl Iterator<Item = i32> {
     signals.iter().copied().filter(|signal| *signal != libc::SIGHUP || !is_ignored(*signal))
@@ -47,7 +47,7 @@ extern "C" fn note(signal: libc::c_int) {
 pub struct Noted(Vec<(i32, libc::sigaction)>);
 
 impl Noted {
-    /// Notes these signals, but SIGHUP only where nohup did not have it ignored. One at a time: the note is
+    /// Notes these signals, but not a SIGHUP that nohup has set to be ignored. One at a time: the note is
     /// this program's.
     pub fn of(signals: &[i32]) -> Self {
         NOTED.store(0, Ordering::Relaxed);
@@ -63,7 +63,7 @@ impl Noted {
     }
 }
 
-/// Has a signal noted, and tells what it did before.
+/// Has a signal noted, and returns its former action.
 fn noted(signal: i32) -> libc::sigaction {
     // SAFETY: `note` stores to an atomic, which a handler may; both structures live across the call.
     unsafe {
@@ -86,12 +86,12 @@ impl Drop for Noted {
     }
 }
 
-/// From now on a thread reads these signals, SIGHUP only where nohup did not have it ignored, and hands each to
+/// Starts a thread that reads these signals, but not a SIGHUP that nohup has set to be ignored, and hands each to
 /// `then` until that says no. Call it before any other thread is started: threads inherit what is blocked.
 ///
 /// # Errors
 ///
-/// Where no thread can be started.
+/// If no thread can be started.
 pub fn read_by_thread(signals: &[i32], mut then: impl FnMut(i32) -> bool + Send + 'static) -> io::Result<()> {
     let set = set_of(&heard(signals).collect::<Vec<_>>());
     // SAFETY: the set lives across the call.
@@ -115,7 +115,7 @@ pub fn unblock_all() {
     }
 }
 
-/// Ends this process as a signal does, so that who started it sees which.
+/// Ends this process as a signal does, so that its parent sees which one.
 pub fn end_by(signal: i32) {
     let set = set_of(&[signal]);
     // SAFETY: async-signal-safe calls; the signal's own action ends the process.
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn only_nohup_is_heeded() {
+    fn ignored_sighup_stays_ignored() {
         // SAFETY: no other test has to do with these signals.
         unsafe {
             libc::signal(libc::SIGHUP, libc::SIG_IGN);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Disturbances by the kernel's own business, that somebody elsewhere asks for.
+//! Disturbances by the kernel's own business, that another userwhere asks for.
 
 use super::Disturbance;
 use super::stage::{Stage, write};
@@ -79,7 +79,7 @@ fn trace_buffer(stage: &Stage) -> Result<()> {
     })
 }
 
-/// The task on the CPU has the kernel print messages, which somebody elsewhere reads.
+/// The task on the CPU has the kernel print messages, which another userwhere reads.
 fn kernel_messages(stage: &Stage) -> Result<()> {
     write("/proc/sys/kernel/printk", "0 0 0 0")?;
     write("/proc/sys/kernel/printk_devkmsg", "on\n")?;
@@ -125,7 +125,7 @@ fn expedited_rcu(stage: &Stage) -> Result<()> {
     mount_and_unmount(stage)
 }
 
-/// The same beside a task that does not enter the kernel.
+/// The same next to a task that does not enter the kernel.
 fn mounts(stage: &Stage) -> Result<()> {
     let _victim = stage.victim()?;
     mount_and_unmount(stage)

@@ -42,7 +42,7 @@ fn barriers(stage: &Stage, register: i64, command: i64) -> Result<()> {
     stage.repeat(PAUSE, || call(command).map(drop))
 }
 
-/// Memory of our own, of so many pages.
+/// Memory of our own, of this many pages.
 pub(super) struct Pages(*mut u8, usize);
 
 impl Pages {
@@ -69,7 +69,7 @@ impl Pages {
     }
 
     fn protect(&self, protection: i32) -> Result<()> {
-        // SAFETY: our own mapping, which nobody else uses.
+        // SAFETY: our own mapping.
         checked("mprotect", unsafe { libc::mprotect(self.0.cast(), self.1 * PAGE, protection) }.into())
             .map(drop)
     }

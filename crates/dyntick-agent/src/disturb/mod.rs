@@ -35,7 +35,7 @@ pub fn keep_off(cpu: u32) -> Result<()> {
     super::settle::keep_off(&CpuList::from_iter([cpu]))
 }
 
-/// Disturbs a CPU for so many ms, from another one.
+/// Disturbs a CPU for this many ms, from another one.
 ///
 /// # Errors
 /// A name that there is not, or a kernel that refuses.

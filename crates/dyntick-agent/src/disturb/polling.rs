@@ -15,10 +15,10 @@ pub(super) const ALL: &[Disturbance] = &[
     ("vmstat", vmstat),
 ];
 
-/// How much longer the window is for what happens once a second.
+/// The factor of the window for events that happen once a second.
 const SECONDS: u32 = 25;
 
-/// The soft-lockup watchdog, told to watch this CPU too, and as often as it can.
+/// The soft-lockup watchdog, set to watch this CPU too, and as often as it can.
 fn watchdog(stage: &Stage) -> Result<()> {
     let _victim = stage.victim()?;
     write("/proc/sys/kernel/watchdog_cpumask", &stage.cpu.to_string())?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Where disturbances happen: the CPU, its victim, the time.
+//! The stage of a disturbance: the CPU, its victim, the time.
 
 use crate::settle::pin;
 use crate::tasks::spin_block;
@@ -45,7 +45,7 @@ impl Stage {
         Ok(online.difference(&self.list()))
     }
 
-    /// Whether the time is not over.
+    /// True until the time is over.
     pub fn goes_on(&self) -> bool {
         now_ns() < self.end_ns
     }
@@ -66,7 +66,7 @@ impl Stage {
         std::thread::sleep(Duration::from_nanos(self.end_ns.saturating_sub(now_ns())));
     }
 
-    /// Waits so many times as long as was asked for, for what happens seldom.
+    /// Waits a multiple of the requested time, for rare events.
     pub fn wait_times(&self, times: u32) {
         std::thread::sleep(self.asked * times);
     }
@@ -86,7 +86,7 @@ impl Stage {
         })
     }
 
-    /// Starts a task on the CPU that does anything until it is told to end.
+    /// Starts a task on the CPU that runs until it is asked to end.
     pub fn task(&self, name: &str, work: impl FnOnce(&AtomicBool) + Send + 'static) -> Result<Victim> {
         let over = Arc::new(AtomicBool::new(false));
         let number = Arc::new(AtomicI32::new(0));
@@ -120,7 +120,7 @@ pub(super) fn failed(what: &str) -> anyhow::Error {
     anyhow::anyhow!("{what}: {}", std::io::Error::last_os_error())
 }
 
-/// What a system call returned, or its error.
+/// The result of a system call, or its error.
 pub(super) fn checked(what: &str, result: i64) -> Result<i64> {
     if result < 0 { Err(failed(what)) } else { Ok(result) }
 }

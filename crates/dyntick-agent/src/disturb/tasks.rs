@@ -5,8 +5,9 @@ use super::Disturbance;
 use super::stage::{Stage, checked, write};
 use crate::deadline;
 use crate::settle::pin;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use dyntick_model::CpuList;
+use dyntick_system::schedule;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -151,9 +152,7 @@ fn quota(stage: &Stage) -> Result<()> {
 fn fifo_task(stage: &Stage) -> Result<()> {
     let _victim = stage.victim()?;
     let _other = stage.task("realtime", |over| {
-        let parameter = libc::sched_param { sched_priority: 10 };
-        // SAFETY: the structure lives across the call.
-        unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter) };
+        let _ = schedule(0, libc::SCHED_FIFO, 10);
         while !over.load(Ordering::Relaxed) {
             (0..50).for_each(|_| crate::tasks::spin_block());
             std::thread::sleep(Duration::from_millis(1));
@@ -167,11 +166,8 @@ fn fifo_task(stage: &Stage) -> Result<()> {
 fn equal_task(stage: &Stage) -> Result<()> {
     write("/proc/sys/kernel/sched_rr_timeslice_ms", "4")?;
     let tasks = [stage.victim()?, stage.victim()?];
-    let parameter = libc::sched_param { sched_priority: 10 };
     for task in &tasks {
-        // SAFETY: the structure lives across the call.
-        let set = unsafe { libc::sched_setscheduler(task.thread, libc::SCHED_RR, &raw const parameter) };
-        checked("sched_setscheduler", set.into())?;
+        schedule(task.thread, libc::SCHED_RR, 10).context("sched_setscheduler")?;
     }
     stage.wait();
     Ok(())

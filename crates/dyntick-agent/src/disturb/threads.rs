@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Disturbances by threads of the kernel that somebody bound to the CPU.
+//! Disturbances by threads of the kernel that were bound to the CPU.
 
 use super::Disturbance;
 use super::memory::Pages;

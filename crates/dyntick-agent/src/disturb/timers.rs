@@ -21,7 +21,7 @@ pub(super) const ALL: &[Disturbance] = &[
     ("perf-period", perf_period),
 ];
 
-/// How often timers expire that are meant to be felt: more often than a tick.
+/// The period of timers that must be noticed: shorter than a tick's.
 const OFTEN: Duration = Duration::from_micros(500);
 
 /// Handles a signal by doing nothing: a timer whose signal is ignored is slowed down to ticks.
@@ -114,7 +114,7 @@ fn itimer_real(stage: &Stage) -> Result<()> {
     Ok(())
 }
 
-/// Whether this thread takes SIGALRM.
+/// True if this thread takes SIGALRM.
 fn take_alarms(how: i32) {
     // SAFETY: the set lives across the calls.
     unsafe {
@@ -132,7 +132,7 @@ fn set_itimer(which: i32, every: libc::timeval) {
 }
 
 /// The victim alone, on a kernel that has found its clock to be unstable: so it does a few seconds after boot
-/// with `tsc=noirqtime tsc_early_khz=` and a number that is 3 % wrong. One that was told to trust it never does.
+/// with `tsc=noirqtime tsc_early_khz=` and a number that is 3 % wrong. One that is set to trust it never does.
 /// Until then its ticks are those of a CPU without high resolution timers; the victim's are to be more.
 fn unstable_clock(stage: &Stage) -> Result<()> {
     const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
@@ -202,11 +202,11 @@ impl PerfEvent {
         // SAFETY: the structure lives across the call; all processes, this CPU, no group, no flags.
         let event = unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const attr, -1, cpu, -1, 0) };
         let event = checked("perf_event_open", event)? as i32;
-        // SAFETY: a file of our own that nobody else has.
+        // SAFETY: a file of our own.
         Ok(Self(unsafe { std::fs::File::from_raw_fd(event) }))
     }
 
-    /// What it has counted.
+    /// Its count.
     pub fn read(&self) -> Result<u64> {
         let mut count = [0; 8];
         (&self.0).read_exact(&mut count)?;

@@ -9,7 +9,7 @@ use dyntick_study::Study;
 use dyntick_study::machine;
 use std::path::{Component, Path};
 
-/// A study. Files that it names by relative paths are looked for where there are none.
+/// A study. Its relative paths lead into an empty folder.
 pub fn study(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if let Err(problems) = Study::parse(Path::new("/nonexistent/study.toml"), &text) {
@@ -44,7 +44,7 @@ pub fn stored_run(bytes: &[u8]) {
     }
 }
 
-/// What a guest sends: as it is, and with the right checksum before it, which is no secret.
+/// The archive of a guest: as it is, and with the right checksum before it, which is no secret.
 pub fn guest_archive(bytes: &[u8]) {
     let _ = Archive::from_bytes(bytes);
     let checksum = twox_hash::XxHash64::oneshot(0, bytes).to_le_bytes();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What gives bytes to the readers.
+//! The targets, which pass bytes to the readers.
 
 pub mod archives;
 pub mod check;

@@ -10,7 +10,7 @@ use dyntick_profile::symbols::Symbols;
 use dyntick_trace::{addresses_of, resolve};
 use std::collections::BTreeSet;
 
-/// As whoever reads such a file does.
+/// The way in which such a file is read.
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -67,14 +67,14 @@ pub fn kallsyms(bytes: &[u8]) {
     let _ = (resolve(&addresses, bytes), addresses_of(&["native_iret"], bytes));
 }
 
-/// What cyclictest printed.
+/// The output of cyclictest.
 pub fn cyclictest(bytes: &[u8]) {
     if let Ok(threads) = cyclictest::parse(&text(bytes)) {
         threads.values().for_each(|thread| _ = (thread.histogram.total(), thread.histogram.quantile(0.99)));
     }
 }
 
-/// What qperf printed.
+/// The output of qperf.
 pub fn qperf(bytes: &[u8]) {
     let _ = qperf::parse(&text(bytes));
 }

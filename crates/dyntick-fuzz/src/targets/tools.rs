@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What tools that measure printed.
+//! The output of measuring tools.
 
 use dyntick_formats::picked::{MAX_VALUES, Picker};
 use dyntick_formats::{MAX_METRICS, metrics};

@@ -18,7 +18,7 @@ fn formats(text: &str) -> BTreeMap<String, String> {
     named.map(|(name, format)| (name, String::from_utf8_lossy(format).into_owned())).collect()
 }
 
-/// Pages of two CPUs with known events: decoded, explained and shown. A page that is not whole is filled up.
+/// Pages of two CPUs with known events: decoded, explained and shown. An incomplete page is filled up.
 pub fn ring_pages(bytes: &[u8]) {
     let mut pages: Vec<u8> = bytes.to_vec();
     pages.resize(bytes.len().next_multiple_of(PAGE), 0);
@@ -66,7 +66,7 @@ pub fn event_formats(bytes: &[u8]) {
     }
 }
 
-/// What the plugin writes of the blocks that a guest executes.
+/// The plugin's records of the blocks that a guest executes.
 pub fn profile_stream(bytes: &[u8]) {
     let symbols = Symbols::parse(SYMBOLS);
     let Ok(phases) = phases(bytes, &symbols) else { return };

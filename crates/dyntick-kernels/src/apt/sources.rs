@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which Debian mirror a machine uses, and what is asked of it. See sources.list(5).
+//! The Debian mirror that a machine uses, and its suites. See sources.list(5).
 
 use std::path::{Path, PathBuf};
 
-/// What Debian signs its releases with.
+/// The keys that Debian signs its releases with.
 pub(super) const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 /// The mirrors that a machine's sources name.
@@ -33,7 +33,7 @@ pub(super) fn mirrors_of_machine(release: &str) -> Option<Mirrors> {
     mirrors(&sources, release)
 }
 
-/// What our own sources.list says: the machine's release with its backports, and bookworm, so
+/// The text of our own sources.list: the machine's release with its backports, and bookworm, so
 /// that both 6.1 and 6.12 are on offer whatever the release.
 pub(super) fn list(mirrors: &Mirrors, release: &str) -> String {
     let mut lines = line(&mirrors.main, release);
@@ -48,7 +48,7 @@ pub(super) fn list(mirrors: &Mirrors, release: &str) -> String {
     lines
 }
 
-/// The same for one other suite alone: beside the others unstable's packages would be the newest of all, and those of
+/// The same for one other suite alone: among the others, unstable's packages would be the newest of all, and those of
 /// an older release fit none of them.
 pub(super) fn only(mirrors: &Mirrors, suite: &str) -> String {
     line(&mirrors.main, suite)
@@ -92,7 +92,7 @@ fn mirrors(sources: &[Source], release: &str) -> Option<Mirrors> {
         sources.iter().filter(fits).min_by_key(rank).map(|source| source.uri.clone())
     };
     let main = of_suite(release)?;
-    // A machine without security updates still tells where Debian's are: beside `debian`.
+    // A machine without security updates still has the mirror's path of `debian`; theirs is next to it.
     let security = of_suite(&format!("{release}-security")).unwrap_or_else(|| format!("{main}-security"));
     Some(Mirrors { main, security })
 }
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_switched_off_is_not_read() {
+    fn disabled_sources_are_not_read() {
         let off = "Types: deb\nURIs: http://m/debian\nSuites: bookworm\nComponents: main\nEnabled: no\n";
         assert_eq!(deb822(off), []);
         assert_eq!(deb822(&off.replace("deb\n", "deb-src\n").replace("no", "yes")), []);

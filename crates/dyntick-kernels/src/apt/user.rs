@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! As whom apt speaks to mirrors. Run as root, apt lets a user of its own (`_apt`) do that, so that what
+//! The user that apt downloads as. Run as root, apt lets a user of its own (`_apt`) do that, so that what
 //! a mirror sends is not parsed by root. That user must then be able to enter the private folders.
 
 use std::os::unix::fs::MetadataExt;
@@ -10,7 +10,7 @@ pub(super) const APT: &str = "_apt";
 
 /// The number of apt's user, where apt is to use it: where this is root, and all folders above `folder`
 /// let others in. The cache of root is mostly below `/root`, which does not; there apt must stay root,
-/// since it opens its files by their whole path as that user.
+/// since it opens its files by their full path as that user.
 pub(super) fn downloader(folder: &Path) -> Option<u32> {
     let wanted = rustix::process::geteuid().is_root() && lets_others_in(folder);
     wanted.then(|| number(&std::fs::read_to_string("/etc/passwd").unwrap_or_default())).flatten()

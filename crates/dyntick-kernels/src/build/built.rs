@@ -3,9 +3,9 @@
 
 use super::compile::Compiled;
 use super::configure::CONFIG;
+use super::parts::Part;
 use super::products;
 use super::program::Builder;
-use super::recipe::Part;
 use super::{BuildError, LARGEST_CONFIG};
 use crate::cache::{Cache, CacheError, write_whole};
 use dyntick_model::text::shortened;
@@ -14,23 +14,23 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 pub const FOLDER: &str = "built";
-/// All of them together have at most so many bytes; a kernel for the laboratory has some 30 MiB.
+/// The limit of all together, bytes; a kernel for the laboratory has some 30 MiB.
 pub const MOST_BYTES: u64 = 16 << 30;
 const RECORD: &str = "built.json";
-/// In the folder of the objects: the kernel as it is kept, and its modules as they are installed.
+/// The folders in that of the objects: the kernel as it is kept, and its modules as they are installed.
 const STRIPPED: &str = "dyntick.vmlinux";
 const INSTALLED: &str = "dyntick.modules";
 
 /// A kernel that was built here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Built {
-    /// What it is known by.
+    /// Its key.
     pub key: String,
-    /// What it was built from.
+    /// Its source.
     pub source: String,
     /// With what.
     pub compiler: String,
-    /// The fragments by name or path, as whoever built it first called them.
+    /// The fragments by name or path, from its first build.
     pub config: Vec<String>,
     /// The patches likewise.
     pub patches: Vec<String>,
@@ -39,14 +39,14 @@ pub struct Built {
     pub patch_sha256: Vec<String>,
     /// `uname -r`.
     pub release: String,
-    /// How many objects it took.
+    /// The number of its objects.
     pub objects: u32,
     /// Wall time that it took here, s.
     pub seconds: u64,
-    /// How its source may be another one than the recipe means today, where Debian could not be asked.
+    /// A note if Debian could not be asked, and the recipe may mean another source today.
     #[serde(skip)]
     pub fallback: Option<String>,
-    /// Where it is.
+    /// Its path.
     #[serde(skip)]
     pub folder: PathBuf,
 }
@@ -127,7 +127,7 @@ fn strip(builder: &Builder<'_>, image: &str) -> Result<(), BuildError> {
 /// Reads an entry.
 pub fn read(folder: &Path) -> Result<Built, BuildError> {
     let path = folder.join(RECORD);
-    // All of them are read together, and a stranger's kernel may name parts by any path.
+    // All of them are read together, and an untrusted kernel may name parts by any path.
     let bytes = dyntick_system::read_regular(&path, LARGEST_RECORD)?;
     let record: Built =
         serde_json::from_slice(&bytes).map_err(|source| BuildError::Read { path, source: source.into() })?;

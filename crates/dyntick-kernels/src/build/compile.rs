@@ -8,15 +8,15 @@ use super::run::essence;
 use dyntick_model::KernelConfig;
 use std::time::{Duration, Instant};
 
-/// What was compiled.
+/// A compiled kernel.
 pub struct Compiled {
     /// `uname -r`.
     pub release: String,
     /// The uncompressed kernel where it has a PVH entry, else the bzImage.
     pub image: &'static str,
-    /// Whether there are modules.
+    /// True if there are modules.
     pub modules: bool,
-    /// How many objects it took.
+    /// The number of its objects.
     pub objects: u32,
 }
 
@@ -72,7 +72,7 @@ fn so_far(objects: u32, estimate: Option<u32>) -> String {
     }
 }
 
-/// As `  CC      kernel/fork.o` and `  AS [M]  x.o`.
+/// True for lines such as `  CC      kernel/fork.o` and `  AS [M]  x.o`.
 fn is_object(line: &str) -> bool {
     matches!(line.split_whitespace().next(), Some("CC" | "AS"))
 }

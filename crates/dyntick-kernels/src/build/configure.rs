@@ -4,21 +4,21 @@
 use super::BuildError;
 use super::fragment::{self, Need, Options, Wanted, merged, split};
 use super::kconfig::{self, Definition};
+use super::parts::Parts;
 use super::products;
 use super::program::Builder;
-use super::recipe::Parts;
 use crate::cache::write_whole;
 use dyntick_model::KernelConfig;
 use dyntick_model::text::nearest;
 use dyntick_model::text::shortened;
 
-/// Where kbuild keeps the configuration, in the folder of the objects.
+/// The configuration of kbuild, in the folder of the objects.
 pub const CONFIG: &str = ".config";
 /// The fragments as one, which `allnoconfig` starts from.
 const ALL: &str = "dyntick.config";
 
 /// Writes the `.config` of these parts. Options that did not become what a fragment says are an
-/// error that tells each with its conditions.
+/// error that names each with its conditions.
 pub fn configure(parts: &Parts, builder: &Builder<'_>) -> Result<KernelConfig, BuildError> {
     let (whole, fragments) = split(parts);
     let wanted = merged(fragments)?;
@@ -56,10 +56,10 @@ fn different<'a>(wanted: &'a Options, config: &KernelConfig) -> Vec<(&'a str, &'
     wanted.iter().filter(differs).map(|(option, wanted)| (option.as_str(), wanted)).collect()
 }
 
-/// What is shown of an option's value, characters.
+/// The part of an option's value that is shown, characters.
 const LONGEST_VALUE: usize = 300;
 
-/// How many options are told, and how many definitions of each with how many conditions: a stranger's tree
+/// The limits of an error: options, definitions of each, conditions of each. An untrusted tree
 /// has any number.
 const MOST_OPTIONS: usize = 50;
 const MOST_DEFINITIONS: usize = 10;
@@ -107,7 +107,7 @@ fn hint(option: &str, definitions: &[Definition]) -> String {
     nearest(option, &names).map_or(String::new(), |right| format!("; did you mean CONFIG_{right}?"))
 }
 
-/// What turned on an option that should be off.
+/// The options that selected one that should be off.
 fn selectors(
     option: &str,
     wanted: &Wanted,
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_took_and_what_need_not_be_known() {
+    fn accepted_and_unknown_options_differ() {
         assert_eq!(
             told("CONFIG_LSM=\"a\"\n# CONFIG_X is not set\n", "CONFIG_LSM=\"a\"\n"),
             [] as [String; 0]

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Configuration fragments: read, laid over one another, and written as one.
 
-use super::recipe::{Part, Parts};
+use super::parts::{Part, Parts};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// What a source must do about an option.
+/// The condition under which an option is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// Take it.
@@ -24,15 +24,15 @@ const NEEDS: [(&str, Need); 2] =
 /// A value that an option shall have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// As a configuration file has it; `n` for what is not set.
+    /// The same as in a configuration file; `n` if it is not set.
     pub value: String,
     /// File and line.
     pub place: Place,
-    /// Of which sources it is wanted.
+    /// The sources in which it is wanted.
     pub need: Need,
 }
 
-/// Where an option stands. A path has up to 4 KiB, and a fragment some thousand options.
+/// The place of an option. A path has up to 4 KiB, and a fragment some thousand options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     file: Arc<str>,
@@ -48,8 +48,8 @@ impl fmt::Display for Place {
 /// Options by name, without `CONFIG_`.
 pub type Options = BTreeMap<String, Wanted>;
 
-/// A line that is none of a fragment. What stands there is not told: a study may name any file of the
-/// machine, and whoever reads the error, as in the log of a CI, would read the file.
+/// A line that no fragment has. It is not quoted: a study may name any file of the machine, and an error in the log of
+/// a CI would show it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: this line is neither 'CONFIG_NAME=value' nor '# CONFIG_NAME is not set' nor a comment")]
 pub struct FragmentError {
@@ -57,7 +57,7 @@ pub struct FragmentError {
     pub place: Place,
 }
 
-/// Reads a fragment; `file` names it in messages. Where an option stands twice, the last counts.
+/// Reads a fragment; `file` names it in messages. If an option is set twice, the last line counts.
 pub fn parse(file: &str, text: &str) -> Result<Options, FragmentError> {
     let file: Arc<str> = file.into();
     let mut options = Options::new();
@@ -103,7 +103,7 @@ pub fn merge(fragments: impl IntoIterator<Item = Options>) -> Options {
     })
 }
 
-/// As a configuration file.
+/// The text of a configuration file.
 pub fn render(options: &Options) -> String {
     let line = |(option, wanted): (&String, &Wanted)| match wanted.value.as_str() {
         "n" => format!("# CONFIG_{option} is not set\n"),
@@ -112,12 +112,12 @@ pub fn render(options: &Options) -> String {
     options.iter().map(line).collect()
 }
 
-/// Whether a text is a whole configuration, as kconfig itself writes it.
+/// True for a full configuration, as kconfig itself writes it.
 pub fn is_whole(text: &str) -> bool {
     text.lines().take(3).any(|line| line.starts_with("# Automatically generated file"))
 }
 
-/// A whole configuration, if that is the first part, and the fragments.
+/// The full configuration, if the first part is one, and the fragments.
 pub fn split(parts: &Parts) -> (Option<&Part>, &[Part]) {
     match parts.config.split_first() {
         Some((first, rest)) if is_whole(&first.text) => (Some(first), rest),
@@ -125,7 +125,7 @@ pub fn split(parts: &Parts) -> (Option<&Part>, &[Part]) {
     }
 }
 
-/// What the fragments want together.
+/// The options that all fragments set.
 pub fn merged(fragments: &[Part]) -> Result<Options, FragmentError> {
     let read = fragments.iter().map(|part| parse(&part.file, &part.text));
     Ok(merge(read.collect::<Result<Vec<_>, _>>()?))
@@ -134,6 +134,7 @@ pub fn merged(fragments: &[Part]) -> Result<Options, FragmentError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dyntick_model::shipped::FRAGMENTS;
     use proptest::prelude::*;
 
     #[test]
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_fragment_is_told_with_its_place_alone() {
+    fn malformed_lines_are_reported_by_place_only() {
         let error = |text: &str| parse("f.config", text).unwrap_err().to_string();
         assert!(error("\nNO_HZ_FULL=y\n").starts_with("f.config:2: this line is neither"));
         let secret = error("root:*:20228:0:99999:7:::\n");
@@ -188,5 +189,17 @@ mod tests {
 
         #[test]
         fn never_panics(text in "(?s).{0,200}") { let _ = parse("f", &text); }
+    }
+
+    #[test]
+    fn every_fragment_says_what_it_is_for_and_can_be_read() {
+        assert!(FRAGMENTS.names().len() > 10);
+        for name in FRAGMENTS.names() {
+            let (file, text) = FRAGMENTS.find(name).unwrap();
+            let mut lines = text.lines();
+            assert_eq!(lines.next(), Some("# SPDX-License-Identifier: GPL-2.0-only"), "{file}");
+            assert!(lines.next().is_some_and(|line| line.starts_with("# ")), "{file} says what it is for");
+            assert!(!parse(&file, &text).unwrap().is_empty(), "{file}");
+        }
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a source's Kconfig files say of an option: enough to tell why it did not take, and no more.
+//! The Kconfig files of a source: enough of them to say why an option was not accepted.
 
 use dyntick_model::KernelConfig;
 use dyntick_model::text::shortened;
@@ -14,7 +14,7 @@ pub struct Definition {
     pub place: String,
     /// Its conditions: `depends on` of itself and of the menus around it, and `if` around it.
     pub depends: Vec<String>,
-    /// What it turns on whenever it is on itself.
+    /// The options that it selects.
     pub selects: Vec<String>,
 }
 
@@ -43,11 +43,11 @@ pub fn definitions(tree: &Path) -> Vec<Definition> {
 /// The largest Kconfig file of Linux has some 100 KB.
 const LARGEST: u64 = 1 << 20;
 
-/// What all that is kept of a source takes together, bytes; those of Linux take some 2 MiB. Each option has its
-/// own copy of those around it, so that a stranger's small file could take any memory.
+/// The limit of what is kept of a source's Kconfig files, bytes; those of Linux take some 2 MiB. Each option has its
+/// own copy of those around it, so that a small untrusted file could take any memory.
 const BUDGET: usize = 64 << 20;
 
-/// What surrounds a line.
+/// The menus and conditions around a line.
 enum Around {
     If(String),
     Menu(Vec<String>),
@@ -124,7 +124,7 @@ fn within(budget: &mut usize, file: &str, text: &str) -> Vec<Definition> {
     found
 }
 
-/// What the conditions around an option take, bytes, with the place that holds each.
+/// The memory that the conditions around an option take, bytes.
 fn size(around: &[Around]) -> usize {
     let of = |condition: &String| condition.len() + size_of::<String>();
     let all = around.iter().map(|around| match around {
@@ -161,7 +161,7 @@ fn joined(text: &str) -> Vec<(usize, String)> {
 }
 
 /// A condition with the value of each option in it: `EXPERT (y) && ARCH_SUPPORTS_RT (n)`. Some characters of
-/// it and of each value: a stranger's text names the same long value any number of times.
+/// it and of each value: an untrusted text names the same long value any number of times.
 pub fn with_values(condition: &str, config: &KernelConfig) -> String {
     const LONGEST: usize = 1000;
     const LONGEST_VALUE: usize = 40;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a built kernel is known by: all that decides its bytes, and nothing else (invariant 13).
+//! The key of a built kernel: all that decides its bytes, and nothing else (invariant 13).
 
-use super::recipe::{Part, Parts};
+use super::parts::{Part, Parts};
 use super::toolchain::Toolchain;
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::path::Path;
 const FORMAT: &str = "1";
 
 /// The key of a kernel: 16 hexadecimal digits. Names and paths of the parts have no share in it, only their texts,
-/// and `company`: where strangers' builds share a ccache, what one of them left there may be in the next.
+/// and `company`: if untrusted builds share a ccache, what one of them left there may be in the next.
 pub fn of(parts: &Parts, source: &str, toolchain: &Toolchain, company: Option<&str>) -> String {
     let mut hash = Sha256::new();
     // With its length before each piece, no two different lists give the same bytes.
@@ -59,10 +59,10 @@ mod tests {
         Toolchain { version: "gcc 12".into(), environment: Vec::new(), helpers: Vec::new(), ccache: false }
     }
 
-    /// A stranger's fragment may have the text of an honest one, and be built with what another of the stranger's
+    /// An untrusted fragment may have the text of an honest one, and be built with what another one of its author
     /// builds left in their ccache.
     #[test]
-    fn what_strangers_build_has_no_honest_key() {
+    fn untrusted_builds_have_keys_of_their_own() {
         let one = parts(&["CONFIG_A=y\n".into()], &[]);
         let keys = [None, Some("a"), Some("b")].map(|company| of(&one, "s", &gcc(), company));
         assert!(keys[0] != keys[1] && keys[1] != keys[2] && keys[0] != keys[2]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Kernels made to order: a source, configuration fragments and patches, built once and kept.
 //!
-//! [`Recipe`] is what a study asks for, [`Parts`] are the same with every text read, and their
+//! A [`Recipe`] names the parts, [`Parts`] are the same with every text read, and their
 //! [`key`] names the kernel in the cache: equal parts and an equal compiler give an equal kernel,
 //! to the bit.
 
@@ -11,13 +11,11 @@ mod fragment;
 mod kconfig;
 mod key;
 mod module;
-mod named_by;
+mod parts;
 mod patches;
 mod products;
 mod program;
-mod recipe;
 mod run;
-mod shipped;
 mod source;
 mod toolchain;
 mod walls;
@@ -28,20 +26,17 @@ mod built;
 pub use built::{Built, all};
 pub use fragment::FragmentError;
 pub use module::{give_all, make_module, module, take_module};
-pub use named_by::NamedBy;
+pub use parts::{Part, Parts, private_note};
 pub use patches::PatchError;
-pub use recipe::{Part, Parts, Recipe};
-pub use source::{SourceError, check as check_source};
+pub use source::SourceError;
 pub use toolchain::lacks;
-
-use shipped::is_path;
 
 use crate::apt::AptError;
 use crate::cache::{Cache, CacheError, unused};
-use dyntick_model::KernelConfig;
 use dyntick_model::text::{clean_line, shown};
+use dyntick_model::{KernelConfig, Recipe};
+use dyntick_system::InputError;
 use dyntick_system::confine::{NoWalls, NotSeen};
-use dyntick_system::{InputError, chmod};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use workspace::Workspace;
@@ -49,7 +44,7 @@ use workspace::Workspace;
 /// A configuration has some 300 KB; what unpacks to more is none, and each of its bytes takes seven of memory.
 pub(crate) const LARGEST_CONFIG: u64 = 1 << 20;
 
-/// Why a kernel could not be built.
+/// The reason why a kernel could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// A fragment or patch of this name does not come with dyntick.
@@ -60,15 +55,12 @@ pub enum BuildError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// A file that the recipe names is none that is read.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// A file that the recipe names is not every user's.
-    #[error("{} is closed to other users, and runs and reports may show what is built from it{}", shown(.0), opening(.0))]
-    Closed(PathBuf),
     /// The source.
     #[error(transparent)]
     Source(#[from] SourceError),
@@ -95,22 +87,22 @@ pub enum BuildError {
     /// A program failed.
     #[error("cannot {}:\n{message}", clean_line(what))]
     Failed {
-        /// What was tried.
+        /// The step that failed.
         what: String,
-        /// What the program said.
+        /// The message of the program.
         message: String,
     },
     /// Options that did not become what the fragments say.
     #[error("Kconfig did not accept the configuration:\n{}", .0.join("\n"))]
     NotTaken(Vec<String>),
-    /// A stranger's source, and no walls to build it behind.
+    /// An untrusted source, and no sandbox to build it in.
     #[error(
         "{what} is not Debian's and does not come with dyntick, so a kernel with it is built only confined, which is not possible: {reason}"
     )]
     NoWalls {
-        /// What somebody else wrote.
+        /// The part from another author.
         what: String,
-        /// Why there are none.
+        /// The reason.
         reason: NoWalls,
     },
     /// A file that a confined build cannot see.
@@ -123,7 +115,7 @@ pub enum BuildError {
     OutsideUsr {
         /// The program.
         program: String,
-        /// Where it is.
+        /// Its path.
         place: PathBuf,
     },
     /// A product that is none.
@@ -131,37 +123,18 @@ pub enum BuildError {
     Product {
         /// The file.
         file: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// What the kernel is wanted for is impossible with its configuration.
+    /// The cases of the kernel are impossible with its configuration.
     #[error("{}", .0.join("\n"))]
     Unfit(Vec<String>),
 }
 
-/// How a closed file or folder is opened to other users, where this user can do that.
-fn opening(path: &Path) -> String {
-    let (rights, instead) = match path.is_dir() {
-        true => ("o+x", ", else move the study into that folder"),
-        false => ("o+r", ""),
-    };
-    chmod(rights, path).map_or(String::new(), |open| format!("; where they may see it: {open}{instead}"))
-}
-
-/// What is wrong with the name of a fragment, if it is none; files are looked for only when building.
-pub fn lacking_fragment(name: &str) -> Option<String> {
-    (!is_path(name) && shipped::FRAGMENTS.find(name).is_none()).then(|| shipped::FRAGMENTS.lack(name))
-}
-
-/// What is wrong with the name of a patch likewise.
-pub fn lacking_patch(name: &str) -> Option<String> {
-    (!is_path(name) && shipped::PATCHES.find(name).is_none()).then(|| shipped::PATCHES.lack(name))
-}
-
-/// Looks at a configuration before the kernel is compiled; what it returns is wrong with it.
+/// Checks a configuration before the kernel is compiled, and returns its errors.
 pub type Accept<'a> = &'a dyn Fn(&KernelConfig) -> Vec<String>;
 
-/// Removes what was being made when dyntick was ended: nobody else does, and it may be all that the disk had.
+/// Removes what was being made when dyntick was ended, which may fill the disk.
 /// For the beginning of a verb, before it takes room itself.
 pub fn remove_left(cache: &Cache) {
     unused::remove_unfinished_of_all(cache.root());
@@ -170,7 +143,7 @@ pub fn remove_left(cache: &Cache) {
     source::remove_unused(cache);
 }
 
-/// The kernel of a recipe: out of the cache, or built now. `progress` is told each step.
+/// The kernel of a recipe: out of the cache, or built now. `progress` is called for each step.
 pub fn build(
     recipe: &Recipe,
     cache: &Cache,
@@ -192,8 +165,8 @@ fn build_from_newest(
     progress: &dyn Fn(&str),
     accept: Accept<'_>,
 ) -> Result<Built, BuildError> {
-    let parts = recipe.load()?;
-    let source = source::identify(&parts.source, &recipe.named_by, cache, progress)?;
+    let parts = Parts::load(recipe)?;
+    let source = source::identify(&parts.source, cache, progress)?;
     let toolchain = toolchain::find(&parts)?;
     let company = walls::company(&source, &parts);
     let key = key::of(&parts, &source.id, &toolchain, company.as_deref());

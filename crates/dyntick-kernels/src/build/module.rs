@@ -5,8 +5,9 @@ use super::program::Builder;
 use super::run::run;
 use super::walls::Place;
 use super::workspace::{Workspace, replace};
-use super::{BuildError, Built, Recipe, configure, patches, products, source, toolchain};
+use super::{BuildError, Built, Parts, configure, patches, products, source, toolchain};
 use crate::cache::{Cache, CacheError};
+use dyntick_model::Recipe;
 use dyntick_system::confine;
 use std::fs::File;
 use std::path::Path;
@@ -21,8 +22,8 @@ pub fn module(
     cache: &Cache,
     progress: &dyn Fn(&str),
 ) -> Result<(), BuildError> {
-    let parts = recipe.load()?;
-    let source = source::identify(&parts.source, &recipe.named_by, cache, progress)?;
+    let parts = Parts::load(recipe)?;
+    let source = source::identify(&parts.source, cache, progress)?;
     let toolchain = toolchain::find(&parts)?;
     let place = Place::of(&source, &parts, &toolchain, cache)?;
     let (pristine, _in_use) = source.fetch(cache, progress)?;
@@ -39,7 +40,7 @@ pub fn module(
         &[],
     )?;
     let mut make = builder.make(&[]);
-    // Without the symbols of the whole kernel, which only a kernel that checks their versions asks for.
+    // Without the symbols of the kernel, which only a kernel that checks their versions asks for.
     make.arg("KBUILD_MODPOST_WARN=1").arg(format!("M={}", folder.display())).args(MODULE);
     if let Place::Behind { .. } = place {
         give_all(folder)?;
@@ -53,7 +54,7 @@ pub fn give_all(folder: &Path) -> Result<(), CacheError> {
     all.try_for_each(|entry| confine::give(entry.path())).map_err(|error| CacheError::from_io(folder, error))
 }
 
-/// Takes the module that was compiled in `folder`; what a stranger's Makefile left there may be something
+/// Takes the module that was compiled in `folder`; an untrusted Makefile may have left something
 /// else than a module.
 pub fn take_module(folder: &Path, file: &str, to: &Path) -> Result<(), BuildError> {
     products::copy(folder, Path::new(file), to, products::MODULE).map(|_| ())
@@ -63,7 +64,7 @@ const WHAT: &str = "compile the module";
 /// Without debug information, which would name the folder.
 const MODULE: [&str; 2] = ["KCFLAGS=-g0", "modules"];
 
-/// Has make, told where, compile a module without debug information, which would name the folder.
+/// Has make compile a module without debug information, which would name the folder.
 pub fn make_module(mut make: Command) -> Result<(), BuildError> {
     run(WHAT, make.args(MODULE)).map(|_| ())
 }

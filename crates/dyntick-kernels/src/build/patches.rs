@@ -2,7 +2,7 @@
 //! Changes to a source tree: `*.patch` by patch(1), `*.cocci` by spatch(1).
 
 use super::BuildError;
-use super::recipe::{Part, SEMANTIC};
+use super::parts::{Part, SEMANTIC};
 use super::run::{essence, output};
 use super::walls::Place;
 use super::workspace::{Workspace, replace};
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Why a patch was not applied.
+/// The reason why a patch was not applied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatchError {
     /// A hunk that does not fit.
@@ -37,7 +37,7 @@ pub enum PatchError {
     InPart {
         /// The patch.
         patch: String,
-        /// What is lacking.
+        /// The missing program.
         word: String,
     },
     /// Neither of the two kinds.
@@ -60,7 +60,7 @@ fn named(file: &Option<String>) -> String {
     file.as_ref().map_or_else(|| "a path".to_owned(), |file| format!("'{file}'"))
 }
 
-/// A line of a semantic patch that names the files or folders that it is for; without it the whole
+/// A line of a semantic patch that names the files or folders that it is for; without it the full
 /// tree is looked through, which takes minutes.
 const FILES: &str = "// Files:";
 const NEEDS: &str = "// Needs:";
@@ -83,10 +83,10 @@ pub fn apply(
     Ok(())
 }
 
-/// Where patch(1) works, in the workspace.
+/// The folder of the workspace that patch(1) works in.
 const COPIES: &str = "patching";
 
-/// What it takes to apply one patch.
+/// One patch with the programs that apply it.
 struct Desk<'a> {
     tree: &'a Path,
     copies: PathBuf,
@@ -192,7 +192,7 @@ impl Desk<'_> {
     }
 }
 
-/// What kept a program from its work, where that is not the patch: one of the kernel's own reasons at the end of a
+/// The reason why a program failed, if it is not the patch: one of the kernel's own reasons at the end of a
 /// line, or the words of bwrap. Neither quotes the patch.
 fn hindrance(complaint: &str) -> Option<String> {
     const REASONS: [Errno; 9] = [
@@ -218,7 +218,7 @@ fn hindrance(complaint: &str) -> Option<String> {
     Some(format!("its files cannot be read or written: {reason}"))
 }
 
-/// What a program says of a patch. A study may name any file as one, so of a patch that does not come with
+/// The message of a program about a patch. A study may name any file as one, so of a patch that does not come with
 /// dyntick only the place is shown.
 fn said(patch: &Part, words: &[u8]) -> String {
     let words = String::from_utf8_lossy(words);
@@ -248,7 +248,7 @@ fn changed_files(diff: &str) -> Vec<String> {
         let path = path.split('\t').next()?.trim();
         (path != "/dev/null").then(|| path.split_once('/').map_or(path, |(_, inner)| inner).to_owned())
     };
-    // git's lines for what becomes of a file as a whole name it without the first folder.
+    // git's lines for renames and modes name a file without the first folder.
     let moved = |line: &str| {
         let words = ["rename from ", "rename to ", "copy from ", "copy to "];
         words.iter().find_map(|word| line.strip_prefix(word)).map(|path| path.trim().to_owned())
@@ -271,7 +271,7 @@ fn changed_files(diff: &str) -> Vec<String> {
     files.into_iter().collect()
 }
 
-/// How many old and new lines `@@ -1,5 +1,6 @@` announces.
+/// The numbers of old and new lines that `@@ -1,5 +1,6 @@` announces.
 fn hunk(line: &str) -> Option<(u32, u32)> {
     let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
     let new = rest.split_once(" @@")?.0;
@@ -302,7 +302,7 @@ fn failures(said: &str) -> Vec<String> {
     failures
 }
 
-/// What a line of patch(1) says is wrong with the file that it is at; empty where it is at none.
+/// The error in a line of patch(1) about the current file; empty if there is none.
 fn failure(line: &str) -> Option<&str> {
     if line.starts_with("can't find file to patch") {
         Some("")
@@ -314,7 +314,7 @@ fn failure(line: &str) -> Option<&str> {
     }
 }
 
-/// What a semantic patch would change, as a diff.
+/// The change of a semantic patch, as a diff.
 fn diff_of_rule(rule: &Part, desk: &Desk<'_>) -> Result<String, BuildError> {
     let file = desk.space.file("rule.cocci", &rule.text)?;
     let mut spatch = desk.place.program("spatch");
@@ -345,7 +345,7 @@ fn lacking(rule: &str, diff: &str) -> Option<String> {
     words.into_iter().find(|word| !added(word)).map(str::to_owned)
 }
 
-/// The files that a semantic patch names, else the whole tree.
+/// The files that a semantic patch names, else the tree.
 fn places(rule: &str) -> Vec<String> {
     let named = rule.lines().filter_map(|line| line.strip_prefix(FILES));
     let named: Vec<String> = named.flat_map(str::split_whitespace).map(str::to_owned).collect();
@@ -358,19 +358,19 @@ mod tests {
     use crate::cache::Cache;
 
     #[test]
-    fn a_rule_that_matches_in_part_is_told() {
+    fn rules_that_match_in_part_are_reported() {
         let rule = "// Needs: debugfs.h hits++;\n@@ @@\n";
         assert_eq!(lacking(rule, "+#include <linux/debugfs.h>\n hits++;\n").as_deref(), Some("hits++;"));
         assert_eq!(lacking(rule, "+#include <linux/debugfs.h>\n+\thits++;\n"), None);
     }
 
-    /// What a semantic patch says that it adds it can add: it stands so in its own lines.
+    /// A semantic patch can add the words that it announces: they are in its own lines.
     #[test]
     fn every_patch_can_add_what_it_needs() {
-        let patches = crate::build::shipped::PATCHES.names();
+        let patches = dyntick_model::shipped::PATCHES.names();
         assert!(patches.len() > 5);
         for name in patches {
-            let (file, text) = crate::build::shipped::PATCHES.find(name).unwrap();
+            let (file, text) = dyntick_model::shipped::PATCHES.find(name).unwrap();
             assert_eq!(lacking(&text, &text), None, "{file}");
         }
     }
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_called_damaged() {
+    fn unreadable_patches_are_not_called_damaged() {
         let of_patch = hindrance("patch: **** Can't open patch file /x/change.patch : Permission denied\n");
         assert_eq!(of_patch.as_deref(), Some("its files cannot be read or written: Permission denied"));
         let of_walls = hindrance("bwrap: Can't chdir to /x: Permission denied\n");
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hunk_that_fails_is_told_with_its_file() {
+    fn failed_hunks_are_reported_with_their_file() {
         let wrong = applied("x.patch", &GOOD.replace("-two", "-deux"), tree().path()).unwrap_err();
         assert_eq!(wrong, "the patch x.patch does not apply to this source: kernel/x.c: Hunk #1 FAILED at 1");
         let fuzzy = applied("x.patch", &GOOD.replace(" one", " eins"), tree().path()).unwrap_err();
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_patch_is_told() {
+    fn malformed_patches_are_reported() {
         let tree = tree();
         assert!(applied("x.patch", "words\n", tree.path()).unwrap_err().contains("contains no change"));
         assert!(applied("x.txt", GOOD, tree.path()).unwrap_err().contains("neither"));
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn no_line_of_a_file_that_a_study_names_as_a_patch_is_shown() {
+    fn lines_of_patches_are_never_quoted() {
         let told = |file: &str, text: &str| {
             let users = Part { folder: Some("/home/user".into()), ..part(file, text) };
             applied_part(&users, tree().path()).unwrap_err()
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_through_a_link() {
+    fn links_are_not_written_through() {
         let tree = tree();
         let outside = tempfile::tempdir().unwrap();
         std::fs::write(outside.path().join("x.c"), "one\ntwo\nthree\n").unwrap();

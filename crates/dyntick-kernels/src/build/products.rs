@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a build left, taken out of its folder. A stranger's Makefile wrote there: only regular files
+//! The products of a build, taken out of its folder. An untrusted Makefile wrote there: only regular files
 //! are taken, through no symbolic link, up to a size, and with no rights but to be read.
 
 use super::BuildError;
@@ -20,7 +20,7 @@ const MODULES: u64 = 2 << 30;
 /// Debian's kernels have some 4 000 modules.
 const FILES: usize = 20_000;
 
-/// A kernel's release has at most so many bytes (`__NEW_UTS_LEN`).
+/// The longest release of a kernel, bytes (`__NEW_UTS_LEN`).
 const RELEASE: usize = 64;
 
 fn refused(inner: &Path, reason: impl ToString) -> BuildError {
@@ -80,7 +80,7 @@ pub fn copy_tree(folder: &Path, inner: &Path, to: &Path) -> Result<(), BuildErro
     Ok(())
 }
 
-/// A kernel's release as its build tells it, which becomes the name of a folder.
+/// The release that a build prints, which becomes the name of a folder.
 pub fn release(said: &[u8]) -> Result<String, BuildError> {
     let text = String::from_utf8_lossy(said).trim().to_owned();
     let plain = |c: char| c.is_ascii_alphanumeric() || "._+~-".contains(c);
@@ -104,7 +104,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
-    fn only_regular_files_are_taken_and_without_their_rights() {
+    fn regular_files_are_taken_without_their_rights() {
         let dir = tempfile::tempdir().unwrap();
         let (objects, kept) = (dir.path().join("objects"), dir.path().join("kept"));
         std::fs::create_dir_all(objects.join("arch")).unwrap();

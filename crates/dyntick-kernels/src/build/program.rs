@@ -11,7 +11,7 @@ use dyntick_system::confine::NotSeen;
 use std::path::Path;
 use std::process::Command;
 
-/// What the kernel would otherwise take from the clock and the machine
+/// The variables that the kernel would otherwise take from the clock and the machine
 /// (`Documentation/kbuild/reproducible-builds.rst`).
 const REPRODUCIBLE: [(&str, &str); 6] = [
     ("KBUILD_BUILD_TIMESTAMP", "1970-01-01 00:00:00 UTC"),
@@ -27,13 +27,13 @@ const CCACHE_SIZE: &str = "2G";
 
 /// Runs make in one workspace.
 pub struct Builder<'a> {
-    /// Where.
+    /// Its path.
     pub space: &'a Workspace,
     /// With what.
     pub toolchain: &'a Toolchain,
     /// Whose ccache.
     pub cache: &'a Cache,
-    /// On the host, or behind walls.
+    /// The host, or the sandbox.
     pub place: &'a Place,
 }
 
@@ -88,7 +88,7 @@ impl Builder<'_> {
         run(what, &mut self.placed(command, write)?).map(|output| output.stdout)
     }
 
-    /// Runs a command to its end and tells each line that it says. Returns how it ended, and what it
+    /// Runs a command to its end and hands on each line of its output. Returns how it ended, and what it
     /// said on its standard error.
     pub fn follow(
         &self,

@@ -20,7 +20,7 @@ pub fn run(what: &str, command: &mut Command) -> Result<Output, BuildError> {
     run_with(what, command, essence)
 }
 
-/// The same, where what it says may be quoted from a file that is nobody's business.
+/// The same without the program's message, which may quote a private file.
 pub fn run_unquoted(what: &str, command: &mut Command, message: &str) -> Result<Output, BuildError> {
     run_with(what, command, |_| message.to_owned())
 }
@@ -42,7 +42,7 @@ fn run_with(
     }
 }
 
-/// As `Command::output`, but keeps no more than [`SAID`] of it. The program ends with this one; make then ends its
+/// The same as `Command::output`, but keeps at most [`SAID`] of it. The program ends with this one; make then ends its
 /// compilers.
 pub fn output(command: &mut Command) -> std::io::Result<Output> {
     end_with_this_one(command, Signal::TERM);
@@ -72,7 +72,7 @@ fn joined(reader: Option<Reader>) -> std::io::Result<Vec<u8>> {
     Ok(read.transpose()?.unwrap_or_default())
 }
 
-/// What a program complains of: its end, in which it says why it failed.
+/// The end of a program's standard error, with the reason why it failed.
 fn complained(mut from: impl Read) -> std::io::Result<Vec<u8>> {
     const KEPT: usize = 1 << 20;
     let (mut end, mut part) = (Vec::new(), vec![0; 64 << 10]);
@@ -114,7 +114,7 @@ pub fn follow(
     Ok((status, String::from_utf8_lossy(&joined(stderr)?).into_owned()))
 }
 
-/// The lines of a long message that matter: the errors, or else its end. A line of a stranger's Makefile has
+/// The lines of a long message that matter: the errors, or else its end. A line of an untrusted Makefile has
 /// any length.
 pub fn essence(message: &str) -> String {
     const LONGEST: usize = 8000;
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_matters_of_a_long_message() {
+    fn errors_are_picked_out_of_long_messages() {
         let noise = "warning: x\n".repeat(30);
         assert_eq!(essence(&format!("{noise}a.c:1: error: no\nmake: *** x\n")), "a.c:1: error: no");
         assert_eq!(essence(&noise).lines().count(), 12);

@@ -8,28 +8,27 @@ mod unpack;
 
 pub use git::remove_unused;
 
-use super::{BuildError, NamedBy};
+use super::BuildError;
 use crate::apt::Package;
 use crate::cache::unused::{self, InUse};
 use crate::cache::{Cache, CacheError, ensure_space};
 use crate::hash::Contents;
+use dyntick_model::recipe::{NotASource, check_source};
 use dyntick_model::text::{clean_line, shown};
 use dyntick_system::InputError;
 use sha2::{Digest, Sha256};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// Why there is no such source.
+/// The reason why there is no such source.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// The text names none.
-    #[error(
-        "'{0}' is not a kernel source: write debian:6.1, debian:6.12, the path of a .tar.xz, .tar.gz or .tar.zst, git:REPOSITORY#REVISION, or the folder of a source tree"
-    )]
-    Spec(String),
+    #[error(transparent)]
+    Spec(#[from] NotASource),
     /// No such package.
     #[error("Debian offers no package linux-source-{0}, and none is cached")]
     NotOffered(String),
-    /// What was found is not the newest any more.
+    /// The package that was found is not the newest any more.
     #[error("Debian has another {0} by now: start again")]
     Superseded(String),
     /// A file that is named is none that is read.
@@ -40,7 +39,7 @@ pub enum SourceError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// A tree whose files did not stay as they were.
@@ -55,9 +54,9 @@ pub enum SourceError {
     /// An archive that is damaged or of an unknown kind.
     #[error("cannot unpack {}: {reason}", clean_line(what))]
     Unpack {
-        /// Which.
+        /// Its name.
         what: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -68,7 +67,7 @@ pub struct Source {
     pub id: String,
     /// Its name in the cache.
     pub key: String,
-    /// How it may be another one than the name means today, where Debian could not be asked.
+    /// A note if Debian could not be asked, and the name may mean another one today.
     pub fallback: Option<String>,
     kind: Kind,
 }
@@ -76,30 +75,21 @@ pub struct Source {
 enum Kind {
     /// A package, which need not be asked of the mirror once it is unpacked.
     Debian(Package),
-    /// Where it is, and its SHA-256.
+    /// Its path, and its SHA-256.
     Tarball(PathBuf, String),
     Git(git::Commit),
     Tree(tree::Tree),
 }
 
-/// Where sources are in the cache.
+/// The folder of the cache with sources.
 const FOLDER: &str = "sources";
-/// All of them together have at most so many bytes; a kernel's has 1.5 GiB.
+/// The limit of all together, bytes; a kernel has 1.5 GiB.
 const MOST_BYTES: u64 = 16 << 30;
 
 /// Linux 6.12 unpacked takes 1.5 GiB.
 const BYTES: u64 = 2 << 30;
 
-/// Whether a text can name a source; what it names is looked for only when building.
-pub fn check(text: &str) -> Result<(), SourceError> {
-    let fits = match text.strip_prefix("debian:") {
-        Some(series) => debian::is_series(series),
-        None => !text.is_empty() && (text.starts_with("git:") || super::shipped::is_path(text)),
-    };
-    if fits { Ok(()) } else { Err(SourceError::Spec(text.to_owned())) }
-}
-
-/// What a text names on this machine: a folder, an archive, or what is read of a repository.
+/// The files that a text names on this machine: a folder, an archive, or the parts of a repository.
 pub fn reads(text: &str) -> Vec<PathBuf> {
     match text.strip_prefix("git:") {
         Some(repository) => git::reads(repository),
@@ -109,13 +99,8 @@ pub fn reads(text: &str) -> Vec<PathBuf> {
 }
 
 /// Finds out what a text names, without unpacking it.
-pub fn identify(
-    text: &str,
-    named_by: &NamedBy,
-    cache: &Cache,
-    progress: &dyn Fn(&str),
-) -> Result<Source, BuildError> {
-    check(text)?;
+pub fn identify(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Source, BuildError> {
+    check_source(text).map_err(SourceError::from)?;
     if let Some(series) = text.strip_prefix("debian:") {
         let (package, fallback) = debian::newest(series, cache, progress)?;
         let (name, version) = &package;
@@ -128,13 +113,13 @@ pub fn identify(
         });
     }
     if let Some(text) = text.strip_prefix("git:") {
-        let commit = git::find(text, named_by, cache, progress)?;
+        let commit = git::find(text, cache, progress)?;
         // Not the key of a dyntick that believed a repository's names of objects.
         let key = key(&format!("objects of git commit {}", commit.hash));
         let id = format!("git commit {}", commit.hash);
         return Ok(Source { id, key, fallback: None, kind: Kind::Git(commit) });
     }
-    let path = named_by.place_of_source(Path::new(text))?;
+    let path = PathBuf::from(text);
     if path.is_dir() {
         progress(&format!("reading the source tree {}", clean_line(text)));
         let tree = tree::look(&path)?;
@@ -149,18 +134,18 @@ fn keyed(id: String, kind: Kind) -> Source {
     Source { key: key(&id), id, fallback: None, kind }
 }
 
-/// Of 128 bits: who makes two sources could give them one key of 64, and the second would be built from the first.
+/// A key of 128 bits: with 64, the author of two sources could give both one key.
 fn key(text: &str) -> String {
     hex::encode(&Sha256::digest(text)[..16])
 }
 
 impl Source {
-    /// Whether it is Debian's own.
+    /// True if it is Debian's own.
     pub fn is_debians(&self) -> bool {
         matches!(self.kind, Kind::Debian(_))
     }
 
-    /// What it is, for people; the same wherever it was found.
+    /// Its description, which does not depend on where it was found.
     pub fn description(&self) -> String {
         self.id.clone()
     }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The compiler, and what of the environment changes what it makes.
 
-use super::recipe::{Part, Parts};
+use super::parts::{Part, Parts};
 use super::{BuildError, FragmentError, fragment};
 use crate::programs;
 use dyntick_model::KernelConfig;
 use std::path::Path;
 use std::process::Command;
 
-/// What compiles.
+/// The programs that compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toolchain {
     /// Compiler and linker, in their own words.
@@ -17,7 +17,7 @@ pub struct Toolchain {
     pub environment: Vec<(String, String)>,
     /// Programs that only some kernels need, of those that this one does, with their versions.
     pub helpers: Vec<(&'static str, String)>,
-    /// Whether ccache is there.
+    /// True if ccache is there.
     pub ccache: bool,
 }
 
@@ -25,7 +25,7 @@ pub struct Toolchain {
 /// kept from it.
 const FLAGS: [&str; 3] = ["KCFLAGS", "KAFLAGS", "KCPPFLAGS"];
 
-/// What building needs: program, package.
+/// The programs that a build needs, each with its package.
 const NEEDS: [(&str, &str); 8] = [
     ("gcc", "gcc"),
     ("ld", "binutils"),
@@ -45,7 +45,7 @@ pub fn programs() -> impl Iterator<Item = &'static str> {
 /// A header that objtool is compiled with, and its package.
 const LIBELF: (&str, &str) = ("/usr/include/libelf.h", "libelf-dev");
 
-/// What is lacking of all that building needs, with its package.
+/// The programs of a build that are missing, with their packages.
 pub fn lacks() -> Vec<(&'static str, &'static str)> {
     let programs = NEEDS.into_iter().filter(|(program, _)| programs::find(program).is_none());
     programs.chain(Some(LIBELF).filter(|(header, _)| !Path::new(header).exists())).collect()
@@ -77,13 +77,13 @@ fn helpers(parts: &Parts) -> Result<Vec<(&'static str, String)>, BuildError> {
     needs.into_iter().filter(|(_, needed)| *needed).map(|(helper, _)| version(helper)).collect()
 }
 
-/// Whether a kernel of these parts gets BTF, or fails for want of it.
+/// True if a kernel of these parts gets BTF, or fails for want of it.
 fn has_btf(parts: &Parts) -> Result<bool, FragmentError> {
     const BTF: &str = "DEBUG_INFO_BTF";
     let (whole, fragments) = fragment::split(parts);
     Ok(match fragment::merged(fragments)?.get(BTF) {
         Some(wanted) => wanted.value == "y",
-        // Of a whole configuration kconfig drops what cannot be had.
+        // kconfig drops options of a full configuration that it cannot honour.
         None => {
             whole.is_some_and(|part| KernelConfig::parse(&part.text).is_enabled(BTF))
                 && programs::find(PAHOLE.0).is_some()
@@ -127,7 +127,7 @@ mod tests {
         }
     }
 
-    /// What [`helpers_of`] returns where a kernel needs this one.
+    /// The result of [`helpers_of`] if a kernel needs this one.
     fn needed((program, package): (&str, &str)) -> Vec<String> {
         match programs::find(program) {
             Some(_) => vec![program.to_owned()],
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn only_kernels_that_need_a_helper_have_it() {
+    fn helpers_are_in_the_key_of_kernels_that_need_them() {
         let btf = part("b.config", "CONFIG_DEBUG_INFO_BTF=y\n");
         let off = part("o.config", "# CONFIG_DEBUG_INFO_BTF is not set\n");
         let plain = part("x.config", "CONFIG_PVH=y\n");

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Who wrote what is built, and the walls around a build of which not all is known to be harmless.
+//! The sandbox around a build with parts that neither Debian nor dyntick wrote.
 //!
 //! A kernel's Makefile is a program; so are a semantic patch, which may carry Python, and a fragment,
 //! which make includes. Debian's source with what comes with dyntick is built as it is. Everything
-//! else is built behind walls or not at all.
+//! else is built in the sandbox or not at all.
 
 use super::BuildError;
-use super::recipe::Parts;
-use super::shipped::is_path;
+use super::parts::Parts;
 use super::source::Source;
 use super::toolchain::{self, Toolchain};
 use super::workspace::Workspace;
 use crate::cache::unused::{self, InUse};
 use crate::cache::{Cache, CacheError};
 use crate::programs;
+use dyntick_model::shipped::is_path;
 use dyntick_system::confine::{self, NotSeen, Walls};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -27,25 +27,25 @@ use std::time::Duration;
 const CCACHES: &str = "ccache-of";
 /// One that was not used for so long is removed.
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
-/// What one may have, bytes: twice what ccache keeps.
+/// The limit of one, bytes: twice what ccache keeps.
 const MOST_BYTES_OF_ONE: u64 = 4 << 30;
-/// What all may have, bytes.
+/// The limit of all together, bytes.
 const MOST_BYTES: u64 = 8 << 30;
 
-/// Where a build runs.
+/// The place of a build.
 pub enum Place {
     /// On this machine, as this user: Debian's source, and nothing that does not come with dyntick.
     Host,
     /// Behind walls, with a ccache of its own.
     Behind {
-        /// What comes with every step.
+        /// The walls of each step.
         walls: Walls,
-        /// What it compiled before.
+        /// The objects that were compiled before.
         ccache: Ccache,
     },
 }
 
-/// Whether somebody else than Debian and dyntick wrote a part of a kernel.
+/// True if a part of a kernel comes from another author than Debian and dyntick.
 pub fn is_strangers(source: &Source, parts: &Parts) -> bool {
     !source.is_debians() || named(parts).next().is_some()
 }
@@ -56,7 +56,7 @@ fn named(parts: &Parts) -> impl Iterator<Item = &str> {
 }
 
 impl Place {
-    /// Where a kernel of these parts is built; an error where that would be behind walls and there
+    /// The place to build a kernel of these parts; an error if that would be the sandbox, and there
     /// can be none.
     pub fn of(
         source: &Source,
@@ -117,7 +117,7 @@ impl Place {
 }
 
 /// The folders of PATH that are in /usr, by their own name or by another.
-fn path_in_usr() -> OsString {
+pub fn path_in_usr() -> OsString {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let inside = |folder: &PathBuf| folder.canonicalize().is_ok_and(|folder| folder.starts_with("/usr"));
     std::env::join_paths(std::env::split_paths(&path).filter(inside)).unwrap_or_default()
@@ -138,8 +138,8 @@ fn inside_usr(toolchain: &Toolchain) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// Which builds of strangers' parts share a ccache: those of the same source and of files from the same folders. None
-/// where nothing is a stranger's.
+/// The builds with untrusted parts that share a ccache: those of one source and of files from the same folders. `None`
+/// if no part is untrusted.
 pub fn company(source: &Source, parts: &Parts) -> Option<String> {
     if !is_strangers(source, parts) {
         return None;
@@ -159,7 +159,7 @@ pub struct Ccache {
     in_use: Option<InUse>,
 }
 
-/// Removes ccaches that nobody used for long, and those with more than any may have: who ends dyntick leaves
+/// Removes ccaches that were not used for long, and those above their limit: a kill of dyntick leaves
 /// them as they are.
 pub fn remove_unused(cache: &Cache) {
     let all = cache.path(CCACHES);
@@ -183,7 +183,7 @@ impl Ccache {
     }
 }
 
-/// ccache keeps its limit itself, and a stranger's Makefile writes there too.
+/// ccache keeps its limit itself, and an untrusted Makefile writes there too.
 impl Drop for Ccache {
     fn drop(&mut self) {
         self.in_use = None;
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_strangers_build_leaves_in_its_ccache_has_a_limit() {
+    fn untrusted_ccaches_have_a_limit() {
         let folder = tempfile::tempdir().unwrap();
         let open = || Ccache::open("company", &Cache::at(folder.path())).unwrap();
         let left = |bytes| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Where a kernel is built: a source tree of hard links and an empty folder for the objects, at a
+//! The folder that a kernel is built in: a source tree of hard links and an empty folder for the objects, at a
 //! path that is the same for every build of a source, so that ccache knows its files again.
 
 use crate::cache::{Cache, CacheError, ensure_space};
@@ -9,7 +9,7 @@ use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// The folder of the cache that workspaces stand in, each hidden: it is never whole.
+/// The folder of the cache with workspaces, each hidden: it is never complete.
 const FOLDER: &str = "building";
 const PREFIX: &str = ".building-";
 
@@ -45,7 +45,7 @@ impl Workspace {
 
     fn fill(&self, pristine: &Path) -> std::io::Result<()> {
         remove_tree(&self.folder)?;
-        // What is in the making is no other user's business, set-user-ID files of a stranger least of all.
+        // Closed to other users, who could run a set-user-ID file of an untrusted build.
         make_folder(&self.folder, 0o700)?;
         make_folder(&self.objects(), ENTERED)?;
         link_tree(pristine, &self.tree())
@@ -57,7 +57,7 @@ impl Workspace {
         self.folder.join("tree")
     }
 
-    /// A new folder beside the two, in place of one that was there.
+    /// A new folder in addition to the two; it replaces an older one.
     pub fn folder(&self, name: &str) -> Result<PathBuf, CacheError> {
         let folder = self.folder.join(name);
         let made = remove_tree(&folder).and_then(|()| make_folder(&folder, ENTERED));
@@ -65,14 +65,14 @@ impl Workspace {
         Ok(folder)
     }
 
-    /// A file beside the three, for one of the programs that work here.
+    /// A file in addition to them, for one of the programs that work here.
     pub fn file(&self, name: &str, text: &str) -> Result<PathBuf, CacheError> {
         let file = self.folder.join(name);
         std::fs::write(&file, text).map_err(|error| CacheError::from_io(&file, error))?;
         Ok(file)
     }
 
-    /// Where the objects go.
+    /// The folder of the objects.
     pub fn objects(&self) -> PathBuf {
         self.folder.join("objects")
     }
@@ -119,7 +119,7 @@ fn link_tree(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Removes the places whose process is gone: nobody holds their locks.
+/// Removes the workspaces of processes that have ended: their locks are free.
 pub fn remove_abandoned(cache: &Cache) {
     let entries = std::fs::read_dir(cache.path(FOLDER)).into_iter().flatten().flatten();
     for entry in entries {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whose cache it is. Its QEMU and its kernels are executed, so nobody may be able to write it but this
-//! user and root: with `sudo -E` or a kept HOME root would run what another user has put there.
+//! The owner of the cache. Its QEMU and its kernels are executed, so only this user and root may be able to write it:
+//! with `sudo -E` or a kept HOME, root would run programs of another user.
 
 use super::CacheError;
 use super::tag::is_own;
 use dyntick_system::confine::ensure_outside_system;
-use dyntick_system::{is_trusted, others_may_write};
+use dyntick_system::{NotMine, keeps, mine};
 use rustix::fs::Access;
-use rustix::process::{getegid, geteuid};
+use rustix::process::geteuid;
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 /// The real path of the cache's folder, which is made where it is not there yet. By that path it is used: a
-/// symbolic link in the one that was named may be somebody else's to change.
+/// symbolic link in the named one may belong to another user.
 ///
 /// # Errors
-/// Where it, a folder above it, or what stands directly in it (as `qemu` and `kernels`) is of another user
+/// If it, a folder above it, or an entry of it (e.g. `qemu`, `kernels`) belongs to another user
 /// than this one or root, or may be written by others.
 pub fn settled(named: &Path) -> Result<PathBuf, CacheError> {
     let failed = |error| CacheError::from_io(named, error);
@@ -27,7 +27,7 @@ pub fn settled(named: &Path) -> Result<PathBuf, CacheError> {
     let rest = named.strip_prefix(there).unwrap_or(Path::new(""));
     fit_for_loader(&real.join(rest))?;
     ensure_outside_system(&real.join(rest))?;
-    above(&real.join("x"))?;
+    keeps(&real).map_err(not_ours)?;
     if rest.components().next().is_some() {
         if rest.components().any(|part| part == Component::ParentDir) {
             return Err(failed(std::io::Error::other("'..' in a part of the path that does not exist")));
@@ -42,8 +42,8 @@ pub fn settled(named: &Path) -> Result<PathBuf, CacheError> {
     Ok(root)
 }
 
-/// QEMU's libraries are named to ld.so(8) in lists, which have no way to quote what parts them: what stands
-/// behind it would be a path of the folder that one stands in.
+/// ld.so(8) takes QEMU's libraries in lists, which have no way to quote a separator: the text behind one would be a
+/// path from the current folder.
 fn fit_for_loader(root: &Path) -> Result<(), CacheError> {
     let parts = |byte: &u8| b":;$ \t\n".contains(byte);
     match root.as_os_str().as_bytes().iter().any(parts) {
@@ -52,7 +52,7 @@ fn fit_for_loader(root: &Path) -> Result<(), CacheError> {
     }
 }
 
-/// Lets nobody else into this user's folders in a cache, whoever made them: images of guests and sources are
+/// Closes this user's folders in a cache to other users: images of guests and sources are
 /// no other user's business, and who can open an entry can hold its lock. apt's are left, where apt lets a
 /// user of its own download.
 fn shut(root: &Path) {
@@ -79,73 +79,28 @@ fn ensure_writable(root: &Path) -> Result<(), CacheError> {
     }
 }
 
-/// Looks at a cache by its real path.
+/// Checks a cache, by its real path, and all that is directly in it.
 fn check(root: &Path) -> Result<(), CacheError> {
-    above(root)?;
-    judge_at(root)?;
+    mine(root).map_err(not_ours)?;
     for entry in std::fs::read_dir(root).map_err(|error| CacheError::from_io(root, error))?.flatten() {
-        judge_at(&entry.path())?;
+        mine(&entry.path()).map_err(not_ours)?;
         // A part of the cache on another disk, by a link of one's own.
         if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
             let Ok(target) = entry.path().canonicalize() else { continue };
-            above(&target)?;
-            judge_at(&target)?;
+            mine(&target).map_err(not_ours)?;
         }
     }
     Ok(())
 }
 
-/// Whether nobody but this user and root can put something else in the place of what is made in a folder, as
-/// of temporary files.
-pub fn keeps_what_is_made(folder: &Path) -> bool {
-    folder.canonicalize().is_ok_and(|real| real.is_dir() && above(&real.join("x")).is_ok())
-}
-
-/// In a folder with this bit, as /tmp, only its owner takes away what stands there (chmod(1)).
-const STICKY: u32 = 0o1000;
-
-/// Who may write a folder can put another one in the place of what stands in it; in one with the sticky
-/// bit, as /tmp, nobody can who does not own that. `path` is a real one.
-fn above(path: &Path) -> Result<(), CacheError> {
-    for folder in path.ancestors().skip(1) {
-        let found = folder.symlink_metadata().map_err(|error| CacheError::from_io(folder, error))?;
-        if found.mode() & STICKY != 0 && is_trusted(found.uid()) {
-            continue;
-        }
-        judge(folder, &found)?;
-    }
-    Ok(())
-}
-
-/// What is written meanwhile and is gone again is nobody's.
-fn judge_at(path: &Path) -> Result<(), CacheError> {
-    match path.symlink_metadata() {
-        Ok(found) => judge(path, &found),
-        Err(_) => Ok(()),
-    }
-}
-
-fn judge(path: &Path, found: &Metadata) -> Result<(), CacheError> {
-    let user = geteuid().as_raw();
-    let refused = |why: String, fix: String| Err(CacheError::NotOurs { path: path.to_owned(), why, fix });
-    if !is_trusted(found.uid()) {
-        return refused(
-            format!("belongs to user {} and not to user {user}", found.uid()),
+fn not_ours(reason: NotMine) -> CacheError {
+    let fix = match reason {
+        NotMine::Owner { .. } => {
             "set DYNTICK_CACHE to a folder of your own (sudo without -E, or sudo -H, takes root's)"
-                .to_owned(),
-        );
-    }
-    if others_may_write(path, found) || is_of_another_group(found) {
-        let fix = "let only its owner write it, or set DYNTICK_CACHE to a folder elsewhere".to_owned();
-        return refused("may be written by other users".to_owned(), fix);
-    }
-    Ok(())
-}
-
-/// Whether a group may write it that is not this user's own, whoever is in it.
-fn is_of_another_group(found: &Metadata) -> bool {
-    const GROUP: u32 = 0o020;
-    !found.is_symlink() && found.mode() & GROUP != 0 && found.gid() != getegid().as_raw()
+        }
+        NotMine::Writable(_) => "let only its owner write it, or set DYNTICK_CACHE to a folder elsewhere",
+    };
+    CacheError::NotOurs { reason, fix }
 }
 
 #[cfg(test)]
@@ -184,19 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_in_a_folder_stays_where_nobody_else_may_write_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let keeps = |rights| {
-            mode(dir.path(), rights);
-            keeps_what_is_made(dir.path())
-        };
-        assert!(
-            keeps(0o755) && keeps(0o1777) && !keeps(0o777) && !keeps_what_is_made(&dir.path().join("none"))
-        );
-    }
-
-    #[test]
-    fn nobody_else_gets_into_the_folders_of_a_cache() {
+    fn folders_of_a_cache_are_closed_to_other_users() {
         let dir = tempfile::tempdir().unwrap();
         let root = settled(&dir.path().join("cache")).unwrap();
         for name in ["scratch", "vmlinux", "apt"] {
@@ -226,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_another_user_is_refused() {
+    fn files_of_other_users_are_refused() {
         if !geteuid().is_root() {
             eprintln!("only root can give a folder away: not tried");
             return;

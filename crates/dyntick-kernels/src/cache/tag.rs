@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether a folder is a cache of dyntick's: of one, what is old, large or half made is removed, and its
-//! folders are closed to others. A disk with a user's files on it, as somebody may name it, is none.
+//! The mark of dyntick's cache. Old, large and unfinished entries of a cache are removed, and its folders are closed to
+//! others, so a disk with a user's files on it must not be taken for one.
 
 use super::CacheError;
 use dyntick_system::{open_beneath, read_open, write_unasked};
@@ -8,17 +8,17 @@ use std::io::Error;
 use std::path::Path;
 use std::time::Duration;
 
-/// How the name of an entry begins that is being made.
+/// The begin of the name of an entry that is being made.
 pub const UNFINISHED: &str = ".new-";
-/// And of one that is being removed.
+/// The begin of the name of one that is being removed.
 pub const LEAVING: &str = ".old-";
 
-/// Says so to whoever makes backups, too (`https://bford.info/cachedir/`).
+/// The file that marks a cache, also for backup programs (`https://bford.info/cachedir/`).
 const TAG: &str = "CACHEDIR.TAG";
 const TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
     # This folder is a cache of dyntick: what is in it may be removed at any time.\n";
 
-/// What dyntick makes in a cache: of these folders what is old leaves, and they are closed to others.
+/// The names that dyntick makes in a cache: old entries of these folders are removed, and they are closed to others.
 const OWN: [&str; 17] = [
     "apt",
     "apt-bullseye",
@@ -38,10 +38,8 @@ const OWN: [&str; 17] = [
     "sources",
     "vmlinux",
 ];
-/// And what only dyntick makes; folders of the names above are anybody's.
-const SURE: [&str; 2] = ["seal.secret", "apt.lock"];
 
-/// Whether dyntick makes a folder or a file of this name in a cache.
+/// True if dyntick makes a folder or a file of this name in a cache.
 pub fn is_own(name: &str) -> bool {
     let name = name.strip_prefix(UNFINISHED).or_else(|| name.strip_prefix(LEAVING)).unwrap_or(name);
     let name = name.strip_suffix(".lock").unwrap_or(name);
@@ -56,31 +54,19 @@ pub fn claim(root: &Path) -> Result<(), CacheError> {
         if is_tagged(root) {
             return Ok(());
         }
-        let names = names(root).map_err(failed)?;
-        if names.is_empty() || is_of_older(&names) {
+        if std::fs::read_dir(root).map_err(failed)?.next().is_none() {
             let written = write_unasked(&root.join(TAG), |to| to.write_all(TEXT.as_bytes()));
-            // One that is only read needs none.
-            return written
-                .map(|_| ())
-                .or_else(|error| if names.is_empty() { Err(failed(error)) } else { Ok(()) });
+            return written.map(|_| ()).map_err(failed);
         }
         std::thread::sleep(Duration::from_millis(10));
     }
     Err(CacheError::Foreign(root.to_owned()))
 }
 
-fn names(root: &Path) -> std::io::Result<Vec<String>> {
-    std::fs::read_dir(root)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
-}
-
 fn is_tagged(root: &Path) -> bool {
     let tag = open_beneath(root, Path::new(TAG))
         .and_then(|tag| read_open(&tag, Path::new(TAG), 4096).map_err(Error::other));
     tag.is_ok_and(|text| text == TEXT.as_bytes())
-}
-
-fn is_of_older(names: &[String]) -> bool {
-    names.iter().all(|name| is_own(name)) && names.iter().any(|name| SURE.contains(&name.as_str()))
 }
 
 #[cfg(test)]
@@ -96,8 +82,7 @@ mod tests {
         }
         let told = claim(root).unwrap_err().to_string();
         assert!(told.contains("/dyntick") && told.contains("other files"), "{told}");
-        std::fs::write(root.join("seal.secret"), "x").unwrap();
-        claim(root).unwrap();
+        std::fs::write(root.join(TAG), TEXT).unwrap();
         assert!(is_tagged(root));
         std::fs::write(root.join("photos"), "").unwrap();
         claim(root).unwrap();
@@ -116,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_its_own_by_their_whole() {
+    fn names_match_completely() {
         for own in ["git", "apt-sid.lock", "kvm-0b43dd7f5bc7.json.lock", ".new-apt", "seal.secret"] {
             assert!(is_own(own), "{own}");
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What leaves the cache: each kernel, source or tree that somebody builds or sends is another entry, and a
+//! Removal from the cache: each kernel, source or tree that is built is another entry, and a
 //! study of some hundred bytes may have any number of them.
 
 use super::tag::{LEAVING, UNFINISHED, is_own};
@@ -11,7 +11,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// How the name of a folder ends that is used beside one that is being made, under the same lock.
+/// The end of the name of a folder that is used while another one is made, under the same lock.
 pub const OBJECTS: &str = "-objects";
 
 /// Removes the entries of a folder that nothing has used for so long.
@@ -23,7 +23,7 @@ pub fn remove_old(folder: &Path, age: Duration) {
     }
 }
 
-/// Removes the entries of a folder that have more than so many bytes each, but for those in use.
+/// Removes the entries of a folder that are larger than `bytes` each, but not those in use.
 pub fn remove_large(folder: &Path, most: u64) {
     entries(folder).iter().for_each(|(_, entry)| remove_if_large(entry, most));
 }
@@ -64,7 +64,7 @@ impl InUse {
     }
 }
 
-/// Removes the entries of a folder that were used longest ago, until all together have at most so many bytes.
+/// Removes the least recently used entries of a folder until all together have at most `bytes`.
 /// One in use stays, and so does the newest: it was just made.
 pub fn keep_at_most(folder: &Path, most: u64) {
     remove_unfinished(folder);
@@ -109,7 +109,7 @@ fn remove_unfinished(folder: &Path) {
     }
 }
 
-/// By when they were used last.
+/// Entries in the order of their last use.
 fn entries(folder: &Path) -> Vec<(SystemTime, PathBuf)> {
     let found = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let is_lock = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "lock");
@@ -117,7 +117,7 @@ fn entries(folder: &Path) -> Vec<(SystemTime, PathBuf)> {
     found.filter(|path| !is_lock(path)).filter_map(used).collect()
 }
 
-/// What an entry takes of the disk, bytes: holes and what a file system compresses count in full, and each
+/// The space that an entry takes on the disk, bytes: holes and what a file system compresses count in full, and each
 /// file and folder is counted with a block for itself. One that cannot be looked through counts as all there
 /// is: a build can make folders that are deeper than a path is long.
 pub fn bytes(entry: &Path) -> u64 {
@@ -138,7 +138,7 @@ fn is_gone(error: &walkdir::Error) -> bool {
     error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// Removes one that nobody uses. What is no folder is nobody's entry.
+/// Removes an entry that no process uses. A file that is no folder is not an entry.
 fn remove(entry: &Path) -> bool {
     if !entry.symlink_metadata().is_ok_and(|found| found.is_dir()) {
         return std::fs::remove_file(entry).is_ok();
@@ -147,11 +147,11 @@ fn remove(entry: &Path) -> bool {
     opened(entry).is_ok_and(is_free) && remove_folder(entry).is_ok()
 }
 
-/// Opens the folder of an entry. A build may have shut its own, and nobody could remove it.
+/// Opens the folder of an entry. A build may have closed its own, which then could not be removed.
 fn opened(entry: &Path) -> std::io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match open(entry, flags, Mode::empty()) {
-        // Nobody else can put a link in its place: the folders of the cache are this user's.
+        // No other user can put a link in its place: the folders of the cache are this user's.
         Err(Errno::ACCESS) => {
             std::fs::set_permissions(entry, Permissions::from_mode(0o700))?;
             Ok(open(entry, flags, Mode::empty())?.into())
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_longest_ago_leaves_first() {
+    fn least_recently_used_entries_are_removed_first() {
         let folder = tempfile::tempdir().unwrap();
         let hours = |hours: u64| Duration::from_secs(3600 * hours);
         let [old, newest, middle] =
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_half_made_goes_and_what_is_being_made_stays() {
+    fn abandoned_entries_are_removed_and_unfinished_ones_stay() {
         let folder = tempfile::tempdir().unwrap();
         let [left, making] = ["a", "b"].map(|name| {
             std::fs::write(folder.path().join(format!("{name}.lock")), "").unwrap();
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_by_itself_goes_though_it_is_the_newest() {
+    fn oversized_entries_are_removed_even_if_new() {
         let folder = tempfile::tempdir().unwrap();
         let [large, small] = ["a", "b"].map(|name| entry(folder.path(), name, Duration::ZERO));
         std::fs::write(large.join("more"), vec![0; 100_000]).unwrap();
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_use_stays() {
+    fn entries_in_use_stay() {
         let folder = tempfile::tempdir().unwrap();
         let [used, newest] =
             [("a", 9), ("b", 0)].map(|(name, days)| entry(folder.path(), name, WEEK.mul_f64(days.into())));
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_used_for_a_week_leaves() {
+    fn entries_unused_for_a_week_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let old = entry(folder.path(), "a", WEEK + Duration::from_secs(60));
         let newer = entry(folder.path(), "b", WEEK - Duration::from_secs(60));

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! All kernels that could be booted here.
 
-use super::Spec;
 use super::debian::{self, Wanted};
-use super::spec::{OLDER, SHOWN_KEY};
 use crate::apt::Apt;
 use crate::build::LARGEST_CONFIG;
 use crate::build::{self, Built};
 use crate::cache::Cache;
-use dyntick_model::KernelConfig;
+use dyntick_model::kernel_name::{OLDER, SHOWN_KEY};
+use dyntick_model::{KernelConfig, Spec};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -16,17 +15,17 @@ use std::path::{Path, PathBuf};
 /// One line of `dyntick lab kernels`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Entry {
-    /// What to write for it in a study.
+    /// Its name in a study.
     pub spec: String,
     /// Its release, where it is known.
     pub release: String,
-    /// Where it is: installed, downloaded, or offered by apt.
+    /// Its state: installed, downloaded, or offered by apt.
     pub state: State,
     /// Ticks per second.
     pub hz: Option<u32>,
-    /// Whether it can stop the tick of a busy CPU (CONFIG_NO_HZ_FULL).
+    /// True if it can stop the tick of a busy CPU (CONFIG_NO_HZ_FULL).
     pub no_hz_full: Option<bool>,
-    /// Whether it is a PREEMPT_RT kernel.
+    /// True if it is a PREEMPT_RT kernel.
     pub preempt_rt: Option<bool>,
     /// The fragments of its configuration, where it was built here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -36,7 +35,7 @@ pub struct Entry {
     pub patches: Vec<String>,
 }
 
-/// Where a kernel is.
+/// The place of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {

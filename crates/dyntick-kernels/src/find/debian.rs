@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Debian's kernels: offered by apt, unpacked in the cache.
 
-use super::spec::{UNSTABLE, older_suite};
 use super::{Files, KernelError};
 use crate::apt::{Apt, AptError, Package, of_cache};
 use crate::cache::{Cache, CacheError, is_intact, write_whole};
 use crate::hash::Contents;
+use dyntick_model::kernel_name::{UNSTABLE, older_suite};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Where unpacked packages are in the cache, each in a folder RELEASE_VERSION.
+/// The folder of the cache with unpacked packages, each in a folder RELEASE_VERSION.
 const FOLDER: &str = "kernels";
 const PREFIX: &str = "linux-image-";
 
 /// The kernels of which the newest is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted<'a> {
-    /// As `6.12`; of all that Debian's suite unstable has where there is none.
+    /// The series, e.g. `6.12`; `None` for all that Debian's suite unstable has.
     pub series: Option<&'a str>,
     /// `rt` or `cloud`; empty for the plain one.
     pub flavour: &'a str,
@@ -28,7 +28,7 @@ impl Wanted<'_> {
         if self.flavour.is_empty() { series.to_owned() } else { format!("{series}-{}", self.flavour) }
     }
 
-    /// Whether a package of the cache can stand for what the mirror would say. By its release alone it cannot be known
+    /// True if a package of the cache can stand for what the mirror would say. By its release alone it cannot be known
     /// to come from Debian's suite unstable.
     fn may_be(self, package: &Unpacked) -> bool {
         self.series.is_some() || package.is_of(UNSTABLE)
@@ -54,11 +54,11 @@ impl Wanted<'_> {
 
 /// A package that is unpacked in the cache.
 pub(super) struct Unpacked {
-    /// As `6.12.117+deb12-amd64`.
+    /// The release, e.g. `6.12.117+deb12-amd64`.
     pub release: String,
     /// The version of the package.
     pub version: String,
-    /// Where it is.
+    /// Its path.
     pub folder: PathBuf,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct Unpacked {
 const SUITE: &str = "suite";
 
 impl Unpacked {
-    /// Whether Debian had it in this suite when it was fetched.
+    /// True if Debian had it in this suite when it was fetched.
     fn is_of(&self, suite: &str) -> bool {
         std::fs::read_to_string(self.folder.join(SUITE)).is_ok_and(|noted| noted.trim() == suite)
     }
@@ -164,7 +164,7 @@ pub fn other_suite(release: &str) -> &'static str {
     older_suite(release).unwrap_or(UNSTABLE)
 }
 
-/// That there is no such kernel, and which of this machine's suites and the cache is the nearest.
+/// The error that there is no such kernel, with the nearest of this machine's suites and of the cache.
 fn not_offered(name: &str, cache: &Cache, progress: &dyn Fn(&str)) -> KernelError {
     let offered = Apt::open(cache, progress).and_then(|apt| apt.packages(PREFIX)).unwrap_or_default();
     let offered = offered.iter().filter_map(|package| package.strip_prefix(PREFIX)).map(str::to_owned);
@@ -236,13 +236,13 @@ fn note_suite(folder: &Path, apt: &Apt) -> Result<(), CacheError> {
 const IMAGE_HASH: &str = "image.sha256";
 
 fn note_image(folder: &Path, release: &str) -> Result<(), KernelError> {
-    // What holds no image is told where it is looked for.
+    // The error of a package without an image names its place.
     let Some(image) = image(folder, release) else { return Ok(()) };
     let known = Contents::of(&image, u64::MAX)?;
     Ok(write_whole(&folder.join(IMAGE_HASH), known.sha256.as_bytes())?)
 }
 
-/// Where a package's image is: above its modules since 7.2.
+/// The image of a package: above its modules since 7.2.
 fn image(folder: &Path, release: &str) -> Option<PathBuf> {
     let places = [format!("boot/vmlinuz-{release}"), format!("usr/lib/modules/{release}/vmlinuz")];
     places.iter().map(|place| folder.join(place)).find(|image| image.is_file())
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cache_tells_what_is_whole() {
+    fn complete_entries_of_the_cache_are_known() {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::at(dir.path());
         for folder in ["6.1.0-56-amd64_6.1.192-2", "6.1.0-9-amd64_6.1.60-1", ".new-6.1.0-57-amd64_6.1.193-1"]

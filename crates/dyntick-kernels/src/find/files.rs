@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Where the files of a kernel are.
+//! The files of a kernel.
 
 use super::KernelError;
 use crate::apt::Package;
@@ -7,7 +7,7 @@ use crate::build::Built;
 use dyntick_system::confine::real_path;
 use std::path::{Path, PathBuf};
 
-/// What the running kernel says of itself, where it was built to.
+/// The configuration of the running kernel, if it was built to show it.
 pub(super) const CONFIG_OF_HOST: &str = "/proc/config.gz";
 
 /// The files of a kernel as they came.
@@ -18,11 +18,11 @@ pub(super) struct Files {
     pub config: Option<PathBuf>,
     /// Its `lib/modules/RELEASE` folder.
     pub modules: Option<PathBuf>,
-    /// How it came here.
+    /// Its origin.
     pub source: String,
     /// The package that it is from.
     pub package: Option<Package>,
-    /// How it may be another kernel than the name means today.
+    /// A note if the name may mean another kernel today.
     pub fallback: Option<String>,
 }
 
@@ -39,7 +39,7 @@ impl Files {
         }
     }
 
-    /// An image with what stands beside it: `boot/vmlinuz-RELEASE` has its configuration in
+    /// An image with the files next to it: `boot/vmlinuz-RELEASE` has its configuration in
     /// `boot/config-RELEASE` and its modules in `lib/modules/RELEASE`; `lib/modules/RELEASE/vmlinuz` has all
     /// in its folder, as in Fedora and, from 7.2 on, in Debian.
     pub fn at(image: PathBuf) -> Self {
@@ -77,7 +77,7 @@ fn among_modules(image: &Path) -> Option<&Path> {
 fn modules(image: &Path, release: &str) -> Option<PathBuf> {
     let root = image.parent().filter(|folder| folder.ends_with("boot"))?.parent()?;
     let folders = ["lib/modules", "usr/lib/modules"].map(|place| root.join(place).join(release));
-    // A stranger's link leads to the modules of this machine, or to all that is on it.
+    // A link in an untrusted folder may lead to the modules of this machine, or to any file.
     folders.into_iter().find(|folder| {
         folder.canonicalize().is_ok_and(|real| {
             real.starts_with(root) && real.ends_with(Path::new("lib/modules").join(release)) && real.is_dir()
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_beside_an_image() {
+    fn files_next_to_an_image_are_found() {
         let root = tempfile::tempdir().unwrap();
         let image = root.path().join("boot/vmlinuz-6.12.1-x");
         std::fs::create_dir_all(root.path().join("boot")).unwrap();

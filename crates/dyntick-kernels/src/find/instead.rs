@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which kernels could be named in place of one that does not exist.
+//! The kernels that could be named in place of one that does not exist.
 
-use super::{KernelError, Spec, at_hand};
+use super::{KernelError, at_hand};
 use crate::cache::Cache;
+use dyntick_model::Spec;
 use dyntick_model::text::nearest;
 use rustix::fs::Access;
 use std::path::{Path, PathBuf};
 
-/// So many are named.
+/// The number of those that are named.
 const MOST: usize = 4;
 
-/// The kernels that are there without a network and could be meant, the most alike first: for a file the images beside
+/// The kernels that are there without a network and could be meant, the most alike first: for a file the images next to
 /// it, else those that are installed, downloaded or built. None where the error itself names one.
 pub fn instead(spec: &str, error: &KernelError, cache: &Cache) -> Vec<String> {
     if matches!(error, KernelError::NotOffered { nearest: Some(_), .. }) {
@@ -64,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn images_beside_a_file_that_is_not_there() {
+    fn images_next_to_an_absent_file_are_named() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["vmlinuz-6.12", "bzImage", "bzImage.old", "System.map", "config-6.12"] {
             std::fs::write(folder.path().join(name), "").unwrap();
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_error_names_one_no_other_is() {
+    fn a_named_alternative_is_the_only_one() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path());
         let boot = cache.path("kernels/6.1.0-56-amd64_6.1.192-2/boot");

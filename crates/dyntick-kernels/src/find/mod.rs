@@ -6,21 +6,19 @@ mod debian;
 mod files;
 mod instead;
 pub(crate) mod pauses;
-pub(crate) mod spec;
 pub(crate) mod vmlinux;
 
 pub use catalog::{Entry, State, at_hand, catalog};
 pub use debian::other_suite;
 pub use instead::instead;
-pub use spec::{Spec, SpecError};
 pub use vmlinux::ImageError;
 
 use crate::apt::{AptError, Package};
-use crate::build::{self, Accept, BuildError, Built, LARGEST_CONFIG, Recipe};
+use crate::build::{self, Accept, BuildError, Built, LARGEST_CONFIG};
 use crate::cache::{Cache, CacheError, ensure_space, is_intact, unused, write_whole};
 use debian::Wanted;
 use dyntick_model::text::shown;
-use dyntick_model::{KernelConfig, KernelVersion, KernelVersionError};
+use dyntick_model::{KernelConfig, KernelVersion, KernelVersionError, Recipe, Spec, SpecError};
 use dyntick_system::InputError;
 use files::Files;
 use serde::{Deserialize, Serialize};
@@ -32,11 +30,11 @@ use std::time::Duration;
 /// A kernel, ready to boot.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// What was asked for.
+    /// The name that was asked for.
     pub spec: String,
     /// Its release.
     pub release: KernelVersion,
-    /// What QEMU is given: the uncompressed kernel where it has a PVH entry, else the bzImage.
+    /// The file for QEMU: the uncompressed kernel if it has a PVH entry, else the bzImage.
     pub image: PathBuf,
     /// Its `lib/modules/RELEASE` folder.
     pub modules: Option<PathBuf>,
@@ -44,17 +42,17 @@ pub struct Kernel {
     pub config: KernelConfig,
     /// SHA-256 of the image that is booted.
     pub sha256: String,
-    /// How it came here.
+    /// Its origin.
     pub source: String,
     /// The package that it is from, where it is of Debian.
     pub package: Option<Package>,
-    /// How it may be another kernel than the name means today, where Debian could not be asked.
+    /// A note if Debian could not be asked, and the name may mean another kernel today.
     pub fallback: Option<String>,
-    /// What is known of it where it was built here.
+    /// Its record, if it was built here.
     pub built: Option<Built>,
 }
 
-/// Why there is no such kernel.
+/// The reason why there is no such kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// The text names none.
@@ -72,7 +70,7 @@ pub enum KernelError {
         nearest.as_ref().map_or(String::new(), |nearest| format!(" (did you mean debian:{nearest}?)"))
     )]
     NotOffered {
-        /// As it was asked for, without `debian:`.
+        /// Its name, without `debian:`.
         name: String,
         /// The series that is there and the nearest.
         nearest: Option<String>,
@@ -97,12 +95,12 @@ pub enum KernelError {
     /// An image that this user may not read, as Ubuntu's in /boot.
     #[error("cannot read {}: this user may not; run dyntick by sudo, or have it copied to where you may", shown(.0))]
     NotReadable(PathBuf),
-    /// What was read is damaged.
+    /// The file is damaged.
     #[error("cannot read the kernel {path}: {source}")]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// An image that is not understood.
@@ -110,7 +108,7 @@ pub enum KernelError {
     Image {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: ImageError,
     },
     /// A kernel that does not tell its version.
@@ -118,7 +116,7 @@ pub enum KernelError {
     Version {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: KernelVersionError,
     },
     /// The cache's copy is not what was unpacked.
@@ -171,20 +169,20 @@ fn find_built(key: &str, cache: &Cache) -> Result<Built, KernelError> {
     }
 }
 
-/// What is known of an uncompressed kernel; kept beside it, since finding it out takes a second.
+/// The facts of an uncompressed kernel, kept in its folder because finding them takes a second.
 #[derive(Serialize, Deserialize)]
 struct Known {
     release: String,
     sha256: String,
     has_pvh_entry: bool,
     config: Option<String>,
-    /// How many PAUSE instructions of its `.init.text` are NOPs.
+    /// The number of PAUSE instructions of its `.init.text` that became NOPs.
     pauses: usize,
 }
 
-/// Where uncompressed kernels are in the cache.
+/// The folder of the cache with uncompressed kernels.
 const UNCOMPRESSED: &str = "vmlinux";
-/// All of them together have at most so many bytes: a study of a thousand kernels that differ in a byte is a
+/// The limit of all together, bytes: a study of a thousand kernels that differ in a byte is a
 /// small file.
 const MOST_BYTES: u64 = 8 << 30;
 /// One that no run has used for so long is removed.
@@ -266,7 +264,7 @@ fn parsed_release(text: &str, image: &Path) -> Result<KernelVersion, KernelError
     text.parse().map_err(|source| KernelError::Version { path: image.to_owned(), source })
 }
 
-/// What is known of the uncompressed kernel in this folder, if it is still what was put there.
+/// The facts of the uncompressed kernel in this folder, if it is unchanged.
 fn known(folder: &Path, image_hash: &str) -> Option<Known> {
     let known: Known = serde_json::from_slice(&read(&folder.join(KNOWN)).ok()?).ok()?;
     let bootable = known.has_pvh_entry || is_intact(&folder.join(IMAGE), image_hash);
@@ -290,7 +288,7 @@ fn examine(image: &[u8], kernel: &[u8], pauses: usize) -> Known {
 /// The text of a configuration file; /proc/config.gz is compressed.
 fn config_text(path: &Path) -> Result<String, KernelError> {
     let bytes = match path == Path::new(files::CONFIG_OF_HOST) {
-        // The kernel's own, which nobody else names.
+        // The kernel's own, which no other user names.
         true => std::fs::read(path).map_err(|source| KernelError::Read { path: path.to_owned(), source })?,
         false => dyntick_system::read_regular(path, LARGEST_CONFIG)?,
     };
@@ -308,7 +306,7 @@ fn config_text(path: &Path) -> Result<String, KernelError> {
     }
 }
 
-/// What examining a kernel takes of memory for each byte of its file: the file, and a copy in which
+/// The memory that examining a kernel takes for each byte of its file: the file, and a copy in which
 /// instructions are replaced.
 const TIMES: u64 = 2;
 

@@ -23,10 +23,9 @@ pub fn replace(kernel: &mut [u8]) -> usize {
     places.len()
 }
 
-/// Where the file has the section.
+/// The place of the section in the file.
 fn init_text(kernel: &[u8]) -> Option<Range<usize>> {
-    let tables = ElfTables::of(kernel).ok().filter(ElfTables::is_64)?;
-    tables.section(".init.text").ok()?
+    ElfTables::of(kernel).ok()?.section(".init.text").ok()?
 }
 
 /// Offsets of PAUSE among these instructions. The two bytes may also stand inside of another one, so all are decoded.
@@ -42,7 +41,7 @@ mod tests {
     use crate::elf_tables::made;
 
     #[test]
-    fn only_whole_instructions() {
+    fn complete_instructions_alone_are_replaced() {
         // mov $0x90f3,%eax; pause; mov $0x90f390f3,%ecx; rep nop as pause; int3
         let code = b"\xb8\xf3\x90\0\0\xf3\x90\xb9\xf3\x90\xf3\x90\xf3\x90\xcc";
         assert_eq!(pauses(code), [5, 12]);
@@ -59,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_kernel_stays() {
+    fn other_files_stay_unchanged() {
         for mut other in [b"\x7fELF\xf3\x90".to_vec(), b"\xf3\x90".to_vec(), Vec::new()] {
             let before = other.clone();
             assert_eq!(replace(&mut other), 0);

@@ -2,10 +2,11 @@
 //! The uncompressed kernel inside a bzImage (`Documentation/arch/x86/boot.rst`).
 
 use crate::elf_tables::ElfTables;
+use object::LittleEndian as Little;
 use std::borrow::Cow;
 use std::io::Read;
 
-/// Why a kernel image is not understood.
+/// The reason why a kernel image is not understood.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImageError {
     /// Neither a bzImage nor an ELF file.
@@ -59,14 +60,14 @@ pub fn release_of_vmlinux(vmlinux: &[u8]) -> Option<String> {
     Some(String::from_utf8_lossy(&vmlinux[begin..begin + end]).into_owned())
 }
 
-/// Whether the kernel can be entered directly, in 32-bit mode, by its PVH note
+/// True if the kernel can be entered directly, in 32-bit mode, by its PVH note
 /// (`XEN_ELFNOTE_PHYS32_ENTRY`, CONFIG_PVH).
 pub fn has_pvh_entry(vmlinux: &[u8]) -> bool {
     const PHYS32_ENTRY: u32 = 18;
     /// A kernel has some ten; thousands of headers may name the same million.
     const MOST: usize = 10_000;
     let Ok(tables) = ElfTables::of(vmlinux) else { return false };
-    tables.notes().take(MOST).any(|note| note.name == "Xen" && note.n_type == PHYS32_ENTRY)
+    tables.notes().take(MOST).any(|note| note.name() == b"Xen" && note.n_type(Little) == PHYS32_ENTRY)
 }
 
 /// The configuration that a kernel with CONFIG_IKCONFIG carries, if it does.
@@ -112,7 +113,9 @@ fn decompress(payload: &[u8]) -> Result<Vec<u8>, ImageError> {
     let mut reader: Box<dyn Read + '_> = match payload {
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Box::new(liblzma::read::XzDecoder::new(payload)),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            Box::new(ruzstd::decoding::StreamingDecoder::new(payload).map_err(|error| failed(&error))?)
+            let decoder = zstd::Decoder::with_buffer(payload).map_err(|error| failed(&error))?;
+            // The size of the kernel follows its data.
+            Box::new(decoder.single_frame())
         }
         [0x5d, 0, 0, ..] => Box::new(liblzma::read::XzDecoder::new_stream(
             payload,
@@ -174,7 +177,7 @@ mod tests {
         assert_eq!(release(&image).as_deref(), Some("6.12.1-test"));
     }
 
-    /// As the kernel's build makes them: by `lzma -9` and `lz4 -l -9`, followed by the size.
+    /// Made like the kernel's build does: by `lzma -9` and `lz4 -l -9`, followed by the size.
     #[test]
     fn lzma_and_lz4_payloads() {
         let kernel = [b"\x7fELF".as_slice(), &[b'x'; 5000]].concat();
@@ -204,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_kernel_is_told() {
+    fn other_files_are_refused() {
         assert_eq!(extract(b"#!/bin/sh\n"), Err(ImageError::NotAKernel));
         assert_eq!(extract(&bzimage(b"BZh9xxxx")), Err(ImageError::Compression(b"BZh9xx".to_vec())));
         let mut cut = bzimage(b"\x1f\x8bxxxxxxxx");

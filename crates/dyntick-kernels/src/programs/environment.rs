@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the laboratory and all that it starts have of the user's environment. An empty or relative path in it
-//! is of the folder that one stands in, and a stranger's study comes with a folder: programs, libraries and
-//! settings of it would be taken.
+//! The environment of the laboratory and of all programs that it starts: a list of known variables. A relative path in
+//! another one would name a file of the current directory, and a study from elsewhere comes with a directory.
 
-use crate::cache::keeps_what_is_made;
+use dyntick_system::is_for_temporary_files;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// PATH where nothing is left of it: an empty one is the folder that one stands in.
+/// The value of PATH if no absolute folder is left in it; an empty one names the current directory.
 const USUAL: &str = "/usr/bin:/bin";
 
-/// Lists of paths, of which the absolute ones are kept, and what parts them: PATH, and those of ld.so(8).
-const LISTS: [(&str, &[u8]); 4] =
-    [("PATH", b":"), ("LD_LIBRARY_PATH", b":;"), ("LD_PRELOAD", b": "), ("LD_AUDIT", b":")];
-
-/// Paths, which are kept where they are absolute.
-const PATHS: [&str; 9] = [
+/// Variables that are kept if they are absolute paths.
+const PATHS: [&str; 8] = [
     "HOME",
     "XDG_CACHE_HOME",
     "XDG_RUNTIME_DIR",
-    "SSH_AUTH_SOCK",
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
     "CURL_CA_BUNDLE",
@@ -28,10 +21,7 @@ const PATHS: [&str; 9] = [
     "GIT_SSL_CAPATH",
 ];
 
-/// Where temporary files are made.
-const TEMPORARY: &str = "TMPDIR";
-
-/// What names no file: of terminals and languages, of who calls, of a kernel's compiler, of the network.
+/// Variables that name no file, in capital letters or small ones.
 const WORDS: [&str; 24] = [
     "TERM",
     "COLORTERM",
@@ -62,7 +52,7 @@ const WORDS: [&str; 24] = [
 /// dyntick's own variables, and those of locales.
 const PREFIXES: [&str; 2] = ["DYNTICK_", "LC_"];
 
-/// Removes everything else, for this program and all that it starts.
+/// Removes all other variables, for this program and all programs that it starts.
 ///
 /// # Safety
 /// No other thread may run yet: others may read the environment.
@@ -81,26 +71,27 @@ pub unsafe fn keep_known() {
     }
 }
 
-/// What is left of a variable.
+/// The value that a variable keeps.
 fn kept(name: &OsStr, value: &OsStr) -> Option<OsString> {
     let name = name.to_str()?;
-    if let Some((_, separators)) = LISTS.iter().find(|(list, _)| *list == name) {
-        return Some(only_absolute(value, separators)).filter(|list| !list.is_empty());
-    }
-    let is_word = PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        || WORDS.contains(&name.to_uppercase().as_str());
-    let is_path = PATHS.contains(&name) && Path::new(value).is_absolute();
-    // In another user's folder (`sudo -E`) temporary files are that user's to exchange; then /tmp is taken.
-    let is_place =
-        name == TEMPORARY && Path::new(value).is_absolute() && keeps_what_is_made(Path::new(value));
-    (is_word || is_path || is_place).then(|| value.to_owned())
+    let path = Path::new(value);
+    let is_kept = match name {
+        "PATH" => return absolute(value),
+        // In another user's folder (`sudo -E`) that user could replace temporary files; `/tmp` is used then.
+        "TMPDIR" => path.is_absolute() && is_for_temporary_files(path),
+        _ if PATHS.contains(&name) => path.is_absolute(),
+        _ => {
+            WORDS.contains(&name.to_uppercase().as_str())
+                || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        }
+    };
+    is_kept.then(|| value.to_owned())
 }
 
-/// The parts of a list that begin with a slash.
-fn only_absolute(list: &OsStr, separators: &[u8]) -> OsString {
-    let parts = list.as_bytes().split(|byte| separators.contains(byte));
-    let absolute: Vec<&[u8]> = parts.filter(|part| part.starts_with(b"/")).collect();
-    OsString::from_vec(absolute.join(&b':'))
+/// The absolute folders of a list; none if it has no such folder.
+fn absolute(list: &OsStr) -> Option<OsString> {
+    let folders: Vec<PathBuf> = std::env::split_paths(list).filter(|folder| folder.is_absolute()).collect();
+    std::env::join_paths(folders).ok().filter(|list| !list.is_empty())
 }
 
 #[cfg(test)]
@@ -111,7 +102,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn what_is_kept_names_nothing_of_the_folder_that_one_stands_in() {
+    fn variables_never_name_the_current_folder() {
         let left = |name: &str, value: &str| {
             kept(name.as_ref(), value.as_ref()).map(|kept| kept.into_string().unwrap())
         };
@@ -120,7 +111,7 @@ mod tests {
         let theirs = dir.path().to_str().unwrap();
         for (name, value, wanted) in [
             ("PATH", ".:/usr/bin:", Some("/usr/bin")),
-            ("LD_LIBRARY_PATH", "lib;/usr/lib:", Some("/usr/lib")),
+            ("LD_LIBRARY_PATH", "/usr/lib", None),
             ("LD_PRELOAD", "./planted.so planted.so", None),
             ("XDG_CACHE_HOME", ".", None),
             ("HOME", "/root", Some("/root")),
@@ -139,14 +130,14 @@ mod tests {
 
     /// In a process of its own, whose environment no other test reads.
     #[test]
-    fn no_program_is_of_the_folder_that_one_stands_in() {
+    fn programs_never_come_from_the_current_folder() {
         const PATH: &str = "DYNTICK_TEST_PATH";
         if let Some(wanted) = std::env::var_os(PATH) {
             assert_eq!(find("planted"), None);
             // SAFETY: the other threads of this process wait for this one.
             unsafe { keep_known() };
             assert_eq!(std::env::var_os("PATH"), Some(wanted));
-            assert_eq!(std::env::var("LD_LIBRARY_PATH").as_deref(), Ok("/usr/lib"));
+            assert_eq!(std::env::var_os("LD_LIBRARY_PATH"), None);
             assert_eq!(std::env::var_os("LD_PRELOAD"), None);
             assert!(Command::new("planted").status().is_err());
             return;
@@ -160,7 +151,7 @@ mod tests {
             let mut again = Command::new(&here);
             again.args([
                 "--exact",
-                "programs::environment::tests::no_program_is_of_the_folder_that_one_stands_in",
+                "programs::environment::tests::programs_never_come_from_the_current_folder",
             ]);
             again.current_dir(dir.path()).env("PATH", path).env(PATH, wanted);
             again.envs([("LD_LIBRARY_PATH", "lib;/usr/lib:"), ("LD_PRELOAD", "./planted.so planted.so")]);

@@ -11,10 +11,11 @@ pub mod records;
 pub use parameters::parameters;
 
 use dyntick_kernels::apt::AptError;
-use dyntick_kernels::build::{self, BuildError, Recipe};
+use dyntick_kernels::build::{self, BuildError};
 use dyntick_kernels::cache::{Cache, CacheError, unused, write_whole};
 use dyntick_kernels::find::Kernel;
 use dyntick_kernels::programs::{self, end_with_this_one};
+use dyntick_model::Recipe;
 use dyntick_system::confine::Walls;
 use headers::Headers;
 use include_dir::{Dir, include_dir};

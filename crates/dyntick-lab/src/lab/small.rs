@@ -3,8 +3,8 @@
 
 use super::Lab;
 use super::present::first_of;
+use crate::image::{self, ImageError};
 use crate::qemu;
-use dyntick_kernels::image::{self, ImageError};
 use dyntick_study::Case;
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 //! Whether the tools of a study are on this machine, before any of its cases is run.
 
 use super::present::first_of;
-use dyntick_kernels::image::{find_tool, packages};
+use crate::image::{find_tool, packages};
 use dyntick_model::text::clean_line;
 use dyntick_study::Case;
 use std::collections::{BTreeMap, BTreeSet};

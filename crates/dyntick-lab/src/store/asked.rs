@@ -5,7 +5,6 @@ use crate::order;
 use crate::perturb::{self, Perturbation};
 use crate::qemu::{Accelerator, Host};
 use dyntick_explain::fixes::settings_with;
-use dyntick_kernels::build::Recipe;
 use dyntick_model::{CommandLine, KernelVersion, Settings};
 use dyntick_study::Case;
 use schemars::JsonSchema;
@@ -124,8 +123,7 @@ impl Asked {
 /// The case without what cannot change its observations.
 fn what_decides(case: &Case) -> Case {
     // Of a machine only the idle states are in the guest, but energy is modelled by its watts.
-    let recipe = case.recipe.as_ref().map(Recipe::of_anybody);
-    Case { title: String::new(), timeout_ns: 0, repeat: 0, perturb: 0, recipe, ..case.clone() }
+    Case { title: String::new(), timeout_ns: 0, repeat: 0, perturb: 0, ..case.clone() }
 }
 
 /// Whether a run was asked what the case asks.

@@ -37,7 +37,7 @@ const X32: i64 = 0x4000_0000;
 /// file that is open and at its begin. What is refused is answered by ENOSYS, as by a kernel without it.
 ///
 /// # Errors
-/// Where there is no memory for it.
+/// If there is no memory for it.
 pub fn file() -> std::io::Result<File> {
     let program = program().map_err(std::io::Error::other)?;
     let memory = rustix::fs::memfd_create("dyntick-filter", MemfdFlags::CLOEXEC)?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A complete file takes the place of what has its name. Until it is complete it has no name, so that a kill
-//! leaves nothing; it has one beside its place for as long as two system calls take, and that name is always the
+//! leaves nothing; it has one in the same folder for as long as two system calls take, and that name is always the
 //! same, so that what a kill leaves just then is removed by the next write.
 
 use super::unnamed_in;
@@ -35,13 +35,13 @@ pub(super) fn keep(path: &Path, mode: u32, file: &File) -> Result<()> {
     file.sync_all()?;
     match link(file, path) {
         Ok(()) => Ok(()),
-        // A link replaces nothing: it is made beside, and renamed.
+        // link(2) replaces no file: the link gets another name, and is renamed.
         Err(Errno::EXIST) => link_over(file, path),
         Err(_) => copy_over(file, path, mode),
     }
 }
 
-/// Writes the whole of a file elsewhere.
+/// Copies a file.
 pub(super) fn copy(mut file: &File, to: &mut dyn Write) -> Result<()> {
     file.rewind()?;
     std::io::copy(&mut file, to)?;
@@ -59,10 +59,10 @@ fn beside(path: &Path) -> Option<PathBuf> {
     Some(path.with_file_name(format!(".dyntick-new-{name}")))
 }
 
-/// So long the lock of a folder is waited for: those who hold it make two system calls.
+/// The longest wait for the lock of a folder: a process that holds it makes two system calls.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The right to use the names beside files of this folder, until it is dropped; none where another keeps it or
+/// The right to use the temporary names of this folder, until it is dropped; `None` if another process keeps it or
 /// the folder may not be read.
 fn locked(folder: &Path) -> Option<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -82,7 +82,7 @@ fn link_over(file: &File, path: &Path) -> Result<()> {
     let (Some(beside), Some(_lock)) = (beside(path), lock) else { return link_by_any_name(file, path) };
     match rustix::fs::unlink(&beside) {
         Ok(()) | Err(Errno::NOENT) => {}
-        // Another user's file or a folder stands there, or the name is too long.
+        // There is a folder or another user's file, or the name is too long.
         Err(_) => return link_by_any_name(file, path),
     }
     link(file, &beside)?;
@@ -90,7 +90,7 @@ fn link_over(file: &File, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The same by a name that nobody else has; a kill may leave it.
+/// The same by a unique name; a killed process may leave it.
 fn link_by_any_name(file: &File, path: &Path) -> Result<()> {
     let make = |name: &Path| Ok(link(file, name)?);
     let beside = tempfile::Builder::new().prefix(".dyntick-").make_in(folder_of(path), make)?;
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kill_left_is_removed_by_the_next_write() {
+    fn the_next_write_removes_what_a_kill_left() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("metrics.prom");
         put(&path, "old").unwrap();
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_beside_that_cannot_be_had_is_done_without() {
+    fn a_blocked_temporary_name_is_avoided() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["file", &"x".repeat(255)] {
             let path = dir.path().join(name);

@@ -13,9 +13,9 @@ use dyntick_record::{
     Conditions, Ended, LastSeconds, Options, Record, RecordError, Trigger, record_command, record_process,
     record_until_interrupted,
 };
+use dyntick_system::exit_code;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
 use std::time::Duration;
@@ -238,8 +238,7 @@ fn set_aside(all: bool) -> Result<CpuList> {
 
 /// A command's status as a shell tells it: 128 and the signal's number where one ended it.
 pub fn as_own(status: Option<ExitStatus>) -> ExitCode {
-    let code = status.map_or(0, |status| status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)));
-    ExitCode::from(code as u8)
+    ExitCode::from(status.map_or(0, exit_code))
 }
 
 /// What recording needs.

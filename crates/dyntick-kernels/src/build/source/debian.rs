@@ -10,12 +10,6 @@ use std::path::{Path, PathBuf};
 
 const PREFIX: &str = "linux-source-";
 
-/// Whether this is a series, as `6.12`.
-pub fn is_series(text: &str) -> bool {
-    let number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
-    text.split_once('.').is_some_and(|(major, minor)| number(major) && number(minor))
-}
-
 /// The newest package of a series. Where the mirror cannot be asked, what the cache holds serves; the second part is
 /// how it may be another one than the newest.
 pub fn newest(
@@ -79,7 +73,7 @@ pub fn fetch(
     Ok(unpack::file(&archive, folder)?)
 }
 
-/// `linux-source-6.12.tar.xz`; there are patches beside it.
+/// `linux-source-6.12.tar.xz`; patches are in the same folder.
 fn archive(folder: &Path) -> Option<PathBuf> {
     let mut files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     files.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().contains(".tar.")))

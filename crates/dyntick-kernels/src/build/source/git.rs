@@ -4,36 +4,35 @@
 pub mod command;
 mod folders;
 
-use super::{BuildError, NamedBy, unpack};
-use crate::build::run::run;
+use super::{BuildError, unpack};
+use crate::build::run::{run, run_unquoted};
 use crate::cache::{Cache, CacheError, unused};
 use crate::programs::{end_after, end_with_this_one};
 use crate::remove::remove_tree;
-use command::{MOST_BYTES_OF_A_FETCH, TRANSPORTS, ask, fetching, git, quoted, refuse_special_files};
-use dyntick_system::landlock::Files;
+use command::{MOST_BYTES_OF_A_FETCH, TRANSPORTS, ask, fetching, git, walls, walls_of};
+use dyntick_system::confine::{Walls, real_path};
 use rustix::process::Signal;
 use sha2::{Digest, Sha256};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::Stdio;
 use tempfile::TempDir;
 
 /// A commit, and where it is on this machine.
 pub struct Commit {
-    /// The folder with the objects of a repository.
-    objects: PathBuf,
-    /// What git reads of it.
-    files: Files,
-    /// Its whole hash.
+    repository: PathBuf,
+    /// The walls that the repository is seen in.
+    walls: Walls,
+    /// The full hash.
     pub hash: String,
 }
 
-/// Where copies of repositories elsewhere are in the cache.
+/// The folder of the cache with copies of remote repositories.
 const COPIES: &str = "git";
-/// All of them together have at most so many bytes; a commit of a kernel has 250 MiB.
+/// The limit of all together, bytes; a commit of a kernel has 250 MiB.
 const MOST_BYTES: u64 = 8 << 30;
-/// One of them has at most so many before another commit is fetched into it.
+/// The limit of one before another commit is fetched into it, bytes.
 const MOST_BYTES_OF_ONE: u64 = 4 << 30;
 
 /// Removes copies with more than any may have, and of what is left those that were used longest ago.
@@ -43,10 +42,10 @@ pub fn remove_unused(cache: &Cache) {
     unused::keep_at_most(&copies, MOST_BYTES);
 }
 
-/// What git looks up in a repository on this machine is there at once; on a slow disk it takes seconds.
+/// The time to look a revision up, s: it takes seconds on a slow disk.
 const LOOK_UP: u32 = 60;
 
-/// What [`find`] reads of a repository on this machine, as far as can be said without reading all of it.
+/// The files that [`find`] reads of a repository on this machine, as far as they are known before it is read.
 pub fn reads(text: &str) -> Vec<PathBuf> {
     let (repository, _) = split(text);
     if is_elsewhere(repository) {
@@ -68,12 +67,7 @@ fn is_elsewhere(repository: &str) -> bool {
 
 /// Finds `REPOSITORY#REVISION`; without a revision, what is checked out. A repository elsewhere is
 /// asked for that one commit only.
-pub fn find(
-    text: &str,
-    named_by: &NamedBy,
-    cache: &Cache,
-    progress: &dyn Fn(&str),
-) -> Result<Commit, BuildError> {
+pub fn find(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Commit, BuildError> {
     let (repository, revision) = split(text);
     // Those search by a regular expression, which may take any time and memory.
     if revision.contains(":/") || revision.contains("{/") {
@@ -83,7 +77,7 @@ pub fn find(
     let is_elsewhere = is_elsewhere(repository);
     // A folder may have such a name.
     if !is_elsewhere && Path::new(repository).exists() {
-        return here(&named_by.place_of_source(Path::new(repository))?, named_by, revision);
+        return here(Path::new(repository), revision);
     }
     if !is_elsewhere {
         let message = "it is no folder here, and its address begins with neither https:// nor git://; clone one that asks \
@@ -113,14 +107,14 @@ pub fn find(
     prepare(&copy)?;
     remove_unfinished(&copy.join("objects/pack"));
     let what = format!("fetch {revision} of {repository}");
-    let mut fetch = fetching(&copy);
+    let mut fetch = fetching(&copy)?;
     fetch.args(["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"]);
     run(&what, fetch.args(["--", repository, revision]))?;
     unused::touch(&copy);
-    here(&copy, &NamedBy::User, "FETCH_HEAD")
+    here(&copy, "FETCH_HEAD")
 }
 
-/// Whether an address has a user before its host, as `https://user:password@host/path`.
+/// True if an address has a user before its host, as `https://user:password@host/path`.
 fn names_a_user(address: &str) -> bool {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     rest.split(['/', '?', '#']).next().is_some_and(|host| host.contains('@'))
@@ -138,32 +132,20 @@ fn remove_unfinished(packs: &Path) {
 /// An empty repository, with neither hooks nor settings of the user's template.
 fn prepare(place: &Path) -> Result<(), BuildError> {
     std::fs::create_dir_all(place).map_err(|error| CacheError::from_io(place, error))?;
-    let mut init = git(place, &Files::default().write(place));
+    let mut init = git(place, &walls()?.write(&real_path(place)))?;
     init.args(["init", "--quiet", "--bare", "--template=", "."]);
     run("prepare a git repository", &mut init).map(|_| ())
 }
 
-fn here(repository: &Path, named_by: &NamedBy, revision: &str) -> Result<Commit, BuildError> {
-    let parts = folders::of(repository)?;
-    refuse_special_files(&parts)?;
-    let mut files = Files::default();
-    for part in &parts {
-        files = files.read(&named_by.place_of_source(part)?);
-    }
-    // A branch of it may be closed by the modes of its own objects.
-    for entry in parts.iter().flat_map(walkdir::WalkDir::new).flatten() {
-        named_by.ask(entry.path())?;
-    }
-    let parsed = |what: &str, words: &[&str]| -> Result<String, BuildError> {
-        let mut git = git(repository, &files);
-        end_after(&mut git, LOOK_UP);
-        let output = ask(what, git.arg("rev-parse").args(words))?;
-        Ok(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned())
-    };
+fn here(repository: &Path, revision: &str) -> Result<Commit, BuildError> {
+    let walls = walls_of(repository)?;
+    let mut git = git(repository, &walls)?;
+    end_after(&mut git, LOOK_UP);
+    git.args(["rev-parse", "--verify", "--end-of-options", &format!("{revision}^{{commit}}")]);
     let what = format!("find the revision '{revision}' in {}", repository.display());
-    let hash = parsed(&what, &["--verify", "--end-of-options", &format!("{revision}^{{commit}}")])?;
-    let objects = parsed(&what, &["--git-path", "objects"])?;
-    Ok(Commit { hash, objects: repository.join(objects), files })
+    let output = ask(&what, &mut git)?;
+    let hash = String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned();
+    Ok(Commit { hash, repository: real_path(repository), walls })
 }
 
 /// Unpacks the files of a commit. git reads its objects out of a repository without any settings: filters
@@ -173,7 +155,7 @@ pub fn unpack(commit: &Commit, folder: &Path) -> Result<(), BuildError> {
     let failed = |message: String| BuildError::Failed { what: what.clone(), message };
     let copy = folder_beside(folder).map_err(|error| failed(error.to_string()))?;
     copy_objects(commit, copy.path())?;
-    let mut archive = git(copy.path(), &Files::default().read(copy.path()));
+    let mut archive = git(copy.path(), &walls()?.read(&real_path(copy.path())))?;
     archive.args(["archive", "--format=tar", "--prefix=linux/", &commit.hash]).stdout(Stdio::piped());
     // git quotes the tree's own attributes as they are, and a terminal would take them.
     archive.stdin(Stdio::null()).stderr(Stdio::null());
@@ -182,12 +164,12 @@ pub fn unpack(commit: &Commit, folder: &Path) -> Result<(), BuildError> {
     let unpacked =
         child.stdout.take().map(|stdout| unpack::stream(stdout, folder, &format!("commit {}", commit.hash)));
     let ended = child.wait().map_err(|error| failed(error.to_string()))?;
-    // Where the archive is refused, git ends too, for nobody reads on.
+    // If the archive is refused, git ends too, by SIGPIPE.
     unpacked.transpose()?;
     if ended.success() { Ok(()) } else { Err(failed(format!("git ended with {ended}"))) }
 }
 
-/// An empty folder that nobody else may enter. Its name is fixed, so that what a killed process left is removed.
+/// An empty folder that no other user may enter. Its name is fixed, so that the next process removes it after a kill.
 fn folder_beside(folder: &Path) -> std::io::Result<TempDir> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let (name, place) = (format!("{name}{}", unused::OBJECTS), folder.parent().unwrap_or(folder));
@@ -199,48 +181,19 @@ fn folder_beside(folder: &Path) -> std::io::Result<TempDir> {
         .tempdir_in(place)
 }
 
-/// Copies the objects of a commit into a repository of their own, where each has the name that its contents
-/// make: git believes what a repository says that an object is called, and somebody else's may hold another
-/// text under the name of a known commit's file. Such a commit lacks that object here.
+/// Fetches a commit into a repository of its own, where each object has the name that its contents make. git takes an
+/// object of a repository for what that repository calls it, so another text could stand under the name of a known
+/// commit's file; such a commit lacks that object in the copy, and is refused.
 fn copy_objects(commit: &Commit, copy: &Path) -> Result<(), BuildError> {
-    let what = format!("copy commit {}", commit.hash);
-    let failed = |message: String| BuildError::Failed { what: what.clone(), message };
-    let objects = std::path::absolute(&commit.objects).map_err(|error| failed(error.to_string()))?;
-    // Within the copy, which is a private folder: it borrows the objects and has none.
-    let theirs = copy.join("theirs.git");
+    // Settings of the command line do not reach the program at the other end.
+    const OTHER_END: &str = "--upload-pack=git -c safe.directory=* -c pack.window=0 \
+        -c uploadpack.allowAnySHA1InWant=true upload-pack";
     prepare(copy)?;
-    prepare(&theirs)?;
-    let files = commit.files.clone().read(&theirs);
-    let read = |words: &[&str]| {
-        let mut command = git(&theirs, &files);
-        command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&objects)).args(words);
-        command
-    };
-    let mut index = git(copy, &Files::default().write(copy));
-    index.args(["index-pack", "--stdin"]);
-    let steps = [
-        read(&["rev-list", "--objects", "--no-walk", "--no-object-names", &commit.hash]),
-        read(&["pack-objects", "--quiet", "--stdout", "--window=0"]),
-        index,
-    ];
-    pipeline(steps).map_err(|error| failed(error.to_string()))
-}
-
-/// Runs three commands of which each reads what the one before prints.
-fn pipeline([mut first, mut second, mut third]: [Command; 3]) -> std::io::Result<()> {
-    let start = |command: &mut Command, input: Stdio, output: Stdio| {
-        end_with_this_one(command, Signal::TERM);
-        command.stdin(input).stdout(output).stderr(Stdio::null()).spawn()
-    };
-    let printed = |child: &mut Child| child.stdout.take().map_or_else(Stdio::null, Stdio::from);
-    let mut first = start(&mut first, Stdio::null(), Stdio::piped())?;
-    let mut second = start(&mut second, printed(&mut first), Stdio::piped())?;
-    let mut third = start(&mut third, printed(&mut second), Stdio::null())?;
-    let ended = [first.wait()?, second.wait()?, third.wait()?];
-    match ended.iter().all(ExitStatus::success) {
-        true => Ok(()),
-        false => Err(std::io::Error::other("git could not read its objects: some are damaged or missing")),
-    }
+    let mut fetch = git(copy, &commit.walls.clone().write(&real_path(copy)))?;
+    fetch.args(["-c", "fetch.unpackLimit=1", "fetch", "--quiet", "--depth=1", "--no-tags", OTHER_END]);
+    fetch.arg("--").arg(&commit.repository).arg(&commit.hash);
+    let message = "git could not read its objects: some are damaged or missing";
+    run_unquoted(&format!("copy commit {}", commit.hash), &mut fetch, message).map(|_| ())
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ impl Read for Hashed {
     }
 }
 
-/// What unpacking xz may take, bytes: a file says itself how much it needs. `xz -9` needs 65 MiB.
+/// The memory that unpacking xz may take, bytes: the file says how much it needs. `xz -9` needs 65 MiB.
 const XZ_MEMORY: u64 = 256 << 20;
 
 fn decompressed(source: impl Read, path: &Path, folder: &Path) -> std::result::Result<(), SourceError> {
@@ -59,7 +59,7 @@ fn decompressed(source: impl Read, path: &Path, folder: &Path) -> std::result::R
             }
         }
         [0x1f, 0x8b, ..] => stream(flate2::read::GzDecoder::new(file), folder, &what),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => match ruzstd::decoding::StreamingDecoder::new(file) {
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => match zstd::Decoder::with_buffer(file) {
             Ok(decoder) => stream(decoder, folder, &what),
             Err(error) => Err(SourceError::Unpack { what, reason: error.to_string() }),
         },
@@ -77,7 +77,7 @@ pub fn stream(reader: impl Read, folder: &Path, what: &str) -> std::result::Resu
 /// A kernel has 1.5 GiB in some 90 000 files; a bomb has no end.
 pub const BYTES: u64 = 8 << 30;
 const ENTRIES: usize = 500_000;
-/// What may stand before an entry: its header, and a long name or the like.
+/// The limit of the headers before an entry, with a long name or the like, bytes.
 const HEADERS: u64 = 1 << 20;
 /// `PATH_MAX` of Linux (include/uapi/linux/limits.h).
 const PATH_MAX: usize = 4096;
@@ -92,7 +92,7 @@ fn unpack(reader: impl Read, folder: &Path) -> Result<()> {
         if number > ENTRIES {
             return Err(refused(format!("it has more than {ENTRIES} files")));
         }
-        // A name is read into memory whole; a file is not.
+        // All of a name is read into memory; a file is not.
         allowance.set(HEADERS);
         let Some(entry) = entries.next() else { break };
         let mut entry = entry.map_err(|_| unreadable(number, &allowance))?;
@@ -105,17 +105,17 @@ fn unpack(reader: impl Read, folder: &Path) -> Result<()> {
         let own = of_itself(&inner).map_err(at)?;
         let room = left.checked_sub(own).ok_or_else(too_much).map_err(at)?;
         left = room - put(&mut entry, folder, &inner, room).map_err(at)?;
-        // What an entry has beside its contents is not read as the next one's header.
+        // The padding of an entry is not read as the next one's header.
         std::io::copy(&mut entry, &mut std::io::sink())?;
     }
     Ok(())
 }
 
-/// What a file takes of the disk beside its contents, bytes: a block for itself and one for each folder above
+/// The space that a file takes on the disk besides its contents, bytes: a block for itself and for each folder above
 /// it, which may be its own.
 ///
 /// # Errors
-/// Where it lies deeper than any file of a kernel: some bytes of an archive can name any number of folders.
+/// If it lies deeper than any file of a kernel: some bytes of an archive can name any number of folders.
 pub fn of_itself(inner: &Path) -> Result<u64> {
     const BLOCK: u64 = 4096;
     const DEEPEST: usize = 64;
@@ -133,7 +133,7 @@ fn too_large() -> Error {
     refused("a name, or the archive, is larger than that of any kernel".to_owned())
 }
 
-/// What is said of an archive that cannot be read. The tar library quotes what it does not understand, and a
+/// The error for an archive that cannot be read. The tar library quotes what it does not understand, and a
 /// study may name any file as an archive.
 fn unreadable(number: usize, left: &Cell<u64>) -> Error {
     match left.get() {
@@ -150,7 +150,7 @@ fn refused(reason: String) -> Error {
 fn put<R: Read>(entry: &mut tar::Entry<'_, R>, folder: &Path, inner: &Path, limit: u64) -> Result<u64> {
     use tar::EntryType;
     let kind = entry.header().entry_type();
-    // Attributes for the whole archive, as git writes them with the commit.
+    // Attributes of the archive, which git writes with the commit.
     if kind == EntryType::XGlobalHeader {
         return Ok(0);
     }
@@ -265,8 +265,7 @@ mod tests {
         gz.write_all(&archive()).unwrap();
         let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 0);
         xz.write_all(&archive()).unwrap();
-        let zst =
-            ruzstd::encoding::compress_to_vec(&archive()[..], ruzstd::encoding::CompressionLevel::Fastest);
+        let zst = zstd::bulk::compress(&archive(), 1).unwrap();
         let all = [("gz", gz.finish().unwrap()), ("xz", xz.finish().unwrap()), ("zst", zst), ("", archive())];
         for (name, bytes) in all {
             let path = dir.path().join(format!("a.tar.{name}"));
@@ -278,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_leads_out_of_the_folder() {
+    fn entries_never_lead_out_of_the_folder() {
         let inner = |path: &str| without_outermost(Path::new(path));
         assert_eq!(inner("./linux/a/b").unwrap(), Some("a/b".into()));
         assert!(inner("linux/../../etc/passwd").is_err() && inner("/linux/a").is_err());
@@ -295,7 +294,7 @@ mod tests {
             header.set_mode(*mode);
             let text: &[u8] = if kind.is_file() { b"text" } else { b"" };
             header.set_size(text.len() as u64);
-            // As a stranger's own program would write it; the library refuses such names.
+            // As an untrusted own program would write it; the library refuses such names.
             header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
             header.as_old_mut().linkname[..target.len()].copy_from_slice(target.as_bytes());
             header.set_cksum();
@@ -378,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_is_refused_before_it_fills_memory_or_disk() {
+    fn bombs_are_refused_before_they_fill_memory_or_disk() {
         let dir = tempfile::tempdir().unwrap();
         let told = |kind, size: u64, reader: fn(Vec<u8>) -> Box<dyn Read>| {
             let mut header = tar::Header::new_gnu();
@@ -410,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_archive_is_told() {
+    fn malformed_archives_are_reported() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.tar.xz");
         std::fs::write(&path, b"\xfd7zXZ\0damaged").unwrap();

@@ -11,15 +11,15 @@ use clap::Args;
 use dyntick_isolate::apply::ApplyError;
 use dyntick_isolate::{
     Facts, IsolateError, Isolation, Journal, JournalError, Live, PartitionKind, Placement, Request, Restored,
-    Running, find, plan, received, restore,
+    Running, plan, received, restore,
 };
 use dyntick_model::CpuList;
 use dyntick_model::text::clean_line;
 use dyntick_record::proof::{self, Proof};
+use dyntick_system::{exit_code, find_as_shell};
 pub use report::Report;
 use std::ffi::OsString;
 use std::io::ErrorKind;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
 
@@ -94,7 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let Some(program) = arguments.command.first() else {
         bail!("isolate needs a command: dyntick isolate -C {} -- COMMAND", request.cpus);
     };
-    if let Err(error) = find(program) {
+    if let Err(error) = find_as_shell(program) {
         return Ok(not_started(program, &error));
     }
     let own = std::env::current_exe().context("find this program")?;
@@ -216,8 +216,8 @@ fn finish(
 
 /// As a shell has it; 1 where the command succeeded and its CPUs were not quiet.
 fn code(status: ExitStatus, disturbed: bool) -> ExitCode {
-    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
-    ExitCode::from(if code == 0 { u8::from(disturbed) } else { code as u8 })
+    let code = exit_code(status);
+    ExitCode::from(if code == 0 { u8::from(disturbed) } else { code })
 }
 
 /// As env(1), chrt(1) and others do.

@@ -4,8 +4,9 @@
 use crate::output;
 use anyhow::{Result, bail};
 use clap::Args;
-use dyntick_kernels::build::{Built, NamedBy, Recipe, build};
+use dyntick_kernels::build::{Built, build};
 use dyntick_kernels::cache::Cache;
+use dyntick_model::Recipe;
 use dyntick_study::{Size, Study, shipped};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -75,7 +76,7 @@ fn in_words(built: &Built) -> String {
 fn recipes(arguments: &Arguments) -> Result<Vec<(String, Recipe)>> {
     if let Some(source) = &arguments.source {
         let (config, patches) = (arguments.config.clone(), arguments.patches.clone());
-        let recipe = Recipe { source: typed(source), config, patches, named_by: NamedBy::User };
+        let recipe = Recipe { source: typed(source), config, patches };
         return Ok(vec![(source.clone(), recipe)]);
     }
     let Some(path) = &arguments.study else { return Ok(Vec::new()) };

@@ -3,9 +3,9 @@
 
 use super::build::recipe_of;
 use anyhow::Result;
-use dyntick_kernels::build::Recipe;
 use dyntick_kernels::cache::Cache;
 use dyntick_kernels::find::{self, Kernel};
+use dyntick_model::Recipe;
 use dyntick_study::{Size, shipped};
 use std::path::Path;
 

@@ -4,7 +4,7 @@
 use crate::output;
 use anyhow::{Context, Result, anyhow, bail};
 use dyntick_system::confine::ensure_outside_system;
-use dyntick_system::{chmod, is_callers, is_trusted, make_folders, others_may_write};
+use dyntick_system::{chmod, is_callers, is_sticky, is_trusted, make_folders, others_may_write};
 use rustix::fs::Access;
 use std::fs::{Metadata, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -141,12 +141,6 @@ fn ensure_not_everybodys(folder: &Path, found: &Metadata) -> Result<()> {
     bail!(
         "{folder} may be written by all users, who could move what is written while the guests run: {close}{OTHERWISE}"
     )
-}
-
-/// In a folder with this bit, as /tmp, only its owner takes away what stands there (chmod(1)).
-fn is_sticky(found: &Metadata) -> bool {
-    const STICKY: u32 = 0o1000;
-    found.mode() & STICKY != 0
 }
 
 /// Refuses a folder in which this process could write nothing, or in whose nearest folder above it could make none.

@@ -28,6 +28,7 @@ mod why;
 use super::repeat;
 use crate::few::few;
 use dyntick_explain::Summary;
+use dyntick_kernels::build::private_note;
 use dyntick_lab::compare::Compared;
 use dyntick_lab::effects::Found;
 use dyntick_lab::lab::{CaseResult, LabError};
@@ -102,8 +103,7 @@ pub fn documents(material: &Material<'_>) -> (Document, Document) {
     if !runs.is_empty() {
         blocks.push(Block::Heading("How it was measured".into()));
         let perturbed = method::perturbed(all.iter().filter(|run| !own(run)).copied());
-        let private =
-            study.kernels.iter().filter_map(|(name, recipe)| Some((name, recipe.private_source()?)));
+        let private = study.kernels.iter().filter_map(|(name, recipe)| Some((name, private_note(recipe)?)));
         let private = private.map(|(name, told)| (format!("kernel {name}"), told));
         let pairs = method::provenance(&runs).into_iter().chain(perturbed).chain(private);
         blocks.push(Block::Pairs(pairs.collect()));

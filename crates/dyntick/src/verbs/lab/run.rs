@@ -11,11 +11,12 @@ use crate::output;
 use crate::progress::Display;
 use anyhow::{Result, bail};
 use clap::Args;
+use dyntick_kernels::build::private_note;
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::lab::{CaseResult, Fault, Lab, tools};
 use dyntick_model::Clock;
 use dyntick_study::{Case, Size, Study, check};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What may be said to `lab run`.
@@ -78,10 +79,13 @@ fn run_study(arguments: &Arguments) -> Result<ExitCode> {
     ensure_few(&study.cases)?;
     note_spelling(&study.cases);
     for (name, recipe) in &study.kernels {
-        recipe
-            .private_source()
-            .into_iter()
-            .for_each(|told| output::note(format_args!("the kernel {name} is {told}")));
+        if let Some(note) = private_note(recipe) {
+            output::note(format_args!("the kernel {name} is {note}"));
+        }
+    }
+    let folder = arguments.study.parent().unwrap_or(Path::new(""));
+    if let Some(note) = dyntick_study::private_note(folder, &study.cases) {
+        output::note(note);
     }
     let out = Place::of(arguments.out.as_deref(), &study.name);
     tools::ensure(&study.cases)?;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use dyntick_guest::Shell;
 use dyntick_kernels::cache::Cache;
-use dyntick_kernels::image::Share;
+use dyntick_lab::image::Share;
 use dyntick_lab::lab::{Fault, Lab, Progress};
 use dyntick_report::message;
 use dyntick_study::{Case, Given, Study, check};

@@ -4,11 +4,12 @@
 use crate::output;
 use anyhow::Result;
 use clap::Args;
-use dyntick_kernels::build::{self, Built, Recipe};
+use dyntick_kernels::build::{self, Built};
 use dyntick_kernels::cache::Cache;
-use dyntick_kernels::image::{find_tool, packages};
 use dyntick_lab::expected::estimated;
+use dyntick_lab::image::{find_tool, packages};
 use dyntick_lab::lab::tools;
+use dyntick_model::Recipe;
 use dyntick_report::numbers;
 use dyntick_study::{Case, Size, Study, shipped};
 use schemars::JsonSchema;

@@ -6,7 +6,6 @@ use crate::output;
 use crate::progress::Display;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use dyntick_kernels::build::NamedBy;
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::lab::Lab;
 use dyntick_lab::store::{self, Asked, Run};
@@ -48,7 +47,7 @@ fn verify(lab: &Lab, folder: &Path) -> Result<bool> {
             case.id
         );
     }
-    let mut prepared = lab.prepare(&as_it_was(&first.asked, folder), first.asked.repetition)?;
+    let mut prepared = lab.prepare(&as_it_was(&first.asked), first.asked.repetition)?;
     prepared.asked.case = case.clone();
     for difference in differences(&first.asked, &prepared.asked) {
         let difference = clean_line(&difference);
@@ -67,13 +66,9 @@ fn verify(lab: &Lab, folder: &Path) -> Result<bool> {
     Ok(changed.is_empty())
 }
 
-/// The case with the very kernel that it ran on, for a series may have a newer one by now. The run's folder
-/// names what that kernel is built from.
-fn as_it_was(asked: &Asked, folder: &Path) -> Case {
+/// The case with the very kernel that it ran on, for a series may have a newer one by now.
+fn as_it_was(asked: &Asked) -> Case {
     let mut case = asked.case.clone();
-    if let Some(recipe) = &mut case.recipe {
-        recipe.named_by = NamedBy::file_in(folder);
-    }
     if case.kernel.starts_with("debian:") {
         case.kernel = format!("debian:{}", asked.release);
     }

@@ -4,7 +4,7 @@
 
 use dyntick_kernels::cache::Cache;
 use dyntick_kernels::find::{self, Kernel};
-use dyntick_kernels::image::{self, Contents};
+use dyntick_lab::image::{self, Contents};
 use dyntick_lab::qemu::provide;
 use rustix::process::Signal;
 use std::os::unix::process::CommandExt;

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! git as it is run here: without the settings of user and machine, without running anything of a repository's, and
-//! opening nothing but the repository.
+//! git as it is run here: in the sandbox that also builds, without the settings of user and machine, and without
+//! running any program that a repository names. It sees the repository and the programs of this machine, and nothing
+//! else.
 
 use super::super::unpack;
 use super::folders;
 use crate::build::BuildError;
 use crate::build::run::run_unquoted;
-use crate::programs::{end_after, limit, without_devices};
+use crate::build::walls::path_in_usr;
+use crate::programs::{self, end_after, limit};
 use dyntick_system::InputError;
-use dyntick_system::confine::real_path;
-use dyntick_system::landlock::Files;
+use dyntick_system::confine::{Walls, ensure_outside_system, real_path};
 use rustix::process::Resource;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// How repositories elsewhere are reached: by what says nothing of who asks. Not `ssh`, which does as the user's own
+/// The transports of remote repositories: they reveal nothing of the user. Not `ssh`, which does as the user's own
 /// configuration says and offers the user's keys to whom a study names; not `ext`, which runs a command; and
 /// not `file`: what is on this machine is named by its path.
 pub const TRANSPORTS: [&str; 2] = ["https", "git"];
 
-/// What a repository's own configuration could otherwise have git run, and what only takes time.
+/// Settings that keep a repository's own configuration from running programs, and others that save time.
 const SETTINGS: [&str; 17] = [
     // `$Format:%G?$` in a file with export-subst has git verify the commit's signature by these.
     "gpg.program=/bin/false",
@@ -51,54 +51,102 @@ const SETTINGS: [&str; 17] = [
 /// The memory of git itself, bytes.
 pub const MEMORY: u64 = 2 << 30;
 
-/// The files of a kernel are looked through or copied in a minute, a whole history's packs behind them in some.
+/// The time limit, s: the files of a kernel are copied in a minute, out of the packs of a full history in some.
 const LOOK_THROUGH: u32 = 30 * 60;
 
-/// What one fetch may bring, bytes: a commit of a kernel has 250 MiB.
+/// The limit of one fetch, bytes: a commit of a kernel has 250 MiB.
 pub const MOST_BYTES_OF_A_FETCH: u64 = 2 << 30;
 
 /// One commit of a kernel has 250 MiB; a server that says nothing is not waited for without end.
 const FETCH: u32 = 3 * 3600;
 
-/// The files of a repository on this machine, with those that are checked out.
+/// Proxies of the network, in capital letters or small ones.
+const PROXIES: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
+/// Files and folders with certificates.
+const CERTIFICATES: [&str; 5] =
+    ["SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH"];
+
+/// Walls that git runs in. It reads what this user may read of the repositories that are bound.
 ///
 /// # Errors
-/// Where it is not as git makes one ([`refuse_special_files`]).
-pub fn files_of(worktree: &Path) -> Result<Files, BuildError> {
-    let mut parts = folders::of(worktree)?;
-    parts.extend([worktree.join(".git/index")].into_iter().filter(|index| index.exists()));
-    refuse_special_files(&parts)?;
-    let own = Files::default().read(&real_path(worktree));
-    Ok(parts.iter().fold(own, |files, place| files.read(place)))
+/// If this machine cannot confine a program. A kernel of such a source could not be built here either.
+pub fn walls() -> Result<Walls, BuildError> {
+    let walls = Walls::new();
+    let walls =
+        walls.map_err(|reason| BuildError::NoWalls { what: "a git repository".to_owned(), reason })?;
+    Ok(walls.as_reader())
 }
 
-/// git in a repository, which opens these files alone and no device, for the time that it takes to look
-/// through a whole one.
-pub fn git(repository: &Path, files: &Files) -> Command {
-    let mut command = set(repository);
-    without_devices(&mut command);
-    end_after(&mut command, LOOK_THROUGH);
-    files.hold(&mut command);
-    command
+/// Walls that a repository on this machine is seen in, with the files that are checked out.
+///
+/// # Errors
+/// If it is not as git makes one ([`refuse_special_files`]).
+pub fn walls_of(repository: &Path) -> Result<Walls, BuildError> {
+    let parts = folders::of(repository)?;
+    if parts.is_empty() {
+        let what = format!("read {}", repository.display());
+        return Err(BuildError::Failed { what, message: "there is no git repository".to_owned() });
+    }
+    refuse_special_files(&parts)?;
+    let walls = walls()?.read(&real_path(repository));
+    Ok(parts.iter().fold(walls, |walls, part| walls.read(part)))
+}
+
+/// git in a repository, inside these walls, for at most [`LOOK_THROUGH`].
+///
+/// # Errors
+/// If git is not installed, or a file that the walls name cannot be bound.
+pub fn git(repository: &Path, walls: &Walls) -> Result<Command, BuildError> {
+    inside(&inner(repository), walls, LOOK_THROUGH, unpack::BYTES)
 }
 
 /// git that fetches into a repository of ours, and writes nothing else.
-pub fn fetching(repository: &Path) -> Command {
-    let mut command = set(repository);
-    end_after(&mut command, FETCH);
-    limit(&mut command, Resource::Fsize, MOST_BYTES_OF_A_FETCH);
+///
+/// # Errors
+/// The same as [`git`].
+pub fn fetching(repository: &Path) -> Result<Command, BuildError> {
+    let mut git = inner(repository);
     // What is fetched is one file, with that limit, and not any number of them.
-    command.args(["-c", "fetch.unpackLimit=1"]);
-    Files::default().online().write(repository).hold(&mut command);
-    command.env("GIT_ALLOW_PROTOCOL", TRANSPORTS.join(":")).env("GIT_TERMINAL_PROMPT", "0");
-    command
+    git.args(["-c", "fetch.unpackLimit=1"]);
+    git.env("GIT_ALLOW_PROTOCOL", TRANSPORTS.join(":")).env("GIT_TERMINAL_PROMPT", "0");
+    let mut walls = walls()?.write(&real_path(repository)).online();
+    for (name, value) in std::env::vars_os() {
+        let key = name.to_string_lossy();
+        if PROXIES.contains(&key.to_uppercase().as_str()) {
+            git.env(&name, value);
+        } else if CERTIFICATES.contains(&&*key) {
+            let place = real_path(Path::new(&value));
+            // Those of /etc are there for every program that uses the network.
+            if ensure_outside_system(&place).is_ok() {
+                walls = walls.read(&place);
+            }
+            git.env(&name, place);
+        }
+    }
+    inside(&git, &walls, FETCH, MOST_BYTES_OF_A_FETCH)
+}
+
+/// A repository on this machine decides how long git takes, how much memory it needs and how much it writes.
+fn inside(git: &Command, walls: &Walls, seconds: u32, largest_file: u64) -> Result<Command, BuildError> {
+    if programs::find("git").is_none() {
+        return Err(BuildError::Missing { program: "git".to_owned(), package: "git".to_owned() });
+    }
+    let mut confined = walls.around(git)?;
+    end_after(&mut confined, seconds);
+    limit(&mut confined, Resource::Fsize, largest_file);
+    // Of trees in trees git keeps all on the way down. For a commit of a kernel it needs some 200 MiB.
+    limit(&mut confined, Resource::Data, MEMORY);
+    Ok(confined)
 }
 
 /// git without the settings of user and machine, which runs nothing of the repository's own. Objects that a
 /// partial clone lacks are not asked for.
-fn set(repository: &Path) -> Command {
+fn inner(repository: &Path) -> Command {
     let mut command = Command::new("git");
     command
+        .env("PATH", path_in_usr())
+        .env("LC_ALL", "C")
+        .env("HOME", "/nonexistent")
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_NO_LAZY_FETCH", "1")
@@ -106,36 +154,15 @@ fn set(repository: &Path) -> Command {
         // names what is cached.
         .env("GIT_NO_REPLACE_OBJECTS", "1")
         .env("GIT_GRAFT_FILE", "/dev/null")
-        // libcurl takes passwords from ~/.netrc, and Kerberos has tickets and keys, for whichever server asks.
-        .env("HOME", "/nonexistent")
-        .envs(["KRB5CCNAME", "KRB5_CLIENT_KTNAME", "KRB5_CONFIG"].map(|name| (name, "/dev/null")));
-    // Two deltas of some bytes make an object of any size; the largest file of a kernel has some 20 MiB.
-    command.env("GIT_ALLOC_LIMIT", "512m");
-    command.env("GIT_ALLOW_PROTOCOL", "none").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_PAGER", "cat");
-    for name in [
-        "GIT_DIR",
-        "GIT_WORK_TREE",
-        "GIT_INDEX_FILE",
-        "GIT_OBJECT_DIRECTORY",
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-        "GIT_COMMON_DIR",
-        "GIT_CONFIG_PARAMETERS",
-        "GIT_CONFIG_COUNT",
-        "GIT_EXEC_PATH",
-        "GIT_ASKPASS",
-        "SSH_ASKPASS",
-        "XDG_CONFIG_HOME",
-    ] {
-        command.env_remove(name);
-    }
-    // Who serves a repository decides how much it sends, and git writes all of it into one file.
-    limit(&mut command, Resource::Fsize, unpack::BYTES);
-    // Of trees in trees git keeps all on the way down. For a commit of a kernel it needs some 200 MiB.
-    limit(&mut command, Resource::Data, MEMORY);
+        // Two deltas of some bytes make an object of any size; the largest file of a kernel has some 20 MiB.
+        .env("GIT_ALLOC_LIMIT", "512m")
+        .env("GIT_ALLOW_PROTOCOL", "file")
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_PAGER", "cat");
     // What is no repository is none because a folder above it is one.
     let own = real_path(repository);
     command.env("GIT_CEILING_DIRECTORIES", own.parent().unwrap_or(&own));
-    command.arg("-C").arg(repository);
+    command.arg("-C").arg(own);
     for setting in SETTINGS {
         command.args(["-c", setting]);
     }
@@ -152,7 +179,7 @@ pub fn ask(what: &str, command: &mut Command) -> Result<Output, BuildError> {
 }
 
 /// Refuses FIFOs and devices among what git reads of a repository, for which it would wait without end, and
-/// links in its folders, of which git makes none: they lead to what nobody has asked for. What a repository
+/// links in its folders, of which git makes none: they lead to files outside. The files that a repository
 /// elsewhere has, which it may name, is met by git's time.
 pub fn refuse_special_files(parts: &BTreeSet<PathBuf>) -> Result<(), BuildError> {
     for entry in parts.iter().flat_map(walkdir::WalkDir::new).flatten() {
@@ -166,10 +193,4 @@ pub fn refuse_special_files(parts: &BTreeSet<PathBuf>) -> Result<(), BuildError>
         }
     }
     Ok(())
-}
-
-/// A path in a list of git's, whose elements a colon would part.
-pub fn quoted(path: &Path) -> OsString {
-    let text = path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
-    format!("\"{text}\"").into()
 }

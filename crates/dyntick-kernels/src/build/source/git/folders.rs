@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What git reads of a repository on this machine (gitrepository-layout(5)): its own files, those of the
+//! The parts of a repository that git reads (gitrepository-layout(5)): its own files, those of the
 //! repository whose worktree it is, and the objects that it borrows (`git clone --shared`). git may open
 //! these and no others.
 
@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 
 /// The files that lead to other folders have a line for each; more of one is not read.
 const LONGEST: u64 = 64 << 10;
-/// A repository that borrows from more is not one that somebody works with.
+/// The most folders that a real repository borrows from.
 const MOST: usize = 32;
 
-/// What git cuts off such a file (setup.c: read_gitfile_gently, get_common_dir_noenv), and no other white space.
+/// The characters that git cuts off such a file (setup.c: read_gitfile_gently, get_common_dir_noenv).
 const END: [char; 2] = ['\n', '\r'];
 
-/// The parts of a folder of git's that it reads to find a commit. What else lies there may be somebody's: an
-/// archive may have been unpacked beside other repositories.
+/// The parts of a git folder that are read to find a commit. Other files there do not belong to it: an
+/// archive may have been unpacked next to other repositories.
 const PARTS: [&str; 14] = [
     "HEAD",
     "FETCH_HEAD",
@@ -39,7 +39,7 @@ const PARTS: [&str; 14] = [
 /// The files and folders, by real paths. Of a worktree it is what git keeps and not what is checked out.
 ///
 /// # Errors
-/// Where it leads to other folders as no git writes it, or to too many.
+/// If it leads to other folders as no git writes it, or to too many.
 pub fn of(folder: &Path) -> Result<BTreeSet<PathBuf>, BuildError> {
     let mut all = BTreeSet::new();
     let mut own = real_path(&folder.join(".git"));
@@ -89,7 +89,7 @@ fn borrowed(objects: &Path, all: &mut BTreeSet<PathBuf>) -> Result<(), BuildErro
     Ok(())
 }
 
-/// Whether a folder is of git: a repository's, or a worktree's. No other folder is read because a file says so.
+/// True if a folder is of git: a repository's, or a worktree's. No other folder is read because a file says so.
 fn is_of_git(folder: &Path) -> bool {
     folder.join("HEAD").exists() && ["objects", "commondir"].iter().any(|name| folder.join(name).exists())
 }

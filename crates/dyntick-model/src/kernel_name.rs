@@ -30,13 +30,13 @@ pub enum Spec {
 }
 
 /// The name of Debian's suite unstable, which never changes.
-pub(crate) const UNSTABLE: &str = "sid";
+pub const UNSTABLE: &str = "sid";
 
 /// Series of kernels that only an older release of Debian has, each with that release's suite.
-pub(crate) const OLDER: [(&str, &str); 1] = [("5.10", "bullseye")];
+pub const OLDER: [(&str, &str); 1] = [("5.10", "bullseye")];
 
 /// The older suite that has this series, or this release of a kernel.
-pub(crate) fn older_suite(release: &str) -> Option<&'static str> {
+pub fn older_suite(release: &str) -> Option<&'static str> {
     let is_of = |series: &str| {
         release.strip_prefix(series).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which package of Debian holds a tool.
+//! The Debian packages of tools.
 
 /// Tools that studies use, by name, with their packages; in the order of names.
 const PACKAGES: [(&str, &str); 21] = [
@@ -31,7 +31,7 @@ pub fn package_of(tool: &str) -> Option<&'static str> {
     PACKAGES.iter().find(|(name, _)| *name == tool).map(|(_, package)| *package)
 }
 
-/// How to get a tool that is not here.
+/// The way to install a missing tool.
 pub fn advice(tool: &str) -> String {
     match package_of(tool) {
         Some(package) => format!("apt-get install {package}"),

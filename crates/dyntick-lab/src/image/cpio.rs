@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// What an entry is, with its permission bits.
+/// The kind of an entry, with its permission bits.
 const DIRECTORY: u32 = 0o040755;
 const EXECUTABLE: u32 = 0o100755;
 const CHARACTER_DEVICE: u32 = 0o020600;

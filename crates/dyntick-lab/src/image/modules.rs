@@ -4,8 +4,8 @@
 //! A kernel package carries no `modules.dep` (depmod writes it at installation), so the
 //! dependencies are read where depmod reads them: in each module's `.modinfo` section.
 
-use crate::elf_tables::ElfTables;
-use crate::find::Kernel;
+use dyntick_kernels::elf_tables::{ElfTables, Malformed};
+use dyntick_kernels::find::Kernel;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub struct Module {
     pub contents: Vec<u8>,
 }
 
-/// Why a module cannot be had.
+/// The reason why a module cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum ModuleError {
     /// The kernel came without modules.
@@ -31,7 +31,7 @@ pub enum ModuleError {
         /// The kernel.
         kernel: String,
     },
-    /// No such module beside the kernel.
+    /// The kernel has no such module.
     #[error("{kernel} has no module '{module}'")]
     Unknown {
         /// The module.
@@ -44,13 +44,13 @@ pub enum ModuleError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What was wrong.
+        /// The reason.
         reason: String,
     },
     /// They depend on each other without end, or fill a guest.
     #[error("the modules are more than {MOST}, or larger than {} MiB together, at '{module}'", LARGEST >> 20)]
     TooMany {
-        /// Where that was found.
+        /// The file.
         module: String,
     },
 }
@@ -72,7 +72,7 @@ pub fn with_dependencies(kernel: &Kernel, names: &[String]) -> Result<Vec<Module
     Ok(wanted.loaded)
 }
 
-/// Whether there is a module of this name beside the kernel.
+/// True if the kernel has a module of this name.
 pub fn has(kernel: &Kernel, name: &str) -> bool {
     let mut files = BTreeMap::new();
     kernel.modules.iter().for_each(|folder| list(folder, &mut files));
@@ -82,12 +82,12 @@ pub fn has(kernel: &Kernel, name: &str) -> bool {
 /// Chains of dependencies are short: Debian's kernels have none of more than 20.
 const MOST: usize = 256;
 
-/// What is on its way into the guest.
+/// The modules that go into the guest.
 struct Wanted<'a> {
     folder: &'a Path,
     files: &'a BTreeMap<String, PathBuf>,
     kernel: &'a Kernel,
-    /// Those that were looked at, so that modules that depend on each other end.
+    /// The modules that were visited, so that a circle of dependencies ends.
     begun: BTreeSet<String>,
     /// The size of all of those.
     bytes: u64,
@@ -139,7 +139,7 @@ fn list(folder: &Path, files: &mut BTreeMap<String, PathBuf>) {
     }
 }
 
-/// Of one, and of all together. The largest modules, graphics drivers, have a twentieth of it.
+/// The limit of one module, and of all together. The largest modules, graphics drivers, have a twentieth of it.
 pub const LARGEST: u64 = 256 << 20;
 
 /// Through no link: what was listed as a file may be one by now.
@@ -152,9 +152,7 @@ fn decompress(folder: &Path, path: &Path) -> std::io::Result<Vec<u8>> {
             liblzma::read::XzDecoder::new(bytes.as_slice()).take(LARGEST).read_to_end(&mut contents)?;
         }
         Some("zst") => {
-            let decoder =
-                ruzstd::decoding::StreamingDecoder::new(bytes.as_slice()).map_err(std::io::Error::other)?;
-            decoder.take(LARGEST).read_to_end(&mut contents)?;
+            zstd::Decoder::with_buffer(bytes.as_slice())?.take(LARGEST).read_to_end(&mut contents)?;
         }
         Some("gz") => {
             flate2::read::GzDecoder::new(bytes.as_slice()).take(LARGEST).read_to_end(&mut contents)?;
@@ -165,10 +163,10 @@ fn decompress(folder: &Path, path: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 /// The `depends=` entry of `.modinfo`, a list of NUL-terminated texts.
-fn dependencies(module: &[u8]) -> Result<Vec<String>, goblin::error::Error> {
+fn dependencies(module: &[u8]) -> Result<Vec<String>, Malformed> {
     let tables = ElfTables::of(module)?;
     if !tables.is_module() {
-        return Err(goblin::error::Error::Malformed("it is not a kernel module for x86-64".to_owned()));
+        return Err(Malformed("it is not a kernel module for x86-64".to_owned()));
     }
     let info = tables.section(".modinfo")?.map_or(&module[..0], |range| &module[range]);
     let entry = info.split(|byte| *byte == 0).find_map(|text| text.strip_prefix(b"depends="));
@@ -179,7 +177,7 @@ fn dependencies(module: &[u8]) -> Result<Vec<String>, goblin::error::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::elf_tables::made;
+    use dyntick_kernels::elf_tables::made;
 
     #[test]
     fn links_to_folders_are_not_followed() {
@@ -193,9 +191,9 @@ mod tests {
         assert_eq!(files.keys().collect::<Vec<_>>(), ["x_y"]);
     }
 
-    /// A core dump has the memory of whoever crashed, and a link leads to any file.
+    /// A core dump has the memory of a process that crashed, and a link leads to any file.
     #[test]
-    fn only_modules_are_read_and_through_no_link() {
+    fn modules_are_read_through_no_link() {
         const E_TYPE: usize = 16;
         let dir = tempfile::tempdir().unwrap();
         let (core, link) = (dir.path().join("core.ko"), dir.path().join("link.ko"));
@@ -235,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_module_needs_comes_before_it_and_ends() {
+    fn dependencies_come_first_and_end() {
         let pair = |name: &str, needs: &str| (name.to_owned(), needs.to_owned());
         let told = wanted(&[pair("a", "b,c"), pair("b", "c"), pair("c", "")], "a").unwrap();
         assert_eq!(told, ["c", "b", "a"]);

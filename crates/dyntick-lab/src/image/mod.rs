@@ -14,10 +14,10 @@ pub use elf::{ElfError, Programs};
 pub use modules::{Module, ModuleError};
 pub use share::{Share, ShareError};
 
-use crate::find::Kernel;
-use crate::programs;
 use cpio::Cpio;
 use dyntick_guest::names::{INIT, MODULE_FOLDER, STUDY_FOLDER};
+use dyntick_kernels::find::Kernel;
+use dyntick_kernels::programs;
 use dyntick_system::{InputError, open_regular, read_open, read_solid};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ pub struct Image {
     pub init_sha256: String,
 }
 
-/// Why no image could be made.
+/// The reason why no image could be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     /// A tool that the study names is not on this machine.
@@ -62,10 +62,10 @@ pub fn memory_to_build(tools: &Programs, modules: &[String], share: Option<&Shar
     TIMES * (tools.bytes + modules + share.map_or(0, Share::bytes))
 }
 
-/// What an image has beside this program.
+/// The contents of an image in addition to this program.
 #[derive(Default)]
 pub struct Contents<'a> {
-    /// As [`programs`] finds them.
+    /// The programs that [`programs`] finds.
     pub tools: Option<&'a Programs>,
     /// Names of kernel modules.
     pub modules: &'a [String],
@@ -75,8 +75,7 @@ pub struct Contents<'a> {
     pub files: Option<&'a BTreeMap<String, String>>,
     /// A folder of the user's.
     pub share: Option<&'a Share>,
-    /// The length of a file that comes before all others and is read by nobody, so that these lie elsewhere; none
-    /// where that is 0.
+    /// The length of an unused file before all others, which moves these to other addresses; 0 for none.
     pub padding: u32,
 }
 

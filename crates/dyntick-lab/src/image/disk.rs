@@ -2,7 +2,7 @@
 //! The modules that a kernel needs for a disk with ext4.
 
 use super::modules;
-use crate::find::Kernel;
+use dyntick_kernels::find::Kernel;
 
 /// A part of the kernel, and its module.
 struct Part {
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_built_in_is_no_module() {
+    fn built_in_code_needs_no_module() {
         let folder = tempfile::tempdir().unwrap();
         let of = |config: &str| modules(&kernel(config, folder.path()));
         let debian = "CONFIG_VIRTIO_PCI=y\nCONFIG_VIRTIO_BLK=m\nCONFIG_CRYPTO_CRC32C=m\nCONFIG_EXT4_FS=m\n";

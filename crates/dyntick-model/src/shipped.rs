@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The fragments and patches that come with dyntick, carried in its binary.
 
-use dyntick_model::text::nearest;
+use crate::text::nearest;
 use include_dir::{Dir, include_dir};
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub static FRAGMENTS: Parts = Parts {
 pub static PATCHES: Parts =
     Parts { what: "patch", folder: include_dir!("$CARGO_MANIFEST_DIR/../../kernel/patches") };
 
-/// Whether a name in a recipe is a path: shipped parts have names without a slash.
+/// True if a name in a recipe is a path: shipped parts have names without a slash.
 pub fn is_path(name: &str) -> bool {
     name.contains('/') || Path::new(name).extension().is_some()
 }
@@ -50,20 +50,12 @@ impl Parts {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::build::fragment;
+/// The error for the name of a fragment that does not come with dyntick; a path is looked for only when building.
+pub fn lacking_fragment(name: &str) -> Option<String> {
+    (!is_path(name) && FRAGMENTS.find(name).is_none()).then(|| FRAGMENTS.lack(name))
+}
 
-    #[test]
-    fn every_fragment_says_what_it_is_for_and_can_be_read() {
-        assert!(FRAGMENTS.names().len() > 10);
-        for name in FRAGMENTS.names() {
-            let (file, text) = FRAGMENTS.find(name).unwrap();
-            let mut lines = text.lines();
-            assert_eq!(lines.next(), Some("# SPDX-License-Identifier: GPL-2.0-only"), "{file}");
-            assert!(lines.next().is_some_and(|line| line.starts_with("# ")), "{file} says what it is for");
-            assert!(!fragment::parse(&file, &text).unwrap().is_empty(), "{file}");
-        }
-    }
+/// The error for the name of a patch likewise.
+pub fn lacking_patch(name: &str) -> Option<String> {
+    (!is_path(name) && PATCHES.find(name).is_none()).then(|| PATCHES.lack(name))
 }

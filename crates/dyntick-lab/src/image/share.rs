@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 const MOST_BYTES: u64 = 256 << 20;
 const MOST_ENTRIES: usize = 20_000;
 
-/// Why a folder cannot be shared.
+/// The reason why a folder cannot be shared.
 #[derive(Debug, thiserror::Error)]
 pub enum ShareError {
     /// Something in it cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
-        /// What.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// It does not fit.
@@ -32,7 +32,7 @@ pub enum ShareError {
     Name(PathBuf),
 }
 
-/// What the folder has, in the order of names. Sockets, devices and the like are left out.
+/// The contents of a folder, in the order of names. Sockets, devices and the like are left out.
 #[derive(Debug, Default)]
 pub struct Share {
     entries: Vec<(String, Entry)>,
@@ -54,7 +54,7 @@ impl Share {
         Ok(share)
     }
 
-    /// How long its files are, bytes.
+    /// The total length of its files, bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -114,7 +114,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn all_of_a_folder_in_the_order_of_names() {
+    fn folders_are_copied_in_the_order_of_names() {
         let outer = tempfile::tempdir().unwrap();
         let folder = outer.path().join("work");
         create_dir(&folder).unwrap();
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_refused_before_it_is_read() {
+    fn large_folders_are_refused_before_they_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let file = std::fs::File::create(folder.path().join("sparse")).unwrap();
         file.set_len(MOST_BYTES + 1).unwrap();

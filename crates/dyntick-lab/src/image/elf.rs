@@ -2,17 +2,17 @@
 //! The files that a program needs in order to start: its interpreter and its shared libraries.
 
 use super::LARGEST;
-use crate::elf_tables::{ElfTables, Needs};
+use dyntick_kernels::elf_tables::{ElfTables, Needs};
 use dyntick_system::{InputError, open_regular, read_open};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Where the loader looks when a program does not say otherwise (`ld.so(8)`, Debian's multiarch paths).
+/// The loader's default folders (`ld.so(8)`, Debian's multiarch paths).
 const LIBRARY_DIRECTORIES: [&str; 6] =
     ["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"];
 
-/// Why a program's files could not be listed.
+/// The reason why a program's files could not be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum ElfError {
     /// A file could not be read.
@@ -25,7 +25,7 @@ pub enum ElfError {
     NotElf {
         /// The file.
         path: PathBuf,
-        /// What was wrong with it.
+        /// The reason.
         reason: String,
     },
     /// A library that is nowhere.
@@ -33,14 +33,14 @@ pub enum ElfError {
     MissingLibrary {
         /// The library's name.
         library: String,
-        /// Who needs it.
+        /// The file that needs it.
         needed_by: PathBuf,
     },
     /// More than any guest has room for.
     #[error("the tools with their libraries have more than {} MiB: name fewer", LARGEST >> 20)]
     TooLarge,
     /// A list without an end.
-    #[error("{0} needs more than {MOST_FILES} files, and no program does")]
+    #[error("{0} needs more than {MOST_FILES} files; is this really a program?")]
     TooMany(PathBuf),
 }
 
@@ -53,18 +53,18 @@ const MOST_LOOKS: usize = 2000;
 /// Programs and all files that they need.
 #[derive(Debug, Default)]
 pub struct Programs {
-    /// Each under the path at which it must stand in the guest, open: what is found there later may be
-    /// another file, which nobody has looked at.
+    /// Each under its path in the guest, open: the file at that path may be another one later, which was not
+    /// checked.
     pub files: BTreeMap<PathBuf, File>,
-    /// What all of them have together.
+    /// The size of all together.
     pub bytes: u64,
-    /// How often a library was looked for in a folder.
+    /// The number of lookups of a library in a folder.
     looks: usize,
 }
 
 impl Programs {
-    /// Takes in a program and what it needs. A file is not read before it is known that it fits beside the
-    /// others: each link to a large one is another file.
+    /// Adds a program and the files that it needs. A file is read only if it fits with the others: each link to a
+    /// large one is another file.
     pub fn add(&mut self, program: &Path) -> Result<(), ElfError> {
         let mut queue = VecDeque::from([program.to_owned()]);
         while let Some(path) = queue.pop_front() {
@@ -143,7 +143,7 @@ fn search_paths(needs: &Needs, path: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::elf_tables::made;
+    use dyntick_kernels::elf_tables::made;
 
     fn closure(program: &Path) -> Result<Vec<PathBuf>, ElfError> {
         let mut programs = Programs::default();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_not_read() {
+    fn large_tools_are_not_read() {
         let dir = tempfile::tempdir().unwrap();
         let large = dir.path().join("large");
         // To read it would tell that it is no program.
